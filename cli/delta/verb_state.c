@@ -32,7 +32,7 @@ typedef struct run {
     cli_state state;
     pprofdelta *context;
     pprofdelta_report report;
-    cli_buffer delta; /* for the uploader, until it may go out */
+    cli_buffer delta; /* until the state is on disk */
     uint64_t unread;  /* bytes of delta that the uploader did not read */
 } run;
 
@@ -51,17 +51,8 @@ static int compute(run *r)
     pprofdelta_error err;
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options->started_nanos);
-    if (pprofdelta_write(r->context, NULL, &r->report, &err) == PPROFDELTA_OK)
-        return CLI_DONE;
-    return cli_window_error(r->options->state, r->cur.name, &err);
-}
-
-static int finish(run *r, const pprofdelta_sink *sink)
-{
-    pprofdelta_error err;
-    pprofdelta_status status = pprofdelta_write(r->context, sink, &r->report, &err);
-    if (status == PPROFDELTA_E_SINK && r->output.failure)
-        return r->output.failure; /* the message is printed already */
+    const pprofdelta_sink sink = cli_buffer_sink(&r->delta);
+    pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
     if (status == PPROFDELTA_E_SINK)
         return cli_system_error(r->cur.name, "keep the delta", ENOMEM);
     return status ? cli_window_error(r->options->state, r->cur.name, &err) : CLI_DONE;
@@ -71,10 +62,6 @@ static int deliver(run *r)
 {
     cli_progress_end(); /* from here on the terminal is the uploader's */
     if (r->options->uploader) {
-        pprofdelta_sink parcel = cli_buffer_sink(&r->delta);
-        int code = finish(r, &parcel);
-        if (code)
-            return code;
         cli_upload upload = {.argv = r->options->uploader,
                              .bytes = (char *)r->delta.bytes,
                              .len = r->delta.len,
@@ -87,8 +74,9 @@ static int deliver(run *r)
         return cli_upload_run(&upload, &r->unread);
     }
     pprofdelta_sink sink = cli_output_sink(&r->output);
-    int code = finish(r, &sink);
-    return code ? code : cli_output_finish(&r->output);
+    if (sink.write(sink.cookie, r->delta.bytes, r->delta.len) != 0)
+        return r->output.failure; /* the message is printed already */
+    return cli_output_finish(&r->output);
 }
 
 static cli_waiting how_to_wait(const cli_options *options)

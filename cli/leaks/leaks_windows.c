@@ -35,17 +35,25 @@ static void add_window(cli_leaks_run *run, const cli_leaks_file *file, size_t at
     run->end = at + 1;
 }
 
+/* Only the report of the window is needed. */
+static int discard(void *cookie, const void *data, size_t len)
+{
+    (void)cookie, (void)data, (void)len;
+    return 0;
+}
+
 /* Compares a cumulative profile with the one before it. Sets *restarted. */
 static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_t max_memory,
                         bool *restarted)
 {
     cli_input input;
+    const pprofdelta_sink sink = {discard, NULL};
     pprofdelta_report report;
     pprofdelta_error err;
     int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
-                  pprofdelta_write(context, NULL, &report, &err))) {
+                  pprofdelta_write(context, &sink, &report, &err))) {
         /* Without a counter, as in a profile of goroutines, a restart cannot be noticed. */
         if (err.status != PPROFDELTA_E_MISMATCH)
             code = cli_library_error(input.name, &err);

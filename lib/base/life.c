@@ -89,13 +89,12 @@ int pd_life_sink_write(void *cookie, const void *data, size_t len)
 pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_status status,
                                 pprofdelta_error *err)
 {
-    if (status)
-        return status;
     if (ticket != life->ticket)
         return pd_refuse(err, "the window ended while its sink was called: the sink abandoned it, "
                               "or forked and this is the child");
-    life->stage = PD_WRITTEN;
-    return PPROFDELTA_OK;
+    if (!status)
+        life->stage = PD_WRITTEN;
+    return status;
 }
 
 static void end(pd_life *life)

@@ -11,6 +11,7 @@
 #ifndef PD_DELTA_CONTEXT_H
 #define PD_DELTA_CONTEXT_H
 
+#include "base/life.h"
 #include "codec/compress.h"
 #include "ledger/reset.h"
 #include "ledger/state.h"
@@ -31,21 +32,21 @@ struct pprofdelta {
     pd_ledger ledger;
     pd_schema schema;
     pd_remembered last;
-    pd_series series;
     uint64_t id; /* of the series: options.id, of the state, or random; 0: none */
     /* There is a profile to subtract, or a restart after it. Else the context is empty, or the first
      * window of a series is open. */
     bool has_base;
     bool is_from_base; /* it was given by pprofdelta_base, and no window was committed since */
-    /* The window. It is begun, then made, then written, perhaps several times. Once it is made, it is
-     * pending until it is committed or abandoned. */
-    bool is_begun;   /* `given` is its profile */
-    bool is_made;    /* its delta is in `encoded` */
-    bool is_pending; /* it can be committed */
+    /* The window. Its delta is made by the first write that succeeds to; every further write hands
+     * out the same delta. */
+    pd_life life;
+    /* The delta is in `encoded`, and the ledger has the window as the open attempt. */
+    bool is_made;
     pd_bytes given;
-    unsigned nth_plan;      /* of the call under way: see plan.h */
-    pd_mapped_facts mapped; /* what is known of its mappings */
-    bool may_be_window;     /* cur, or prev: see pprofdelta_report */
+    pprofdelta_report report; /* of the delta that was made */
+    unsigned nth_plan;        /* of the call under way: see plan.h */
+    pd_mapped_facts mapped;   /* what is known of its mappings */
+    bool may_be_window;       /* cur, or prev: see pprofdelta_report */
     pd_commit how;
     pd_remembered next;
     /* Machinery, kept for its capacity. */
@@ -116,6 +117,12 @@ typedef struct pd_story {
     pd_stretch window;
     bool is_set_back; /* the clock was set back since the profile that was seen last */
 } pd_story;
+
+/* Is a window under way whose delta was made? */
+static inline bool pd_is_pending(const pprofdelta *pd)
+{
+    return pd->is_made && pd->life.stage != PD_IDLE;
+}
 
 /* Does the context hold a profile, perhaps one without samples? */
 static inline bool pd_has_seen(const pprofdelta *pd)

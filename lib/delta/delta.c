@@ -9,10 +9,8 @@
 
 static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
 {
-    if (!pd->is_pending)
-        return PPROFDELTA_OK;
-    return pd_refuse(err,
-                     "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
+    return pd_is_pending(pd) ? pd_refuse(err, "a window was written: commit it or abandon it first")
+                             : PPROFDELTA_OK;
 }
 
 /* ---- the base -------------------------------------------------------------------------------- */
@@ -69,12 +67,12 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
     PD_SWAP(pd_ledger, pd->ledger, pd->spare);
     PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
     PD_SWAP(pd_remembered, pd->last, pd->next);
-    pd_stretch base = {.sequence = pd->series.last.sequence, .to_nanos = pd->last.time_nanos};
+    pd_stretch base = {.sequence = pd->life.series.last.sequence, .to_nanos = pd->last.time_nanos};
     bool is_first = !base.sequence; /* all since the process began is window 1 */
     base.sequence += is_first;
-    pd->series.last = base;
-    base.sequence = is_first ? base.sequence : pd->series.acked.sequence;
-    pd->series.acked = base;
+    pd->life.series.last = base;
+    base.sequence = is_first ? base.sequence : pd->life.series.acked.sequence;
+    pd->life.series.acked = base;
     pd->has_base = pd->is_from_base = true;
     return PPROFDELTA_OK;
 }
@@ -206,14 +204,13 @@ static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
     return true;
 }
 
-static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *tally,
-                        pprofdelta_report *report)
+static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *tally)
 {
     const pd_look *cur = &pd->cur;
     const pd_stretch *w = &story->window;
     bool goes_on = pd_has_seen(pd) && !story->restart;
     pd_tally_report(tally, &pd->schema, &cur->columns, pd->types);
-    *report = (pprofdelta_report){
+    pd->report = (pprofdelta_report){
         .samples_in = cur->tables.samples,
         .samples_out = pd->compact.samples,
         .matched = tally->matched,
@@ -238,15 +235,13 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .may_be_window = pd->may_be_window,
         .clock_set_back = story->is_set_back,
     };
-    report->is_same = is_same_again(pd, report);
+    pd->report.is_same = is_same_again(pd, &pd->report);
 }
 
 /* Everything from a filled window to the compressed delta. */
-static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdelta_report *report,
-                                       pprofdelta_error *err)
+static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
 {
     pd_tally tally;
-    bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
     pprofdelta_status status = pd_judge_window(pd, story, err);
     if (status)
         return status;
@@ -255,11 +250,11 @@ static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdel
     else
         pd_window_lift(&pd->cur.window);
     if (!status)
-        status = pd_output_write(pd, story, has_books ? &tally : NULL, err);
+        status = pd_output_write(pd, story, &tally, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
         status = pd_output_verify(pd, &tally, err);
-    if (!status && report)
-        fill_report(pd, story, &tally, report);
+    if (!status)
+        fill_report(pd, story, &tally);
     return status;
 }
 
@@ -278,15 +273,16 @@ static void open_attempt(pprofdelta *pd, const pd_story *story)
     if (story->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
         pd_window_commit_settled(&pd->cur.window);
     pd->has_base |= story->how == PD_SUBTRACT_ALL || story->restart;
-    pd->series.last = story->window;
+    pd->life.window = story->window;
 }
 
-static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_error *err)
+static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_error *err)
 {
     pd_story story;
+    (void)unused;
     pprofdelta_status status = fill_window(pd, err);
     if (!status)
-        status = encode_window(pd, &story, report, err);
+        status = encode_window(pd, &story, err);
     if (!status) {
         open_attempt(pd, &story);
         return status;
@@ -302,47 +298,41 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
 {
     pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (!status)
-        status = refuse_pending(pd, err);
-    if (!status && pd->is_begun)
-        return pd_refuse(err, "a window is begun: pprofdelta_write or pprofdelta_abandon comes "
-                              "first");
+        status = pd_life_begin(&pd->life, err);
     if (status)
         return status;
     pd->is_made = false;
-    pd->is_begun = true;
     pd->given = (pd_bytes){bytes, len};
     return PPROFDELTA_OK;
 }
 
 /* The delta of the profile that was begun, compressed. */
-static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofdelta_error *err)
+static pprofdelta_status make(pprofdelta *pd, pprofdelta_error *err)
 {
-    pprofdelta_status status;
+    if (pd->is_made)
+        return PPROFDELTA_OK;
     if (pd_is_negative(pd) && !pd->is_from_base)
-        status = pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
-                                "first");
-    else
-        status = pd_call_with_plans(pd, make_window, report, err);
-    pd->is_begun = false;
-    if (status)
-        return status;
-    pd->is_made = pd->is_pending = true;
-    return PPROFDELTA_OK;
+        return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
+                              "first");
+    pprofdelta_status status = pd_call_with_plans(pd, make_window, NULL, err);
+    pd->is_made = !status;
+    return status;
 }
 
 pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
-    uint64_t written = 0;
-    if (sink && !sink->write)
-        return pd_refuse(err, "the sink has no function to write with");
-    if (!pd->is_begun && !pd->is_made)
-        return pd_refuse(err, "no window is begun: pprofdelta_begin comes first");
-    pprofdelta_status status = pd->is_begun ? make(pd, report, err) : PPROFDELTA_OK;
-    if (!status && sink)
-        status = pd_compress_write(pd->encoded, sink, &written, err);
+    uint64_t ticket;
+    pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&pd->life, sink}};
+    pprofdelta_status status = pd_life_write(&pd->life, sink, &ticket, err);
+    if (status)
+        return status;
+    status = make(pd, err);
+    if (!status)
+        status = pd_compress_write(pd->encoded, &called, &pd->report.output_len, err);
+    status = pd_life_wrote(&pd->life, ticket, status, err);
     if (!status && report)
-        report->output_len = written;
+        *report = pd->report;
     return status;
 }
 
@@ -350,37 +340,31 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
                                     const pprofdelta_sink *sink, pprofdelta_report *report,
                                     pprofdelta_error *err)
 {
-    pprofdelta_report told;
-    if (!sink || !sink->write)
-        return pd_refuse(err, "there is no sink to write to");
     pprofdelta_status status = pprofdelta_begin(pd, bytes, len, err);
     if (status)
         return status;
-    status = pprofdelta_write(pd, sink, report ? &told : NULL, err);
+    status = pprofdelta_write(pd, sink, report, err);
     if (status)
         pprofdelta_abandon(pd);
-    else if (report)
-        *report = told;
     return status;
 }
 
-void pprofdelta_commit(pprofdelta *pd)
+pprofdelta_status pprofdelta_commit(pprofdelta *pd)
 {
-    if (!pd->is_pending)
-        return;
+    pprofdelta_status status = pd_life_commit(&pd->life, NULL);
+    if (status)
+        return status;
     if (pd_is_negative(pd))
         settle_window(pd);
     pd_window_commit_settled(&pd->cur.window);
-    pd_series_commit(&pd->series);
     pd->has_base = true;
-    pd->is_from_base = pd->is_pending = false;
+    pd->is_from_base = false;
+    return PPROFDELTA_OK;
 }
 
 void pprofdelta_abandon(pprofdelta *pd)
 {
-    pd->is_begun = false;
-    if (!pd->is_pending)
-        return;
-    pd_window_abandon(&pd->cur.window);
-    pd->is_pending = false;
+    if (pd_is_pending(pd))
+        pd_window_abandon(&pd->cur.window);
+    pd_life_abandon(&pd->life);
 }

@@ -97,7 +97,7 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
     if (status)
         return status;
     /* A pending window needs what is in memory. */
-    return pd->is_pending ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
+    return pd_is_pending(pd) ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
 }
 
 pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_file_kind *kind,

@@ -227,7 +227,7 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_er
     if (status)
         return status;
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(pd->last.time_nanos, cur->time_nanos);
-    story->window = pd_series_next(&pd->series, story->restart, cur->time_nanos, elapsed);
+    story->window = pd_series_next(&pd->life.series, story->restart, cur->time_nanos, elapsed);
     if (pd_is_negative(pd)) { /* each attempt is against the base */
         story->how = PD_SUBTRACT_NEGATIVE;
         story->window.duration_nanos = elapsed;

@@ -198,7 +198,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         stamp.sequence = w->sequence;
         stamp.attempt = w->attempt;
         stamp.id = pd->id;
-        stamp.acked = pd->series.acked.sequence;
+        stamp.acked = pd->life.series.acked.sequence;
     }
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
         pd_output_stamp(pd, &stamp);

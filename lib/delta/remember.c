@@ -41,7 +41,7 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
     pd_state state = {.ledger = &pd->ledger,
                       .schema = &pd->schema,
                       .last = &pd->last,
-                      .series = pd->series,
+                      .series = pd_life_series(&pd->life),
                       .id = pd->id,
                       .has_base = pd->has_base};
     return pd_state_write(&state, sink, err);
@@ -50,9 +50,8 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
 pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
                                   pprofdelta_error *err)
 {
-    if (pd->is_pending)
-        return pd_refuse(err, "a window is pending: pprofdelta_commit or pprofdelta_abandon comes "
-                              "first");
+    if (pd_is_pending(pd))
+        return pd_refuse(err, "a window was written: commit it or abandon it first");
     if (!source || !source->read)
         return pd_refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
@@ -62,7 +61,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     PD_SWAP(pd_ledger, pd->ledger, pd->spare);
     PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
     PD_SWAP(pd_remembered, pd->last, pd->next);
-    pd->series = state.series;
+    pd->life.series = state.series;
     pd->id = state.id ? state.id : pd->id;
     pd->has_base = state.has_base;
     pd->is_from_base = false;
@@ -89,7 +88,8 @@ static void add_up(pprofdelta *pd)
 
 void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
 {
-    const pd_stretch *last = &pd->series.last, *acked = &pd->series.acked;
+    const pd_series series = pd_life_series(&pd->life);
+    const pd_stretch *last = &series.last, *acked = &series.acked;
     *out = (pprofdelta_memory){.has_base = pd->has_base,
                                .sequence = acked->sequence,
                                .attempts = last->attempt,
@@ -98,7 +98,7 @@ void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
                                .restart = acked->restart,
                                .build_id = "",
                                .id = pd->id};
-    if (pd_series_is_open(&pd->series)) {
+    if (pd_series_is_open(&series)) {
         out->open_sequence = last->sequence;
         out->open_from_nanos = last->from_nanos;
         out->open_to_nanos = last->to_nanos;

@@ -72,7 +72,7 @@ pprofdelta_status pprofdelta_rewrite(pprofdelta *pd, const void *bytes, size_t l
         return status;
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to write to");
-    if (pd->is_begun || pd->is_pending)
+    if (pd->life.stage != PD_IDLE)
         return pd_refuse(err, "a window is under way: pprofdelta_commit or pprofdelta_abandon "
                               "comes first");
     return rewrite(pd, &call, err);

@@ -311,7 +311,7 @@ PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos
  * sequence after the last one that was handed out. The bytes are not needed any more when the call
  * has returned. Fails like pprofdelta_window, with err->is_prev 1 if the error is in the profile; the
  * context is then as before. If the profile is a window itself, only the next window shows that, and
- * fails with PPROFDELTA_E_NOT_CUMULATIVE. PPROFDELTA_E_USAGE if a window is pending.
+ * fails with PPROFDELTA_E_NOT_CUMULATIVE. PPROFDELTA_E_USAGE if a window was written and has not ended.
  *
  * The delta of two profiles is a base and a window, in a context with PPROFDELTA_NO_SEQUENCE. There
  * the window after a base fails with PPROFDELTA_E_MISMATCH if its profile is older than the base.
@@ -322,9 +322,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *byt
 
 /* Computes the delta of this profile (gzip, zstd or plain) against what the context remembers and
  * writes it to the sink: pprofdelta_begin and pprofdelta_write in one call. report may be NULL.
- * After PPROFDELTA_OK the window is pending until pprofdelta_commit or pprofdelta_abandon. After
- * any other status nothing is pending and nothing has changed, except that PPROFDELTA_E_SINK counts
- * as an attempt.
+ * After PPROFDELTA_OK the window is under way until pprofdelta_commit or pprofdelta_abandon. After
+ * any other status no window is under way and nothing has changed, except that PPROFDELTA_E_SINK
+ * counts as an attempt.
  *
  * The text heap profiles of jemalloc and gperftools are accepted, too. Their raw counts are
  * subtracted and reported. The values of the output are unsampled. */
@@ -333,28 +333,26 @@ PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *b
                                                    pprofdelta_report *report,
                                                    pprofdelta_error *err);
 
-/* Begins a window with this profile. The bytes are borrowed until pprofdelta_write or
- * pprofdelta_abandon returns. pprofdelta_load or pprofdelta_base may be called in between, and the
- * delta is then computed against what they give. Errors in the profile are returned by pprofdelta_write. PPROFDELTA_E_USAGE if a window is begun
- * or pending. */
+/* Begins a window with this profile. The bytes are borrowed until pprofdelta_write has succeeded or the window has ended.
+ * pprofdelta_load or pprofdelta_base may be called before pprofdelta_write, and the delta is then
+ * computed against what they give. Errors in the profile are returned by pprofdelta_write.
+ * PPROFDELTA_E_USAGE if a window is under way, or while a sink of this context is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_error *err);
 
-/* Computes the delta of the window that was begun, and writes it to the sink. If this fails before
- * the sink is called, the window is abandoned. Otherwise it is pending, and pprofdelta_write may be
- * called again to write the same delta to another sink, for example after PPROFDELTA_E_SINK. With
- * sink NULL the delta is computed only, and a later call writes it. pprofdelta_commit and pprofdelta_save may be called in between; other functions of the
- * context may not. report may be NULL; the first call fills it in, a later call sets output_len
- * only. */
+/* Computes the delta of the window that was begun, and writes it to the sink. report may be NULL. It
+ * may be called again, after a failure and after a success, until the window is committed or
+ * abandoned; it then writes the same delta. pprofdelta_save may be called in between. E_USAGE without a
+ * window or a sink, or while a sink of this context is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                                   pprofdelta_report *report, pprofdelta_error *err);
 
-/* The pending window has arrived: the context remembers it. Does nothing if no window is pending.
- */
-PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
+/* The profile has arrived: the context remembers the window. E_USAGE unless the last write of the
+ * window succeeded, and while a sink of this context is being called. */
+PPROFDELTA_API pprofdelta_status pprofdelta_commit(pprofdelta *pd);
 
-/* The pending window was lost, or may have been lost: it stays open. A window that was only begun is
- * dropped. */
+/* The profile was lost, or may have been lost: if a sink was called, the window stays open. Otherwise it
+ * is dropped. Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
 
 /* ---------------------------------------------------------------------------------------------
@@ -362,7 +360,7 @@ PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
  * ------------------------------------------------------------------------------------------ */
 
 /* Writes what the context remembers to the sink, in several calls: what was committed, and the last
- * attempt at a window that is open or pending.
+ * attempt at a window that is open or under way.
  *
  * Save and sync the attempt before the delta is sent, and save again when it has arrived:
  * pprofdelta_window, pprofdelta_save, send the delta, pprofdelta_commit, pprofdelta_save. To keep

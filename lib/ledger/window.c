@@ -134,15 +134,6 @@ static void make_row(pd_window *w, uint32_t entry)
     memcpy(values, pd_ledger_base(w->ledger, entry), w->ledger->counters * sizeof *values);
 }
 
-pprofdelta_status pd_window_wake(pd_window *w, pd_mem *mem, pprofdelta_error *err)
-{
-    pprofdelta_status status = reserve_rows(w, mem, w->len + w->still, err);
-    for (uint32_t entry = 0; w->still && !status; entry++)
-        if (w->trace[entry] & PD_TRACE_STILL)
-            make_row(w, entry);
-    return status;
-}
-
 pprofdelta_status pd_window_wake_tried(pd_window *w, pd_mem *mem, pprofdelta_error *err)
 {
     const pd_tried *tried = &w->ledger->tried;

@@ -84,9 +84,6 @@ size_t pd_window_next(const pd_window *window, pd_window_walk *walk);
 /* Makes room for one more entry in the ledger and one more row in the window. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
-/* Gives each still sample a row. These rows are late. */
-pprofdelta_status pd_window_wake(pd_window *window, pd_mem *mem, pprofdelta_error *err);
-
 /* If an attempt is open, before the window is judged: gives a row to each still sample of which the
  * attempt had more. These rows are late. */
 pprofdelta_status pd_window_wake_tried(pd_window *window, pd_mem *mem, pprofdelta_error *err);

@@ -157,7 +157,6 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_window_release(&r->window, mem);
     pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
     pd_buffer_release(mem, &r->arena);
-    pd_mem_release(mem, &r->asleep, &r->asleep_cap, sizeof *r->asleep);
     pd_places_release(&r->places, mem);
     pd_compact_release(&r->compact, mem);
     pd_compressor_fini(&r->compressor, mem);
@@ -234,7 +233,10 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     r->samples_in = 0;
     r->arena.len = 0;
     r->is_full = false;
-    pd_recorder_watch(r);
+    /* Where a restart is looked for, or an attempt is open, every record may be needed. */
+    r->window.skips_still =
+        pd_recorder_has_seen(r) && !r->restarted && !pd_series_is_open(&r->life.series) &&
+        (r->on_reset == PPROFDELTA_ON_RESET_CLAMP || r->on_reset == PPROFDELTA_ON_RESET_FAIL);
     return PPROFDELTA_OK;
 }
 
@@ -303,8 +305,7 @@ void pprofdelta_recorder_describe(const pprofdelta_recorder *r, pprofdelta_recor
                         l->tried.values_cap * sizeof *l->tried.values,
         .window_bytes = w->entry_cap * sizeof *w->entry + w->origin_cap * sizeof *w->origin +
                         w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
-                        r->kept_at_cap * sizeof *r->kept_at + r->arena.cap +
-                        r->asleep_cap * sizeof *r->asleep,
+                        r->kept_at_cap * sizeof *r->kept_at + r->arena.cap,
         .symbols_bytes = pd_places_bytes(&r->places),
         .all_bytes = r->mem.used,
     };

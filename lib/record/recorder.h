@@ -9,10 +9,9 @@
  * looked up. The exception are program counters that lead a stack, if a symbolizer may hide them:
  * hidden frames are not part of the key.
  *
- * Most records have not changed since the last window. They get no row (see window.h). If it turns
- * out that counting began again at zero, all of them are written. So where the recorder looks for
- * restarts itself, these records are stored until at least half of the mass of each counter was
- * found again, which rules a restart out.
+ * Most records have not changed since the last window. With PPROFDELTA_ON_RESET_CLAMP they get no row
+ * (see window.h). Where the recorder looks for restarts itself they do: if counting began again at
+ * zero, all of them are written.
  *
  * The arena stores, for each row of the window, what is needed if it is written:
  *
@@ -39,11 +38,6 @@ typedef struct pd_arena_label {
     int64_t num;
     size_t key_len, str_len, num_unit_len; /* the three texts stand behind it */
 } pd_arena_label;
-
-/* A record that has not changed: its ledger entry, and where it is in the arena. */
-typedef struct pd_asleep {
-    size_t entry, at;
-} pd_asleep;
 
 /* A sample that is written: its row, and its places in `frames`. Its values are in `values`, in the
  * order of columns. */
@@ -72,11 +66,9 @@ struct pprofdelta_recorder {
     /* The window under way. */
     bool is_full; /* a write was tried: no record is added any more */
     bool is_scaled;
-    bool has_base;    /* there is something to subtract, or a restart after it */
-    bool keeps_still; /* counting may have begun again, or an attempt is open: records that did
-                            not change are stored */
-    bool may_hide;    /* a program counter is hidden or may be */
-    bool restarted;   /* reported by the caller since a window was handed out */
+    bool has_base;  /* there is something to subtract, or a restart after it */
+    bool may_hide;  /* a program counter is hidden or may be */
+    bool restarted; /* reported by the caller since a window was handed out */
     int64_t time_nanos, period;
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
@@ -85,10 +77,6 @@ struct pprofdelta_recorder {
     size_t *kept_at;  /* of each row, in the arena */
     size_t kept_at_cap;
     pd_buffer arena;
-    pd_asleep *asleep;
-    size_t asleep_len, asleep_cap;
-    /* The mass of each counter that is still to be found to rule out a restart. */
-    uint64_t to_meet[PPROFDELTA_MAX_TYPES];
     pd_subtraction how;
     pprofdelta_restart restart; /* after the window that was handed out last */
     /* Machinery, kept for its capacity. */
@@ -141,19 +129,13 @@ static inline pd_label_parts pd_recorder_take_label(const uint8_t **at)
                             .num = label.num};
 }
 
-/* recorder_window.c: begins to look for a restart among records that did not change. */
-void pd_recorder_watch(pprofdelta_recorder *recorder);
-
-/* A record of this entry was added for the first time in this window. */
-void pd_recorder_met(pprofdelta_recorder *recorder, size_t entry);
-
 /* Has a window been handed out before? */
 static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)
 {
     return recorder->ledger.window != 0;
 }
 
-/* What the window is (how, restart, stretch). */
+/* recorder_window.c: what the window is (how, restart, life.window). */
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
 /* Unsamples the increment of a row, in the order of rows. carries are those of its counters: read

@@ -112,7 +112,7 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
 static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
                              const int64_t *row, pprofdelta_error *err)
 {
-    size_t hidden, rows = r->window.len, still = r->window.still;
+    size_t hidden, rows = r->window.len;
     pd_key key;
     pprofdelta_status status = identify(r, record, &hidden, &key, err);
     if (status)
@@ -124,23 +124,14 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     if (!status)
         status =
             pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err);
-    if (!status && r->keeps_still)
-        status = pd_mem_grow(&r->mem, &r->asleep, &r->asleep_cap, r->asleep_len + 1,
-                             sizeof *r->asleep, err);
     if (!status)
         status = pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err);
     if (status)
         return status;
-    bool has_row = r->window.len > rows, is_still = r->window.still > still && r->keeps_still;
-    if (has_row)
+    if (r->window.len > rows) {
         r->kept_at[rows] = r->arena.len;
-    if (is_still) {
-        size_t entry = r->window.guess - 1; /* the one that was just added */
-        r->asleep[r->asleep_len++] = (pd_asleep){entry, r->arena.len};
-        pd_recorder_met(r, entry);
-    }
-    if (has_row || is_still)
         keep(r, record, stack, depth);
+    }
     return PPROFDELTA_OK;
 }
 

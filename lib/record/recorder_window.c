@@ -1,66 +1,6 @@
 /* The verdict on a window (is it a restart?), and unsampling. */
 #include "record/recorder.h"
 
-/* ---- records that stand still ---------------------------------------------------------------- */
-
-/* A counter that loses half of its mass or more shows a restart (reset.h). */
-static void set_to_meet(pprofdelta_recorder *r)
-{
-    const pd_ledger *ledger = &r->ledger;
-    for (size_t i = 0; i < ledger->counters; i++) {
-        uint64_t mass = 0;
-        for (size_t entry = 0; entry < ledger->committed; entry++) {
-            int64_t base = pd_ledger_base(ledger, entry)[i];
-            if (base > 0 && pd_ledger_is_living(ledger, entry) &&
-                __builtin_add_overflow(mass, (uint64_t)base, &mass))
-                mass = UINT64_MAX;
-        }
-        r->to_meet[i] = mass == UINT64_MAX ? mass : mass / 2 + (mass > 0);
-    }
-}
-
-void pd_recorder_watch(pprofdelta_recorder *r)
-{
-    r->window.skips_still = pd_recorder_has_seen(r) && !r->restarted;
-    r->asleep_len = 0;
-    r->keeps_still = r->window.skips_still && (pd_series_is_open(&r->life.series) ||
-                                               r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
-                                               r->on_reset == PPROFDELTA_ON_RESET_RESTART);
-    if (r->keeps_still)
-        set_to_meet(r);
-}
-
-void pd_recorder_met(pprofdelta_recorder *r, size_t entry)
-{
-    const int64_t *base = pd_ledger_base(&r->ledger, entry);
-    bool is_settled =
-        r->on_reset == PPROFDELTA_ON_RESET_AUTO && !pd_series_is_open(&r->life.series);
-    for (size_t i = 0; i < r->schema.counters; i++) {
-        uint64_t mass =
-            base[i] > 0 && pd_ledger_is_living(&r->ledger, entry) ? (uint64_t)base[i] : 0;
-        r->to_meet[i] -= mass < r->to_meet[i] ? mass : r->to_meet[i];
-        is_settled &= r->to_meet[i] == 0;
-    }
-    r->keeps_still = !is_settled;
-}
-
-/* Gives a row to the records that did not change: to all if counting began again at zero, else to
- * those of which the open attempt had more. */
-static pprofdelta_status wake(pprofdelta_recorder *r, bool all, pprofdelta_error *err)
-{
-    size_t more = all ? r->window.still : r->ledger.tried.len;
-    pprofdelta_status status = pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap,
-                                           r->window.len + more, sizeof *r->kept_at, err);
-    if (!status)
-        status = (all ? pd_window_wake : pd_window_wake_tried)(&r->window, &r->mem, err);
-    for (size_t i = 0; i < r->asleep_len && !status; i++) {
-        uint32_t row = pd_window_row_of(&r->window, (uint32_t)r->asleep[i].entry);
-        if (row < r->window.len)
-            r->kept_at[row] = r->asleep[i].at;
-    }
-    return status;
-}
-
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_error *err)
@@ -77,11 +17,6 @@ static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_err
 static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart *out,
                                       pprofdelta_error *err)
 {
-    if (pd_series_is_open(&r->life.series) && r->window.still) {
-        pprofdelta_status status = wake(r, false, err);
-        if (status)
-            return status;
-    }
     pd_reset_facts facts = {.on_reset = r->on_reset};
     pd_verdict verdict = pd_reset_judge(&r->window, &facts);
     if (r->restarted)
@@ -89,14 +24,10 @@ static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
         return refuse_reset(verdict.restart, err);
-    /* Half of each counter was found again, so there was no restart. Counters below zero can make
-     * it look like one. */
-    if (r->window.still && !r->keeps_still)
-        verdict.restart = PPROFDELTA_RESTART_NONE;
     *out = verdict.restart;
     if (!verdict.restart)
         pd_window_lift(&r->window);
-    return verdict.restart && r->window.still ? wake(r, true, err) : PPROFDELTA_OK;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *err)

@@ -344,9 +344,9 @@ static void end_window(trial *t, unsigned how)
         accounts_settle(&t->accounts, &t->p, &t->arena, &output, &t->out, is_remembered);
     }
     if (how & COMMIT)
-        pprofdelta_recorder_commit(t->recorder);
-    else
-        pprofdelta_recorder_abandon(t->recorder);
+        require(pprofdelta_recorder_commit(t->recorder) ==
+                (is_remembered ? PPROFDELTA_OK : PPROFDELTA_E_USAGE));
+    pprofdelta_recorder_abandon(t->recorder); /* does nothing after a commit */
     if (t->expected && is_remembered)
         oracle_commit(&t->oracle);
     else

@@ -82,9 +82,8 @@ TEST(the_calls_of_the_opening_comment)
     CHECK(pprofdelta_begin(pd, cur, sizeof cur, &err) == PPROFDELTA_OK);
     pprofdelta_abandon(pd);
     CHECK(pprofdelta_begin(pd, cur, sizeof cur, &err) == PPROFDELTA_OK);
-    CHECK(pprofdelta_write(pd, NULL, &report, &err) == PPROFDELTA_OK);
-    pprofdelta_commit(pd);
     CHECK(pprofdelta_write(pd, &sink, &report, &err) == PPROFDELTA_OK);
+    CHECK(pprofdelta_commit(pd) == PPROFDELTA_OK);
     pprofdelta_free(pd);
     CHECK_STR(pprofdelta_version(), PPROFDELTA_VERSION);
     CHECK_STR(pprofdelta_status_text(PPROFDELTA_OK), "done");

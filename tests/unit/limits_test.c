@@ -199,8 +199,6 @@ static pprofdelta_status by_steps(pprofdelta *pd, const scene *s, outcome *o)
     if (!status)
         status = pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
     if (!status)
-        status = pprofdelta_write(pd, NULL, NULL, &o->err);
-    if (!status)
         status = pprofdelta_write(pd, &sink, NULL, &o->err);
     pprofdelta_abandon(pd);
     return status;

@@ -615,21 +615,78 @@ TEST(the_clock_is_asked_where_nobody_tells_the_time)
     record_end(&s);
 }
 
-TEST_MAIN(CASE(the_windows_of_one_record), CASE(duplicates_add_up_and_block_sizes_stay_apart),
-          CASE(a_label_with_a_string_has_no_number), CASE(many_stacks_repeat_in_next_to_nothing),
-          CASE(recursion_keeps_its_frames),
-          CASE(generics_stay_separate_and_inlines_share_one_location),
-          CASE(heap_values_are_scaled_by_size), CASE(a_change_of_rate_scales_what_comes_after_it),
-          CASE(contention_is_scaled_by_clock_and_fraction),
-          CASE(the_windows_of_a_record_sum_to_its_scaled_total),
-          CASE(types_may_have_scales_of_their_own), CASE(leading_frames_may_be_hidden),
-          CASE(without_a_callback_there_are_addresses),
-          CASE(numbers_without_a_mapping_are_known_by_their_lines),
-          CASE(addresses_in_a_mapping_stay), CASE(equal_numbers_of_two_processes_are_two_places),
-          CASE(numbers_with_the_same_lines_are_one_place),
-          CASE(symbols_can_be_forgotten_and_counts_stay), CASE(nothing_is_remembered_before_commit),
-          CASE(a_restart_that_is_told_counts_from_zero),
-          CASE(a_restart_that_is_told_holds_until_commit),
-          CASE(a_restart_that_is_told_is_told_of_a_window),
-          CASE(two_recorders_do_not_steal_from_each_other), CASE(wrong_use_is_refused),
-          CASE(the_clock_is_asked_where_nobody_tells_the_time))
+TEST(any_mode_sees_the_same_increments)
+{
+    static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_CLAMP,
+                                                PPROFDELTA_ON_RESET_RESTART,
+                                                PPROFDELTA_ON_RESET_FAIL};
+    for (size_t mode = 0; mode < 4; mode++) {
+        record_scene s;
+        record_begin(&s);
+        s.options.on_reset = modes[mode];
+        record(&s, "a", 0, "5 5 0 0");
+        record(&s, "b", 0, "5 5 1 1");
+        record(&s, "c", 0, "5 5 0 0");
+        record_window(&s);
+        record_set(&s, 2, "6 6 0 0");
+        CHECK_STR(record_window(&s), "b 0 0 1 1, c 1 1 0 0");
+        record_set(&s, 0, "4 4 0 0");
+        static const char *const want[] = {"b 0 0 1 1", "b 0 0 1 1",
+                                           "a 4 4 0 0, b 5 5 1 1, c 6 6 0 0",
+                                           "[a counter went backwards]"};
+        CHECK_STR(record_window(&s), want[mode]);
+        record_end(&s);
+    }
+}
+
+/* Every record twice, the second time in the opposite order and with something new. */
+TEST(what_moves_late_stands_where_it_came_first)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP; /* records that stand still get no row */
+    buf want = buf_begin(&s.arena);
+    for (int i = 0; i < 100; i++) {
+        record(&s, arena_format(&s.arena, "f%d main", i), 0, "9 90 0 0");
+        buf_format(&want, "%sf%d;main 1 10 0 0", i ? ", " : "", i);
+    }
+    record_window(&s);
+    for (int i = 100; i-- > 0;)
+        record(&s, arena_format(&s.arena, "f%d main", i), 0, "1 10 0 0");
+    CHECK_STR(record_window(&s), buf_string(&want));
+    CHECK(s.report.duplicates == 100);
+    CHECK_STR(record_window(&s), "");
+    record_end(&s);
+}
+
+TEST(what_is_hidden_later_is_hidden)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 0, "1 1 0 0");
+    record(&s, "b main", 0, "1000 1000 0 0");
+    CHECK_STR(record_window(&s), "a;main 1 1 0 0, b;main 1000 1000 0 0");
+    s.words[0] = "_a";
+    s.look.has_unloaded = 1;
+    CHECK_STR(record_window(&s), "main 1 1 0 0"); /* another stack */
+    CHECK_STR(record_next(&s, 0, "3 3 0 0"), "main 2 2 0 0");
+    record_end(&s);
+}
+
+TEST_MAIN(
+    CASE(the_windows_of_one_record), CASE(duplicates_add_up_and_block_sizes_stay_apart),
+    CASE(a_label_with_a_string_has_no_number), CASE(many_stacks_repeat_in_next_to_nothing),
+    CASE(recursion_keeps_its_frames), CASE(generics_stay_separate_and_inlines_share_one_location),
+    CASE(heap_values_are_scaled_by_size), CASE(a_change_of_rate_scales_what_comes_after_it),
+    CASE(contention_is_scaled_by_clock_and_fraction),
+    CASE(the_windows_of_a_record_sum_to_its_scaled_total), CASE(types_may_have_scales_of_their_own),
+    CASE(leading_frames_may_be_hidden), CASE(without_a_callback_there_are_addresses),
+    CASE(numbers_without_a_mapping_are_known_by_their_lines), CASE(addresses_in_a_mapping_stay),
+    CASE(equal_numbers_of_two_processes_are_two_places),
+    CASE(numbers_with_the_same_lines_are_one_place), CASE(symbols_can_be_forgotten_and_counts_stay),
+    CASE(nothing_is_remembered_before_commit), CASE(a_restart_that_is_told_counts_from_zero),
+    CASE(a_restart_that_is_told_holds_until_commit),
+    CASE(a_restart_that_is_told_is_told_of_a_window),
+    CASE(two_recorders_do_not_steal_from_each_other), CASE(wrong_use_is_refused),
+    CASE(the_clock_is_asked_where_nobody_tells_the_time), CASE(any_mode_sees_the_same_increments),
+    CASE(what_moves_late_stands_where_it_came_first), CASE(what_is_hidden_later_is_hidden))

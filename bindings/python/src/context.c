@@ -137,10 +137,16 @@ static PyObject *end_window(Context *self, void (*end)(pprofdelta *pd))
     Py_RETURN_NONE;
 }
 
+/* Does nothing without a window, as the method is documented. */
+static void commit(pprofdelta *pd)
+{
+    (void)pprofdelta_commit(pd);
+}
+
 static PyObject *context_commit(Context *self, PyObject *unused)
 {
     (void)unused;
-    return end_window(self, pprofdelta_commit);
+    return end_window(self, commit);
 }
 
 static PyObject *context_abandon(Context *self, PyObject *unused)
