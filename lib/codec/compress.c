@@ -1,5 +1,5 @@
 /* Room for the whole output is made first, by the compression library's own bound, so that nothing
- * is compressed twice. Compressor and output buffer are kept for the next call. */
+ * is compressed twice (unless memory is short). Compressor and output buffer are kept for the next call. */
 #include "codec/compress.h"
 
 void pd_compressor_fini(pd_compressor *compressor, pd_mem *mem)

@@ -24,9 +24,12 @@ pprofdelta_status pd_gzip_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
     if (!c->gzip)
         return pd_no_memory(err, "a gzip compressor");
     size_t bound = libdeflate_gzip_compress_bound(c->gzip, in.len);
-    pprofdelta_status status = pd_buffer_room(mem, &c->out, bound, err);
-    if (status)
-        return status;
-    c->out.len = libdeflate_gzip_compress(c->gzip, in.ptr, in.len, c->out.ptr, bound);
-    return PPROFDELTA_OK;
+    pprofdelta_status status = pd_buffer_room(mem, &c->out, pd_compress_room(mem, bound), err);
+    if (!status)
+        c->out.len = libdeflate_gzip_compress(c->gzip, in.ptr, in.len, c->out.ptr, c->out.cap);
+    if (!status && !c->out.len)
+        status = pd_buffer_room(mem, &c->out, bound, err);
+    if (!status && !c->out.len)
+        c->out.len = libdeflate_gzip_compress(c->gzip, in.ptr, in.len, c->out.ptr, bound);
+    return status;
 }

@@ -30,10 +30,17 @@ pprofdelta_status pd_zstd_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
         c->zstd = new_zstd(c->level ? c->level : ZSTD_LEVEL);
     if (!c->zstd)
         return pd_no_memory(err, "a zstd compressor");
-    pprofdelta_status status = pd_buffer_room(mem, &c->out, ZSTD_compressBound(in.len), err);
+    size_t bound = ZSTD_compressBound(in.len), made = 0;
+    pprofdelta_status status = pd_buffer_room(mem, &c->out, pd_compress_room(mem, bound), err);
+    if (!status)
+        made = ZSTD_compress2(c->zstd, c->out.ptr, c->out.cap, in.ptr, in.len);
+    if (!status && ZSTD_isError(made) && c->out.cap < bound) {
+        status = pd_buffer_room(mem, &c->out, bound, err);
+        if (!status)
+            made = ZSTD_compress2(c->zstd, c->out.ptr, c->out.cap, in.ptr, in.len);
+    }
     if (status)
         return status;
-    size_t made = ZSTD_compress2(c->zstd, c->out.ptr, c->out.cap, in.ptr, in.len);
     if (ZSTD_isError(made))
         return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "%s", ZSTD_getErrorName(made));
