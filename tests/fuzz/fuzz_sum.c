@@ -199,12 +199,17 @@ static void require_joint(const pprofdelta_stamp *last, const pprofdelta_stamp *
         is_of_one_kind && next->sequence == last->sequence && next->from_nanos == last->from_nanos;
     if (joint == PPROFDELTA_JOINT_NEXT)
         require(next->from_nanos == last->to_nanos && (!is_same || !next->sequence));
-    bool is_later = next->attempt == last->attempt ? next->to_nanos >= last->to_nanos
-                                                   : next->attempt > last->attempt;
+    bool has_same_attempt = next->attempt == last->attempt;
+    bool is_later =
+        has_same_attempt ? next->to_nanos > last->to_nanos : next->attempt > last->attempt;
+    bool is_equal =
+        has_same_attempt && !is_later && (next->attempt || next->to_nanos == last->to_nanos);
     if (joint == PPROFDELTA_JOINT_AGAIN)
         require(is_same && is_later);
     if (joint == PPROFDELTA_JOINT_STALE)
-        require(is_same && !is_later);
+        require(is_same && !is_later && !is_equal);
+    if (joint == PPROFDELTA_JOINT_EQUAL)
+        require(is_same && is_equal);
     if (joint == PPROFDELTA_JOINT_RESTART)
         require(next->restart);
     if (joint == PPROFDELTA_JOINT_RESYNC)
@@ -225,7 +230,8 @@ static void join(trial *t, pprofdelta_joint joint)
     require_joint(&t->last, &census.stamp, joint);
     t->has_any = true;
     t->has_gap |= joint == PPROFDELTA_JOINT_GAP;
-    if (joint == PPROFDELTA_JOINT_GAP || joint == PPROFDELTA_JOINT_STALE)
+    if (joint == PPROFDELTA_JOINT_GAP || joint == PPROFDELTA_JOINT_STALE ||
+        joint == PPROFDELTA_JOINT_EQUAL)
         return;
     t->last = census.stamp;
     t->is_wild |= !read_sums(t, t->profile, &r, &own);

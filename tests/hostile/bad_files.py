@@ -126,8 +126,7 @@ def broken_gzip(refuse):
     for name, says, rest in (("bomb", "says that it inflates", wire(bomb)[body:]),
                              ("bomb-that-lies", "inflates", lying)):
         refuse(f"gzip-{name}.pb.gz", GZIP_HEADER + here() + rest,
-               f"the input {says} to more than the {limit} bytes that max_memory leaves room "
-               "for", where="compressed file",
+               f"the input {says} to more bytes than max_memory allows", where="compressed file",
                hint="--max-memory=SIZE raises the limit", options=[f"--max-memory={limit}"])
 
 
@@ -167,7 +166,7 @@ def broken_zstd(refuse):
     bomb = ZSTD_MAGIC + b"\0\x60"
     bomb += b"".join(block(RUN, b"\0", size=128 << 10, last=i == 31) for i in range(32))
     refuse("zstd-bomb.pb.zst", here(bomb),
-           f"the input inflates to more than the {limit} bytes that max_memory leaves room for",
+           f"the input inflates to more bytes than max_memory allows",
            where="compressed file",
            hint="--max-memory=SIZE raises the limit", options=[f"--max-memory={limit}"])
 

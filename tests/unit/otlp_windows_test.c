@@ -76,12 +76,12 @@ static const char *one_window(both *b, stage *s)
                             : "two windows have the same ids";
     b->last = meant;
     b->is_again = rng_chance(&s->rng, 40);
-    pprofdelta *const both[] = {b->pprof, b->otlp};
+    pprofdelta *const pair[] = {b->pprof, b->otlp};
     for (size_t i = 0; i < 2; i++)
         if (b->is_again)
-            pprofdelta_abandon(both[i]);
+            pprofdelta_abandon(pair[i]);
         else
-            CHECK(!pprofdelta_commit(both[i]));
+            CHECK(!pprofdelta_commit(pair[i]));
     return wrong;
 }
 
