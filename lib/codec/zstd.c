@@ -83,7 +83,10 @@ static pprofdelta_status hold(pd_inflater *u, uint64_t need, pprofdelta_error *e
     if (need <= u->zstd_held)
         return PPROFDELTA_OK;
     if (need - u->zstd_held > pd_mem_left(mem))
-        return pd_inflate_too_large(mem, true, u->pos, err);
+        return pd_because(err, pd_mem_reason(mem),
+                          pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE,
+                                  u->pos, "the window of the zstd frame takes more memory than %s",
+                                  pd_mem_who_allows(mem)));
     mem->used += need - u->zstd_held;
     mem->peak = mem->peak > mem->used ? mem->peak : mem->used;
     u->zstd_held = need;
