@@ -126,7 +126,7 @@ func (o *inflated) tooLarge(saysSo bool, offset int) error {
 	if saysSo {
 		does = "says that it inflates"
 	}
-	return refuse(ErrLimit, "inflate", offset, "the input %s to more than the %d bytes that the pool's max memory leaves room for", does, o.limit)
+	return refuse(ErrLimit, "inflate", offset, "the input %s to more bytes than the pool's max memory allows", does)
 }
 
 // refuse makes an error with an offset.

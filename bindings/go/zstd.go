@@ -239,8 +239,7 @@ func zstdDamaged(err error, pos int) error {
 	switch {
 	case errors.Is(err, zstd.ErrCRCMismatch):
 		text = "the zstd frame's content does not have the checksum it says"
-	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrFrameSizeExceeded),
-		errors.Is(err, zstd.ErrWindowSizeExceeded):
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrFrameSizeExceeded):
 		text = "the zstd frame inflates to more than it can hold"
 	default:
 		return refuse(ErrInflate, "inflate", pos, text, err)

@@ -56,7 +56,7 @@ static void check_bomb(pd_buffer file)
     pd_bytes out = {(const uint8_t *)"untouched", 9};
     CHECK(inflate_with(&k, file, &out) == PPROFDELTA_E_LIMIT);
     CHECK_STR(k.err.stage, "inflate");
-    CHECK_MSG(strstr(k.err.text, "to more bytes than max_memory allows"), "%s",
+    CHECK_MSG(strstr(k.err.text, "than max_memory allows"), "%s",
               k.err.text);
     CHECK(k.err.offset < file.len);
     CHECK(k.mem.peak <= 1 << 20);
