@@ -67,25 +67,24 @@ def test_a_static_program_gets_no_agent(t):
         t.equal(seen(t, how, path, "libm.so.6"), "libm.so.6", how)
 
 
+def get_no_agent(t, path, ways=WAYS):
+    for how in ways:
+        t.equal(seen(t, how, path), "not set", f"{how} {path}")
+
+
 def test_another_libc_gets_no_agent(t):
     """musl's loader would end the program with status 127."""
-    path = other_libc(t)
-    for how in WAYS:
-        t.equal(seen(t, how, path), "not set", how)
+    get_no_agent(t, other_libc(t))
 
 
 def test_a_sanitizer_gets_no_agent(t):
     """It would end the program, since it must come first."""
-    path = needed(t, "inherits_sanitized")
-    for how in WAYS:
-        t.equal(seen(t, how, path), "not set", how)
+    get_no_agent(t, needed(t, "inherits_sanitized"))
 
 
 def test_a_setuid_program_gets_no_agent(t):
     for mode in (0o4755, 0o2755):
-        path = copy(t, "inherits", mode)
-        for how in ("execve", "posix_spawn"):
-            t.equal(seen(t, how, path), "not set", how)
+        get_no_agent(t, copy(t, "inherits", mode), ("execve", "posix_spawn"))
 
 
 def test_scripts(t):
