@@ -167,13 +167,6 @@ def test_actions_look_as_they_are(t):
     t.lacks(ran.out.decode(), "strange")
 
 
-def test_abort(t):
-    ran = quiet(t, same(t, target(t, "signalled"), "abort", options=[EVERYTHING],
-                        code=-signal.SIGABRT))
-    t.equal(ran.out, b"")
-    t.equal(allocated(only(t, checked(t, t.path("out"))), "leak_at_last"), 100)
-
-
 def test_daemons(t):
     """The parent's window is written before it ends inside the C library."""
     quiet(t, record(t, target(t, "signalled"), "daemon", options=[EVERYTHING]))

@@ -286,14 +286,14 @@ def test_another_root(t):
     for way in ("chroot", "syscall"):
         ran, blocks = rooted(t, way)
         quiet(t, ran)
-        for name in ("leak_before", "leak_after", "leak_in_child", "leak_at_last"):
+        for name in ("leak_early", "leak_after", "leak_in_child", "leak_at_last"):
             t.equal(blocks.get(name), 100, f"{way}: {name}")
 
 
 def test_another_root_and_no_descriptors(t):
     """The agent's thread has the folder still. What the program's threads write is lost, and a message says so."""
     ran, blocks = rooted(t, "chroot", "closed")
-    t.equal((blocks.get("leak_before"), blocks.get("leak_after")), (100, 100))
+    t.equal((blocks.get("leak_early"), blocks.get("leak_after")), (100, 100))
     t.equal((len(ran.noise), ran.rest), (2, []), "of the child and of the program")
     for line in ran.noise:
         t.contains(line, t.path("out"), "is lost: no such file or directory")

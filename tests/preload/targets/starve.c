@@ -5,6 +5,8 @@
  *     starve go-on     frees some of it, allocates 100 blocks more, and ends with status 0
  *
  * starve HOW BITS has called malloc from 2^BITS distinct stacks before. */
+#include "leaking.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-static void *volatile sink;
 static void *spare; /* for go-on */
 
 __attribute__((noinline)) static void leak_by_turns(unsigned bits, unsigned turns);
@@ -44,12 +45,6 @@ __attribute__((noinline)) static void *hoard(size_t size)
 {
     void *volatile got = malloc(size);
     return got;
-}
-
-__attribute__((noinline)) static void leak_at_last(void)
-{
-    for (int i = 0; i < 100; i++)
-        sink = malloc(1000);
 }
 
 static void use_up(void *before)
