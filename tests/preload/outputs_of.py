@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import recorded
-from agents import (TIMEOUT, checked, counted, only, plainly, quiet, record, same, start, stop, target, until)
+from agents import (TIMEOUT, by_hand, checked, counted, only, plainly, quiet, record, same, start, stop, target, until)
 from pb import Request, fields, inflate, numbers, one, parts
 
 ALLOCATE = """
@@ -86,8 +86,7 @@ def test_a_process_with_a_sample_leaves_it(t):
 
 
 def test_by_hand_no_process_is_the_command(t):
-    variables = dict(line.split("=", 1) for line in record(t, "env").out.decode().splitlines()
-                     if line.startswith(("LD_PRELOAD=", "PPROFDELTA_RECORD_DIR=")))
+    variables = by_hand(t)
     shutil.rmtree(t.path("out"))
     os.mkdir(t.path("out"))
     for rate, files in (("1099511627776", 0), ("1", 1)):
@@ -138,8 +137,7 @@ def test_the_environment_is_otherwise_the_same(t):
              for run in (plainly, record)]
     t.equal(lines[0], lines[1])
     env = {**os.environ, "LD_PRELOAD": "libm.so.6"}
-    preload = [line for line in record(t, "env", env=env).out.decode().splitlines()
-               if line.startswith("LD_PRELOAD=")][0]
+    preload = by_hand(t, env=env)["LD_PRELOAD"]
     t.check(preload.endswith(":libm.so.6"), f"what was preloaded is lost: {preload}")
 
 

@@ -5,7 +5,7 @@ import re
 import shutil
 
 import recorded
-from agents import AGENT, checked, plainly, quiet, record, same, target
+from agents import AGENT, by_hand, checked, plainly, quiet, record, same, target
 
 WAYS = ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat",
         "execveat of a descriptor", "vfork", "posix_spawn", "posix_spawnp", "system", "popen")
@@ -147,11 +147,9 @@ def test_no_environment(t):
 
 def test_the_agent_is_gone(t):
     """The loader would complain of a file that is not there, as in another root."""
-    agent = next(line.split("=", 1)[1] for line in record(t, "env").out.decode().splitlines()
-                 if line.startswith("LD_PRELOAD="))
     away = t.path("away")
     os.mkdir(away)
-    moved = shutil.copy(agent, away)
+    moved = shutil.copy(by_hand(t)["LD_PRELOAD"], away)
     env = {**os.environ, "PPROFDELTA_AGENT": moved}
     ran = record(t, "sh", "-c", 'rm away/*; exec "$0"', target(t, "inherits"), env=env)
     t.equal((ran.code, ran.out, ran.err), (0, b"not set\n", ""))
