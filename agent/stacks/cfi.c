@@ -108,7 +108,6 @@ enum {
     ENC_FORMAT = 0x0f,
     ENC_PC_RELATIVE = 0x10,
     ENC_BASE = 0x70,
-    ENC_OMITTED = 0xff,
     ENC_HEADER_TABLE =
         0x3b /* the table that linkers write: 4 bytes, signed, relative to the header */
 };
@@ -228,7 +227,7 @@ typedef struct common {
     uint64_t code_align, ra_register;
     int64_t data_align;
     uint8_t pointer_encoding;
-    bool has_augmentation, is_signal;
+    bool is_signal;
     cursor program;
 } common;
 
@@ -397,30 +396,24 @@ static bool read_common(const uint8_t *at, common *out)
     out->ra_register = version == 1 ? read_u8(&c) : read_uleb(&c);
     out->pointer_encoding = ENC_ABSOLUTE;
     out->is_signal = false;
-    out->has_augmentation = !c.bad && *augmentation == 'z';
-    if (c.bad || (*augmentation && !out->has_augmentation))
+    if (c.bad || *augmentation != 'z') /* every compiler writes it */
         return false;
-    cursor after = c;
-    if (out->has_augmentation) {
-        uint64_t len = read_uleb(&c);
-        after = c;
-        skip(&after, len);
-        for (const char *letter = augmentation + 1; *letter && !c.bad; letter++) {
-            if (*letter == 'R')
-                out->pointer_encoding = read_u8(&c);
-            else if (*letter == 'L')
-                read_u8(&c);
-            else if (*letter == 'P') {
-                uint8_t encoding = read_u8(&c) & ENC_FORMAT;
-                read_pointer(&c, encoding);
-            } else if (*letter == 'S')
-                out->is_signal = true;
-            else if (*letter != 'B') /* B: the key that signs return addresses */
-                c.bad = true;
-        }
+    uint64_t len = read_uleb(&c);
+    out->program = c;
+    skip(&out->program, len);
+    for (const char *letter = augmentation + 1; *letter && !c.bad; letter++) {
+        if (*letter == 'R')
+            out->pointer_encoding = read_u8(&c);
+        else if (*letter == 'L')
+            read_u8(&c);
+        else if (*letter == 'P')
+            read_pointer(&c, read_u8(&c) & ENC_FORMAT);
+        else if (*letter == 'S')
+            out->is_signal = true;
+        else if (*letter != 'B') /* B: the key that signs return addresses */
+            c.bad = true;
     }
-    out->program = after;
-    return !c.bad && !after.bad;
+    return !c.bad && !out->program.bad;
 }
 
 static bool is_below(saved value)
@@ -468,8 +461,7 @@ pd_frame_rule pd_cfi_find(uintptr_t pc, void *room)
     uint64_t len = read_pointer(&c, cie.pointer_encoding & ENC_FORMAT);
     if (!c.bad && pc - begin >= len)
         return unknown; /* between two functions */
-    if (cie.has_augmentation)
-        skip(&c, read_uleb(&c));
+    skip(&c, read_uleb(&c));
     if (c.bad)
         return complex;
     if (cie.is_signal)
