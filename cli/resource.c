@@ -1,5 +1,6 @@
 #include "resource.h"
 
+#include "agent/base/launch.h"
 #include "option_values.h"
 #include "cli.h"
 #include "message.h"
@@ -38,33 +39,6 @@ static void add(cli_resource *r, const char *key, const char *value)
 
 /* ---- OTEL_RESOURCE_ATTRIBUTES: KEY=VALUE,KEY=VALUE, with %XX --------------------------------- */
 
-static int hex_digit(char digit)
-{
-    const char *digits = "0123456789abcdefABCDEF";
-    const char *found = digit ? strchr(digits, digit) : NULL;
-    int place = found ? (int)(found - digits) : -1;
-    return place > 15 ? place - 6 : place;
-}
-
-/* Decodes %XX in place. Returns false if a % has no two digits behind it, or is a NUL. */
-static bool decode(char *text)
-{
-    char *out = text;
-    for (; *text; text++) {
-        if (*text != '%') {
-            *out++ = *text;
-            continue;
-        }
-        int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
-        if (low < 0 || !(high | low))
-            return false;
-        *out++ = (char)(high << 4 | low);
-        text += 2;
-    }
-    *out = '\0';
-    return true;
-}
-
 static const char *trim(const char *text, size_t *len)
 {
     for (; *len && (*text == ' ' || *text == '\t'); (*len)--)
@@ -84,7 +58,7 @@ static const char *add_member(cli_resource *r, char **at, const char *text, size
     size_t key_len = (size_t)(equals - text), value_len = len - key_len - 1;
     const char *key_text = trim(text, &key_len), *value_text = trim(equals + 1, &value_len);
     char *key = keep(at, key_text, key_len), *value = keep(at, value_text, value_len);
-    if (!decode(key) || !decode(value))
+    if (!pd_decode_percent(key) || !pd_decode_percent(value))
         return "a % is not followed by two hexadecimal digits";
     if (!*key)
         return "an attribute has no key";

@@ -406,14 +406,7 @@ static void find_all(void)
         dl_iterate_phdr(note_data, NULL);
     a.has_stacks = pd_thread_stacks_find();
     bool is_needed = pd_code_has_libc_allocator() && pd_malloc_areas_are_known();
-    a.has_areas = !is_needed || pd_malloc_areas_begin();
-    pd_residency_begin();
-}
-
-static void release_all(void)
-{
-    pd_residency_end();
-    pd_malloc_areas_end();
+    a.has_areas = pd_memory_begin() || !is_needed;
 }
 
 static void make(const pprofdelta_heap_stats *stats, bool is_last)
@@ -422,7 +415,7 @@ static void make(const pprofdelta_heap_stats *stats, bool is_last)
     uint64_t begun = pd_nanos_of(CLOCK_THREAD_CPUTIME_ID);
     find_all();
     int error = pd_smaps_read(take_area, &d);
-    release_all();
+    pd_memory_end();
     last_cost = (int64_t)(pd_nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
     credit -= last_cost;
     if (error) {

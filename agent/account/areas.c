@@ -99,20 +99,26 @@ int pd_smaps_read(pd_smaps_taker *take, void *cookie)
     return error ? error : is_any ? 0 : ENOENT;
 }
 
-/* ---- resident pages -------------------------------------------------------------------------- */
+/* ---- resident pages, and memory --------------------------------------------------------------- */
 
-static int pagemap = -1;
+static int pagemap = -1, memory = -1;
+static unsigned tries; /* of pages that begin no area of malloc */
 
-void pd_residency_begin(void)
+bool pd_memory_begin(void)
 {
+    tries = 0;
     pagemap = pd_open("/proc/thread-self/pagemap", O_RDONLY);
+    memory = pd_open_high(pd_proc_open_mem());
+    return memory >= 0;
 }
 
-void pd_residency_end(void)
+void pd_memory_end(void)
 {
     if (pagemap >= 0)
         close(pagemap);
-    pagemap = -1;
+    if (memory >= 0)
+        close(memory);
+    pagemap = memory = -1;
 }
 
 uint64_t pd_residency_count(uintptr_t begin, uintptr_t end)
@@ -214,9 +220,6 @@ uintptr_t pd_thread_stacks_end_in(uintptr_t begin, uintptr_t end)
 
 enum { TRIES_MAX = 8192, IS_MAPPED_ALONE = 2, FLAGS = 7 };
 
-static int memory = -1;
-static unsigned tries;
-
 bool pd_malloc_areas_are_known(void)
 {
 #if defined(__GLIBC__) && __SIZEOF_POINTER__ == 8
@@ -224,20 +227,6 @@ bool pd_malloc_areas_are_known(void)
 #else
     return false;
 #endif
-}
-
-bool pd_malloc_areas_begin(void)
-{
-    tries = 0;
-    memory = pd_open_high(pd_proc_open_mem());
-    return memory >= 0;
-}
-
-void pd_malloc_areas_end(void)
-{
-    if (memory >= 0)
-        close(memory);
-    memory = -1;
 }
 
 /* The beginning of an arena's area. */

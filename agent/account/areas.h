@@ -41,9 +41,10 @@ void pd_smaps_end(pd_smaps_text *text);
 
 /* ---- resident pages: /proc/self/pagemap ------------------------------------------------------ */
 
-/* Call before and after pd_residency_count. */
-void pd_residency_begin(void);
-void pd_residency_end(void);
+/* Call before and after pd_residency_count and pd_malloc_area_at. begin returns false if memory cannot be
+ * read, as the latter must. */
+bool pd_memory_begin(void);
+void pd_memory_end(void);
 
 /* Counts the pages. If the file cannot be read, every page counts as resident. */
 uint64_t pd_residency_count(uintptr_t begin, uintptr_t end);
@@ -75,10 +76,6 @@ uintptr_t pd_thread_stacks_end_in(uintptr_t begin, uintptr_t end);
 
 /* Whether areas can be recognised in this process: it runs with glibc, in 64 bits. */
 bool pd_malloc_areas_are_known(void);
-
-/* Call before and after the calls below. begin returns false if memory cannot be read. */
-bool pd_malloc_areas_begin(void);
-void pd_malloc_areas_end(void);
 
 /* Returns where the area of malloc ends that begins at `at`, a page within anonymous memory that
  * ends at `end`. Returns 0 if none begins there. Once too many pages were tried in vain, returns 0

@@ -17,6 +17,34 @@ enum {
     FIRST_LINE_LEN = 256 /* bytes of a script's first line that the kernel reads */
 };
 
+/* ---- %XX ------------------------------------------------------------------------------------- */
+
+static int hex_digit(char digit)
+{
+    const char *digits = "0123456789abcdefABCDEF";
+    const char *found = digit ? strchr(digits, digit) : NULL;
+    int place = found ? (int)(found - digits) : -1;
+    return place > 15 ? place - 6 : place;
+}
+
+bool pd_decode_percent(char *text)
+{
+    char *out = text;
+    for (; *text; text++) {
+        if (*text != '%') {
+            *out++ = *text;
+            continue;
+        }
+        int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
+        if (low < 0 || !(high | low))
+            return false;
+        *out++ = (char)(high << 4 | low);
+        text += 2;
+    }
+    *out = '\0';
+    return true;
+}
+
 /* ---- the signal ------------------------------------------------------------------------------ */
 
 const char *pd_launch_signal_refusal(int number)

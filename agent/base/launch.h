@@ -50,6 +50,9 @@
 #define PD_RUN_MAX             40    /* bytes of the name of a run, with a NUL */
 #define PD_RESOURCE_MAX        16384 /* bytes of the variable, with a NUL; 256 attributes */
 
+/* Decodes %XX in place. Returns false if a % has no two hexadecimal digits behind it, or is a NUL. */
+bool pd_decode_percent(char *text);
+
 /* ---- signal ---------------------------------------------------------------------------------- */
 
 /* Returns NULL if the signal may ask for a profile. Otherwise returns the reason, as the end of a

@@ -10,24 +10,25 @@
 
 enum { NANOS_PER_SECOND = 1000000000 };
 
-/* Reads a decimal number, with a fraction if scale > 1. The result is in parts of 1/scale. */
-static bool read_decimal(const char *text, uint64_t scale, uint64_t *out)
+/* Reads a decimal number, with a fraction if scale > 1. The result is in parts of 1/scale. Returns what
+ * is behind the number, or NULL if there is none. */
+static const char *read_decimal(const char *text, uint64_t scale, uint64_t *out)
 {
     uint64_t value = 0;
     bool has_digit = false;
     for (; *text >= '0' && *text <= '9'; text++, has_digit = true)
         if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
-            return false;
+            return NULL;
     if (__builtin_mul_overflow(value, scale, &value))
-        return false;
+        return NULL;
     if (*text == '.' && scale > 1)
         for (text++; *text >= '0' && *text <= '9'; text++) {
             scale /= 10;
             value += scale * (uint64_t)(*text - '0');
         }
     *out = value;
-    return has_digit && !*text;
+    return has_digit ? text : NULL;
 }
 
 /* Returns a copy in static memory, since the program may change its environment. */
@@ -84,34 +85,6 @@ static bool read_format(pprofdelta_format *format)
 
 enum { ATTRIBUTES_MAX = 256 };
 
-/* Returns the value of a hexadecimal digit, or -1. */
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Decodes %XX in place. Returns false if a % has no two digits behind it. */
-static bool decode(char *text)
-{
-    char *out = text;
-    while (*text) {
-        if (*text != '%') {
-            *out++ = *text++;
-            continue;
-        }
-        int high = digit(text[1]), low = high < 0 ? -1 : digit(text[2]);
-        if (low < 0)
-            return false;
-        *out++ = (char)(high << 4 | low);
-        text += 3;
-    }
-    *out = '\0';
-    return true;
-}
-
 /* Reads the text into static memory. Returns false if it is not valid or too long. */
 static bool read_attributes(const char *text, const pprofdelta_attribute **list, size_t *len)
 {
@@ -129,7 +102,7 @@ static bool read_attributes(const char *text, const pprofdelta_attribute **list,
         if (!value || value == at || count == ATTRIBUTES_MAX)
             return false;
         *value++ = '\0';
-        if (!decode(at) || !decode(value) || !*at)
+        if (!pd_decode_percent(at) || !pd_decode_percent(value) || !*at)
             return false;
         attributes[count++] = (pprofdelta_attribute){at, value};
     }
@@ -146,29 +119,25 @@ static bool read_resource(pd_settings *settings)
 
 static bool read_keep(pd_settings *settings)
 {
-    static const struct {
-        const char *name;
-        pd_keep keep;
-    } kinds[] = {{"files=", PD_KEEP_FILES}, {"bytes=", PD_KEEP_BYTES}, {"nanos=", PD_KEEP_NANOS}};
+    static const char *const kinds[] = {
+        [PD_KEEP_FILES] = "files=", [PD_KEEP_BYTES] = "bytes=", [PD_KEEP_NANOS] = "nanos="};
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     enum { NAME_LEN = 6 };
-    char digits[24];
     const char *text = getenv(PD_VARIABLE_KEEP);
     if (!text || !*text)
         return true;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strncmp(text, kinds[i].name, NAME_LEN) == 0)
-            settings->keep = kinds[i].keep;
-    const char *comma = strchr(text, ',');
-    if (!settings->keep || !comma || (size_t)(comma - text) >= NAME_LEN + sizeof digits)
+    for (pd_keep kind = PD_KEEP_FILES; kind <= PD_KEEP_NANOS; kind++)
+        if (strncmp(text, kinds[kind], NAME_LEN) == 0)
+            settings->keep = kind;
+    const char *run =
+        settings->keep ? read_decimal(text + NAME_LEN, 1, &settings->keep_most) : NULL;
+    if (!run || *run++ != ',' || !settings->keep_most)
         return false;
-    size_t len = (size_t)(comma - text) - NAME_LEN, run_len = strlen(comma + 1);
-    memcpy(digits, text + NAME_LEN, len);
-    digits[len] = '\0';
-    if (!run_len || run_len >= sizeof settings->run || comma[1 + strspn(comma + 1, letters)])
+    size_t len = strlen(run);
+    if (!len || len >= sizeof settings->run || run[strspn(run, letters)])
         return false;
-    memcpy(settings->run, comma + 1, run_len + 1);
-    return read_decimal(digits, 1, &settings->keep_most) && settings->keep_most;
+    memcpy(settings->run, run, len + 1);
+    return true;
 }
 
 static const struct {
@@ -198,8 +167,8 @@ static const char *read_numbers(pd_settings *settings)
         uint64_t value;
         if (!text || !*text)
             continue;
-        if (!read_decimal(text, numbers[i].scale, &value) || value < numbers[i].least ||
-            value > numbers[i].most)
+        text = read_decimal(text, numbers[i].scale, &value);
+        if (!text || *text || value < numbers[i].least || value > numbers[i].most)
             return numbers[i].name;
         memcpy((char *)settings + numbers[i].off, &value, sizeof value);
     }

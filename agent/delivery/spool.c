@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -156,14 +155,10 @@ static int create(spool_file *file)
     return file->fd;
 }
 
-/* Renames without replacing a file: in one step if the kernel and the file system can, else by a
- * hard link, else (no hard links) after a check. Returns 0 or an errno value. */
+/* Renames without replacing a file: by a hard link, or after a check where there are none. Returns 0 or an
+ * errno value. */
 static int rename_to_free(int base, const char *from, const char *to)
 {
-    if (syscall(SYS_renameat2, base, from, base, to, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS)
-        return errno;
     if (linkat(base, from, base, to, 0) == 0) {
         unlinkat(base, from, 0);
         return 0;

@@ -28,10 +28,7 @@ PD_PUBLIC void _exit(int status)
         syscall(SYS_exit_group, status);
 }
 
-PD_PUBLIC void _Exit(int status)
-{
-    _exit(status);
-}
+PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
 
 /* ---- another program ------------------------------------------------------------------------- */
 

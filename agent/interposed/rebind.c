@@ -114,16 +114,11 @@ static ElfW(Sym) * find_symbol(const object *o, const char *name)
 {
     if (!o->hash)
         return NULL;
-    const uint32_t word_bits = sizeof(ElfW(Addr)) * 8, hash = hash_of(name);
-    const uint32_t buckets_len = o->hash[0], first = o->hash[1];
-    const uint32_t filter_len = o->hash[2], shift = o->hash[3];
-    const ElfW(Addr) *filter = (const void *)(o->hash + 4);
-    const uint32_t *buckets = (const void *)(filter + filter_len), *chain = buckets + buckets_len;
-    if (!buckets_len || !filter_len)
-        return NULL;
-    ElfW(Addr) word = filter[hash / word_bits % filter_len];
-    bool may_have = (word >> (hash % word_bits) & 1) && (word >> ((hash >> shift) % word_bits) & 1);
-    if (!may_have)
+    const uint32_t hash = hash_of(name), buckets_len = o->hash[0], first = o->hash[1];
+    const ElfW(Addr) *filter =
+        (const void *)(o->hash + 4); /* of names that are not there: not used */
+    const uint32_t *buckets = (const void *)(filter + o->hash[2]), *chain = buckets + buckets_len;
+    if (!buckets_len)
         return NULL;
     uint32_t at = buckets[hash % buckets_len];
     for (bool is_end = at < first; !is_end; at++) {

@@ -140,28 +140,16 @@ PD_PUBLIC pd_signal_handler *signal(int sig, pd_signal_handler *handler)
     return set(pd_next()->signal, sig, handler);
 }
 
-PD_PUBLIC pd_signal_handler *ssignal(int sig, pd_signal_handler *handler)
-{
-    return signal(sig, handler);
-}
-
-/* Old names, which headers do not declare any more. */
-PD_PUBLIC pd_signal_handler *bsd_signal(int sig, pd_signal_handler *handler);
-PD_PUBLIC pd_signal_handler *__sysv_signal(int sig, pd_signal_handler *handler); // NOLINT
-
-PD_PUBLIC pd_signal_handler *bsd_signal(int sig, pd_signal_handler *handler)
-{
-    return signal(sig, handler);
-}
-
-PD_PUBLIC pd_signal_handler *__sysv_signal(int sig, pd_signal_handler *handler) // NOLINT
-{
-    return set(pd_next()->sysv_signal, sig, handler);
-}
+/* Old names, some of which headers do not declare any more. */
+PD_PUBLIC pd_signal_handler *ssignal(int, pd_signal_handler *) __attribute__((alias("signal")));
+PD_PUBLIC pd_signal_handler *bsd_signal(int, pd_signal_handler *)
+    __attribute__((alias("signal"), nothrow, leaf));
+PD_PUBLIC pd_signal_handler *__sysv_signal(int, pd_signal_handler *) // NOLINT
+    __attribute__((alias("sysv_signal")));
 
 PD_PUBLIC pd_signal_handler *sysv_signal(int sig, pd_signal_handler *handler)
 {
-    return __sysv_signal(sig, handler);
+    return set(pd_next()->sysv_signal, sig, handler);
 }
 
 PD_PUBLIC pd_signal_handler *sigset(int sig, pd_signal_handler *handler)

@@ -6,7 +6,7 @@
  *
  * A program is a list of rules, each with the first address to which it applies. The rule for an
  * address is found by running the program up to that address. A rule that is not a distance from
- * a register is reported as COMPLEX. */
+ * a register is reported as COMPLEX, and so is one behind an instruction that compilers seldom write. */
 #include "agent/stacks/cfi.h"
 
 #include "agent/base/code.h"
@@ -108,7 +108,6 @@ enum {
     ENC_FORMAT = 0x0f,
     ENC_PC_RELATIVE = 0x10,
     ENC_BASE = 0x70,
-    ENC_OMITTED = 0xff,
     ENC_HEADER_TABLE =
         0x3b /* the table that linkers write: 4 bytes, signed, relative to the header */
 };
@@ -211,7 +210,7 @@ static const uint8_t *fde_before(const uint8_t *header, uintptr_t pc, bool *is_r
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-typedef enum saved_where { UNCHANGED, SAVED, UNDEFINED, ELSEWHERE } saved_where;
+typedef enum saved_where { UNCHANGED, SAVED, UNDEFINED } saved_where;
 
 typedef struct saved {
     saved_where where;
@@ -221,7 +220,6 @@ typedef struct saved {
 typedef struct frame {
     uint64_t cfa_register;
     int64_t cfa_off;
-    bool cfa_is_computed;
     saved ra, fp;
 } frame;
 
@@ -229,7 +227,7 @@ typedef struct common {
     uint64_t code_align, ra_register;
     int64_t data_align;
     uint8_t pointer_encoding;
-    bool has_augmentation, is_signal;
+    bool is_signal;
     cursor program;
 } common;
 
@@ -244,34 +242,23 @@ static void set(frame *f, const common *cie, uint64_t reg, saved value)
 enum { OP_ADVANCE = 1, OP_OFFSET = 2, OP_RESTORE = 3 }; /* in the two top bits */
 enum {
     OP_NOP = 0x00,
-    OP_SET_LOC,
-    OP_ADVANCE1,
+    OP_ADVANCE1 = 0x02,
     OP_ADVANCE2,
     OP_ADVANCE4,
     OP_OFFSET_EXTENDED,
     OP_RESTORE_EXTENDED,
     OP_UNDEFINED,
     OP_SAME_VALUE,
-    OP_REGISTER,
-    OP_REMEMBER,
+    OP_REMEMBER = 0x0a,
     OP_RESTORE_STATE,
     OP_DEF_CFA,
     OP_DEF_CFA_REGISTER,
     OP_DEF_CFA_OFFSET,
-    OP_DEF_CFA_EXPRESSION,
-    OP_EXPRESSION,
-    OP_OFFSET_EXTENDED_SF,
-    OP_DEF_CFA_SF,
-    OP_DEF_CFA_OFFSET_SF,
-    OP_VAL_OFFSET,
-    OP_VAL_OFFSET_SF,
-    OP_VAL_EXPRESSION,
     OP_NEGATE_RA_STATE = 0x2d,
-    OP_GNU_ARGS_SIZE = 0x2e,
-    OP_GNU_NEGATIVE_OFFSET = 0x2f
+    OP_GNU_ARGS_SIZE = 0x2e
 };
 
-enum { REMEMBERED = 8 };
+enum { REMEMBERED = 8, NO_REGISTER = 1 << 16 };
 
 typedef struct machine {
     const common *cie;
@@ -280,21 +267,14 @@ typedef struct machine {
     size_t depth;
 } machine;
 
-static saved saved_at(const machine *m, int64_t factor)
+static void save(machine *m, uint64_t reg, uint64_t factor)
 {
-    return (saved){SAVED, factor * m->cie->data_align};
+    set(&m->now, m->cie, reg, (saved){SAVED, (int64_t)factor * m->cie->data_align});
 }
 
-static saved initially(const machine *m, uint64_t reg)
+static void restore(machine *m, uint64_t reg)
 {
-    return reg == m->cie->ra_register ? m->initial.ra : m->initial.fp;
-}
-
-static void define_cfa(frame *f, uint64_t reg, int64_t off)
-{
-    f->cfa_register = reg;
-    f->cfa_off = off;
-    f->cfa_is_computed = false;
+    set(&m->now, m->cie, reg, reg == m->cie->ra_register ? m->initial.ra : m->initial.fp);
 }
 
 /* Executes an instruction that says where a register is saved. */
@@ -303,33 +283,16 @@ static void step_register(machine *m, uint8_t op, cursor *c)
     uint64_t reg = read_uleb(c);
     switch (op) {
     case OP_OFFSET_EXTENDED:
-        set(&m->now, m->cie, reg, saved_at(m, (int64_t)read_uleb(c)));
-        break;
-    case OP_OFFSET_EXTENDED_SF:
-        set(&m->now, m->cie, reg, saved_at(m, read_sleb(c)));
-        break;
-    case OP_GNU_NEGATIVE_OFFSET:
-        set(&m->now, m->cie, reg, saved_at(m, -(int64_t)read_uleb(c)));
+        save(m, reg, read_uleb(c));
         break;
     case OP_RESTORE_EXTENDED:
-        set(&m->now, m->cie, reg, initially(m, reg));
+        restore(m, reg);
         break;
     case OP_UNDEFINED:
         set(&m->now, m->cie, reg, (saved){UNDEFINED, 0});
         break;
     case OP_SAME_VALUE:
         set(&m->now, m->cie, reg, (saved){UNCHANGED, 0});
-        break;
-    case OP_EXPRESSION:
-    case OP_VAL_EXPRESSION:
-        set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
-        skip(c, read_uleb(c));
-        break;
-    case OP_REGISTER:
-    case OP_VAL_OFFSET:
-    case OP_VAL_OFFSET_SF:
-        set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
-        read_uleb(c);
         break;
     default:
         c->bad = true;
@@ -339,7 +302,6 @@ static void step_register(machine *m, uint8_t op, cursor *c)
 /* Executes an instruction that says where the CFA is, or that saves or restores the state. */
 static void step_frame(machine *m, uint8_t op, cursor *c)
 {
-    uint64_t reg;
     switch (op) {
     case OP_NOP:
     case OP_NEGATE_RA_STATE: /* the walk always removes signatures from return addresses */
@@ -348,25 +310,14 @@ static void step_frame(machine *m, uint8_t op, cursor *c)
         read_uleb(c);
         break;
     case OP_DEF_CFA:
-        reg = read_uleb(c);
-        define_cfa(&m->now, reg, (int64_t)read_uleb(c));
-        break;
-    case OP_DEF_CFA_SF:
-        reg = read_uleb(c);
-        define_cfa(&m->now, reg, read_sleb(c) * m->cie->data_align);
+        m->now.cfa_register = read_uleb(c);
+        m->now.cfa_off = (int64_t)read_uleb(c);
         break;
     case OP_DEF_CFA_REGISTER:
         m->now.cfa_register = read_uleb(c);
         break;
     case OP_DEF_CFA_OFFSET:
         m->now.cfa_off = (int64_t)read_uleb(c);
-        break;
-    case OP_DEF_CFA_OFFSET_SF:
-        m->now.cfa_off = read_sleb(c) * m->cie->data_align;
-        break;
-    case OP_DEF_CFA_EXPRESSION:
-        m->now.cfa_is_computed = true;
-        skip(c, read_uleb(c));
         break;
     case OP_REMEMBER:
         if (m->depth < REMEMBERED)
@@ -388,35 +339,20 @@ static void step_frame(machine *m, uint8_t op, cursor *c)
 static void step(machine *m, uint8_t op, cursor *c)
 {
     uint8_t low = op & 0x3f;
-    switch (op >> 6) {
-    case OP_ADVANCE:
+    if (op >> 6 == OP_ADVANCE)
         m->loc += low * m->cie->code_align;
-        return;
-    case OP_OFFSET:
-        set(&m->now, m->cie, low, saved_at(m, (int64_t)read_uleb(c)));
-        return;
-    case OP_RESTORE:
-        set(&m->now, m->cie, low, initially(m, low));
-        return;
-    default:
-        break;
-    }
-    switch (op) {
-    case OP_SET_LOC:
-        m->loc = read_pointer(c, m->cie->pointer_encoding);
-        break;
-    case OP_ADVANCE1:
+    else if (op >> 6 == OP_OFFSET)
+        save(m, low, read_uleb(c));
+    else if (op >> 6 == OP_RESTORE)
+        restore(m, low);
+    else if (op == OP_ADVANCE1)
         m->loc += read_u8(c) * m->cie->code_align;
-        break;
-    case OP_ADVANCE2:
+    else if (op == OP_ADVANCE2)
         m->loc += read_u16(c) * m->cie->code_align;
-        break;
-    case OP_ADVANCE4:
+    else if (op == OP_ADVANCE4)
         m->loc += read_u32(c) * m->cie->code_align;
-        break;
-    default:
+    else
         step_frame(m, op, c);
-    }
 }
 
 /* Runs the program until it ends or reaches addresses behind pc. Returns false if it has an
@@ -460,30 +396,24 @@ static bool read_common(const uint8_t *at, common *out)
     out->ra_register = version == 1 ? read_u8(&c) : read_uleb(&c);
     out->pointer_encoding = ENC_ABSOLUTE;
     out->is_signal = false;
-    out->has_augmentation = !c.bad && *augmentation == 'z';
-    if (c.bad || (*augmentation && !out->has_augmentation))
+    if (c.bad || *augmentation != 'z') /* every compiler writes it */
         return false;
-    cursor after = c;
-    if (out->has_augmentation) {
-        uint64_t len = read_uleb(&c);
-        after = c;
-        skip(&after, len);
-        for (const char *letter = augmentation + 1; *letter && !c.bad; letter++) {
-            if (*letter == 'R')
-                out->pointer_encoding = read_u8(&c);
-            else if (*letter == 'L')
-                read_u8(&c);
-            else if (*letter == 'P') {
-                uint8_t encoding = read_u8(&c) & ENC_FORMAT;
-                read_pointer(&c, encoding);
-            } else if (*letter == 'S')
-                out->is_signal = true;
-            else if (*letter != 'B') /* B: the key that signs return addresses */
-                c.bad = true;
-        }
+    uint64_t len = read_uleb(&c);
+    out->program = c;
+    skip(&out->program, len);
+    for (const char *letter = augmentation + 1; *letter && !c.bad; letter++) {
+        if (*letter == 'R')
+            out->pointer_encoding = read_u8(&c);
+        else if (*letter == 'L')
+            read_u8(&c);
+        else if (*letter == 'P')
+            read_pointer(&c, read_u8(&c) & ENC_FORMAT);
+        else if (*letter == 'S')
+            out->is_signal = true;
+        else if (*letter != 'B') /* B: the key that signs return addresses */
+            c.bad = true;
     }
-    out->program = after;
-    return !c.bad && !after.bad;
+    return !c.bad && !out->program.bad;
 }
 
 static bool is_below(saved value)
@@ -495,8 +425,8 @@ static bool is_below(saved value)
 static pd_frame_rule to_rule(const frame *f)
 {
     bool has_fp = f->fp.where == SAVED;
-    bool is_plain = !f->cfa_is_computed && f->cfa_off >= 0 && f->cfa_off % 8 == 0 &&
-                    f->cfa_off < 8 * PD_FRAME_CFA_MAX && is_below(f->ra) &&
+    bool is_plain = f->cfa_off >= 0 && f->cfa_off % 8 == 0 && f->cfa_off < 8 * PD_FRAME_CFA_MAX &&
+                    is_below(f->ra) &&
                     (f->fp.where == UNCHANGED || f->fp.where == UNDEFINED || is_below(f->fp)) &&
                     (f->cfa_register == (uint64_t)REG_FP || f->cfa_register == (uint64_t)REG_SP);
     if (!is_plain)
@@ -531,15 +461,14 @@ pd_frame_rule pd_cfi_find(uintptr_t pc, void *room)
     uint64_t len = read_pointer(&c, cie.pointer_encoding & ENC_FORMAT);
     if (!c.bad && pc - begin >= len)
         return unknown; /* between two functions */
-    if (cie.has_augmentation)
-        skip(&c, read_uleb(&c));
+    skip(&c, read_uleb(&c));
     if (c.bad)
         return complex;
     if (cie.is_signal)
         return of_signal;
     machine *m = room;
     *m = (machine){.cie = &cie};
-    m->now.cfa_is_computed = true;
+    m->now.cfa_register = NO_REGISTER;
     if (!execute(m, cie.program, UINT64_MAX))
         return complex;
     m->initial = m->now;

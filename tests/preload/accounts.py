@@ -79,13 +79,18 @@ def second_of(t, pid):
     return Account(t, checked(t, t.path("out"))[pid][1])
 
 
+def stood(t, *arguments, **kwargs):
+    """What the program said, its account, and RSS."""
+    said, pid, rss = standing(t, *arguments, **kwargs)
+    return said, second_of(t, pid), rss
+
+
 def close(t, got, want, least, most, what):
     t.check(want + least <= got <= want + most, f"{what}: {got} is not {want}{least:+}..{most:+}")
 
 
 def test_mappings_by_stack(t):
-    said, pid, rss = standing(t, "maps")
-    account = second_of(t, pid)
+    said, account, rss = stood(t, "maps")
     for name, size in said.items():
         t.equal(account.of(ANONYMOUS, name), size, name)
     t.equal(account.of(ANONYMOUS, "map_gone"), 0)
@@ -96,37 +101,32 @@ def test_mappings_by_stack(t):
 
 
 def test_the_heap_and_its_slack(t):
-    said, pid, _ = standing(t, "slack")
-    account = second_of(t, pid)
+    said, account, _ = stood(t, "slack")
     close(t, account.part(LIVE), said["slack"], 0, MIB, "what is live between the holes")
     close(t, account.part(SLACK), said["slack"], 0, said["slack"] // 20 + MIB, "the holes")
 
 
 def test_leaks_are_live(t):
-    said, pid, _ = standing(t, "leak")
-    account = second_of(t, pid)
+    said, account, _ = stood(t, "leak")
     close(t, account.part(LIVE), said["leak"], 0, MIB, "what leaked")
     close(t, account.part(SLACK), 0, 0, MIB, "slack")
 
 
 def test_stacks_of_threads(t):
-    said, pid, _ = standing(t, "threads")
-    account = second_of(t, pid)
+    said, account, _ = stood(t, "threads")
     close(t, account.of(STACKS, "other threads"), said["threads"], 0, MIB // 2, "stacks of threads")
     close(t, account.of(STACKS, "main thread"), 0, 4096, MIB // 4, "the main thread's stack")
 
 
 def test_mapped_files(t):
-    said, pid, _ = standing(t, "file")
-    account = second_of(t, pid)
+    said, account, _ = stood(t, "file")
     name = os.path.realpath(t.path("mapped.bin"))
     t.equal(account.of(DIRTY, name), said["file_dirty"])
     t.equal(account.of(CLEAN, name), said["file_clean"])
 
 
 def test_everything_adds_up(t):
-    said, pid, rss = standing(t, "all")
-    account = second_of(t, pid)
+    said, account, rss = stood(t, "all")
     close(t, account.total, rss, -MIB, MIB, "RSS")
     t.equal(account.part(ANONYMOUS), sum(said[n] for n in said if n.startswith(("map_", "move_"))))
     close(t, account.part(LIVE), said["leak"] + said["slack"], 0, MIB, "live")
@@ -136,8 +136,7 @@ def test_everything_adds_up(t):
 
 
 def test_a_child_has_its_own(t):
-    said, pid, _ = standing(t, "fork")
-    account = second_of(t, pid)
+    said, account, _ = stood(t, "fork")
     said.pop("pid")
     said["map_shared"] = 0  # a child has it, and has not touched it
     for name, size in said.items():
@@ -149,8 +148,7 @@ def of_library(t, library):
     path = next(iter(glob.glob(f"/usr/lib/*/{library}")), None)
     if not path:
         t.skip(f"{library} is not here")
-    said, pid, _ = standing(t, "all", env={**os.environ, "LD_PRELOAD": path})
-    account = second_of(t, pid)
+    said, account, _ = stood(t, "all", env={**os.environ, "LD_PRELOAD": path})
     mapped = sum(said[n] for n in said if n.startswith(("map_", "move_")))
     t.equal(account.part(ANONYMOUS), mapped)
     live = said["leak"] + said["slack"]

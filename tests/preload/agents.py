@@ -39,6 +39,12 @@ def record(t, *command, options=(), end="-q", **kwargs):
                    **kwargs)
 
 
+def by_hand(t, **kwargs):
+    """The variables that load the agent and name the folder."""
+    return dict(line.split("=", 1) for line in record(t, "env", **kwargs).out.decode().splitlines()
+                if line.startswith(("LD_PRELOAD=", "PPROFDELTA_RECORD_DIR=")))
+
+
 def same(t, *command, options=(), code=None, end="-q", **kwargs):
     """With the agent and without: the same output and exit status. Returns the run with it."""
     without, under = plainly(t, *command, **kwargs), record(t, *command, options=options, end=end,

@@ -20,20 +20,15 @@ def library(t, family):
 
 def in_use(profile):
     """What stays in use, by the function of the program that asked for it."""
-    sums = {}
-    for stack, values in profile.samples:
-        for name in stack:
-            if re.match("leak_by_|keep_nothing", name):
-                sums[name] = sums.get(name, 0) + values[recorded.INUSE_BYTES]
-                break
-    return {name: size for name, size in sums.items() if size}
+    rows = ((stack, values[recorded.INUSE_BYTES]) for stack, values in profile.samples)
+    return {name: size for name, size in recorded.leaks(rows, ("leak_by_", "keep_nothing")).items() if size}
 
 
 def leaks(t, family, program, how="linked", **kwargs):
     """Exactly what the program says that it leaked is in use, and of the rest nothing."""
     ran = quiet(t, same(t, target(t, program), "leak", family, how, options=["--rate=1"], code=0,
                         **kwargs))
-    wanted = {name.decode(): size for name, size in leaked(ran.out).items()}
+    wanted = leaked(ran.out)
     t.check(wanted, f"the program leaked {ran.out}")
     profile = only(t, checked(t, t.path("out")))[-1]
     t.equal(in_use(profile), wanted, f"{program} {how}")

@@ -8,17 +8,10 @@ import struct
 import subprocess
 
 import recorded
-from agents import checked, need, only, plainly, record, target
+from agents import by_hand, checked, need, only, plainly, record, target
 
 MACHINES = ("x86_64", "aarch64")
 NAMES = ("probes", "failure", "allocs", "frees", "weight", "freed", "marked", "marked_freed", "wrong")
-
-
-def agent_of(t):
-    """The agent that record uses."""
-    ran = record(t, "env")
-    return next(line.split("=", 1)[1] for line in ran.out.decode().splitlines()
-                if line.startswith("LD_PRELOAD="))
 
 
 def has_probes(t):
@@ -48,7 +41,7 @@ def test_the_notes(t):
     file, where it is 0. The same after strip."""
     has_probes(t)
     stripped = t.path("stripped.so")
-    agent = agent_of(t)
+    agent = by_hand(t)["LD_PRELOAD"]
     subprocess.run(["strip", "-o", stripped, agent], check=True)
     for path in (agent, stripped):
         found, parts = notes(path), sections(path)
@@ -121,7 +114,7 @@ def gdb(t, *commands, program=None):
 
 def test_gdb_lists_the_probes(t):
     has_probes(t)
-    agent = agent_of(t)
+    agent = by_hand(t)["LD_PRELOAD"]
     text, _ = gdb(t, "info probes stap otel_memory", program=agent)
     for name, (at, _, semaphore, _) in notes(agent).items():
         t.check(re.search(rf"stap otel_memory {name} +0x0*{at:x} 0x0*{semaphore:x} ", text), text)
@@ -130,7 +123,7 @@ def test_gdb_lists_the_probes(t):
 def test_gdb_counts(t):
     """gdb raises the semaphores, stops at each probe and reads its arguments by the note."""
     has_probes(t)
-    agent = agent_of(t)
+    agent = by_hand(t)["LD_PRELOAD"]
     text, err = gdb(
         t, "set breakpoint pending on", "set startup-with-shell off", "set disable-randomization off",
         f"set environment LD_PRELOAD {agent}", f"set environment PPROFDELTA_RECORD_DIR {t.dir}",

@@ -10,6 +10,7 @@ import subprocess
 import recorded
 from agents import (TIMEOUT, checked, need, opened, plainly, quiet, record, same, start, stop, target,
                     until)
+from own_targets import leaked, sums_of
 
 
 def largest(found):
@@ -116,7 +117,7 @@ def test_leaks_in_pprof(t):
 
 
 def test_top_in_pprof(t):
-    record(t, target(t, "exhaust"))
+    record(t, target(t, "starve"), "exit")
     tops = glob.glob(os.path.join(t.path("out"), "*.top.txt"))
     t.contains(opened(t, *tops), "flat%")
 
@@ -131,14 +132,7 @@ def test_other_allocators(t):
         shutil.rmtree(t.path("out"), ignore_errors=True)
         env = {**os.environ, "LD_PRELOAD": path}
         ran = same(t, target(t, "leaks"), "4", options=["--rate=1"], env=env)
-        wanted = {n.decode(): int(size) for n, size in re.findall(rb"(leak_\w+) (\d+)", ran.out)}
-        profile = largest(checked(t, t.path("out")))[-1]
-        sums = {}
-        for stack, values in profile.samples:
-            leak = next((n for n in stack if n.startswith("leak_")), None)
-            if leak:
-                sums[leak] = sums.get(leak, 0) + values[recorded.INUSE_BYTES]
-        t.equal(sums, wanted, name)
+        t.equal(sums_of(largest(checked(t, t.path("out")))[-1], recorded.INUSE_BYTES), leaked(ran.out), name)
     if not t.checks:
         t.skip("neither jemalloc nor tcmalloc is here")
 

@@ -119,6 +119,21 @@ def add_up(profiles, columns=(INUSE_OBJECTS, INUSE_BYTES)):
     return {stack: values for stack, values in sums.items() if values != [0, 0]}
 
 
+def leaks(rows, names=("leak_",)):
+    """{function: the sum} of rows (stack, value), by the first function in the stack that has such a name."""
+    sums = {}
+    for stack, value in rows:
+        name = next((name for name in stack if name.startswith(names)), None)
+        if name:
+            sums[name] = sums.get(name, 0) + value
+    return sums
+
+
+def in_use(profiles):
+    """The bytes that leaks of a process have in use in the end, by function."""
+    return leaks((stack, size) for stack, (_, size) in add_up(profiles).items())
+
+
 def files(folder):
     """{pid: paths}, those of a program in order."""
     found = {}

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import recorded
-from agents import TIMEOUT, checked, need, only, plainly, record, same, target
+from agents import TIMEOUT, by_hand, checked, need, only, plainly, record, same, target
 
 ODD = "a 'b\" $HOME"  # a folder's name that a shell would change
 
@@ -70,9 +70,7 @@ def test_quietly(t):
     for options in (["-q"], ["--quiet"], ["--to=cat >/dev/null"]):
         ran = record(t, target(t, "counted"), options=["--rate=1", *options], end=None)
         t.equal((ran.code, ran.err), (0, ""), f"{options}")
-    variables = dict(line.split("=", 1) for line in record(t, "env", end=None).out.decode().splitlines()
-                     if line.startswith(("LD_PRELOAD=", "PPROFDELTA_RECORD_DIR=")))
-    ran = plainly(t, target(t, "counted"), env={**os.environ, **variables, "PPROFDELTA_RECORD_RATE": "1"})
+    ran = plainly(t, target(t, "counted"), env={**os.environ, **by_hand(t), "PPROFDELTA_RECORD_RATE": "1"})
     t.equal((ran.code, ran.err), (0, ""))
 
 

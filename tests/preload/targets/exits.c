@@ -1,5 +1,7 @@
 /* Allocates 100 blocks of 1,000 bytes and ends at once, in the way that the argument names; with a second
  * argument, in a signal handler on an alternate stack of 8 KiB. */
+#include "leaking.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,14 +9,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static void *volatile sink;
-
-__attribute__((noinline)) static void leak_at_last(void)
-{
-    for (int i = 0; i < 100; i++)
-        sink = malloc(1000);
-}
 
 static void *end_process(void *unused)
 {

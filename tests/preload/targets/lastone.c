@@ -15,6 +15,8 @@
  *     seccomp        a filter kills the main thread; a thread goes on, and returns
  *
  * Its handler of exit prints a line, which only exit(3) writes out. */
+#include "leaking.h"
+
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -28,22 +30,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void *volatile sink;
 static pthread_t main_thread;
 static pthread_key_t key;
 static int generations = 100;
-
-__attribute__((noinline)) static void leak_early(void)
-{
-    for (int i = 0; i < 100; i++)
-        sink = malloc(1000);
-}
-
-__attribute__((noinline)) static void leak_at_last(void)
-{
-    for (int i = 0; i < 100; i++)
-        sink = malloc(1000);
-}
 
 static void on_exit_of_program(void)
 {

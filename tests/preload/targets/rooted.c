@@ -2,6 +2,8 @@
  *
  * WAY is "chroot" or "syscall". closed: every descriptor from 3 on is closed then. A child does the same
  * afterwards. Prints "no rights" if it may not. */
+#include "leaking.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,30 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static void *volatile kept;
-
-static __attribute__((noinline)) void leak_before(void)
-{
-    for (int i = 0; i < 100; i++)
-        kept = malloc(1000);
-}
-
 static __attribute__((noinline)) void leak_after(void)
 {
     for (int i = 0; i < 100; i++)
-        kept = malloc(1000);
+        sink = malloc(1000);
 }
 
 static __attribute__((noinline)) void leak_in_child(void)
 {
     for (int i = 0; i < 100; i++)
-        kept = malloc(1000);
-}
-
-static __attribute__((noinline)) void leak_at_last(void)
-{
-    for (int i = 0; i < 100; i++)
-        kept = malloc(1000);
+        sink = malloc(1000);
 }
 
 static int change_root(const char *way, const char *folder)
@@ -47,7 +35,7 @@ int main(int argc, char **argv)
     const struct timespec pause = {.tv_nsec = 300000000};
     if (argc < 3)
         return 1;
-    leak_before();
+    leak_early();
     if (chroot("/no/such/folder") == 0 || change_root(argv[1], argv[2])) {
         if (unshare(CLONE_NEWUSER) || change_root(argv[1], argv[2])) {
             printf("no rights\n");

@@ -10,9 +10,10 @@
  *     signalled reset NUMBER      has a handler, then the default action again, then as plain
  *     signalled wait NUMBER       takes the blocked signal by sigwait, prints it and ends
  *     signalled asks              prints what the functions say of signals and their actions
- *     signalled abort             calls abort
  *     signalled daemon            becomes a daemon, which writes a file "daemon" and ends
  *     signalled denied            a filter kills it where it gives a file its name */
+#include "leaking.h"
+
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -27,16 +28,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void *volatile sink;
 static atomic_int rounds;
 static int number;
 static pthread_t main_thread;
-
-__attribute__((noinline)) static void leak_at_last(void)
-{
-    for (int i = 0; i < 100; i++)
-        sink = malloc(1000);
-}
 
 static _Noreturn void send(void)
 {
@@ -223,9 +217,5 @@ int main(int argc, char **argv)
         return become_daemon();
     if (!strcmp(how, "denied"))
         deny_names();
-    if (!strcmp(how, "abort")) {
-        leak_at_last();
-        abort();
-    }
     return 0;
 }
