@@ -248,42 +248,6 @@ static void next_window(steady *s, buf look)
     pprofdelta_commit(s->pd);
 }
 
-/* The same profile again and again, and the same with one counter that goes on. Two windows warm
- * up; in those the counter goes on too, so that its row has been written before. */
-TEST(windows_3_to_6_of_one_profile_allocate_nothing)
-{
-    static const pprofdelta_on_reset modes[] = {
-        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
-        PPROFDELTA_ON_RESET_FAIL};
-    for (size_t packing = 0; packing < 3; packing++)
-        for (unsigned way = 0; way < 16; way++) {
-            pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-            options.id = 1;
-            options.compression = packings[packing].out;
-            options.on_reset = modes[way / 4];
-            options.flags = way % 2 ? PPROFDELTA_VERIFY : 0;
-            bool goes_on = way / 2 % 2;
-            process p;
-            process_begin(&p);
-            steady s;
-            steady_begin(&s, &options);
-            serial_style style = {.pack = packings[packing].in};
-            size_t calls = 0;
-            for (int i = 1; i <= 6; i++) {
-                p.b.m.time_nanos += 1000;
-                p.main->values[0] += goes_on;
-                next_window(&s, serial_write(&p.b.arena, &p.b.m, &style));
-                if (i == 2)
-                    calls = s.memory.calls;
-            }
-            CHECK_MSG(s.memory.calls == calls, "packing %zu, way %u: %zu calls", packing, way,
-                      s.memory.calls - calls);
-            CHECK(s.writes >= 6 && calls > 0);
-            steady_end(&s);
-            build_free(&p.b);
-        }
-}
-
 /* Pairs, as negative deltas are made: base and look change places, so each warms up twice. */
 TEST(pairs_allocate_nothing_after_the_second)
 {
@@ -312,5 +276,4 @@ TEST(pairs_allocate_nothing_after_the_second)
     }
 }
 
-TEST_MAIN(CASE(every_allocation_may_fail), CASE(windows_3_to_6_of_one_profile_allocate_nothing),
-          CASE(pairs_allocate_nothing_after_the_second))
+TEST_MAIN(CASE(every_allocation_may_fail), CASE(pairs_allocate_nothing_after_the_second))

@@ -262,31 +262,6 @@ TEST(windows_sum_to_what_was_counted)
     }
 }
 
-/* As the contract has it: 100, 90, 105 gives 100, 0, 5, whichever way clamping was chosen. */
-TEST(a_decrease_is_made_up_for_before_it_counts_again)
-{
-    static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO,
-                                                PPROFDELTA_ON_RESET_CLAMP};
-    for (size_t i = 0; i < 2; i++) {
-        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-        options.id = 1;
-        options.on_reset = modes[i];
-        build b = {0};
-        build_types(&b, CONTENTION_TYPES);
-        model_sample *sample = build_sample(&b, "leaf main", "100 0");
-        scene s;
-        scene_begin(&s, &options);
-        CHECK_STR(scene_window(&s, build_bytes(&b)), "leaf;main 100 0");
-        sample->values[0] = 90;
-        CHECK_STR(scene_window(&s, build_bytes(&b)), "");
-        CHECK(s.report.clamped == 1 && s.report.types[0].clamped.lo == 10);
-        sample->values[0] = 105;
-        CHECK_STR(scene_window(&s, build_bytes(&b)), "leaf;main 5 0");
-        scene_end(&s);
-        build_free(&b);
-    }
-}
-
 /* One deep stack, and every other that comes of it when its leaf changes places with a frame. */
 TEST(the_order_of_frames_matters_however_far_apart)
 {
@@ -339,5 +314,4 @@ TEST_MAIN(CASE(a_profile_against_itself_counts_nothing), CASE(prev_and_delta_add
           CASE(the_order_of_samples_matters_to_nothing_but_the_order),
           CASE(equal_input_gives_equal_bytes), CASE(the_window_after_a_lost_one_covers_both),
           CASE(windows_sum_to_what_was_counted),
-          CASE(a_decrease_is_made_up_for_before_it_counts_again),
           CASE(the_order_of_frames_matters_however_far_apart), CASE(labels_are_a_multiset))

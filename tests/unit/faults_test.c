@@ -356,10 +356,14 @@ static void tick(gen *g)
 TEST(the_steady_state_allocates_nothing)
 {
     enum { WARM_UP = 3 };
+    static const pprofdelta_on_reset modes[] = {
+        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
+        PPROFDELTA_ON_RESET_FAIL};
     seed_range range = seeds(2);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
         bool counts = film_begin(&f, seed + 5000, PACK_PLAIN, 0);
+        f.options.on_reset = modes[seed / 4 % 4];
         tracker memory = {0};
         pprofdelta_allocator allocator = tracker_allocator(&memory);
         pprofdelta *pd;
