@@ -82,26 +82,13 @@ TEST(a_deleted_file_is_the_same_file)
     pd_key here = at(0x400000, 0, "/bin/app", "", 0x402010);
     CHECK(pd_key_equal(here, at(0x700000, 0, "/bin/app (deleted)", "", 0x702010)));
     CHECK(pd_key_equal(here, at(0x700000, 0, "/bin/app (deleted) (deleted)", "", 0x702010)));
-    CHECK(!pd_key_equal(here, at(0x400000, 0, "/bin/app(deleted)", "", 0x402010)));
-    CHECK(!pd_key_equal(here, at(0x400000, 0, "/bin/app (deleted)x", "", 0x402010)));
     CHECK(pd_key_equal(at(0, 0, "/bin/app", "id", 9), at(0, 0, "/bin/app (deleted)", "id", 9)));
 }
 
+/* The names are those of mapping_test.c, of which one of each kind is enough here. */
 TEST(memory_without_a_file_is_identified_by_address)
 {
-    static const char *const names[] = {"",
-                                        "//anon",
-                                        "[anon]",
-                                        "[heap]",
-                                        "[stack]",
-                                        "[anon: Go heap]",
-                                        "[",
-                                        "[vdso",
-                                        "[vdso] ",
-                                        "/memfd:jit (deleted)",
-                                        "/memfd:jit",
-                                        "/dev/zero (deleted)",
-                                        "/SYSV00000000 (deleted)"};
+    static const char *const names[] = {"", "[anon]", "/memfd:jit (deleted)"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pd_place place = place_of(0x7000, 0x100, names[i], "");
         CHECK_MSG(!place.file.lo && !place.file.hi && !place.bias, "%s", names[i]);
@@ -116,8 +103,7 @@ TEST(memory_without_a_file_is_identified_by_address)
 
 TEST(regions_of_the_kernel_are_identified_by_name)
 {
-    static const char *const names[] = {"[vdso]",      "[vsyscall]", "/a",   "a",
-                                        "//anonymous", "anon",       "//ano"};
+    static const char *const names[] = {"[vdso]", "/a", "a", "//anonymous"};
     pd_key keys[sizeof names / sizeof *names + 1];
     size_t len = 0;
     for (; len < sizeof names / sizeof *names; len++) {
