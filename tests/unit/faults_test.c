@@ -447,6 +447,28 @@ TEST(a_limit_that_was_hit_leaves_the_context_as_before)
     build_free(&small);
 }
 
+/* A megabyte of nothing in a thousand bytes, a thousand times over. */
+TEST(a_bomb_is_stopped_at_the_limit)
+{
+    enum { INFLATED = 64 << 20, LIMIT = 1 << 20 };
+    arena a = {0};
+    buf zeros = {.arena = &a, .ptr = arena_alloc(&a, INFLATED), .len = INFLATED};
+    const buf bombs[] = {pack_gzip(&a, zeros, 1), pack_zstd(&a, zeros, 1)};
+    for (size_t i = 0; i < 2; i++) {
+        tracker memory = {0};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.max_memory = LIMIT;
+        pprofdelta *pd;
+        REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
+        size_t written;
+        CHECK(try_window(pd, bombs[i], &written) == PPROFDELTA_E_LIMIT);
+        CHECK_MSG(memory.peak <= LIMIT, "%zu bytes", memory.peak);
+        pprofdelta_free(pd);
+    }
+    arena_free(&a);
+}
+
 TEST_MAIN(CASE(every_prefix_fails_cleanly_or_is_whole),
           CASE(every_prefix_of_a_packed_profile_fails),
           CASE(damaged_input_between_windows_costs_no_window),
@@ -455,4 +477,5 @@ TEST_MAIN(CASE(every_prefix_fails_cleanly_or_is_whole),
           CASE(every_failed_allocation_of_a_base_leaves_the_old_one),
           CASE(every_failed_allocation_of_a_new_context_is_told),
           CASE(the_steady_state_allocates_nothing), CASE(max_memory_is_kept),
-          CASE(a_limit_that_was_hit_leaves_the_context_as_before))
+          CASE(a_limit_that_was_hit_leaves_the_context_as_before),
+          CASE(a_bomb_is_stopped_at_the_limit))
