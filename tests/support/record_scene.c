@@ -75,31 +75,31 @@ size_t record(record_scene *s, const char *stack, int64_t block_size, const char
     return s->rows_len++;
 }
 
-static void write_stack(record_scene *s, buf *b, const reading_sample *sample)
+static void write_stack(const reading *out, buf *b, const reading_sample *sample)
 {
     for (size_t n = 0; n < sample->depth; n++) {
-        const Pd__View__Location *l = s->out.locations[sample->stack[n]].view;
+        const Pd__View__Location *l = out->locations[sample->stack[n]].view;
         buf_text(b, n ? ";" : "");
         for (size_t k = 0; k < l->n_line; k++)
-            for (size_t f = 0; f < s->out.view->n_function; f++)
-                if (s->out.view->function[f]->id == l->line[k]->function_id)
+            for (size_t f = 0; f < out->view->n_function; f++)
+                if (out->view->function[f]->id == l->line[k]->function_id)
                     buf_format(b, "%s%s", k ? "+" : "",
-                               reading_string(&s->out, s->out.view->function[f]->name));
+                               reading_string(out, out->view->function[f]->name));
         if (!l->n_line)
             buf_format(b, "%#" PRIx64, l->address);
     }
 }
 
-static const char *rows(record_scene *s)
+const char *record_rows(arena *a, const reading *out)
 {
-    buf b = buf_begin(&s->arena);
-    for (size_t i = 0; i < s->out.view->n_sample; i++) {
-        const Pd__View__Sample *v = s->out.view->sample[i];
+    buf b = buf_begin(a);
+    for (size_t i = 0; i < out->view->n_sample; i++) {
+        const Pd__View__Sample *v = out->view->sample[i];
         buf_text(&b, i ? ", " : "");
-        write_stack(s, &b, &s->out.samples[i]);
+        write_stack(out, &b, &out->samples[i]);
         for (size_t n = 0; n < v->n_label; n++) {
-            const char *str = reading_string(&s->out, v->label[n]->str);
-            buf_format(&b, " {%s=", reading_string(&s->out, v->label[n]->key));
+            const char *str = reading_string(out, v->label[n]->str);
+            buf_format(&b, " {%s=", reading_string(out, v->label[n]->key));
             if (*str)
                 buf_format(&b, "%s}", str);
             else
@@ -133,7 +133,7 @@ const char *record_pending(record_scene *s)
     s->bytes = c.bytes;
     if (reading_make(&s->arena, c.bytes.ptr, c.bytes.len, &s->out))
         return "[not a valid profile]";
-    return rows(s);
+    return record_rows(&s->arena, &s->out);
 }
 
 const char *record_window(record_scene *s)

@@ -50,4 +50,7 @@ const char *record_next(record_scene *s, size_t row, const char *values);
 /* Begins a window and adds the records, without ending it. */
 const char *record_pending(record_scene *s);
 
+/* The samples of a profile as a line: "leaf;main {thread=a} 1 2 3, ..." */
+const char *record_rows(arena *a, const reading *out);
+
 #endif

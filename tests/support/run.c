@@ -59,6 +59,23 @@ pprofdelta_allocator tracker_allocator(tracker *t)
     return (pprofdelta_allocator){track_resize, track_release, t};
 }
 
+static void *map_pages(void *cookie, size_t size)
+{
+    void *pages = track_resize(cookie, NULL, size);
+    return pages ? memset(pages, 0, size) : NULL;
+}
+
+static void unmap_pages(void *cookie, void *pages, size_t size)
+{
+    (void)size;
+    track_release(cookie, pages);
+}
+
+pprofdelta_heap_pages tracker_pages(tracker *t)
+{
+    return (pprofdelta_heap_pages){map_pages, unmap_pages, t};
+}
+
 pprofdelta_options draw_options(rng *r, const gen *g)
 {
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;

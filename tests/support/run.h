@@ -5,6 +5,7 @@
 
 #include "compare.h"
 #include "gen.h"
+#include "pprofdelta_heap.h"
 #include "rng.h"
 
 /* Collects what is written. Zero all but bytes.arena to begin. */
@@ -25,6 +26,9 @@ typedef struct tracker {
 } tracker;
 
 pprofdelta_allocator tracker_allocator(tracker *t);
+
+/* Pages of a heap, counted as allocations. */
+pprofdelta_heap_pages tracker_pages(tracker *t);
 
 /* Options drawn by chance for a generated process. Their names belong to it. */
 pprofdelta_options draw_options(rng *r, const gen *g);

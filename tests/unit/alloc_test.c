@@ -212,79 +212,8 @@ TEST(every_allocation_may_fail)
  * When nothing is new
  * ------------------------------------------------------------------------------------------ */
 
-typedef struct steady {
-    tracker memory;
-    arena arena;
-    pprofdelta *pd;
-    size_t writes;
-} steady;
-
-static int count_write(void *cookie, const void *data, size_t len)
-{
-    (void)data, (void)len;
-    ++*(size_t *)cookie;
-    return 0;
-}
-
-static void steady_begin(steady *s, const pprofdelta_options *options)
-{
-    *s = (steady){0};
-    pprofdelta_allocator allocator = tracker_allocator(&s->memory);
-    REQUIRE(pprofdelta_new(options, &allocator, &s->pd, NULL) == PPROFDELTA_OK);
-}
-
-static void steady_end(steady *s)
-{
-    pprofdelta_free(s->pd);
-    CHECK(s->memory.live == 0);
-    arena_free(&s->arena);
-}
-
-static void next_window(steady *s, buf look)
-{
-    pprofdelta_sink sink = {count_write, &s->writes};
-    pprofdelta_report report;
-    REQUIRE(pprofdelta_window(s->pd, look.ptr, look.len, &sink, &report, NULL) == PPROFDELTA_OK);
-    pprofdelta_commit(s->pd);
-}
-
-/* The same profile again and again, and the same with one counter that goes on. Two windows warm
- * up; in those the counter goes on too, so that its row has been written before. */
-TEST(windows_3_to_6_of_one_profile_allocate_nothing)
-{
-    static const pprofdelta_on_reset modes[] = {
-        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
-        PPROFDELTA_ON_RESET_FAIL};
-    for (size_t packing = 0; packing < 3; packing++)
-        for (unsigned way = 0; way < 16; way++) {
-            pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-            options.id = 1;
-            options.compression = packings[packing].out;
-            options.on_reset = modes[way / 4];
-            options.flags = way % 2 ? PPROFDELTA_VERIFY : 0;
-            bool goes_on = way / 2 % 2;
-            process p;
-            process_begin(&p);
-            steady s;
-            steady_begin(&s, &options);
-            serial_style style = {.pack = packings[packing].in};
-            size_t calls = 0;
-            for (int i = 1; i <= 6; i++) {
-                p.b.m.time_nanos += 1000;
-                p.main->values[0] += goes_on;
-                next_window(&s, serial_write(&p.b.arena, &p.b.m, &style));
-                if (i == 2)
-                    calls = s.memory.calls;
-            }
-            CHECK_MSG(s.memory.calls == calls, "packing %zu, way %u: %zu calls", packing, way,
-                      s.memory.calls - calls);
-            CHECK(s.writes >= 6 && calls > 0);
-            steady_end(&s);
-            build_free(&p.b);
-        }
-}
-
-/* Pairs, as negative deltas are made: base and look change places, so each warms up twice. */
+/* Pairs, as negative deltas are made: base and look change places, so each warms up twice. The other
+ * modes are in faults_test.c. */
 TEST(pairs_allocate_nothing_after_the_second)
 {
     for (size_t packing = 0; packing < 3; packing++) {
@@ -296,21 +225,26 @@ TEST(pairs_allocate_nothing_after_the_second)
         process_begin(&p);
         buf looks[3];
         take_looks(&p, packings[packing].in, true, looks);
-        steady s;
-        steady_begin(&s, &options);
+        tracker memory = {0};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        collector c = {.bytes = buf_begin(&p.b.arena)};
+        pprofdelta_sink sink = collector_sink(&c);
+        pprofdelta *pd;
+        REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
         size_t calls = 0;
         for (int i = 1; i <= 6; i++) {
-            REQUIRE(pprofdelta_base(s.pd, looks[0].ptr, looks[0].len, NULL) == PPROFDELTA_OK);
-            next_window(&s, looks[1]);
+            REQUIRE(pprofdelta_base(pd, looks[0].ptr, looks[0].len, NULL) == PPROFDELTA_OK);
+            REQUIRE(pprofdelta_window(pd, looks[1].ptr, looks[1].len, &sink, NULL, NULL) ==
+                    PPROFDELTA_OK);
+            pprofdelta_commit(pd);
             if (i == 2)
-                calls = s.memory.calls;
+                calls = memory.calls;
         }
-        CHECK_MSG(s.memory.calls == calls, "packing %zu: %zu calls", packing,
-                  s.memory.calls - calls);
-        steady_end(&s);
+        CHECK_MSG(memory.calls == calls, "packing %zu: %zu calls", packing, memory.calls - calls);
+        pprofdelta_free(pd);
+        CHECK(memory.live == 0);
         build_free(&p.b);
     }
 }
 
-TEST_MAIN(CASE(every_allocation_may_fail), CASE(windows_3_to_6_of_one_profile_allocate_nothing),
-          CASE(pairs_allocate_nothing_after_the_second))
+TEST_MAIN(CASE(every_allocation_may_fail), CASE(pairs_allocate_nothing_after_the_second))

@@ -4,9 +4,7 @@
 
 #include "../support/test.h"
 
-#include "pprofdelta_record.h"
-#include "reading.h"
-#include "run.h"
+#include "record_scene.h"
 #include "send.h"
 
 #include <inttypes.h>
@@ -75,32 +73,6 @@ static inline pprofdelta_status add(bench *t, const char *stack, size_t type, in
     return pprofdelta_sample_add(s, NULL);
 }
 
-/* The samples of the last export as a line: "leaf;main {thread=a} 1 2 3, ..." */
-static inline const char *rows(bench *t)
-{
-    buf b = buf_begin(&t->arena);
-    for (size_t i = 0; i < t->out.samples_len; i++) {
-        const reading_sample *s = &t->out.samples[i];
-        buf_text(&b, i ? ", " : "");
-        for (size_t n = 0; n < s->depth; n++) {
-            const Pd__View__Location *l = t->out.locations[s->stack[n]].view;
-            const Pd__View__Function *f = NULL;
-            for (size_t k = 0; k < t->out.view->n_function && l->n_line; k++)
-                if (t->out.view->function[k]->id == l->line[0]->function_id)
-                    f = t->out.view->function[k];
-            buf_text(&b, n ? ";" : "");
-            buf_text(&b, f ? reading_string(&t->out, f->name) : "?");
-        }
-        const Pd__View__Sample *v = t->out.view->sample[i];
-        for (size_t n = 0; n < v->n_label; n++)
-            buf_format(&b, " {%s=%s}", reading_string(&t->out, v->label[n]->key),
-                       reading_string(&t->out, v->label[n]->str));
-        for (size_t n = 0; n < t->out.view->n_sample_type; n++)
-            buf_format(&b, " %" PRId64, s->values[n]);
-    }
-    return buf_string(&b);
-}
-
 static inline const char *export_rows(bench *t)
 {
     collector c = {.bytes = buf_begin(&t->arena)};
@@ -109,7 +81,7 @@ static inline const char *export_rows(bench *t)
         return t->err.text;
     if (reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &t->out))
         return "not a valid profile";
-    return rows(t);
+    return record_rows(&t->arena, &t->out);
 }
 
 #endif

@@ -1,40 +1,17 @@
 /* Elements that never move, and their index that grows by one chain at a time, held against a plain
  * list; and what becomes of both without pages. */
 #include "heap/chains.h"
-#include "rng.h"
+#include "run.h"
 #include "seeds.h"
-
-#include <stdlib.h>
 
 typedef struct element {
     pd_link link;
     uint64_t value;
 } element;
 
-/* Pages that run out. */
-typedef struct shelf {
-    size_t left, held;
-} shelf;
-
-static void *map(void *cookie, size_t size)
+static pd_pages pages_of(tracker *s, uint64_t limit)
 {
-    shelf *s = cookie;
-    if (!s->left)
-        return NULL;
-    s->left--;
-    s->held += size;
-    return calloc(1, size);
-}
-
-static void unmap(void *cookie, void *ptr, size_t size)
-{
-    ((shelf *)cookie)->held -= size;
-    free(ptr);
-}
-
-static pd_pages pages_of(shelf *s, uint64_t limit)
-{
-    pprofdelta_heap_pages source = {map, unmap, s};
+    pprofdelta_heap_pages source = tracker_pages(s);
     pd_pages pages;
     pd_pages_init(&pages, &source, limit);
     return pages;
@@ -65,7 +42,7 @@ static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
     enum { VALUES = 6000 };
     static uint32_t numbers[VALUES];
     memset(numbers, 0, sizeof numbers);
-    shelf s = {.left = SIZE_MAX};
+    tracker s = {0};
     pd_pages pages = pages_of(&s, UINT64_MAX);
     pd_pool pool = {0};
     pd_chains chains = {0};
@@ -98,7 +75,7 @@ static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
     CHECK(pool.made <= VALUES);
     pd_chains_fini(&chains);
     pd_pool_fini(&pool);
-    CHECK(s.held == 0 && pages.used == 0);
+    CHECK(s.live == 0 && pages.used == 0);
 }
 
 TEST(what_was_added_is_found_and_what_was_removed_is_not)
@@ -113,7 +90,7 @@ TEST(what_was_added_is_found_and_what_was_removed_is_not)
 TEST(the_index_grows_by_one_chain_at_a_time)
 {
     enum { N = 100000 };
-    shelf s = {.left = SIZE_MAX};
+    tracker s = {0};
     pd_pages pages = pages_of(&s, UINT64_MAX);
     pd_pool pool = {0};
     pd_chains chains = {0};
@@ -142,7 +119,7 @@ TEST(the_index_grows_by_one_chain_at_a_time)
 
 TEST(elements_do_not_move_and_are_used_again)
 {
-    shelf s = {.left = SIZE_MAX};
+    tracker s = {0};
     pd_pages pages = pages_of(&s, UINT64_MAX);
     pd_pool pool = {0};
     bool full;
@@ -157,12 +134,12 @@ TEST(elements_do_not_move_and_are_used_again)
     CHECK(pd_pool_take(&pool, &full) == 0 && full);
     pd_pool_give(&pool, 7);
     pd_pool_give(&pool, 2000);
-    size_t held = s.held;
+    size_t held = s.live;
     CHECK(pd_pool_take(&pool, &full) == 2000);
     CHECK(pd_pool_take(&pool, &full) == 7);
-    CHECK(pd_pool_take(&pool, &full) == 0 && full && s.held == held);
+    CHECK(pd_pool_take(&pool, &full) == 0 && full && s.live == held);
     pd_pool_fini(&pool);
-    CHECK(s.held == 0);
+    CHECK(s.live == 0);
 }
 
 /* Each number of pages, from none on: what there is room for works, the rest is refused. */
@@ -170,7 +147,7 @@ TEST(without_pages_it_says_so_and_goes_on)
 {
     bool any_refused = false;
     for (size_t left = 0; left < 12; left++) {
-        shelf s = {.left = left};
+        tracker s = {.fail_at = left + 1};
         pd_pages pages = pages_of(&s, UINT64_MAX);
         pd_pool pool = {0};
         pd_chains chains = {0};
@@ -181,7 +158,7 @@ TEST(without_pages_it_says_so_and_goes_on)
             bool full;
             uint32_t number = pd_pool_take(&pool, &full);
             if (!number) {
-                CHECK(!full && s.left == 0);
+                CHECK(!full && s.refused);
                 any_refused = true;
                 break;
             }
@@ -192,7 +169,7 @@ TEST(without_pages_it_says_so_and_goes_on)
             CHECK(find(&chains, i * 2654435761U, i) == i);
         pd_chains_fini(&chains);
         pd_pool_fini(&pool);
-        CHECK(s.held == 0 && pages.used == 0);
+        CHECK(s.live == 0 && pages.used == 0);
     }
     CHECK(any_refused);
 }
@@ -201,7 +178,7 @@ TEST(without_pages_it_says_so_and_goes_on)
 TEST(an_index_that_cannot_grow_still_finds)
 {
     enum { N = 60000 };
-    shelf s = {.left = SIZE_MAX};
+    tracker s = {0};
     pd_pages pages = pages_of(&s, UINT64_MAX);
     pd_pool pool = {0};
     pd_chains chains = {0};
@@ -212,13 +189,13 @@ TEST(an_index_that_cannot_grow_still_finds)
         pd_pool_take(&pool, &full);
         ((element *)pd_pool_at(&pool, i))->value = i;
     }
-    s.left = 0;
+    s.fail_at = 1;
     for (uint32_t i = 1; i <= N; i++)
         pd_chains_add(&chains, i, i * 2654435761U);
     CHECK(chains.buckets == PD_CHAINS_CHUNK);
     for (uint32_t i = 1; i <= N; i++)
         CHECK(find(&chains, i * 2654435761U, i) == i);
-    s.left = SIZE_MAX;
+    s.fail_at = 0;
     pd_chains_remove(&chains, 1);
     pd_chains_add(&chains, 1, 2654435761U);
     CHECK(chains.buckets == PD_CHAINS_CHUNK + 1);
@@ -230,22 +207,22 @@ TEST(an_index_that_cannot_grow_still_finds)
 
 TEST(the_cap_holds_to_the_byte)
 {
-    shelf s = {.left = SIZE_MAX};
+    tracker s = {0};
     pd_pages pages = pages_of(&s, 3 * PD_PAGE);
     void *one = pd_pages_map(&pages, 1), *two = pd_pages_map(&pages, PD_PAGE + 1);
-    CHECK(one && two && pages.used == 3 * PD_PAGE && s.held == pages.used);
+    CHECK(one && two && pages.used == 3 * PD_PAGE && s.live == pages.used);
     CHECK(!pd_pages_map(&pages, 1) && !pd_pages_map(&pages, SIZE_MAX));
     pd_pages_unmap(&pages, two, PD_PAGE + 1);
-    CHECK(pages.used == PD_PAGE && s.held == PD_PAGE);
+    CHECK(pages.used == PD_PAGE && s.live == PD_PAGE);
     pd_pages_unmap(&pages, one, 1);
     pd_pages_unmap(&pages, NULL, 1);
-    CHECK(s.held == 0);
+    CHECK(s.live == 0);
 }
 
 /* realloc over pages: what is there stays, also when there is no more. */
 TEST(pages_make_an_allocator)
 {
-    shelf s = {.left = SIZE_MAX};
+    tracker s = {0};
     pd_pages pages = pages_of(&s, UINT64_MAX);
     pprofdelta_allocator a = pd_pages_allocator(&pages);
     uint8_t *p = a.resize(a.cookie, NULL, 10);
@@ -259,14 +236,14 @@ TEST(pages_make_an_allocator)
         for (size_t i = 0; i < size; i++)
             CHECK(p[i] == (size & 0xff));
     }
-    s.left = 0;
+    s.fail_at = 1;
     CHECK(!a.resize(a.cookie, p, 10000000) && !a.resize(a.cookie, p, SIZE_MAX));
     CHECK(a.resize(a.cookie, p, 100) == NULL); /* to fewer pages it would move too */
-    s.left = 1;
+    s.fail_at = s.calls + 2;
     p = a.resize(a.cookie, p, 100);
-    CHECK(p && s.held == PD_PAGE);
+    CHECK(p && s.live == PD_PAGE);
     a.release(a.cookie, p);
-    CHECK(s.held == 0);
+    CHECK(s.live == 0);
 }
 
 TEST_MAIN(CASE(what_was_added_is_found_and_what_was_removed_is_not),

@@ -7,6 +7,7 @@
 
 #include "codec/compress.h"
 #include "codec/source.h"
+#include "run.h"
 
 #include <libdeflate.h>
 #include <stdbool.h>
@@ -15,28 +16,9 @@
 
 #define LIMIT (UINT64_C(64) << 20)
 
-typedef struct counting {
-    unsigned long calls, fail_at; /* fail_at: the call, from 1, that returns NULL; 0: none */
-    size_t largest;
-} counting;
-
-static inline void *counting_resize(void *cookie, void *ptr, size_t size)
-{
-    counting *c = cookie;
-    if (size > c->largest)
-        c->largest = size;
-    return ++c->calls == c->fail_at ? NULL : realloc(ptr, size);
-}
-
-static inline void counting_release(void *cookie, void *ptr)
-{
-    (void)cookie;
-    free(ptr);
-}
-
 /* Everything that one test inflates and deflates with. */
 typedef struct kit {
-    counting counting;
+    tracker memory;
     pd_mem mem;
     pd_source source;
     pd_compressor compressor;
@@ -48,8 +30,8 @@ typedef struct kit {
 
 static inline void kit_init(kit *k, uint64_t limit)
 {
-    *k = (kit){0};
-    pprofdelta_allocator allocator = {counting_resize, counting_release, &k->counting};
+    *k = (kit){.memory = {.is_alone = true}};
+    pprofdelta_allocator allocator = tracker_allocator(&k->memory);
     pd_mem_init(&k->mem, &allocator, limit);
 }
 
@@ -57,7 +39,7 @@ static inline void kit_fini(kit *k)
 {
     pd_source_end(&k->source);
     pd_compressor_fini(&k->compressor, &k->mem);
-    CHECK(k->mem.used == 0);
+    CHECK(k->mem.used == 0 && k->memory.live == 0);
     free(k->sunk.ptr);
 }
 

@@ -56,8 +56,7 @@ static void check_bomb(pd_buffer file)
     pd_bytes out = {(const uint8_t *)"untouched", 9};
     CHECK(inflate_with(&k, file, &out) == PPROFDELTA_E_LIMIT);
     CHECK_STR(k.err.stage, "inflate");
-    CHECK_MSG(strstr(k.err.text, "than max_memory allows"), "%s",
-              k.err.text);
+    CHECK_MSG(strstr(k.err.text, "than max_memory allows"), "%s", k.err.text);
     CHECK(k.err.offset < file.len);
     CHECK(k.mem.peak <= 1 << 20);
     CHECK(out.len == 9);
@@ -158,9 +157,9 @@ TEST(the_second_call_allocates_nothing)
             CHECK(inflate_with(&k, k.sunk, &out) == PPROFDELTA_OK);
             CHECK(equal(out, content.ptr, content.len));
             if (round == 0)
-                calls = k.counting.calls;
+                calls = k.memory.calls;
         }
-        CHECK(k.counting.calls == calls);
+        CHECK(k.memory.calls == calls);
         CHECK(c == PPROFDELTA_PLAIN || calls > 0);
         kit_fini(&k);
     }
@@ -199,7 +198,7 @@ static bool fails_at(pd_buffer file, pprofdelta_compression compression, unsigne
     kit k;
     kit_init(&k, LIMIT);
     k.compressor.compression = compression;
-    k.counting.fail_at = nth;
+    k.memory.fail_at = nth;
     pd_bytes out = {0};
     uint64_t written = 99;
     pprofdelta_status status = inflate_with(&k, file, &out);
@@ -208,10 +207,10 @@ static bool fails_at(pd_buffer file, pprofdelta_compression compression, unsigne
         status = deflate_into_sunk(&k, out.ptr, out.len, &written);
         CHECK(status == PPROFDELTA_OK || (written == 99 && k.writes == 0));
     }
-    bool reached = k.counting.calls >= nth;
+    bool reached = k.memory.calls >= nth;
     CHECK(status == (reached ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
     if (reached) {
-        k.counting.fail_at = 0;
+        k.memory.fail_at = 0;
         CHECK(inflate_with(&k, file, &out) == PPROFDELTA_OK);
         CHECK(deflate_into_sunk(&k, out.ptr, out.len, &written) == PPROFDELTA_OK);
     }

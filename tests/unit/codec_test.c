@@ -40,7 +40,7 @@ TEST(plain_is_handed_on_as_it_is)
     CHECK(out.ptr == plain && out.len == 2);
     CHECK(inflate_with(&k, (pd_buffer){0}, &out) == PPROFDELTA_OK);
     CHECK(out.len == 0);
-    CHECK(k.counting.calls == 0);
+    CHECK(k.memory.calls == 0);
     kit_fini(&k);
 }
 

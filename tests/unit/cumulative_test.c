@@ -262,98 +262,30 @@ static buf live(stand *k, const live_look *l)
     return build_bytes(&k->b);
 }
 
-static const struct {
+static const live_look first_run = {0, 10, 1, "full", "5 50 1 1"};
+
+/* What a window says after first_run. */
+typedef struct run {
     const char *what;
-    live_look prev, cur;
-    unsigned flags;
-    pprofdelta_on_reset on_reset;
-    pprofdelta_restart want;
-    const char *rows;
-} runs[] = {
-    {"the same run",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {0, 20, 1, "full", "9 90 0 0"},
-     0,
-     0,
-     PPROFDELTA_RESTART_NONE,
-     "leaf;main 4 40 0 0"},
-    {"another run, as large",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {11, 20, 2, "full", "5 50 1 1"},
-     0,
-     0,
-     PPROFDELTA_RESTART_LIVE,
-     "leaf;main 5 50 1 1"},
-    {"another run beside the first",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {5, 20, 2, "full", "6 60 0 0"},
-     0,
-     0,
-     PPROFDELTA_RESTART_LIVE,
-     "leaf;main 6 60 0 0"},
-    {"another run under one id",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {11, 20, 1, "full", "6 60 0 0"},
-     0,
-     0,
-     PPROFDELTA_RESTART_LIVE,
-     "leaf;main 6 60 0 0"},
-    {"it began as the other ended",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {10, 20, 1, "full", "6 60 0 0"},
-     0,
-     0,
-     PPROFDELTA_RESTART_NONE,
-     "leaf;main 1 10 0 0"},
-    {"prev has no stamp",
-     {0, 10, 0, NULL, "5 50 1 1"},
-     {11, 20, 2, "full", "6 60 0 0"},
-     0,
-     0,
-     PPROFDELTA_RESTART_LIVE,
-     "leaf;main 6 60 0 0"},
-    {"cur has none, and a duration like it",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {0, 20, 0, NULL, "6 60 0 0"},
-     0,
-     0,
-     PPROFDELTA_RESTART_NONE,
-     "leaf;main 1 10 0 0"},
-    {"never a restart",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {11, 20, 2, "full", "6 60 0 0"},
-     0,
-     PPROFDELTA_ON_RESET_CLAMP,
-     PPROFDELTA_RESTART_NONE,
-     "leaf;main 1 10 0 0"},
-    {"a failure",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {11, 20, 2, "full", "6 60 0 0"},
-     0,
-     PPROFDELTA_ON_RESET_FAIL,
-     PPROFDELTA_RESTART_NONE,
-     NULL},
-    {"windows of one run, forced",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {10, 20, 1, "delta", "6 60 0 0"},
-     PPROFDELTA_FORCE,
-     0,
-     PPROFDELTA_RESTART_NONE,
-     "leaf;main 1 10 0 0"},
-    {"windows of two runs, forced",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {10, 20, 2, "window", "6 60 0 0"},
-     PPROFDELTA_FORCE,
-     0,
-     PPROFDELTA_RESTART_LIVE,
-     "leaf;main 6 60 0 0"},
-    {"a stamp that ends before it begins is none",
-     {0, 10, 1, "full", "5 50 1 1"},
-     {30, 20, 2, "full", "6 60 0 0"},
-     0,
-     0,
-     PPROFDELTA_RESTART_NONE,
-     "leaf;main 1 10 0 0"},
+    live_look cur;
+    const char *values; /* NULL: the window fails */
+    bool restarts;
+    enum how { BY_STAMP, NO_FIRST_STAMP, CLAMP, FAIL, FORCE } how;
+} run;
+
+static const run runs[] = {
+    {"the same run", {0, 20, 1, "full", "9 90 0 0"}, "4 40 0 0", false, BY_STAMP},
+    {"another run, as large", {11, 20, 2, "full", "5 50 1 1"}, "5 50 1 1", true, BY_STAMP},
+    {"another run at the same time", {5, 20, 2, "full", "6 60 0 0"}, "6 60 0 0", true, BY_STAMP},
+    {"another run under one id", {11, 20, 1, "full", "6 60 0 0"}, "6 60 0 0", true, BY_STAMP},
+    {"it began as the other ended", {10, 20, 1, "full", "6 60 0 0"}, "1 10 0 0", false, BY_STAMP},
+    {"prev has no stamp", {11, 20, 2, "full", "6 60 0 0"}, "6 60 0 0", true, NO_FIRST_STAMP},
+    {"cur has its duration alone", {0, 20, 0, NULL, "6 60 0 0"}, "1 10 0 0", false, BY_STAMP},
+    {"never a restart", {11, 20, 2, "full", "6 60 0 0"}, "1 10 0 0", false, CLAMP},
+    {"a failure", {11, 20, 2, "full", "6 60 0 0"}, NULL, false, FAIL},
+    {"windows of one run, forced", {10, 20, 1, "delta", "6 60 0 0"}, "1 10 0 0", false, FORCE},
+    {"windows of two runs, forced", {10, 20, 2, "window", "6 60 0 0"}, "6 60 0 0", true, FORCE},
+    {"a stamp that ends too early", {30, 20, 2, "full", "6 60 0 0"}, "1 10 0 0", false, BY_STAMP},
 };
 
 TEST(the_stamp_of_a_live_heap_tells_a_restart)
@@ -361,25 +293,33 @@ TEST(the_stamp_of_a_live_heap_tells_a_restart)
     stand k;
     begin(&k);
     for (size_t i = 0; i < 2 * (sizeof runs / sizeof *runs); i++) {
-        k.options.flags = runs[i / 2].flags;
-        k.options.on_reset = runs[i / 2].on_reset;
+        const run *r = &runs[i / 2];
+        live_look prev = first_run;
+        if (r->how == NO_FIRST_STAMP)
+            prev.kind = NULL;
+        k.options.flags = r->how == FORCE ? PPROFDELTA_FORCE : 0;
+        k.options.on_reset = r->how == CLAMP  ? PPROFDELTA_ON_RESET_CLAMP
+                             : r->how == FAIL ? PPROFDELTA_ON_RESET_FAIL
+                                              : PPROFDELTA_ON_RESET_AUTO;
         start(&k);
-        scene_window(&k.s, live(&k, &runs[i / 2].prev));
-        CHECK_MSG(k.s.status == PPROFDELTA_OK &&
-                      !k.s.report.may_be_window == !!runs[i / 2].prev.kind,
-                  "%s", runs[i / 2].what);
+        scene_window(&k.s, live(&k, &prev));
+        CHECK_MSG(k.s.status == PPROFDELTA_OK && k.s.report.may_be_window == !prev.kind, "%s",
+                  r->what);
         if (i % 2)
             reload(&k);
-        const char *rows = scene_window(&k.s, live(&k, &runs[i / 2].cur));
-        if (!runs[i / 2].rows) {
-            CHECK_MSG(k.s.status == PPROFDELTA_E_RESET, "%s", runs[i / 2].what);
+        const char *rows = scene_window(&k.s, live(&k, &r->cur));
+        if (!r->values) {
+            CHECK_MSG(k.s.status == PPROFDELTA_E_RESET, "%s", r->what);
             continue;
         }
-        CHECK_MSG(!strcmp(rows, runs[i / 2].rows), "%s: %s", runs[i / 2].what, rows);
-        CHECK_MSG(k.s.report.restart == runs[i / 2].want, "%s", runs[i / 2].what);
+        const char *wanted = arena_format(&k.s.arena, "leaf;main %s", r->values);
+        pprofdelta_restart restart =
+            r->restarts ? PPROFDELTA_RESTART_LIVE : PPROFDELTA_RESTART_NONE;
+        CHECK_MSG(!strcmp(rows, wanted), "%s: %s", r->what, rows);
+        CHECK_MSG(k.s.report.restart == restart, "%s", r->what);
         pprofdelta_memory m;
         pprofdelta_describe(k.s.pd, &m);
-        CHECK(m.restart == runs[i / 2].want);
+        CHECK(m.restart == restart);
     }
     end(&k);
 }

@@ -2,29 +2,19 @@
  * cut off or damaged, each at every place it can happen; and after each the context is asked for
  * the next window, which the oracle knows. And what memory a context takes when nothing fails. */
 #include "build.h"
-#include "gen.h"
+#include "film.h"
 #include "pack.h"
-#include "run.h"
 #include "seeds.h"
-#include "serial.h"
 
-/* Four looks at one process, and options that let every one of them through. */
-typedef struct film {
-    gen g;
-    rng rng;
-    arena arena;
-    pprofdelta_options options;
-    buf looks[4];
-} film;
-
-/* long_varints is a serial_style's. false: this seed's process counts nothing; skip it. */
-static bool film_begin(film *f, uint64_t seed, serial_pack pack, unsigned long_varints)
+/* With options that let every look through. long_varints is a serial_style's. false: this seed's
+ * process counts nothing; skip it. */
+static bool film_begin_as(film *f, uint64_t seed, serial_pack pack, unsigned long_varints)
 {
     *f = (film){.rng = {seed * 2 + 1}};
     gen_init(&f->g, seed);
     f->options = draw_options(&f->rng, &f->g);
     f->options.on_reset = PPROFDELTA_ON_RESET_AUTO;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < FILM_LOOKS; i++) {
         serial_style style = serial_draw(&f->rng);
         style.pack = pack;
         style.long_varints = long_varints;
@@ -32,12 +22,6 @@ static bool film_begin(film *f, uint64_t seed, serial_pack pack, unsigned long_v
         gen_evolve(&f->g, GEN_ANYTHING & ~(GEN_CLOCK | GEN_WINDOW));
     }
     return gen_counts(&f->g);
-}
-
-static void film_end(film *f)
-{
-    gen_free(&f->g);
-    arena_free(&f->arena);
 }
 
 /* Feeds a profile to the library alone, into a sink that keeps nothing. */
@@ -82,7 +66,7 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
-        if (film_begin(&f, seed, PACK_PLAIN, 10) && f.looks[1].len < 6000) {
+        if (film_begin_as(&f, seed, PACK_PLAIN, 10) && f.looks[1].len < 6000) {
             twin t;
             twin_begin(&t, &f.options, NULL);
             pprofdelta_status status;
@@ -106,7 +90,8 @@ TEST(every_prefix_of_a_packed_profile_fails)
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
-        if (film_begin(&f, seed, seed % 2 ? PACK_GZIP : PACK_ZSTD, 10) && f.looks[1].len < 3000) {
+        if (film_begin_as(&f, seed, seed % 2 ? PACK_GZIP : PACK_ZSTD, 10) &&
+            f.looks[1].len < 3000) {
             twin t;
             twin_begin(&t, &f.options, NULL);
             pprofdelta_status status;
@@ -176,7 +161,7 @@ TEST(damaged_input_between_windows_costs_no_window)
     seed_range range = seeds(10);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
-        if (film_begin(&f, seed + 1000, seed % 5 ? PACK_PLAIN : PACK_GZIP, 0)) {
+        if (film_begin_as(&f, seed + 1000, seed % 5 ? PACK_PLAIN : PACK_GZIP, 0)) {
             twin t;
             twin_begin(&t, &f.options, NULL);
             bool is_taken =
@@ -213,7 +198,7 @@ TEST(a_sink_that_refuses_costs_no_window)
     seed_range range = seeds(2);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
-        if (film_begin(&f, seed + 2000, PACK_PLAIN, 10)) {
+        if (film_begin_as(&f, seed + 2000, PACK_PLAIN, 10)) {
             twin t;
             twin_begin(&t, &f.options, NULL);
             check_whole(&t, f.looks[0], seed);
@@ -297,7 +282,7 @@ static void fail_each(attempt *feed, uint64_t first)
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
-        if (film_begin(&f, seed + first, (serial_pack)(seed % 3), 10)) {
+        if (film_begin_as(&f, seed + first, (serial_pack)(seed % 3), 10)) {
             size_t nth = 1;
             while (nth < 1000 && fail_nth(&f, nth, seed % 2, feed, seed))
                 nth++;
@@ -356,10 +341,14 @@ static void tick(gen *g)
 TEST(the_steady_state_allocates_nothing)
 {
     enum { WARM_UP = 3 };
+    static const pprofdelta_on_reset modes[] = {
+        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
+        PPROFDELTA_ON_RESET_FAIL};
     seed_range range = seeds(2);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
-        bool counts = film_begin(&f, seed + 5000, PACK_PLAIN, 0);
+        bool counts = film_begin_as(&f, seed + 5000, PACK_PLAIN, 0);
+        f.options.on_reset = modes[seed / 4 % 4];
         tracker memory = {0};
         pprofdelta_allocator allocator = tracker_allocator(&memory);
         pprofdelta *pd;
@@ -405,7 +394,7 @@ TEST(max_memory_is_kept)
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         film f;
-        bool counts = film_begin(&f, seed + 6000, (serial_pack)(seed % 3), 10);
+        bool counts = film_begin_as(&f, seed + 6000, (serial_pack)(seed % 3), 10);
         for (uint64_t limit = 1024; counts && limit < UINT64_C(1) << 26; limit += limit / 3) {
             tracker memory = {0};
             pprofdelta_allocator allocator = tracker_allocator(&memory);

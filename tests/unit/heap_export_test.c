@@ -22,29 +22,6 @@ TEST(batches_follow_each_other)
     end(&s);
 }
 
-/* An allocation and its end: in one window they leave the counters, in two exactly the negation. */
-TEST(a_tombstone_is_the_negation_of_what_was_sent)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){0});
-    sent(&s, 1);
-    track(&s, 1);
-    live_profile add = sent(&s, 2);
-    pprofdelta_heap_untrack(s.heap, pointer(1));
-    live_profile tombstone = sent(&s, 3);
-    CHECK(add.sums.len == 1 && tombstone.sums.len == 1);
-    static const int64_t added[] = {2, 100, 2, 100, 2, 100}, removed[] = {0, 0, -2, -100, 0, 0},
-                         both[] = {2, 100, 0, 0, 0, 0};
-    CHECK(memcmp(add.sums.rows[0].values, added, sizeof added) == 0);
-    CHECK(memcmp(tombstone.sums.rows[0].values, removed, sizeof removed) == 0);
-    CHECK_STR(add.sums.rows[0].key, tombstone.sums.rows[0].key);
-    track(&s, 2);
-    pprofdelta_heap_untrack(s.heap, pointer(2));
-    live_profile collapsed = sent(&s, 4);
-    CHECK(collapsed.sums.len == 1 && memcmp(collapsed.sums.rows[0].values, both, sizeof both) == 0);
-    end(&s);
-}
-
 /* A given-back ADD and a later REMOVE collapse too. */
 TEST(a_batch_that_was_abandoned_comes_again_with_what_followed)
 {
@@ -260,7 +237,7 @@ TEST(a_forgotten_site_stays_in_the_peak)
     end(&s);
 }
 
-TEST_MAIN(CASE(batches_follow_each_other), CASE(a_tombstone_is_the_negation_of_what_was_sent),
+TEST_MAIN(CASE(batches_follow_each_other),
           CASE(a_batch_that_was_abandoned_comes_again_with_what_followed),
           CASE(after_resync_an_abandoned_batch_comes_again_in_a_new_epoch),
           CASE(a_full_batch_that_was_abandoned_is_full_again_in_the_same_epoch),

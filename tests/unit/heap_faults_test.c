@@ -2,42 +2,17 @@
  * call ends, nothing is counted that is not there, and what a receiver adds up is still the truth.
  *
  * The truth is a list beside the tracker, which believes only what track and defer answered. */
+#include "../support/test.h"
+
 #include "live.h"
-#include "rng.h"
+#include "run.h"
 #include "seeds.h"
-
-#include <stdlib.h>
-
-/* Pages that fail once, at the nth, or from the nth on. */
-typedef struct shelf {
-    size_t calls, fail_at, held;
-    bool for_good;
-    size_t refused;
-} shelf;
-
-static void *map(void *cookie, size_t size)
-{
-    shelf *s = cookie;
-    s->calls++;
-    if (s->fail_at && (s->for_good ? s->calls >= s->fail_at : s->calls == s->fail_at)) {
-        s->refused++;
-        return NULL;
-    }
-    s->held += size;
-    return calloc(1, size);
-}
-
-static void unmap(void *cookie, void *ptr, size_t size)
-{
-    ((shelf *)cookie)->held -= size;
-    free(ptr);
-}
 
 enum { SLOTS = 9000, DEPTH = 9 };
 
 typedef struct show {
     arena arena;
-    shelf shelf;
+    tracker memory;
     pprofdelta_heap_pages pages;
     pprofdelta_heap *heap;
     rng r;
@@ -119,9 +94,9 @@ static void send(show *s, int64_t now)
 /* False: there was not even a tracker. */
 static bool play(show *s, uint64_t seed, size_t fail_at, bool for_good)
 {
-    *s = (show){.shelf = {.fail_at = fail_at, .for_good = for_good}, .r = {seed}};
+    *s = (show){.memory = {.fail_at = fail_at, .is_alone = !for_good}, .r = {seed}};
     s->receiver.arena = &s->arena;
-    s->pages = (pprofdelta_heap_pages){map, unmap, &s->shelf};
+    s->pages = tracker_pages(&s->memory);
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.pages = &s->pages;
     options.compression = PPROFDELTA_PLAIN;
@@ -132,7 +107,7 @@ static bool play(show *s, uint64_t seed, size_t fail_at, bool for_good)
     pprofdelta_error err;
     pprofdelta_status status = pprofdelta_heap_new(&options, &s->heap, &err);
     if (status) {
-        CHECK(status == PPROFDELTA_E_MEMORY && s->heap == untouched && s->shelf.held == 0);
+        CHECK(status == PPROFDELTA_E_MEMORY && s->heap == untouched && s->memory.live == 0);
         return false;
     }
     for (int64_t now = 1; now <= 4; now++) {
@@ -146,7 +121,7 @@ static bool play(show *s, uint64_t seed, size_t fail_at, bool for_good)
 static void finish(show *s)
 {
     pprofdelta_heap_stats stats;
-    s->shelf.fail_at = 0; /* there are pages again: the next batch tells all */
+    s->memory.fail_at = 0; /* there are pages again: the next batch tells all */
     count(s);
     CHECK(pprofdelta_heap_complete(s->heap, NULL, NULL) == s->deferred);
     for (size_t i = 0; i < SLOTS; i++)
@@ -157,7 +132,7 @@ static void finish(show *s)
     CHECK(stats.live == s->alive && stats.deferred == 0);
     CHECK(stats.inuse_objects == (int64_t)s->alive && stats.inuse_bytes == 3 * (int64_t)s->alive);
     pprofdelta_heap_free(s->heap);
-    CHECK_MSG(s->shelf.held == 0, "%zu bytes", s->shelf.held);
+    CHECK_MSG(s->memory.live == 0, "%zu bytes", s->memory.live);
     arena_free(&s->arena);
 }
 
@@ -172,7 +147,7 @@ static void fail_each(bool for_good)
             none++;
             continue;
         }
-        refused = s.shelf.refused > 0;
+        refused = s.memory.refused > 0;
         pprofdelta_heap_stats stats;
         pprofdelta_heap_describe(s.heap, &stats);
         drops += stats.dropped_memory > 0;
@@ -202,8 +177,8 @@ TEST(an_export_keeps_its_cap)
     pprofdelta_heap *heap;
     bool failed = false, done = false;
     for (uint64_t cap = 1024; cap < (1 << 24) && !done; cap += cap / 2) {
-        shelf pages = {0};
-        pprofdelta_heap_pages source = {map, unmap, &pages};
+        tracker pages = {0};
+        pprofdelta_heap_pages source = tracker_pages(&pages);
         live_mail mail = {.arena = &s.arena};
         pprofdelta_sink sink = live_sink(&mail);
         options.pages = &source;
@@ -215,19 +190,19 @@ TEST(an_export_keeps_its_cap)
                 .ptr = pointer(i), .weight = {1, 3}, .stack = stack, .depth = 2};
             CHECK(pprofdelta_heap_track(heap, &event));
         }
-        size_t before = pages.held;
+        size_t before = pages.live;
         CHECK(pprofdelta_heap_begin(heap, 1, NULL, NULL) == PPROFDELTA_OK);
         pprofdelta_status status =
             pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL);
         CHECK(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
         CHECK(mail.calls == (status == PPROFDELTA_OK));
         /* Each of some twenty buffers is rounded up to pages. */
-        CHECK_MSG(pages.held - before <= cap + (32 << 12), "%zu of %" PRIu64, pages.held - before,
+        CHECK_MSG(pages.live - before <= cap + (32 << 12), "%zu of %" PRIu64, pages.live - before,
                   cap);
         failed |= status != PPROFDELTA_OK;
         done = status == PPROFDELTA_OK;
         pprofdelta_heap_free(heap);
-        CHECK(pages.held == 0);
+        CHECK(pages.live == 0);
     }
     CHECK(failed && done);
     finish(&s);

@@ -189,17 +189,6 @@ TEST(realloc_ends_one_way_or_the_other)
     pprofdelta_heap_free(heap);
 }
 
-TEST(a_deferred_allocation_cannot_be_moved)
-{
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    pprofdelta_heap_event event = event_at(1);
-    pprofdelta_heap_realloc r;
-    CHECK(pprofdelta_heap_defer(heap, &event) == PPROFDELTA_HEAP_DEFERRED);
-    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
-    CHECK(stats_of(heap).cancelled == 1 && stats_of(heap).deferred == 0);
-    pprofdelta_heap_free(heap);
-}
-
 static int drop_second(void *cookie, pprofdelta_heap_event *event)
 {
     CHECK(event->depth == 4 && memcmp(event->stack, a_stack, sizeof a_stack) == 0);
@@ -452,7 +441,7 @@ TEST(errno_is_kept)
 TEST_MAIN(CASE(options_are_checked), CASE(a_life_from_track_to_untrack),
           CASE(null_is_never_tracked), CASE(a_pointer_that_was_freed_unseen_gives_way),
           CASE(the_filter_may_be_the_callers), CASE(a_crowd_in_one_kilobyte_is_still_found),
-          CASE(realloc_ends_one_way_or_the_other), CASE(a_deferred_allocation_cannot_be_moved),
+          CASE(realloc_ends_one_way_or_the_other),
           CASE(what_is_deferred_counts_when_it_is_committed),
           CASE(a_commit_does_not_come_back_into_itself), CASE(a_sweep_asks_everything_once_a_round),
           CASE(deep_stacks_are_cut_at_the_root), CASE(caps_drop_and_count),

@@ -82,26 +82,13 @@ TEST(a_deleted_file_is_the_same_file)
     pd_key here = at(0x400000, 0, "/bin/app", "", 0x402010);
     CHECK(pd_key_equal(here, at(0x700000, 0, "/bin/app (deleted)", "", 0x702010)));
     CHECK(pd_key_equal(here, at(0x700000, 0, "/bin/app (deleted) (deleted)", "", 0x702010)));
-    CHECK(!pd_key_equal(here, at(0x400000, 0, "/bin/app(deleted)", "", 0x402010)));
-    CHECK(!pd_key_equal(here, at(0x400000, 0, "/bin/app (deleted)x", "", 0x402010)));
     CHECK(pd_key_equal(at(0, 0, "/bin/app", "id", 9), at(0, 0, "/bin/app (deleted)", "id", 9)));
 }
 
+/* The names are those of mapping_test.c, of which one of each kind is enough here. */
 TEST(memory_without_a_file_is_identified_by_address)
 {
-    static const char *const names[] = {"",
-                                        "//anon",
-                                        "[anon]",
-                                        "[heap]",
-                                        "[stack]",
-                                        "[anon: Go heap]",
-                                        "[",
-                                        "[vdso",
-                                        "[vdso] ",
-                                        "/memfd:jit (deleted)",
-                                        "/memfd:jit",
-                                        "/dev/zero (deleted)",
-                                        "/SYSV00000000 (deleted)"};
+    static const char *const names[] = {"", "[anon]", "/memfd:jit (deleted)"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pd_place place = place_of(0x7000, 0x100, names[i], "");
         CHECK_MSG(!place.file.lo && !place.file.hi && !place.bias, "%s", names[i]);
@@ -116,8 +103,7 @@ TEST(memory_without_a_file_is_identified_by_address)
 
 TEST(regions_of_the_kernel_are_identified_by_name)
 {
-    static const char *const names[] = {"[vdso]",      "[vsyscall]", "/a",   "a",
-                                        "//anonymous", "anon",       "//ano"};
+    static const char *const names[] = {"[vdso]", "/a", "a", "//anonymous"};
     pd_key keys[sizeof names / sizeof *names + 1];
     size_t len = 0;
     for (; len < sizeof names / sizeof *names; len++) {
@@ -330,106 +316,6 @@ TEST(keys_equal_a_naive_hash)
  * What makes two samples different
  * ------------------------------------------------------------------------------------------ */
 
-/* Depths around the ends of the blocks, and one inside. */
-static size_t depth_near_block(size_t i)
-{
-    return (i / 4 + 1) * PD_STACK_BLOCK - 2 + i % 4;
-}
-
-TEST(the_order_of_locations_matters)
-{
-    rng r = {2};
-    static stack s;
-    for (size_t i = 0; i < 12; i++) {
-        size_t depth = depth_near_block(i);
-        draw(&r, depth, &s);
-        pd_key key = key_of(&s);
-        for (int n = 0; n < 40; n++) {
-            size_t a = rng_below(&r, depth), b = n % 2 ? rng_below(&r, depth) : (a + 1) % depth;
-            pd_key kept = s.idents[a];
-            s.idents[a] = s.idents[b];
-            s.idents[b] = kept;
-            CHECK(pd_key_equal(key_of(&s), key) == (a == b));
-            s.idents[b] = s.idents[a];
-            s.idents[a] = kept;
-        }
-        CHECK(pd_key_equal(key_of(&s), key));
-    }
-}
-
-TEST(every_location_matters)
-{
-    rng r = {3};
-    static stack s;
-    for (size_t i = 0; i < 12; i++) {
-        size_t depth = depth_near_block(i);
-        draw(&r, depth, &s);
-        pd_key key = key_of(&s);
-        for (size_t n = 0; n < depth; n++) {
-            uint64_t bit = UINT64_C(1) << rng_below(&r, 64);
-            uint64_t *half = rng_chance(&r, 50) ? &s.idents[n].lo : &s.idents[n].hi;
-            *half ^= bit;
-            CHECK_MSG(!pd_key_equal(key_of(&s), key), "%zu of %zu", n, depth);
-            *half ^= bit;
-        }
-    }
-}
-
-/* Locations that add nothing to the sums still add to the depth. */
-TEST(the_depth_matters)
-{
-    static stack s;
-    pd_key keys[2 * PD_STACK_BLOCK + 2];
-    memset(&s, 0, sizeof s);
-    for (size_t depth = 0; depth < sizeof keys / sizeof *keys; depth++) {
-        s.depth = depth;
-        keys[depth] = key_of(&s);
-        for (size_t i = 0; i < depth; i++)
-            CHECK_MSG(!pd_key_equal(keys[i], keys[depth]), "%zu and %zu", i, depth);
-    }
-}
-
-TEST(the_order_of_labels_does_not_matter)
-{
-    rng r = {4};
-    static stack s;
-    for (int i = 0; i < 500; i++) {
-        draw(&r, rng_below(&r, 4), &s);
-        pd_key key = key_of(&s);
-        size_t order[8];
-        for (size_t n = 0; n < s.labels_len; n++)
-            order[n] = n;
-        rng_shuffle(&r, order, s.labels_len);
-        stack shuffled = s;
-        for (size_t n = 0; n < s.labels_len; n++)
-            shuffled.labels[n] = s.labels[order[n]];
-        CHECK(pd_key_equal(key_of(&shuffled), key));
-        if (!s.labels_len)
-            continue;
-        shuffled.labels_len--;
-        CHECK(!pd_key_equal(key_of(&shuffled), key));
-        shuffled.labels[shuffled.labels_len++] = (pd_key){rng_next(&r), rng_next(&r)};
-        CHECK(!pd_key_equal(key_of(&shuffled), key));
-    }
-}
-
-/* A label that is there twice is another sample than one that has it once, and labels that add
- * nothing up still count. */
-TEST(the_number_of_labels_matters)
-{
-    stack s = {.labels_len = 1, .labels = {{1, 2}, {1, 2}}};
-    pd_key once = key_of(&s);
-    s.labels_len = 2;
-    CHECK(!pd_key_equal(key_of(&s), once));
-    stack zeros = {0};
-    pd_key without = key_of(&zeros);
-    zeros.labels_len = 2;
-    CHECK(!pd_key_equal(key_of(&zeros), without));
-    zeros.labels_len = 0;
-    zeros.depth = 2;
-    CHECK(!pd_key_equal(key_of(&zeros), without));
-}
-
 static pd_key label(const char *key, const char *str, int64_t num, const char *unit)
 {
     return pd_label_key(pd_label_names_key(text(key), text(str), text(unit)), num);
@@ -482,7 +368,5 @@ TEST_MAIN(CASE(the_load_address_does_not_matter), CASE(the_file_offset_matters),
           CASE(regions_of_the_kernel_are_identified_by_name), CASE(folded_locations_differ),
           CASE(address_zero_means_none), CASE(every_field_of_a_function_matters),
           CASE(the_order_of_lines_matters), CASE(identities_have_fixed_values),
-          CASE(keys_equal_a_naive_hash), CASE(the_order_of_locations_matters),
-          CASE(every_location_matters), CASE(the_depth_matters),
-          CASE(the_order_of_labels_does_not_matter), CASE(the_number_of_labels_matters),
-          CASE(every_field_of_a_label_matters), CASE(keys_have_fixed_values))
+          CASE(keys_equal_a_naive_hash), CASE(every_field_of_a_label_matters),
+          CASE(keys_have_fixed_values))

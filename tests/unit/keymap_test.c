@@ -217,20 +217,6 @@ TEST(room_is_made_for_new_keys_only)
     end(&k);
 }
 
-TEST(an_empty_map_finds_nothing)
-{
-    static kit k;
-    begin(&k, 1);
-    CHECK(pd_keymap_find(&k.map, (pd_key){0, 0}) == PD_KEYMAP_NONE);
-    pd_keymap_clear(&k.map);
-    pd_keymap_reindex(&k.map);
-    REQUIRE(pd_keymap_reserve(&k.map, &k.mem, 3, NULL) == PPROFDELTA_OK);
-    CHECK(pd_keymap_find(&k.map, (pd_key){0, 0}) == PD_KEYMAP_NONE);
-    add(&k, (pd_key){0, 0});
-    CHECK(pd_keymap_find(&k.map, (pd_key){0, 0}) == 0);
-    end(&k);
-}
-
 /* Fills a map while the nth allocation fails, tries again, and loses nothing. */
 TEST(every_allocation_may_fail)
 {
@@ -309,5 +295,4 @@ TEST(a_folded_map_is_restored_by_reserve)
 
 TEST_MAIN(CASE(a_folded_map_is_restored_by_reserve), CASE(equals_a_naive_set),
           CASE(reserved_room_is_enough), CASE(room_is_made_for_new_keys_only),
-          CASE(an_empty_map_finds_nothing), CASE(every_allocation_may_fail),
-          CASE(too_many_keys_are_refused))
+          CASE(every_allocation_may_fail), CASE(too_many_keys_are_refused))

@@ -135,42 +135,6 @@ TEST(equals_a_naive_list)
     }
 }
 
-TEST(as_many_unseen_as_living_may_stay)
-{
-    static kit k;
-    begin(&k, 1);
-    look(&k, 0, 10);
-    for (uint32_t window = 2; window < 12; window++) { /* the same five, all the time */
-        for (size_t i = 0; i < 5; i++)
-            see(&k, i, window);
-        commit(&k.ledger, window, 5);
-        CHECK(k.ledger.committed == 10);
-    }
-    for (size_t i = 0; i < 4; i++)
-        see(&k, i, 12);
-    commit(&k.ledger, 12, 4);
-    CHECK(k.ledger.committed == 8);
-    for (uint64_t who = 1; who <= 10;
-         who++) /* 6 and 7 were the first of those unseen for longest */
-        CHECK((pd_keymap_find(&k.ledger.keys, key_of(who)) != PD_KEYMAP_NONE) ==
-              (who != 6 && who != 7));
-    end(&k);
-}
-
-TEST(an_empty_window_removes_all)
-{
-    static kit k;
-    begin(&k, 1);
-    commit(&k.ledger, 1, 0);
-    CHECK(k.ledger.committed == 0 && k.ledger.window == 1);
-    look(&k, 0, 10);
-    look(&k, 0, 0);
-    CHECK(k.ledger.committed == 0 && k.ledger.keys.len == 0);
-    look(&k, 0, 10);
-    CHECK(is_as_modelled(&k));
-    end(&k);
-}
-
 TEST(rollback_removes_uncommitted_entries)
 {
     static kit k;
@@ -281,7 +245,6 @@ TEST(equal_keys_add_up_while_the_ledger_grows)
     }
 }
 
-TEST_MAIN(CASE(equals_a_naive_list), CASE(as_many_unseen_as_living_may_stay),
-          CASE(an_empty_window_removes_all), CASE(rollback_removes_uncommitted_entries),
+TEST_MAIN(CASE(equals_a_naive_list), CASE(rollback_removes_uncommitted_entries),
           CASE(clear_removes_all), CASE(every_allocation_may_fail),
           CASE(too_many_entries_are_refused), CASE(equal_keys_add_up_while_the_ledger_grows))

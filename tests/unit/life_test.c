@@ -11,8 +11,6 @@
 #include "pprofdelta_record.h"
 #include "run.h"
 
-#include <stdlib.h>
-
 enum { MOST_CALLS = 6 };
 
 /* ---- what is called -------------------------------------------------------------------------- */
@@ -323,27 +321,11 @@ static void abandon_builder(trial *t)
 
 /* ---- the heap -------------------------------------------------------------------------------- */
 
-static void *map_pages(void *cookie, size_t size)
-{
-    tracker *memory = cookie;
-    memory->calls++;
-    bool fails = memory->fail_at && (memory->is_alone ? memory->calls == memory->fail_at
-                                                      : memory->calls >= memory->fail_at);
-    memory->refused += fails;
-    return fails ? NULL : calloc(1, size);
-}
-
-static void unmap_pages(void *cookie, void *ptr, size_t size)
-{
-    (void)cookie, (void)size;
-    free(ptr);
-}
-
 static pprofdelta_status open_heap(trial *t)
 {
     static pprofdelta_heap_filter filter;
     pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
-    t->pages = (pprofdelta_heap_pages){map_pages, unmap_pages, &t->memory};
+    t->pages = tracker_pages(&t->memory);
     o.compression = PPROFDELTA_PLAIN;
     o.flags = PPROFDELTA_NO_MAPPINGS;
     o.filter = &filter;

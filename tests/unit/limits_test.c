@@ -1,6 +1,7 @@
 /* max_memory: what succeeds with a limit succeeds with every higher one, and has the same bytes: with
  * every plan. */
 #include "keep.h"
+#include "emit.h"
 #include "pack.h"
 #include "delta/context.h"
 #include "run.h"
@@ -42,117 +43,88 @@ static const shape shapes[] = {
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, FIRST_FUNCTION_NAME = 9 };
 
-static void put(buf *b, uint64_t value)
+static void put_place(message *out, unsigned i)
 {
-    uint8_t bytes[10], *end = bytes;
-    for (; value > 0x7f; value >>= 7)
-        *end++ = (uint8_t)(value | 0x80);
-    *end++ = (uint8_t)value;
-    buf_add(b, bytes, (size_t)(end - bytes));
+    message location = message_begin(out->e, 5), line = message_begin(out->e, 3),
+            function = message_begin(out->e, 5);
+    emit_scalar(&line, 1, i + 1);
+    emit_scalar(&line, 2, 10 + i % 300);
+    emit_scalar(&location, 1, i + 1);
+    emit_scalar(&location, 2, 1);
+    emit_scalar(&location, 3, 0x400000 + 16 * i);
+    emit_message(&location, 4, &line);
+    emit_message(out, 4, &location);
+    emit_scalar(&function, 1, i + 1);
+    emit_scalar(&function, 2, FIRST_FUNCTION_NAME + i);
+    emit_scalar(&function, 4, FIRST_FUNCTION_NAME + i / 8 * 8);
+    emit_message(out, 5, &function);
 }
 
-static void put_scalar(buf *b, unsigned field, uint64_t value)
-{
-    put(b, field << 3);
-    put(b, value);
-}
-
-static void put_bytes(buf *b, unsigned field, buf *bytes)
-{
-    put(b, field << 3 | 2);
-    put(b, bytes->len);
-    buf_add(b, bytes->ptr, bytes->len);
-    bytes->len = 0;
-}
-
-static void put_place(arena *a, buf *out, unsigned i)
-{
-    buf part = buf_begin(a), line = buf_begin(a);
-    put_scalar(&line, 1, i + 1);
-    put_scalar(&line, 2, 10 + i % 300);
-    put_scalar(&part, 1, i + 1);
-    put_scalar(&part, 2, 1);
-    put_scalar(&part, 3, 0x400000 + 16 * i);
-    put_bytes(&part, 4, &line);
-    put_bytes(out, 4, &part);
-    put_scalar(&part, 1, i + 1);
-    put_scalar(&part, 2, FIRST_FUNCTION_NAME + i);
-    put_scalar(&part, 4, FIRST_FUNCTION_NAME + i / 8 * 8);
-    put_bytes(out, 5, &part);
-}
-
-static void put_strings(arena *a, buf *out, unsigned functions)
+static void put_strings(message *out, unsigned functions)
 {
     static const char *const first[FIRST_FUNCTION_NAME] = {
         "", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "/b",
         "x"};
-    buf text = buf_begin(a);
     for (unsigned i = 0; i < FIRST_FUNCTION_NAME + functions; i++) {
-        if (i < FIRST_FUNCTION_NAME)
-            buf_text(&text, first[i]);
-        else
-            buf_format(&text, "example.com/package%u.(*Type%u).method%u", i % 37, i % 101, i);
-        put_bytes(out, 6, &text);
+        const char *text =
+            i < FIRST_FUNCTION_NAME
+                ? first[i]
+                : arena_format(out->e->arena, "example.com/package%u.(*Type%u).method%u", i % 37,
+                               i % 101, i);
+        emit_bytes(out, 6, text, strlen(text));
     }
 }
 
-static void put_sample(arena *a, buf *out, const shape *s, unsigned stack, unsigned look)
+static void put_sample(message *out, const shape *s, unsigned stack, unsigned look)
 {
+    enum { MOST_DEPTH = 12 };
     rng r = {stack + 1};
-    buf part = buf_begin(a), run = buf_begin(a);
-    for (unsigned i = 0; i < s->depth; i++) {
-        uint64_t id = 1 + (i ? rng_below(&r, s->locations) : stack % s->locations);
-        s->depth > 1 ? put(&run, id) : put_scalar(&part, 1, id);
-    }
-    if (s->depth > 1)
-        put_bytes(&part, 1, &run);
+    message sample = message_begin(out->e, 3), label = message_begin(out->e, 4);
+    uint64_t ids[MOST_DEPTH];
+    for (unsigned i = 0; i < s->depth; i++)
+        ids[i] = 1 + (i ? rng_below(&r, s->locations) : stack % s->locations);
+    emit_repeated(&sample, 1, ids, s->depth);
     bool is_live = rng_chance(&r, s->live);
     uint64_t objects = 1 + rng_below(&r, 50) + (is_live ? look * rng_below(&r, 30) : 0);
-    put(&run, objects);
-    put(&run, objects * 64);
-    put(&run, is_live ? objects / 2 : 0);
-    put(&run, is_live ? objects / 2 * 64 : 0);
-    put_bytes(&part, 2, &run);
+    uint64_t inuse = is_live ? objects / 2 : 0;
+    emit_repeated(&sample, 2, (uint64_t[]){objects, objects * 64, inuse, inuse * 64}, 4);
     if (stack % 3 == 0) {
-        put_scalar(&run, 1, 4);
-        put_scalar(&run, 3, 1 + stack / s->locations);
-        put_bytes(&part, 3, &run);
+        emit_scalar(&label, 1, 4);
+        emit_scalar(&label, 3, 1 + stack / s->locations);
+        emit_message(&sample, 3, &label);
     }
-    put_bytes(out, 2, &part);
+    emit_message(out, 2, &sample);
 }
 
 static buf make_look(arena *a, const shape *s, unsigned look)
 {
     static const uint8_t types[][2] = {{1, 2}, {3, 4}, {5, 2}, {6, 4}};
-    buf out = buf_begin(a), part = buf_begin(a);
+    emitter e = {.arena = a, .packing = EMIT_AS_GO};
+    message out = message_begin(&e, 14), mapping = message_begin(&e, 10);
     unsigned samples = s->stacks * s->times, places = 0;
     for (size_t i = 0; i < 4; i++) {
-        put_scalar(&part, 1, types[i][0]);
-        put_scalar(&part, 2, types[i][1]);
-        put_bytes(&out, 1, &part);
+        message type = message_begin(&e, 2);
+        emit_scalar(&type, 1, types[i][0]);
+        emit_scalar(&type, 2, types[i][1]);
+        emit_message(&out, 1, &type);
     }
     for (unsigned i = 0; i < samples; i++) {
-        arena some = {0};
-        buf sample = buf_begin(&some);
-        put_sample(&some, &sample, s, i % s->stacks, look);
-        for (; !s->is_field_order && places < s->locations && places <= i * s->depth + 200;
+        for (; !s->is_field_order && places < s->locations && (!i || places <= i * s->depth + 200);
              places++)
-            put_place(&some, &out, places);
-        for (; !i && !s->is_field_order && places < s->locations; places++)
-            put_place(&some, &out, places);
-        buf_add(&out, sample.ptr, sample.len);
-        arena_free(&some);
+            put_place(&out, places);
+        put_sample(&out, s, i % s->stacks, look);
     }
     for (; places < s->locations; places++)
-        put_place(a, &out, places);
-    put_scalar(&part, 1, 1);
-    put_scalar(&part, 2, 0x400000);
-    put_scalar(&part, 3, 0x4000000);
-    put_scalar(&part, 5, 7);
-    put_bytes(&out, 3, &part);
-    put_strings(a, &out, s->locations);
-    put_scalar(&out, 9, 1700000000000000000 + look * UINT64_C(60000000000));
-    return s->is_zstd ? pack_zstd(a, out, 1) : pack_gzip(a, out, 1);
+        put_place(&out, places);
+    emit_scalar(&mapping, 1, 1);
+    emit_scalar(&mapping, 2, 0x400000);
+    emit_scalar(&mapping, 3, 0x4000000);
+    emit_scalar(&mapping, 5, 7);
+    emit_message(&out, 3, &mapping);
+    put_strings(&out, s->locations);
+    emit_scalar(&out, 9, 1700000000000000000 + look * UINT64_C(60000000000));
+    buf bytes = message_end(&out);
+    return s->is_zstd ? pack_zstd(a, bytes, 1) : pack_gzip(a, bytes, 1);
 }
 
 /* ---------------------------------------------------------------------------------------------
