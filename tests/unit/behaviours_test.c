@@ -349,27 +349,10 @@ TEST(inlined_calls_share_one_location)
 int main(int argc, char **argv)
 {
     enum { REAL_PAIRS = 4 };
-    static const test_case cases[] = {
-        CASE(the_heap_pair),
-        CASE(the_block_pair),
-        CASE(the_stress_pair),
-        CASE(the_big_heap_against_itself),
-        CASE(the_order_of_labels_does_not_matter),
-        CASE(duplicates_cancel_over_ten_rounds),
-        CASE(one_sample_of_many_brings_only_what_it_uses),
-        CASE(ids_may_be_sparse_and_huge),
-        CASE(hostile_input_is_refused),
-        CASE(fresh_records_of_zeros_are_left_out),
-        CASE(repeats_give_gauges_only_and_what_is_freed_gives_nothing),
-        CASE(from_5_to_8_objects_are_3),
-        CASE(different_block_sizes_stay_apart),
-        CASE(a_repeat_of_512_stacks_is_under_1000_bytes),
-        CASE(a_recursion_of_64_frames_keeps_them),
-        CASE(instances_of_a_generic_stay_apart),
-        CASE(inlined_calls_share_one_location),
-    };
-    size_t skip = getenv("PD_PROFILES") ? 0 : REAL_PAIRS;
-    if (skip)
+    if (!getenv("PD_PROFILES")) {
         printf("skipped: the pairs of real profiles; PD_PROFILES names no folder\n");
-    return test_run(cases + skip, sizeof cases / sizeof *cases - skip, argc, argv);
+        for (int i = 0; i < REAL_PAIRS; i++)
+            test_first = test_first->next;
+    }
+    return test_run(argc, argv);
 }

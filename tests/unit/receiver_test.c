@@ -663,10 +663,4 @@ TEST(many_courses_of_ten_batches)
     }
 }
 
-TEST_MAIN(CASE(every_course_of_four_windows_of_a_state),
-          CASE(every_course_of_five_windows_of_a_context), CASE(every_course_of_four_records),
-          CASE(every_course_with_clocks_and_late_profiles), CASE(many_courses_of_ten_windows),
-          CASE(a_restart_between_two_attempts_at_the_first_window),
-          CASE(two_restarts_between_two_acknowledgements),
-          CASE(a_restarted_process_that_outgrows_the_base), CASE(every_course_of_four_batches),
-          CASE(many_courses_of_ten_batches))
+TEST_MAIN()

