@@ -85,14 +85,6 @@ TEST(every_varint_is_read_back)
         check_round_trip(rng_next(&r) >> rng_below(&r, 64));
 }
 
-TEST(sizes_change_at_each_seventh_bit)
-{
-    CHECK(pd_varint_size(0) == 1);
-    for (unsigned bit = 0; bit < 64; bit++)
-        CHECK(pd_varint_size(UINT64_C(1) << bit) == bit / 7 + 1);
-    CHECK(pd_varint_size(UINT64_MAX) == 10);
-}
-
 TEST(short_varints_equal_a_naive_reader)
 {
     for (unsigned bits = 0; bits < 1u << 16; bits++) {

@@ -62,16 +62,6 @@ TEST(windows_add_up_to_the_scaled_total)
     }
 }
 
-/* godeltaprof says 2 ten times, and the total is 21. */
-TEST(ten_times_two_point_one_is_twenty_one)
-{
-    pd_carry carry = 0;
-    int64_t sum = 0;
-    for (int i = 0; i < 10; i++)
-        sum += pd_scale_apply(pd_scale_of(2.1), 1, &carry);
-    CHECK(sum == 21);
-}
-
 TEST(extreme_numbers)
 {
     pd_carry carry = 0;
