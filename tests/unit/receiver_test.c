@@ -465,7 +465,8 @@ TEST(every_course_with_clocks_and_late_profiles)
 TEST(many_courses_of_ten_windows)
 {
     rng r = {7};
-    for (unsigned i = 0; i < 3000; i++) {
+    seed_range range = slow_seeds(100);
+    for (unsigned i = 0; i < range.to - range.from; i++) {
         unsigned choices[10];
         door way = (door)(i % DOORS);
         for (size_t n = 0; n < 10; n++) {
@@ -655,7 +656,8 @@ TEST(every_course_of_four_batches)
 TEST(many_courses_of_ten_batches)
 {
     rng r = {11};
-    for (unsigned i = 0; i < 1500; i++) {
+    seed_range range = slow_seeds(50);
+    for (unsigned i = 0; i < range.to - range.from; i++) {
         unsigned choices[10];
         for (size_t n = 0; n < 10; n++) /* mostly delivered, so that some is left to add up */
             choices[n] = (unsigned)rng_below(&r, (size_t)6 * ENDS) | rng_chance(&r, 60);
