@@ -225,6 +225,4 @@ TEST(a_stack_without_tables)
     }
 }
 
-TEST_MAIN(CASE(walks_of_the_first_thread), CASE(called_back_by_the_c_library),
-          CASE(walks_of_another_thread), CASE(walks_in_signal_handlers), CASE(walks_of_a_coroutine),
-          CASE(a_stack_without_tables))
+TEST_MAIN()

