@@ -3,21 +3,7 @@
  *
  * A 0 byte parts the input; without one it is both. */
 #include "fuzz.h"
-
-typedef struct output {
-    uint8_t *bytes;
-    size_t len;
-} output;
-
-static int collect(void *cookie, const void *data, size_t len)
-{
-    output *out = cookie;
-    out->bytes = realloc(out->bytes, out->len + len + 1);
-    require(out->bytes);
-    memcpy(out->bytes + out->len, data, len);
-    out->len += len;
-    return 0;
-}
+#include "run.h"
 
 static pprofdelta *new_context(unsigned flags)
 {
@@ -58,8 +44,9 @@ static int look(pprofdelta *context, const uint8_t *text, size_t len)
 static void subtract(const uint8_t *prev, size_t prev_len, const uint8_t *cur, size_t cur_len)
 {
     pprofdelta *context = new_context(PPROFDELTA_VERIFY);
-    output out = {NULL, 0};
-    pprofdelta_sink sink = {collect, &out};
+    arena a = {0};
+    collector out = {.bytes = buf_begin(&a)};
+    pprofdelta_sink sink = collector_sink(&out);
     pprofdelta_error err = fuzz_unfilled();
     if (pprofdelta_base(context, prev, prev_len, &err) == PPROFDELTA_OK) {
         pprofdelta_status status = pprofdelta_window(context, cur, cur_len, &sink, NULL, &err);
@@ -68,10 +55,10 @@ static void subtract(const uint8_t *prev, size_t prev_len, const uint8_t *cur, s
                 status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE ||
                 status == PPROFDELTA_E_OLDER || status == PPROFDELTA_E_OTHER_TARGET);
         if (!status)
-            require(!pprofdelta_check(context, out.bytes, out.len, NULL, NULL));
+            require(!pprofdelta_check(context, out.bytes.ptr, out.bytes.len, NULL, NULL));
     }
-    free(out.bytes);
     pprofdelta_free(context);
+    arena_free(&a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

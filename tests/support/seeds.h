@@ -14,16 +14,27 @@ typedef struct seed_range {
     uint64_t from, to;
 } seed_range;
 
-/* For (seed = range.from; seed < range.to; seed++), this share of all, in percent. */
-static inline seed_range seeds(unsigned percent)
+static inline seed_range seeds_of(uint64_t usual, unsigned percent)
 {
     const char *one = getenv("PD_TEST_SEED"), *many = getenv("PD_TEST_SEEDS");
     if (one) {
         uint64_t seed = strtoull(one, NULL, 0);
         return (seed_range){seed, seed + 1};
     }
-    uint64_t all = many ? strtoull(many, NULL, 0) : USUAL_SEEDS;
+    uint64_t all = many ? strtoull(many, NULL, 0) : usual;
     return (seed_range){0, all * percent / 100 + 1};
+}
+
+/* For (seed = range.from; seed < range.to; seed++), this share of all, in percent. */
+static inline seed_range seeds(unsigned percent)
+{
+    return seeds_of(USUAL_SEEDS, percent);
+}
+
+/* The same for a test that takes long: a tenth, where PD_TEST_SEEDS does not say how many. */
+static inline seed_range slow_seeds(unsigned percent)
+{
+    return seeds_of(USUAL_SEEDS / 10, percent);
 }
 
 /* wrong is NULL, or the difference. Evaluated more than once. */

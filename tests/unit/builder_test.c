@@ -291,11 +291,4 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
     CHECK(memory.live == 0);
 }
 
-TEST_MAIN(CASE(equal_samples_add_up_whatever_their_types), CASE(a_discarded_sample_leaves_no_trace),
-          CASE(a_sample_needs_no_text_at_all), CASE(samples_may_interrupt_each_other),
-          CASE(a_failed_export_loses_nothing_and_says_nothing_twice),
-          CASE(a_label_with_a_string_has_no_number),
-          CASE(places_are_known_by_address_where_they_have_one), CASE(wrong_use_is_refused),
-          CASE(every_allocation_may_fail_and_nothing_is_counted_wrong),
-          CASE(a_new_builder_without_memory_is_told), CASE(the_steady_state_allocates_nothing),
-          CASE(max_memory_is_kept_and_what_is_lost_is_told))
+TEST_MAIN()

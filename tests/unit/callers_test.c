@@ -132,7 +132,7 @@ static void expect_same(const char *what)
     compared = different = 0;
 }
 
-static void walks_of_the_first_thread(void)
+TEST(walks_of_the_first_thread)
 {
     for (int round = 0; round < 2; round++) { /* the second time, from memory */
         all_shapes();
@@ -144,7 +144,7 @@ static void walks_of_the_first_thread(void)
     expect_same("after everything was forgotten");
 }
 
-static void called_back_by_the_c_library(void)
+TEST(called_back_by_the_c_library)
 {
     int numbers[] = {5, 3, 9, 1};
     next = plain;
@@ -158,7 +158,7 @@ static void *in_thread(void *unused)
     return unused;
 }
 
-static void walks_of_another_thread(void)
+TEST(walks_of_another_thread)
 {
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, in_thread, NULL) == 0);
@@ -174,7 +174,7 @@ static void on_signal(int number)
 }
 
 /* The frame of a signal is one of the vDSO, which has its tables. qemu's user mode may have none. */
-static void walks_in_signal_handlers(void)
+TEST(walks_in_signal_handlers)
 {
     CHECK(compared == 0);
     if (!getauxval(AT_SYSINFO_EHDR)) {
@@ -199,7 +199,7 @@ static void coroutine(void)
     all_shapes();
 }
 
-static void walks_of_a_coroutine(void)
+TEST(walks_of_a_coroutine)
 {
     static char stack[1 << 16];
     CHECK(getcontext(&inside) == 0);
@@ -212,7 +212,7 @@ static void walks_of_a_coroutine(void)
 }
 
 /* Frame pointers that lead anywhere must not be followed out of the stack. */
-static void a_stack_without_tables(void)
+TEST(a_stack_without_tables)
 {
     pd_walk walk;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -225,6 +225,4 @@ static void a_stack_without_tables(void)
     }
 }
 
-TEST_MAIN(CASE(walks_of_the_first_thread), CASE(called_back_by_the_c_library),
-          CASE(walks_of_another_thread), CASE(walks_in_signal_handlers), CASE(walks_of_a_coroutine),
-          CASE(a_stack_without_tables))
+TEST_MAIN()

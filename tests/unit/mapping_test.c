@@ -471,11 +471,4 @@ TEST(the_number_of_mappings_is_limited)
     }
 }
 
-TEST_MAIN(CASE(the_deleted_mark_is_removed), CASE(made_up_names_are_no_files),
-          CASE(the_public_function_returns_the_length), CASE(similar_names_of_files_are_files),
-          CASE(names_of_this_kernel_are_known), CASE(a_deploy_stays_one_service),
-          CASE(a_replaced_library_counts_once), CASE(binary_and_library_are_replaced_together),
-          CASE(a_known_identity_overrides_a_place),
-          CASE(a_file_that_is_still_mapped_is_not_replaced),
-          CASE(mappings_without_a_range_have_no_place),
-          CASE(a_restart_with_another_build_is_a_restart), CASE(the_number_of_mappings_is_limited))
+TEST_MAIN()

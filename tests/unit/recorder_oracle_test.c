@@ -144,4 +144,4 @@ TEST(a_recorded_delta_is_the_parsed_one)
     }
 }
 
-TEST_MAIN(CASE(a_recorded_delta_is_the_parsed_one))
+TEST_MAIN()

@@ -1,5 +1,5 @@
-/* The records door by hand: godeltaprof's tests as we hold them, unsampling, symbols, and two
- * phases. */
+/* The records door by hand: what its records hold, unsampling, symbols, and restarts. The order of calls is
+ * in life_test.c, and what a delta is in recorder_oracle_test.c. */
 #include "record_scene.h"
 #include "records.h"
 #include "seeds.h"
@@ -9,55 +9,8 @@
 #include <stdlib.h>
 
 /* ---------------------------------------------------------------------------------------------
- * What godeltaprof tests
+ * Records
  * ------------------------------------------------------------------------------------------ */
-
-/* The windows of one record: its values, and the row that they give. */
-typedef struct course {
-    const char *what;
-    int64_t block_size;
-    pprofdelta_on_reset on_reset;
-    const char *windows[4][2];
-} course;
-
-static const course courses[] = {
-    {"zeros", 0, PPROFDELTA_ON_RESET_AUTO, {{"0 0 0 0", ""}, {"1 16 1 16", "a;main 1 16 1 16"}}},
-    {"a repeat gives gauges only",
-     16,
-     PPROFDELTA_ON_RESET_AUTO,
-     {{"3 48 2 32", "a;main {bytes=16} 3 48 2 32"}, {"3 48 2 32", "a;main {bytes=16} 0 0 2 32"}}},
-    {"freed",
-     16,
-     PPROFDELTA_ON_RESET_AUTO,
-     {{"3 48 3 48", "a;main {bytes=16} 3 48 3 48"}, {"3 48 0 0", ""}}},
-    {"an increment",
-     16,
-     PPROFDELTA_ON_RESET_AUTO,
-     {{"5 80 0 0", "a;main {bytes=16} 5 80 0 0"}, {"8 128 0 0", "a;main {bytes=16} 3 48 0 0"}}},
-    {"back and forth, where godeltaprof says 7",
-     0,
-     PPROFDELTA_ON_RESET_CLAMP,
-     {{"10 10 0 0", "a;main 10 10 0 0"},
-      {"8 8 0 0", ""},
-      {"9 9 0 0", ""},
-      {"12 12 0 0", "a;main 2 2 0 0"}}},
-};
-
-TEST(the_windows_of_one_record)
-{
-    for (const course *c = courses; c < courses + sizeof courses / sizeof *courses; c++) {
-        record_scene s;
-        record_begin(&s);
-        s.options.on_reset = c->on_reset;
-        record(&s, "a main", c->block_size, c->windows[0][0]);
-        for (size_t i = 0; i < 4 && c->windows[i][0]; i++) {
-            const char *got = record_next(&s, 0, c->windows[i][0]);
-            CHECK_MSG(!strcmp(got, c->windows[i][1]), "%s, window %zu: %s", c->what, i, got);
-        }
-        CHECK(s.report.samples_in == 1 && s.report.fresh + s.report.matched <= 1);
-        record_end(&s);
-    }
-}
 
 TEST(duplicates_add_up_and_block_sizes_stay_apart)
 {
@@ -94,36 +47,6 @@ TEST(a_label_with_a_string_has_no_number)
     CHECK(!text->num && !text->num_unit && !number->str);
     CHECK_STR(reading_string(&s.out, number->num_unit), "b");
     CHECK(s.report.duplicates == 1);
-    record_end(&s);
-}
-
-TEST(many_stacks_repeat_in_next_to_nothing)
-{
-    record_scene s;
-    record_begin(&s);
-    for (size_t i = 0; i < 512; i++)
-        record(&s, arena_format(&s.arena, "leaf%zu mid%zu low%zu main", i, i % 32, i % 7), 64,
-               "7 448 0 0");
-    record_window(&s);
-    CHECK(s.report.samples_out == 512);
-    CHECK_STR(record_window(&s), "");
-    CHECK(s.bytes.len < 1000 && s.report.matched == 512);
-    record_end(&s);
-}
-
-TEST(recursion_keeps_its_frames)
-{
-    record_scene s;
-    record_begin(&s);
-    buf stack = buf_begin(&s.arena), want = buf_begin(&s.arena);
-    for (int i = 0; i < 3000; i++) {
-        buf_format(&stack, "%s%s", i ? " " : "", i % 64 ? "f" : "g");
-        buf_format(&want, "%s%s", i ? ";" : "", i % 64 ? "f" : "g");
-    }
-    buf_text(&want, " 1 1 0 0");
-    record(&s, buf_string(&stack), 0, "1 1 0 0");
-    CHECK_STR(record_window(&s), buf_string(&want));
-    CHECK(s.out.view->n_location == 2);
     record_end(&s);
 }
 
@@ -437,47 +360,8 @@ TEST(symbols_can_be_forgotten_and_counts_stay)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Two phases
+ * Restarts
  * ------------------------------------------------------------------------------------------ */
-
-TEST(nothing_is_remembered_before_commit)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a", 0, "5 5 0 0");
-    record_window(&s);
-    record_set(&s, 0, "8 8 0 0");
-    for (int i = 0; i < 3; i++) {
-        CHECK_STR(record_pending(&s), "a 3 3 0 0");
-        CHECK(s.report.sequence == 2 && s.report.attempt == (uint64_t)i + 1);
-        pprofdelta_recorder_abandon(s.recorder);
-    }
-    CHECK(pprofdelta_recorder_begin(s.recorder, NULL, NULL) == PPROFDELTA_OK);
-    pprofdelta_recorder_abandon(s.recorder); /* not written: no attempt */
-    CHECK_STR(record_window(&s), "a 3 3 0 0");
-    CHECK(s.report.sequence == 2 && s.report.from_nanos == 1000 && s.report.to_nanos == 5000);
-    CHECK(s.report.attempt == 4);
-    CHECK(s.out.view->duration_nanos == 4000);
-    CHECK_STR(record_window(&s), "");
-    CHECK(s.report.sequence == 3 && s.report.attempt == 1);
-    record_end(&s);
-}
-
-TEST(a_restart_that_is_told_counts_from_zero)
-{
-    record_scene s;
-    record_begin(&s);
-    s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
-    record(&s, "a", 0, "5 5 0 0");
-    record(&s, "b", 0, "5 5 0 0");
-    record_window(&s);
-    record_set(&s, 0, "7 7 0 0");
-    s.look.restarted = 1;
-    CHECK_STR(record_window(&s), "a 7 7 0 0, b 5 5 0 0");
-    CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED);
-    CHECK_STR(record_window(&s), "");
-    record_end(&s);
-}
 
 /* 100, then 30 after a restart, then 150: what happened is 150, whichever way the window of the 30
  * was lost. */
@@ -540,23 +424,6 @@ TEST(a_restart_that_is_told_is_told_of_a_window)
     record_end(&s);
 }
 
-TEST(two_recorders_do_not_steal_from_each_other)
-{
-    record_scene a, b;
-    record_begin(&a);
-    record_begin(&b);
-    record(&a, "f", 0, "5 5 0 0");
-    record(&b, "f", 0, "5 5 0 0");
-    CHECK_STR(record_window(&a), "f 5 5 0 0");
-    CHECK_STR(record_window(&b), "f 5 5 0 0");
-    record_set(&a, 0, "6 6 0 0");
-    record_set(&b, 0, "6 6 0 0");
-    CHECK_STR(record_window(&a), "f 1 1 0 0");
-    CHECK_STR(record_window(&b), "f 1 1 0 0");
-    record_end(&a);
-    record_end(&b);
-}
-
 TEST(wrong_use_is_refused)
 {
     pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
@@ -615,50 +482,6 @@ TEST(the_clock_is_asked_where_nobody_tells_the_time)
     record_end(&s);
 }
 
-TEST(any_mode_sees_the_same_increments)
-{
-    static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_CLAMP,
-                                                PPROFDELTA_ON_RESET_RESTART,
-                                                PPROFDELTA_ON_RESET_FAIL};
-    for (size_t mode = 0; mode < 4; mode++) {
-        record_scene s;
-        record_begin(&s);
-        s.options.on_reset = modes[mode];
-        record(&s, "a", 0, "5 5 0 0");
-        record(&s, "b", 0, "5 5 1 1");
-        record(&s, "c", 0, "5 5 0 0");
-        record_window(&s);
-        record_set(&s, 2, "6 6 0 0");
-        CHECK_STR(record_window(&s), "b 0 0 1 1, c 1 1 0 0");
-        record_set(&s, 0, "4 4 0 0");
-        static const char *const want[] = {"b 0 0 1 1", "b 0 0 1 1",
-                                           "a 4 4 0 0, b 5 5 1 1, c 6 6 0 0",
-                                           "[a counter went backwards]"};
-        CHECK_STR(record_window(&s), want[mode]);
-        record_end(&s);
-    }
-}
-
-/* Every record twice, the second time in the opposite order and with something new. */
-TEST(what_moves_late_stands_where_it_came_first)
-{
-    record_scene s;
-    record_begin(&s);
-    s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP; /* records that stand still get no row */
-    buf want = buf_begin(&s.arena);
-    for (int i = 0; i < 100; i++) {
-        record(&s, arena_format(&s.arena, "f%d main", i), 0, "9 90 0 0");
-        buf_format(&want, "%sf%d;main 1 10 0 0", i ? ", " : "", i);
-    }
-    record_window(&s);
-    for (int i = 100; i-- > 0;)
-        record(&s, arena_format(&s.arena, "f%d main", i), 0, "1 10 0 0");
-    CHECK_STR(record_window(&s), buf_string(&want));
-    CHECK(s.report.duplicates == 100);
-    CHECK_STR(record_window(&s), "");
-    record_end(&s);
-}
-
 TEST(what_is_hidden_later_is_hidden)
 {
     record_scene s;
@@ -673,20 +496,4 @@ TEST(what_is_hidden_later_is_hidden)
     record_end(&s);
 }
 
-TEST_MAIN(
-    CASE(the_windows_of_one_record), CASE(duplicates_add_up_and_block_sizes_stay_apart),
-    CASE(a_label_with_a_string_has_no_number), CASE(many_stacks_repeat_in_next_to_nothing),
-    CASE(recursion_keeps_its_frames), CASE(generics_stay_separate_and_inlines_share_one_location),
-    CASE(heap_values_are_scaled_by_size), CASE(a_change_of_rate_scales_what_comes_after_it),
-    CASE(contention_is_scaled_by_clock_and_fraction),
-    CASE(the_windows_of_a_record_sum_to_its_scaled_total), CASE(types_may_have_scales_of_their_own),
-    CASE(leading_frames_may_be_hidden), CASE(without_a_callback_there_are_addresses),
-    CASE(numbers_without_a_mapping_are_known_by_their_lines), CASE(addresses_in_a_mapping_stay),
-    CASE(equal_numbers_of_two_processes_are_two_places),
-    CASE(numbers_with_the_same_lines_are_one_place), CASE(symbols_can_be_forgotten_and_counts_stay),
-    CASE(nothing_is_remembered_before_commit), CASE(a_restart_that_is_told_counts_from_zero),
-    CASE(a_restart_that_is_told_holds_until_commit),
-    CASE(a_restart_that_is_told_is_told_of_a_window),
-    CASE(two_recorders_do_not_steal_from_each_other), CASE(wrong_use_is_refused),
-    CASE(the_clock_is_asked_where_nobody_tells_the_time), CASE(any_mode_sees_the_same_increments),
-    CASE(what_moves_late_stands_where_it_came_first), CASE(what_is_hidden_later_is_hidden))
+TEST_MAIN()

