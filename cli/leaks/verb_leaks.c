@@ -23,12 +23,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DEFAULT_TOP = 10 };
 
 typedef struct leaks_options {
-    const char **files;
+    const char *const *files;
     size_t files_len;
     const char *type; /* NULL: what is in use */
     size_t top;       /* 0: not given */
@@ -39,14 +38,13 @@ typedef struct leaks_options {
     bool all, json, fail, quiet;
 } leaks_options;
 
-static int add_file(void *options, const char *value)
+static int check_file(void *options, const char *value)
 {
-    leaks_options *o = options;
+    (void)options;
     if (!*value)
         return cli_usage("the name of a profile is empty");
     if (cli_input_is_stdin(value))
         return cli_usage("leaks reads each profile more than once, so stdin cannot be one");
-    o->files[o->files_len++] = value;
     return CLI_DONE;
 }
 
@@ -93,7 +91,7 @@ static const cli_command command = {
     .options = table,
     .after = "\n"
              "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail\n",
-    .operand = add_file,
+    .operand = check_file,
 };
 
 /* ---- notes -------------------------------------------------------------------------------- */
@@ -227,10 +225,10 @@ static int perform(run *r)
 int cli_leaks(int argc, char **argv)
 {
     run r = {.options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY}};
-    r.options.files = calloc((size_t)argc + 1, sizeof *r.options.files);
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    int code = r.options.files ? cli_command_read(&command, &arguments, &r.options)
-                               : cli_system_error("the command line", "read", ENOMEM);
+    int code = cli_command_read(&command, &arguments, &r.options);
+    r.options.files = arguments.operands;
+    r.options.files_len = arguments.operands_len;
     if (!code && !arguments.is_done)
         code = r.options.files_len
                    ? perform(&r)
@@ -241,6 +239,5 @@ int cli_leaks(int argc, char **argv)
     free(r.findings);
     cli_leaks_runs_free(&r.runs);
     cli_leaks_files_free(&r.files);
-    free(r.options.files);
     return code;
 }
