@@ -9,9 +9,7 @@
 #include "progress.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static int short_of_memory(const char *name)
@@ -19,35 +17,20 @@ static int short_of_memory(const char *name)
     return cli_system_error(name, "read", ENOMEM);
 }
 
-/* Adds a file. Takes path, which was allocated, also if it fails. */
-static int add_file(cli_leaks_files *files, char *path, DIR *found_in)
+static int add_file(cli_leaks_files *files, const char *path, DIR *found_in)
 {
-    if (path && files->len == files->cap) {
+    if (files->len == files->cap) {
         size_t cap = files->cap * 2 + 16;
         cli_leaks_file *grown = realloc(files->files, cap * sizeof *grown);
-        if (!grown) {
-            free(path);
-            path = NULL;
-        } else {
-            files->files = grown;
-            files->cap = cap;
-        }
+        if (!grown)
+            return short_of_memory("the list of files");
+        files->files = grown;
+        files->cap = cap;
     }
-    if (!path)
-        return short_of_memory("the list of files");
     files->files[files->len] =
         (cli_leaks_file){.path = path, .found_in = found_in, .operand = files->len};
     files->len++;
     return CLI_DONE;
-}
-
-static char *join(const char *dir, const char *name)
-{
-    size_t len = strlen(dir) + strlen(name) + 2;
-    char *path = malloc(len);
-    if (path)
-        snprintf(path, len, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
-    return path;
 }
 
 /* Adds the profiles of a directory, in the order of their names. */
@@ -60,7 +43,7 @@ static int add_directory(cli_leaks_files *files, const char *path)
         return CLI_FAILED;
     }
     for (size_t i = 0; i < folder->len && !code; i++)
-        code = add_file(files, join(path, folder->names[i]), folder->dir);
+        code = add_file(files, folder->paths[i], folder->dir);
     return code;
 }
 
@@ -69,7 +52,7 @@ static int add_operand(cli_leaks_files *files, const char *operand)
     struct stat status;
     if (!stat(operand, &status) && S_ISDIR(status.st_mode))
         return add_directory(files, operand);
-    return add_file(files, strdup(operand), NULL);
+    return add_file(files, operand, NULL);
 }
 
 static void set_time(cli_leaks_file *file, const pprofdelta_census *census)
@@ -151,8 +134,6 @@ static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks
             code = read_named(file, context, filing);
         if (code || !file->found_in || read_found(file, context, filing))
             files->files[files->len++] = *file;
-        else
-            free(file->path);
     }
     if (!files->len) {
         cli_error("no profile is left to judge");
@@ -183,8 +164,6 @@ int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, si
 
 void cli_leaks_files_free(cli_leaks_files *files)
 {
-    for (size_t i = 0; i < files->len; i++)
-        free(files->files[i].path);
     for (size_t i = 0; i < files->folders_len; i++)
         cli_folder_free(&files->folders[i]);
     free(files->files);
