@@ -74,17 +74,17 @@ static int refuse_without_time(const char *path)
 }
 
 /* A file that the user named. */
-static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks_filing *filing)
+static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks_how *how)
 {
     cli_input input;
     pprofdelta_census census;
     pprofdelta_error err;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), filing->max_memory);
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), how->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
         if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
             code = cli_library_error(input.name, &err);
-        else if (set_time(file, &census), file->time_nanos <= 0 && !filing->is_even)
+        else if (set_time(file, &census), file->time_nanos <= 0 && !how->every_nanos)
             code = refuse_without_time(file->path);
     }
     cli_input_free(&input);
@@ -92,38 +92,38 @@ static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks
 }
 
 /* Returns whether a file of a directory is of a kind that can be judged. One of a live heap is. */
-static bool can_judge(const cli_leaks_file *file, const cli_leaks_filing *filing)
+static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     cli_profile profile = {.view = NULL};
     cli_input input;
-    options.max_memory = filing->max_memory;
-    bool can = file->stamp.live ||
-               (!cli_input_read_again(&input, cli_leaks_file_of(file), filing->max_memory) &&
-                !cli_profile_take(&profile, input, &options) &&
-                cli_leaks_can_judge(&profile, filing->type));
+    options.max_memory = how->max_memory;
+    bool can =
+        file->stamp.live ||
+        (!cli_input_read_again(&input, cli_leaks_file_of(file), how->max_memory) &&
+         !cli_profile_take(&profile, input, &options) && cli_leaks_can_judge(&profile, how->type));
     cli_profile_free(&profile);
     return can;
 }
 
 /* A file of a directory. Returns false, after a note, if it does not count. */
-static bool read_found(cli_leaks_file *file, pprofdelta *context, const cli_leaks_filing *filing)
+static bool read_found(cli_leaks_file *file, pprofdelta *context, const cli_leaks_how *how)
 {
     pprofdelta_census census;
-    if (!cli_input_check_found(cli_leaks_file_of(file), context, filing->max_memory, &census))
+    if (!cli_input_check_found(cli_leaks_file_of(file), context, how->max_memory, &census))
         return false;
     set_time(file, &census);
-    const char *wrong = file->time_nanos <= 0 && !filing->is_even
+    const char *wrong = file->time_nanos <= 0 && !how->every_nanos
                             ? "has no time (--every=TIME gives one)"
-                        : can_judge(file, filing) ? NULL
-                        : filing->type            ? "has no such sample type"
-                                                  : "has no in-use values";
+                        : can_judge(file, how) ? NULL
+                        : how->type            ? "has no such sample type"
+                                               : "has no in-use values";
     if (wrong)
         cli_note_left_out(file->path, wrong);
     return !wrong;
 }
 
-static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks_filing *filing)
+static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks_how *how)
 {
     int code = CLI_DONE;
     size_t len = files->len;
@@ -131,8 +131,8 @@ static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks
     for (size_t i = 0; i < len; i++) {
         cli_leaks_file *file = &files->files[i];
         if (!code && !file->found_in)
-            code = read_named(file, context, filing);
-        if (code || !file->found_in || read_found(file, context, filing))
+            code = read_named(file, context, how);
+        if (code || !file->found_in || read_found(file, context, how))
             files->files[files->len++] = *file;
     }
     if (!files->len) {
@@ -143,7 +143,7 @@ static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks
 }
 
 int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, size_t len,
-                         const cli_leaks_filing *filing)
+                         const cli_leaks_how *how)
 {
     int code = CLI_DONE;
     pprofdelta *context = NULL;
@@ -151,13 +151,13 @@ int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, si
     *files = (cli_leaks_files){.folders = calloc(len, sizeof *files->folders)};
     if (!files->folders)
         return short_of_memory("the list of files");
-    options.max_memory = filing->max_memory;
+    options.max_memory = how->max_memory;
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(files, operands[i]);
     if (!code)
         code = cli_context_new(&options, files->files[0].path, &context);
     if (!code)
-        code = read_all(files, context, filing);
+        code = read_all(files, context, how);
     pprofdelta_free(context);
     return code;
 }
