@@ -37,10 +37,8 @@ typedef struct list {
     size_t len;
 } list;
 
-/* The types and the comments of one time: see agent/account/account.h. */
+/* The types of one time: see agent/account/account.h. */
 static const char *const of_one_time[] = {"peak_objects", "peak_space", "rss_space"};
-static const char *const comments_of_one_time[] = {"pprofdelta: account ",
-                                                   "pprofdelta: no account"};
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
@@ -176,12 +174,8 @@ static int sum_all(const list *l, pprofdelta_adder *adder, cli_buffer *one, cli_
 
 static bool is_of_one_time(cli_string comment)
 {
-    for (size_t i = 0; i < sizeof comments_of_one_time / sizeof *comments_of_one_time; i++) {
-        size_t len = strlen(comments_of_one_time[i]);
-        if (comment.len >= len && memcmp(comment.ptr, comments_of_one_time[i], len) == 0)
-            return true;
-    }
-    return false;
+    return cli_string_begins(comment, "pprofdelta: account ") ||
+           cli_string_begins(comment, "pprofdelta: no account");
 }
 
 static void leave_out(cli_profile *profile)
