@@ -140,9 +140,10 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
 {
     grammar g;
     make_grammar(command, &g);
+    arguments->operands = (const char **)arguments->argv;
     for (;;) {
         const char *token = optind < arguments->argc ? arguments->argv[optind] : NULL;
-        int got = next(arguments, &g), code;
+        int got = next(arguments, &g), code = CLI_DONE;
         if (got == -1)
             return CLI_DONE;
         if (got == ':' || got == '?')
@@ -155,10 +156,12 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
         if (option)
             code = option->take(option, option->letter == '0' ? strchr(token, got) : optarg,
                                 (char *)options + option->at);
-        else
+        else if (command->operand)
             code = command->operand(options, optarg);
         if (code)
             return code == CLI_ENOUGH ? CLI_DONE : code;
+        if (!option)
+            arguments->operands[arguments->operands_len++] = optarg;
     }
 }
 

@@ -29,6 +29,7 @@ enum { CLI_ENOUGH = -1 };
 typedef struct cli_command {
     const char *before, *after; /* the lines of --help before and after those of the options */
     const cli_option *options;  /* NULL ends them */
+    /* Checks or takes an operand; NULL: all are right. What it accepts is an operand of *arguments. */
     int (*operand)(void *options, const char *value);
     unsigned verb; /* its bit in cli_option.verbs; 0: none */
 } cli_command;
@@ -39,6 +40,9 @@ typedef struct cli_arguments {
     char **argv;
     bool has_ended; /* "--" was read: only operands are left */
     bool is_done;   /* the help was printed: there is no more to do */
+    /* The beginning of argv, which has been read: the operands so far. */
+    const char **operands;
+    size_t operands_len;
 } cli_arguments;
 
 /* Reads argv into *options. Prints what is wrong; returns an exit code. Members of *arguments are set

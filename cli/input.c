@@ -175,11 +175,6 @@ static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CL
     return wrong;
 }
 
-bool cli_input_try(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
-{
-    return !try_to_read(in, file, limit, why);
-}
-
 int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit)
 {
     char why[CLI_WHY_ROOM];
@@ -194,7 +189,7 @@ bool cli_input_check_found(cli_file file, pprofdelta *context, uint64_t limit,
     cli_input in;
     pprofdelta_error err;
     char why[CLI_WHY_ROOM];
-    if (!cli_input_try(&in, file, limit, why)) {
+    if (try_to_read(&in, file, limit, why)) {
         cli_note_left_out(file.path, why);
         return false;
     }

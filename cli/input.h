@@ -42,11 +42,7 @@ typedef struct cli_file {
 
 enum { CLI_FOUND_MAX = 1 << 30 }; /* bytes of a file that no user has named */
 
-/* Reads the file. Returns false if it failed; the bytes are then freed, and why is the end of a
- * sentence that begins with the path. */
-bool cli_input_try(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM]);
-
-/* The same, and prints what is wrong; returns an exit code. */
+/* Reads the file. Prints what is wrong, and frees the bytes then; returns an exit code. */
 int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit);
 
 /* Reads a file that was found, and checks it. If it is no profile, prints a note that it is left out,

@@ -99,35 +99,50 @@ static bool is_profile_name(const char *name)
     return name[0] != '.' && len > sizeof end - 1 && !strcmp(name + len - (sizeof end - 1), end);
 }
 
-static int add_name(cli_folder *folder, size_t *cap, const char *name)
+static char *join(const char *dir, const char *name)
 {
-    if (folder->len == *cap) {
-        size_t more = *cap * 2 + 64;
-        char **grown = realloc(folder->names, more * sizeof *grown);
-        if (!grown)
-            return ENOMEM;
-        folder->names = grown;
-        *cap = more;
-    }
-    folder->names[folder->len] = strdup(name);
-    return folder->names[folder->len] ? (folder->len++, 0) : ENOMEM;
+    size_t len = strlen(dir) + strlen(name) + 2;
+    char *path = malloc(len);
+    if (path)
+        snprintf(path, len, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
+    return path;
 }
 
-static int by_name(const void *a, const void *b)
+/* Takes path, which was allocated. */
+static int add_path(cli_folder *folder, size_t *cap, char *path)
+{
+    if (path && folder->len == *cap) {
+        size_t more = *cap * 2 + 64;
+        char **grown = realloc(folder->paths, more * sizeof *grown);
+        if (!grown) {
+            free(path);
+            return ENOMEM;
+        }
+        folder->paths = grown;
+        *cap = more;
+    }
+    if (!path)
+        return ENOMEM;
+    folder->paths[folder->len++] = path;
+    return 0;
+}
+
+static int by_path(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int read_names(cli_folder *folder)
+static int read_paths(cli_folder *folder, const char *path)
 {
     const struct dirent *entry;
     size_t cap = 0;
     int error = 0;
     while (!error && (errno = 0, entry = readdir(folder->dir)))
-        error = is_profile_name(entry->d_name) ? add_name(folder, &cap, entry->d_name) : 0;
+        if (is_profile_name(entry->d_name))
+            error = add_path(folder, &cap, join(path, entry->d_name));
     error = error ? error : errno;
     if (!error && folder->len)
-        qsort(folder->names, folder->len, sizeof *folder->names, by_name);
+        qsort(folder->paths, folder->len, sizeof *folder->paths, by_path);
     return error;
 }
 
@@ -136,15 +151,15 @@ int cli_folder_read(cli_folder *folder, const char *path)
     *folder = (cli_folder){.dir = opendir(path)};
     if (!folder->dir)
         return cli_system_error(path, "open", errno);
-    int error = read_names(folder);
+    int error = read_paths(folder, path);
     return error ? cli_system_error(path, "read", error) : CLI_DONE;
 }
 
 void cli_folder_free(cli_folder *folder)
 {
     for (size_t i = 0; i < folder->len; i++)
-        free(folder->names[i]);
-    free(folder->names);
+        free(folder->paths[i]);
+    free(folder->paths);
     if (folder->dir)
         closedir(folder->dir);
     *folder = (cli_folder){.dir = NULL};

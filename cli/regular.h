@@ -24,8 +24,8 @@ int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROO
 
 /* The profiles of a folder: the names that end with .pb.gz and do not begin with a dot, sorted. */
 typedef struct cli_folder {
-    DIR *dir; /* NULL: not open */
-    char **names;
+    DIR *dir;     /* NULL: not open */
+    char **paths; /* "FOLDER/NAME" */
     size_t len;
 } cli_folder;
 

@@ -113,6 +113,12 @@ static int take_version(const cli_option *option, const char *value, void *is_do
     return code ? code : CLI_ENOUGH;
 }
 
+static int check_name(void *options, const char *value)
+{
+    (void)options;
+    return *value ? CLI_DONE : cli_usage("the name of a profile is empty");
+}
+
 /* After --state, "--" begins the command of the uploader. */
 static int add_operand(void *options, const char *value)
 {
@@ -123,12 +129,9 @@ static int add_operand(void *options, const char *value)
         return CLI_ENOUGH;
     }
     o->has_behind |= is_behind;
-    if (!*value)
-        return cli_usage("the name of a profile is empty");
-    if (o->files) {
-        o->files[o->files_len++] = value;
-        return CLI_DONE;
-    }
+    int code = check_name(o, value);
+    if (code)
+        return code;
     if (o->cur && o->has_behind)
         return cli_usage("%.60s: a command after -- needs --state FILE, which is missing", value);
     if (o->cur)
@@ -235,7 +238,7 @@ static const cli_command sum_command = {
               "\n",
     .options = table,
     .after = "",
-    .operand = add_operand,
+    .operand = check_name,
     .verb = SUM,
 };
 
@@ -335,7 +338,6 @@ static int read_command(cli_options *options, const cli_command *command, int ar
     if ((code = begin_list(&options->counters, argc)) ||
         (code = begin_list(&options->gauges, argc)) ||
         (code = begin_list(&options->resources.values, argc)) ||
-        (command->verb == SUM && (code = begin_list(&options->files, argc))) ||
         (code = cli_command_read(command, &options->arguments, options)))
         return code;
     options->is_done |= options->arguments.is_done;
@@ -359,9 +361,10 @@ int cli_options_parse_sum(cli_options *options, int argc, char **argv)
     int code = read_command(options, &sum_command, argc, argv);
     if (code || options->is_done)
         return code;
-    if (!options->files_len)
+    const cli_arguments *arguments = &options->arguments;
+    if (!arguments->operands_len)
         return cli_usage("the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]");
-    return cli_check_stdin(options->files, options->files_len);
+    return cli_check_stdin(arguments->operands, arguments->operands_len);
 }
 
 void cli_options_free(cli_options *options)
@@ -370,6 +373,5 @@ void cli_options_free(cli_options *options)
     free(options->gauges);
     free(options->resources.values);
     cli_resource_free(&options->resource);
-    free(options->files);
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
 }

@@ -27,10 +27,8 @@ typedef struct cli_options {
     int64_t started_nanos;           /* 0: not known */
     cli_report_form report;
     bool quiet;
-    const char **files; /* of a sum, in order; NULL: a delta */
-    size_t files_len;
-    cli_arguments arguments;
-    bool is_done; /* --help or --version was printed: there is no more to do */
+    cli_arguments arguments; /* the operands of a sum are its files, in order */
+    bool is_done;            /* --help or --version was printed: there is no more to do */
 } cli_options;
 
 /* Reads argv into *options. Prints what is wrong; returns an exit code. Free *options whatever is

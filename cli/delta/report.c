@@ -306,9 +306,9 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
             "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
             ", \"duration_nanos\": %" PRId64 "}, ",
             report->from_nanos, report->to_nanos, duration_of(report));
-    fprintf(out, "\"same\": %s, \"may_be_window\": %s, \"clock_set_back\": %s, ",
-            report->is_same ? "true" : "false", report->may_be_window ? "true" : "false",
-            report->clock_set_back ? "true" : "false");
+    fprintf(out, "\"had_base\": %s, \"same\": %s, \"may_be_window\": %s, \"clock_set_back\": %s, ",
+            report->had_base ? "true" : "false", report->is_same ? "true" : "false",
+            report->may_be_window ? "true" : "false", report->clock_set_back ? "true" : "false");
     fputs("\"id\": ", out);
     cli_report_put_id(out, report->id);
     fprintf(out,

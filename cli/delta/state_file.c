@@ -205,64 +205,25 @@ int cli_state_load(cli_state *state, pprofdelta *context)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The library writes small pieces, which are collected in bytes, and large ones. */
-typedef struct outlet {
-    cli_state *state;
-    int fd;
-    size_t len;
-    char bytes[1 << 16];
-} outlet;
-
-static int write_file(const outlet *out, const char *bytes, size_t len)
-{
-    int error = cli_write_all(out->fd, bytes, len);
-    if (error)
-        out->state->failure = cli_system_error(out->state->path, "write the state", error);
-    return error ? -1 : 0;
-}
-
-static int flush(outlet *out)
-{
-    size_t len = out->len;
-    out->len = 0;
-    return write_file(out, out->bytes, len);
-}
-
-static int put(void *cookie, const void *data, size_t len)
-{
-    outlet *out = cookie;
-    if (len >= sizeof out->bytes)
-        return flush(out) || write_file(out, data, len) ? -1 : 0;
-    for (const char *at = data; len;) {
-        size_t room = sizeof out->bytes - out->len, part = len < room ? len : room;
-        memcpy(out->bytes + out->len, at, part);
-        out->len += part;
-        at += part;
-        len -= part;
-        if (out->len == sizeof out->bytes && flush(out))
-            return -1;
-    }
-    return 0;
-}
-
+/* The state is made in memory, so that it is written at once. */
 static int write_state(cli_state *state, pprofdelta *context, int fd)
 {
     pprofdelta_error err;
-    outlet out;
-    out.state = state;
-    out.fd = fd;
-    out.len = 0;
-    pprofdelta_sink sink = {put, &out};
+    cli_buffer bytes = {0};
+    const pprofdelta_sink sink = cli_buffer_sink(&bytes);
     if (state->exists && (state->owner != geteuid() || state->group != getegid()) &&
         fchown(fd, state->owner, state->group) && state->owner != geteuid())
         return cli_system_error(state->path, "keep the owner of the state", errno);
-    if (pprofdelta_save(context, &sink, &err))
-        return state->failure ? state->failure : cli_library_error(state->path, &err);
-    if (flush(&out))
-        return state->failure;
-    if (fsync(fd))
-        return cli_system_error(state->path, "sync the state", errno);
-    return CLI_DONE;
+    pprofdelta_status status = pprofdelta_save(context, &sink, &err);
+    int error = status == PPROFDELTA_E_SINK ? ENOMEM
+                : status                    ? 0
+                                            : cli_write_all(fd, bytes.bytes, bytes.len);
+    free(bytes.bytes);
+    if (error)
+        return cli_system_error(state->path, "write the state", error);
+    if (status)
+        return cli_library_error(state->path, &err);
+    return fsync(fd) ? cli_system_error(state->path, "sync the state", errno) : CLI_DONE;
 }
 
 int cli_state_prepare(cli_state *state, pprofdelta *context)

@@ -1,6 +1,7 @@
 /* The uploader: see uploader.h. */
 #include "delta/uploader.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,23 +30,14 @@ enum { ENDING = sizeof ending / sizeof *ending };
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-static void set_number(const char *name, uint64_t magnitude, bool is_negative)
+__attribute__((format(printf, 2, 3))) static void set(const char *name, const char *format, ...)
 {
     char text[32];
-    snprintf(text, sizeof text, "%s%" PRIu64, is_negative ? "-" : "", magnitude);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     setenv(name, text, 1);
-}
-
-static void set_id(const char *name, uint64_t id)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%016" PRIx64, id);
-    setenv(name, text, 1);
-}
-
-static void set_nanos(const char *name, int64_t nanos)
-{
-    set_number(name, nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos, nanos < 0);
 }
 
 /* What the child needs from this process. */
@@ -70,11 +63,11 @@ static _Noreturn void become(const cli_upload *upload, const cradle *c)
     }
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
-    set_id("PPROFDELTA_ID", upload->id);
-    set_number("PPROFDELTA_SEQUENCE", upload->sequence, false);
-    set_number("PPROFDELTA_ATTEMPT", upload->attempt, false);
-    set_nanos("PPROFDELTA_FROM", upload->from_nanos);
-    set_nanos("PPROFDELTA_TO", upload->to_nanos);
+    set("PPROFDELTA_ID", "%016" PRIx64, upload->id);
+    set("PPROFDELTA_SEQUENCE", "%" PRIu64, upload->sequence);
+    set("PPROFDELTA_ATTEMPT", "%" PRIu64, upload->attempt);
+    set("PPROFDELTA_FROM", "%" PRId64, upload->from_nanos);
+    set("PPROFDELTA_TO", "%" PRId64, upload->to_nanos);
     sigprocmask(SIG_SETMASK, &c->mask, NULL);
     if (dup2(c->input, STDIN_FILENO) == STDIN_FILENO)
         execvp(upload->argv[0], upload->argv);
@@ -188,20 +181,14 @@ static int make_input(const cli_upload *upload)
     int fd = memfd_create("pprofdelta", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
-    const char *bytes = upload->bytes;
-    for (size_t at = 0; at < upload->len;) { /* pwrite does not move the position */
-        ssize_t done = pwrite(fd, bytes + at, upload->len - at, (off_t)at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            int error = done ? errno : EIO;
-            close(fd);
-            errno = error;
-            return -1;
-        }
-        at += (size_t)done;
-    }
-    return fd;
+    int error = cli_write_all(fd, upload->bytes, upload->len);
+    if (!error && lseek(fd, 0, SEEK_SET))
+        error = errno;
+    if (!error)
+        return fd;
+    close(fd);
+    errno = error;
+    return -1;
 }
 
 /* verb is as in cli_system_error: "be run". */

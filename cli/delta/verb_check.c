@@ -12,25 +12,15 @@
 #include "progress.h"
 #include "text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct check_options {
-    const char **files;
+    const char *const *files;
     size_t files_len;
     uint64_t max_memory;
     bool quiet;
 } check_options;
-
-static int add_file(void *options, const char *value)
-{
-    check_options *o = options;
-    o->files[o->files_len++] = value;
-    return CLI_DONE;
-}
 
 static const cli_option table[] = {
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(check_options, max_memory),
@@ -49,15 +39,7 @@ static const cli_command command = {
     .options = table,
     .after = "\n"
              "Exit status: 0 all files are valid, 1 a file is not, 2 wrong command line\n",
-    .operand = add_file,
 };
-
-static int check_operands(const check_options *options)
-{
-    if (!options->files_len)
-        return cli_usage("a profile is missing: pprofdelta check FILE...");
-    return cli_check_stdin(options->files, options->files_len);
-}
 
 static void put_count(uint64_t count, const char *noun)
 {
@@ -152,15 +134,14 @@ static int check_files(const check_options *options)
 int cli_check(int argc, char **argv)
 {
     check_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
-    options.files = calloc((size_t)argc, sizeof *options.files);
-    if (!options.files) {
-        cli_error("%s", strerror(ENOMEM));
-        return CLI_FAILED;
-    }
     cli_arguments arguments = {.argc = argc, .argv = argv};
     int code = cli_command_read(&command, &arguments, &options);
-    if (!code && !arguments.is_done && !(code = check_operands(&options)))
-        code = check_files(&options);
-    free(options.files);
-    return code;
+    if (code || arguments.is_done)
+        return code;
+    options.files = arguments.operands;
+    options.files_len = arguments.operands_len;
+    if (!options.files_len)
+        return cli_usage("a profile is missing: pprofdelta check FILE...");
+    code = cli_check_stdin(options.files, options.files_len);
+    return code ? code : check_files(&options);
 }

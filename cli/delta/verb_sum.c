@@ -122,6 +122,7 @@ static int write_sum(run *r)
 
 static int perform(run *r, int argc, char **argv)
 {
+    const cli_arguments *arguments = &r->options.arguments;
     pprofdelta_error err;
     int code = cli_options_parse_sum(&r->options, argc, argv);
     if (code || r->options.is_done)
@@ -129,10 +130,10 @@ static int perform(run *r, int argc, char **argv)
     if ((code = cli_output_prepare(&r->output, r->options.output)))
         return code;
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
-        return cli_options_error(cli_input_name(r->options.files[0]), &err);
+        return cli_options_error(cli_input_name(arguments->operands[0]), &err);
     cli_progress_start(!r->options.quiet);
-    for (size_t i = 0; i < r->options.files_len; i++)
-        if ((code = add(r, r->options.files[i])))
+    for (size_t i = 0; i < arguments->operands_len; i++)
+        if ((code = add(r, arguments->operands[i])))
             return code;
     return write_sum(r);
 }

@@ -110,30 +110,43 @@ void cli_leaks_judge_areas(cli_leaks_findings *out, cli_leaks_run *run)
 }
 
 /* Python's allocator is a named function, or the caller of mmap in a Python without symbols. */
-static void note_python(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at,
-                        void *cookie)
+static bool is_python(const cli_leaks_walk *walk)
 {
-    cli_string name = cli_leaks_text(rows, frame->name);
-    cli_string module = cli_leaks_text(rows, frame->module);
+    cli_string name = cli_leaks_text(walk->rows, walk->frame->name);
+    cli_string module = cli_leaks_text(walk->rows, walk->frame->module);
     const char *slash = memrchr(module.ptr, '/', module.len);
     size_t folder = slash ? (size_t)(slash - module.ptr) + 1 : 0;
     cli_string base = {module.ptr + folder, module.len - folder};
-    bool is_python = cli_string_begins(base, "python") || cli_string_begins(base, "libpython");
-    *(bool *)cookie |= cli_string_is(name, "_PyMem_ArenaAlloc") ||
-                       cli_string_is(name, "_PyObject_ArenaMmap") ||
-                       (at == 1 && frame->is_nameless && is_python);
+    bool is_module = cli_string_begins(base, "python") || cli_string_begins(base, "libpython");
+    return cli_string_is(name, "_PyMem_ArenaAlloc") || cli_string_is(name, "_PyObject_ArenaMmap") ||
+           (walk->at == 1 && walk->frame->is_nameless && is_module);
 }
 
-void cli_leaks_each_area(const cli_leaks_run *run, const cli_leaks_finding *finding,
-                         cli_leaks_visit_area *visit, void *cookie)
+static cli_leaks_area area_of(const cli_leaks_rows *areas, size_t area)
 {
-    enum { MOST = 5 };
+    cli_leaks_area found = {.cause = cli_leaks_find_cause(areas, area, 1),
+                            .name = leaf_of(areas, area),
+                            .row = area,
+                            .growth = areas->rows[area].verdict.growth,
+                            .now = areas->rows[area].now};
+    cli_leaks_walk walk = cli_leaks_walk_begin(areas, area);
+    while (cli_leaks_walk_next(&walk))
+        found.has_python |= is_python(&walk);
+    return found;
+}
+
+size_t cli_leaks_find_areas(const cli_leaks_run *run, const cli_leaks_finding *finding,
+                            cli_leaks_area found[CLI_LEAKS_AREAS_MOST])
+{
     static const double least_share = 0.05;
     const cli_leaks_rows *areas = &run->areas;
     double before = INFINITY, least = least_share * finding->verdict.growth;
+    size_t len = 0;
+    if (finding->what != CLI_LEAKS_AREAS)
+        return 0;
     bool is_heap = is_of_heap(areas, finding->row);
-    for (size_t put = 0, next; put < MOST; put++) {
-        next = SIZE_MAX;
+    for (; len < CLI_LEAKS_AREAS_MOST; len++) {
+        size_t next = SIZE_MAX;
         for (size_t i = 0; i < areas->len; i++) {
             double growth = areas->rows[i].verdict.growth;
             if (is_of_heap(areas, i) == is_heap && !is_of_agent(areas, i) && growth >= least &&
@@ -141,14 +154,9 @@ void cli_leaks_each_area(const cli_leaks_run *run, const cli_leaks_finding *find
                 next = i;
         }
         if (next == SIZE_MAX)
-            return;
-        const cli_leaks_row *row = &areas->rows[next];
-        cli_leaks_area area = {.cause = cli_leaks_find_cause(areas, next, 1),
-                               .name = leaf_of(areas, next),
-                               .row = next,
-                               .growth = before = row->verdict.growth,
-                               .now = row->now};
-        cli_leaks_each_frame(areas, next, note_python, &area.has_python);
-        visit(&area, cookie);
+            break;
+        found[len] = area_of(areas, next);
+        before = found[len].growth;
     }
+    return len;
 }

@@ -9,9 +9,7 @@
 #include "progress.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static int short_of_memory(const char *name)
@@ -19,35 +17,20 @@ static int short_of_memory(const char *name)
     return cli_system_error(name, "read", ENOMEM);
 }
 
-/* Adds a file. Takes path, which was allocated, also if it fails. */
-static int add_file(cli_leaks_files *files, char *path, DIR *found_in)
+static int add_file(cli_leaks_files *files, const char *path, DIR *found_in)
 {
-    if (path && files->len == files->cap) {
+    if (files->len == files->cap) {
         size_t cap = files->cap * 2 + 16;
         cli_leaks_file *grown = realloc(files->files, cap * sizeof *grown);
-        if (!grown) {
-            free(path);
-            path = NULL;
-        } else {
-            files->files = grown;
-            files->cap = cap;
-        }
+        if (!grown)
+            return short_of_memory("the list of files");
+        files->files = grown;
+        files->cap = cap;
     }
-    if (!path)
-        return short_of_memory("the list of files");
     files->files[files->len] =
         (cli_leaks_file){.path = path, .found_in = found_in, .operand = files->len};
     files->len++;
     return CLI_DONE;
-}
-
-static char *join(const char *dir, const char *name)
-{
-    size_t len = strlen(dir) + strlen(name) + 2;
-    char *path = malloc(len);
-    if (path)
-        snprintf(path, len, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
-    return path;
 }
 
 /* Adds the profiles of a directory, in the order of their names. */
@@ -60,7 +43,7 @@ static int add_directory(cli_leaks_files *files, const char *path)
         return CLI_FAILED;
     }
     for (size_t i = 0; i < folder->len && !code; i++)
-        code = add_file(files, join(path, folder->names[i]), folder->dir);
+        code = add_file(files, folder->paths[i], folder->dir);
     return code;
 }
 
@@ -69,7 +52,7 @@ static int add_operand(cli_leaks_files *files, const char *operand)
     struct stat status;
     if (!stat(operand, &status) && S_ISDIR(status.st_mode))
         return add_directory(files, operand);
-    return add_file(files, strdup(operand), NULL);
+    return add_file(files, operand, NULL);
 }
 
 static void set_time(cli_leaks_file *file, const pprofdelta_census *census)
@@ -91,17 +74,17 @@ static int refuse_without_time(const char *path)
 }
 
 /* A file that the user named. */
-static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks_filing *filing)
+static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks_how *how)
 {
     cli_input input;
     pprofdelta_census census;
     pprofdelta_error err;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), filing->max_memory);
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), how->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
         if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
             code = cli_library_error(input.name, &err);
-        else if (set_time(file, &census), file->time_nanos <= 0 && !filing->is_even)
+        else if (set_time(file, &census), file->time_nanos <= 0 && !how->every_nanos)
             code = refuse_without_time(file->path);
     }
     cli_input_free(&input);
@@ -109,38 +92,38 @@ static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks
 }
 
 /* Returns whether a file of a directory is of a kind that can be judged. One of a live heap is. */
-static bool can_judge(const cli_leaks_file *file, const cli_leaks_filing *filing)
+static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     cli_profile profile = {.view = NULL};
     cli_input input;
-    options.max_memory = filing->max_memory;
-    bool can = file->stamp.live ||
-               (!cli_input_read_again(&input, cli_leaks_file_of(file), filing->max_memory) &&
-                !cli_profile_take(&profile, input, &options) &&
-                cli_leaks_can_judge(&profile, filing->type));
+    options.max_memory = how->max_memory;
+    bool can =
+        file->stamp.live ||
+        (!cli_input_read_again(&input, cli_leaks_file_of(file), how->max_memory) &&
+         !cli_profile_take(&profile, input, &options) && cli_leaks_can_judge(&profile, how->type));
     cli_profile_free(&profile);
     return can;
 }
 
 /* A file of a directory. Returns false, after a note, if it does not count. */
-static bool read_found(cli_leaks_file *file, pprofdelta *context, const cli_leaks_filing *filing)
+static bool read_found(cli_leaks_file *file, pprofdelta *context, const cli_leaks_how *how)
 {
     pprofdelta_census census;
-    if (!cli_input_check_found(cli_leaks_file_of(file), context, filing->max_memory, &census))
+    if (!cli_input_check_found(cli_leaks_file_of(file), context, how->max_memory, &census))
         return false;
     set_time(file, &census);
-    const char *wrong = file->time_nanos <= 0 && !filing->is_even
+    const char *wrong = file->time_nanos <= 0 && !how->every_nanos
                             ? "has no time (--every=TIME gives one)"
-                        : can_judge(file, filing) ? NULL
-                        : filing->type            ? "has no such sample type"
-                                                  : "has no in-use values";
+                        : can_judge(file, how) ? NULL
+                        : how->type            ? "has no such sample type"
+                                               : "has no in-use values";
     if (wrong)
         cli_note_left_out(file->path, wrong);
     return !wrong;
 }
 
-static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks_filing *filing)
+static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks_how *how)
 {
     int code = CLI_DONE;
     size_t len = files->len;
@@ -148,11 +131,9 @@ static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks
     for (size_t i = 0; i < len; i++) {
         cli_leaks_file *file = &files->files[i];
         if (!code && !file->found_in)
-            code = read_named(file, context, filing);
-        if (code || !file->found_in || read_found(file, context, filing))
+            code = read_named(file, context, how);
+        if (code || !file->found_in || read_found(file, context, how))
             files->files[files->len++] = *file;
-        else
-            free(file->path);
     }
     if (!files->len) {
         cli_error("no profile is left to judge");
@@ -162,7 +143,7 @@ static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks
 }
 
 int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, size_t len,
-                         const cli_leaks_filing *filing)
+                         const cli_leaks_how *how)
 {
     int code = CLI_DONE;
     pprofdelta *context = NULL;
@@ -170,21 +151,19 @@ int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, si
     *files = (cli_leaks_files){.folders = calloc(len, sizeof *files->folders)};
     if (!files->folders)
         return short_of_memory("the list of files");
-    options.max_memory = filing->max_memory;
+    options.max_memory = how->max_memory;
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(files, operands[i]);
     if (!code)
         code = cli_context_new(&options, files->files[0].path, &context);
     if (!code)
-        code = read_all(files, context, filing);
+        code = read_all(files, context, how);
     pprofdelta_free(context);
     return code;
 }
 
 void cli_leaks_files_free(cli_leaks_files *files)
 {
-    for (size_t i = 0; i < files->len; i++)
-        free(files->files[i].path);
     for (size_t i = 0; i < files->folders_len; i++)
         cli_folder_free(&files->folders[i]);
     free(files->files);

@@ -2,7 +2,7 @@
 #ifndef CLI_LEAKS_FILES_H
 #define CLI_LEAKS_FILES_H
 
-#include "leaks/leaks_order.h"
+#include "leaks/leaks_windows.h"
 
 #include "input.h"
 
@@ -15,17 +15,11 @@ typedef struct cli_leaks_files {
     size_t folders_len;
 } cli_leaks_files;
 
-typedef struct cli_leaks_filing {
-    const char *type; /* what is judged; NULL: what is in use */
-    bool is_even;     /* files may have no time: they then follow each other as they are listed */
-    uint64_t max_memory;
-} cli_leaks_filing;
-
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
  * *.pb.gz is taken that is a profile with values to judge; a note names each other one. Prints what is
  * wrong; returns an exit code. Free *files whatever is returned. */
 int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, size_t len,
-                         const cli_leaks_filing *filing);
+                         const cli_leaks_how *how);
 void cli_leaks_files_free(cli_leaks_files *files);
 
 /* Where the file is, for cli_input_read_again. */

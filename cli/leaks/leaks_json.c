@@ -37,11 +37,9 @@ static void put_known(const char *name, double value)
     put_number(name, value < 0 ? INFINITY : value);
 }
 
-static void put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at,
-                      void *cookie)
+static void put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame)
 {
-    (void)cookie;
-    fputs(at ? ", {" : "{", stdout);
+    fputs("{", stdout);
     put_name("function");
     cli_string_put(stdout, cli_leaks_text(rows, frame->name), CLI_TEXT_JSON);
     fputs(", ", stdout);
@@ -53,42 +51,43 @@ static void put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, 
 static void put_stack(const char *name, const cli_leaks_rows *rows, size_t row)
 {
     printf(", \"%s\": [", name);
-    cli_leaks_each_frame(rows, row, put_frame, NULL);
+    cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
+    while (cli_leaks_walk_next(&walk)) {
+        fputs(walk.at ? ", " : "", stdout);
+        put_frame(rows, walk.frame);
+    }
     fputs("]", stdout);
 }
 
-typedef struct areas {
-    const cli_leaks_run *run;
-    size_t put;
-} areas;
-
-static void put_area(const cli_leaks_area *area, void *cookie)
+static void put_area(const cli_leaks_run *run, const cli_leaks_area *area)
 {
-    areas *a = cookie;
-    fputs(a->put++ ? ", {" : "{", stdout);
+    fputs("{", stdout);
     put_name("area");
     cli_string_put(stdout, area->name, CLI_TEXT_JSON);
     fputs(", ", stdout);
     put_number("growth", area->growth);
     printf("\"now\": %.9g", area->now);
-    put_stack("stack", &a->run->areas, area->row);
+    put_stack("stack", &run->areas, area->row);
     fputs("}", stdout);
 }
 
 /* What grew: a stack, or areas of the resident memory. */
 static void put_what(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    areas a = {.run = run};
+    cli_leaks_area areas[CLI_LEAKS_AREAS_MOST];
+    size_t len = cli_leaks_find_areas(run, f, areas);
     put_name("place");
     if (f->cause.frame)
-        put_frame(&run->rows, f->cause.frame, 0, NULL);
+        put_frame(&run->rows, f->cause.frame);
     else
         fputs("null", stdout);
     fputs(", ", stdout);
     put_name("areas");
     fputs("[", stdout);
-    if (f->what == CLI_LEAKS_AREAS)
-        cli_leaks_each_area(run, f, put_area, &a);
+    for (size_t i = 0; i < len; i++) {
+        fputs(i ? ", " : "", stdout);
+        put_area(run, &areas[i]);
+    }
     fputs("]", stdout);
     put_stack("stack", f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
 }

@@ -17,7 +17,7 @@ typedef enum cli_leaks_role {
 } cli_leaks_role;
 
 typedef struct cli_leaks_file {
-    char *path;
+    const char *path;
     DIR *found_in;      /* the directory that it was found in; NULL: the user named it */
     size_t operand;     /* the place on the command line, and among the files of a directory */
     int64_t time_nanos; /* when the values were taken; 0: not known */

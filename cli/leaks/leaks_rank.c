@@ -220,36 +220,27 @@ static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
     return is_uncertain(row) && (with_sawtooth || row->verdict.reason != CLI_LEAKS_SAWTOOTH);
 }
 
-typedef struct adding {
-    total *totals;
-    const cli_leaks_run *run;
-    const cli_leaks_row *row;
-    size_t number; /* of the row, plus 1 */
-} adding;
-
 /* A function that calls itself counts once. */
-static void add_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t distance,
-                      void *cookie)
+static void add_to_functions(total *totals, const cli_leaks_run *run, size_t row)
 {
-    adding *a = cookie;
-    total *to = &a->totals[frame->name];
-    (void)rows;
-    if (to->last_row == a->number)
-        return;
-    to->last_row = a->number;
-    to->distance += (double)distance;
-    add_to_total(to, a->run, a->row);
+    cli_leaks_walk walk = cli_leaks_walk_begin(&run->rows, row);
+    while (cli_leaks_walk_next(&walk)) {
+        total *to = &totals[walk.frame->name];
+        if (to->last_row == row + 1)
+            continue;
+        to->last_row = row + 1;
+        to->distance += (double)walk.at;
+        add_to_total(to, run, &run->rows.rows[row]);
+    }
 }
 
 static void add_up(total *totals, const cli_leaks_run *run, bool with_sawtooth)
 {
     for (size_t i = 0; i < run->rows.texts_len; i++)
         totals[i] = (total){.stacks = 0};
-    for (size_t i = 0; i < run->rows.len; i++) {
-        adding a = {totals, run, &run->rows.rows[i], i + 1};
-        if (may_share(a.row, with_sawtooth))
-            cli_leaks_each_frame(&run->rows, i, add_frame, &a);
-    }
+    for (size_t i = 0; i < run->rows.len; i++)
+        if (may_share(&run->rows.rows[i], with_sawtooth))
+            add_to_functions(totals, run, i);
 }
 
 /* A group is more than its largest stack. */
@@ -292,17 +283,13 @@ static size_t find_group(const ranking *r, const total *totals, cli_leaks_verdic
     return found;
 }
 
-typedef struct search {
-    uint32_t text;
-    bool found;
-} search;
-
-static void match_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t distance,
-                        void *cookie)
+static bool has_function(const cli_leaks_rows *rows, size_t row, uint32_t text)
 {
-    search *s = cookie;
-    (void)rows, (void)distance;
-    s->found |= frame->name == s->text;
+    cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
+    while (cli_leaks_walk_next(&walk))
+        if (walk.frame->name == text)
+            return true;
+    return false;
 }
 
 /* Marks the stacks of a group. */
@@ -310,10 +297,7 @@ static void mark_group(ranking *r, uint32_t text, bool with_sawtooth)
 {
     for (size_t i = 0; i < r->run->rows.len; i++) {
         cli_leaks_row *row = &r->run->rows.rows[i];
-        search s = {text, false};
-        if (may_share(row, with_sawtooth))
-            cli_leaks_each_frame(&r->run->rows, i, match_frame, &s);
-        if (s.found)
+        if (may_share(row, with_sawtooth) && has_function(&r->run->rows, i, text))
             row->group = r->groups;
     }
 }

@@ -57,11 +57,12 @@ typedef struct cli_leaks_area {
     bool has_python;       /* Python's own allocator mapped it */
 } cli_leaks_area;
 
-/* Calls visit for the areas of a finding of areas that grew, the one that grew most first. Those that
- * have less than a twentieth of the growth are left out, and so are those behind the fifth. */
-typedef void cli_leaks_visit_area(const cli_leaks_area *area, void *cookie);
-void cli_leaks_each_area(const cli_leaks_run *run, const cli_leaks_finding *finding,
-                         cli_leaks_visit_area *visit, void *cookie);
+/* The areas of a finding that grew, the one that grew most first; none if the finding is of stacks.
+ * Those that have less than a twentieth of the growth are left out, and so are those behind the
+ * fifth. Returns their number. */
+enum { CLI_LEAKS_AREAS_MOST = 5 };
+size_t cli_leaks_find_areas(const cli_leaks_run *run, const cli_leaks_finding *finding,
+                            cli_leaks_area found[CLI_LEAKS_AREAS_MOST]);
 
 /* Judges the areas. Adds up to two findings to the list, which has room. */
 void cli_leaks_judge_areas(cli_leaks_findings *out, cli_leaks_run *run);

@@ -9,16 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void cli_leaks_each_frame(const cli_leaks_rows *rows, size_t row, cli_leaks_put_frame *put,
-                          void *cookie)
+cli_leaks_walk cli_leaks_walk_begin(const cli_leaks_rows *rows, size_t row)
 {
-    const cli_leaks_row *r = &rows->rows[row];
-    size_t at = 0;
-    for (size_t i = 0; i < r->path_len; i++) {
-        const cli_leaks_place *place = &rows->places[rows->path[r->path + i]];
-        for (size_t j = 0; j < place->len; j++)
-            put(rows, &rows->frames[place->first + j], at++, cookie);
+    return (cli_leaks_walk){.rows = rows, .row = row};
+}
+
+bool cli_leaks_walk_next(cli_leaks_walk *walk)
+{
+    const cli_leaks_rows *rows = walk->rows;
+    const cli_leaks_row *row = &rows->rows[walk->row];
+    walk->at += walk->frame != NULL;
+    for (; walk->place < row->path_len; walk->place++, walk->line = 0) {
+        const cli_leaks_place *place = &rows->places[rows->path[row->path + walk->place]];
+        if (walk->line < place->len) {
+            walk->frame = &rows->frames[place->first + walk->line++];
+            return true;
+        }
     }
+    return false;
 }
 
 /* ---- the program's own frame ----------------------------------------------------------------- */
@@ -47,32 +55,22 @@ void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
     }
 }
 
-typedef struct choosing {
-    size_t from;
-    unsigned char grade;
-    cli_leaks_cause cause;
-} choosing;
-
-static void choose(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at,
-                   void *cookie)
-{
-    choosing *c = cookie;
-    (void)rows;
-    if (at < c->from)
-        return;
-    if (c->cause.frame && !c->cause.caller)
-        c->cause.caller = frame;
-    if (frame->grade <= c->grade)
-        return;
-    c->grade = frame->grade;
-    c->cause = (cli_leaks_cause){.frame = frame};
-}
-
 cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from)
 {
-    choosing c = {.from = from, .grade = NOTHING};
-    cli_leaks_each_frame(rows, row, choose, &c);
-    return c.cause;
+    cli_leaks_cause cause = {0};
+    unsigned char grade = NOTHING;
+    cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
+    while (cli_leaks_walk_next(&walk)) {
+        if (walk.at < from)
+            continue;
+        if (cause.frame && !cause.caller)
+            cause.caller = walk.frame;
+        if (walk.frame->grade <= grade)
+            continue;
+        grade = walk.frame->grade;
+        cause = (cli_leaks_cause){.frame = walk.frame};
+    }
+    return cause;
 }
 
 /* ---- one stack as text ---------------------------------------------------------------------- */
@@ -84,28 +82,11 @@ typedef struct stack {
     size_t len;
 } stack;
 
-static void count_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at,
-                        void *cookie)
-{
-    (void)rows;
-    (void)frame;
-    *(size_t *)cookie = at + 1;
-}
-
 static cli_frame_text text_of(const cli_leaks_rows *rows, const cli_leaks_frame *frame)
 {
     return (cli_frame_text){cli_leaks_text(rows, frame->name),
                             {cli_leaks_text(rows, frame->file), frame->line,
                              cli_leaks_text(rows, frame->module), frame->is_nameless}};
-}
-
-static void add_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at,
-                      void *cookie)
-{
-    stack *s = cookie;
-    s->texts[at] = text_of(rows, frame);
-    s->kinds[at] = (unsigned char)kind_of(rows, frame);
-    s->names[at] = frame->name;
 }
 
 static void release(stack *s)
@@ -117,8 +98,10 @@ static void release(stack *s)
 
 static bool take(stack *s, const cli_leaks_rows *rows, size_t row)
 {
+    cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
     *s = (stack){.len = 0};
-    cli_leaks_each_frame(rows, row, count_frame, &s->len);
+    while (cli_leaks_walk_next(&walk))
+        s->len++;
     s->texts = calloc(s->len + 1, sizeof *s->texts);
     s->kinds = calloc(s->len + 1, 1);
     s->names = calloc(s->len + 1, sizeof *s->names);
@@ -126,7 +109,12 @@ static bool take(stack *s, const cli_leaks_rows *rows, size_t row)
         release(s);
         return false;
     }
-    cli_leaks_each_frame(rows, row, add_frame, s);
+    walk = cli_leaks_walk_begin(rows, row);
+    while (cli_leaks_walk_next(&walk)) {
+        s->texts[walk.at] = text_of(rows, walk.frame);
+        s->kinds[walk.at] = (unsigned char)kind_of(rows, walk.frame);
+        s->names[walk.at] = walk.frame->name;
+    }
     return true;
 }
 

@@ -4,11 +4,22 @@
 
 #include "leaks/leaks_windows.h"
 
-/* Calls put for each frame of a row, leaf first. */
-typedef void cli_leaks_put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame,
-                                 size_t at, void *cookie);
-void cli_leaks_each_frame(const cli_leaks_rows *rows, size_t row, cli_leaks_put_frame *put,
-                          void *cookie);
+/* A walk over the frames of a row, leaf first:
+ *
+ *     cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
+ *     while (cli_leaks_walk_next(&walk)) ... walk.frame, walk.at ... */
+typedef struct cli_leaks_walk {
+    const cli_leaks_rows *rows;
+    const cli_leaks_frame *frame;
+    size_t at;          /* the number of the frame, from 0 at the leaf */
+    size_t place, line; /* of the next frame: its place in the path, and its line in the place */
+    size_t row;
+} cli_leaks_walk;
+
+cli_leaks_walk cli_leaks_walk_begin(const cli_leaks_rows *rows, size_t row);
+
+/* Returns false behind the last frame. */
+bool cli_leaks_walk_next(cli_leaks_walk *walk);
 
 /* Where the program causes what a row has. */
 typedef struct cli_leaks_cause {

@@ -148,10 +148,9 @@ static bool put_members(const cli_leaks_report *report, const cli_leaks_run *run
     return is_ready;
 }
 
-static void put_area(const cli_leaks_area *area, void *cookie)
+static void put_area(const cli_leaks_run *run, const cli_leaks_area *area)
 {
     char text[48];
-    const cli_leaks_run *run = cookie;
     printf("            +%s  ", format_value(area->growth, cli_string_of("bytes"), text));
     cli_string_put(stdout, area->name, CLI_TEXT_SHOWN);
     fputs(area->cause.frame ? "" : "\n", stdout);
@@ -181,10 +180,12 @@ static bool put_finding(const cli_leaks_report *report, const cli_leaks_run *run
     fputs(is_suspect ? ink.end : "", stdout);
     put_numbers(run, f);
     put_reason(run, f);
-    if (f->what == CLI_LEAKS_AREAS) {
-        cli_leaks_each_area(run, f, put_area, (void *)run);
+    cli_leaks_area areas[CLI_LEAKS_AREAS_MOST];
+    size_t len = cli_leaks_find_areas(run, f, areas);
+    for (size_t i = 0; i < len; i++)
+        put_area(run, &areas[i]);
+    if (f->what == CLI_LEAKS_AREAS)
         return true;
-    }
     return f->what == CLI_LEAKS_PLACE
                ? put_members(report, run, findings, f)
                : cli_leaks_put_stack(run, f->row, report->all_frames, "            ");
@@ -288,17 +289,15 @@ static void put_more_samples(const cli_leaks_run *run)
 
 /* Is an area of Python's own allocator among those that grew? It is not used where PYTHONMALLOC is
  * set to malloc. */
-static void note_arena(const cli_leaks_area *area, void *cookie)
-{
-    *(bool *)cookie |= area->has_python;
-}
-
 static bool has_python(const cli_leaks_run *run, const cli_leaks_findings *findings)
 {
     bool found = false;
-    for (size_t i = 0; i < findings->len; i++)
-        if (findings->list[i].what == CLI_LEAKS_AREAS)
-            cli_leaks_each_area(run, &findings->list[i], note_arena, &found);
+    for (size_t i = 0; i < findings->len; i++) {
+        cli_leaks_area areas[CLI_LEAKS_AREAS_MOST];
+        size_t len = cli_leaks_find_areas(run, &findings->list[i], areas);
+        for (size_t j = 0; j < len; j++)
+            found |= areas[j].has_python;
+    }
     return found;
 }
 

@@ -173,12 +173,9 @@ static bool has_counter(const char *type)
 /* What one run needs while its windows are read. */
 typedef struct reader {
     cli_leaks_run *run;
-    const char *type;
-    uint64_t max_memory;
-    int64_t every_nanos; /* 0: the times of the files count */
-    size_t windows;      /* read so far */
-    const cli_names *names;
-    cli_input sum; /* changes: the sum so far, a full profile */
+    const cli_leaks_how *how;
+    size_t windows; /* read so far */
+    cli_input sum;  /* changes: the sum so far, a full profile */
 } reader;
 
 /* Replaces the sum by that of the sum and the changes in the file. */
@@ -190,7 +187,7 @@ static int add_changes(reader *r, const cli_input *file)
     cli_buffer next = {0};
     pprofdelta_sink sink = cli_buffer_sink(&next);
     int code = CLI_DONE;
-    options.max_memory = r->max_memory;
+    options.max_memory = r->how->max_memory;
     options.compression = PPROFDELTA_PLAIN;
     if (pprofdelta_adder_new(&options, NULL, &adder, &err))
         code = cli_options_error(file->name, &err);
@@ -260,8 +257,8 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
     size_t points = windows / size, extra = windows - points * size; /* in the first point */
     size_t at = r->windows < extra ? 0 : (r->windows - extra) / size;
     bool is_first = !r->windows || (r->windows > extra && (r->windows - extra) % size == 0);
-    int64_t nanos = r->every_nanos ? (int64_t)r->windows * r->every_nanos
-                                   : file->time_nanos - r->run->from_nanos;
+    int64_t nanos = r->how->every_nanos ? (int64_t)r->windows * r->how->every_nanos
+                                        : file->time_nanos - r->run->from_nanos;
     return (cli_leaks_moment){
         .point = at,
         .is_first = is_first,
@@ -302,7 +299,7 @@ static bool add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     moment.is_first = !run->areas.points || run->areas_block != moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - !moment.is_first;
-    run->areas.max_memory = r->max_memory - run->rows.memory;
+    run->areas.max_memory = r->how->max_memory - run->rows.memory;
     return cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
                               &moment);
 }
@@ -310,8 +307,8 @@ static bool add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
-    if (!find_columns(profile, r->type, &columns))
-        return refuse_types(profile, r->type);
+    if (!find_columns(profile, r->how->type, &columns))
+        return refuse_types(profile, r->how->type);
     if (is_of_the_end(r, profile, columns.level)) {
         r->run->windows--;
         r->run->left_out = file->path;
@@ -320,7 +317,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     describe(r->run, profile, &columns);
     r->run->to_nanos = file->time_nanos;
     cli_leaks_moment moment = moment_of(r, file);
-    r->run->rows.max_memory = r->max_memory - r->run->areas.memory;
+    r->run->rows.max_memory = r->how->max_memory - r->run->areas.memory;
     r->run->is_recorded = file->stamp.live != PPROFDELTA_LIVE_NONE;
     if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment) ||
         !add_areas(r, profile, moment))
@@ -336,7 +333,7 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 {
     if (r->windows + 1 < r->run->windows)
         return CLI_DONE;
-    int code = cli_names_find(profile, r->names);
+    int code = cli_names_find(profile, &r->how->names);
     if (!code && (!cli_leaks_rows_rename(&r->run->rows, profile) ||
                   !cli_leaks_rows_rename(&r->run->areas, profile)))
         code = has_no_room(file);
@@ -347,7 +344,7 @@ static int read_window(reader *r, const cli_leaks_file *file)
 {
     cli_profile profile;
     cli_input input;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), r->max_memory);
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), r->how->max_memory);
     if (!code)
         code = add_up(r, file, &input);
     if (code) {
@@ -355,7 +352,7 @@ static int read_window(reader *r, const cli_leaks_file *file)
         return code;
     }
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = r->max_memory;
+    options.max_memory = r->how->max_memory;
     code = cli_profile_take(&profile, input, &options);
     if (!code)
         code = add_profile(r, file, &profile);
@@ -378,26 +375,22 @@ static int read_run(reader r, const cli_leaks_file *files)
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
-                   int64_t every_nanos, const cli_names *names, uint64_t max_memory)
+int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
+                   const cli_leaks_how *how)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *context = NULL;
+    int code = CLI_DONE;
     *out = (cli_leaks_runs){.len = 0};
-    options.max_memory = max_memory;
+    options.max_memory = how->max_memory;
     options.compression = PPROFDELTA_PLAIN;
-    int code = has_counter(type) ? cli_context_new(&options, files[0].path, &context) : CLI_DONE;
+    if (has_counter(how->type))
+        code = cli_context_new(&options, files[0].path, &context);
     if (!code)
-        code = find_runs(out, files, len, context, max_memory);
+        code = find_runs(out, files, len, context, how->max_memory);
     pprofdelta_free(context);
-    for (size_t i = 0; i < out->len && !code; i++) {
-        reader r = {.run = &out->runs[i],
-                    .type = type,
-                    .names = names,
-                    .max_memory = max_memory,
-                    .every_nanos = every_nanos};
-        code = read_run(r, files);
-    }
+    for (size_t i = 0; i < out->len && !code; i++)
+        code = read_run((reader){.run = &out->runs[i], .how = how}, files);
     return code;
 }
 

@@ -34,6 +34,16 @@ typedef struct cli_leaks_run {
     char binary[512];   /* empty: not known */
 } cli_leaks_run;
 
+/* How files are read and judged: what the command line says. */
+typedef struct cli_leaks_how {
+    const char *type; /* what is judged; NULL: what is in use */
+    int64_t
+        every_nanos; /* the time between two windows. 0: the times of the files count; else files
+                            without a time follow each other as they are listed */
+    uint64_t max_memory;
+    cli_names names; /* that may be found for what is in use at the end */
+} cli_leaks_how;
+
 typedef struct cli_leaks_runs {
     cli_leaks_run *runs;
     size_t len;
@@ -42,12 +52,10 @@ typedef struct cli_leaks_runs {
 /* Whether the profile has the type, or, if type is NULL, in-use values. */
 bool cli_leaks_can_judge(const cli_profile *profile, const char *type);
 
-/* Reads all files with the role of a window. type is NULL, or names what is judged. every_nanos
- * above 0 is the time between two windows, whatever their times are. The stacks that are in use at
- * the end get the names that names allows to find. Prints what is wrong; returns an
- * exit code. Free *out whatever is returned. */
-int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
-                   int64_t every_nanos, const cli_names *names, uint64_t max_memory);
+/* Reads all files with the role of a window. Prints what is wrong; returns an exit code. Free *out
+ * whatever is returned. */
+int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
+                   const cli_leaks_how *how);
 void cli_leaks_runs_free(cli_leaks_runs *runs);
 
 #endif

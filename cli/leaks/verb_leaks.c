@@ -23,30 +23,25 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DEFAULT_TOP = 10 };
 
 typedef struct leaks_options {
-    const char **files;
+    const char *const *files;
     size_t files_len;
-    const char *type; /* NULL: what is in use */
-    size_t top;       /* 0: not given */
-    int64_t every_nanos;
-    uint64_t max_memory;
-    cli_names names;
+    size_t top; /* 0: not given */
+    cli_leaks_how how;
     bool all_frames;
     bool all, json, fail, quiet;
 } leaks_options;
 
-static int add_file(void *options, const char *value)
+static int check_file(void *options, const char *value)
 {
-    leaks_options *o = options;
+    (void)options;
     if (!*value)
         return cli_usage("the name of a profile is empty");
     if (cli_input_is_stdin(value))
         return cli_usage("leaks reads each profile more than once, so stdin cannot be one");
-    o->files[o->files_len++] = value;
     return CLI_DONE;
 }
 
@@ -63,21 +58,21 @@ static const cli_option table[] = {
      "      --fail             exit with status 5 if there is a suspect, and with 6 if\n"
      "                         none is, but growth is unknown or profiles are too few\n",
      0, 0},
-    {"--type", 0, CLI_VALUE, cli_take_type, offsetof(leaks_options, type),
+    {"--type", 0, CLI_VALUE, cli_take_type, offsetof(leaks_options, how.type),
      "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n", 0, 0},
-    {"--every", 0, CLI_VALUE, cli_take_span, offsetof(leaks_options, every_nanos),
+    {"--every", 0, CLI_VALUE, cli_take_span, offsetof(leaks_options, how.every_nanos),
      "      --every=TIME       the time between two profiles, whatever theirs are\n", 0, 0},
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(leaks_options, max_memory),
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(leaks_options, how.max_memory),
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
     {"--no-symbolize", 0, CLI_ALONE, cli_take_flag,
-     offsetof(leaks_options, names.is_not_symbolized),
+     offsetof(leaks_options, how.names.is_not_symbolized),
      "      --no-symbolize     leave addresses as they are\n"
      "      --no-demangle      leave the names of C++ and Rust mangled\n"
      "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n",
      0, 0},
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(leaks_options, names.is_not_demangled),
-     "", 0, 0},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(leaks_options, names), "", 0, 0},
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag,
+     offsetof(leaks_options, how.names.is_not_demangled), "", 0, 0},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(leaks_options, how.names), "", 0, 0},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(leaks_options, quiet),
      "  -q, --quiet            print no notes on stderr\n", 0, 0},
     {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
@@ -93,7 +88,7 @@ static const cli_command command = {
     .options = table,
     .after = "\n"
              "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail\n",
-    .operand = add_file,
+    .operand = check_file,
 };
 
 /* ---- notes -------------------------------------------------------------------------------- */
@@ -202,15 +197,13 @@ static int perform(run *r)
     if (options->quiet)
         cli_message_quiet();
     cli_progress_start(!options->quiet);
-    const cli_leaks_filing filing = {options->type, options->every_nanos != 0, options->max_memory};
-    int code = cli_leaks_files_read(&r->files, options->files, options->files_len, &filing);
+    int code = cli_leaks_files_read(&r->files, options->files, options->files_len, &options->how);
     if (code)
         return code;
     cli_leaks_order_report order = cli_leaks_order(r->files.files, r->files.len);
     if (order.gaps + order.again == r->files.len)
         return refuse_gaps(&r->files);
-    code = cli_leaks_read(&r->runs, r->files.files, r->files.len, options->type,
-                          options->every_nanos, &options->names, options->max_memory);
+    code = cli_leaks_read(&r->runs, r->files.files, r->files.len, &options->how);
     if (!code)
         code = rank_all(r);
     cli_progress_end();
@@ -226,11 +219,11 @@ static int perform(run *r)
 
 int cli_leaks(int argc, char **argv)
 {
-    run r = {.options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY}};
-    r.options.files = calloc((size_t)argc + 1, sizeof *r.options.files);
+    run r = {.options = {.how.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY}};
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    int code = r.options.files ? cli_command_read(&command, &arguments, &r.options)
-                               : cli_system_error("the command line", "read", ENOMEM);
+    int code = cli_command_read(&command, &arguments, &r.options);
+    r.options.files = arguments.operands;
+    r.options.files_len = arguments.operands_len;
     if (!code && !arguments.is_done)
         code = r.options.files_len
                    ? perform(&r)
@@ -241,6 +234,5 @@ int cli_leaks(int argc, char **argv)
     free(r.findings);
     cli_leaks_runs_free(&r.runs);
     cli_leaks_files_free(&r.files);
-    free(r.options.files);
     return code;
 }

@@ -21,12 +21,10 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct file {
-    char *path; /* that of place */
     cli_file place;
     uint64_t id, sequence, attempt;
     int64_t from;  /* of its window */
@@ -36,18 +34,11 @@ typedef struct file {
 typedef struct list {
     cli_folder folder;
     file *files;
-    size_t len, cap;
+    size_t len;
 } list;
 
-/* The types and the comments of one time: see agent/account/account.h. */
+/* The types of one time: see agent/account/account.h. */
 static const char *const of_one_time[] = {"peak_objects", "peak_space", "rss_space"};
-static const char *const comments_of_one_time[] = {"pprofdelta: account ",
-                                                   "pprofdelta: no account"};
-
-static int no_memory(void)
-{
-    return cli_system_error("the sum", "make", ENOMEM);
-}
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
@@ -68,45 +59,19 @@ static bool read_file(pprofdelta *context, file *f)
     return true;
 }
 
-/* Takes path. */
-static int add_file(list *l, pprofdelta *context, char *path, DIR *found_in)
-{
-    if (!path)
-        return no_memory();
-    if (l->len == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        file *files =
-            cap <= SIZE_MAX / sizeof *files ? realloc(l->files, cap * sizeof *files) : NULL;
-        if (!files) {
-            free(path);
-            return no_memory();
-        }
-        l->files = files;
-        l->cap = cap;
-    }
-    l->files[l->len] = (file){.path = path, .place = {path, found_in}};
-    if (read_file(context, &l->files[l->len]))
-        l->len++;
-    else
-        free(path);
-    return CLI_DONE;
-}
-
-static char *join(const char *folder, const char *name)
-{
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path)
-        snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
-
 static int read_folder(list *l, pprofdelta *context, const char *path)
 {
     int code = cli_folder_read(&l->folder, path);
-    for (size_t i = 0; i < l->folder.len && !code; i++)
-        code = add_file(l, context, join(path, l->folder.names[i]), l->folder.dir);
-    return code;
+    if (code)
+        return code;
+    l->files = calloc(l->folder.len + 1, sizeof *l->files);
+    if (!l->files)
+        return cli_system_error("the sum", "make", ENOMEM);
+    for (size_t i = 0; i < l->folder.len; i++) {
+        l->files[l->len] = (file){.place = {l->folder.paths[i], l->folder.dir}};
+        l->len += read_file(context, &l->files[l->len]);
+    }
+    return CLI_DONE;
 }
 
 /* By process, and then by window and attempt. */
@@ -143,8 +108,6 @@ static void sort(list *l)
 
 static void free_list(list *l)
 {
-    for (size_t i = 0; i < l->len; i++)
-        free(l->files[i].path);
     free(l->files);
     cli_folder_free(&l->folder);
 }
@@ -159,7 +122,7 @@ static bool sum_process(const file *files, size_t len, cli_buffer *out)
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err = {0};
     const pprofdelta_sink sink = cli_buffer_sink(out);
-    const char *last = NULL, *at = files[0].path;
+    const char *last = NULL, *at = files[0].place.path;
     options.flags = PPROFDELTA_NO_STAMP;
     options.compression = PPROFDELTA_PLAIN;
     out->len = 0;
@@ -167,7 +130,7 @@ static bool sum_process(const file *files, size_t len, cli_buffer *out)
     for (size_t i = 0; i < len && !status; i++) {
         cli_input input;
         last = i ? at : NULL;
-        at = files[i].path;
+        at = files[i].place.path;
         if (cli_input_read_again(&input, files[i].place, PPROFDELTA_DEFAULT_MAX_MEMORY)) {
             pprofdelta_adder_free(adder);
             return false;
@@ -198,11 +161,11 @@ static int sum_all(const list *l, pprofdelta_adder *adder, cli_buffer *one, cli_
     for (size_t at = 0, len; at < l->len; at += len) {
         len = of_one_process(l->files + at, l->len - at);
         if (!sum_process(l->files + at, len, one)) {
-            cli_note("%s: this process is left out of the sum", l->files[at].path);
+            cli_note("%s: this process is left out of the sum", l->files[at].place.path);
             continue;
         }
         if (pprofdelta_adder_add(adder, one->bytes, one->len, NULL, &err))
-            return cli_library_error(l->files[at].path, &err);
+            return cli_library_error(l->files[at].place.path, &err);
         total->processes++;
         total->profiles += len;
     }
@@ -211,12 +174,8 @@ static int sum_all(const list *l, pprofdelta_adder *adder, cli_buffer *one, cli_
 
 static bool is_of_one_time(cli_string comment)
 {
-    for (size_t i = 0; i < sizeof comments_of_one_time / sizeof *comments_of_one_time; i++) {
-        size_t len = strlen(comments_of_one_time[i]);
-        if (comment.len >= len && memcmp(comment.ptr, comments_of_one_time[i], len) == 0)
-            return true;
-    }
-    return false;
+    return cli_string_begins(comment, "pprofdelta: account ") ||
+           cli_string_begins(comment, "pprofdelta: no account");
 }
 
 static void leave_out(cli_profile *profile)

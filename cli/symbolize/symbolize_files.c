@@ -122,7 +122,6 @@ static void consider(const search *s, const char *path, bool has_proof)
     if (*wanted && !strcmp(path, s->request->path)) {
         s->files->was_other = true;
         memcpy(s->files->other_id, id, sizeof id);
-        snprintf(s->files->other_path, sizeof s->files->other_path, "%s", path);
     }
     file_close(&file);
 }

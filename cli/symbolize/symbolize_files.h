@@ -29,7 +29,6 @@ typedef struct cli_elf_files {
     bool is_debug_binary;       /* the binary has the debug information itself */
     bool was_unreadable;        /* a file was there, and is no ELF file */
     bool was_other;             /* a file was there, with another build id: */
-    char other_path[PATH_MAX];
     char other_id[2 * 64 + 1];
 } cli_elf_files;
 

@@ -105,12 +105,9 @@ static cli_wanted *take_wanted(const cli_elf_files *files, const cli_module_requ
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void put_head(FILE *out, cli_module_state state, const char *path, const char *debug,
-                     const char *other_id)
+static void put_head(FILE *out, cli_module_state state, const char *other_id)
 {
     cli_answer_put_number(out, state);
-    cli_answer_put_string(out, path);
-    cli_answer_put_string(out, debug);
     cli_answer_put_string(out, other_id);
 }
 
@@ -119,7 +116,7 @@ static bool put_nothing(FILE *out, const cli_elf_files *files)
     cli_module_state state = files->was_other        ? CLI_MODULE_OTHER_BUILD
                              : files->was_unreadable ? CLI_MODULE_UNREADABLE
                                                      : CLI_MODULE_MISSING;
-    put_head(out, state, files->other_path, "", files->other_id);
+    put_head(out, state, files->other_id);
     cli_answer_put_number(out, 0);
     return true;
 }
@@ -171,7 +168,7 @@ static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_
              has_units   ? CLI_MODULE_READ
              : has_table ? CLI_MODULE_TABLE_ONLY
                          : CLI_MODULE_NO_SYMBOLS,
-             files->binary.path, files->debug.path, "");
+             "");
     fflush(out); /* the reader may crash below */
     bool is_done = cli_dwarf_write(has_units ? dwarf : NULL, dir, wanted, len, out);
     cli_answer_put_number(out, 0);

@@ -43,7 +43,7 @@ typedef enum cli_module_state {
 
 /* What the child answers, as numbers and strings (apart.h):
  *
- *     state, path of the file, path of the debug file, build id of a file that was not used
+ *     state, build id of a file that was not used
  *     for each address that has frames:
  *         its index plus one, the number of frames, and for each frame, innermost call first:
  *             name, linkage name, file, start line, line, column

@@ -178,8 +178,6 @@ static void read_answer(cli_edit *edit, cli_answer *answer, const place *const *
 {
     cli_edit_frame frames[FRAMES_MAX];
     module->state = (cli_module_state)cli_answer_number(answer);
-    copy_string(module->path, sizeof module->path, next_string(answer));
-    next_string(answer); /* the debug file */
     copy_string(module->other_id, sizeof module->other_id, next_string(answer));
     if (answer->is_over || module->state > CLI_MODULE_UNREADABLE) {
         module->state = CLI_MODULE_UNREADABLE;

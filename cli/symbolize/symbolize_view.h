@@ -25,8 +25,7 @@ typedef struct cli_module_report {
     uint64_t wanted;    /* locations that were looked for */
     uint64_t named;     /* that have a function now */
     uint64_t lined;     /* that have a line now */
-    char path[512];     /* of the file that was not used, */
-    char other_id[129]; /* and its build id */
+    char other_id[129]; /* the build id of the file that was not used */
 } cli_module_report;
 
 typedef struct cli_symbolize_report {

@@ -7,8 +7,8 @@ import shutil
 from pb import Stack, gz, profile, read
 from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
 
-KEYS = ["samples", "identity", "mappings", "restart", "window", "same", "may_be_window", "clock_set_back", "id",
-        "sequence", "attempt", "unknown_fields", "output_bytes", "unread_bytes", "types"]
+KEYS = ["samples", "identity", "mappings", "restart", "window", "had_base", "same", "may_be_window", "clock_set_back",
+        "id", "sequence", "attempt", "unknown_fields", "output_bytes", "unread_bytes", "types"]
 
 
 def report(t, *args, **kwargs):
@@ -39,6 +39,12 @@ def test_json_of_the_usual_pair(t):
         kind = got["types"][at]
         t.equal((kind["type"], kind["kind"], kind["cur"], kind["delta"]),
                 (name, "gauge", total, total))
+
+
+def test_json_says_if_there_was_a_base(t):
+    before, after = pair(t)
+    t.equal([report(t, *args)[0]["had_base"] for args in
+             ((before, after), ("--state", "s", before), ("--state", "s", after))], [True, False, True])
 
 
 def test_json_of_everything_at_once(t):

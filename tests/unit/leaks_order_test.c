@@ -15,7 +15,7 @@ static size_t files_len;
 static cli_leaks_file *add(const char *name, int64_t time)
 {
     cli_leaks_file *file = &files[files_len];
-    *file = (cli_leaks_file){.path = (char *)name, .operand = files_len++, .time_nanos = time};
+    *file = (cli_leaks_file){.path = name, .operand = files_len++, .time_nanos = time};
     file->stamp.to_nanos = time;
     return file;
 }
