@@ -148,7 +148,7 @@ void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
 /* Notes that as much is in use now as at the latest peak. */
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos);
 
-/* export.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */
+/* batch.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos);
 void pd_export_make_id(pprofdelta_heap *heap);
 
@@ -162,7 +162,7 @@ static inline bool pd_export_has_new_peak(const pprofdelta_heap *heap)
     return heap->sites.held_peak != heap->export.sent_peak;
 }
 
-/* press.c. If init fails, nothing is held. */
+/* batch.c. If init fails, nothing is held. */
 pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err);
 void pd_press_fini(pprofdelta_heap *heap);
 
