@@ -394,20 +394,6 @@ void pd_places_clear(pd_places *p)
     p->is_whole = false;
 }
 
-size_t pd_places_bytes(const pd_places *p)
-{
-    const pd_symbols *s = &p->symbols;
-    const pd_keymap *keys[] = {&s->string_keys, &s->function_keys, &s->place_keys};
-    size_t bytes = s->text.cap + s->strings_cap * sizeof *s->strings +
-                   s->functions_cap * sizeof *s->functions + s->lines_cap * sizeof *s->lines +
-                   s->places_cap * sizeof *s->places;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        bytes += keys[i]->cap * sizeof *keys[i]->keys + keys[i]->slots_cap * sizeof *keys[i]->slots;
-    bytes += p->maps.cap * sizeof *p->maps.maps + p->maps.sorted_cap * sizeof *p->maps.sorted;
-    bytes += p->spans_cap * sizeof *p->spans + p->known_maps_cap * sizeof *p->known_maps;
-    return bytes + p->maps.text.cap + p->maps.file.cap + p->known_cap * sizeof *p->known;
-}
-
 void pd_places_release(pd_places *p, pd_mem *mem)
 {
     pd_symbols_release(&p->symbols, mem);
