@@ -80,8 +80,8 @@ static void begin(pprofdelta_heap *heap, int64_t now)
     e->batch = number(e, now);
     e->ended_nanos = e->batch.to_nanos;
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
-    heap->press.rows_len = 0; /* those of an earlier batch are not valid any more */
-    heap->press.comment = NULL;
+    heap->writer.rows_len = 0; /* those of an earlier batch are not valid any more */
+    heap->writer.comment = NULL;
     e->sites_made = heap->sites.pool.made;
     heap->sites.held_peak = heap->sites.peak;
     heap->sites.gathering ^= 1;
@@ -127,48 +127,49 @@ void pd_export_hold_peak(pprofdelta_heap *heap)
  * next profile, unless a large profile made them large. */
 enum { KEEP = 4 << 20 };
 
-pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err)
+pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
 {
-    pd_heap_press *press = &heap->press;
+    pd_batch_writer *writer = &heap->writer;
     const pprofdelta_heap_options *o = &heap->options;
-    pd_pages_init(&press->pages, &heap->pages.source, UINT64_MAX);
-    pprofdelta_allocator allocator = pd_pages_allocator(&press->pages);
-    pd_mem_init(&press->mem, &allocator, o->max_export);
-    press->compressor.compression = o->compression;
+    pd_pages_init(&writer->pages, &heap->pages.source, UINT64_MAX);
+    pprofdelta_allocator allocator = pd_pages_allocator(&writer->pages);
+    pd_mem_init(&writer->mem, &allocator, o->max_export);
+    writer->compressor.compression = o->compression;
     /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
      * as long as to make such a batch. */
-    press->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
-    press->compact.format = o->format;
-    press->places.symbolize = o->symbolize;
-    press->places.symbolize_cookie = o->symbolize_cookie;
-    press->places.has_mappings = !(o->flags & PPROFDELTA_NO_MAPPINGS);
-    press->places.watch = PD_WATCH_LOADER;
-    press->places.names = o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
+    writer->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
+    writer->compact.format = o->format;
+    writer->places.symbolize = o->symbolize;
+    writer->places.symbolize_cookie = o->symbolize_cookie;
+    writer->places.has_mappings = !(o->flags & PPROFDELTA_NO_MAPPINGS);
+    writer->places.watch = PD_WATCH_LOADER;
+    writer->places.names =
+        o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
     if (o->format != PPROFDELTA_OTLP)
         return PPROFDELTA_OK;
     pprofdelta_status status =
-        pd_otlp_resource(o->resource, o->resource_len, &press->mem, &press->resource, err);
-    press->compact.resource = (pd_bytes){press->resource.ptr, press->resource.len};
+        pd_otlp_resource(o->resource, o->resource_len, &writer->mem, &writer->resource, err);
+    writer->compact.resource = (pd_bytes){writer->resource.ptr, writer->resource.len};
     if (status)
-        pd_buffer_release(&press->mem, &press->resource);
+        pd_buffer_release(&writer->mem, &writer->resource);
     return status;
 }
 
-static void release_buffers(pd_heap_press *press)
+static void release_buffers(pd_batch_writer *writer)
 {
-    pd_compact_release(&press->compact, &press->mem);
-    pd_buffer_release(&press->mem, &press->compressor.out);
-    if (press->mem.used > KEEP)
-        pd_symbols_release(&press->places.symbols, &press->mem);
+    pd_compact_release(&writer->compact, &writer->mem);
+    pd_buffer_release(&writer->mem, &writer->compressor.out);
+    if (writer->mem.used > KEEP)
+        pd_symbols_release(&writer->places.symbols, &writer->mem);
 }
 
-void pd_press_fini(pprofdelta_heap *heap)
+void pd_batch_close(pprofdelta_heap *heap)
 {
-    pd_heap_press *press = &heap->press;
-    release_buffers(press);
-    pd_buffer_release(&press->mem, &press->resource);
-    pd_compressor_fini(&press->compressor, &press->mem);
-    pd_places_release(&press->places, &press->mem);
+    pd_batch_writer *writer = &heap->writer;
+    release_buffers(writer);
+    pd_buffer_release(&writer->mem, &writer->resource);
+    pd_compressor_fini(&writer->compressor, &writer->mem);
+    pd_places_release(&writer->places, &writer->mem);
 }
 
 /* The caller's sink, and the tracker whose lock is given while it is called. */
@@ -188,19 +189,19 @@ static int call_sink(void *cookie, const void *data, size_t len)
     return refused;
 }
 
-static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
-                               const pprofdelta_sink *sink, pprofdelta_error *err)
+static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+                                          const pprofdelta_sink *sink, pprofdelta_error *err)
 {
-    pd_heap_press *press = &heap->press;
+    pd_batch_writer *writer = &heap->writer;
     pprofdelta_sink out = {call_sink, &(outlet){heap, sink}};
     pd_bytes raw;
     uint64_t written;
-    pprofdelta_status status = pd_press_compose(heap, inuse, &raw, err);
+    pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
     if (!status)
-        status = pd_compress(&press->compressor, &press->mem, raw, &out, &written, err);
+        status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
     /* After E_MEMORY the caller may write again with fewer symbols. */
-    if (status == PPROFDELTA_E_MEMORY || press->mem.used > KEEP)
-        release_buffers(press);
+    if (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP)
+        release_buffers(writer);
     return status;
 }
 
@@ -214,7 +215,7 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     pd_lock_take(&heap->exporting);
     pprofdelta_status status = pd_life_write(life, sink, &ticket, err);
     if (!status)
-        status = pd_life_wrote(life, ticket, print(heap, inuse, sink, err), err);
+        status = pd_life_wrote(life, ticket, compose_and_send(heap, inuse, sink, err), err);
     pd_lock_give(&heap->exporting);
     return status;
 }
@@ -223,7 +224,7 @@ pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofde
                                             size_t rows_len, const char *comment,
                                             pprofdelta_error *err)
 {
-    pd_heap_press *press = &heap->press;
+    pd_batch_writer *writer = &heap->writer;
     pprofdelta_status status = PPROFDELTA_OK;
     pd_lock_take(&heap->exporting);
     if (!heap->options.gauge)
@@ -231,9 +232,9 @@ pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofde
     else if (heap->export.life.stage == PD_IDLE || heap->export.life.is_in_sink)
         status = pd_refuse(err, "no window is under way, or its sink is being called");
     if (!status) {
-        press->rows = rows;
-        press->rows_len = rows_len;
-        press->comment = comment;
+        writer->rows = rows;
+        writer->rows_len = rows_len;
+        writer->comment = comment;
     }
     pd_lock_give(&heap->exporting);
     return status;
@@ -414,7 +415,7 @@ static void note_era(pprofdelta_heap *heap)
         for (uint32_t number = heads[window]; number != PD_SITE_LAST;) {
             pd_site *site = pd_site_at(&heap->sites, number);
             if (!site->era)
-                site->era = heap->press.places.era;
+                site->era = heap->writer.places.era;
             number = site->next_changed[window];
         }
     }
@@ -422,14 +423,14 @@ static void note_era(pprofdelta_heap *heap)
 
 void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
 {
-    pd_heap_press *press = &heap->press;
+    pd_batch_writer *writer = &heap->writer;
     if (heap->options.flags & PPROFDELTA_NO_MAPPINGS)
         return;
     pd_lock_take(&heap->exporting);
     pd_heap_enter(heap); /* settles the child of a fork */
     pd_heap_leave(heap);
     /* If memory is short, these sites have no mapping in the end. */
-    if (pd_places_read(&press->places, &press->mem, NULL) == PPROFDELTA_OK)
+    if (pd_places_read(&writer->places, &writer->mem, NULL) == PPROFDELTA_OK)
         note_era(heap);
     pd_lock_give(&heap->exporting);
 }
