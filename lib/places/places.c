@@ -16,8 +16,8 @@ static int take_loads(struct dl_phdr_info *info, size_t size, void *out)
 }
 
 /* The number of objects that the loader has loaded and unloaded; 0 if it does not report it. This
- * takes a lock of the loader. After a fork another thread of the parent may have held that lock,
- * and nobody gives it back in the child: do not call it there. */
+ * takes a lock of the loader. Do not call it in the child of a fork: another thread of the parent may
+ * have held that lock, and it is never released in the child. */
 static uint64_t loads_by_now(void)
 {
     uint64_t loads = 0;

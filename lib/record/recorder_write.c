@@ -41,7 +41,7 @@ static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t 
     return status;
 }
 
-/* tally may be NULL: nobody asked. */
+/* tally may be NULL: then nothing is counted. */
 static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
 {
     int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
