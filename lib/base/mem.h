@@ -104,6 +104,14 @@ static inline pprofdelta_status pd_buffer_room(pd_mem *mem, pd_buffer *buffer, s
     return pd_mem_grow(mem, &buffer->ptr, &buffer->cap, need, 1, err);
 }
 
+/* Adds bytes for which there is room. */
+static inline void pd_buffer_put(pd_buffer *buffer, const void *ptr, size_t len)
+{
+    if (len)
+        memcpy(buffer->ptr + buffer->len, ptr, len);
+    buffer->len += len;
+}
+
 /* Adds a string and a NUL. */
 static inline pprofdelta_status pd_buffer_add_text(pd_mem *mem, pd_buffer *buffer, pd_bytes text,
                                                    pprofdelta_error *err)
@@ -111,10 +119,8 @@ static inline pprofdelta_status pd_buffer_add_text(pd_mem *mem, pd_buffer *buffe
     pprofdelta_status status = pd_buffer_room(mem, buffer, text.len + 1, err);
     if (status)
         return status;
-    if (text.len)
-        memcpy(buffer->ptr + buffer->len, text.ptr, text.len);
-    buffer->ptr[buffer->len + text.len] = 0;
-    buffer->len += text.len + 1;
+    pd_buffer_put(buffer, text.ptr, text.len);
+    buffer->ptr[buffer->len++] = 0;
     return PPROFDELTA_OK;
 }
 

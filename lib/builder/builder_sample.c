@@ -1,14 +1,4 @@
-#include "builder/builder_sample.h"
-
-#include "profile/identity.h"
 #include "builder/builder.h"
-
-static void put(pd_buffer *buffer, const void *ptr, size_t len)
-{
-    if (len)
-        memcpy(buffer->ptr + buffer->len, ptr, len);
-    buffer->len += len;
-}
 
 /* The status of the sample: OK if something can be pushed to it. */
 static pprofdelta_status begin_push(pprofdelta_sample *s, bool is_valid)
@@ -41,10 +31,10 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
     s->status = pd_buffer_room(&s->mem, &s->frames, size, NULL);
     if (s->status)
         return s->status;
-    put(&s->frames, &f, sizeof f);
-    put(&s->frames, parts.name.ptr, f.name_len);
-    put(&s->frames, parts.system_name.ptr, f.system_name_len);
-    put(&s->frames, parts.filename.ptr, f.filename_len);
+    pd_buffer_put(&s->frames, &f, sizeof f);
+    pd_buffer_put(&s->frames, parts.name.ptr, f.name_len);
+    pd_buffer_put(&s->frames, parts.system_name.ptr, f.system_name_len);
+    pd_buffer_put(&s->frames, parts.filename.ptr, f.filename_len);
     s->frames_len++;
     pd_identity_place(&s->hash, &s->builder->numbers, f.ident);
     return PPROFDELTA_OK;
@@ -63,15 +53,10 @@ pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *s, const pprof
     if (begin_push(s, label != NULL))
         return s ? s->status : PPROFDELTA_E_MEMORY;
     pd_label_parts parts = pd_label_parts_of(label);
-    pd_sample_label l = {parts.num, parts.key.len, parts.str.len, parts.num_unit.len};
-    s->status = pd_buffer_room(&s->mem, &s->labels,
-                               sizeof l + l.key_len + l.str_len + l.num_unit_len, NULL);
+    s->status = pd_buffer_room(&s->mem, &s->labels, pd_packed_label_size(&parts), NULL);
     if (s->status)
         return s->status;
-    put(&s->labels, &l, sizeof l);
-    put(&s->labels, parts.key.ptr, l.key_len);
-    put(&s->labels, parts.str.ptr, l.str_len);
-    put(&s->labels, parts.num_unit.ptr, l.num_unit_len);
+    pd_pack_label(&s->labels, &parts);
     s->labels_len++;
     pd_identity_label(&s->hash, pd_label_parts_key(&parts));
     return PPROFDELTA_OK;

@@ -5,7 +5,7 @@
  * two buffers:
  *
  *     frames | pd_sample_frame, name, system name, file name | pd_sample_frame ...
- *     labels | pd_sample_label, key, string, unit | ...
+ *     labels | packed labels
  *
  * From start to add a sample belongs to one thread. Then it belongs to the queue, to the thread
  * that empties the queue, and to the pool, which keeps its buffers. */
@@ -14,6 +14,7 @@
 
 #include "pprofdelta_record.h"
 #include "profile/identity.h"
+#include "places/packed.h"
 #include "places/symbols.h"
 
 typedef struct pd_sample_frame {
@@ -22,11 +23,6 @@ typedef struct pd_sample_frame {
     int64_t start_line, line, column;
     size_t name_len, system_name_len, filename_len;
 } pd_sample_frame;
-
-typedef struct pd_sample_label {
-    int64_t num;
-    size_t key_len, str_len, num_unit_len;
-} pd_sample_label;
 
 struct pprofdelta_sample {
     pprofdelta_builder *builder;
@@ -40,22 +36,5 @@ struct pprofdelta_sample {
     pd_buffer frames, labels;
     int64_t values[]; /* one to each type */
 };
-
-/* Moves *at to the next frame. Sets *frame and returns where its strings begin. */
-static inline const uint8_t *pd_sample_next_frame(const uint8_t **at, pd_sample_frame *frame)
-{
-    memcpy(frame, *at, sizeof *frame);
-    const uint8_t *text = *at + sizeof *frame;
-    *at = text + frame->name_len + frame->system_name_len + frame->filename_len;
-    return text;
-}
-
-static inline const uint8_t *pd_sample_next_label(const uint8_t **at, pd_sample_label *label)
-{
-    memcpy(label, *at, sizeof *label);
-    const uint8_t *text = *at + sizeof *label;
-    *at = text + label->key_len + label->str_len + label->num_unit_len;
-    return text;
-}
 
 #endif

@@ -44,11 +44,15 @@ static void append(pd_collected *c, pd_key key, size_t frames, size_t labels, co
     c->labels_len += labels;
 }
 
+/* The number of the place, which is added if it is new. */
 static pprofdelta_status add_place(pd_collected *c, pd_key ident, uint64_t address,
                                    const pd_function_parts *parts, int64_t line, int64_t column,
                                    uint32_t *out, pprofdelta_error *err)
 {
     pd_symbols *s = &c->symbols;
+    *out = pd_symbols_find(s, ident);
+    if (*out != PD_KEYMAP_NONE)
+        return PPROFDELTA_OK;
     pd_symbol_place place = {
         .ident = ident, .address = address, .lines_first = s->lines_len, .lines_len = 1};
     pprofdelta_status status = pd_symbols_add_line(s, &c->mem, parts, line, column, err);
@@ -59,11 +63,17 @@ static pprofdelta_status add_place(pd_collected *c, pd_key ident, uint64_t addre
     return status;
 }
 
-static pd_bytes take_text(const uint8_t **at, size_t len)
+static pprofdelta_status add_label(pd_collected *c, const pd_label_parts *label,
+                                   pd_collected_label *out, pprofdelta_error *err)
 {
-    pd_bytes text = {*at, len};
-    *at += len;
-    return text;
+    pd_symbols *s = &c->symbols;
+    out->num = label->num;
+    pprofdelta_status status = pd_symbols_string(s, &c->mem, label->key, &out->key, err);
+    if (!status)
+        status = pd_symbols_string(s, &c->mem, label->str, &out->str, err);
+    if (!status)
+        status = pd_symbols_string(s, &c->mem, label->num_unit, &out->num_unit, err);
+    return status;
 }
 
 /* ---- a sample from its thread ---------------------------------------------------------------- */
@@ -71,30 +81,13 @@ static pd_bytes take_text(const uint8_t **at, size_t len)
 static pprofdelta_status take_frame(pd_collected *c, const uint8_t **at, uint32_t *out)
 {
     pd_sample_frame f;
-    const uint8_t *text = pd_sample_next_frame(at, &f);
-    *out = pd_symbols_find(&c->symbols, f.ident);
-    if (*out != PD_KEYMAP_NONE)
-        return PPROFDELTA_OK;
+    memcpy(&f, *at, sizeof f);
+    *at += sizeof f;
     pd_function_parts parts = {.key = f.function, .start_line = f.start_line};
-    parts.name = take_text(&text, f.name_len);
-    parts.system_name = take_text(&text, f.system_name_len);
-    parts.filename = take_text(&text, f.filename_len);
+    parts.name = pd_unpack_text(at, f.name_len);
+    parts.system_name = pd_unpack_text(at, f.system_name_len);
+    parts.filename = pd_unpack_text(at, f.filename_len);
     return add_place(c, f.ident, f.address, &parts, f.line, f.column, out, NULL);
-}
-
-static pprofdelta_status take_label(pd_collected *c, const uint8_t **at, pd_collected_label *out)
-{
-    pd_sample_label l;
-    const uint8_t *text = pd_sample_next_label(at, &l);
-    out->num = l.num;
-    pd_bytes key = take_text(&text, l.key_len), str = take_text(&text, l.str_len);
-    pprofdelta_status status = pd_symbols_string(&c->symbols, &c->mem, key, &out->key, NULL);
-    if (!status)
-        status = pd_symbols_string(&c->symbols, &c->mem, str, &out->str, NULL);
-    if (!status)
-        status = pd_symbols_string(&c->symbols, &c->mem, take_text(&text, l.num_unit_len),
-                                   &out->num_unit, NULL);
-    return status;
 }
 
 static pprofdelta_status add_new(pd_collected *c, pd_key key, const pprofdelta_sample *s)
@@ -104,8 +97,10 @@ static pprofdelta_status add_new(pd_collected *c, pd_key key, const pprofdelta_s
     for (size_t i = 0; i < s->frames_len && !status; i++)
         status = take_frame(c, &at, &c->frames[c->frames_len + i]);
     at = s->labels.ptr;
-    for (size_t i = 0; i < s->labels_len && !status; i++)
-        status = take_label(c, &at, &c->labels[c->labels_len + i]);
+    for (size_t i = 0; i < s->labels_len && !status; i++) {
+        pd_label_parts label = pd_unpack_label(&at);
+        status = add_label(c, &label, &c->labels[c->labels_len + i], NULL);
+    }
     if (!status)
         append(c, key, s->frames_len, s->labels_len, s->values);
     return status;
@@ -128,9 +123,6 @@ static pprofdelta_status move_place(pd_collected *c, const pd_symbols *from, uin
                                     uint32_t *out, pprofdelta_error *err)
 {
     const pd_symbol_place *place = &from->places[index];
-    *out = pd_symbols_find(&c->symbols, place->ident);
-    if (*out != PD_KEYMAP_NONE)
-        return PPROFDELTA_OK;
     const pd_symbol_line *line = &from->lines[place->lines_first];
     const pd_symbol_function *f = &from->functions[line->function];
     pd_function_parts parts = {.key = from->function_keys.keys[line->function],
@@ -141,20 +133,13 @@ static pprofdelta_status move_place(pd_collected *c, const pd_symbols *from, uin
     return add_place(c, place->ident, place->address, &parts, line->line, line->column, out, err);
 }
 
-static pprofdelta_status move_label(pd_collected *c, const pd_symbols *from,
-                                    const pd_collected_label *label, pd_collected_label *out,
-                                    pprofdelta_error *err)
+static pd_label_parts label_of(const pd_collected *from, size_t index)
 {
-    out->num = label->num;
-    pprofdelta_status status =
-        pd_symbols_string(&c->symbols, &c->mem, pd_symbols_text(from, label->key), &out->key, err);
-    if (!status)
-        status = pd_symbols_string(&c->symbols, &c->mem, pd_symbols_text(from, label->str),
-                                   &out->str, err);
-    if (!status)
-        status = pd_symbols_string(&c->symbols, &c->mem, pd_symbols_text(from, label->num_unit),
-                                   &out->num_unit, err);
-    return status;
+    const pd_collected_label *label = &from->labels[index];
+    return (pd_label_parts){.key = pd_symbols_text(&from->symbols, label->key),
+                            .str = pd_symbols_text(&from->symbols, label->str),
+                            .num_unit = pd_symbols_text(&from->symbols, label->num_unit),
+                            .num = label->num};
 }
 
 static pprofdelta_status move_new(pd_collected *c, const pd_collected *from, size_t sample,
@@ -166,9 +151,10 @@ static pprofdelta_status move_new(pd_collected *c, const pd_collected *from, siz
     for (size_t i = 0; i < h->depth && !status; i++)
         status = move_place(c, &from->symbols, from->frames[h->frames_first + i],
                             &c->frames[c->frames_len + i], err);
-    for (size_t i = 0; i < h->labels_len && !status; i++)
-        status = move_label(c, &from->symbols, &from->labels[h->labels_first + i],
-                            &c->labels[c->labels_len + i], err);
+    for (size_t i = 0; i < h->labels_len && !status; i++) {
+        pd_label_parts label = label_of(from, h->labels_first + i);
+        status = add_label(c, &label, &c->labels[c->labels_len + i], err);
+    }
     if (!status)
         append(c, key, h->depth, h->labels_len, values_of(from, sample));
     return status;

@@ -51,7 +51,7 @@ static void keep(pprofdelta_heap *heap)
 void pd_heap_settle(pprofdelta_heap *heap)
 {
     heap->is_child = false;
-    heap->press.places.watch = PD_WATCH_ALWAYS;
+    heap->writer.places.watch = PD_WATCH_ALWAYS;
     pd_export_make_id(heap);
     heap->sites.held_peak = 0;
     keep(heap);

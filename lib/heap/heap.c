@@ -1,6 +1,5 @@
 /* A tracker: options, new, free, describe. */
 #include "base/option_checks.h"
-#include "heap/filter.h"
 #include "heap/heap.h"
 
 #include <string.h>
@@ -79,22 +78,22 @@ static void want_small_pages(pprofdelta_heap_filter *filter)
 #endif
 }
 
-bool pd_heap_open(pprofdelta_heap *heap)
+static void close_tables(pprofdelta_heap *heap)
+{
+    pd_sites_fini(&heap->sites);
+    pd_chains_fini(&heap->index);
+    pd_pool_fini(&heap->entries);
+}
+
+static bool open_tables(pprofdelta_heap *heap)
 {
     const pprofdelta_heap_options *o = &heap->options;
     if (pd_pool_init(&heap->entries, &heap->pages, sizeof(pd_entry), o->max_live) &&
         pd_chains_init(&heap->index, &heap->entries) &&
         pd_sites_init(&heap->sites, &heap->pages, o->max_sites, o->max_depth))
         return true;
-    pd_heap_close(heap);
+    close_tables(heap);
     return false;
-}
-
-void pd_heap_close(pprofdelta_heap *heap)
-{
-    pd_sites_fini(&heap->sites);
-    pd_chains_fini(&heap->index);
-    pd_pool_fini(&heap->entries);
 }
 
 /* Unmaps the tracker and its filter. */
@@ -121,7 +120,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     heap->filter = o.filter ? o.filter : pd_pages_map(&pages, sizeof *heap->filter);
     heap->owns_filter = !o.filter;
     pd_pages_init(&heap->pages, o.pages, o.max_memory);
-    if (!heap->filter || !pd_heap_open(heap)) {
+    if (!heap->filter || !open_tables(heap)) {
         unmap(heap, &pages);
         return no_pages(err);
     }
@@ -130,9 +129,9 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     heap->sweep_next = 1;
     pd_export_init(heap, o.id, o.started_nanos);
     pd_export_make_id(heap);
-    status = pd_press_init(heap, err);
+    status = pd_batch_open(heap, err);
     if (status) {
-        pd_heap_close(heap);
+        close_tables(heap);
         unmap(heap, &pages);
         return status;
     }
@@ -140,28 +139,13 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     return PPROFDELTA_OK;
 }
 
-/* Removes this tracker's allocations from the filter, which may be the caller's. */
-static void clear_filter(pprofdelta_heap *heap)
-{
-    for (uint32_t number = 1; number <= heap->entries.made; number++) {
-        const pd_entry *entry = pd_entry_at(heap, number);
-        if (entry->state != PD_ENTRY_UNUSED && entry->state != PD_ENTRY_HELD)
-            pd_filter_clear(heap->filter, entry->ptr);
-    }
-}
-
-void pd_heap_clear(pprofdelta_heap *heap)
-{
-    clear_filter(heap);
-    pd_heap_close(heap);
-}
-
 void pprofdelta_heap_free(pprofdelta_heap *heap)
 {
     if (!heap)
         return;
-    pd_press_fini(heap);
-    pd_heap_clear(heap);
+    pd_batch_close(heap);
+    pd_entries_clear_filter(heap);
+    close_tables(heap);
     pd_pages pages;
     pd_pages_init(&pages, heap->options.pages ? &heap->pages.source : NULL, UINT64_MAX);
     unmap(heap, &pages);

@@ -61,7 +61,7 @@ typedef struct pd_heap_export {
 } pd_heap_export;
 
 /* What writes profiles. */
-typedef struct pd_heap_press {
+typedef struct pd_batch_writer {
     pd_pages pages;
     pd_mem mem;
     pd_compact compact;
@@ -72,7 +72,7 @@ typedef struct pd_heap_press {
     size_t rows_len;
     const char *comment; /* NULL: none */
     uint64_t run;        /* which profile that is */
-} pd_heap_press;
+} pd_batch_writer;
 
 struct pprofdelta_heap {
     pd_lock lock, exporting;
@@ -90,7 +90,7 @@ struct pprofdelta_heap {
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */
     pd_heap_export export;
-    pd_heap_press press;
+    pd_batch_writer writer;
 };
 
 static inline pd_entry *pd_entry_at(const pprofdelta_heap *heap, uint32_t number)
@@ -114,13 +114,6 @@ static inline void pd_heap_leave(pprofdelta_heap *heap)
     pd_lock_give(&heap->lock);
 }
 
-/* heap.c: makes and frees entries, index and sites. */
-bool pd_heap_open(pprofdelta_heap *heap);
-void pd_heap_close(pprofdelta_heap *heap);
-
-/* ... after removing everything from the filter. */
-void pd_heap_clear(pprofdelta_heap *heap);
-
 /* track.c, with the lock held. */
 
 /* The number of the entry with this pointer, or 0. */
@@ -138,6 +131,10 @@ void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
  * as cancelled. */
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
 
+/* ... without the lock: removes this tracker's allocations from the filter, which may be the
+ * caller's. */
+void pd_entries_clear_filter(pprofdelta_heap *heap);
+
 /* ... without the lock: reports to the probes that an entry was made, and that it took the place of
  * another one with the same pointer. */
 void pd_entry_probe(const pprofdelta_heap_event *event, bool has_replaced, bool is_made);
@@ -148,7 +145,7 @@ void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
 /* Notes that as much is in use now as at the latest peak. */
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos);
 
-/* export.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */
+/* batch.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos);
 void pd_export_make_id(pprofdelta_heap *heap);
 
@@ -162,13 +159,13 @@ static inline bool pd_export_has_new_peak(const pprofdelta_heap *heap)
     return heap->sites.held_peak != heap->export.sent_peak;
 }
 
-/* press.c. If init fails, nothing is held. */
-pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err);
-void pd_press_fini(pprofdelta_heap *heap);
+/* batch.c. If init fails, nothing is held. */
+pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err);
+void pd_batch_close(pprofdelta_heap *heap);
 
-/* write.c: the batch as a profile that is not compressed; it belongs to the press. With exporting
+/* write.c: the batch as a profile that is not compressed; it belongs to the writer. With exporting
  * held. */
-pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                    pd_bytes *out, pprofdelta_error *err);
 
 #endif

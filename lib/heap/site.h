@@ -28,8 +28,7 @@
 #ifndef PD_HEAP_SITE_H
 #define PD_HEAP_SITE_H
 
-#include "heap/chains.h"
-#include "heap/shared.h"
+#include "heap/pools.h"
 #include "heap/trace.h"
 
 enum {

@@ -11,17 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct glance {
+typedef struct site_use {
     int64_t objects, bytes;
     const pd_trace *trace; /* NULL: nothing in use */
-} glance;
+} site_use;
 
-static glance look_at(const pd_sites *sites, uint32_t number)
+static site_use read_site(const pd_sites *sites, uint32_t number)
 {
     const pd_site *site = pd_site_at(sites, number);
-    return (glance){.objects = __atomic_load_n(&site->live[0], __ATOMIC_RELAXED),
-                    .bytes = __atomic_load_n(&site->live[1], __ATOMIC_RELAXED),
-                    .trace = __atomic_load_n(&site->trace, __ATOMIC_ACQUIRE)};
+    return (site_use){.objects = __atomic_load_n(&site->live[0], __ATOMIC_RELAXED),
+                      .bytes = __atomic_load_n(&site->live[1], __ATOMIC_RELAXED),
+                      .trace = __atomic_load_n(&site->trace, __ATOMIC_ACQUIRE)};
 }
 
 static uint32_t sites_made(const pd_sites *sites)
@@ -41,14 +41,14 @@ static uint64_t address_in(const pd_trace *trace, uint32_t at)
 
 /* ---- text, without stdio --------------------------------------------------------------------- */
 
-typedef struct paper {
+typedef struct text_out {
     int fd;
     int trouble; /* errno, sticky */
     size_t len;
     char text[1024];
-} paper;
+} text_out;
 
-static void flush(paper *p)
+static void flush(text_out *p)
 {
     for (size_t done = 0; done < p->len && !p->trouble;) {
         ssize_t wrote = write(p->fd, p->text + done, p->len - done);
@@ -60,7 +60,7 @@ static void flush(paper *p)
     p->len = 0;
 }
 
-static void put_bytes(paper *p, const char *text, size_t len)
+static void put_bytes(text_out *p, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (p->len == sizeof p->text)
@@ -69,12 +69,12 @@ static void put_bytes(paper *p, const char *text, size_t len)
     }
 }
 
-static void put(paper *p, const char *text)
+static void put(text_out *p, const char *text)
 {
     put_bytes(p, text, strlen(text));
 }
 
-static void put_number(paper *p, uint64_t value, unsigned base)
+static void put_number(text_out *p, uint64_t value, unsigned base)
 {
     char digits[20];
     size_t at = sizeof digits;
@@ -91,7 +91,7 @@ static uint64_t or_zero(int64_t value)
 
 /* `objects: bytes [objects: bytes] @`. The second pair is what was allocated, which is not known
  * here: what is in use is repeated. */
-static void put_counts(paper *p, int64_t objects, int64_t bytes)
+static void put_counts(text_out *p, int64_t objects, int64_t bytes)
 {
     for (int i = 0; i < 2; i++) {
         put(p, i ? " [" : "");
@@ -103,7 +103,7 @@ static void put_counts(paper *p, int64_t objects, int64_t bytes)
 }
 
 /* Readers of this format expect return addresses and subtract 1. */
-static void put_site(paper *p, const glance *g)
+static void put_site(text_out *p, const site_use *g)
 {
     uint32_t depth = depth_of(g->trace);
     put_counts(p, g->objects, g->bytes);
@@ -115,7 +115,7 @@ static void put_site(paper *p, const glance *g)
 }
 
 /* Readers take a dump without mappings for truncated, so a dump that has none says so. */
-static void put_mappings(paper *p, bool has_mappings)
+static void put_mappings(text_out *p, bool has_mappings)
 {
     int fd = has_mappings ? pd_proc_open_maps() : -1;
     put(p, "\nMAPPED_LIBRARIES:\n");
@@ -135,11 +135,11 @@ static void put_mappings(paper *p, bool has_mappings)
     close(fd);
 }
 
-static glance total(const pd_sites *sites, uint32_t made)
+static site_use total(const pd_sites *sites, uint32_t made)
 {
-    glance sum = {0};
+    site_use sum = {0};
     for (uint32_t number = 1; number <= made; number++) {
-        glance g = look_at(sites, number);
+        site_use g = read_site(sites, number);
         pd_heap_add(&sum.objects, g.objects);
         pd_heap_add(&sum.bytes, g.bytes);
     }
@@ -156,7 +156,7 @@ static size_t rank(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
 {
     size_t len = 0;
     for (uint32_t number = 1; number <= made; number++) {
-        glance g = look_at(sites, number);
+        site_use g = read_site(sites, number);
         if (!g.trace || g.bytes <= 0 || (len == n && out[n - 1].bytes >= g.bytes))
             continue;
         size_t at = len < n ? len++ : n - 1;
@@ -167,21 +167,21 @@ static size_t rank(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
     return len;
 }
 
-static void put_ranked(paper *p, const pd_sites *sites, uint32_t made, size_t n)
+static void put_ranked(text_out *p, const pd_sites *sites, uint32_t made, size_t n)
 {
     ranked top[PPROFDELTA_HEAP_DUMP_MAX];
     size_t len = rank(sites, made, top, n);
     for (size_t i = 0; i < len; i++) {
-        glance g = look_at(sites, top[i].number);
+        site_use g = read_site(sites, top[i].number);
         if (g.trace)
             put_site(p, &g);
     }
 }
 
-static void put_all(paper *p, const pd_sites *sites, uint32_t made)
+static void put_all(text_out *p, const pd_sites *sites, uint32_t made)
 {
     for (uint32_t number = 1; number <= made; number++) {
-        glance g = look_at(sites, number);
+        site_use g = read_site(sites, number);
         if (g.trace && (g.objects || g.bytes))
             put_site(p, &g);
     }
@@ -189,14 +189,14 @@ static void put_all(paper *p, const pd_sites *sites, uint32_t made)
 
 int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
 {
-    paper p;
+    text_out p;
     int kept = errno;
     p.fd = fd;
     p.trouble = 0;
     p.len = 0;
     const pd_sites *sites = &heap->sites;
     uint32_t made = sites_made(sites);
-    glance sum = total(sites, made);
+    site_use sum = total(sites, made);
     put(&p, "heap profile: ");
     put_counts(&p, sum.objects, sum.bytes);
     put(&p, " heapprofile\n");

@@ -9,8 +9,7 @@
 #define PD_HEAP_TRACE_H
 
 #include "base/key.h"
-#include "heap/pages.h"
-#include "heap/shared.h"
+#include "heap/pools.h"
 
 enum { PD_TRACE_STEPS = 32, PD_TRACE_CLASSES = PD_TRACE_STEPS + 10 };
 

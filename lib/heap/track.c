@@ -1,5 +1,8 @@
-/* Entries: an allocation from track to untrack, with realloc. */
-#include "heap/filter.h"
+/* Entries: an allocation from track to untrack, with realloc. And the filter: the number of entries
+ * whose allocations begin in each KiB.
+ *
+ * The lock is held when the filter is written; readers do not hold it. A byte that reaches 255 keeps
+ * that value: lookups there take longer, but stay correct. */
 #include "heap/heap.h"
 #include "heap/usdt.h"
 
@@ -22,16 +25,44 @@ uint32_t pd_entry_find(const pprofdelta_heap *heap, const void *ptr)
     return 0;
 }
 
+static uint8_t *filter_byte(pprofdelta_heap_filter *filter, const void *ptr)
+{
+    return &filter->at[(uint32_t)(uintptr_t)ptr >> PPROFDELTA_HEAP_GRANULE_BITS];
+}
+
+static void filter_add(pprofdelta_heap_filter *filter, const void *ptr)
+{
+    uint8_t *byte = filter_byte(filter, ptr);
+    if (*byte != UINT8_MAX)
+        __atomic_store_n(byte, (uint8_t)(*byte + 1), __ATOMIC_RELAXED);
+}
+
+static void filter_remove(pprofdelta_heap_filter *filter, const void *ptr)
+{
+    uint8_t *byte = filter_byte(filter, ptr);
+    if (*byte != UINT8_MAX)
+        __atomic_store_n(byte, (uint8_t)(*byte - 1), __ATOMIC_RELAXED);
+}
+
 static void index_add(pprofdelta_heap *heap, uint32_t number, const void *ptr)
 {
     pd_chains_add(&heap->index, number, hash_of(ptr));
-    pd_filter_add(heap->filter, ptr);
+    filter_add(heap->filter, ptr);
 }
 
 static void index_remove(pprofdelta_heap *heap, uint32_t number, const void *ptr)
 {
     pd_chains_remove(&heap->index, number);
-    pd_filter_remove(heap->filter, ptr);
+    filter_remove(heap->filter, ptr);
+}
+
+void pd_entries_clear_filter(pprofdelta_heap *heap)
+{
+    for (uint32_t number = 1; number <= heap->entries.made; number++) {
+        const pd_entry *entry = pd_entry_at(heap, number);
+        if (entry->state != PD_ENTRY_UNUSED && entry->state != PD_ENTRY_HELD)
+            __atomic_store_n(filter_byte(heap->filter, entry->ptr), 0, __ATOMIC_RELAXED);
+    }
 }
 
 static void count_drop(pprofdelta_heap *heap, bool full, uint64_t *capped)

@@ -20,58 +20,20 @@
 
 #include "pprofdelta_heap.h"
 
-#include <stdbool.h>
-
 #if defined(__linux__) && defined(__ELF__) && defined(__LP64__) &&                                 \
     (defined(__x86_64__) || defined(__aarch64__))
 #define PD_HAVE_USDT 1
 
 extern volatile unsigned short pd_usdt_alloc_semaphore, pd_usdt_free_semaphore;
 
-static inline bool pd_usdt_alloc_is_on(void)
-{
-    return __builtin_expect(pd_usdt_alloc_semaphore != 0, 0);
-}
-
-static inline bool pd_usdt_free_is_on(void)
-{
-    return __builtin_expect(pd_usdt_free_semaphore != 0, 0);
-}
-
 /* The probes. Call them with no lock held, and free before the allocator has the pointer back. */
 void pd_usdt_alloc(const void *ptr, uint64_t size, uint64_t weight);
 void pd_usdt_free(const void *ptr);
 
-#else
-#define PD_HAVE_USDT 0
-
-static inline bool pd_usdt_alloc_is_on(void)
-{
-    return false;
-}
-
-static inline bool pd_usdt_free_is_on(void)
-{
-    return false;
-}
-
-static inline void pd_usdt_alloc(const void *ptr, uint64_t size, uint64_t weight)
-{
-    (void)ptr;
-    (void)size;
-    (void)weight;
-}
-
-static inline void pd_usdt_free(const void *ptr)
-{
-    (void)ptr;
-}
-#endif
-
 /* size 0: not known; then it is computed from the weight. */
 static inline void pd_usdt_began(const void *ptr, size_t size, const pprofdelta_weight *weight)
 {
-    if (!pd_usdt_alloc_is_on())
+    if (__builtin_expect(!pd_usdt_alloc_semaphore, 1))
         return;
     uint64_t objects = (uint64_t)weight->objects, bytes = (uint64_t)weight->bytes;
     pd_usdt_alloc(ptr, size ? size : objects ? bytes / objects : bytes, bytes);
@@ -79,8 +41,22 @@ static inline void pd_usdt_began(const void *ptr, size_t size, const pprofdelta_
 
 static inline void pd_usdt_ended(const void *ptr)
 {
-    if (pd_usdt_free_is_on())
+    if (__builtin_expect(pd_usdt_free_semaphore, 0))
         pd_usdt_free(ptr);
 }
+
+#else
+#define PD_HAVE_USDT 0
+
+static inline void pd_usdt_began(const void *ptr, size_t size, const pprofdelta_weight *weight)
+{
+    (void)ptr, (void)size, (void)weight;
+}
+
+static inline void pd_usdt_ended(const void *ptr)
+{
+    (void)ptr;
+}
+#endif
 
 #endif

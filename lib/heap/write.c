@@ -4,7 +4,7 @@
 
 typedef struct writing {
     pprofdelta_heap *heap;
-    pd_heap_press *press;
+    pd_batch_writer *writer;
     pd_compact *out;
     bool is_all;    /* in use: everything, not changes */
     bool has_inuse; /* a value of inuse_space is not 0 */
@@ -42,7 +42,7 @@ static void write_stack(writing *w, const pd_site *site)
     const pd_trace *trace = site->trace;
     uint8_t *at = trace->depth ? pd_compact_stack(w->out, trace->depth) : NULL;
     if (at)
-        pd_compact_stack_end(w->out, pd_places_put(&w->press->places, w->out, at, trace->stack,
+        pd_compact_stack_end(w->out, pd_places_put(&w->writer->places, w->out, at, trace->stack,
                                                    trace->depth, site->era));
 }
 
@@ -91,7 +91,7 @@ static void write_site(writing *w, uint32_t number)
     write_labels(w, site->trace);
     end_sample(w, values);
     if (!site->era)
-        site->era = w->press->places.era;
+        site->era = w->writer->places.era;
 }
 
 static void write_sites(writing *w)
@@ -111,7 +111,7 @@ static void write_sites(writing *w)
 static void write_row(writing *w, const pprofdelta_heap_row *row)
 {
     const int64_t values[PD_HEAP_TYPES + 1] = {[PD_HEAP_TYPES] = row->value};
-    pd_places *places = &w->press->places;
+    pd_places *places = &w->writer->places;
     size_t len = row->frames_len + row->depth;
     uint8_t *at = len ? pd_compact_stack(w->out, len) : NULL;
     if (at) {
@@ -124,10 +124,10 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
 
 static void write_rows(writing *w)
 {
-    const pd_heap_press *press = w->press;
-    for (size_t i = 0; i < press->rows_len; i++)
-        if (press->rows[i].value)
-            write_row(w, &press->rows[i]);
+    const pd_batch_writer *writer = w->writer;
+    for (size_t i = 0; i < writer->rows_len; i++)
+        if (writer->rows[i].value)
+            write_row(w, &writer->rows[i]);
 }
 
 static void write_stamp(writing *w)
@@ -171,32 +171,32 @@ static pd_compact_header make_header(writing *w)
     };
 }
 
-pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                    pd_bytes *out, pprofdelta_error *err)
 {
-    pd_heap_press *press = &heap->press;
+    pd_batch_writer *writer = &heap->writer;
     pprofdelta_heap_kind kind = heap->export.batch.kind;
     writing w = {.heap = heap,
-                 .press = press,
-                 .out = &press->compact,
+                 .writer = writer,
+                 .out = &writer->compact,
                  .is_all = kind == PPROFDELTA_HEAP_FULL || inuse == PPROFDELTA_HEAP_SNAPSHOT,
                  .kind = kind};
-    pd_symbols_clear_places(&press->places.symbols); /* a number may get another meaning */
-    pprofdelta_status status = pd_places_begin(&press->places, &press->mem, err);
+    pd_symbols_clear_places(&writer->places.symbols); /* a number may get another meaning */
+    pprofdelta_status status = pd_places_begin(&writer->places, &writer->mem, err);
     if (status)
         return status;
-    pd_compact_begin(&press->compact, &press->mem, err);
+    pd_compact_begin(&writer->compact, &writer->mem, err);
     pd_export_hold_peak(heap);
     write_types(&w);
-    pd_places_write_main(&press->places, w.out);
+    pd_places_write_main(&writer->places, w.out);
     write_sites(&w);
     write_rows(&w);
     if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
-    if (press->comment)
-        pd_compact_comment(w.out, string(&w, press->comment));
+    if (writer->comment)
+        pd_compact_comment(w.out, string(&w, writer->comment));
     pd_compact_header header = make_header(&w);
     header.series = heap->export.batch.id;
     header.sequence = heap->export.batch.sequence;
-    return pd_compact_finish(&press->compact, &header, out);
+    return pd_compact_finish(&writer->compact, &header, out);
 }

@@ -218,18 +218,6 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder 
  * without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
 
-/* The memory of a recorder, in bytes. */
-typedef struct pprofdelta_recorder_size {
-    uint64_t entries;       /* stacks whose counters are remembered (a number, not bytes) */
-    uint64_t ledger_bytes;  /* for these, with room to grow */
-    uint64_t window_bytes;  /* for the largest window; kept for the next window */
-    uint64_t symbols_bytes; /* program counters, functions, strings, mappings */
-    uint64_t all_bytes;     /* everything, with the buffers of the output */
-} pprofdelta_recorder_size;
-
-PPROFDELTA_API void pprofdelta_recorder_describe(const pprofdelta_recorder *recorder,
-                                                 pprofdelta_recorder_size *out);
-
 /* ---------------------------------------------------------------------------------------------
  * The builder
  * ------------------------------------------------------------------------------------------ */

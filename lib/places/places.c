@@ -16,8 +16,8 @@ static int take_loads(struct dl_phdr_info *info, size_t size, void *out)
 }
 
 /* The number of objects that the loader has loaded and unloaded; 0 if it does not report it. This
- * takes a lock of the loader. After a fork another thread of the parent may have held that lock,
- * and nobody gives it back in the child: do not call it there. */
+ * takes a lock of the loader. Do not call it in the child of a fork: another thread of the parent may
+ * have held that lock, and it is never released in the child. */
 static uint64_t loads_by_now(void)
 {
     uint64_t loads = 0;
@@ -392,20 +392,6 @@ void pd_places_clear(pd_places *p)
     pd_maps_clear(&p->maps);
     p->by_lines = p->spans_len = p->known_maps_len = 0;
     p->is_whole = false;
-}
-
-size_t pd_places_bytes(const pd_places *p)
-{
-    const pd_symbols *s = &p->symbols;
-    const pd_keymap *keys[] = {&s->string_keys, &s->function_keys, &s->place_keys};
-    size_t bytes = s->text.cap + s->strings_cap * sizeof *s->strings +
-                   s->functions_cap * sizeof *s->functions + s->lines_cap * sizeof *s->lines +
-                   s->places_cap * sizeof *s->places;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        bytes += keys[i]->cap * sizeof *keys[i]->keys + keys[i]->slots_cap * sizeof *keys[i]->slots;
-    bytes += p->maps.cap * sizeof *p->maps.maps + p->maps.sorted_cap * sizeof *p->maps.sorted;
-    bytes += p->spans_cap * sizeof *p->spans + p->known_maps_cap * sizeof *p->known_maps;
-    return bytes + p->maps.text.cap + p->maps.file.cap + p->known_cap * sizeof *p->known;
 }
 
 void pd_places_release(pd_places *p, pd_mem *mem)

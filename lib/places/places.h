@@ -110,9 +110,6 @@ pd_encoded pd_places_write_frame(pd_places *places, pd_compact *compact,
 /* Forgets everything and keeps the capacity. */
 void pd_places_clear(pd_places *places);
 
-/* Bytes that are reserved. */
-size_t pd_places_bytes(const pd_places *places);
-
 void pd_places_release(pd_places *places, pd_mem *mem);
 
 #endif

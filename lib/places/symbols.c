@@ -42,9 +42,7 @@ pprofdelta_status pd_symbols_string(pd_symbols *s, pd_mem *mem, pd_bytes text, u
     if (status)
         return status;
     s->strings[*out] = (pd_symbol_string){.off = s->text.len, .len = (uint32_t)text.len};
-    if (text.len)
-        memcpy(s->text.ptr + s->text.len, text.ptr, text.len);
-    s->text.len += text.len;
+    pd_buffer_put(&s->text, text.ptr, text.len);
     return PPROFDELTA_OK;
 }
 

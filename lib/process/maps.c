@@ -67,20 +67,6 @@ void pd_maps_clear(pd_maps *m)
     m->is_read = false;
 }
 
-static pprofdelta_status keep_text(pd_maps *m, pd_mem *mem, const void *text, size_t len,
-                                   size_t *off, pprofdelta_error *err)
-{
-    pprofdelta_status status = pd_buffer_room(mem, &m->text, len + 1, err);
-    if (status)
-        return status;
-    *off = m->text.len;
-    if (len)
-        memcpy(m->text.ptr + m->text.len, text, len);
-    m->text.ptr[m->text.len + len] = 0;
-    m->text.len += len + 1;
-    return PPROFDELTA_OK;
-}
-
 /* Returns the number that an earlier reading gave to this mapping, or PD_MAP_NONE. */
 static uint32_t find_known(const pd_maps *m, const pd_maps_line *line)
 {
@@ -102,25 +88,21 @@ static pprofdelta_status add_map(pd_maps *m, pd_mem *mem, const pd_maps_line *li
     pd_map map = {.start = line->start,
                   .limit = line->limit,
                   .file_offset = line->file_offset,
+                  .name_off = m->text.len,
                   .name_len = (uint32_t)line->name.len};
-    pprofdelta_status status =
-        keep_text(m, mem, line->name.ptr, line->name.len, &map.name_off, err);
+    pprofdelta_status status = pd_buffer_add_text(mem, &m->text, line->name, err);
     if (!status)
         status = pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err);
     if (status)
         return status;
     char id[2 * PD_BUILD_ID_MAX];
     size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
+    map.build_id_off = m->text.len;
     map.build_id_len = (uint32_t)len;
-    status = keep_text(m, mem, id, len, &map.build_id_off, err);
+    status = pd_buffer_add_text(mem, &m->text, (pd_bytes){(const uint8_t *)id, len}, err);
     if (!status)
         m->maps[m->len++] = map;
     return status;
-}
-
-static int compare_starts(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
 }
 
 /* Sorts by address. The table is nearly sorted: the kernel's list is, and a later reading adds few
@@ -136,7 +118,7 @@ static pprofdelta_status sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
         if (!m->maps[i].is_there)
             continue;
         size_t at = m->sorted_len++;
-        for (; at && compare_starts(m->maps[m->sorted[at - 1]].start, m->maps[i].start) > 0; at--)
+        for (; at && m->maps[m->sorted[at - 1]].start > m->maps[i].start; at--)
             m->sorted[at] = m->sorted[at - 1];
         m->sorted[at] = i;
     }

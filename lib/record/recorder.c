@@ -289,24 +289,3 @@ void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
         settle(r, false);
     pd_window_abandon(&r->window);
 }
-
-/* ---- describe -------------------------------------------------------------------------------- */
-
-void pprofdelta_recorder_describe(const pprofdelta_recorder *r, pprofdelta_recorder_size *out)
-{
-    const pd_ledger *l = &r->ledger;
-    const pd_window *w = &r->window;
-    *out = (pprofdelta_recorder_size){
-        .entries = l->committed,
-        .ledger_bytes = l->keys.cap * sizeof *l->keys.keys +
-                        l->keys.slots_cap * sizeof *l->keys.slots + l->base_cap * sizeof *l->base +
-                        l->seen_cap * sizeof *l->seen + l->side_cap +
-                        l->tried.entry_cap * sizeof *l->tried.entry +
-                        l->tried.values_cap * sizeof *l->tried.values,
-        .window_bytes = w->entry_cap * sizeof *w->entry + w->origin_cap * sizeof *w->origin +
-                        w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
-                        r->kept_at_cap * sizeof *r->kept_at + r->arena.cap,
-        .symbols_bytes = pd_places_bytes(&r->places),
-        .all_bytes = r->mem.used,
-    };
-}

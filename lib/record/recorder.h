@@ -15,7 +15,7 @@
  *
  * The arena stores, for each row of the window, what is needed if it is written:
  *
- *     pd_arena_row | program counters, or a pointer to them | pd_arena_label text | ... */
+ *     pd_arena_row | program counters, or a pointer to them | packed labels */
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
@@ -26,6 +26,7 @@
 #include "ledger/subtract.h"
 #include "ledger/types.h"
 #include "base/scale.h"
+#include "places/packed.h"
 #include "places/places.h"
 
 typedef struct pd_arena_row {
@@ -33,11 +34,6 @@ typedef struct pd_arena_row {
     size_t labels_len;
     int64_t block_size;
 } pd_arena_row;
-
-typedef struct pd_arena_label {
-    int64_t num;
-    size_t key_len, str_len, num_unit_len; /* the three texts stand behind it */
-} pd_arena_label;
 
 /* A sample that is written: its row, and its places in `frames`. Its values are in `values`, in the
  * order of columns. */
@@ -113,20 +109,6 @@ static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recor
     const uint8_t *at = pd_recorder_kept(recorder, row, kept);
     return at + (recorder->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
                                                             : kept->depth * sizeof(uintptr_t));
-}
-
-/* Returns the label at *at and moves *at to the next. */
-static inline pd_label_parts pd_recorder_take_label(const uint8_t **at)
-{
-    pd_arena_label label;
-    memcpy(&label, *at, sizeof label);
-    const uint8_t *key = *at + sizeof label, *str = key + label.key_len,
-                  *num_unit = str + label.str_len;
-    *at = num_unit + label.num_unit_len;
-    return (pd_label_parts){.key = {key, label.key_len},
-                            .str = {str, label.str_len},
-                            .num_unit = {num_unit, label.num_unit_len},
-                            .num = label.num};
 }
 
 /* Has a window been handed out before? */

@@ -46,16 +46,9 @@ static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *r
         r->flags & PPROFDELTA_BORROW_STACKS ? sizeof record->stack : depth * sizeof *record->stack;
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        size += sizeof(pd_arena_label) + l.key.len + l.str.len + l.num_unit.len;
+        size += pd_packed_label_size(&l);
     }
     return size;
-}
-
-static void put(pd_buffer *arena, const void *ptr, size_t len)
-{
-    if (len)
-        memcpy(arena->ptr + arena->len, ptr, len);
-    arena->len += len;
 }
 
 /* There is room for it. */
@@ -64,18 +57,14 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
 {
     pd_buffer *arena = &r->arena;
     pd_arena_row kept = {depth, record->labels_len, record->block_size};
-    put(arena, &kept, sizeof kept);
+    pd_buffer_put(arena, &kept, sizeof kept);
     if (r->flags & PPROFDELTA_BORROW_STACKS)
-        put(arena, &stack, sizeof stack);
+        pd_buffer_put(arena, &stack, sizeof stack);
     else
-        put(arena, stack, depth * sizeof *stack);
+        pd_buffer_put(arena, stack, depth * sizeof *stack);
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        pd_arena_label label = {l.num, l.key.len, l.str.len, l.num_unit.len};
-        put(arena, &label, sizeof label);
-        put(arena, l.key.ptr, l.key.len);
-        put(arena, l.str.ptr, l.str.len);
-        put(arena, l.num_unit.ptr, l.num_unit.len);
+        pd_pack_label(arena, &l);
     }
     arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
 }

@@ -41,7 +41,7 @@ static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t 
     return status;
 }
 
-/* tally may be NULL: nobody asked. */
+/* tally may be NULL: then nothing is counted. */
 static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
 {
     int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
@@ -85,7 +85,7 @@ static pd_key key_of(const pprofdelta_recorder *r, const pd_stack_numbers *numbe
     const pd_bytes bytes = pd_bytes_of("bytes");
     const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
     for (size_t i = 0; i < kept.labels_len; i++) {
-        pd_label_parts l = pd_recorder_take_label(&at);
+        pd_label_parts l = pd_unpack_label(&at);
         pd_identity_label(&identity, pd_label_parts_key(&l));
     }
     if (kept.block_size)
@@ -200,7 +200,7 @@ static void write_labels(pprofdelta_recorder *r, size_t row)
         pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
     }
     for (size_t i = 0; i < kept.labels_len; i++) {
-        pd_label_parts label = pd_recorder_take_label(&at);
+        pd_label_parts label = pd_unpack_label(&at);
         write_label(r, &label);
     }
 }

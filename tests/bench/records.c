@@ -10,6 +10,7 @@
  * allocated in the last half of the windows. OUT gets the last window. */
 #include <pprofdelta_record.h>
 
+#include "support/recorder_size.h"
 #include "support/rng.h"
 
 #include <inttypes.h>
@@ -230,12 +231,9 @@ static pprofdelta_status run(bench *b, pprofdelta_error *err)
         if (w + 1 < b->shape.windows)
             change_records(b);
     }
-    pprofdelta_recorder_size size;
-    pprofdelta_recorder_describe(b->recorder, &size);
-    printf("# entries %" PRIu64 " ledger %" PRIu64 " window %" PRIu64 " symbols %" PRIu64
-           " all %" PRIu64 " allocations %zu output %zu\n",
-           size.entries, size.ledger_bytes, size.window_bytes, size.symbols_bytes, size.all_bytes,
-           b->allocations - before, b->out.len);
+    printf("# entries %zu ledger %zu all %" PRIu64 " allocations %zu output %zu\n",
+           (size_t)b->recorder->ledger.committed, recorder_ledger_bytes(b->recorder),
+           b->recorder->mem.used, b->allocations - before, b->out.len);
     return PPROFDELTA_OK;
 }
 

@@ -176,12 +176,12 @@ static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail
     live_mail mail = {.arena = &t->arena};
     if (!meaning_is_compared(pprof->len))
         return;
-    pd_heap_press *press = &t->heap->press;
-    meaning_exchange(&press->compact, &t->otlp);
+    pd_batch_writer *writer = &t->heap->writer;
+    meaning_exchange(&writer->compact, &t->otlp);
     if (!write_once(t, inuse, &mail))
         require_same_meaning((pd_bytes){pprof->bytes, pprof->len},
                              (pd_bytes){mail.bytes, mail.len});
-    meaning_exchange(&press->compact, &t->otlp);
+    meaning_exchange(&writer->compact, &t->otlp);
 }
 
 static void write(trial *t)
@@ -331,7 +331,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         while (program_has_more(&t.in) && t.steps < MOST_STEPS)
             step(&t);
         require_stats(&t);
-        pd_compact_release(&t.otlp, &t.heap->press.mem);
+        pd_compact_release(&t.otlp, &t.heap->writer.mem);
         pprofdelta_heap_free(t.heap);
     }
     require(!t.mapped);

@@ -1,6 +1,6 @@
 /* Elements that never move, and their index that grows by one chain at a time, held against a plain
  * list; and what becomes of both without pages. */
-#include "heap/chains.h"
+#include "heap/pools.h"
 #include "run.h"
 #include "seeds.h"
 

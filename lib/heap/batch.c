@@ -1,4 +1,4 @@
-/* Batches: begin, then commit or abandon.
+/* Batches: begin, write, then commit or abandon.
  *
  *     epoch 1                                                   epoch 2
  *     full seq 1   delta 2   delta 3   delta 3, attempt 2 ...   full 5   delta 6
@@ -12,11 +12,12 @@
 #include "heap/heap.h"
 
 #include "base/random.h"
-
-#include <time.h>
+#include "profile/otlp_resource.h"
 
 /* The number of sites handled without giving the lock: a microsecond or two. */
 enum { AT_ONCE = 32 };
+
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
@@ -79,8 +80,8 @@ static void begin(pprofdelta_heap *heap, int64_t now)
     e->batch = number(e, now);
     e->ended_nanos = e->batch.to_nanos;
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
-    heap->press.rows_len = 0; /* those of an earlier batch are not valid any more */
-    heap->press.comment = NULL;
+    heap->writer.rows_len = 0; /* those of an earlier batch are not valid any more */
+    heap->writer.comment = NULL;
     e->sites_made = heap->sites.pool.made;
     heap->sites.held_peak = heap->sites.peak;
     heap->sites.gathering ^= 1;
@@ -118,6 +119,128 @@ void pd_export_hold_peak(pprofdelta_heap *heap)
     }
     pd_lock_give(&heap->lock);
 }
+
+/* ---- write ----------------------------------------------------------------------------------- */
+
+/* `exporting` is held while the profile is computed, so that a fork finds complete buffers. No lock
+ * is held while the sink is called, which may take long. Buffers are pages. They are kept for the
+ * next profile, unless a large profile made them large. */
+enum { KEEP = 4 << 20 };
+
+pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
+{
+    pd_batch_writer *writer = &heap->writer;
+    const pprofdelta_heap_options *o = &heap->options;
+    pd_pages_init(&writer->pages, &heap->pages.source, UINT64_MAX);
+    pprofdelta_allocator allocator = pd_pages_allocator(&writer->pages);
+    pd_mem_init(&writer->mem, &allocator, o->max_export);
+    writer->compressor.compression = o->compression;
+    /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
+     * as long as to make such a batch. */
+    writer->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
+    writer->compact.format = o->format;
+    writer->places.symbolize = o->symbolize;
+    writer->places.symbolize_cookie = o->symbolize_cookie;
+    writer->places.has_mappings = !(o->flags & PPROFDELTA_NO_MAPPINGS);
+    writer->places.watch = PD_WATCH_LOADER;
+    writer->places.names =
+        o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
+    if (o->format != PPROFDELTA_OTLP)
+        return PPROFDELTA_OK;
+    pprofdelta_status status =
+        pd_otlp_resource(o->resource, o->resource_len, &writer->mem, &writer->resource, err);
+    writer->compact.resource = (pd_bytes){writer->resource.ptr, writer->resource.len};
+    if (status)
+        pd_buffer_release(&writer->mem, &writer->resource);
+    return status;
+}
+
+static void release_buffers(pd_batch_writer *writer)
+{
+    pd_compact_release(&writer->compact, &writer->mem);
+    pd_buffer_release(&writer->mem, &writer->compressor.out);
+    if (writer->mem.used > KEEP)
+        pd_symbols_release(&writer->places.symbols, &writer->mem);
+}
+
+void pd_batch_close(pprofdelta_heap *heap)
+{
+    pd_batch_writer *writer = &heap->writer;
+    release_buffers(writer);
+    pd_buffer_release(&writer->mem, &writer->resource);
+    pd_compressor_fini(&writer->compressor, &writer->mem);
+    pd_places_release(&writer->places, &writer->mem);
+}
+
+/* The caller's sink, and the tracker whose lock is given while it is called. */
+typedef struct outlet {
+    pprofdelta_heap *heap;
+    const pprofdelta_sink *sink;
+} outlet;
+
+static int call_sink(void *cookie, const void *data, size_t len)
+{
+    const outlet *o = cookie;
+    pd_life_enter_sink(&o->heap->export.life);
+    pd_lock_give(&o->heap->exporting);
+    int refused = o->sink->write(o->sink->cookie, data, len);
+    pd_lock_take(&o->heap->exporting);
+    pd_life_leave_sink(&o->heap->export.life);
+    return refused;
+}
+
+static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+                                          const pprofdelta_sink *sink, pprofdelta_error *err)
+{
+    pd_batch_writer *writer = &heap->writer;
+    pprofdelta_sink out = {call_sink, &(outlet){heap, sink}};
+    pd_bytes raw;
+    uint64_t written;
+    pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
+    if (!status)
+        status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
+    /* After E_MEMORY the caller may write again with fewer symbols. */
+    if (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP)
+        release_buffers(writer);
+    return status;
+}
+
+pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+                                        const pprofdelta_sink *sink, pprofdelta_error *err)
+{
+    pd_life *life = &heap->export.life;
+    uint64_t ticket;
+    if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
+        return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
+    pd_lock_take(&heap->exporting);
+    pprofdelta_status status = pd_life_write(life, sink, &ticket, err);
+    if (!status)
+        status = pd_life_wrote(life, ticket, compose_and_send(heap, inuse, sink, err), err);
+    pd_lock_give(&heap->exporting);
+    return status;
+}
+
+pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofdelta_heap_row *rows,
+                                            size_t rows_len, const char *comment,
+                                            pprofdelta_error *err)
+{
+    pd_batch_writer *writer = &heap->writer;
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_lock_take(&heap->exporting);
+    if (!heap->options.gauge)
+        status = pd_refuse(err, "options.gauge is not set");
+    else if (heap->export.life.stage == PD_IDLE || heap->export.life.is_in_sink)
+        status = pd_refuse(err, "no window is under way, or its sink is being called");
+    if (!status) {
+        writer->rows = rows;
+        writer->rows_len = rows_len;
+        writer->comment = comment;
+    }
+    pd_lock_give(&heap->exporting);
+    return status;
+}
+
+/* ---- commit and abandon ---------------------------------------------------------------------- */
 
 /* The shares that were written are those that the receiver has. Without the lock. */
 static void settle_peak(pprofdelta_heap *heap)
@@ -274,5 +397,40 @@ void pprofdelta_heap_abandon(pprofdelta_heap *heap)
         else
             merge(heap);
     }
+    pd_lock_give(&heap->exporting);
+}
+
+/* ---- the mappings ---------------------------------------------------------------------------- */
+
+/* Assigns the current era to all sites that were not written yet: a later reading may show other
+ * mappings at their addresses. All these sites are in the lists of changed sites. Only export steps
+ * remove from these lists, and `exporting` is held. */
+static void note_era(pprofdelta_heap *heap)
+{
+    uint32_t heads[2];
+    pd_lock_take(&heap->lock);
+    memcpy(heads, heap->sites.changed, sizeof heads);
+    pd_lock_give(&heap->lock);
+    for (unsigned window = 0; window < 2; window++) {
+        for (uint32_t number = heads[window]; number != PD_SITE_LAST;) {
+            pd_site *site = pd_site_at(&heap->sites, number);
+            if (!site->era)
+                site->era = heap->writer.places.era;
+            number = site->next_changed[window];
+        }
+    }
+}
+
+void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
+{
+    pd_batch_writer *writer = &heap->writer;
+    if (heap->options.flags & PPROFDELTA_NO_MAPPINGS)
+        return;
+    pd_lock_take(&heap->exporting);
+    pd_heap_enter(heap); /* settles the child of a fork */
+    pd_heap_leave(heap);
+    /* If memory is short, these sites have no mapping in the end. */
+    if (pd_places_read(&writer->places, &writer->mem, NULL) == PPROFDELTA_OK)
+        note_era(heap);
     pd_lock_give(&heap->exporting);
 }

@@ -1,0 +1,228 @@
+#include "heap/pools.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static void *map_anonymous(void *cookie, size_t size)
+{
+    (void)cookie;
+    void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return ptr == MAP_FAILED ? NULL : ptr;
+}
+
+static void unmap_anonymous(void *cookie, void *ptr, size_t size)
+{
+    (void)cookie;
+    munmap(ptr, size);
+}
+
+void pd_pages_init(pd_pages *pages, const pprofdelta_heap_pages *source, uint64_t limit)
+{
+    static const pprofdelta_heap_pages kernel = {map_anonymous, unmap_anonymous, NULL};
+    *pages = (pd_pages){.source = source ? *source : kernel, .limit = limit};
+}
+
+static size_t rounded(size_t size)
+{
+    return (size + PD_PAGE - 1) & ~(PD_PAGE - 1);
+}
+
+void *pd_pages_map(pd_pages *pages, size_t size)
+{
+    if (size > SIZE_MAX / 2 || rounded(size) > pages->limit - pages->used)
+        return NULL;
+    int kept = errno;
+    void *ptr = pages->source.map(pages->source.cookie, rounded(size));
+    errno = kept;
+    if (ptr)
+        pages->used += rounded(size);
+    return ptr;
+}
+
+void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size)
+{
+    if (!ptr)
+        return;
+    int kept = errno;
+    pages->source.unmap(pages->source.cookie, ptr, rounded(size));
+    errno = kept;
+    pages->used -= rounded(size);
+}
+
+/* Each block is a mapping of its own. Its size is stored before it, in a gap that keeps the
+ * alignment. */
+enum { FRONT = 64 };
+
+static void *resize_pages(void *cookie, void *ptr, size_t size)
+{
+    pd_pages *pages = cookie;
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size_t whole = rounded(size + FRONT), old = 0;
+    uint8_t *from = ptr ? (uint8_t *)ptr - FRONT : NULL;
+    if (from)
+        memcpy(&old, from, sizeof old);
+    if (whole == old)
+        return ptr;
+    uint8_t *to = pd_pages_map(pages, whole);
+    if (!to)
+        return NULL;
+    if (from)
+        memcpy(to, from, old < whole ? old : whole);
+    memcpy(to, &whole, sizeof whole);
+    pd_pages_unmap(pages, from, old);
+    return to + FRONT;
+}
+
+static void release_pages(void *cookie, void *ptr)
+{
+    uint8_t *from = (uint8_t *)ptr - FRONT;
+    size_t whole;
+    memcpy(&whole, from, sizeof whole);
+    pd_pages_unmap(cookie, from, whole);
+}
+
+pprofdelta_allocator pd_pages_allocator(pd_pages *pages)
+{
+    return (pprofdelta_allocator){resize_pages, release_pages, pages};
+}
+
+/* ---- the pool -------------------------------------------------------------------------------- */
+
+static size_t chunks_size(const pd_pool *pool)
+{
+    return ((size_t)(pool->max >> PD_POOL_CHUNK_BITS) + 1) * sizeof *pool->chunks;
+}
+
+bool pd_pool_init(pd_pool *pool, pd_pages *pages, size_t element, uint32_t max)
+{
+    *pool = (pd_pool){.pages = pages, .element = element, .max = max};
+    pool->chunks = pd_pages_map(pages, chunks_size(pool));
+    return pool->chunks != NULL;
+}
+
+void pd_pool_fini(pd_pool *pool)
+{
+    if (!pool->chunks)
+        return;
+    for (uint32_t i = 0; i <= pool->max >> PD_POOL_CHUNK_BITS && pool->chunks[i]; i++)
+        pd_pages_unmap(pool->pages, pool->chunks[i], PD_POOL_CHUNK * pool->element);
+    pd_pages_unmap(pool->pages, pool->chunks, chunks_size(pool));
+    pool->chunks = NULL;
+}
+
+uint32_t pd_pool_take(pd_pool *pool, bool *full)
+{
+    *full = false;
+    uint32_t number = pool->unused;
+    if (number) {
+        pd_link *link = pd_pool_at(pool, number);
+        pool->unused = link->next;
+        return number;
+    }
+    if (pool->made >= pool->max) {
+        *full = true;
+        return 0;
+    }
+    number = pool->made + 1;
+    uint8_t **chunk = &pool->chunks[number >> PD_POOL_CHUNK_BITS];
+    if (!*chunk) {
+        uint8_t *fresh = pd_pages_map(pool->pages, PD_POOL_CHUNK * pool->element);
+        if (!fresh)
+            return 0;
+        __atomic_store_n(chunk, fresh, __ATOMIC_RELEASE);
+    }
+    /* A reader of `made` without the lock finds the chunk. */
+    __atomic_store_n(&pool->made, number, __ATOMIC_RELEASE);
+    return number;
+}
+
+void pd_pool_give(pd_pool *pool, uint32_t number)
+{
+    pd_link *link = pd_pool_at(pool, number);
+    link->next = pool->unused;
+    pool->unused = number;
+}
+
+/* ---- the chains ------------------------------------------------------------------------------ */
+
+enum { FIRST = 1024 };
+
+static size_t heads_size(const pd_chains *chains)
+{
+    return ((size_t)(chains->most >> PD_CHAINS_CHUNK_BITS) + 1) * sizeof *chains->heads;
+}
+
+static bool has_chunk(pd_chains *chains, uint32_t bucket)
+{
+    uint32_t **chunk = &chains->heads[bucket >> PD_CHAINS_CHUNK_BITS];
+    if (!*chunk)
+        *chunk = pd_pages_map(chains->pool->pages, PD_CHAINS_CHUNK * sizeof **chunk);
+    return *chunk;
+}
+
+bool pd_chains_init(pd_chains *chains, pd_pool *pool)
+{
+    uint32_t most = pool->max < FIRST ? FIRST : pool->max;
+    *chains = (pd_chains){.pool = pool, .buckets = FIRST, .most = most, .mask = FIRST * 2 - 1};
+    chains->heads = pd_pages_map(pool->pages, heads_size(chains));
+    return chains->heads && has_chunk(chains, 0);
+}
+
+void pd_chains_fini(pd_chains *chains)
+{
+    if (!chains->heads)
+        return;
+    for (uint32_t i = 0; i <= chains->most >> PD_CHAINS_CHUNK_BITS && chains->heads[i]; i++)
+        pd_pages_unmap(chains->pool->pages, chains->heads[i],
+                       PD_CHAINS_CHUNK * sizeof **chains->heads);
+    pd_pages_unmap(chains->pool->pages, chains->heads, heads_size(chains));
+    chains->heads = NULL;
+}
+
+/* Adds a bucket. The elements that belong there come from one other bucket. */
+static void split(pd_chains *chains)
+{
+    uint32_t fresh = chains->buckets;
+    if (fresh >= chains->most || !has_chunk(chains, fresh))
+        return;
+    uint32_t *from = pd_chains_head(chains, fresh), *to, stay = 0, go = 0;
+    uint32_t number = *from;
+    chains->buckets++;
+    uint32_t mask = chains->mask;
+    if (chains->buckets > mask)
+        chains->mask = mask * 2 + 1;
+    to = &chains->heads[fresh >> PD_CHAINS_CHUNK_BITS][fresh & (PD_CHAINS_CHUNK - 1)];
+    while (number) {
+        pd_link *link = pd_pool_at(chains->pool, number);
+        uint32_t next = link->next, *list = (link->hash & mask) == fresh ? &go : &stay;
+        link->next = *list;
+        *list = number;
+        number = next;
+    }
+    *from = stay;
+    *to = go;
+}
+
+void pd_chains_add(pd_chains *chains, uint32_t number, uint32_t hash)
+{
+    pd_link *link = pd_pool_at(chains->pool, number);
+    uint32_t *head = pd_chains_head(chains, hash);
+    *link = (pd_link){*head, hash};
+    *head = number;
+    if (++chains->len > chains->buckets)
+        split(chains);
+}
+
+void pd_chains_remove(pd_chains *chains, uint32_t number)
+{
+    pd_link *gone = pd_pool_at(chains->pool, number);
+    uint32_t *at = pd_chains_head(chains, gone->hash);
+    while (*at != number)
+        at = &((pd_link *)pd_pool_at(chains->pool, *at))->next;
+    *at = gone->next;
+    chains->len--;
+}
