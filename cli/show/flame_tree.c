@@ -150,7 +150,7 @@ void cli_flame_tree_free(cli_flame_tree *tree)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static void put_label(cli_page_writer *to, const cli_label_ref *ref)
+static void put_label(FILE *to, const cli_label_ref *ref)
 {
     const Pd__View__Label *label = ref->label;
     char number[24];
@@ -159,41 +159,39 @@ static void put_label(cli_page_writer *to, const cli_label_ref *ref)
         cli_profile_string(ref->profile, label->key), cli_string_of("="),
         label->str ? cli_profile_string(ref->profile, label->str) : cli_string_of(number),
         label->str ? cli_string_of("") : cli_profile_string(ref->profile, label->num_unit)};
-    cli_page_strings(to, parts, sizeof parts / sizeof *parts);
+    cli_strings_put(to, parts, sizeof parts / sizeof *parts, CLI_TEXT_SCRIPT);
 }
 
-static void put_labels(cli_page_writer *to, const cli_label_sets *sets)
+static void put_labels(FILE *to, const cli_label_sets *sets)
 {
-    cli_page_text(to, ",\n\"labels\":[");
+    fputs(",\n\"labels\":[", to);
     for (size_t i = 0; i < sets->labels_len; i++) {
-        cli_page_text(to, i ? "," : "");
+        fputs(i ? "," : "", to);
         put_label(to, sets->labels[i]);
     }
-    cli_page_text(to, "],\n\"sets\":[");
+    fputs("],\n\"sets\":[", to);
     for (size_t i = 0; i < sets->sets_len; i++) {
-        cli_page_text(to, i ? ",[" : "[");
-        for (size_t k = 0; k < sets->sets[i].len; k++) {
-            cli_page_text(to, k ? "," : "");
-            cli_page_number(to, sets->sets[i].refs[k].number);
-        }
-        cli_page_text(to, "]");
+        fputs(i ? ",[" : "[", to);
+        for (size_t k = 0; k < sets->sets[i].len; k++)
+            fprintf(to, "%s%" PRIu32, k ? "," : "", sets->sets[i].refs[k].number);
+        fputs("]", to);
     }
-    cli_page_text(to, "]");
+    fputs("]", to);
 }
 
-static void put_files(cli_page_writer *to, const cli_flame_tree *tree)
+static void put_files(FILE *to, const cli_flame_tree *tree)
 {
-    cli_page_text(to, ",\n\"files\":[");
+    fputs(",\n\"files\":[", to);
     for (size_t i = 0; i < tree->files_len; i++) {
         const cli_place *place = &tree->files[i]->place;
         cli_string parts[] = {cli_string_of("["), place->module, cli_string_of("]")};
-        cli_page_text(to, i ? "," : "");
+        fputs(i ? "," : "", to);
         if (place->file.len)
-            cli_page_string(to, place->file);
+            cli_string_put(to, place->file, CLI_TEXT_SCRIPT);
         else
-            cli_page_strings(to, parts, sizeof parts / sizeof *parts);
+            cli_strings_put(to, parts, sizeof parts / sizeof *parts, CLI_TEXT_SCRIPT);
     }
-    cli_page_text(to, "]");
+    fputs("]", to);
 }
 
 typedef enum member { NAME, BACK, FILE_NUMBER, LINE } member;
@@ -213,25 +211,22 @@ static int64_t value_of(const cli_flame_node *node, member which)
 }
 
 /* The 0 at the end of each list is no node: it follows the last comma. */
-static void put_members(cli_page_writer *to, const cli_flame_tree *tree, const char *title,
-                        member which)
+static void put_members(FILE *to, const cli_flame_tree *tree, const char *title, member which)
 {
-    cli_page_text(to, title);
-    for (size_t i = 0; i < tree->len; i++) {
-        cli_page_number(to, value_of(&tree->nodes[i], which));
-        cli_page_text(to, ",");
-    }
-    cli_page_text(to, "0]");
+    fputs(title, to);
+    for (size_t i = 0; i < tree->len; i++)
+        fprintf(to, "%" PRId64 ",", value_of(&tree->nodes[i], which));
+    fputs("0]", to);
 }
 
-void cli_flame_tree_put(cli_page_writer *to, const cli_flame_tree *tree)
+void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree)
 {
-    cli_page_text(to, ",\n\"names\":[");
+    fputs(",\n\"names\":[", to);
     for (size_t i = 0; i < tree->stacks.names_len; i++) {
-        cli_page_text(to, i ? "," : "");
-        cli_page_string(to, tree->stacks.names[i]);
+        fputs(i ? "," : "", to);
+        cli_string_put(to, tree->stacks.names[i], CLI_TEXT_SCRIPT);
     }
-    cli_page_text(to, "]");
+    fputs("]", to);
     put_members(to, tree, ",\n\"name\":[", NAME);
     put_members(to, tree, ",\n\"back\":[", BACK);
     put_files(to, tree);
@@ -240,59 +235,41 @@ void cli_flame_tree_put(cli_page_writer *to, const cli_flame_tree *tree)
     put_labels(to, &tree->sets);
 }
 
-/* Calls put for each value above 0 or below of a node and a set. */
-typedef void put_value(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
-                       pprofdelta_sum sum);
-
-static void each_value(cli_page_writer *to, const cli_flame_tree *tree, size_t side, size_t column,
-                       put_value *put)
+/* The values above 0 and below of one column, or the set of each. */
+static void put_column(FILE *to, const cli_flame_tree *tree, size_t side, size_t column,
+                       bool is_sets)
 {
     const char *comma = "";
     uint32_t last = 0;
     for (size_t at = 0, end; at < tree->stacks.len; at = end) {
+        const cli_flame_end *first = &tree->ends[at];
         pprofdelta_sum sum = {0};
-        for (end = at; end < tree->stacks.len && !by_node(&tree->ends[at], &tree->ends[end]);
-             end++) {
+        char text[48];
+        for (end = at; end < tree->stacks.len && !by_node(first, &tree->ends[end]); end++) {
             const cli_stack *stack = &tree->stacks.stacks[tree->ends[end].stack];
             if (stack->side == side)
                 cli_sum_add(&sum, stack->values[column]);
         }
         if (cli_sum_is_zero(sum))
             continue;
-        cli_page_text(to, comma);
-        put(to, &tree->ends[at], last, sum);
-        last = tree->ends[at].node;
+        if (is_sets)
+            fprintf(to, "%s%" PRIu32, comma, first->set);
+        else
+            fprintf(to, "%s%" PRIu32 ",%s", comma, first->node - last,
+                    pprofdelta_sum_format(sum, text));
+        last = first->node;
         comma = ",";
     }
+    fputs("]", to);
 }
 
-static void put_self(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
-                     pprofdelta_sum sum)
-{
-    char text[48];
-    cli_page_number(to, end->node - last);
-    cli_page_text(to, ",");
-    cli_page_text(to, pprofdelta_sum_format(sum, text));
-}
-
-static void put_set(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
-                    pprofdelta_sum sum)
-{
-    (void)last;
-    (void)sum;
-    cli_page_number(to, end->set);
-}
-
-void cli_flame_tree_put_values(cli_page_writer *to, const cli_flame_tree *tree, size_t side,
-                               size_t column)
+void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t column)
 {
     bool is_now = side + 1 == tree->shown->sides;
-    cli_page_text(to, is_now ? ",\"self\":[" : ",\"before\":[");
-    each_value(to, tree, side, column, put_self);
-    cli_page_text(to, "]");
+    fputs(is_now ? ",\"self\":[" : ",\"before\":[", to);
+    put_column(to, tree, side, column, false);
     if (tree->sets.sets_len < 2)
         return;
-    cli_page_text(to, is_now ? ",\"set\":[" : ",\"setBefore\":[");
-    each_value(to, tree, side, column, put_set);
-    cli_page_text(to, "]");
+    fputs(is_now ? ",\"set\":[" : ",\"setBefore\":[", to);
+    put_column(to, tree, side, column, true);
 }

@@ -22,8 +22,9 @@
 #define CLI_SHOW_FLAME_TREE_H
 
 #include "show/label_sets.h"
-#include "show/page_writer.h"
 #include "show/shown.h"
+
+#include <stdio.h>
 
 typedef struct cli_flame_node {
     uint32_t name;
@@ -54,10 +55,9 @@ int cli_flame_tree_make(cli_flame_tree *tree, const cli_shown *shown);
 void cli_flame_tree_free(cli_flame_tree *tree);
 
 /* Writes names to sets above, each with a comma in front. */
-void cli_flame_tree_put(cli_page_writer *to, const cli_flame_tree *tree);
+void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree);
 
 /* Writes the values of one column of one side. */
-void cli_flame_tree_put_values(cli_page_writer *to, const cli_flame_tree *tree, size_t side,
-                               size_t column);
+void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t column);
 
 #endif
