@@ -21,10 +21,34 @@
 #ifndef CLI_SHOW_FLAME_TREE_H
 #define CLI_SHOW_FLAME_TREE_H
 
-#include "show/label_sets.h"
 #include "show/shown.h"
 
 #include <stdio.h>
+
+/* The distinct labels of the stacks, and the distinct sets of them. The numbers are in the order of
+ * the labels' bytes, so they do not depend on the order of the samples. */
+typedef struct cli_label_ref {
+    const cli_profile *profile;
+    const Pd__View__Label *label;
+    size_t stack;
+    uint32_t number; /* of the distinct label */
+} cli_label_ref;
+
+typedef struct cli_label_set {
+    const cli_label_ref *refs; /* sorted by number */
+    size_t len;
+    size_t stack;
+} cli_label_set;
+
+typedef struct cli_label_sets {
+    cli_label_ref *refs;
+    size_t refs_len;
+    const cli_label_ref **labels; /* one of each distinct label */
+    size_t labels_len;
+    cli_label_set *sets; /* the first sets_len are distinct; set 0 may be any */
+    size_t sets_len;
+    uint32_t *of; /* for each stack */
+} cli_label_sets;
 
 typedef struct cli_flame_node {
     uint32_t name;
