@@ -69,11 +69,14 @@ cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form)
     size_t known = decode(bytes, len, &code);
     if (known)
         glyph.taken = known;
-    if (!known && form == CLI_TEXT_JSON) {
+    bool is_json = form == CLI_TEXT_JSON || form == CLI_TEXT_SCRIPT;
+    if (!known && is_json) {
         set(&glyph, "\\ufffd");
     } else if (form != CLI_TEXT_SHOWN && known && (code == '"' || code == '\\')) {
         set(&glyph, code == '"' ? "\\\"" : "\\\\");
-    } else if (known && is_control(code) && form == CLI_TEXT_JSON) {
+    } else if (code == '<' && form == CLI_TEXT_SCRIPT) {
+        set(&glyph, "\\u003c");
+    } else if (known && is_control(code) && is_json) {
         char escaped[8];
         snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)code & 0xffff);
         set(&glyph, escaped);
@@ -127,9 +130,15 @@ int cli_string_compare(cli_string a, cli_string b)
 
 void cli_string_put(FILE *out, cli_string string, cli_text_form form)
 {
+    cli_strings_put(out, &string, 1, form);
+}
+
+void cli_strings_put(FILE *out, const cli_string *parts, size_t len, cli_text_form form)
+{
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
-    put_range(out, string, form);
+    for (size_t i = 0; i < len; i++)
+        put_range(out, parts[i], form);
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
 }

@@ -13,7 +13,8 @@
 typedef enum cli_text_form {
     CLI_TEXT_SHOWN,  /* control characters and bytes that are not UTF-8 become \xNN */
     CLI_TEXT_QUOTED, /* between double quotes, which the caller writes; loses nothing */
-    CLI_TEXT_JSON    /* the same for JSON; bytes that are not UTF-8 become \ufffd */
+    CLI_TEXT_JSON,   /* the same for JSON; bytes that are not UTF-8 become \ufffd */
+    CLI_TEXT_SCRIPT  /* JSON in which no '<' ends the script element that it stands in */
 } cli_text_form;
 
 /* One character: the bytes to print, and the number of input bytes that it takes. */
@@ -27,7 +28,7 @@ typedef struct cli_glyph {
 /* The first character of text, which has len bytes, at least 1. */
 cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form);
 
-/* Prints a whole string in the SHOWN form, or between double quotes in the other two. */
+/* Prints a whole string in the SHOWN form, or between double quotes in the others. */
 void cli_text_put(FILE *out, const char *text, cli_text_form form);
 
 /* A string of a profile: any bytes, NUL among them. */
@@ -45,6 +46,9 @@ int cli_string_compare(cli_string a, cli_string b);
 
 /* The same as cli_text_put. */
 void cli_string_put(FILE *out, cli_string string, cli_text_form form);
+
+/* The same for a string in parts. */
+void cli_strings_put(FILE *out, const cli_string *parts, size_t len, cli_text_form form);
 
 /* Writes the string to buf in the SHOWN form and ends it with a NUL. Only whole characters are
  * written. Returns the length in bytes. */

@@ -10,8 +10,9 @@
 #ifndef CLI_SHOW_FILTERS_H
 #define CLI_SHOW_FILTERS_H
 
-#include "show/pattern.h"
 #include "view.h"
+
+#include <regex.h>
 
 typedef enum cli_filter_kind {
     CLI_FILTER_FOCUS,
@@ -19,6 +20,11 @@ typedef enum cli_filter_kind {
     CLI_FILTER_TAG,
     CLI_FILTER_HIDE
 } cli_filter_kind;
+
+typedef struct cli_pattern {
+    regex_t compiled;
+    bool is_compiled;
+} cli_pattern;
 
 typedef struct cli_filter {
     cli_filter_kind kind;
@@ -46,6 +52,10 @@ void cli_filters_free(cli_filters *filters);
 const char *cli_filter_name(cli_filter_kind kind);
 
 bool cli_filters_have(const cli_filters *filters, cli_filter_kind kind);
+
+/* Whether it matches the string as it is shown (CLI_TEXT_SHOWN). Of a string longer
+ * than 32 KiB, only the beginning takes part. */
+bool cli_pattern_matches(const cli_pattern *pattern, cli_string string);
 
 /* Whether a TAG keeps the sample. */
 bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,

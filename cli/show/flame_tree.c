@@ -9,6 +9,121 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- labels ------------------------------------------------------------------------------- */
+
+static int compare_strings(const cli_label_ref *a, int64_t x, const cli_label_ref *b, int64_t y)
+{
+    return cli_string_compare(cli_profile_string(a->profile, x), cli_profile_string(b->profile, y));
+}
+
+static int compare_labels(const cli_label_ref *a, const cli_label_ref *b)
+{
+    const Pd__View__Label *x = a->label, *y = b->label;
+    int order = compare_strings(a, x->key, b, y->key);
+    if (order)
+        return order;
+    if (!x->str != !y->str)
+        return x->str ? -1 : 1;
+    if (x->str)
+        return compare_strings(a, x->str, b, y->str);
+    if (x->num != y->num)
+        return x->num < y->num ? -1 : 1;
+    return compare_strings(a, x->num_unit, b, y->num_unit);
+}
+
+static int by_label(const void *a, const void *b)
+{
+    return compare_labels(a, b);
+}
+
+static int by_stack(const void *a, const void *b)
+{
+    const cli_label_ref *x = a, *y = b;
+    int order = (x->stack > y->stack) - (x->stack < y->stack);
+    return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_sets(const cli_label_set *x, const cli_label_set *y)
+{
+    size_t len = x->len < y->len ? x->len : y->len;
+    for (size_t i = 0; i < len; i++)
+        if (x->refs[i].number != y->refs[i].number)
+            return x->refs[i].number < y->refs[i].number ? -1 : 1;
+    return (x->len > y->len) - (x->len < y->len);
+}
+
+static int by_set(const void *a, const void *b)
+{
+    return compare_sets(a, b);
+}
+
+static void collect(cli_label_sets *sets, const cli_stacks *stacks)
+{
+    for (size_t i = 0; i < stacks->len; i++) {
+        const cli_stack *stack = &stacks->stacks[i];
+        const cli_profile *profile = stacks->selections[stack->side].profile;
+        for (size_t k = 0; k < stack->sample->n_label; k++)
+            sets->refs[sets->refs_len++] = (cli_label_ref){profile, stack->sample->label[k], i, 0};
+    }
+}
+
+static void number_labels(cli_label_sets *sets)
+{
+    qsort(sets->refs, sets->refs_len, sizeof *sets->refs, by_label);
+    uint32_t number = 0;
+    for (size_t i = 0; i < sets->refs_len; i++) {
+        number += i && compare_labels(&sets->refs[i - 1], &sets->refs[i]) != 0;
+        sets->refs[i].number = number;
+    }
+    qsort(sets->refs, sets->refs_len, sizeof *sets->refs, by_stack);
+    for (size_t i = 0; i < sets->refs_len; i++)
+        sets->labels[sets->refs[i].number] = &sets->refs[i];
+    sets->labels_len = sets->refs_len ? number + 1 : 0;
+}
+
+static void number_sets(cli_label_sets *sets, size_t stacks)
+{
+    for (size_t i = 0, at = 0; i < stacks; i++) {
+        size_t from = at;
+        while (at < sets->refs_len && sets->refs[at].stack == i)
+            at++;
+        sets->sets[i] = (cli_label_set){sets->refs + from, at - from, i};
+    }
+    qsort(sets->sets, stacks, sizeof *sets->sets, by_set);
+    for (size_t i = 0; i < stacks; i++) {
+        cli_label_set set = sets->sets[i];
+        if (!i || compare_sets(&sets->sets[sets->sets_len - 1], &set) != 0)
+            sets->sets[sets->sets_len++] = set;
+        sets->of[set.stack] = (uint32_t)(sets->sets_len - 1);
+    }
+}
+
+/* Returns false if memory is short. */
+static bool make_sets(cli_label_sets *sets, const cli_stacks *stacks)
+{
+    size_t labels = 0;
+    for (size_t i = 0; i < stacks->len; i++)
+        labels += stacks->stacks[i].sample->n_label;
+    sets->refs = calloc(labels + 1, sizeof *sets->refs);
+    sets->labels = calloc(labels + 1, sizeof *sets->labels);
+    sets->sets = calloc(stacks->len + 1, sizeof *sets->sets);
+    sets->of = calloc(stacks->len + 1, sizeof *sets->of);
+    if (!sets->refs || !sets->labels || !sets->sets || !sets->of)
+        return false;
+    collect(sets, stacks);
+    number_labels(sets);
+    number_sets(sets, stacks->len);
+    return true;
+}
+
+static void free_sets(cli_label_sets *sets)
+{
+    free(sets->refs);
+    free((void *)sets->labels);
+    free(sets->sets);
+    free(sets->of);
+}
+
 /* ---- nodes -------------------------------------------------------------------------------- */
 
 static size_t shared(const cli_stack *a, const cli_stack *b)
@@ -107,7 +222,7 @@ static void number_files(cli_flame_tree *tree)
 static bool build(cli_flame_tree *tree)
 {
     size_t frames = 0, deepest = 0;
-    if (!cli_label_sets_make(&tree->sets, &tree->stacks))
+    if (!make_sets(&tree->sets, &tree->stacks))
         return false;
     for (size_t i = 0; i < tree->stacks.len; i++) {
         size_t len = tree->stacks.stacks[i].len;
@@ -140,7 +255,7 @@ int cli_flame_tree_make(cli_flame_tree *tree, const cli_shown *shown)
 
 void cli_flame_tree_free(cli_flame_tree *tree)
 {
-    cli_label_sets_free(&tree->sets);
+    free_sets(&tree->sets);
     cli_stacks_free(&tree->stacks);
     free(tree->nodes);
     free(tree->ends);
@@ -150,7 +265,7 @@ void cli_flame_tree_free(cli_flame_tree *tree)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static void put_label(cli_page_writer *to, const cli_label_ref *ref)
+static void put_label(FILE *to, const cli_label_ref *ref)
 {
     const Pd__View__Label *label = ref->label;
     char number[24];
@@ -159,41 +274,39 @@ static void put_label(cli_page_writer *to, const cli_label_ref *ref)
         cli_profile_string(ref->profile, label->key), cli_string_of("="),
         label->str ? cli_profile_string(ref->profile, label->str) : cli_string_of(number),
         label->str ? cli_string_of("") : cli_profile_string(ref->profile, label->num_unit)};
-    cli_page_strings(to, parts, sizeof parts / sizeof *parts);
+    cli_strings_put(to, parts, sizeof parts / sizeof *parts, CLI_TEXT_SCRIPT);
 }
 
-static void put_labels(cli_page_writer *to, const cli_label_sets *sets)
+static void put_labels(FILE *to, const cli_label_sets *sets)
 {
-    cli_page_text(to, ",\n\"labels\":[");
+    fputs(",\n\"labels\":[", to);
     for (size_t i = 0; i < sets->labels_len; i++) {
-        cli_page_text(to, i ? "," : "");
+        fputs(i ? "," : "", to);
         put_label(to, sets->labels[i]);
     }
-    cli_page_text(to, "],\n\"sets\":[");
+    fputs("],\n\"sets\":[", to);
     for (size_t i = 0; i < sets->sets_len; i++) {
-        cli_page_text(to, i ? ",[" : "[");
-        for (size_t k = 0; k < sets->sets[i].len; k++) {
-            cli_page_text(to, k ? "," : "");
-            cli_page_number(to, sets->sets[i].refs[k].number);
-        }
-        cli_page_text(to, "]");
+        fputs(i ? ",[" : "[", to);
+        for (size_t k = 0; k < sets->sets[i].len; k++)
+            fprintf(to, "%s%" PRIu32, k ? "," : "", sets->sets[i].refs[k].number);
+        fputs("]", to);
     }
-    cli_page_text(to, "]");
+    fputs("]", to);
 }
 
-static void put_files(cli_page_writer *to, const cli_flame_tree *tree)
+static void put_files(FILE *to, const cli_flame_tree *tree)
 {
-    cli_page_text(to, ",\n\"files\":[");
+    fputs(",\n\"files\":[", to);
     for (size_t i = 0; i < tree->files_len; i++) {
         const cli_place *place = &tree->files[i]->place;
         cli_string parts[] = {cli_string_of("["), place->module, cli_string_of("]")};
-        cli_page_text(to, i ? "," : "");
+        fputs(i ? "," : "", to);
         if (place->file.len)
-            cli_page_string(to, place->file);
+            cli_string_put(to, place->file, CLI_TEXT_SCRIPT);
         else
-            cli_page_strings(to, parts, sizeof parts / sizeof *parts);
+            cli_strings_put(to, parts, sizeof parts / sizeof *parts, CLI_TEXT_SCRIPT);
     }
-    cli_page_text(to, "]");
+    fputs("]", to);
 }
 
 typedef enum member { NAME, BACK, FILE_NUMBER, LINE } member;
@@ -213,25 +326,22 @@ static int64_t value_of(const cli_flame_node *node, member which)
 }
 
 /* The 0 at the end of each list is no node: it follows the last comma. */
-static void put_members(cli_page_writer *to, const cli_flame_tree *tree, const char *title,
-                        member which)
+static void put_members(FILE *to, const cli_flame_tree *tree, const char *title, member which)
 {
-    cli_page_text(to, title);
-    for (size_t i = 0; i < tree->len; i++) {
-        cli_page_number(to, value_of(&tree->nodes[i], which));
-        cli_page_text(to, ",");
-    }
-    cli_page_text(to, "0]");
+    fputs(title, to);
+    for (size_t i = 0; i < tree->len; i++)
+        fprintf(to, "%" PRId64 ",", value_of(&tree->nodes[i], which));
+    fputs("0]", to);
 }
 
-void cli_flame_tree_put(cli_page_writer *to, const cli_flame_tree *tree)
+void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree)
 {
-    cli_page_text(to, ",\n\"names\":[");
+    fputs(",\n\"names\":[", to);
     for (size_t i = 0; i < tree->stacks.names_len; i++) {
-        cli_page_text(to, i ? "," : "");
-        cli_page_string(to, tree->stacks.names[i]);
+        fputs(i ? "," : "", to);
+        cli_string_put(to, tree->stacks.names[i], CLI_TEXT_SCRIPT);
     }
-    cli_page_text(to, "]");
+    fputs("]", to);
     put_members(to, tree, ",\n\"name\":[", NAME);
     put_members(to, tree, ",\n\"back\":[", BACK);
     put_files(to, tree);
@@ -240,59 +350,41 @@ void cli_flame_tree_put(cli_page_writer *to, const cli_flame_tree *tree)
     put_labels(to, &tree->sets);
 }
 
-/* Calls put for each value above 0 or below of a node and a set. */
-typedef void put_value(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
-                       pprofdelta_sum sum);
-
-static void each_value(cli_page_writer *to, const cli_flame_tree *tree, size_t side, size_t column,
-                       put_value *put)
+/* The values above 0 and below of one column, or the set of each. */
+static void put_column(FILE *to, const cli_flame_tree *tree, size_t side, size_t column,
+                       bool is_sets)
 {
     const char *comma = "";
     uint32_t last = 0;
     for (size_t at = 0, end; at < tree->stacks.len; at = end) {
+        const cli_flame_end *first = &tree->ends[at];
         pprofdelta_sum sum = {0};
-        for (end = at; end < tree->stacks.len && !by_node(&tree->ends[at], &tree->ends[end]);
-             end++) {
+        char text[48];
+        for (end = at; end < tree->stacks.len && !by_node(first, &tree->ends[end]); end++) {
             const cli_stack *stack = &tree->stacks.stacks[tree->ends[end].stack];
             if (stack->side == side)
                 cli_sum_add(&sum, stack->values[column]);
         }
         if (cli_sum_is_zero(sum))
             continue;
-        cli_page_text(to, comma);
-        put(to, &tree->ends[at], last, sum);
-        last = tree->ends[at].node;
+        if (is_sets)
+            fprintf(to, "%s%" PRIu32, comma, first->set);
+        else
+            fprintf(to, "%s%" PRIu32 ",%s", comma, first->node - last,
+                    pprofdelta_sum_format(sum, text));
+        last = first->node;
         comma = ",";
     }
+    fputs("]", to);
 }
 
-static void put_self(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
-                     pprofdelta_sum sum)
-{
-    char text[48];
-    cli_page_number(to, end->node - last);
-    cli_page_text(to, ",");
-    cli_page_text(to, pprofdelta_sum_format(sum, text));
-}
-
-static void put_set(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
-                    pprofdelta_sum sum)
-{
-    (void)last;
-    (void)sum;
-    cli_page_number(to, end->set);
-}
-
-void cli_flame_tree_put_values(cli_page_writer *to, const cli_flame_tree *tree, size_t side,
-                               size_t column)
+void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t column)
 {
     bool is_now = side + 1 == tree->shown->sides;
-    cli_page_text(to, is_now ? ",\"self\":[" : ",\"before\":[");
-    each_value(to, tree, side, column, put_self);
-    cli_page_text(to, "]");
+    fputs(is_now ? ",\"self\":[" : ",\"before\":[", to);
+    put_column(to, tree, side, column, false);
     if (tree->sets.sets_len < 2)
         return;
-    cli_page_text(to, is_now ? ",\"set\":[" : ",\"setBefore\":[");
-    each_value(to, tree, side, column, put_set);
-    cli_page_text(to, "]");
+    fputs(is_now ? ",\"set\":[" : ",\"setBefore\":[", to);
+    put_column(to, tree, side, column, true);
 }

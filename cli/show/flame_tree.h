@@ -21,9 +21,34 @@
 #ifndef CLI_SHOW_FLAME_TREE_H
 #define CLI_SHOW_FLAME_TREE_H
 
-#include "show/label_sets.h"
-#include "show/page_writer.h"
 #include "show/shown.h"
+
+#include <stdio.h>
+
+/* The distinct labels of the stacks, and the distinct sets of them. The numbers are in the order of
+ * the labels' bytes, so they do not depend on the order of the samples. */
+typedef struct cli_label_ref {
+    const cli_profile *profile;
+    const Pd__View__Label *label;
+    size_t stack;
+    uint32_t number; /* of the distinct label */
+} cli_label_ref;
+
+typedef struct cli_label_set {
+    const cli_label_ref *refs; /* sorted by number */
+    size_t len;
+    size_t stack;
+} cli_label_set;
+
+typedef struct cli_label_sets {
+    cli_label_ref *refs;
+    size_t refs_len;
+    const cli_label_ref **labels; /* one of each distinct label */
+    size_t labels_len;
+    cli_label_set *sets; /* the first sets_len are distinct; set 0 may be any */
+    size_t sets_len;
+    uint32_t *of; /* for each stack */
+} cli_label_sets;
 
 typedef struct cli_flame_node {
     uint32_t name;
@@ -54,10 +79,9 @@ int cli_flame_tree_make(cli_flame_tree *tree, const cli_shown *shown);
 void cli_flame_tree_free(cli_flame_tree *tree);
 
 /* Writes names to sets above, each with a comma in front. */
-void cli_flame_tree_put(cli_page_writer *to, const cli_flame_tree *tree);
+void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree);
 
 /* Writes the values of one column of one side. */
-void cli_flame_tree_put_values(cli_page_writer *to, const cli_flame_tree *tree, size_t side,
-                               size_t column);
+void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t column);
 
 #endif

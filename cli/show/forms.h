@@ -4,7 +4,7 @@
  *                 --> shown_types.c: which sample types
  *                 --> selection.c: which samples and frames
  *                         --> symbol_names.c: names
- *                         --> filters.c, pattern.c, wrappers.c: what is kept, what is hidden
+ *                         --> filters.c, wrappers.c: what is kept, what is hidden
  *                 --> one of form_*.c: print
  *                         --> stacks.c, frame_place.c: stacks, files and lines
  *                         --> heading.c, shown.c: what stands above a table

@@ -8,184 +8,107 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum rule_kind { WHOLE, PREFIX } rule_kind;
-typedef struct rule {
-    rule_kind kind;
-    const char *text;
-} rule;
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* ---- the tables --------------------------------------------------------------------------- */
 
-static const rule allocators[] = {
-    /* the C library */
-    {WHOLE, "aligned_alloc"},
-    {WHOLE, "valloc"},
-    {WHOLE, "pvalloc"},
-    {WHOLE, "__libc_valloc"},
-    {WHOLE, "__libc_pvalloc"},
-    /* of C programs, in addition to those that is_malloc knows */
-    {WHOLE, "ngx_alloc"},
-    {PREFIX, "ngx_palloc"},
-    {PREFIX, "ngx_pnalloc"},
-    {PREFIX, "apr_palloc"},
-    {PREFIX, "g_slice_alloc"},
-    {PREFIX, "palloc"},
-    {WHOLE, "repalloc"},
-    {PREFIX, "MemoryContextAlloc"},
-    {PREFIX, "AllocSetAlloc"},
-    {WHOLE, "PyType_GenericAlloc"},
-    {WHOLE, "_PyType_AllocNoTrack"},
-    {PREFIX, "_PyObject_GC_New"},
-    /* C++ */
-    {PREFIX, "operator new"},
-    {PREFIX, "_Znw"},
-    {PREFIX, "_Zna"},
-    /* jemalloc, gperftools and tcmalloc, mimalloc */
-    {PREFIX, "je_"},
-    {PREFIX, "_rjem_"},
-    {PREFIX, "tc_"},
-    {PREFIX, "tcmalloc::"},
-    {PREFIX, "TCMalloc"},
-    {PREFIX, "mi_"},
-    {PREFIX, "_mi_"},
-    /* Rust */
-    {PREFIX, "__rust_alloc"},
-    {WHOLE, "__rust_realloc"},
-    {PREFIX, "__rustc::__rust_alloc"},
-    {PREFIX, "__rustc::__rust_realloc"},
-    {PREFIX, "__rg_"},
-    {PREFIX, "__rdl_"},
-    {PREFIX, "__rustc::__rdl_"},
-    {PREFIX, "alloc::alloc::"},
-    {PREFIX, "alloc::raw_vec::"},
-    {PREFIX, "<alloc::alloc::Global as "},
-    {PREFIX, "<alloc::alloc::Global>::"},
-    {PREFIX, "alloc::boxed::"},
-    {PREFIX, "alloc::rc::Rc<T>::new"},
-    {PREFIX, "alloc::sync::Arc<T>::new"},
-    {PREFIX, "<alloc::raw_vec::"},
-    {PREFIX, "std::alloc::"},
-    {PREFIX, "<std::alloc::System as "},
-    {PREFIX, "_ZN5alloc5alloc"},
-    {PREFIX, "_ZN5alloc7raw_vec"},
-    /* Go */
-    {PREFIX, "runtime.mallocgc"},
-    {WHOLE, "runtime.newobject"},
-    {WHOLE, "runtime.newarray"},
-    {WHOLE, "runtime.makeslice"},
-    {WHOLE, "runtime.makeslice64"},
-    {WHOLE, "runtime.makeslicecopy"},
-    {WHOLE, "runtime.growslice"},
-    {PREFIX, "runtime.rawstring"},
-    {PREFIX, "runtime.rawbyteslice"},
-    {PREFIX, "runtime.rawruneslice"},
-};
+/* Each list ends with NULL. A text with "*" at its end stands for all that begin with it. */
 
-static const rule starts[] = {
-    {WHOLE, "_start"},
-    {WHOLE, "_start_c"},
-    {PREFIX, "__libc_start_main"},
-    {WHOLE, "__libc_start_call_main"},
-    {WHOLE, "libc_start_main_stage2"},
-    {WHOLE, "generic_start_main"},
-    {PREFIX, "generic_start_main."},
-    {WHOLE, "start_thread"},
-    {WHOLE, "clone"},
-    {WHOLE, "__clone"},
-    {WHOLE, "clone3"},
-    {WHOLE, "__clone3"},
-    {WHOLE, "__clone_internal"},
-    /* C++ and Rust */
-    {WHOLE, "execute_native_thread_routine"},
-    {PREFIX, "std::thread::"},
-    {PREFIX, "std::rt::"},
-    {PREFIX, "std::sys::"},
-    {PREFIX, "std::sys_common::"},
-    {PREFIX, "std::panic::"},
-    {PREFIX, "std::panicking::"},
-    {PREFIX, "core::ops::function::"},
-    {PREFIX, "<core::panic::unwind_safe::"},
-    {PREFIX, "<&dyn core::ops::function::"},
-    {PREFIX, "<alloc::boxed::Box<F,A> as core::ops::function::"},
-    {PREFIX, "<alloc::boxed::Box<F, A> as core::ops::function::"},
-    {WHOLE, "__rust_try"},
+static const char *const allocators[] = {
+    /* the C library */
+    "aligned_alloc", "valloc", "pvalloc", "__libc_valloc", "__libc_pvalloc",
+    /* of C programs, in addition to those that is_malloc knows */
+    "ngx_alloc", "ngx_palloc*", "ngx_pnalloc*", "apr_palloc*", "g_slice_alloc*", "palloc*",
+    "repalloc", "MemoryContextAlloc*", "AllocSetAlloc*", "PyType_GenericAlloc",
+    "_PyType_AllocNoTrack", "_PyObject_GC_New*",
+    /* C++ */
+    "operator new*", "_Znw*", "_Zna*",
+    /* jemalloc, gperftools and tcmalloc, mimalloc */
+    "je_*", "_rjem_*", "tc_*", "tcmalloc::*", "TCMalloc*", "mi_*", "_mi_*",
+    /* Rust */
+    "__rust_alloc*", "__rust_realloc", "__rustc::__rust_alloc*", "__rustc::__rust_realloc*",
+    "__rg_*", "__rdl_*", "__rustc::__rdl_*", "alloc::alloc::*", "alloc::raw_vec::*",
+    "<alloc::alloc::Global as *", "<alloc::alloc::Global>::*", "alloc::boxed::*",
+    "alloc::rc::Rc<T>::new*", "alloc::sync::Arc<T>::new*", "<alloc::raw_vec::*", "std::alloc::*",
+    "<std::alloc::System as *", "_ZN5alloc5alloc*", "_ZN5alloc7raw_vec*",
     /* Go */
-    {WHOLE, "runtime.main"},
-    {WHOLE, "runtime.goexit"},
-    {WHOLE, "runtime.goexit.abi0"},
-    {PREFIX, "runtime.rt0_go"},
-    {PREFIX, "_rt0_"},
-    {PREFIX, "runtime.mstart"},
-    {WHOLE, "runtime.systemstack"},
-    {WHOLE, "runtime.systemstack.abi0"},
-    {WHOLE, "runtime.mcall"},
-};
+    "runtime.mallocgc*", "runtime.newobject", "runtime.newarray", "runtime.makeslice",
+    "runtime.makeslice64", "runtime.makeslicecopy", "runtime.growslice", "runtime.rawstring*",
+    "runtime.rawbyteslice*", "runtime.rawruneslice*", NULL};
+
+static const char *const starts[] = {
+    "_start", "_start_c", "__libc_start_main*", "__libc_start_call_main", "libc_start_main_stage2",
+    "generic_start_main", "generic_start_main.*", "start_thread", "clone", "__clone", "clone3",
+    "__clone3", "__clone_internal",
+    /* C++ and Rust */
+    "execute_native_thread_routine", "std::thread::*", "std::rt::*", "std::sys::*",
+    "std::sys_common::*", "std::panic::*", "std::panicking::*", "core::ops::function::*",
+    "<core::panic::unwind_safe::*", "<&dyn core::ops::function::*",
+    "<alloc::boxed::Box<F,A> as core::ops::function::*",
+    "<alloc::boxed::Box<F, A> as core::ops::function::*", "__rust_try",
+    /* Go */
+    "runtime.main", "runtime.goexit", "runtime.goexit.abi0", "runtime.rt0_go*", "_rt0_*",
+    "runtime.mstart*", "runtime.systemstack", "runtime.systemstack.abi0", "runtime.mcall", NULL};
 
 /* The stems of the names of C functions that do what malloc does, in any case of letters, with any
  * letters in front: xmalloc, zrealloc, g_malloc0_n, sqlite3DbMallocRawNN, PyMem_RawCalloc. */
-static const char *const stems[] = {"malloc", "calloc", "realloc", "zalloc", "memalign"};
+static const char *const stems[] = {"malloc", "calloc", "realloc", "zalloc", "memalign", NULL};
 
 /* The words that may follow, so that mallocator and realloc_buffer are none of them. */
-static const char *const variants[] = {"aligned", "alarm",    "alloc",  "array",  "atomic", "debug",
-                                       "die",     "fail",     "finish", "flags",  "free",   "hook",
-                                       "impl",    "internal", "loc",    "nn",     "no",     "num",
-                                       "or",      "raw",      "safe",   "tcache", "usable", "with",
-                                       "wrapper", "zeroed",   "zero",   "n",      "x",      "z"};
+static const char *const variants[] = {
+    "aligned", "alarm",  "alloc", "array", "atomic", "debug",    "die",    "fail",
+    "finish",  "flags",  "free",  "hook",  "impl",   "internal", "loc",    "nn",
+    "no",      "num",    "or",    "raw",   "safe",   "tcache",   "usable", "with",
+    "wrapper", "zeroed", "zero",  "n",     "x",      "z",        NULL};
 
 /* Functions of the C++ library, std::...::NAME. Names with an underscore in front are the library's
  * internals (_M_allocate, __push_back_slow_path), but these call functions of the program, which may
  * be inlined into them. */
-static const char *const cxx_allocators[] = {"allocate", "allocate_at_least"};
-static const char *const cxx_callers[] = {"_M_invoke", "_M_run", "__call"};
+static const char *const cxx_allocators[] = {"allocate", "allocate_at_least", NULL};
+static const char *const cxx_callers[] = {"_M_invoke", "_M_run", "__call", NULL};
 static const char *const cxx_starts[] = {"__invoke", "__invoke_impl", "__thread_proxy",
-                                         "__thread_execute"};
+                                         "__thread_execute", NULL};
 
 /* Of libraries, for the question which frame is the program's own: the beginnings of the names of
  * functions and of files, and parts of the names of source files. */
-static const char *const library_names[] = {
-    "std::",   "<std::",   "__gnu_cxx::", "core::",    "<core::",
-    "alloc::", "<alloc::", "runtime.",    "void std::"};
-static const char *const library_folders[] = {
-    "/lib/",          "/lib64/",     "/usr/lib/",           "/usr/lib64/",
-    "/usr/include/",  "/usr/share/", "/usr/local/include/", "/usr/local/lib/",
-    "/usr/local/go/", "/rustc/"};
-static const char *const library_parts[] = {"/.cargo/registry/", "/.cargo/git/",
-                                            "/.rustup/",         "/pkg/mod/",
-                                            "/go/src/runtime/",  "/site-packages/"};
+static const char *const library_names[] = {"std::*",      "<std::*",  "__gnu_cxx::*", "core::*",
+                                            "<core::*",    "alloc::*", "<alloc::*",    "runtime.*",
+                                            "void std::*", NULL};
+static const char *const library_folders[] = {"/lib/*",
+                                              "/lib64/*",
+                                              "/usr/lib/*",
+                                              "/usr/lib64/*",
+                                              "/usr/include/*",
+                                              "/usr/share/*",
+                                              "/usr/local/include/*",
+                                              "/usr/local/lib/*",
+                                              "/usr/local/go/*",
+                                              "/rustc/*",
+                                              NULL};
+static const char *const library_parts[] = {
+    "/.cargo/registry/", "/.cargo/git/",    "/.rustup/", "/pkg/mod/",
+    "/go/src/runtime/",  "/site-packages/", NULL};
 
 /* The beginnings of the names of files, without their folders. */
-static const char *const allocator_files[] = {"libpprofdelta-agent.", "libjemalloc.", "libtcmalloc",
-                                              "libmimalloc"};
-static const char *const libc_files[] = {
-    "libc.so.", "libc-2.", "libpthread.so.", "libpthread-2.", "ld-musl-", "libc.musl-", "ld-linux"};
+static const char *const allocator_files[] = {"libpprofdelta-agent.*", "libjemalloc.*",
+                                              "libtcmalloc*", "libmimalloc*", NULL};
+static const char *const libc_files[] = {"libc.so.*",      "libc-2.*",  "libpthread.so.*",
+                                         "libpthread-2.*", "ld-musl-*", "libc.musl-*",
+                                         "ld-linux*",      NULL};
 
 /* ---- matching ----------------------------------------------------------------------------- */
 
-static bool matches(const rule *rules, size_t len, cli_string name)
+static bool is_like(cli_string text, const char *pattern)
 {
-    for (size_t i = 0; i < len; i++)
-        if (rules[i].kind == WHOLE ? cli_string_is(name, rules[i].text)
-                                   : cli_string_begins(name, rules[i].text))
-            return true;
-    return false;
+    size_t len = strlen(pattern) - 1;
+    if (pattern[len] != '*')
+        return cli_string_is(text, pattern);
+    return text.len >= len && !memcmp(text.ptr, pattern, len);
 }
 
-static bool is_one_of(const char *const *texts, size_t len, cli_string name)
+static bool is_among(const char *const *patterns, cli_string text)
 {
-    for (size_t i = 0; i < len; i++)
-        if (cli_string_is(name, texts[i]))
-            return true;
-    return false;
-}
-
-static bool begins_with_one_of(const char *const *texts, size_t len, cli_string name)
-{
-    for (size_t i = 0; i < len; i++)
-        if (cli_string_begins(name, texts[i]))
-            return true;
-    return false;
+    while (*patterns && !is_like(text, *patterns))
+        patterns++;
+    return *patterns;
 }
 
 static bool contains(cli_string text, const char *part)
@@ -229,7 +152,7 @@ static bool is_variant(cli_string text)
 {
     while (text.len) {
         size_t len = strchr("_0123456789", text.ptr[0]) ? 1 : 0;
-        for (size_t i = 0; !len && i < COUNT(variants); i++)
+        for (size_t i = 0; !len && variants[i]; i++)
             len = cli_string_begins(text, variants[i]) ? strlen(variants[i]) : 0;
         if (!len)
             return false;
@@ -241,11 +164,12 @@ static bool is_variant(cli_string text)
 /* Cuts what a compiler adds to the name of a part or a copy of a function: "xmalloc.constprop.0". */
 static cli_string without_clone(cli_string name)
 {
-    static const char *const clones[] = {".cold", ".constprop.", ".isra.", ".part.", ".lto_priv."};
+    static const char *const clones[] = {".cold*",  ".constprop.*", ".isra.*",
+                                         ".part.*", ".lto_priv.*",  NULL};
     const char *dot = memchr(name.ptr, '.', name.len);
     size_t len = dot ? (size_t)(dot - name.ptr) : name.len;
     cli_string rest = {name.ptr + len, name.len - len};
-    return begins_with_one_of(clones, COUNT(clones), rest) ? (cli_string){name.ptr, len} : name;
+    return is_among(clones, rest) ? (cli_string){name.ptr, len} : name;
 }
 
 /* A name of C: letters, digits and underscores. */
@@ -264,7 +188,7 @@ static bool is_malloc(cli_string name)
         small[i] = is_large ? (char)(c - 'A' + 'a') : c;
     }
     for (size_t at = 0; at < name.len; at++)
-        for (size_t i = 0; i < COUNT(stems); i++) {
+        for (size_t i = 0; stems[i]; i++) {
             cli_string rest = {small + at, name.len - at};
             size_t len = strlen(stems[i]);
             if (cli_string_begins(rest, stems[i]) &&
@@ -296,13 +220,12 @@ static unsigned library_kind(cli_string name, cli_string source)
     if (!is_in_library(source) && !cli_string_begins(qualified, "std::") &&
         !cli_string_begins(qualified, "__gnu_cxx::"))
         return 0;
-    if (is_one_of(cxx_starts, COUNT(cxx_starts), last))
+    if (is_among(cxx_starts, last))
         return CLI_FRAME_STARTS;
-    if (is_one_of(cxx_callers, COUNT(cxx_callers), last))
+    if (is_among(cxx_callers, last))
         return 0;
-    return cli_string_begins(last, "_") || is_one_of(cxx_allocators, COUNT(cxx_allocators), last)
-               ? CLI_FRAME_ALLOCATES
-               : CLI_FRAME_IN_LIBRARY;
+    return cli_string_begins(last, "_") || is_among(cxx_allocators, last) ? CLI_FRAME_ALLOCATES
+                                                                          : CLI_FRAME_IN_LIBRARY;
 }
 
 static cli_string without_folders(cli_string file)
@@ -317,10 +240,8 @@ static unsigned named_kind(cli_string name, cli_string source)
 {
     if (cli_string_is(name, "main"))
         return CLI_FRAME_IS_MAIN;
-    unsigned kind =
-        matches(starts, COUNT(starts), name) ? CLI_FRAME_STARTS : library_kind(name, source);
-    if (matches(allocators, COUNT(allocators), name) || is_malloc(name) ||
-        contains(name, "GlobalAlloc"))
+    unsigned kind = is_among(starts, name) ? CLI_FRAME_STARTS : library_kind(name, source);
+    if (is_among(allocators, name) || is_malloc(name) || contains(name, "GlobalAlloc"))
         kind = (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
     if (cli_string_begins(name, "std::rt::lang_start"))
         kind |= CLI_FRAME_STARTS_RUST;
@@ -331,23 +252,20 @@ unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, boo
 {
     cli_string base = without_folders(file);
     unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name, source);
-    if (begins_with_one_of(allocator_files, COUNT(allocator_files), base))
+    if (is_among(allocator_files, base))
         kind |= CLI_FRAME_ALLOCATES;
-    if ((is_nameless || kind & CLI_FRAME_STARTS) &&
-        begins_with_one_of(libc_files, COUNT(libc_files), base))
+    if ((is_nameless || kind & CLI_FRAME_STARTS) && is_among(libc_files, base))
         kind |= CLI_FRAME_STARTS | CLI_FRAME_IN_LIBC;
     return kind;
 }
 
 bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source)
 {
-    for (size_t i = 0; i < COUNT(library_parts); i++)
+    for (size_t i = 0; library_parts[i]; i++)
         if (contains(source, library_parts[i]))
             return true;
-    return is_in_library(source) ||
-           begins_with_one_of(library_folders, COUNT(library_folders), file) ||
-           begins_with_one_of(library_folders, COUNT(library_folders), source) ||
-           begins_with_one_of(library_names, COUNT(library_names), name);
+    return is_in_library(source) || is_among(library_folders, file) ||
+           is_among(library_folders, source) || is_among(library_names, name);
 }
 
 /* ---- cutting ------------------------------------------------------------------------------ */
