@@ -18,9 +18,12 @@ pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, 
         return PPROFDELTA_OK;
     }
     c->out.len = 0;
-    pprofdelta_status status = c->compression == PPROFDELTA_GZIP
-                                   ? pd_gzip_compress(c, mem, in, err)
-                                   : pd_zstd_compress(c, mem, in, err);
+    /* What is added to a buffer is not touched before it is used, and most of the bound is not. An
+     * allocator may make all of a new buffer ready. */
+    pprofdelta_status status = pd_buffer_room(mem, &c->out, 1, err);
+    if (!status)
+        status = c->compression == PPROFDELTA_GZIP ? pd_gzip_compress(c, mem, in, err)
+                                                   : pd_zstd_compress(c, mem, in, err);
     if (!status)
         *out = (pd_bytes){c->out.ptr, c->out.len};
     return status;

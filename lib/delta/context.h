@@ -157,10 +157,14 @@ pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd
 
 /* ---- output.c -------------------------------------------------------------------------------- */
 
-/* Subtracts, writes pd->cur into the compact writer, compresses that into pd->encoded, and keeps the
- * books in *tally unless that is NULL. */
+/* Subtracts, writes pd->cur into the compact writer, and keeps the books in *tally. *profile is the
+ * writer's. */
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
-                                  pprofdelta_error *err);
+                                  pd_bytes *profile, pprofdelta_error *err);
+
+/* Compresses that into pd->encoded. If the delta is large, that takes the memory of pd->cur's inflated
+ * bytes, and the writer's is given back. So pd->cur cannot be read any more. */
+pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
 /* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->compact. */
 void pd_output_types(pprofdelta *pd);
@@ -168,7 +172,10 @@ void pd_output_comments(pprofdelta *pd); /* but for older stamps */
 void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp);
 pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);
 
-/* Holds the tally against the bytes that came in and the bytes that are to go out. */
+/* Hold the tally against the bytes that came in, before pd_output_compress, and against those that are
+ * to go out. */
+pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,
+                                         pprofdelta_error *err);
 pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err);
 
 /* ---- adder.c --------------------------------------------------------------------------------- */

@@ -242,6 +242,8 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
 static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
 {
     pd_tally tally;
+    pd_bytes profile;
+    bool verifies = pd->flags & PPROFDELTA_VERIFY;
     pprofdelta_status status = pd_judge_window(pd, story, err);
     if (status)
         return status;
@@ -250,12 +252,14 @@ static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdel
     else
         pd_window_lift(&pd->cur.window);
     if (!status)
-        status = pd_output_write(pd, story, &tally, err);
-    if (!status && (pd->flags & PPROFDELTA_VERIFY))
-        status = pd_output_verify(pd, &tally, err);
-    if (!status)
-        fill_report(pd, story, &tally);
-    return status;
+        status = pd_output_write(pd, story, &tally, &profile, err);
+    if (!status && verifies)
+        status = pd_output_verify_input(pd, &tally, err);
+    if (status)
+        return status;
+    fill_report(pd, story, &tally); /* from bytes that pd_output_compress takes */
+    status = pd_output_compress(pd, profile, err);
+    return !status && verifies ? pd_output_verify(pd, &tally, err) : status;
 }
 
 /* The profile becomes the one that was seen last, and the window the open attempt. */

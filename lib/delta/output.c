@@ -43,7 +43,6 @@ static void ask_for_record(const pd_look *cur, size_t row)
     __builtin_prefetch(record + LINE);
 }
 
-/* tally may be NULL here and below: nobody asked. */
 static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
                                        pprofdelta_error *err)
 {
@@ -57,8 +56,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         ask_for_record(cur, row);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
-        if (tally)
-            pd_tally_output(tally, row_values, cur->columns.len);
+        pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
         unsample(pd, values);
         status = pd_look_record(cur, row, err);
@@ -84,8 +82,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
         if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
             !pd_subtract_vanished(&cur->window, entry, row_values))
             continue;
-        if (tally)
-            pd_tally_output(tally, row_values, cur->columns.len);
+        pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
         unsample(pd, values);
         pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
@@ -168,7 +165,7 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
 }
 
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
-                                  pprofdelta_error *err)
+                                  pd_bytes *profile, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
@@ -179,8 +176,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
     if (status)
         return status;
-    if (tally)
-        pd_tally_begin(tally, &cur->window, story->how);
+    pd_tally_begin(tally, &cur->window, story->how);
     pd_output_types(pd);
     if (cur->tables.mappings_len)
         pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
@@ -207,10 +203,26 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_compact_header header = pd_output_header(pd, w->to_nanos, duration);
     header.series = stamp.id;
     header.sequence = stamp.sequence;
-    pd_bytes profile;
-    status = pd_compact_finish(&pd->compact, &header, &profile);
-    return status ? status
-                  : pd_compress_bytes(&pd->compressor, &pd->mem, profile, &pd->encoded, err);
+    return pd_compact_finish(&pd->compact, &header, profile);
+}
+
+pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err)
+{
+    enum { LARGE = 1 << 20 };
+    bool saves_memory = pd->mem.is_tight || profile.len > LARGE;
+    if (pd->compressor.compression == PPROFDELTA_PLAIN) {
+        pd->encoded = profile;
+        return PPROFDELTA_OK;
+    }
+    if (saves_memory)
+        PD_SWAP(pd_buffer, pd->compressor.out, pd->cur.source.window);
+    pprofdelta_status status =
+        pd_compress_bytes(&pd->compressor, &pd->mem, profile, &pd->encoded, err);
+    if (saves_memory) {
+        pd_compact_release(&pd->compact, &pd->mem);
+        pd_transfer_release(&pd->cur.transfer, &pd->mem);
+    }
+    return status;
 }
 
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
@@ -242,10 +254,6 @@ static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofde
 {
     pd_look *proof = &pd->proof;
     pd_bytes out = pd->encoded;
-    if (pd->mem.is_tight && pd->compressor.compression != PPROFDELTA_PLAIN) {
-        pd_compact_release(&pd->compact, &pd->mem);
-        pd_transfer_release(&pd->cur.transfer, &pd->mem);
-    }
     if (pd->compact.format == PPROFDELTA_OTLP)
         return read_back_otlp(pd, out, sums, err);
     pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){0});
@@ -256,20 +264,29 @@ static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofde
     return status ? status : pd_look_sums(proof, sums, err);
 }
 
-pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
+pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,
+                                         pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
+    pprofdelta_status status = pd_look_sums(cur, in, err);
+    for (size_t i = 0; i < cur->columns.len && !status; i++) {
+        size_t slot = cur->columns.slot[i];
+        if (in[i].lo != tally->types[slot].cur.lo)
+            status = does_not_hold(pd, slot, "what was read is not what was counted", err);
+    }
+    return status;
+}
+
+pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
+{
+    const pd_look *cur = &pd->cur;
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_status status = read_back(pd, written, err);
-    if (!status)
-        status = pd_look_sums(cur, in, err);
     if (status)
         return status;
     for (size_t i = 0; i < cur->columns.len; i++) {
         size_t slot = cur->columns.slot[i];
-        if (in[i].lo != tally->types[slot].cur.lo)
-            return does_not_hold(pd, slot, "what was read is not what was counted", err);
         pprofdelta_sum sent = cur->dump.rate ? pd->unsampled[slot] : tally->types[slot].delta;
         if (written[i].lo != sent.lo)
             return does_not_hold(pd, slot, "what was written is not what was counted", err);

@@ -390,6 +390,12 @@ TEST(check_and_inflate_tell_what_is_there)
  * Verify: a check that can fail
  * ------------------------------------------------------------------------------------------ */
 
+static pprofdelta_status verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_output_verify_input(pd, tally, err);
+    return status ? status : pd_output_verify(pd, tally, err);
+}
+
 /* The books of the pending window, as it was reported. */
 static pd_tally book(const pprofdelta_report *report)
 {
@@ -412,7 +418,7 @@ TEST(verify_sees_what_does_not_add_up)
     scene_window(&s, two_stacks_look(&p, 10));
     CHECK_STR(scene_pending(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
     pd_tally good = book(&s.report);
-    CHECK(pd_output_verify(s.pd, &good, NULL) == PPROFDELTA_OK);
+    CHECK(verify(s.pd, &good, NULL) == PPROFDELTA_OK);
     for (size_t type = 0; type < 2; type++)
         for (size_t sum = 0; sum < 5; sum++) {
             pd_tally bad = good;
@@ -420,7 +426,7 @@ TEST(verify_sees_what_does_not_add_up)
             pprofdelta_sum *sums[] = {&t->prev, &t->cur, &t->delta, &t->clamped, &t->vanished};
             pd_sum_add(sums[sum], 1);
             pprofdelta_error err = {0};
-            CHECK(pd_output_verify(s.pd, &bad, &err) == PPROFDELTA_E_VERIFY);
+            CHECK(verify(s.pd, &bad, &err) == PPROFDELTA_E_VERIFY);
             CHECK(err.status == PPROFDELTA_E_VERIFY &&
                   strstr(err.text, type ? "delay" : "contentions"));
         }
@@ -429,7 +435,7 @@ TEST(verify_sees_what_does_not_add_up)
     CHECK_STR(scene_pending(&s, two_stacks_look(&p, 13)), "leaf;main 3 0");
     good = book(&s.report);
     s.pd->encoded = (pd_bytes){other.ptr, other.len}; /* the delta of the window before */
-    CHECK(pd_output_verify(s.pd, &good, NULL) == PPROFDELTA_E_VERIFY);
+    CHECK(verify(s.pd, &good, NULL) == PPROFDELTA_E_VERIFY);
     scene_end(&s);
     two_stacks_end(&p);
 }
