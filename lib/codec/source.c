@@ -264,8 +264,7 @@ static pprofdelta_status is_there(pd_source *s, uint64_t from, uint64_t need, pd
     if (need <= pd_source_len(s) - from)
         return pd_because(err, pd_mem_reason(s->mem),
                           pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                                  PPROFDELTA_NOWHERE,
-                                  "a field takes more memory than %s",
+                                  PPROFDELTA_NOWHERE, "a field takes more memory than %s",
                                   pd_mem_who_allows(s->mem)));
     memcpy(s->window.ptr, kept, len);
     *out = (pd_bytes){s->window.ptr, len};
