@@ -118,7 +118,7 @@ def order(structs):
 
 
 def wasm(structs, _enums):
-    out = [f"/* Puts structs of the library into the answer of the module: see glue.c. {MADE} */\n"]
+    out = [f"/* Puts structs of the library into the answer of the module: see glue.c. {MADE} */", "/* clang-format off */\n"]
     for name in order(structs):
         out.append(f"static void put_{name}(const pprofdelta_{name} *from)\n{{")
         out += ["    " + PUT[member.kind].format(f"from->{member.name}", member.of) for member in structs[name]]
@@ -230,7 +230,7 @@ static PyObject *sum_of(pprofdelta_sum sum)
 
 
 def python_c(structs, _enums):
-    out = [f"/* The structs that the library fills, as tuples. {MADE} */", '#include "core.h"\n', "#include <string.h>\n",
+    out = [f"/* The structs that the library fills, as tuples. {MADE} */", "/* clang-format off */", '#include "core.h"\n', "#include <string.h>\n",
            PY_HELPERS]
     lists = {member.of for members in structs.values() for member in members if member.kind == "list"}
     for name in order(structs):

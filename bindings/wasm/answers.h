@@ -1,4 +1,5 @@
 /* Puts structs of the library into the answer of the module: see glue.c. Made by bindings/facts.py from pprofdelta.h. Do not edit. */
+/* clang-format off */
 
 static void put_type_report(const pprofdelta_type_report *from)
 {
