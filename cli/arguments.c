@@ -92,7 +92,7 @@ static int refuse_unknown(const grammar *g, const char *token, int len)
 
 static int refuse(const grammar *g, int kind, const char *token)
 {
-    int is_long = !strncmp(token, "--", 2);
+    bool is_long = !strncmp(token, "--", 2);
     const char *equals = is_long ? strchr(token, '=') : NULL;
     size_t token_len = strcspn(token, "=");
     int len = token_len < SHOWN ? (int)token_len : SHOWN;
@@ -142,7 +142,7 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
     make_grammar(command, &g);
     arguments->operands = (const char **)arguments->argv;
     for (;;) {
-        const char *token = optind < arguments->argc ? arguments->argv[optind] : NULL;
+        const char *token = optind < arguments->argc ? arguments->argv[optind] : "";
         int got = next(arguments, &g), code = CLI_DONE;
         if (got == -1)
             return CLI_DONE;

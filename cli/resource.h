@@ -21,7 +21,7 @@ typedef struct cli_resources {
 } cli_resources;
 
 /* For cli_option.take of --resource: adds a value, which must be KEY=VALUE. */
-int cli_resource_take(const cli_option *option, const char *value, void *resources);
+int cli_resource_take(const cli_option *option, const char *value, void *member);
 
 /* Makes the list from what was given and from the environment. A variable with a bad value is left
  * out, with a note. Prints what is wrong; returns an exit code. */

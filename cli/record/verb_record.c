@@ -261,9 +261,7 @@ static int check_options(const record_options *options)
                          "pprofdelta sum --format=otlp");
     if (options->resources.len && options->format != PPROFDELTA_OTLP)
         return cli_usage("--resource needs --format=otlp, which is missing");
-    return options->command
-               ? CLI_DONE
-               : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
+    return CLI_DONE;
 }
 
 /* ---- finding the agent ----------------------------------------------------------------------- */
@@ -452,7 +450,9 @@ static void note_small_space(bool is_quiet)
 static int run(const record_options *options)
 {
     char agent[PATH_MAX];
-    int code = find_agent(agent);
+    int code = check_options(options);
+    if (!code)
+        code = find_agent(agent);
     if (!code)
         code = cli_target_check(options->command[0], agent);
     if (!code)
@@ -476,8 +476,10 @@ int cli_record(int argc, char **argv)
     int code = options.resources.values
                    ? cli_command_read(&command, &arguments, &options)
                    : cli_system_error("--resource", "read the options", ENOMEM);
-    if (!code && !arguments.is_done && !(code = check_options(&options)))
-        code = run(&options);
+    if (!code && !arguments.is_done)
+        code = options.command
+                   ? run(&options)
+                   : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
     free(options.resources.values);
     return (!code && arguments.is_done) || code == CLI_NOT_RUN || code == CLI_NOT_FOUND
                ? code

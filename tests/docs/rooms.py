@@ -91,7 +91,8 @@ def check_itself():
 check_itself()
 source_root = os.path.abspath(sys.argv[1])
 all_faults = [fault for part in sys.argv[2:] for fault in faults_of(source_root, part)]
+files = sum(len(files_of(os.path.join(source_root, part))) for part in sys.argv[2:])
 for fault in all_faults:
     print("FAILED", fault)
-print(f"{len(all_faults)} failed")
+print(f"{files} passed, {len(all_faults)} failed")
 sys.exit(1 if all_faults or not sys.argv[2:] else 0)
