@@ -140,7 +140,7 @@ func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer
 // before.
 //
 // If the context ends, Window ends with its error, also while the window is being computed: within
-// milliseconds, or after a zstd frame that is being inflated.
+// milliseconds, or after a gzip member that is being inflated.
 func (c *Computer) Window(ctx context.Context, profile []byte) (*Window, error) {
 	return c.window(ctx, profile, 0)
 }
@@ -176,12 +176,8 @@ func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Wi
 		if err := h.ready(&c.o, state, token); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, h.account)
-		if err != nil {
-			return err
-		}
 		window.plain.b = window.plain.b[:0]
-		report, err := h.window(plain, c.started.Load(), window.plain)
+		report, err := h.window(profile, c.started.Load(), window.plain)
 		if err != nil {
 			return err
 		}
@@ -234,11 +230,7 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 		if err := h.ready(&c.o, state, token); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, h.account)
-		if err != nil {
-			return err
-		}
-		if err := h.base(plain); err != nil {
+		if err := h.base(profile); err != nil {
 			return err
 		}
 		return c.take(h)

@@ -47,26 +47,19 @@ type engine interface {
 }
 
 // An instance is one context of the C library, and the buffers around it. It is used by one goroutine
-// at a time. Output is never compressed, and input is inflated: compression is the business of
-// codec.go.
+// at a time. Output is never compressed: that is the business of deflate.go.
 //
 // What fails is an *Error, or the error of the account's context, which ends a call. After that, or an
 // error with ErrEngine or ErrMemory, or if the account is full, the pool closes the instance. Output is
 // appended to a buffer, which has a part of it after an error.
 type instance interface {
-	// room returns a buffer of n bytes for an input, of which there are two (slot 0 and 1). The first
-	// `keep` bytes are those of the last room of this slot. It lasts until the slot's next room. A
-	// profile that is given to another call may be in it; otherwise the engine copies the profile
-	// where it has to.
-	room(slot, n, keep int) ([]byte, error)
-
 	// prepare makes the context anew, with these options. The other calls are made after it.
 	prepare(o *options) error
 	load(state []byte) error
 	// save returns what the context remembers, with the attempt of a pending window.
 	save(to *buffer) error
 	base(profile []byte) error
-	// window leaves the window pending.
+	// A profile is gzip, zstd or plain. window leaves the window pending.
 	window(profile []byte, started int64, to *buffer) (*Report, error)
 	commit() error
 	abandon() error

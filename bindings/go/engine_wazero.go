@@ -156,8 +156,7 @@ type wasmInstance struct {
 	functions [functions]api.Function
 	stack     [4]uint64 // arguments and results
 	buffers   uint32    // address of the module's two numbers
-	rooms     [2]room
-	to        *buffer // of the call under way, for its output
+	to        *buffer   // of the call under way, for its output
 }
 
 // counted is memory that grows as far as the account allows. What a new instance has is not counted.
@@ -188,9 +187,6 @@ func (o *ordinary) Reallocate(size uint64) []byte {
 }
 
 func (o *ordinary) Free() { o.bytes = nil }
-
-// room is where an input is in the linear memory.
-type room struct{ at, size uint32 }
 
 func (e *wasmEngine) newInstance(a *account) (instance, error) {
 	i := &wasmInstance{account: a}
@@ -280,52 +276,37 @@ func outside(fn function) error {
 	return fail(ErrEngine, "engine", functionNames[fn]+" returned an invalid answer")
 }
 
-func (i *wasmInstance) room(slot, n, keep int) ([]byte, error) {
-	if int64(n) > math.MaxUint32-pageSize {
-		return nil, i.tooLarge(n)
+// stage copies an input into the room of the module.
+func (i *wasmInstance) stage(input []byte) error {
+	if int64(len(input)) > math.MaxUint32-pageSize {
+		return i.tooLarge(len(input))
 	}
-	at, err := i.call(fnRoom, uint64(slot), uint64(max(n, 1)), uint64(keep))
+	at, err := i.call(fnRoom, uint64(max(len(input), 1)))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if at == 0 {
-		return nil, i.tooLarge(n)
+		return i.tooLarge(len(input))
 	}
-	i.rooms[slot] = room{at, uint32(n)}
-	bytes, ok := i.memory.Read(at, uint32(n))
-	if !ok {
-		return nil, outside(fnRoom)
+	if !i.memory.Write(at, input) {
+		return outside(fnRoom)
 	}
-	return bytes, nil
+	return nil
 }
 
 func (i *wasmInstance) tooLarge(n int) error {
 	return fail(ErrLimit, "memory", fmt.Sprintf("the instance has no room for %d bytes of input", n))
 }
 
-// stage puts an input into a room, unless it is there.
-func (i *wasmInstance) stage(slot int, input []byte) (uint64, error) {
-	if len(input) > 0 {
-		staged, ok := i.memory.Read(i.rooms[slot].at, i.rooms[slot].size)
-		if ok && len(staged) >= len(input) && &staged[0] == &input[0] {
-			return uint64(len(input)), nil
-		}
-	}
-	to, err := i.room(slot, len(input), 0)
-	copy(to, input)
-	return uint64(len(input)), err
-}
-
-// runWith calls a function with the length of an input in room 0.
+// runWith calls a function with the length of an input in the room.
 func (i *wasmInstance) runWith(fn function, to *buffer, input []byte, arguments ...uint64) (*answer, error) {
-	n, err := i.stage(0, input)
-	if err != nil {
+	if err := i.stage(input); err != nil {
 		return nil, err
 	}
-	return i.run(fn, to, append([]uint64{n}, arguments...)...)
+	return i.run(fn, to, append([]uint64{uint64(len(input))}, arguments...)...)
 }
 
-// begin calls pd_new or pd_sum_new with options in room 0; glue.c describes their encoding.
+// begin calls pd_new or pd_sum_new with options in the room; glue.c describes their encoding.
 func (i *wasmInstance) begin(fn function, o *options) error {
 	first := uint32(0)
 	if o.firstZero {
@@ -343,7 +324,7 @@ func (i *wasmInstance) begin(fn function, o *options) error {
 			b = append(append(b, name...), 0)
 		}
 	}
-	if _, err := i.stage(0, b); err != nil {
+	if err := i.stage(b); err != nil {
 		return err
 	}
 	_, err := i.run(fn, nil)

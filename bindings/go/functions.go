@@ -86,12 +86,9 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 		if err := h.prev(prev); err != nil {
 			return err
 		}
-		plain, err := inflate(cur, h, 0, h.account)
-		if err != nil {
-			return err
-		}
 		delta.b = delta.b[:0]
-		if report, err = h.window(plain, 0, delta); err != nil {
+		var err error
+		if report, err = h.window(cur, 0, delta); err != nil {
 			return err
 		}
 		return h.abandon()
@@ -104,10 +101,7 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 
 // prev makes the context remember the older one of two profiles.
 func (h *held) prev(profile []byte) error {
-	plain, err := inflate(profile, h, 0, h.account)
-	if err == nil {
-		err = h.base(plain)
-	}
+	err := h.base(profile)
 	if e, ok := err.(*Error); ok {
 		e.IsPrev = true
 	}
@@ -159,7 +153,7 @@ func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([
 			return err
 		}
 		for i, profile := range profiles {
-			joint, err := h.add(profile)
+			joint, err := h.sumAdd(profile)
 			if ended := ctx.Err(); ended != nil {
 				return ended
 			}
@@ -174,14 +168,6 @@ func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([
 		return nil, err
 	}
 	return joints, o.write(w, sum.b)
-}
-
-func (h *held) add(profile []byte) (Joint, error) {
-	plain, err := inflate(profile, h, 0, h.account)
-	if err != nil {
-		return 0, err
-	}
-	return h.sumAdd(plain)
 }
 
 // ProfileError is the error of [Sum] if one of the profiles was refused.
@@ -207,18 +193,12 @@ func Check(ctx context.Context, profile []byte, opts ...Option) (*Census, error)
 		if err := h.ready(&o, nil, 0); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, h.account)
-		if err != nil {
-			return err
-		}
-		census, err = h.check(plain)
+		var err error
+		census, err = h.check(profile)
 		return err
 	})
 	if err != nil {
 		return nil, err
-	}
-	if format := formatOf(profile); format != formatPlain {
-		census.Format = format.String()
 	}
 	return census, nil
 }

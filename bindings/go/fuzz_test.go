@@ -97,30 +97,6 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-// FuzzInflate: no input makes a decompressor fail otherwise than by an *Error, or hold more than the
-// limit.
-func FuzzInflate(f *testing.F) {
-	for _, name := range []string{"hostile/gzip-crc-wrong.pb.gz", "hostile/zstd-size-wrong.pb.zst",
-		"hostile/gzip-cut-in-second-member.pb.gz", "hostile/zstd-bomb.pb.zst", "valid/block.1.pb.gz"} {
-		f.Add(read(f, name))
-	}
-	f.Add(zstdStream(f, []byte("a profile")))
-	f.Add([]byte("(\xb5/\xfd\x00XC0x0")) // its blocks may hold nearly the limit
-	f.Fuzz(func(t *testing.T, in []byte) {
-		const limit = 1 << 20
-		rooms := &roomInGo{}
-		out, err := inflate(in, rooms, 0, &account{ctx: context.Background(), limit: limit})
-		var e *Error
-		if err != nil && (!errors.As(err, &e) || e.Status != ErrInflate && e.Status != ErrLimit ||
-			e.Offset < Nowhere || e.Offset > int64(len(in))) {
-			t.Errorf("%v", err)
-		}
-		if len(out) > limit || cap(rooms.rooms[0]) > limit+zstdBlock {
-			t.Errorf("%d bytes, of %d", len(out), cap(rooms.rooms[0]))
-		}
-	})
-}
-
 // FuzzLoad: no state traps or changes a computer that refuses it.
 func FuzzLoad(f *testing.F) {
 	p := newProcess(1, 4)

@@ -1,29 +1,36 @@
 package pprofdelta
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"testing"
 
 	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/zstd"
 )
 
 // testdata is the profiles of the repository.
 const testdata = "../../testdata"
 
-// roomInGo is an instance that only has rooms, in Go's memory.
-type roomInGo struct {
-	instance
-	rooms [2][]byte
-}
-
-func (r *roomInGo) room(slot, n, keep int) ([]byte, error) {
-	r.rooms[slot] = append(make([]byte, 0, n), r.rooms[slot][:keep]...)[:n]
-	return r.rooms[slot], nil
-}
-
 // plainOf inflates a profile.
 func plainOf(t testing.TB, packed []byte) []byte {
 	t.Helper()
-	plain, err := inflateOf(packed, defaultMaxMemory)
+	plain := packed
+	var err error
+	switch {
+	case bytes.HasPrefix(packed, []byte{0x1f, 0x8b}):
+		var r *gzip.Reader
+		if r, err = gzip.NewReader(bytes.NewReader(packed)); err == nil {
+			plain, err = io.ReadAll(r)
+		}
+	case bytes.HasPrefix(packed, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		var r *zstd.Decoder
+		if r, err = zstd.NewReader(nil); err == nil {
+			defer r.Close()
+			plain, err = r.DecodeAll(packed, nil)
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// zstdBlock is the most that a block of zstd inflates to.
+const zstdBlock = 128 << 10
+
 // zeroBlocks is a zstd frame of n blocks that are repeated zero bytes: 4 bytes for 128 KiB each. Its header
 // has claim, if that is not negative; else it has a window of 2^log bytes.
 func zeroBlocks(n int, claim int64, log int) []byte {
@@ -65,7 +68,7 @@ func hungry(t testing.TB, limit int) map[string][]byte {
 		"zstd stream":              zeroBlocks(2*limit/zstdBlock, -1, 20),
 		"zstd stream, wide window": zeroBlocks(2*limit/zstdBlock, -1, 25),
 		"gzip":                     gzipOf(t, make([]byte, 2*limit), stdgzip.Header{}),
-		"wide/8":                   zstdOf(t, wide(t, limit/8)),
+		"wide/16":                  zstdOf(t, wide(t, limit/16)),
 		"wide/4":                   zstdOf(t, wide(t, limit/4)),
 		"wide":                     zstdOf(t, wide(t, limit*3/4)),
 		"samples":                  zstdOf(t, written(t, newProcess(4, limit/600).profile())),

@@ -3,9 +3,13 @@ package pprofdelta
 import (
 	"bytes"
 	"context"
+	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -83,5 +87,59 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 				t.Errorf("%s: second window, %s: other bytes", kind, what)
 			}
 		}
+	}
+}
+
+// TestSameAnswersToDamage: what is said of a damaged file is the same for the command and here; of a zstd frame, that
+// it is damaged.
+func TestSameAnswersToDamage(t *testing.T) {
+	command := os.Getenv("PPROFDELTA_COMMAND")
+	if command == "" {
+		t.Skip("PPROFDELTA_COMMAND does not name the command")
+	}
+	const files = 2000
+	random := rand.New(rand.NewPCG(7, 7))
+	plain := written(t, newProcess(2, 30).profile())
+	compressed := [][]byte{read(t, "valid/heap.1.pb.gz"), zstdOf(t, plain), deflatedOf(t, plain, Gzip, 9)}
+	folder := t.TempDir()
+	args, answers := []string{"check", "-q"}, map[string]string{}
+	for n := range files {
+		damaged := bytes.Clone(compressed[n%len(compressed)])
+		for range 1 + n%4 {
+			damaged[8+random.IntN(len(damaged)-8)] ^= 1 << random.IntN(8)
+		}
+		if n%5 == 0 {
+			damaged = damaged[:8+random.IntN(len(damaged)-8)]
+		}
+		file := filepath.Join(folder, strconv.Itoa(n))
+		if err := os.WriteFile(file, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, file)
+		if _, err := Check(context.Background(), damaged); err != nil {
+			answers[file] = textOf(err)
+			if bytes.HasPrefix(damaged, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
+				answers[file] = "zstd frame"
+			}
+		}
+	}
+	out, err := exec.Command(command, args...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if file, text, ok := strings.Cut(strings.TrimPrefix(line, "pprofdelta: "), ": "); ok {
+			said[file] = text
+		}
+	}
+	for _, file := range args[2:] {
+		if (said[file] == "") != (answers[file] == "") || !strings.Contains(said[file], answers[file]) {
+			t.Errorf("%s: %q, and the command says %q", file, answers[file], said[file])
+		}
+	}
+	if len(answers) < files/2 {
+		t.Errorf("only %d files are refused", len(answers))
 	}
 }

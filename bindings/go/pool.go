@@ -240,7 +240,7 @@ func (p *Pool) use(ctx context.Context, token uint64, inGo int64, do func(h *hel
 		}
 	}()
 	err = h.use(ctx, inGo, do)
-	if err != nil && h.account.isFull && h.isUsed {
+	if h.isUsed && errors.Is(err, ErrLimit) {
 		if other, failed := p.newHeld(); failed == nil {
 			h.close()
 			h = other

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Builds the library as a WebAssembly module: build.py WORK_DIRECTORY OUTPUT
 
-The bytes depend on the sources of this tree, on the C compiler (requirements.txt pins it, with hashes) and on
-xxhash.h (XXHASH, below) only. So CI can build the module again and compare it with the committed one. The list of
-sources is that of the library without codecs and with the parsed door only, which meson knows.
+The bytes depend on the sources of this tree, on the C compiler (requirements.txt pins it, with hashes), on xxhash.h
+(XXHASH, below) and on the sources of the compression libraries (CRATES, below) only. So CI can build the module again
+and compare it with the committed one. The list of the library's own sources is that of the library with the parsed
+door only, which meson knows. The compression libraries are those of the other builds, from the Rust packages that
+carry their C sources: cargo fetches and checks them.
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -18,6 +21,14 @@ root = os.path.dirname(os.path.dirname(here))
 
 XXHASH_VERSION = "0.8.1"  # of Debian 12
 XXHASH = "d4f2b91b547c79061649186721a6b331609f2bf8595485a21ea631c82ec3ef93"
+# name, version, digest, and where the sources are that the library uses
+CRATES = [
+    ("libdeflate-sys", "1.26.1", "d7870e5fbd2766179a937c725fb11f4ca0ef025d982beb61bd3ce755425bd19c", "libdeflate",
+     ["lib/utils.c", "lib/crc32.c", "lib/deflate_decompress.c", "lib/gzip_decompress.c"]),
+    ("libz-sys", "1.1.31", "ff20308ecabd635a2dc1dd5834a86c462cca20efba1d5d3ddab1f8aea3455cb2", "src/zlib",
+     ["adler32.c", "crc32.c", "inffast.c", "inflate.c", "inftrees.c", "zutil.c"]),
+    ("zstd-sys", "2.0.7", "94509c3ba2fe55294d752b79842c530ccfab760192521df74a081a78d2b3c7f5", "zstd/lib", ["common/*.c", "decompress/*.c"]),
+]
 FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-O3", "-msimd128", "-flto", "-DNDEBUG",
          "-D_GNU_SOURCE", "-DPPROFDELTA_STATIC", "-g0", "-s", "-fno-ident",
          # Each function of the library calls one in glue.c first, which lets the host end a call that takes long. This
@@ -70,10 +81,31 @@ def header(work):
     return folder
 
 
+def codecs(work):
+    """The sources of the compression libraries, and the folders of their headers."""
+    folder = os.path.join(work, "codecs")
+    crates = os.path.join(folder, "crates")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "Cargo.toml"), "w", encoding="utf-8") as file:
+        file.write('[package]\nname = "codecs"\nversion = "0.0.0"\n[lib]\npath = "none.rs"\n[dependencies]\n')
+        file.writelines(f'{name} = {{ version = "={version}", default-features = false }}\n'
+                        for name, version, _, _, _ in CRATES)
+    run("cargo vendor", ["cargo", "vendor", "--quiet", crates], cwd=folder)
+    found, headers = [], []
+    for name, version, digest, place, patterns in CRATES:
+        with open(os.path.join(crates, name, ".cargo-checksum.json"), "rb") as file:
+            if json.load(file)["package"] != digest:
+                raise SystemExit(f"build.py: {name} {version} is not the one that CRATES has")
+        headers.append(os.path.join(crates, name, place))
+        for pattern in patterns:
+            found += sorted(glob.glob(os.path.join(headers[-1], pattern)))
+    return found, headers
+
+
 def sources(work):
-    """Those of the library without codecs and with the parsed door only, relative to the tree."""
+    """Those of the library with the parsed door only, relative to the tree."""
     native = os.path.join(work, "native")
-    command = ["meson", "setup", native, root, "-Dcodecs=disabled", "-Ddoors=parsed"]
+    command = ["meson", "setup", native, root, "-Ddoors=parsed"]
     run("meson setup", command + (["--reconfigure"] if os.path.exists(os.path.join(native, "build.ninja")) else []))
     targets = json.loads(run("meson introspect", ["meson", "introspect", native, "--targets"]))
     found = [source for target in targets if target["name"] == "pd_private"
@@ -85,11 +117,13 @@ def sources(work):
 
 def compile_module(work, output):
     python, include = compiler(work), header(work)
+    compression, headers = codecs(work)
     cache = os.path.join(work, "cache")
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
     partial = os.path.join(work, "module.wasm")
-    run("zig cc", [python, "-m", "ziglang", "cc", *FLAGS, "-Ilib", "-Ilib/include", f"-I{include}", *sources(work),
-                   "bindings/wasm/glue.c", "-o", partial], cwd=root, env=environment)
+    run("zig cc", [python, "-m", "ziglang", "cc", *FLAGS, "-Ilib", "-Ilib/include", f"-I{include}",
+                   *(f"-I{folder}" for folder in headers), *compression, *sources(work), "bindings/wasm/glue.c",
+                   "-o", partial], cwd=root, env=environment)
     with open(partial, "rb") as file:
         module = file.read()
     inspect(module)

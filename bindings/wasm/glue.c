@@ -8,7 +8,7 @@
  *
  * An instance of the module has one context, one sum, and these buffers:
  *
- *     room 0, room 1     input; the host writes it there
+ *     room               input; the host writes it there
  *     answer             a report, a memory, a census, a joint, or an error
  *
  * Every function returns a pprofdelta_status. pd_buffers returns the address of two 32-bit numbers:
@@ -47,7 +47,7 @@ typedef struct bytes {
     int has_failed; /* memory was short */
 } bytes;
 
-static bytes rooms[2], answer;
+static bytes room, answer;
 
 static struct {
     uint32_t answer, answer_len;
@@ -158,23 +158,15 @@ __attribute__((export_name("pd_buffers"))) const void *pd_buffers(void)
     return &where;
 }
 
-/* Returns a room of `size` bytes, or NULL. The first `keep` bytes of the room stay. */
-__attribute__((export_name("pd_room"))) uint8_t *pd_room(uint32_t slot, uint32_t size,
-                                                         uint32_t keep)
+/* Returns the room, of `size` bytes, or NULL. */
+__attribute__((export_name("pd_room"))) uint8_t *pd_room(uint32_t size)
 {
-    bytes *room = &rooms[slot & 1];
-    if (size > room->cap) {
-        if (!keep) {
-            free(room->ptr);
-            *room = (bytes){0};
-        }
-        uint8_t *ptr = realloc(room->ptr, size);
-        if (!ptr)
-            return NULL;
-        room->ptr = ptr;
-        room->cap = size;
+    if (size > room.cap) {
+        free(room.ptr);
+        room.ptr = malloc(size);
+        room.cap = room.ptr ? size : 0;
     }
-    return room->ptr;
+    return room.ptr;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------- */
@@ -200,7 +192,7 @@ static void make_room(pd_mem *mem, uint64_t inputs_len)
 
 /* ---- options ------------------------------------------------------------------------------------- */
 
-/* The options in room 0:
+/* The options in the room:
  *
  *     flags, on_reset, first, counters_len, gauges_len,
  *     format, resource_len (keys and values)               4 bytes each
@@ -239,10 +231,10 @@ static void free_texts(given_texts *texts)
 static pprofdelta_status read_options(pprofdelta_options *out, given_texts *texts)
 {
     given_options given;
-    memcpy(&given, rooms[0].ptr, sizeof given);
+    memcpy(&given, room.ptr, sizeof given);
     max_memory = given.max_memory[0] | (uint64_t)given.max_memory[1] << 32;
     size_t counters = given.counters_len, gauges = given.gauges_len, len = given.resource_len / 2;
-    texts->names = names_at((const char *)rooms[0].ptr + sizeof given, counters + gauges + 2 * len);
+    texts->names = names_at((const char *)room.ptr + sizeof given, counters + gauges + 2 * len);
     texts->resource = malloc((len + 1) * sizeof *texts->resource);
     if (!texts->names || !texts->resource) {
         answer.has_failed = 1;
@@ -272,7 +264,7 @@ static pprofdelta_status read_options(pprofdelta_options *out, given_texts *text
 
 static pprofdelta *context;
 
-/* Makes the context anew, with the options in room 0. */
+/* Makes the context anew, with the options in the room. */
 EXPORT(pd_new)(void)
 {
     pprofdelta_options options;
@@ -303,10 +295,10 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
     return 0;
 }
 
-/* Loads the state in room 0. */
+/* Loads the state in the room. */
 EXPORT(pd_load)(uint32_t len)
 {
-    reading from = {rooms[0].ptr, len};
+    reading from = {room.ptr, len};
     const pprofdelta_source source = {read_some, &from};
     begin();
     make_room(&context->mem, len);
@@ -324,10 +316,10 @@ EXPORT(pd_base)(uint32_t len)
 {
     begin();
     make_room(&context->mem, len);
-    return finish(pprofdelta_base(context, rooms[0].ptr, len, &error));
+    return finish(pprofdelta_base(context, room.ptr, len, &error));
 }
 
-/* The profile is in room 0. Writes the delta. The answer is the report. The window is pending. */
+/* The profile is in the room. Writes the delta. The answer is the report. The window is pending. */
 EXPORT(pd_window)(uint32_t len, int64_t started_nanos)
 {
     pprofdelta_report report;
@@ -335,7 +327,7 @@ EXPORT(pd_window)(uint32_t len, int64_t started_nanos)
     make_room(&context->mem, len);
     pprofdelta_set_started(context, started_nanos);
     pprofdelta_status status =
-        pprofdelta_window(context, rooms[0].ptr, len, &sink, &report, &error);
+        pprofdelta_window(context, room.ptr, len, &sink, &report, &error);
     if (!status)
         put_report(&report);
     return finish(status);
@@ -370,7 +362,7 @@ EXPORT(pd_check)(uint32_t len)
     pprofdelta_census census;
     begin();
     make_room(&context->mem, len);
-    pprofdelta_status status = pprofdelta_check(context, rooms[0].ptr, len, &census, &error);
+    pprofdelta_status status = pprofdelta_check(context, room.ptr, len, &census, &error);
     if (!status)
         put_census(&census);
     return finish(status);
@@ -380,7 +372,7 @@ EXPORT(pd_check)(uint32_t len)
 
 static pprofdelta_adder *adder;
 
-/* Begins a sum, with the options in room 0. */
+/* Begins a sum, with the options in the room. */
 EXPORT(pd_sum_new)(void)
 {
     pprofdelta_options options;
@@ -401,7 +393,7 @@ EXPORT(pd_sum_add)(uint32_t len)
     pprofdelta_joint joint;
     begin();
     make_room(pd_adder_mem(adder), len);
-    pprofdelta_status status = pprofdelta_adder_add(adder, rooms[0].ptr, len, &joint, &error);
+    pprofdelta_status status = pprofdelta_adder_add(adder, room.ptr, len, &joint, &error);
     if (!status)
         put32((uint32_t)joint);
     return finish(status);

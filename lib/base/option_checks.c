@@ -5,9 +5,6 @@ pprofdelta_status pd_options_check_output(pprofdelta_compression compression, in
 {
     if ((unsigned)compression > PPROFDELTA_PLAIN)
         return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
-    if (compression != PPROFDELTA_PLAIN && !pd_options_has_codecs)
-        return pd_refuse(err, "options.compression is not PPROFDELTA_PLAIN, the only one that this "
-                              "build without compression libraries has");
     if (level < 0 || level > 9)
         return pd_refuse(err, "options.level is not from 0 to 9");
     return PPROFDELTA_OK;

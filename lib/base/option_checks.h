@@ -5,10 +5,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
-
-/* False in a build without the compression libraries. Defined in codec/. */
-extern const bool pd_options_has_codecs;
 
 /* options.compression and options.level. */
 pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,

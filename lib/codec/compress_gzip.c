@@ -1,5 +1,4 @@
 /* A gzip member by libdeflate. */
-#include "base/option_checks.h"
 #include "codec/compress.h"
 
 #include <libdeflate.h>
@@ -8,8 +7,6 @@
  * 6 percent more of a whole run if the delta is large, and no measurable time if it is small. Level 3
  * gives hardly less than 2. */
 enum { GZIP_LEVEL = 2 };
-
-const bool pd_options_has_codecs = true;
 
 void pd_gzip_free(void *gzip)
 {
