@@ -160,7 +160,7 @@ func WithInstances(n int) PoolOption { return func(o *poolOptions) { o.instances
 // delta, and the input that WindowFrom and Load have read. Not included are a new instance (2 MiB), the input
 // and the writer of the caller, the states that computers hold between calls, the compressed delta, and what
 // the garbage collector has not freed yet. A call that takes more fails with [ErrLimit]. An inflated heap
-// profile of n bytes takes about 9 n. The default is 1 GiB, the most 3 GiB.
+// profile of n bytes takes 10 to 13 n. The default is 1 GiB, the most 3 GiB.
 func WithMaxMemory(bytes int64) PoolOption { return func(o *poolOptions) { o.maxMemory = bytes } }
 
 // WithKeptMemory sets how large an instance may be that is kept for the next window. The memory of an
