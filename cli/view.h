@@ -7,7 +7,7 @@
 
 #include "input.h"
 #include "otlp.pb-c.h"
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 #include "profile.pb-c.h"
 #include "text.h"
 
@@ -24,7 +24,8 @@ typedef struct cli_ids {
 
 typedef struct cli_profile {
     cli_input input;
-    pprofdelta *context; /* owns the inflated bytes */
+    pprofdelta_options options; /* how it is written again */
+    pprofdelta_profile *opened;
     pprofdelta_census census;
     Pd__View__Profile *view;
     Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
@@ -38,7 +39,7 @@ typedef struct cli_profile {
  * whatever is returned. */
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory);
 
-/* The same with a context that writes as these options say. */
+/* The same; cli_edit_write writes as these options say, which must stay. */
 int cli_profile_load_with(cli_profile *profile, const char *path,
                           const pprofdelta_options *options);
 

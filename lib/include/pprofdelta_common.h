@@ -3,6 +3,7 @@
  * A program does not need to include this header: each of the others includes it.
  *
  *     pprofdelta.h          cumulative profiles in, deltas out
+ *     pprofdelta_profile.h  one profile by itself: its census and its bytes
  *     pprofdelta_record.h   records and samples of the program itself in, profiles out
  *     pprofdelta_heap.h     sampled allocations in, heap profiles out
  *

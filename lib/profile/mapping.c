@@ -1,5 +1,7 @@
 #include "profile/mapping.h"
 
+#include "pprofdelta_profile.h"
+
 #include "profile/tables.h"
 
 #include <string.h>

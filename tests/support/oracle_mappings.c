@@ -1,6 +1,7 @@
 /* The mappings of the oracle's ledger, and replaced files: a mapping is known by its name, or else
  * by its place, if no mapping of the profile has the name known there. */
 #include "oracle_work.h"
+#include "pprofdelta_profile.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * files that are replaced while the process lives. */
 #include "../support/test.h"
 
+#include "pprofdelta_profile.h"
 #include "process/maps.h"
 #include "profile/mapping.h"
 #include "scene.h"
