@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "message.h"
 #include "show/units.h"
+#include "profile/mapping.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -262,4 +263,9 @@ bool cli_profile_has_bytes(const cli_profile *profile)
         if (cli_string_is(cli_profile_unit(profile, i), "bytes"))
             return true;
     return false;
+}
+
+size_t cli_profile_file_len(cli_string name)
+{
+    return pd_filename_file((pd_bytes){(const uint8_t *)name.ptr, name.len}).len;
 }

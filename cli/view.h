@@ -61,6 +61,10 @@ const Pd__View__Location *cli_profile_location(const cli_profile *profile, uint6
 const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id);
 const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
 
+/* The length of the file's name in a mapping's name: without " (deleted)". 0 if the name is made up for
+ * memory without a file. */
+size_t cli_profile_file_len(cli_string name);
+
 /* The index of the location or mapping that has this id; 0 if there is none. */
 size_t cli_profile_location_index(const cli_profile *profile, uint64_t id);
 size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id);

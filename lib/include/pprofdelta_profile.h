@@ -41,7 +41,7 @@ typedef struct pprofdelta_census {
     const uint8_t *request;
     size_t request_len;
     uint64_t resources, scopes, profiles; /* of a request; else 0 */
-    uint64_t timestamps, links;           /* that its samples have; they are labels of the profile */
+    uint64_t timestamps, links; /* that its samples have; they are labels of the profile */
     /* Not in the pprof profile: original payloads, and attributes of mappings, locations and
      * profiles that a pprof profile has no field for. */
     uint64_t payloads, other_attributes;
@@ -102,12 +102,6 @@ typedef enum pprofdelta_file_kind {
 PPROFDELTA_API pprofdelta_status pprofdelta_identify(const void *head, size_t len,
                                                      pprofdelta_file_kind *kind, const char **name,
                                                      pprofdelta_error *err);
-
-/* Returns the length of the file's name in a mapping's name of `len` bytes: without " (deleted)" at
- * its end. Returns 0 if the name is empty or made up for memory without a file, such as "[anon]" or
- * "/memfd:jit (deleted)"; pprofdelta-delta(1), "Identity", lists them. A mapping with length 0 and
- * without a build id is identified by its addresses. */
-PPROFDELTA_API size_t pprofdelta_file_len(const char *filename, size_t len);
 
 #ifdef __cplusplus
 }

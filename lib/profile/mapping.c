@@ -1,7 +1,5 @@
 #include "profile/mapping.h"
 
-#include "pprofdelta_profile.h"
-
 #include "profile/tables.h"
 
 #include <string.h>
@@ -168,11 +166,6 @@ bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b)
         word_b = later_word(&rest_b);
     }
     return false;
-}
-
-size_t pprofdelta_file_len(const char *filename, size_t len)
-{
-    return pd_filename_file((pd_bytes){(const uint8_t *)filename, len}).len;
 }
 
 /* ---- mappings of earlier profiles ------------------------------------------------------------ */
