@@ -20,7 +20,8 @@ import textwrap
 from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-HEADER = os.path.join(HERE, "..", "lib", "include", "pprofdelta.h")
+INCLUDE = os.path.join(HERE, "..", "lib", "include")
+HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h")]
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
 ENUMS = ["restart", "live", "joint"]
 # The value in Python, where it is not the name: as in --report=json.
@@ -47,9 +48,9 @@ def sentence(comment):
 
 
 def kind_of(name, declared):
-    """The kind and what it is of, of a member that is declared so; None: the length of the member before it."""
+    """The kind and what it is of, of a member that is declared so; None: a length, or bytes that bindings do not have."""
     plain = declared.removeprefix("const ").removeprefix("pprofdelta_")
-    if declared == "size_t":
+    if declared in ("size_t", "const uint8_t *"):
         return None
     if declared == "int":
         return "bool", ""
@@ -65,7 +66,7 @@ def kind_of(name, declared):
         return ("list" if plain.endswith("*") else "struct"), plain.removesuffix(" *")
     if plain in ENUMS:
         return "enum", plain
-    raise SystemExit(f"facts.py: {HEADER}: {declared} {name}: a kind of member that is not known")
+    raise SystemExit(f"facts.py: {declared} {name}: a kind of member that is not known")
 
 
 ITEM = re.compile(r"((?:/\*.*?\*/\s*)*)([^;/]+);((?:[ \t]*/\*.*?\*/)?)", re.S)
@@ -86,10 +87,12 @@ def members_of(body):
     return members
 
 
-def read(path):
-    """The structs and the enums of the header: of each, its comment and its members or enumerators."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+def read(paths):
+    """The structs and the enums of the headers: of each, its members or enumerators."""
+    text = ""
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            text += file.read()
     structs, enums = {}, {}
     for name in STRUCTS:
         body = re.search(rf"typedef struct pprofdelta_{name} {{(.*?)\n}} pprofdelta_{name};", text, re.S)
@@ -285,15 +288,15 @@ FILES = {"wasm/answers.h": wasm, "go/answers.go": go, "python/src/answers.c": py
          "python/pprofdelta/_answers.py": python}
 
 
-def made_of(header):
-    """What each file is for this header."""
-    structs, enums = read(header)
+def made_of(headers):
+    """What each file is for these headers."""
+    structs, enums = read(headers)
     return {path: make(structs, enums) for path, make in FILES.items()}
 
 
 def main(arguments):
     old = []
-    for path, text in made_of(HEADER).items():
+    for path, text in made_of(HEADERS).items():
         path = os.path.join(HERE, path)
         there = None
         if os.path.exists(path):

@@ -183,8 +183,23 @@ int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit)
     return wrong ? refuse(in, wrong, limit, why) : CLI_DONE;
 }
 
-bool cli_input_check_found(cli_file file, pprofdelta *context, uint64_t limit,
-                           pprofdelta_census *census)
+pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelta_census *census,
+                                  pprofdelta_error *err)
+{
+    pprofdelta_profile *profile;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = limit;
+    pprofdelta_status status = pprofdelta_profile_open(&options, cli_memory_within(limit),
+                                                       in->bytes, in->len, &profile, err);
+    if (status)
+        return status;
+    census->size = sizeof *census;
+    pprofdelta_profile_census(profile, census);
+    pprofdelta_profile_free(profile);
+    return PPROFDELTA_OK;
+}
+
+bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *census)
 {
     cli_input in;
     pprofdelta_error err;
@@ -194,7 +209,7 @@ bool cli_input_check_found(cli_file file, pprofdelta *context, uint64_t limit,
         return false;
     }
     cli_progress_say("checking", file.path);
-    bool is_good = !pprofdelta_check(context, in.bytes, in.len, census, &err);
+    bool is_good = !cli_input_check(&in, limit, census, &err);
     if (!is_good)
         cli_note_refused(file.path, &err);
     cli_input_free(&in);

@@ -9,7 +9,7 @@
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 #include "regular.h"
 
 #include <stdbool.h>
@@ -45,10 +45,13 @@ enum { CLI_FOUND_MAX = 1 << 30 }; /* bytes of a file that no user has named */
 /* Reads the file. Prints what is wrong, and frees the bytes then; returns an exit code. */
 int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit);
 
+/* Checks the profile. The names in the census are not valid. */
+pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelta_census *census,
+                                  pprofdelta_error *err);
+
 /* Reads a file that was found, and checks it. If it is no profile, prints a note that it is left out,
  * and why, and returns false. */
-bool cli_input_check_found(cli_file file, pprofdelta *context, uint64_t limit,
-                           pprofdelta_census *census);
+bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *census);
 
 /* Frees the bytes and keeps the name. */
 void cli_input_release(cli_input *in);

@@ -1,5 +1,5 @@
 /* Times from text, and spans from and to text. The locale and TZ do not matter.
- * pprofdelta_time_format writes a time as text. */
+ * pd_time_format writes a time as text. */
 #ifndef CLI_INSTANT_H
 #define CLI_INSTANT_H
 

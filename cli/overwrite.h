@@ -9,7 +9,7 @@
 #ifndef CLI_OVERWRITE_H
 #define CLI_OVERWRITE_H
 
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 
 /* Checks that the regular file at path may be replaced. `name` is its name in messages; `written`
  * is the kind of the output, PPROFDELTA_FILE_PROFILE or PPROFDELTA_FILE_HTML. Prints why it may not

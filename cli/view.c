@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "message.h"
 #include "show/units.h"
+#include "profile/mapping.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,9 +114,9 @@ static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
     profile->view = pd__view__profile__unpack(&allocator, len, bytes);
     if (!profile->view)
         return refuse(profile);
-    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
-    if (pprofdelta_request_of(profile->context, &request)) {
-        profile->request = pd__otlp__request__unpack(&allocator, request.len, request.bytes);
+    if (profile->census.request) {
+        profile->request = pd__otlp__request__unpack(&allocator, profile->census.request_len,
+                                                     profile->census.request);
         if (!profile->request)
             return refuse(profile);
     }
@@ -141,17 +142,20 @@ int cli_profile_load_with(cli_profile *profile, const char *path, const pprofdel
 
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options)
 {
-    *profile = (cli_profile){.input = input, .memory_left = options->max_memory};
+    *profile = (cli_profile){.input = input,
+                             .options = *options,
+                             .census = {.size = sizeof profile->census},
+                             .memory_left = options->max_memory};
     pprofdelta_error err;
     const uint8_t *bytes;
     size_t len;
     const cli_input *in = &profile->input;
-    int code = cli_context_new(options, in->name, &profile->context);
-    if (code)
-        return code;
-    if (pprofdelta_check(profile->context, in->bytes, in->len, &profile->census, &err) ||
-        pprofdelta_inflate(profile->context, in->bytes, in->len, &bytes, &len, &err))
+    if (pprofdelta_profile_open(options, cli_memory_within(options->max_memory), in->bytes, in->len,
+                                &profile->opened, &err))
+        return cli_options_error(in->name, &err);
+    if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);
+    pprofdelta_profile_census(profile->opened, &profile->census);
     return unpack(profile, bytes, len);
 }
 
@@ -165,7 +169,7 @@ void cli_profile_free(cli_profile *profile)
     free(profile->locations.ids);
     free(profile->functions.ids);
     free(profile->mappings.ids);
-    pprofdelta_free(profile->context);
+    pprofdelta_profile_free(profile->opened);
     cli_input_free(&profile->input);
     *profile = (cli_profile){0};
 }
@@ -259,4 +263,9 @@ bool cli_profile_has_bytes(const cli_profile *profile)
         if (cli_string_is(cli_profile_unit(profile, i), "bytes"))
             return true;
     return false;
+}
+
+size_t cli_profile_file_len(cli_string name)
+{
+    return pd_filename_file((pd_bytes){(const uint8_t *)name.ptr, name.len}).len;
 }

@@ -7,7 +7,7 @@
 
 #include "input.h"
 #include "otlp.pb-c.h"
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 #include "profile.pb-c.h"
 #include "text.h"
 
@@ -24,7 +24,8 @@ typedef struct cli_ids {
 
 typedef struct cli_profile {
     cli_input input;
-    pprofdelta *context; /* owns the inflated bytes */
+    pprofdelta_options options; /* how it is written again */
+    pprofdelta_profile *opened;
     pprofdelta_census census;
     Pd__View__Profile *view;
     Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
@@ -38,7 +39,7 @@ typedef struct cli_profile {
  * whatever is returned. */
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory);
 
-/* The same with a context that writes as these options say. */
+/* The same; cli_edit_write writes as these options say, which must stay. */
 int cli_profile_load_with(cli_profile *profile, const char *path,
                           const pprofdelta_options *options);
 
@@ -59,6 +60,10 @@ cli_string cli_profile_string(const cli_profile *profile, int64_t index);
 const Pd__View__Location *cli_profile_location(const cli_profile *profile, uint64_t id);
 const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id);
 const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
+
+/* The length of the file's name in a mapping's name: without " (deleted)". 0 if the name is made up for
+ * memory without a file. */
+size_t cli_profile_file_len(cli_string name);
 
 /* The index of the location or mapping that has this id; 0 if there is none. */
 size_t cli_profile_location_index(const cli_profile *profile, uint64_t id);

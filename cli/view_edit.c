@@ -2,6 +2,7 @@
 #include "view_edit.h"
 
 #include "cli.h"
+#include "memory.h"
 #include "message.h"
 
 #include <errno.h>
@@ -342,7 +343,13 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
         return CLI_FAILED;
     }
     pd__view__profile__pack(view, bytes);
-    pprofdelta_status status = pprofdelta_rewrite(profile->context, bytes, len, &sink, &err);
+    pprofdelta_profile *edited = NULL;
+    pprofdelta_status status =
+        pprofdelta_profile_open(&profile->options, cli_memory_within(profile->options.max_memory),
+                                bytes, len, &edited, &err);
+    if (!status)
+        status = pprofdelta_profile_rewrite(edited, &sink, &err);
+    pprofdelta_profile_free(edited);
     free(bytes);
     if (status)
         return out->failure ? out->failure : cli_library_error(profile->input.name, &err);

@@ -228,10 +228,28 @@ type Census struct {
 	Stamp Stamp
 
 	// The file and the build id of the first mapping, which is the main binary. Empty if unknown. Not
-	// NUL-terminated. Valid until the next call on the computer, and as long as the caller's bytes.
+	// NUL-terminated. Valid as long as the profile.
 	Binary string
 
 	BuildID string
+
+	// of a request; else 0
+	Resources uint64
+
+	Scopes uint64
+
+	Profiles uint64
+
+	// that its samples have; they are labels of the profile
+	Timestamps uint64
+
+	Links uint64
+
+	// Not in the pprof profile: original payloads, and attributes of mappings, locations and profiles
+	// that a pprof profile has no field for.
+	Payloads uint64
+
+	OtherAttributes uint64
 }
 
 // Restart says why a window counts as a restart of the target.
@@ -396,22 +414,29 @@ func (a *answer) memory() Memory {
 
 func (a *answer) census() Census {
 	return Census{
-		Format:        a.text(),
-		InflatedLen:   a.u64(),
-		Types:         a.u64(),
-		Samples:       a.u64(),
-		Mappings:      a.u64(),
-		Locations:     a.u64(),
-		Functions:     a.u64(),
-		Strings:       a.u64(),
-		ByAddress:     a.u64(),
-		ByLines:       a.u64(),
-		UnknownFields: a.u64(),
-		Time:          a.time(),
-		Duration:      time.Duration(a.i64()),
-		IsStamped:     a.flag(),
-		Stamp:         a.stamp(),
-		Binary:        a.text(),
-		BuildID:       a.text(),
+		Format:          a.text(),
+		InflatedLen:     a.u64(),
+		Types:           a.u64(),
+		Samples:         a.u64(),
+		Mappings:        a.u64(),
+		Locations:       a.u64(),
+		Functions:       a.u64(),
+		Strings:         a.u64(),
+		ByAddress:       a.u64(),
+		ByLines:         a.u64(),
+		UnknownFields:   a.u64(),
+		Time:            a.time(),
+		Duration:        time.Duration(a.i64()),
+		IsStamped:       a.flag(),
+		Stamp:           a.stamp(),
+		Binary:          a.text(),
+		BuildID:         a.text(),
+		Resources:       a.u64(),
+		Scopes:          a.u64(),
+		Profiles:        a.u64(),
+		Timestamps:      a.u64(),
+		Links:           a.u64(),
+		Payloads:        a.u64(),
+		OtherAttributes: a.u64(),
 	}
 }

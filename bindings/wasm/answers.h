@@ -101,4 +101,11 @@ static void put_census(const pprofdelta_census *from)
     put_stamp(&from->stamp);
     put_bytes(from->binary, from->binary_len);
     put_bytes(from->build_id, from->build_id_len);
+    put64(from->resources);
+    put64(from->scopes);
+    put64(from->profiles);
+    put64(from->timestamps);
+    put64(from->links);
+    put64(from->payloads);
+    put64(from->other_attributes);
 }

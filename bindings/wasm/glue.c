@@ -18,7 +18,7 @@
  * bytes (int, bool and enum: 4 bytes; others: 8), strings as a 4-byte length and the bytes, arrays as a
  * 4-byte length and the elements. Errors have their own members likewise. */
 #include "delta/context.h"
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -359,12 +359,19 @@ EXPORT(pd_describe)(void)
 
 EXPORT(pd_check)(uint32_t len)
 {
-    pprofdelta_census census;
+    pprofdelta_census census = {.size = sizeof census};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_profile *profile;
     begin();
-    make_room(&context->mem, len);
-    pprofdelta_status status = pprofdelta_check(context, room.ptr, len, &census, &error);
-    if (!status)
+    options.max_memory = for_arrays(len);
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta_status status =
+        pprofdelta_profile_open(&options, NULL, room.ptr, len, &profile, &error);
+    if (!status) {
+        pprofdelta_profile_census(profile, &census);
         put_census(&census);
+        pprofdelta_profile_free(profile);
+    }
     return finish(status);
 }
 

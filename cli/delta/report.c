@@ -4,6 +4,8 @@
  * table. As JSON it is one object on one line, with exact integers. */
 #include "delta/report.h"
 
+#include "base/sum.h"
+#include "base/time.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
@@ -93,7 +95,7 @@ void cli_report_put_restart(FILE *out, pprofdelta_restart restart)
 void cli_report_put_time(FILE *out, int64_t nanos)
 {
     char text[48];
-    fputs(nanos ? pprofdelta_time_format(nanos, text) : "unknown", out);
+    fputs(nanos ? pd_time_format(nanos, text) : "unknown", out);
 }
 
 void cli_report_put_type(FILE *out, const pprofdelta_type_report *type)
@@ -224,7 +226,7 @@ static const char *cell(const pprofdelta_type_report *type, int which, char buf[
 {
     if (!type->is_counter && which != SUM_CUR && which != SUM_DELTA)
         return strcpy(buf, "-");
-    return pprofdelta_sum_format(sum_of(type, which), buf);
+    return pd_sum_format(sum_of(type, which), buf);
 }
 
 static bool is_shown(const pprofdelta_report *report, int which)
@@ -279,8 +281,7 @@ static void json_types(FILE *out, const pprofdelta_report *report)
         fputs(i ? ", {" : "{", out);
         cli_report_put_type_json(out, type);
         for (int c = 0; c < SUMS; c++)
-            fprintf(out, ", \"%s\": %s", sum_names[c],
-                    pprofdelta_sum_format(sum_of(type, c), text));
+            fprintf(out, ", \"%s\": %s", sum_names[c], pd_sum_format(sum_of(type, c), text));
         putc('}', out);
     }
     putc(']', out);

@@ -8,7 +8,7 @@
 #include "message.h"
 #include "option_values.h"
 #include "output_file.h"
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 #include "progress.h"
 #include "text.h"
 
@@ -55,31 +55,30 @@ static void put_named(const char *noun, const char *text, size_t len)
 }
 
 /* What an OTLP request has and the profile has not that is made of it. */
-static void put_request(const pprofdelta *context)
+static void put_request(const pprofdelta_census *census)
 {
-    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
-    if (!pprofdelta_request_of(context, &request))
+    if (!census->request)
         return;
     fputs(", an OTLP request", stdout);
-    put_count(request.resources, "resource");
-    put_count(request.scopes, "scope");
-    put_count(request.profiles, "profile");
-    if (request.timestamps)
-        put_count(request.timestamps, "timestamp");
-    if (request.links)
-        put_count(request.links, "link");
-    if (request.payloads)
-        put_count(request.payloads, "original payload");
-    if (request.other_attributes)
-        put_count(request.other_attributes, "other attribute");
+    put_count(census->resources, "resource");
+    put_count(census->scopes, "scope");
+    put_count(census->profiles, "profile");
+    if (census->timestamps)
+        put_count(census->timestamps, "timestamp");
+    if (census->links)
+        put_count(census->links, "link");
+    if (census->payloads)
+        put_count(census->payloads, "original payload");
+    if (census->other_attributes)
+        put_count(census->other_attributes, "other attribute");
 }
 
-static void put_census(const pprofdelta *context, const char *name, const pprofdelta_census *census)
+static void put_census(const char *name, const pprofdelta_census *census)
 {
     cli_progress_clear();
     cli_text_put(stdout, name, CLI_TEXT_SHOWN);
     printf(": ok: %s, %" PRIu64 " bytes inflated", census->format, census->inflated_len);
-    put_request(context);
+    put_request(census);
     put_count(census->types, "type");
     put_count(census->samples, "sample");
     put_count(census->mappings, "mapping");
@@ -93,19 +92,24 @@ static void put_census(const pprofdelta *context, const char *name, const pprofd
     printf("%s\n", census->is_stamped ? ", a delta" : "");
 }
 
-static int check_file(pprofdelta *context, const check_options *options, const char *path)
+static int check_file(const pprofdelta_options *library, bool is_quiet, const char *path)
 {
     cli_input input;
-    pprofdelta_census census;
+    pprofdelta_profile *profile = NULL;
     pprofdelta_error err;
-    int code = cli_input_read(&input, path, options->max_memory);
+    pprofdelta_census census = {.size = sizeof census};
+    int code = cli_input_read(&input, path, library->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
-        if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
+        if (pprofdelta_profile_open(library, cli_memory_within(library->max_memory), input.bytes,
+                                    input.len, &profile, &err))
             code = cli_library_error(input.name, &err);
-        else if (!options->quiet)
-            put_census(context, input.name, &census);
     }
+    if (!code && !is_quiet) {
+        pprofdelta_profile_census(profile, &census);
+        put_census(input.name, &census);
+    }
+    pprofdelta_profile_free(profile);
     cli_input_free(&input);
     return code;
 }
@@ -114,19 +118,15 @@ static int check_file(pprofdelta *context, const check_options *options, const c
 static int check_files(const check_options *options)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
-    pprofdelta *context = NULL;
+    int first = CLI_DONE;
     library.max_memory = options->max_memory;
-    int first = cli_context_new(&library, options->files[0], &context);
-    if (first)
-        return first;
     cli_progress_start(!options->quiet);
     for (size_t i = 0; i < options->files_len; i++) {
-        int code = check_file(context, options, options->files[i]);
+        int code = check_file(&library, options->quiet, options->files[i]);
         if (!first)
             first = code;
     }
     cli_progress_end();
-    pprofdelta_free(context);
     int printed = cli_output_end_text();
     return printed ? printed : first;
 }

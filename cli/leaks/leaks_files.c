@@ -74,7 +74,7 @@ static int refuse_without_time(const char *path)
 }
 
 /* A file that the user named. */
-static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks_how *how)
+static int read_named(cli_leaks_file *file, const cli_leaks_how *how)
 {
     cli_input input;
     pprofdelta_census census;
@@ -82,7 +82,7 @@ static int read_named(cli_leaks_file *file, pprofdelta *context, const cli_leaks
     int code = cli_input_read_again(&input, cli_leaks_file_of(file), how->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
-        if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
+        if (cli_input_check(&input, how->max_memory, &census, &err))
             code = cli_library_error(input.name, &err);
         else if (set_time(file, &census), file->time_nanos <= 0 && !how->every_nanos)
             code = refuse_without_time(file->path);
@@ -107,10 +107,10 @@ static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 }
 
 /* A file of a directory. Returns false, after a note, if it does not count. */
-static bool read_found(cli_leaks_file *file, pprofdelta *context, const cli_leaks_how *how)
+static bool read_found(cli_leaks_file *file, const cli_leaks_how *how)
 {
     pprofdelta_census census;
-    if (!cli_input_check_found(cli_leaks_file_of(file), context, how->max_memory, &census))
+    if (!cli_input_check_found(cli_leaks_file_of(file), how->max_memory, &census))
         return false;
     set_time(file, &census);
     const char *wrong = file->time_nanos <= 0 && !how->every_nanos
@@ -123,7 +123,7 @@ static bool read_found(cli_leaks_file *file, pprofdelta *context, const cli_leak
     return !wrong;
 }
 
-static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks_how *how)
+static int read_all(cli_leaks_files *files, const cli_leaks_how *how)
 {
     int code = CLI_DONE;
     size_t len = files->len;
@@ -131,8 +131,8 @@ static int read_all(cli_leaks_files *files, pprofdelta *context, const cli_leaks
     for (size_t i = 0; i < len; i++) {
         cli_leaks_file *file = &files->files[i];
         if (!code && !file->found_in)
-            code = read_named(file, context, how);
-        if (code || !file->found_in || read_found(file, context, how))
+            code = read_named(file, how);
+        if (code || !file->found_in || read_found(file, how))
             files->files[files->len++] = *file;
     }
     if (!files->len) {
@@ -146,20 +146,12 @@ int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, si
                          const cli_leaks_how *how)
 {
     int code = CLI_DONE;
-    pprofdelta *context = NULL;
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     *files = (cli_leaks_files){.folders = calloc(len, sizeof *files->folders)};
     if (!files->folders)
         return short_of_memory("the list of files");
-    options.max_memory = how->max_memory;
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(files, operands[i]);
-    if (!code)
-        code = cli_context_new(&options, files->files[0].path, &context);
-    if (!code)
-        code = read_all(files, context, how);
-    pprofdelta_free(context);
-    return code;
+    return code ? code : read_all(files, how);
 }
 
 void cli_leaks_files_free(cli_leaks_files *files)

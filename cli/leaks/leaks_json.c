@@ -2,6 +2,7 @@
  * so that line tools work on it. */
 #include "leaks/leaks_print.h"
 
+#include "base/time.h"
 #include "output_file.h"
 
 #include <inttypes.h>
@@ -125,8 +126,8 @@ static void put_head(const cli_leaks_run *run, const cli_leaks_findings *finding
     put_text("binary", run->binary);
     put_text("type", run->type);
     put_text("unit", run->unit);
-    put_text("from", pprofdelta_time_format(run->from_nanos, time));
-    put_text("to", pprofdelta_time_format(run->to_nanos, time));
+    put_text("from", pd_time_format(run->from_nanos, time));
+    put_text("to", pd_time_format(run->to_nanos, time));
     printf("\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ",\n", run->from_nanos,
            run->to_nanos);
     printf("\"windows\": %zu, \"is_enough\": %s, \"after_restart\": %s, \"stacks\": %zu,\n",

@@ -127,7 +127,7 @@ static XXH128_hash_t key_of_address(const cli_profile *profile, const Pd__View__
         id = cli_profile_string(profile, mapping->build_id);
         cli_string name = cli_profile_string(profile, mapping->filename);
         if (!id.len)
-            id = (cli_string){name.ptr, pprofdelta_file_len(name.ptr, name.len)};
+            id = (cli_string){name.ptr, cli_profile_file_len(name)};
     }
     if (id.len) {
         XXH128_hash_t file = hash_string(id);

@@ -15,6 +15,7 @@
  */
 #include "leaks/leaks_print.h"
 
+#include "base/time.h"
 #include "output_file.h"
 #include "show/screen.h"
 #include "show/units.h"
@@ -203,8 +204,7 @@ static void put_heading(const cli_leaks_run *run, const cli_leaks_findings *find
     }
     put_count(run->windows, "window");
     printf(" in %s, from %s%s\n", format_span(run->span, text),
-           pprofdelta_time_format(run->from_nanos, time),
-           run->has_restarted ? ", after a restart" : "");
+           pd_time_format(run->from_nanos, time), run->has_restarted ? ", after a restart" : "");
     printf("in use    %s (", format_value(findings->now, cli_string_of(run->unit), text));
     cli_text_put(stdout, run->type, CLI_TEXT_SHOWN);
     fputs(") in ", stdout);

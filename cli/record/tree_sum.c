@@ -43,10 +43,10 @@ static const char *const of_one_time[] = {"peak_objects", "peak_space", "rss_spa
 /* ---- the files ------------------------------------------------------------------------------- */
 
 /* Reads the stamp of a profile. What is not one of the agent's is left out, with a note. */
-static bool read_file(pprofdelta *context, file *f)
+static bool read_file(file *f)
 {
     pprofdelta_census census;
-    if (!cli_input_check_found(f->place, context, PPROFDELTA_DEFAULT_MAX_MEMORY, &census))
+    if (!cli_input_check_found(f->place, PPROFDELTA_DEFAULT_MAX_MEMORY, &census))
         return false;
     if (census.stamp.live == PPROFDELTA_LIVE_NONE) {
         cli_note_left_out(f->place.path, "is not a profile of the agent");
@@ -59,7 +59,7 @@ static bool read_file(pprofdelta *context, file *f)
     return true;
 }
 
-static int read_folder(list *l, pprofdelta *context, const char *path)
+static int read_folder(list *l, const char *path)
 {
     int code = cli_folder_read(&l->folder, path);
     if (code)
@@ -69,7 +69,7 @@ static int read_folder(list *l, pprofdelta *context, const char *path)
         return cli_system_error("the sum", "make", ENOMEM);
     for (size_t i = 0; i < l->folder.len; i++) {
         l->files[l->len] = (file){.place = {l->folder.paths[i], l->folder.dir}};
-        l->len += read_file(context, &l->files[l->len]);
+        l->len += read_file(&l->files[l->len]);
     }
     return CLI_DONE;
 }
@@ -240,13 +240,8 @@ static int sum_list(list *l, const char *out, cli_tree_total *total)
 int cli_tree_sum(const char *folder, const char *out, cli_tree_total *total)
 {
     list l = {0};
-    pprofdelta *context = NULL;
-    pprofdelta_error err;
     *total = (cli_tree_total){0};
-    if (pprofdelta_new(NULL, NULL, &context, &err))
-        return cli_library_error("the sum", &err);
-    int code = read_folder(&l, context, folder);
-    pprofdelta_free(context);
+    int code = read_folder(&l, folder);
     if (!code)
         code = sum_list(&l, out, total);
     free_list(&l);

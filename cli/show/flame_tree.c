@@ -1,6 +1,7 @@
 /* The tree of all stacks as the page of --flame reads it: see flame_tree.h. */
 #include "show/flame_tree.h"
 
+#include "base/sum.h"
 #include "cli.h"
 #include "message.h"
 
@@ -370,8 +371,7 @@ static void put_column(FILE *to, const cli_flame_tree *tree, size_t side, size_t
         if (is_sets)
             fprintf(to, "%s%" PRIu32, comma, first->set);
         else
-            fprintf(to, "%s%" PRIu32 ",%s", comma, first->node - last,
-                    pprofdelta_sum_format(sum, text));
+            fprintf(to, "%s%" PRIu32 ",%s", comma, first->node - last, pd_sum_format(sum, text));
         last = first->node;
         comma = ",";
     }

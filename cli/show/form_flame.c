@@ -5,6 +5,7 @@
  * browser adds up the subtrees, and turns the tree around for the other views. */
 #include "show/forms.h"
 
+#include "base/time.h"
 #include "cli.h"
 #include "flame_page.h"
 #include "instant.h"
@@ -59,7 +60,7 @@ static void put_profile(page *p, const cli_profile *profile)
     char text[48], comment[CLI_COMMENT_MAX];
     int64_t time = view->time_nanos, duration = view->duration_nanos;
     put_text(p, "{\"file\":", cli_string_of(profile->input.name));
-    put_text(p, ",\"time\":", cli_string_of(time ? pprofdelta_time_format(time, text) : ""));
+    put_text(p, ",\"time\":", cli_string_of(time ? pd_time_format(time, text) : ""));
     put_text(p, ",\"duration\":", cli_string_of(duration ? cli_span_format(duration, text) : ""));
     fprintf(p->to, ",\"samples\":%zu,\"isDelta\":%s,\"comments\":[", view->n_sample,
             profile->census.is_stamped ? "true" : "false");

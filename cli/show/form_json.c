@@ -5,6 +5,8 @@
  * to 64 bits (sums: up to 128). Addresses are hexadecimal strings. */
 #include "show/forms.h"
 
+#include "base/sum.h"
+#include "base/time.h"
 #include "show/otlp_forms.h"
 
 #include "cli.h"
@@ -42,7 +44,7 @@ static void put_header(const cli_profile *profile)
            profile->census.is_stamped ? "true" : "false");
     printf("\"time\": ");
     if (view->time_nanos)
-        put_text(pprofdelta_time_format(view->time_nanos, time));
+        put_text(pd_time_format(view->time_nanos, time));
     else
         fputs("null", stdout);
     cli_record_put(profile, &view->base,
@@ -77,7 +79,7 @@ static void put_mappings(const cli_profile *profile)
 static void put_sum(pprofdelta_sum sum)
 {
     char text[48];
-    fputs(pprofdelta_sum_format(sum, text), stdout);
+    fputs(pd_sum_format(sum, text), stdout);
 }
 
 static void put_types(const cli_selection *selection)

@@ -17,6 +17,7 @@
  */
 #include "show/forms.h"
 
+#include "base/sum.h"
 #include "cli.h"
 #include "message.h"
 #include "output_file.h"
@@ -303,7 +304,7 @@ int cli_show_folded(const cli_shown *shown)
         put_folded(&stacks, &stacks.stacks[at]);
         for (size_t side = 0; side < shown->sides; side++) {
             char text[48];
-            printf(" %s", pprofdelta_sum_format(sums[side], text));
+            printf(" %s", pd_sum_format(sums[side], text));
         }
         putchar('\n');
     }

@@ -9,6 +9,7 @@
  */
 #include "show/heading.h"
 
+#include "base/time.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
@@ -152,7 +153,7 @@ cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
         memcpy(buf + len, comment.ptr + at, copied);
         len += copied;
         if (name)
-            len += strlen(pprofdelta_time_format(nanos, buf + len));
+            len += strlen(pd_time_format(nanos, buf + len));
         if (len > CLI_COMMENT_MAX / 2) /* room for another word with a time is left */
             return comment;
     }
@@ -290,8 +291,7 @@ static int put_one(const cli_profile *profile)
     int code = cli_heading_put_libraries(profile);
     if (code)
         return code;
-    printf("time      %s\n",
-           view->time_nanos ? pprofdelta_time_format(view->time_nanos, text) : "unknown");
+    printf("time      %s\n", view->time_nanos ? pd_time_format(view->time_nanos, text) : "unknown");
     printf("duration  %s\n",
            view->duration_nanos ? cli_span_format(view->duration_nanos, text) : "unknown");
     for (size_t i = 0; i < view->n_comment; i++) {
@@ -312,7 +312,7 @@ static void put_two(const cli_profile *profiles)
         int64_t time = profiles[side].view->time_nanos;
         cli_heading_put_file(&profiles[side], titles[side]);
         cli_heading_put_binary(&profiles[side], "");
-        printf("          %s\n", time ? pprofdelta_time_format(time, text) : "at an unknown time");
+        printf("          %s\n", time ? pd_time_format(time, text) : "at an unknown time");
     }
     int64_t prev = profiles[0].view->time_nanos, cur = profiles[1].view->time_nanos, span;
     bool is_known = prev && cur && !__builtin_sub_overflow(cur, prev, &span);

@@ -83,9 +83,8 @@ static void put_profile(const cli_profile *profile, const Pd__Otlp__Profile *one
 static void put_profiles(const cli_profile *profile)
 {
     size_t nth = 0;
-    pprofdelta_request facts = PPROFDELTA_REQUEST_INIT;
-    pprofdelta_request_of(profile->context, &facts);
-    printf("%-10s%" PRIu64, "profiles", facts.profiles);
+    const pprofdelta_census *facts = &profile->census;
+    printf("%-10s%" PRIu64, "profiles", facts->profiles);
     for (size_t i = 0; i < profile->request->n_resource_profiles; i++) {
         const Pd__Otlp__ResourceProfiles *resource = profile->request->resource_profiles[i];
         for (size_t j = 0; j < resource->n_scope_profiles; j++) {
@@ -94,12 +93,12 @@ static void put_profiles(const cli_profile *profile)
                 put_profile(profile, scope->profiles[k], nth++);
         }
     }
-    puts(facts.profiles > nth ? ", ...: --json)" : ")");
-    if (facts.other_attributes)
+    puts(facts->profiles > nth ? ", ...: --json)" : ")");
+    if (facts->other_attributes)
         printf("%-10s%" PRIu64 " attributes of mappings, locations and profiles: --raw\n", "and",
-               facts.other_attributes);
-    if (facts.payloads)
-        printf("%-10s%" PRIu64 " original payloads, which are not shown\n", "and", facts.payloads);
+               facts->other_attributes);
+    if (facts->payloads)
+        printf("%-10s%" PRIu64 " original payloads, which are not shown\n", "and", facts->payloads);
 }
 
 void cli_otlp_put_heading(const cli_profile *profile)

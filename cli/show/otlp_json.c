@@ -85,12 +85,11 @@ static void put_resource(const cli_profile *profile, const Pd__Otlp__ResourcePro
 void cli_otlp_put_json(const cli_profile *profile)
 {
     const Pd__Otlp__Request *request = profile->request;
-    pprofdelta_request facts = PPROFDELTA_REQUEST_INIT;
+    const pprofdelta_census *facts = &profile->census;
     if (!request) {
         fputs("\"otlp\": null,\n", stdout);
         return;
     }
-    pprofdelta_request_of(profile->context, &facts);
     fputs("\"otlp\": {\"resources\": [", stdout);
     for (size_t i = 0; i < request->n_resource_profiles; i++) {
         fputs(i ? ",\n" : "\n", stdout);
@@ -98,5 +97,5 @@ void cli_otlp_put_json(const cli_profile *profile)
     }
     printf("],\n\"timestamps\": %" PRIu64 ", \"links\": %" PRIu64 ", \"other_attributes\": %" PRIu64
            "},\n",
-           facts.timestamps, facts.links, facts.other_attributes);
+           facts->timestamps, facts->links, facts->other_attributes);
 }

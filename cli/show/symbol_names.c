@@ -49,7 +49,7 @@ static cli_string make_name(char to[MADE_ROOM], const cli_profile *profile,
     if (!address)
         return cli_string_of("(unknown)");
     cli_string name = mapping ? cli_profile_string(profile, mapping->filename) : cli_string_of("");
-    size_t file_len = pprofdelta_file_len(name.ptr, name.len);
+    size_t file_len = cli_profile_file_len(name);
     bool is_known = file_len || (mapping && cli_profile_string(profile, mapping->build_id).len);
     if (file_len)
         name.len = file_len;

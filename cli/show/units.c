@@ -1,6 +1,8 @@
 /* Sums, and numbers that are easy to read: see units.h. */
 #include "show/units.h"
 
+#include "base/sum.h"
+
 #include <stdio.h>
 
 typedef struct step {
@@ -52,7 +54,7 @@ char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48])
                         : cli_string_is(unit, "nanoseconds") ? nanoseconds
                                                              : NULL;
     if (!steps)
-        return pprofdelta_sum_format(sum, buf);
+        return pd_sum_format(sum, buf);
     double value = cli_sum_double(sum), size = value < 0 ? -value : value;
     while (steps->size > 1 && size < steps->size)
         steps++;

@@ -32,8 +32,7 @@ typedef struct places {
 static bool has_file(const cli_profile *profile, const Pd__View__Mapping *mapping)
 {
     cli_string name = cli_profile_string(profile, mapping->filename);
-    return pprofdelta_file_len(name.ptr, name.len) ||
-           cli_profile_string(profile, mapping->build_id).len;
+    return cli_profile_file_len(name) || cli_profile_string(profile, mapping->build_id).len;
 }
 
 /* Has a line a file or a number? */
@@ -209,7 +208,7 @@ static bool ask(cli_edit *edit, const cli_symbolizing *how, const place *from, c
     cli_string id = cli_profile_string(edit->profile, mapping->build_id);
     size_t len = (size_t)(end - from), addresses = 0;
     cli_answer answer;
-    parts->path = copy_of(name, pprofdelta_file_len(name.ptr, name.len));
+    parts->path = copy_of(name, cli_profile_file_len(name));
     parts->build_id = copy_of(id, id.len);
     parts->addresses = calloc(len + 1, sizeof *parts->addresses);
     parts->first = calloc(len + 1, sizeof *parts->first);

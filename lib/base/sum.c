@@ -1,6 +1,6 @@
 #include "base/sum.h"
 
-char *pprofdelta_sum_format(pprofdelta_sum sum, char buf[48])
+char *pd_sum_format(pprofdelta_sum sum, char buf[48])
 {
     bool negative = sum.hi < 0;
     if (negative)

@@ -38,7 +38,7 @@ static int put_fraction(char *to, size_t room, int64_t nanos)
     return snprintf(to, room, ".%0*" PRId64, digits, nanos);
 }
 
-char *pprofdelta_time_format(int64_t nanos, char buf[48])
+char *pd_time_format(int64_t nanos, char buf[48])
 {
     int64_t seconds = nanos / NANOS, rest = nanos % NANOS;
     if (rest < 0) {
@@ -71,6 +71,6 @@ pd_time_text pd_time_shown(int64_t nanos)
 {
     pd_time_text shown = {"an unknown time"};
     if (nanos)
-        pprofdelta_time_format(nanos, shown.text);
+        pd_time_format(nanos, shown.text);
     return shown;
 }

@@ -5,6 +5,8 @@
 #ifndef PD_DELTA_KIND_H
 #define PD_DELTA_KIND_H
 
+#include "pprofdelta_profile.h"
+
 #include "base/mem.h"
 
 typedef struct pd_kind {

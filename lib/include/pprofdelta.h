@@ -236,58 +236,6 @@ typedef struct pprofdelta_stamp {
                        ended an open window; 0 in a batch of a live heap */
 } pprofdelta_stamp;
 
-/* What pprofdelta_check found in a valid profile. */
-typedef struct pprofdelta_census {
-    /* Static: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text"
-     * (a text heap profile) or "otlp" (an OTLP request). */
-    const char *format;
-    uint64_t inflated_len;
-    uint64_t types, samples, mappings, locations, functions, strings;
-    uint64_t by_address, by_lines;
-    uint64_t unknown_fields;
-    int64_t time_nanos, duration_nanos;
-    int is_stamped;         /* 1: a delta that pprofdelta wrote */
-    pprofdelta_stamp stamp; /* is_delta is also 0 if the stamp is not valid */
-    /* The file and the build id of the first mapping, which is the main binary. Empty if unknown.
-     * Not NUL-terminated. Valid until the next call on the context, and as long as the caller's
-     * bytes. */
-    const char *binary, *build_id;
-    size_t binary_len, build_id_len;
-} pprofdelta_census;
-
-/* An OTLP request: one ExportProfilesServiceRequest of
- * opentelemetry.proto.collector.profiles.v1development. Begin with PPROFDELTA_REQUEST_INIT. Later
- * versions add members at the end; `size` shows which ones the caller knows. */
-typedef struct pprofdelta_request {
-    size_t size; /* sizeof(pprofdelta_request) */
-    /* The inflated request. Valid until the next call on the context, and as long as the caller's
-     * bytes. */
-    const uint8_t *bytes;
-    size_t len;
-    uint64_t resources, scopes, profiles, samples;
-    uint64_t timestamps, links; /* that the samples have; they are labels of the pprof profile */
-    /* Not in the pprof profile: original payloads, and attributes of mappings, locations and
-     * profiles that a pprof profile has no field for. */
-    uint64_t payloads, other_attributes;
-} pprofdelta_request;
-
-#define PPROFDELTA_REQUEST_INIT                                                                    \
-    {                                                                                              \
-        sizeof(pprofdelta_request), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
-    }
-
-/* The kind of a file. */
-typedef enum pprofdelta_file_kind {
-    PPROFDELTA_FILE_UNKNOWN = 0, /* none of these */
-    PPROFDELTA_FILE_EMPTY,       /* no byte, or compressed data without content */
-    PPROFDELTA_FILE_PROFILE,     /* a pprof profile, perhaps damaged */
-    PPROFDELTA_FILE_STATE,       /* written by pprofdelta_save */
-    PPROFDELTA_FILE_HTML,        /* an HTML page */
-    PPROFDELTA_FILE_OTHER,       /* another kind that has a name */
-    PPROFDELTA_FILE_OTLP,        /* an OTLP request with profiles, perhaps damaged */
-    PPROFDELTA_FILE_TEXT         /* a text heap profile that pprofdelta_inflate converts */
-} pprofdelta_file_kind;
-
 /* ---------------------------------------------------------------------------------------------
  * The context: one target, one consumer
  * ------------------------------------------------------------------------------------------ */
@@ -433,54 +381,6 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, c
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder,
                                                          const pprofdelta_sink *sink,
                                                          pprofdelta_error *err);
-
-/* ---------------------------------------------------------------------------------------------
- * Looking at profiles
- * ------------------------------------------------------------------------------------------ */
-
-/* Checks whether this is a valid profile, as pprofdelta_window does, or a valid OTLP request; the
- * census is then of the pprof profile that pprofdelta_inflate makes of it. census may be NULL. What
- * the context remembers stays as it is.
- *
- * The samples of a request share stacks, attributes and resources; those of a pprof profile have a
- * copy each. So the profile of a request may be larger than the request. Returns E_LIMIT if the
- * conversion makes more than 512 times the bytes of the inflated request and 64 MiB, or takes more
- * than max_memory. */
-PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
-                                                  pprofdelta_census *census, pprofdelta_error *err);
-
-/* Guesses the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
- * compressed (gzip or zstd). *name is a static noun with its article ("a zip archive"). Compressed
- * data that cannot be inflated is PPROFDELTA_FILE_UNKNOWN. */
-PPROFDELTA_API pprofdelta_status pprofdelta_identify(const void *head, size_t len,
-                                                     pprofdelta_file_kind *kind, const char **name,
-                                                     pprofdelta_error *err);
-
-/* Inflates a file: gzip (any number of members), zstd or plain. A text heap profile is converted to
- * an unsampled profile, and an OTLP request to one profile with all its samples, within the limits
- * of pprofdelta_check. *out belongs to the context, or is `bytes` if they are plain. It is valid until
- * the next call on the context. */
-PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
-                                                    const uint8_t **out, size_t *out_len,
-                                                    pprofdelta_error *err);
-
-/* Returns 1 and fills *out if the last call of pprofdelta_check or pprofdelta_inflate on this
- * context succeeded and read an OTLP request. Otherwise returns 0 and leaves *out as it is. */
-PPROFDELTA_API int pprofdelta_request_of(const pprofdelta *pd, pprofdelta_request *out);
-
-/* Writes a profile again in the compact form, compressed as the options of the context say: all
- * samples with their values, in their order, and only what they use. The stamp stays. For profiles
- * whose tables the caller has changed. Refuses a call while a window is under way. The call does not
- * change what the context remembers. */
-PPROFDELTA_API pprofdelta_status pprofdelta_rewrite(pprofdelta *pd, const void *bytes, size_t len,
-                                                    const pprofdelta_sink *sink,
-                                                    pprofdelta_error *err);
-
-/* Returns the length of the file's name in a mapping's name of `len` bytes: without " (deleted)" at
- * its end. Returns 0 if the name is empty or made up for memory without a file, such as "[anon]" or
- * "/memfd:jit (deleted)"; pprofdelta-delta(1), "Identity", lists them. A mapping with length 0 and
- * without a build id is identified by its addresses. */
-PPROFDELTA_API size_t pprofdelta_file_len(const char *filename, size_t len);
 
 #ifdef __cplusplus
 }

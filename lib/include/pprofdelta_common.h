@@ -3,6 +3,7 @@
  * A program does not need to include this header: each of the others includes it.
  *
  *     pprofdelta.h          cumulative profiles in, deltas out
+ *     pprofdelta_profile.h  one profile by itself: its census and its bytes
  *     pprofdelta_record.h   records and samples of the program itself in, profiles out
  *     pprofdelta_heap.h     sampled allocations in, heap profiles out
  *
@@ -256,7 +257,7 @@ typedef enum pprofdelta_fork {
 } pprofdelta_fork;
 
 /* ---------------------------------------------------------------------------------------------
- * Numbers and times in reports
+ * Numbers in reports
  * ------------------------------------------------------------------------------------------ */
 
 /* A sum of 64-bit values in two's complement. 128 bits: it never overflows. */
@@ -264,13 +265,6 @@ typedef struct pprofdelta_sum {
     uint64_t lo;
     int64_t hi;
 } pprofdelta_sum;
-
-/* Writes the sum in decimal and returns buf. */
-PPROFDELTA_API char *pprofdelta_sum_format(pprofdelta_sum sum, char buf[48]);
-
-/* Writes a time in nanoseconds since 1970 as an RFC 3339 time in UTC (2026-11-21T08:00:00Z) and
- * returns buf. Fractions of a second are written if they are not 0, without trailing zeros. */
-PPROFDELTA_API char *pprofdelta_time_format(int64_t nanos, char buf[48]);
 
 #ifdef __cplusplus
 }

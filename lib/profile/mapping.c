@@ -168,11 +168,6 @@ bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b)
     return false;
 }
 
-size_t pprofdelta_file_len(const char *filename, size_t len)
-{
-    return pd_filename_file((pd_bytes){(const uint8_t *)filename, len}).len;
-}
-
 /* ---- mappings of earlier profiles ------------------------------------------------------------ */
 
 static bool is_key(pd_key key)

@@ -160,6 +160,7 @@ for name, page in pages.items():
 one_way = [(name, other) for name in see_also for other in see_also[name] if name not in see_also.get(other, ())]
 check("SEE ALSO leads back", not one_way, one_way)
 for header, name in (("pprofdelta_common.h", "libpprofdelta.3"), ("pprofdelta.h", "libpprofdelta.3"),
+                     ("pprofdelta_profile.h", "libpprofdelta.3"),
                      ("pprofdelta_record.h", "pprofdelta_record.3"), ("pprofdelta_heap.h", "pprofdelta_heap.3")):
     text = re.sub(r"/\*.*?\*/|^#.*?$", "", read("lib", "include", header), flags=re.S | re.M)
     functions = re.findall(r"(?:PPROFDELTA_API|static inline)\b[^;(]*?(\w+)\s*\(", text)

@@ -1,9 +1,9 @@
-#include <pprofdelta.h>
+#include <pprofdelta_profile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A delta that was received: its stamp, as pprofdelta_check says it, and its bytes. */
+/* A delta that was received: its stamp, as its census says it, and its bytes. */
 typedef struct delta {
     pprofdelta_stamp stamp;
     char *bytes;
@@ -84,22 +84,24 @@ static int to_stdout(void *cookie, const void *data, size_t len)
 
 int main(int argc, char **argv) /* receiver DELTA... >SUM: in the order in which they came */
 {
-    pprofdelta *pd = NULL;
+    pprofdelta_profile *profile;
     pprofdelta_adder *adder = NULL;
-    pprofdelta_census seen;
+    pprofdelta_census seen = {.size = sizeof seen};
     pprofdelta_error err = {0};
     pprofdelta_sink sink = {to_stdout, NULL};
     size_t len = 0, first, sum_len;
     delta *kept = calloc((size_t)argc, sizeof *kept);
-    pprofdelta_status status = kept ? pprofdelta_new(NULL, NULL, &pd, &err) : PPROFDELTA_E_MEMORY;
+    pprofdelta_status status = kept ? PPROFDELTA_OK : PPROFDELTA_E_MEMORY;
     for (int i = 1; i < argc && !status; i++) {
         delta got = {.bytes = read_file(argv[i], &got.len)};
-        status =
-            got.bytes ? pprofdelta_check(pd, got.bytes, got.len, &seen, &err) : PPROFDELTA_E_SOURCE;
+        status = got.bytes ? pprofdelta_profile_open(NULL, NULL, got.bytes, got.len, &profile, &err)
+                           : PPROFDELTA_E_SOURCE;
         if (status) {
             free(got.bytes);
             break;
         }
+        pprofdelta_profile_census(profile, &seen);
+        pprofdelta_profile_free(profile);
         got.stamp = seen.stamp;
         len = take(kept, len, got);
     }
@@ -115,6 +117,5 @@ int main(int argc, char **argv) /* receiver DELTA... >SUM: in the order in which
         free(kept[--len].bytes);
     free(kept);
     pprofdelta_adder_free(adder);
-    pprofdelta_free(pd);
     return status || fclose(stdout);
 }

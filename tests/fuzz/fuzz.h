@@ -2,6 +2,7 @@
 #ifndef PD_TESTS_FUZZ_H
 #define PD_TESTS_FUZZ_H
 
+#include "census.h"
 #include "codec/source.h"
 #include "pprofdelta.h"
 #include "text/records.h"
@@ -22,15 +23,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                          \
     } while (0)
 
+/* Opens the file as a whole. End the source in any case. */
+static inline int fuzz_inflate(pd_source *source, pd_mem *mem, const uint8_t *data, size_t size)
+{
+    *source = (pd_source){0};
+    pd_mem_init(mem, NULL, FUZZ_MAX_MEMORY);
+    return !pd_source_open(source, mem, (pd_bytes){data, size}, 0, NULL);
+}
+
+/* census_of, within the limit of all targets. */
+static inline pprofdelta_status fuzz_census(const void *bytes, size_t len, pprofdelta_census *out,
+                                            pprofdelta_error *err)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    return census_within(&options, NULL, bytes, len, out, err);
+}
+
 /* A heap profile in text form: fuzz_text's, whatever it comes packed in. */
 static inline int fuzz_is_text(const uint8_t *data, size_t size)
 {
     pd_mem mem;
-    pd_source source = {0};
+    pd_source source;
     pd_records records;
-    pd_mem_init(&mem, NULL, FUZZ_MAX_MEMORY);
-    int is_text = !pd_source_open(&source, &mem, (pd_bytes){data, size}, 0, NULL) &&
-                  pd_records_begin(&records, source.whole);
+    int is_text =
+        fuzz_inflate(&source, &mem, data, size) && pd_records_begin(&records, source.whole);
     pd_source_end(&source);
     return is_text;
 }

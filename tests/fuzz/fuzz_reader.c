@@ -1,8 +1,8 @@
 /* Any bytes as a profile: they are refused with a reason that can be followed, or they are a valid
  * profile, also in the eyes of a reader of another make.
  *
- * Each input is looked at twice, by a context that is new and has options of every kind, and by one
- * that has seen all the inputs before: neither may change the verdict. What is accepted goes
+ * Each input is read twice: by itself, with options of every kind, and as the base of a context that
+ * has seen all the inputs before. Neither may change the verdict. What is accepted goes
  * through protobuf-c's message view, which must find the same elements, and every reference is
  * followed there the slow and obvious way. (What protobuf-c does not take is left out: it knows no
  * tag longer than five bytes.) And every sample is read both ways, the quick and the careful. */
@@ -289,7 +289,8 @@ static void require_all_ways(const uint8_t *bytes, size_t len)
 
 /* Options of every kind, chosen by the bytes, so that the input stays a file like any other. None
  * of them takes part in a check. */
-static pprofdelta *new_context(const uint8_t *data, size_t size)
+static pprofdelta_status check(const uint8_t *data, size_t size, pprofdelta_census *census,
+                               pprofdelta_error *err)
 {
     static const char *const counters[] = {"no_such_type", "samples/count"}, *const gauges[] = {
                                                                                  "x"};
@@ -307,9 +308,7 @@ static pprofdelta *new_context(const uint8_t *data, size_t size)
     options.gauges = gauges;
     options.gauges_len = hash >> 27 & 1;
     options.max_memory = FUZZ_MAX_MEMORY;
-    pprofdelta *context = NULL;
-    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
-    return context;
+    return census_within(&options, NULL, data, size, census, err);
 }
 
 /* 4 MiB of zeros as a zstd frame: no profile, but what it takes stays as room. */
@@ -325,7 +324,7 @@ static void make_room(pprofdelta *context)
         for (int k = 0; k < BLOCK; k++)
             p[k] = (uint8_t)(block >> 8 * k); /* three bytes of header, and the zero */
     }
-    require(pprofdelta_check(context, frame, sizeof frame, NULL, NULL) == PPROFDELTA_E_WIRE);
+    require(pprofdelta_base(context, frame, sizeof frame, NULL) == PPROFDELTA_E_WIRE);
 }
 
 static pprofdelta *old_context(void)
@@ -333,6 +332,7 @@ static pprofdelta *old_context(void)
     static pprofdelta *context;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.max_memory = FUZZ_MAX_MEMORY;
+    options.flags = PPROFDELTA_FORCE | PPROFDELTA_DEFAULT_COUNTER;
     if (!context) {
         require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
         make_room(context);
@@ -352,15 +352,18 @@ static void check_refusal(pprofdelta_status status, const pprofdelta_error *err,
     require(status != PPROFDELTA_E_PROFILE || !strcmp(err->stage, "profile"));
 }
 
-/* The same bytes, looked at by a context that has a past. */
+/* The same bytes, as the base of a context that has a past. */
 static void check_again(const uint8_t *data, size_t size, pprofdelta_status status,
                         const pprofdelta_error *err)
 {
     pprofdelta_error again = fuzz_unfilled();
-    pprofdelta_status second = pprofdelta_check(old_context(), data, size, NULL, &again);
+    pprofdelta_status second = pprofdelta_base(old_context(), data, size, &again);
     /* What it kept from larger inputs counts against its limit. */
     if (status == PPROFDELTA_E_LIMIT || second == PPROFDELTA_E_LIMIT)
         return;
+    if (second == PPROFDELTA_E_STAMPED || second == PPROFDELTA_E_NOT_CUMULATIVE ||
+        second == PPROFDELTA_E_MISMATCH)
+        return; /* only a base is refused for these */
     require(second == status);
     if (status)
         require(again.offset == err->offset && again.element == err->element &&
@@ -378,23 +381,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (fuzz_is_text(data, size) || is_request(data, size)) /* see fuzz_text and fuzz_otlp */
         return 0;
-    pprofdelta *context = new_context(data, size);
     pprofdelta_census census;
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_status status = pprofdelta_check(context, data, size, &census, &err);
-    const uint8_t *inflated = NULL;
-    size_t inflated_len = 0;
-    bool inflates = !pprofdelta_inflate(context, data, size, &inflated, &inflated_len, NULL);
+    pprofdelta_status status = check(data, size, &census, &err);
+    pd_mem mem;
+    pd_source source;
+    bool inflates = fuzz_inflate(&source, &mem, data, size);
+    pd_bytes inflated = source.whole;
     if (status) {
-        check_refusal(status, &err, size, inflates, inflated_len);
+        check_refusal(status, &err, size, inflates, inflated.len);
     } else {
         fuzz_require_untouched(&err);
-        require(inflates && census.inflated_len == inflated_len);
-        require_view(inflated, inflated_len, &census);
+        require(inflates && census.inflated_len == inflated.len);
+        require_view(inflated.ptr, inflated.len, &census);
     }
     if (inflates)
-        require_all_ways(inflated, inflated_len);
+        require_all_ways(inflated.ptr, inflated.len);
+    pd_source_end(&source);
     check_again(data, size, status, &err);
-    pprofdelta_free(context);
     return 0;
 }

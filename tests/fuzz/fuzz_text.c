@@ -5,45 +5,40 @@
 #include "fuzz.h"
 #include "run.h"
 
-static pprofdelta *new_context(unsigned flags)
-{
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = FUZZ_MAX_MEMORY;
-    options.compression = PPROFDELTA_PLAIN;
-    options.flags = flags;
-    pprofdelta *context = NULL;
-    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
-    return context;
-}
-
 /* What it stands for is a profile, and its census is that of the text. */
-static int look(pprofdelta *context, const uint8_t *text, size_t len)
+static int read_text(const uint8_t *text, size_t len)
 {
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_census census, again;
+    pprofdelta_census census = {.size = sizeof census}, again;
+    pprofdelta_profile *profile;
     const uint8_t *out;
     size_t out_len;
-    pprofdelta_status status = pprofdelta_check(context, text, len, &census, &err);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    pprofdelta_status status = pprofdelta_profile_open(&options, NULL, text, len, &profile, &err);
     if (status) {
         fuzz_require_filled(&err, status, len, len);
         return 0;
     }
     fuzz_require_untouched(&err);
-    require(!pprofdelta_inflate(context, text, len, &out, &out_len, NULL));
-    uint8_t *copy = malloc(out_len + 1);
-    require(copy);
-    memcpy(copy, out, out_len);
-    require(!pprofdelta_check(context, copy, out_len, &again, NULL));
+    pprofdelta_profile_census(profile, &census);
+    require(!pprofdelta_profile_bytes(profile, &out, &out_len, NULL));
+    require(!fuzz_census(out, out_len, &again, NULL));
     require(census.samples == again.samples && census.locations == again.locations &&
             census.mappings == again.mappings && census.strings == again.strings &&
             census.types == again.types);
-    free(copy);
+    pprofdelta_profile_free(profile);
     return 1;
 }
 
 static void subtract(const uint8_t *prev, size_t prev_len, const uint8_t *cur, size_t cur_len)
 {
-    pprofdelta *context = new_context(PPROFDELTA_VERIFY);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    options.compression = PPROFDELTA_PLAIN;
+    options.flags = PPROFDELTA_VERIFY;
+    pprofdelta *context = NULL;
+    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
     arena a = {0};
     collector out = {.bytes = buf_begin(&a)};
     pprofdelta_sink sink = collector_sink(&out);
@@ -55,7 +50,7 @@ static void subtract(const uint8_t *prev, size_t prev_len, const uint8_t *cur, s
                 status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE ||
                 status == PPROFDELTA_E_OLDER || status == PPROFDELTA_E_OTHER_TARGET);
         if (!status)
-            require(!pprofdelta_check(context, out.bytes.ptr, out.bytes.len, NULL, NULL));
+            require(!fuzz_census(out.bytes.ptr, out.bytes.len, NULL, NULL));
     }
     pprofdelta_free(context);
     arena_free(&a);
@@ -68,10 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pd_records records;
     if (!pd_records_begin(&records, (pd_bytes){data, first}))
         return 0;
-    pprofdelta *context = new_context(0);
-    int is_good = look(context, data, first);
-    pprofdelta_free(context);
-    if (is_good)
+    if (read_text(data, first))
         subtract(data, first, data + skipped, size - skipped);
     return 0;
 }

@@ -44,17 +44,17 @@ static inline reading read_profile(pd_bytes in)
     reading r = {.is_small = true};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.max_memory = FUZZ_MAX_MEMORY;
-    pprofdelta *context = NULL;
+    pprofdelta_profile *profile;
     const uint8_t *bytes;
     size_t len;
-    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
-    require(pprofdelta_inflate(context, in.ptr, in.len, &bytes, &len, NULL) == PPROFDELTA_OK);
+    require(!pprofdelta_profile_open(&options, NULL, in.ptr, in.len, &profile, NULL));
+    require(!pprofdelta_profile_bytes(profile, &bytes, &len, NULL));
     pd_reader top = pd_reader_of(bytes, len);
     pd_field f;
     while (pd_reader_next(&top, &f))
         if (f.number == PD_PROFILE_SAMPLE)
             read_sample(&r, f.body);
-    pprofdelta_free(context);
+    pprofdelta_profile_free(profile);
     return r;
 }
 

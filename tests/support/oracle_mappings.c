@@ -1,5 +1,7 @@
 /* The mappings of the oracle's ledger, and replaced files: a mapping is known by its name, or else
  * by its place, if no mapping of the profile has the name known there. */
+#include "profile/mapping.h"
+
 #include "oracle_work.h"
 
 #include <string.h>
@@ -72,7 +74,8 @@ static const char *service_of(arena *a, const char *binary)
 {
     char *name = arena_format(a, "%s", binary);
     char *found = arena_alloc(a, 2 * strlen(binary) + 2), *end = found;
-    name[pprofdelta_file_len(name, strlen(name))] = 0; /* made up, or marked as deleted */
+    name[pd_filename_file((pd_bytes){(uint8_t *)name, strlen(name)}).len] =
+        0; /* made up, or marked as deleted */
     const char *at = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     for (size_t nth = 0; *at; nth++) {
         size_t len = strcspn(at, "-_.+@~ []"), kept = len;

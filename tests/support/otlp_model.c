@@ -1,6 +1,7 @@
 #include "otlp_model.h"
 
 #include "otlp_meaning.h"
+#include "pprofdelta_profile.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -146,46 +147,46 @@ bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *ou
 
 /* ---- what was written ------------------------------------------------------------------------ */
 
-/* The library reads the request, and what it makes of it means what the model means. */
-static const char *read_back(arena *a, pprofdelta *pd, const void *bytes, size_t len,
-                             otlp_model *out)
+/* The library has read the request, and what it makes of it means what the model means. */
+static const char *read_back(arena *a, pprofdelta_profile *profile, otlp_model *out)
 {
-    pprofdelta_error err = {.text = ""};
-    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
-    const uint8_t *profile;
-    size_t profile_len;
+    pprofdelta_census census = {.size = sizeof census};
+    const uint8_t *bytes;
+    size_t len;
     otlp_model back;
-    if (pprofdelta_check(pd, bytes, len, NULL, &err))
-        return arena_format(a, "the library refuses it: %s: %s", err.field, err.text);
-    if (pprofdelta_inflate(pd, bytes, len, &profile, &profile_len, &err) ||
-        !pprofdelta_request_of(pd, &request) ||
-        !otlp_model_of_request(a, request.bytes, request.len, out) ||
-        !otlp_model_of_pprof(a, profile, profile_len, &back))
+    if (pprofdelta_profile_bytes(profile, &bytes, &len, NULL))
+        return "it cannot be unpacked";
+    pprofdelta_profile_census(profile, &census);
+    if (!census.request || !otlp_model_of_request(a, census.request, census.request_len, out) ||
+        !otlp_model_of_pprof(a, bytes, len, &back))
         return "it cannot be unpacked";
     return otlp_model_differ(a, &back, out);
 }
 
 void otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out)
 {
-    pprofdelta *pd;
-    *out = (otlp_model){.text = "", .resource = "", .wrong = "there is no memory"};
-    if (pprofdelta_new(NULL, NULL, &pd, NULL))
+    pprofdelta_profile *profile;
+    pprofdelta_error err = {.text = ""};
+    *out = (otlp_model){.text = "", .resource = ""};
+    if (pprofdelta_profile_open(NULL, NULL, bytes, len, &profile, &err)) {
+        out->wrong = arena_format(a, "the library refuses it: %s: %s", err.field, err.text);
         return;
-    const char *wrong = read_back(a, pd, bytes, len, out);
+    }
+    const char *wrong = read_back(a, profile, out);
     out->wrong = wrong;
-    pprofdelta_free(pd);
+    pprofdelta_profile_free(profile);
 }
 
 bool otlp_model_read_pprof(arena *a, const void *bytes, size_t len, otlp_model *out)
 {
-    pprofdelta *pd;
+    pprofdelta_profile *profile;
     const uint8_t *inflated;
     size_t inflated_len;
-    if (pprofdelta_new(NULL, NULL, &pd, NULL))
+    if (pprofdelta_profile_open(NULL, NULL, bytes, len, &profile, NULL))
         return false;
-    bool is_read = !pprofdelta_inflate(pd, bytes, len, &inflated, &inflated_len, NULL) &&
+    bool is_read = !pprofdelta_profile_bytes(profile, &inflated, &inflated_len, NULL) &&
                    otlp_model_of_pprof(a, inflated, inflated_len, out);
-    pprofdelta_free(pd);
+    pprofdelta_profile_free(profile);
     return is_read;
 }
 

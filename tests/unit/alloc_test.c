@@ -3,6 +3,7 @@
 #include "../support/test.h"
 
 #include "pack.h"
+#include "pprofdelta_profile.h"
 #include "scene.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -116,7 +117,8 @@ static void live(life *l)
 {
     pprofdelta_allocator allocator = tracker_allocator(&l->memory);
     pprofdelta_error err;
-    pprofdelta_census census;
+    pprofdelta_profile *profile;
+    pprofdelta_census census = {.size = sizeof census};
     const uint8_t *plain;
     size_t plain_len;
     const buf *first = &l->looks[0], *last = &l->looks[2];
@@ -134,14 +136,17 @@ static void live(life *l)
         window(l, 1);
         pprofdelta_commit(l->pd);
     }
-    UNTIL_DONE(l, pprofdelta_check(l->pd, last->ptr, last->len, &census, &err));
+    UNTIL_DONE(
+        l, pprofdelta_profile_open(&l->options, &allocator, last->ptr, last->len, &profile, &err));
+    pprofdelta_profile_census(profile, &census);
     CHECK(census.samples == 4);
-    UNTIL_DONE(l, pprofdelta_inflate(l->pd, last->ptr, last->len, &plain, &plain_len, &err));
+    UNTIL_DONE(l, pprofdelta_profile_bytes(profile, &plain, &plain_len, &err));
     CHECK(plain_len == census.inflated_len);
     collector rewritten = {.bytes = buf_begin(&l->arena)};
     pprofdelta_sink sink = collector_sink(&rewritten);
-    UNTIL_DONE(l, pprofdelta_rewrite(l->pd, last->ptr, last->len, &sink, &err));
+    UNTIL_DONE(l, pprofdelta_profile_rewrite(profile, &sink, &err));
     CHECK(rewritten.calls > 0);
+    pprofdelta_profile_free(profile);
     pprofdelta_free(l->pd);
     CHECK_MSG(l->memory.live == 0, "%zu bytes left", l->memory.live);
 }

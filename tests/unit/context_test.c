@@ -1,6 +1,7 @@
 /* The public calls at their edges: what the header says of arguments, order and results. */
 #include "../support/test.h"
 
+#include "census.h"
 #include "pack.h"
 #include "delta/context.h"
 #include "scene.h"
@@ -116,17 +117,13 @@ TEST(null_where_the_header_allows_it)
     buf good = two_stacks_look(&p, 10);
     size_t writes = 0;
     pprofdelta_sink sink = {ignore, &writes}, no_write = {NULL, &writes};
-    const uint8_t *out = good.ptr;
-    size_t len = 4711;
-    CHECK(pprofdelta_check(pd, NULL, 0, NULL, NULL) == PPROFDELTA_E_PROFILE);
+    pprofdelta_profile_free(NULL);
+    CHECK(census_of(NULL, 0, NULL, NULL) == PPROFDELTA_E_PROFILE);
     CHECK(pprofdelta_base(pd, NULL, 0, NULL) == PPROFDELTA_E_PROFILE);
     CHECK(pprofdelta_window(pd, NULL, 0, &sink, NULL, NULL) == PPROFDELTA_E_PROFILE);
-    CHECK(pprofdelta_check(pd, NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(census_of(NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_base(pd, NULL, 1, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, NULL, 1, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_inflate(pd, NULL, 1, &out, &len, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(out == good.ptr && len == 4711);
-    CHECK(pprofdelta_inflate(pd, NULL, 0, &out, &len, NULL) == PPROFDELTA_OK && len == 0);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &no_write, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(writes == 0);
@@ -139,33 +136,6 @@ TEST(null_where_the_header_allows_it)
 /* ---------------------------------------------------------------------------------------------
  * The order of calls
  * ------------------------------------------------------------------------------------------ */
-
-/* Looking at other profiles while a window is pending takes nothing away from it. */
-TEST(check_and_inflate_come_between)
-{
-    two_stacks p, q;
-    two_stacks_begin(&p);
-    two_stacks_begin(&q);
-    build_sample(&q.b, "one two three four five", "7 7");
-    buf other = pack_gzip(&q.b.arena, two_stacks_look(&q, 99), 1),
-        bad = cut_off(pack_gzip(&q.b.arena, two_stacks_look(&q, 20), 1));
-    scene s;
-    scene_begin(&s, NULL);
-    scene_window(&s, pack_gzip(&p.b.arena, two_stacks_look(&p, 10), 1));
-    CHECK_STR(scene_pending(&s, pack_gzip(&p.b.arena, two_stacks_look(&p, 12), 1)),
-              "leaf;main 2 0");
-    const uint8_t *out;
-    size_t len;
-    CHECK(pprofdelta_check(s.pd, other.ptr, other.len, NULL, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_inflate(s.pd, other.ptr, other.len, &out, &len, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_check(s.pd, bad.ptr, bad.len, NULL, NULL) == PPROFDELTA_E_INFLATE);
-    pprofdelta_commit(s.pd);
-    CHECK(pprofdelta_check(s.pd, other.ptr, other.len, NULL, NULL) == PPROFDELTA_OK);
-    CHECK_STR(scene_window(&s, two_stacks_look(&p, 15)), "leaf;main 3 0");
-    scene_end(&s);
-    two_stacks_end(&p);
-    two_stacks_end(&q);
-}
 
 /* Its first window has a number, as every later one; a later base keeps the numbers. */
 TEST(windows_after_a_base_have_numbers)
@@ -184,7 +154,7 @@ TEST(windows_after_a_base_have_numbers)
         for (int i = 0; i < 2; i++) {
             pprofdelta_census census;
             scene_pending(&s, two_stacks_look(&p, 12 + i));
-            CHECK(!pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &census, NULL));
+            CHECK(!census_of(s.bytes.ptr, s.bytes.len, &census, NULL));
             CHECK(census.stamp.is_delta && census.stamp.sequence == (is_numbered ? 2 : 0));
             CHECK(census.stamp.attempt == (is_numbered ? (uint64_t)i + 1 : 0));
             CHECK(s.report.sequence == census.stamp.sequence);
@@ -197,7 +167,7 @@ TEST(windows_after_a_base_have_numbers)
             scene_window(&s, two_stacks_look(&p, 14));
             CHECK(s.report.sequence == (is_numbered ? sequence : 0) &&
                   s.report.attempt == (is_numbered ? 1 : 0));
-            CHECK(!pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &census, NULL));
+            CHECK(!census_of(s.bytes.ptr, s.bytes.len, &census, NULL));
             CHECK(census.stamp.acked == (!is_numbered ? 0 : sequence == 3 ? 1 : 3));
             CHECK_STR(scene_base(&s, two_stacks_look(&p, 14)), "base");
         }
@@ -282,8 +252,22 @@ TEST(two_contexts_know_nothing_of_each_other)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * What check and inflate tell
+ * A profile by itself
  * ------------------------------------------------------------------------------------------ */
+
+static pprofdelta_status rewrite(buf in, const pprofdelta_sink *sink)
+{
+    pprofdelta_profile *profile;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta_status status =
+        pprofdelta_profile_open(&options, NULL, in.ptr, in.len, &profile, NULL);
+    if (status)
+        return status;
+    status = pprofdelta_profile_rewrite(profile, sink, NULL);
+    pprofdelta_profile_free(profile);
+    return status;
+}
 
 /* All samples stay, the compact form of the compact form is the same, and a table that nothing uses
  * is left out. */
@@ -291,30 +275,24 @@ TEST(rewrite_keeps_every_sample)
 {
     two_stacks p;
     two_stacks_begin(&p);
-    scene s;
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.compression = PPROFDELTA_PLAIN;
-    scene_begin(&s, &options);
     build_place(&p.b, "unused", NULL, 0);
     buf plain = two_stacks_look(&p, 0);
     p.other->values[0] = p.other->values[1] = 0; /* zero samples stay, too */
     buf zeros = two_stacks_look(&p, 0);
     pprofdelta_census before, after;
-    pprofdelta_error err;
     for (int i = 0; i < 2; i++) {
         const buf *in = i ? &zeros : &plain;
         collector once = {.bytes = buf_begin(&p.b.arena)}, twice = {.bytes = buf_begin(&p.b.arena)};
         pprofdelta_sink first = collector_sink(&once), second = collector_sink(&twice);
-        REQUIRE(!pprofdelta_rewrite(s.pd, in->ptr, in->len, &first, &err));
-        REQUIRE(!pprofdelta_rewrite(s.pd, once.bytes.ptr, once.bytes.len, &second, &err));
+        REQUIRE(!rewrite(*in, &first));
+        REQUIRE(!rewrite(once.bytes, &second));
         CHECK(once.bytes.len == twice.bytes.len &&
               !memcmp(once.bytes.ptr, twice.bytes.ptr, once.bytes.len));
-        CHECK(!pprofdelta_check(s.pd, in->ptr, in->len, &before, &err));
-        CHECK(!pprofdelta_check(s.pd, once.bytes.ptr, once.bytes.len, &after, &err));
+        CHECK(!census_of(in->ptr, in->len, &before, NULL));
+        CHECK(!census_of(once.bytes.ptr, once.bytes.len, &after, NULL));
         CHECK(after.samples == before.samples && after.time_nanos == before.time_nanos);
         CHECK(after.types == before.types && after.strings <= before.strings);
     }
-    scene_end(&s);
     two_stacks_end(&p);
 }
 
@@ -322,30 +300,19 @@ TEST(rewrite_refuses_what_is_wrong)
 {
     two_stacks p;
     two_stacks_begin(&p);
-    scene s;
-    scene_begin(&s, NULL);
     buf plain = two_stacks_look(&p, 10);
-    buf cut = cut_off(plain);
     size_t calls = 0;
     pprofdelta_sink sink = {ignore, &calls}, none = {NULL, NULL};
-    CHECK(pprofdelta_rewrite(s.pd, cut.ptr, cut.len, &sink, NULL) != PPROFDELTA_OK);
-    CHECK(pprofdelta_rewrite(s.pd, NULL, 1, &sink, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, &none, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_window(s.pd, plain.ptr, plain.len, &sink, NULL, NULL) == PPROFDELTA_OK);
-    size_t before = calls;
-    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, &sink, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(calls == before);
-    pprofdelta_commit(s.pd);
-    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, &sink, NULL) == PPROFDELTA_OK);
-    buf next = two_stacks_look(&p, 15);
-    CHECK(pprofdelta_window(s.pd, next.ptr, next.len, &sink, NULL, NULL) == PPROFDELTA_OK);
-    pprofdelta_abandon(s.pd);
-    scene_end(&s);
+    CHECK(rewrite(cut_off(plain), &sink) != PPROFDELTA_OK);
+    CHECK(rewrite((buf){.len = 1}, &sink) == PPROFDELTA_E_USAGE);
+    CHECK(rewrite(plain, &none) == PPROFDELTA_E_USAGE);
+    CHECK(rewrite(plain, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(calls == 0);
+    CHECK(rewrite(plain, &sink) == PPROFDELTA_OK && calls > 0);
     two_stacks_end(&p);
 }
 
-TEST(check_and_inflate_tell_what_is_there)
+TEST(a_profile_has_a_census_and_bytes)
 {
     two_stacks p;
     two_stacks_begin(&p);
@@ -362,10 +329,13 @@ TEST(check_and_inflate_tell_what_is_there)
                  {"gzip", pack_gzip(&p.b.arena, plain, 2)},
                  {"zstd", pack_zstd(&p.b.arena, plain, 1)}};
     for (size_t i = 0; i < 3; i++) {
+        pprofdelta_profile *profile;
         pprofdelta_census c;
         memset(&c, 0x5a, sizeof c);
-        REQUIRE(pprofdelta_check(s.pd, cases[i].bytes.ptr, cases[i].bytes.len, &c, NULL) ==
-                PPROFDELTA_OK);
+        c.size = sizeof c;
+        REQUIRE(!pprofdelta_profile_open(NULL, NULL, cases[i].bytes.ptr, cases[i].bytes.len,
+                                         &profile, NULL));
+        pprofdelta_profile_census(profile, &c);
         CHECK_STR(c.format, cases[i].format);
         CHECK(c.inflated_len == plain.len && c.types == 2 && c.samples == 2 && c.mappings == 1);
         CHECK(c.locations == 3 && c.functions == 3 && c.by_address == 1 && c.by_lines == 2);
@@ -373,14 +343,14 @@ TEST(check_and_inflate_tell_what_is_there)
         CHECK(c.time_nanos == p.b.m.time_nanos && c.duration_nanos == 77);
         const uint8_t *out = NULL;
         size_t len = 0;
-        CHECK(pprofdelta_inflate(s.pd, cases[i].bytes.ptr, cases[i].bytes.len, &out, &len, NULL) ==
-              PPROFDELTA_OK);
+        CHECK(!pprofdelta_profile_bytes(profile, &out, &len, NULL));
         CHECK(len == plain.len && memcmp(out, plain.ptr, len) == 0);
         CHECK((out == plain.ptr) == (i == 0)); /* plain bytes are not copied */
+        pprofdelta_profile_free(profile);
     }
     scene_window(&s, plain);
     pprofdelta_census c;
-    CHECK(pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &c, NULL) == PPROFDELTA_OK);
+    CHECK(!census_of(s.bytes.ptr, s.bytes.len, &c, NULL));
     CHECK(c.is_stamped == 1 && c.samples == 2 && c.unknown_fields == 0);
     scene_end(&s);
     two_stacks_end(&p);

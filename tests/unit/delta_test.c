@@ -1,6 +1,7 @@
 /* What a delta is, held against the oracle: thousands of made-up processes, looked at again and
  * again. A failure names its seed; PD_TEST_SEED=n runs it alone. Laws that need no oracle are in
  * delta_laws_test.c; failing memory, sinks and input in faults_test.c. */
+#include "census.h"
 #include "delta_stage.h"
 #include "seeds.h"
 
@@ -169,7 +170,7 @@ TEST(a_census_counts_and_changes_nothing)
         reading r;
         pprofdelta_census census;
         pprofdelta_error err = {0};
-        status = pprofdelta_check(t.pd, bytes.ptr, bytes.len, &census, &err);
+        status = census_of(bytes.ptr, bytes.len, &census, &err);
         CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
         if (status == PPROFDELTA_OK &&
             reading_make(&s.arena, bytes.ptr, bytes.len, &r) == PPROFDELTA_OK) {

@@ -2,6 +2,7 @@
 #include "../support/test.h"
 
 #include "pack.h"
+#include "pprofdelta_profile.h"
 #include "scene.h"
 #include "two_stacks.h"
 
@@ -215,10 +216,12 @@ TEST(success_does_not_change_the_error)
     buf one = two_stacks_look(&p, 10), two = two_stacks_look(&p, 11);
     const uint8_t *out;
     size_t len;
+    pprofdelta_profile *profile;
     CHECK(pprofdelta_base(pd, one.ptr, one.len, &err) == PPROFDELTA_OK);
     CHECK(pprofdelta_window(pd, two.ptr, two.len, &sink, NULL, &err) == PPROFDELTA_OK);
-    CHECK(pprofdelta_check(pd, two.ptr, two.len, NULL, &err) == PPROFDELTA_OK);
-    CHECK(pprofdelta_inflate(pd, two.ptr, two.len, &out, &len, &err) == PPROFDELTA_OK);
+    REQUIRE(!pprofdelta_profile_open(NULL, NULL, two.ptr, two.len, &profile, &err));
+    CHECK(pprofdelta_profile_bytes(profile, &out, &len, &err) == PPROFDELTA_OK);
+    pprofdelta_profile_free(profile);
     CHECK(writes > 0 && is_untouched(&err, sizeof err));
     pprofdelta_free(pd);
     two_stacks_end(&p);
@@ -234,23 +237,15 @@ TEST(a_failure_does_not_change_the_results)
     }
     two_stacks p;
     two_stacks_begin(&p);
-    scene s;
-    scene_begin(&s, NULL);
     static buf (*const makers[])(two_stacks *) = {make_cut_off, make_damaged, make_dangling,
                                                   make_nothing};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         buf bad = makers[i](&p);
-        pprofdelta_census census;
-        memset(&census, UNTOUCHED, sizeof census);
-        CHECK(pprofdelta_check(s.pd, bad.ptr, bad.len, &census, NULL) != PPROFDELTA_OK);
-        CHECK_MSG(is_untouched(&census, sizeof census), "case %zu", i);
+        pprofdelta_profile *profile;
+        memset(&profile, UNTOUCHED, sizeof profile);
+        CHECK(pprofdelta_profile_open(NULL, NULL, bad.ptr, bad.len, &profile, NULL));
+        CHECK_MSG(is_untouched(&profile, sizeof profile), "case %zu", i);
     }
-    buf bad = make_damaged(&p);
-    const uint8_t *out = bad.ptr;
-    size_t len = 4711;
-    CHECK(pprofdelta_inflate(s.pd, bad.ptr, bad.len, &out, &len, NULL) == PPROFDELTA_E_INFLATE);
-    CHECK(out == bad.ptr && len == 4711);
-    scene_end(&s);
     two_stacks_end(&p);
 }
 

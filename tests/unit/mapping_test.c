@@ -88,14 +88,6 @@ TEST(made_up_names_are_no_files)
     CHECK(!pd_filename_file((pd_bytes){NULL, 0}).len);
 }
 
-TEST(the_public_function_returns_the_length)
-{
-    CHECK(pprofdelta_file_len("/bin/app", 8) == 8 &&
-          pprofdelta_file_len("/bin/app (deleted)", 18) == 8);
-    CHECK(!pprofdelta_file_len("", 0) && !pprofdelta_file_len("[anon]", 6) &&
-          !pprofdelta_file_len("/memfd:jit (deleted)", 20));
-}
-
 TEST(similar_names_of_files_are_files)
 {
     static const char *const names[] = {"/app",

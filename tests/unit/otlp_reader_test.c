@@ -1,5 +1,6 @@
 /* OTLP requests as input: what the writer made of real profiles, every way in which the reader can
  * fail, and requests that multiply. tests/hostile has the messages, and tests/fuzz compares the reader with protobuf-c. */
+#include "census.h"
 #include "delta_stage.h"
 #include "otlp_kit.h"
 #include "seeds.h"
@@ -67,28 +68,25 @@ TEST(what_is_in_a_request)
     static const char *const formats[] = {"otlp", "gzip", "zstd"};
     for (size_t i = 0; i < 3; i++) {
         arena a = {NULL};
-        pprofdelta *pd;
-        pprofdelta_census census;
-        pprofdelta_request facts = PPROFDELTA_REQUEST_INIT;
+        pprofdelta_profile *profile;
+        pprofdelta_census census = {.size = sizeof census};
         pprofdelta_file_kind kind;
         const char *name;
         buf request = request_of(&a, "heap", compressions[i]);
-        CHECK(!pprofdelta_new(NULL, NULL, &pd, NULL));
-        CHECK(!pprofdelta_request_of(pd, &facts));
-        CHECK(!pprofdelta_check(pd, request.ptr, request.len, &census, NULL));
+        REQUIRE(!pprofdelta_profile_open(NULL, NULL, request.ptr, request.len, &profile, NULL));
+        pprofdelta_profile_census(profile, &census);
+        pprofdelta_profile_free(profile);
         CHECK_STR(census.format, formats[i]);
         CHECK(census.is_stamped && census.types == 4 && !census.unknown_fields);
-        CHECK(pprofdelta_request_of(pd, &facts));
-        CHECK(facts.len == census.inflated_len && facts.resources == 1 && facts.scopes == 1);
-        CHECK(facts.profiles == 4 && facts.samples > census.samples && !facts.timestamps);
-        CHECK(!facts.links && !facts.payloads && !facts.other_attributes);
+        CHECK(census.request && census.request_len == census.inflated_len);
+        CHECK(census.resources == 1 && census.scopes == 1 && census.profiles == 4);
+        CHECK(!census.timestamps && !census.links && !census.payloads && !census.other_attributes);
         CHECK(!pprofdelta_identify(request.ptr, request.len, &kind, &name, NULL));
         CHECK(kind == PPROFDELTA_FILE_OTLP);
         CHECK_STR(name, "an OTLP request");
-        buf profile = real(&a, "valid/heap.1.pb.gz");
-        CHECK(!pprofdelta_check(pd, profile.ptr, profile.len, NULL, NULL));
-        CHECK(!pprofdelta_request_of(pd, &facts));
-        pprofdelta_free(pd);
+        buf pprof = real(&a, "valid/heap.1.pb.gz");
+        CHECK(!census_of(pprof.ptr, pprof.len, &census, NULL));
+        CHECK(!census.request && !census.request_len && !census.profiles);
         arena_free(&a);
     }
 }
@@ -184,15 +182,12 @@ TEST(what_succeeds_with_one_limit_succeeds_with_a_higher_one)
     buf request = request_of(&a, "heap", PPROFDELTA_GZIP);
     bool has_succeeded = false;
     for (uint64_t limit = 4096; limit < UINT64_C(8) << 20; limit += limit / 8) {
-        pprofdelta *pd;
         pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
         options.max_memory = limit;
-        if (pprofdelta_new(&options, NULL, &pd, NULL))
-            continue;
-        pprofdelta_status status = pprofdelta_check(pd, request.ptr, request.len, NULL, NULL);
+        pprofdelta_status status =
+            census_within(&options, NULL, request.ptr, request.len, NULL, NULL);
         CHECK(!status || (status == PPROFDELTA_E_LIMIT && !has_succeeded));
         has_succeeded |= !status;
-        pprofdelta_free(pd);
     }
     CHECK(has_succeeded);
     arena_free(&a);
@@ -566,17 +561,13 @@ TEST(a_request_that_multiplies_is_read_once)
     tracker alone = {.calls = 0}, whole = {.calls = 0};
     pprofdelta_allocator reader = tracker_allocator(&alone);
     pprofdelta_allocator checker = tracker_allocator(&whole);
-    pprofdelta *pd;
     uint64_t peak;
     key_x_depth(&p);
     buf request = request_of_parts(&p);
     CHECK(read_with(&reader, UINT64_C(8) << 30, request, NULL, &peak) == PPROFDELTA_E_LIMIT);
-    CHECK(!pprofdelta_new(NULL, &checker, &pd, NULL));
-    size_t before = whole.calls;
-    CHECK(pprofdelta_check(pd, request.ptr, request.len, NULL, NULL) == PPROFDELTA_E_LIMIT);
-    CHECK_MSG(whole.calls - before < 2 * alone.calls, "%zu calls, %zu", alone.calls,
-              whole.calls - before);
-    pprofdelta_free(pd);
+    CHECK(census_within(NULL, &checker, request.ptr, request.len, NULL, NULL) ==
+          PPROFDELTA_E_LIMIT);
+    CHECK_MSG(whole.calls < 2 * alone.calls, "%zu calls, %zu", alone.calls, whole.calls);
     arena_free(&a);
 }
 
@@ -607,14 +598,11 @@ TEST(a_long_name_is_hashed_once)
     void (*const shapes[])(parts * p) = {lines_x_name, functions_x_name, mappings_x_name};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         arena a = {NULL};
-        pprofdelta *pd;
         parts p = parts_begin(&a, 16 << 20);
         shapes[i](&p);
         p.tables[STRING] = long_string(&p);
         buf request = request_of_parts(&p);
-        CHECK(!pprofdelta_new(NULL, NULL, &pd, NULL));
-        CHECK(!pprofdelta_check(pd, request.ptr, request.len, NULL, NULL));
-        pprofdelta_free(pd);
+        CHECK(!census_of(request.ptr, request.len, NULL, NULL));
         arena_free(&a);
     }
 }

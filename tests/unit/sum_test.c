@@ -97,7 +97,7 @@ TEST(format_equals_naive_division)
         wide w = draw_wide(&r) >> rng_below(&r, 127);
         char want[48], got[48];
         print(w, want);
-        CHECK(pprofdelta_sum_format(sum_of(w), got) == got);
+        CHECK(pd_sum_format(sum_of(w), got) == got);
         CHECK_STR(got, want);
     }
 }
@@ -124,7 +124,7 @@ TEST(format_of_the_extremes)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char got[48];
-        CHECK_STR(pprofdelta_sum_format(cases[i].sum, got), cases[i].text);
+        CHECK_STR(pd_sum_format(cases[i].sum, got), cases[i].text);
     }
 }
 

@@ -2,7 +2,7 @@
  * arithmetic of unsampling. tests/cli tests their deltas. */
 #include "../support/test.h"
 
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 #include "run.h"
 #include "text/dump.h"
 
@@ -114,7 +114,7 @@ TEST(unsampling)
     CHECK(most == INT64_MIN && bytes == INT64_MIN);
 }
 
-/* The way of one text through a context: as base, as window, as what is looked at. */
+/* The way of one text through the library: as a profile by itself, as base and as window. */
 static pprofdelta_status whole_way(const char *text, size_t len, tracker *memory, arena *a,
                                    pprofdelta_error *err)
 {
@@ -126,12 +126,15 @@ static pprofdelta_status whole_way(const char *text, size_t len, tracker *memory
     pprofdelta_sink sink = collector_sink(&c);
     const uint8_t *out;
     size_t out_len;
+    pprofdelta_profile *profile = NULL;
     pprofdelta *pd = NULL;
-    pprofdelta_status status = pprofdelta_new(&options, &allocator, &pd, err);
+    pprofdelta_status status =
+        pprofdelta_profile_open(&options, &allocator, text, len, &profile, err);
     if (!status)
-        status = pprofdelta_check(pd, text, len, NULL, err);
+        status = pprofdelta_profile_bytes(profile, &out, &out_len, err);
+    pprofdelta_profile_free(profile);
     if (!status)
-        status = pprofdelta_inflate(pd, text, len, &out, &out_len, err);
+        status = pprofdelta_new(&options, &allocator, &pd, err);
     if (!status)
         status = pprofdelta_base(pd, text, len, err);
     if (!status)

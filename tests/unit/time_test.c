@@ -26,7 +26,7 @@ TEST(known_times)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[48];
-        CHECK(pprofdelta_time_format(cases[i].nanos, text) == text);
+        CHECK(pd_time_format(cases[i].nanos, text) == text);
         CHECK_STR(text, cases[i].text);
     }
 }
@@ -44,7 +44,7 @@ TEST(the_calendar_is_that_of_the_c_library)
         REQUIRE(gmtime_r(&at, &tm));
         snprintf(want, sizeof want, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900,
                  tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
-        CHECK_STR(pprofdelta_time_format(seconds * NANOS, got), want);
+        CHECK_STR(pd_time_format(seconds * NANOS, got), want);
     }
 }
 

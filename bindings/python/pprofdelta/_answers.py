@@ -311,9 +311,20 @@ class Census:
     #: is_delta is also 0 if the stamp is not valid
     stamp: Stamp
     #: The file and the build id of the first mapping, which is the main binary. Empty if unknown. Not NUL-
-    #: terminated. Valid until the next call on the context, and as long as the caller's bytes.
+    #: terminated. Valid as long as the profile.
     binary: str
     build_id: str
+    #: of a request; else 0
+    resources: int
+    scopes: int
+    profiles: int
+    #: that its samples have; they are labels of the profile
+    timestamps: int
+    links: int
+    #: Not in the pprof profile: original payloads, and attributes of mappings, locations and profiles that
+    #: a pprof profile has no field for.
+    payloads: int
+    other_attributes: int
 
 
 def census_of(raw: tuple[Any, ...]) -> Census:
@@ -335,4 +346,11 @@ def census_of(raw: tuple[Any, ...]) -> Census:
         stamp_of(raw[14]),
         raw[15],
         raw[16],
+        raw[17],
+        raw[18],
+        raw[19],
+        raw[20],
+        raw[21],
+        raw[22],
+        raw[23],
     )

@@ -112,7 +112,7 @@ PyObject *core_memory(const pprofdelta_memory *from)
 
 PyObject *core_census(const pprofdelta_census *from)
 {
-    return Py_BuildValue("(NKKKKKKKKKKLLNNNN)",
+    return Py_BuildValue("(NKKKKKKKKKKLLNNNNKKKKKKK)",
                          text_of(from->format, strlen(from->format)),
                          (unsigned long long)from->inflated_len,
                          (unsigned long long)from->types,
@@ -129,5 +129,12 @@ PyObject *core_census(const pprofdelta_census *from)
                          PyBool_FromLong(from->is_stamped != 0),
                          core_stamp(&from->stamp),
                          text_of(from->binary, from->binary_len),
-                         text_of(from->build_id, from->build_id_len));
+                         text_of(from->build_id, from->build_id_len),
+                         (unsigned long long)from->resources,
+                         (unsigned long long)from->scopes,
+                         (unsigned long long)from->profiles,
+                         (unsigned long long)from->timestamps,
+                         (unsigned long long)from->links,
+                         (unsigned long long)from->payloads,
+                         (unsigned long long)from->other_attributes);
 }

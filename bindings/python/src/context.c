@@ -8,6 +8,7 @@
 typedef struct Context {
     PyObject_HEAD
     pprofdelta *pd; /* NULL: closed */
+    uint64_t max_memory;
     core_guard guard;
     core_output output; /* empty between calls */
 } Context;
@@ -38,14 +39,17 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         !core_options_init(&parsed, packed))
         return NULL;
     pprofdelta_status status = pprofdelta_new(&parsed.options, NULL, &pd, &err);
+    uint64_t max_memory = parsed.options.max_memory;
     core_options_fini(&parsed);
     if (status)
         return core_raise(type, &err);
     Context *self = core_alloc(type);
-    if (self)
+    if (self) {
         self->pd = pd;
-    else
+        self->max_memory = max_memory;
+    } else {
         pprofdelta_free(pd);
+    }
     return (PyObject *)self;
 }
 
@@ -242,17 +246,23 @@ static PyObject *context_describe(Context *self, PyObject *unused)
 static PyObject *context_check(Context *self, PyObject *profile)
 {
     core_input input;
-    pprofdelta_census census;
+    pprofdelta_census census = {.size = sizeof census};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_profile *opened = NULL;
     pprofdelta_error err;
     pprofdelta_status status;
     PyObject *result = NULL;
     if (!enter(self))
         return NULL;
+    options.max_memory = self->max_memory;
     if (core_input_init(&input, profile)) {
         Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_check(self->pd, input.bytes, input.len, &census, &err);
+        status = pprofdelta_profile_open(&options, NULL, input.bytes, input.len, &opened, &err);
         Py_END_ALLOW_THREADS
+        if (!status)
+            pprofdelta_profile_census(opened, &census);
         result = status ? core_raise(type_of(self), &err) : core_census(&census);
+        pprofdelta_profile_free(opened);
         core_input_fini(&input);
     }
     leave(self);
@@ -273,7 +283,7 @@ static PyMethodDef methods[] = {
     METHOD(save, METH_NOARGS, "pprofdelta_save: returns the state."),
     METHOD(load, METH_O, "pprofdelta_load."),
     METHOD(describe, METH_NOARGS, "pprofdelta_describe: returns a tuple."),
-    METHOD(check, METH_O, "pprofdelta_check: returns a tuple."),
+    METHOD(check, METH_O, "pprofdelta_profile_census: returns a tuple."),
     METHOD(close, METH_NOARGS, "Frees the context."),
     {NULL, NULL, 0, NULL},
 };

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "pprofdelta.h"
+#include "pprofdelta_profile.h"
 
 /* What belongs to the module object. */
 typedef struct core_state {

@@ -1,0 +1,262 @@
+/* One profile by itself: what it has, its inflated bytes, and how it is written again.
+ *
+ *     check      profile -> tables -> every sample -> census
+ *     rewrite    profile -> tables -> every sample in its order -> compact writer -> compress -> sink
+ *
+ * Nothing is subtracted, added up or dropped, and the stamps stay. So a rewrite is for profiles that were
+ * changed: what was added to their tables is numbered densely, and what became unused goes away. */
+#include "pprofdelta_profile.h"
+
+#include "delta/context.h"
+#include "delta/kind.h"
+#include "profile/stamp.h"
+
+#include <inttypes.h>
+
+struct pprofdelta_profile {
+    pprofdelta *pd; /* reads the profile, and remembers nothing */
+    pd_bytes bytes;
+    pprofdelta_census census;
+    pd_buffer names; /* of the binary and its build id */
+};
+
+/* ---- the census ------------------------------------------------------------------------------ */
+
+/* The tables are gone when the bytes are wanted, so the names are copied. */
+static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_tables *t,
+                                         pprofdelta_error *err)
+{
+    pprofdelta_census *census = &profile->census;
+    pd_mem *mem = &profile->pd->mem;
+    census->binary = census->build_id = "";
+    if (!t->mappings_len)
+        return PPROFDELTA_OK;
+    pd_bytes file = t->strings[t->mappings[0].filename], id = t->strings[t->mappings[0].build_id];
+    profile->names.len = 0;
+    pprofdelta_status status = pd_buffer_add_text(mem, &profile->names, file, err);
+    if (!status)
+        status = pd_buffer_add_text(mem, &profile->names, id, err);
+    if (status)
+        return status;
+    census->binary = (const char *)profile->names.ptr;
+    census->build_id = census->binary + file.len + 1;
+    census->binary_len = file.len;
+    census->build_id_len = id.len;
+    return status;
+}
+
+static const char *format_name(const pd_look *look, const void *bytes, size_t len)
+{
+    if (pd_format_of(bytes, len) != PD_FORMAT_PLAIN)
+        return pd_format_name(pd_format_of(bytes, len));
+    return look->dump.rate ? "text" : look->otlp.is_read ? "otlp" : pd_format_name(PD_FORMAT_PLAIN);
+}
+
+/* No writer of stamps writes a negative duration. */
+static pprofdelta_status check_duration(const pd_tables *t, const pprofdelta_stamp *stamp,
+                                        pprofdelta_error *err)
+{
+    bool is_stamped = t->is_stamped || stamp->live;
+    if (!is_stamped || t->header.duration_nanos >= 0)
+        return PPROFDELTA_OK;
+    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", "duration_nanos", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "%" PRId64 " is negative, in a profile with a stamp",
+                   t->header.duration_nanos);
+}
+
+static void count_request(const pd_request *otlp, pprofdelta_census *census)
+{
+    if (!otlp->is_read)
+        return;
+    census->inflated_len = otlp->bytes.len;
+    census->unknown_fields = otlp->unknown_fields;
+    census->request = otlp->bytes.ptr;
+    census->request_len = otlp->bytes.len;
+    census->resources = otlp->resources;
+    census->scopes = otlp->scopes;
+    census->profiles = otlp->profiles_count;
+    census->timestamps = otlp->timestamps;
+    census->links = otlp->links;
+    census->payloads = otlp->payloads;
+    census->other_attributes = otlp->dictionary.unshown;
+}
+
+static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *err)
+{
+    pprofdelta_profile *profile = cookie;
+    pd_look *look = &pd->cur;
+    pd_tables *t = &look->tables;
+    pd_reading reading = pd_context_reading(pd, look, profile->bytes, (pd_plan_facts){0});
+    reading.takes_otlp = true;
+    pprofdelta_status status = pd_look_parse(look, &reading, err);
+    look->columns = (pd_columns){.len = t->types_len};
+    if (!status)
+        status = pd_look_samples(look, (pd_sample_taker){0}, err);
+    pprofdelta_stamp stamp = {0};
+    if (!status && !pd_stamp_of(t, &stamp))
+        stamp = (pprofdelta_stamp){0};
+    if (!status)
+        status = check_duration(t, &stamp, err);
+    if (status)
+        return status;
+    profile->census = (pprofdelta_census){
+        .format = format_name(look, profile->bytes.ptr, profile->bytes.len),
+        .inflated_len = t->len,
+        .types = t->types_len,
+        .samples = t->samples,
+        .mappings = t->mappings_len,
+        .locations = t->locations_len,
+        .functions = t->functions_len,
+        .strings = t->strings_len,
+        .by_address = t->by_address,
+        .by_lines = t->by_lines,
+        .unknown_fields = t->unknown_fields + t->sample_unknown_fields,
+        .time_nanos = t->header.time_nanos,
+        .duration_nanos = t->header.duration_nanos,
+        .is_stamped = t->is_stamped,
+        .stamp = stamp,
+    };
+    count_request(&look->otlp, &profile->census);
+    return describe_binary(profile, t, err);
+}
+
+pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
+                                          const pprofdelta_allocator *allocator, const void *bytes,
+                                          size_t len, pprofdelta_profile **out,
+                                          pprofdelta_error *err)
+{
+    pprofdelta *pd;
+    pprofdelta_profile *profile = NULL;
+    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
+    if (!status)
+        status = pprofdelta_new(options, allocator, &pd, err);
+    if (status)
+        return status;
+    size_t cap = 0;
+    status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
+    if (!status) {
+        *profile = (pprofdelta_profile){.pd = pd, .bytes = {bytes, len}};
+        status = pd_call_with_plans(pd, check, profile, err);
+    }
+    if (!status) {
+        *out = profile;
+        return status;
+    }
+    if (profile)
+        pprofdelta_profile_free(profile);
+    else
+        pprofdelta_free(pd);
+    return status;
+}
+
+void pprofdelta_profile_free(pprofdelta_profile *profile)
+{
+    size_t cap = 1;
+    if (!profile)
+        return;
+    pprofdelta *pd = profile->pd;
+    pd_buffer_release(&pd->mem, &profile->names);
+    pd_mem_release(&pd->mem, &profile, &cap, sizeof *profile);
+    pprofdelta_free(pd);
+}
+
+void pprofdelta_profile_census(const pprofdelta_profile *profile, pprofdelta_census *out)
+{
+    pprofdelta_census census = profile->census;
+    census.size = out->size;
+    memcpy(out, &census, out->size < sizeof census ? out->size : sizeof census);
+}
+
+/* ---- the bytes ------------------------------------------------------------------------------- */
+
+pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const uint8_t **out,
+                                           size_t *out_len, pprofdelta_error *err)
+{
+    pd_look *look = &profile->pd->cur;
+    pd_reading reading = {.bytes = profile->bytes,
+                          .plan = {.source = PD_SOURCE_WHOLE},
+                          .takes_otlp = true,
+                          .unsamples = true};
+    pprofdelta_status status = pd_look_open(look, &reading, err);
+    if (status)
+        return status;
+    count_request(&look->otlp, &profile->census); /* which is in another place now */
+    *out = look->source.whole.ptr;
+    *out_len = look->source.whole.len;
+    return PPROFDELTA_OK;
+}
+
+/* ---- written again --------------------------------------------------------------------------- */
+
+static void write_samples(pprofdelta *pd)
+{
+    const pd_tables *t = &pd->cur.tables;
+    pd_reader top = pd_reader_of(t->bytes.ptr, t->bytes.len);
+    int64_t values[PPROFDELTA_MAX_TYPES];
+    pd_field f;
+    while (!pd->compact.writer.status && pd_reader_next(&top, &f)) {
+        if (f.number != PD_PROFILE_SAMPLE)
+            continue;
+        pd_sample_values_read(f.body, values);
+        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
+                           t->types_len);
+    }
+}
+
+static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    const pd_tables *t = &cur->tables;
+    pd_compact_begin(&pd->compact, &pd->mem, err);
+    pprofdelta_status status = pd_transfer_begin(&cur->transfer, &pd->mem, t, &pd->compact, err);
+    if (status)
+        return status;
+    pd_output_types(pd);
+    if (t->mappings_len)
+        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
+    write_samples(pd);
+    for (size_t i = 0; i < t->comments_len; i++)
+        pd_compact_comment(&pd->compact, pd_transfer_string(&cur->transfer, t->comments[i].index));
+    pd_compact_header header = pd_output_header(pd, t->header.time_nanos, t->header.duration_nanos);
+    return pd_compact_finish(&pd->compact, &header, out);
+}
+
+pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
+                                             const pprofdelta_sink *sink, pprofdelta_error *err)
+{
+    if (!sink || !sink->write)
+        return pd_refuse(err, "there is no sink to write to");
+    pprofdelta *pd = profile->pd;
+    pd_look *cur = &pd->cur;
+    pd_bytes out;
+    uint64_t written;
+    pd_reading reading = pd_context_reading(pd, cur, profile->bytes, (pd_plan_facts){0});
+    reading.plan.source = PD_SOURCE_WHOLE; /* the samples are read at random after the passes */
+    reading.unsamples = true;
+    pprofdelta_status status = pd_look_parse(cur, &reading, err);
+    cur->columns = (pd_columns){.len = cur->tables.types_len};
+    if (!status)
+        status = pd_look_samples(cur, (pd_sample_taker){0}, err);
+    if (!status)
+        status = write_profile(pd, &out, err);
+    return status ? status : pd_compress(&pd->compressor, &pd->mem, out, sink, &written, err);
+}
+
+/* ---- the kind of a file ---------------------------------------------------------------------- */
+
+pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_file_kind *kind,
+                                      const char **name, pprofdelta_error *err)
+{
+    pd_head first;
+    pd_mem mem;
+    if (!head && len)
+        return pd_refuse(err, "head is NULL and len is not 0");
+    pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);
+    pprofdelta_status status = pd_source_head(&mem, (pd_bytes){head, len}, &first, err);
+    if (status)
+        return status;
+    pd_kind found = pd_kind_of((pd_bytes){first.bytes, first.len});
+    *kind = first.is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
+    *name = first.is_good ? found.name : "compressed data that are damaged or cut off";
+    return PPROFDELTA_OK;
+}
