@@ -2,8 +2,6 @@
 
 void pd_ledger_clear(pd_ledger *ledger, size_t counters)
 {
-    ledger->keys.len -= ledger->unindexed;
-    ledger->unindexed = 0;
     pd_keymap_clear(&ledger->keys);
     ledger->counters = counters;
     ledger->committed = ledger->kept = ledger->living = ledger->tried.len = 0;
@@ -49,46 +47,24 @@ void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
     pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
 }
 
-/* Removes an entry without a slot. */
-static void take_out(pd_ledger *ledger, size_t entry)
+pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,
+                                pprofdelta_error *err)
 {
-    size_t behind = ledger->keys.len - entry - 1;
-    pd_key *keys = ledger->keys.keys;
-    memmove(keys + entry, keys + entry + 1, behind * sizeof *keys);
-    memmove(pd_ledger_base(ledger, entry), pd_ledger_base(ledger, entry + 1),
-            behind * ledger->counters * sizeof *ledger->base);
-    ledger->keys.len--;
-}
-
-void pd_ledger_index(pd_ledger *ledger)
-{
-    uint32_t entry = (uint32_t)(ledger->keys.len - ledger->unindexed--);
-    uint32_t earlier = pd_keymap_index(&ledger->keys, entry);
-    if (earlier == entry)
-        return;
-    int64_t *sum = pd_ledger_base(ledger, earlier), *more = pd_ledger_base(ledger, entry);
+    size_t len = ledger->keys.len;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (len == ledger->keys.cap)
+        status = pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, len), err);
+    if (status)
+        return status;
+    uint32_t entry = pd_keymap_add(&ledger->keys, key);
+    int64_t *base = pd_ledger_base(ledger, entry);
     for (size_t i = 0; i < ledger->counters; i++)
-        sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)more[i]);
-    take_out(ledger, entry);
-}
-
-static void index_all(pd_ledger *ledger)
-{
-    while (ledger->unindexed)
-        pd_ledger_index(ledger);
-}
-
-/* New slots are filled on the assumption that all keys differ, so no key may be waiting for its
- * slot. */
-pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err)
-{
-    index_all(ledger);
-    return pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, ledger->keys.len), err);
+        base[i] = (int64_t)((entry < len ? (uint64_t)base[i] : 0) + (uint64_t)counters[i]);
+    return PPROFDELTA_OK;
 }
 
 void pd_ledger_settle(pd_ledger *ledger)
 {
-    index_all(ledger);
     ledger->window = 1;
     ledger->committed = ledger->kept = ledger->living = ledger->keys.len;
     for (size_t i = 0; i < ledger->keys.len; i++)
@@ -183,8 +159,8 @@ static void drop(pd_ledger *ledger, uint32_t window, size_t also)
 void pd_ledger_commit(pd_ledger *ledger)
 {
     for (size_t row = 0; row < ledger->tried.len; row++)
-        pd_ledger_copy(pd_ledger_base(ledger, ledger->tried.entry[row]),
-                       pd_tried_values(ledger, row), ledger->counters);
+        memcpy(pd_ledger_base(ledger, ledger->tried.entry[row]), pd_tried_values(ledger, row),
+               ledger->counters * sizeof *ledger->base);
     ledger->tried.len = 0;
     size_t unseen = ledger->keys.len - ledger->living;
     if (unseen > ledger->living) {

@@ -12,7 +12,7 @@
  * A window that was handed out is an open attempt until it is committed. It may have arrived, so
  * later attempts must have at least what it had, and a restart is judged against it. The ledger
  * therefore keeps the rows of the last attempt (`tried`). Entries that were new in it have no base
- * yet: each has a row. An entry without a row has the counters of its base in the attempt, too.
+ * yet (it is 0): each has a row. An entry without a row has the counters of its base in the attempt, too.
  * `seen`, `window` and `living` are those of the profile that was seen last, in an open attempt,
  * too.
  *
@@ -44,10 +44,9 @@ typedef struct pd_ledger {
     size_t counters;
     size_t committed, kept;
     pd_tried tried;
-    size_t unindexed; /* the last entries, whose keys have no slot yet: see pd_ledger_put */
-    size_t living;    /* entries in the last window */
-    uint32_t window;  /* number of the last window; 0: nothing is remembered */
-} pd_ledger;          /* zero it and set counters to begin */
+    size_t living;   /* entries in the last window */
+    uint32_t window; /* number of the last window; 0: nothing is remembered */
+} pd_ledger;         /* zero it and set counters to begin */
 
 static inline int64_t *pd_tried_values(const pd_ledger *ledger, size_t row)
 {
@@ -85,43 +84,10 @@ static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
     return ledger->base + entry * ledger->counters;
 }
 
-/* While a ledger is filled, a key gets its slot PD_LEDGER_LAG keys later. The slot is prefetched
- * when the key is put, and is in the cache by then. */
-enum { PD_LEDGER_LAG = 16 };
-
-/* Gives the first entry without a slot its slot, or adds it to an earlier entry with the same key.
- */
-void pd_ledger_index(pd_ledger *ledger);
-
-/* Makes room for more entries. */
-pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err);
-
-static inline void pd_ledger_copy(int64_t *to, const int64_t *from, size_t counters)
-{
-    if (__builtin_expect(counters == 2, 1)) /* as in heap and contention profiles */
-        memcpy(to, from, 2 * sizeof *to);
-    else
-        memcpy(to, from, counters * sizeof *to);
-}
-
 /* Adds a sample to a ledger that is being filled. The counters of equal keys are added up.
  * pd_ledger_settle ends the filling. */
-static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key,
-                                              const int64_t *counters, pprofdelta_error *err)
-{
-    size_t len = ledger->keys.len;
-    if (__builtin_expect(len == ledger->keys.cap, 0)) {
-        pprofdelta_status status = pd_ledger_grow(ledger, mem, err);
-        if (status)
-            return status;
-        len = ledger->keys.len;
-    }
-    pd_ledger_copy(pd_ledger_base(ledger, len), counters, ledger->counters);
-    pd_keymap_push(&ledger->keys, key);
-    if (ledger->unindexed++ == PD_LEDGER_LAG)
-        pd_ledger_index(ledger);
-    return PPROFDELTA_OK;
-}
+pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,
+                                pprofdelta_error *err);
 
 /* Makes the entries that were put the last committed window. */
 void pd_ledger_settle(pd_ledger *ledger);

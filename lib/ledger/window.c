@@ -281,6 +281,9 @@ void pd_window_settle(pd_window *w, pd_commit how)
         ledger->seen[entry] = w->trace[entry] ? ledger->window : ledger->seen[entry];
     order_by_entry(w);
     ledger->kept = ledger->keys.len;
+    if (ledger->kept > ledger->committed)
+        memset(pd_ledger_base(ledger, ledger->committed), 0,
+               (ledger->kept - ledger->committed) * ledger->counters * sizeof *ledger->base);
     ledger->living = w->len + w->still;
     swap_tried(w);
     w->len = w->still = 0;
