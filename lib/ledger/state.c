@@ -268,41 +268,14 @@ static void add_key(stream *s, pd_keymap *keys, size_t entry, pd_key key)
                                         : "an earlier entry has the same key");
 }
 
-/* Returns the values of a new row of the open attempt, or NULL. */
-static int64_t *add_tried(stream *s, pd_ledger *ledger, size_t entry)
-{
-    pd_tried *tried = &ledger->tried;
-    size_t need = (tried->len + 1) * tried->stride;
-    if (!s->status)
-        s->status = pd_mem_grow(s->mem, &tried->entry, &tried->entry_cap, tried->len + 1,
-                                sizeof *tried->entry, s->err);
-    if (!s->status)
-        s->status = pd_mem_grow(s->mem, &tried->values, &tried->values_cap, need,
-                                sizeof *tried->values, s->err);
-    if (s->status)
-        return NULL;
-    tried->entry[tried->len] = (uint32_t)entry;
-    return pd_tried_values(ledger, tried->len++);
-}
-
-/* Returns whether the row of the open attempt is the entry's, and says more than its base. */
-static bool has_more(const pd_ledger *ledger, size_t row, size_t entry)
-{
-    if (row == ledger->tried.len || ledger->tried.entry[row] != entry)
-        return false;
-    return entry >= ledger->committed ||
-           memcmp(pd_tried_values(ledger, row), pd_ledger_base(ledger, entry),
-                  ledger->counters * sizeof *ledger->base) != 0;
-}
-
 /* How much more the open attempt had than the base. */
-static void pass_tried(stream *s, pd_ledger *ledger, size_t entry, size_t row)
+static void pass_tried(stream *s, pd_ledger *ledger, size_t entry)
 {
     const int64_t *base = pd_ledger_base(ledger, entry);
-    int64_t *tried = s->sink ? pd_tried_values(ledger, row) : add_tried(s, ledger, entry);
+    int64_t *tried = pd_ledger_tried(ledger, entry);
     uint64_t any = entry >= ledger->committed;
-    for (size_t i = 0; i < ledger->counters && tried; i++) {
-        uint64_t more = s->sink ? (uint64_t)tried[i] - (uint64_t)base[i] : 0;
+    for (size_t i = 0; i < ledger->counters; i++) {
+        uint64_t more = (uint64_t)tried[i] - (uint64_t)base[i];
         more = pass_element(s, more, UINT64_MAX, "counter", entry);
         tried[i] = (int64_t)((uint64_t)base[i] + more);
         any |= more;
@@ -311,26 +284,33 @@ static void pass_tried(stream *s, pd_ledger *ledger, size_t entry, size_t row)
         refuse(s, "entry", entry, "the open attempt has nothing more");
 }
 
-/* *row is the next row of the open attempt. An entry that is read has its age in ledger->seen, until
- * number_windows. */
-static void pass_entry(stream *s, pd_ledger *ledger, size_t entry, size_t *row)
+/* Returns whether the open attempt had more than the base. */
+static bool has_more(const pd_ledger *ledger, size_t entry)
+{
+    return ledger->is_open && (entry >= ledger->committed ||
+                               memcmp(pd_ledger_tried(ledger, entry), pd_ledger_base(ledger, entry),
+                                      ledger->counters * sizeof *ledger->base) != 0);
+}
+
+/* An entry that is read has its age in ledger->seen, until number_windows. */
+static void pass_entry(stream *s, pd_ledger *ledger, size_t entry)
 {
     pd_key key = pass_key(s, ledger->keys.keys[entry]);
     uint64_t age = s->sink ? ledger->window - ledger->seen[entry] : 0;
-    uint64_t mark = s->sink ? age * 2 + has_more(ledger, *row, entry) : 0;
+    uint64_t mark = s->sink ? age * 2 + has_more(ledger, entry) : 0;
     mark = pass_element(s, mark, UINT32_MAX, "age", entry);
-    if (entry >= ledger->committed && mark != 1)
-        refuse(s, "age", entry, "the entry is new, and not of the open attempt");
+    if (entry >= ledger->committed ? mark != 1 : mark & 1 && !ledger->is_open)
+        refuse(s, "age", entry, "the entry is new, or has more, without an open attempt");
     int64_t *base = pd_ledger_base(ledger, entry);
     for (size_t i = 0; i < ledger->counters; i++)
         base[i] = (int64_t)pass_element(s, (uint64_t)base[i], UINT64_MAX, "counter", entry);
     if (s->source) {
         add_key(s, &ledger->keys, entry, key);
         ledger->seen[entry] = (uint32_t)(mark / 2);
+        memcpy(pd_ledger_tried(ledger, entry), base, ledger->counters * sizeof *base);
     }
     if (mark & 1)
-        pass_tried(s, ledger, entry, *row);
-    *row += s->sink && *row < ledger->tried.len && ledger->tried.entry[*row] == entry;
+        pass_tried(s, ledger, entry);
 }
 
 /* Converts ages to window numbers. The last window gets the number after the largest age. */
@@ -349,22 +329,20 @@ static void number_windows(pd_ledger *ledger)
 
 static void pass_ledger(stream *s, pd_ledger *ledger, bool is_open)
 {
-    size_t row = 0, entries = (size_t)pass_number(s, ledger->kept, PD_KEYMAP_MAX, "entry");
+    size_t entries = (size_t)pass_number(s, ledger->kept, PD_KEYMAP_MAX, "entry");
     size_t committed =
         is_open ? (size_t)pass_number(s, ledger->committed, entries, "entry") : entries;
     if (s->source) {
         ledger->committed = committed;
         ledger->kept = entries;
-        ledger->tried.stride = ledger->counters;
+        ledger->is_open = is_open;
     }
     for (size_t i = 0; i < entries && !s->status; i++) {
         if (s->source)
             make_room(s, ledger, entries);
         if (!s->status)
-            pass_entry(s, ledger, i, &row);
+            pass_entry(s, ledger, i);
     }
-    if (ledger->tried.len && !is_open)
-        refuse(s, "entry", PPROFDELTA_NOWHERE, "no window is open that could have more");
     if (s->source && !s->status)
         number_windows(ledger);
 }

@@ -99,7 +99,7 @@ static const forgery forgeries[] = {
     {ENTRIES, 1, "\x80\x80\x80\x80\x08", 5, "entry"},
     {ENTRIES, 1, "\xff\xff\xff\xff\x07", 5, "cut off"},
     {KEYS + 16, 1, "\x80\x80\x80\x80\x10", 5, "age"},
-    {KEYS + 16, 1, "\x01\0\0", 3, "no window is open"},
+    {KEYS + 16, 1, "\x01\0\0", 3, "without an open attempt"},
     {KEYS + 17, 1, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 10, "counter"},
     {KEYS + 17, 0, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", 10, "counter"},
 };
