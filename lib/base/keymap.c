@@ -7,6 +7,14 @@ static size_t next(const pd_keymap *map, size_t slot)
     return slot + 1 == map->slots_cap ? 0 : slot + 1;
 }
 
+/* The slot at which probing for the key begins. */
+static size_t home(const pd_keymap *map, pd_key key)
+{
+    if (map->is_tight)
+        return (size_t)((uint64_t)(uint32_t)key.lo * map->slots_cap >> 32);
+    return (size_t)key.lo & map->low;
+}
+
 /* The key's bits in a slot: those above the number. */
 static uint32_t mark(const pd_keymap *map, pd_key key)
 {
@@ -27,45 +35,19 @@ static bool holds(const pd_keymap *map, uint32_t slot, pd_key key)
 /* The slot that holds the key, or the free slot at which it belongs. */
 static size_t probe(const pd_keymap *map, pd_key key)
 {
-    size_t slot = pd_keymap_home(map, key);
+    size_t slot = home(map, key);
     while (map->slots[slot] && !holds(map, map->slots[slot], key))
         slot = next(map, slot);
     return slot;
 }
 
-uint32_t pd_keymap_index(pd_keymap *map, uint32_t number)
-{
-    pd_key key = map->keys[number];
-    size_t slot = probe(map, key);
-    if (!map->slots[slot])
-        map->slots[slot] = mark(map, key) | (number + 1);
-    return number_in(map, map->slots[slot]);
-}
-
-uint32_t pd_keymap_index_untrusted(pd_keymap *map, uint32_t number)
-{
-    pd_key key = map->keys[number];
-    size_t slot = pd_keymap_home(map, key), passed = 0;
-    while (map->slots[slot] && !holds(map, map->slots[slot], key)) {
-        if (++passed > PD_KEYMAP_PROBES_MAX)
-            return PD_KEYMAP_NONE;
-        slot = next(map, slot);
-    }
-    if (!map->slots[slot])
-        map->slots[slot] = mark(map, key) | (number + 1);
-    return number_in(map, map->slots[slot]);
-}
-
 void pd_keymap_reindex(pd_keymap *map)
 {
-    enum { AHEAD = 16 };
     if (!map->slots_cap)
         return;
     memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
     for (size_t i = 0; i < map->len; i++) {
-        if (i + AHEAD < map->len)
-            __builtin_prefetch(&map->slots[pd_keymap_home(map, map->keys[i + AHEAD])], 1);
-        size_t slot = pd_keymap_home(map, map->keys[i]);
+        size_t slot = home(map, map->keys[i]);
         while (map->slots[slot]) /* all keys differ: the first free slot is right */
             slot = next(map, slot);
         map->slots[slot] = mark(map, map->keys[i]) | ((uint32_t)i + 1);
@@ -140,6 +122,13 @@ uint32_t pd_keymap_add(pd_keymap *map, pd_key key)
         map->slots[slot] = mark(map, key) | (uint32_t)map->len;
     }
     return number_in(map, map->slots[slot]);
+}
+
+uint32_t pd_keymap_add_untrusted(pd_keymap *map, pd_key key)
+{
+    size_t first = home(map, key), slot = probe(map, key);
+    size_t passed = slot >= first ? slot - first : slot + map->slots_cap - first;
+    return passed > PD_KEYMAP_PROBES_MAX ? PD_KEYMAP_NONE : pd_keymap_add(map, key);
 }
 
 void pd_keymap_truncate(pd_keymap *map, size_t len)

@@ -43,30 +43,11 @@ uint32_t pd_keymap_find(const pd_keymap *map, pd_key key);
  * room: see pd_keymap_room. */
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
 
-/* The slot at which probing for the key begins. */
-static inline size_t pd_keymap_home(const pd_keymap *map, pd_key key)
-{
-    if (__builtin_expect(map->is_tight, 0))
-        return (size_t)((uint64_t)(uint32_t)key.lo * map->slots_cap >> 32);
-    return (size_t)key.lo & map->low;
-}
-
-/* Appends a key without a slot. pd_keymap_index must be called for each such key, in order. There
- * must be room. */
-static inline void pd_keymap_push(pd_keymap *map, pd_key key)
-{
-    map->keys[map->len++] = key;
-    __builtin_prefetch(&map->slots[pd_keymap_home(map, key)], 1);
-}
-
-/* Puts the key with this number into a slot and returns the number. If an equal key has a slot
- * already, returns the number of that key instead. */
-uint32_t pd_keymap_index(pd_keymap *map, uint32_t number);
-
-/* The same for keys from a file, which an attacker may have chosen to collide. Returns
- * PD_KEYMAP_NONE after PD_KEYMAP_PROBES_MAX probes: random keys never need so many. */
+/* The same for a key from a file, which an attacker may have chosen to collide with others. Returns
+ * PD_KEYMAP_NONE if more than PD_KEYMAP_PROBES_MAX probes are needed: random keys never need so
+ * many. */
 enum { PD_KEYMAP_PROBES_MAX = 4096 };
-uint32_t pd_keymap_index_untrusted(pd_keymap *map, uint32_t number);
+uint32_t pd_keymap_add_untrusted(pd_keymap *map, pd_key key);
 
 /* Returns whether the key has the number `guess`, by one compare. */
 static inline bool pd_keymap_is_at(const pd_keymap *map, uint32_t guess, pd_key key)

@@ -95,15 +95,13 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 /* ---- a window is filled ---------------------------------------------------------------------- */
 
 /* Reads cur's samples into its window. */
-static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdelta_error *err)
+static pprofdelta_status read_samples(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
     pd_window_abandon(&cur->window);
     pprofdelta_status status =
-        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
-                        skips_still ? samples / 8 : samples, err);
-    cur->window.skips_still = skips_still;
+        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, samples, err);
     cur->window.is_tight = !cur->source.is_whole || pd->mem.is_tight;
     return status ? status : pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
@@ -172,14 +170,12 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
         status = recognise_mappings(pd, err);
     if (!status)
         status = pd_remember_look(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
-    if (!status)
-        status = read_samples(pd, has_seen && !by_identity, err);
-    return status ? status : pd_window_wake_tried(&pd->cur.window, &pd->mem, err);
+    return status ? status : read_samples(pd, err);
 }
 
 /* ---- ... judged, and made a delta ------------------------------------------------------------ */
 
-/* In a restart, samples that seemed to stand still have come anew, and cur's mappings are others. */
+/* In a restart, cur's mappings have nothing to do with those before. */
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
@@ -187,8 +183,8 @@ static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
         status = forget_mappings(pd, err);
     if (!status)
         status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
-    if (!status && (pd->cur.window.still || pd->mapped.is_renamed))
-        status = read_samples(pd, false, err);
+    if (!status && pd->mapped.is_renamed)
+        status = read_samples(pd, err);
     return status;
 }
 

@@ -48,11 +48,8 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
 {
     pd_look *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pd_window_walk walk = {0};
-    pprofdelta_status status = pd_window_order(&cur->window, &pd->mem, err);
-    if (!status)
-        status = pd_look_rewind(cur, err);
-    for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
+    pprofdelta_status status = pd_look_rewind(cur, err);
+    for (size_t row = 0; row < cur->window.len && !status; row++) {
         ask_for_record(cur, row);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;

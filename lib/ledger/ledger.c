@@ -2,11 +2,10 @@
 
 void pd_ledger_clear(pd_ledger *ledger, size_t counters)
 {
-    ledger->keys.len -= ledger->unindexed;
-    ledger->unindexed = 0;
     pd_keymap_clear(&ledger->keys);
     ledger->counters = counters;
-    ledger->committed = ledger->kept = ledger->living = ledger->tried.len = 0;
+    ledger->committed = ledger->kept = ledger->living = 0;
+    ledger->is_open = false;
     ledger->window = 0;
 }
 
@@ -24,6 +23,9 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
     pprofdelta_status status =
         pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err);
     if (!status)
+        status = pd_mem_reserve(mem, &ledger->tried, &ledger->tried_cap, values,
+                                sizeof *ledger->tried, err);
+    if (!status)
         status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
     if (!status)
         status =
@@ -35,60 +37,36 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
 
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
 {
-    pd_tried *tried = &ledger->tried;
-    pd_mem_trim(mem, &tried->entry, &tried->entry_cap, tried->len, sizeof *tried->entry);
-    pd_mem_trim(mem, &tried->values, &tried->values_cap, tried->len * tried->stride,
-                sizeof *tried->values);
     if (ledger->keys.cap <= room)
         return;
     pd_keymap_trim(&ledger->keys, mem, room);
     room = ledger->keys.cap; /* larger if the allocator refused */
     pd_mem_trim(mem, &ledger->base, &ledger->base_cap, room * ledger->counters,
                 sizeof *ledger->base);
+    pd_mem_trim(mem, &ledger->tried, &ledger->tried_cap, room * ledger->counters,
+                sizeof *ledger->tried);
     pd_mem_trim(mem, &ledger->seen, &ledger->seen_cap, room, sizeof *ledger->seen);
     pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
 }
 
-/* Removes an entry without a slot. */
-static void take_out(pd_ledger *ledger, size_t entry)
+pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,
+                                pprofdelta_error *err)
 {
-    size_t behind = ledger->keys.len - entry - 1;
-    pd_key *keys = ledger->keys.keys;
-    memmove(keys + entry, keys + entry + 1, behind * sizeof *keys);
-    memmove(pd_ledger_base(ledger, entry), pd_ledger_base(ledger, entry + 1),
-            behind * ledger->counters * sizeof *ledger->base);
-    ledger->keys.len--;
-}
-
-void pd_ledger_index(pd_ledger *ledger)
-{
-    uint32_t entry = (uint32_t)(ledger->keys.len - ledger->unindexed--);
-    uint32_t earlier = pd_keymap_index(&ledger->keys, entry);
-    if (earlier == entry)
-        return;
-    int64_t *sum = pd_ledger_base(ledger, earlier), *more = pd_ledger_base(ledger, entry);
+    size_t len = ledger->keys.len;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (len == ledger->keys.cap)
+        status = pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, len), err);
+    if (status)
+        return status;
+    uint32_t entry = pd_keymap_add(&ledger->keys, key);
+    int64_t *base = pd_ledger_base(ledger, entry);
     for (size_t i = 0; i < ledger->counters; i++)
-        sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)more[i]);
-    take_out(ledger, entry);
-}
-
-static void index_all(pd_ledger *ledger)
-{
-    while (ledger->unindexed)
-        pd_ledger_index(ledger);
-}
-
-/* New slots are filled on the assumption that all keys differ, so no key may be waiting for its
- * slot. */
-pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err)
-{
-    index_all(ledger);
-    return pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, ledger->keys.len), err);
+        base[i] = (int64_t)((entry < len ? (uint64_t)base[i] : 0) + (uint64_t)counters[i]);
+    return PPROFDELTA_OK;
 }
 
 void pd_ledger_settle(pd_ledger *ledger)
 {
-    index_all(ledger);
     ledger->window = 1;
     ledger->committed = ledger->kept = ledger->living = ledger->keys.len;
     for (size_t i = 0; i < ledger->keys.len; i++)
@@ -115,18 +93,22 @@ void pd_ledger_rollback(pd_ledger *ledger)
     pd_keymap_truncate(&ledger->keys, ledger->kept);
 }
 
+static void swap_counters(pd_ledger *ledger)
+{
+    int64_t *base = ledger->base;
+    size_t cap = ledger->base_cap;
+    ledger->base = ledger->tried;
+    ledger->base_cap = ledger->tried_cap;
+    ledger->tried = base;
+    ledger->tried_cap = cap;
+}
+
 void pd_ledger_exchange(pd_ledger *ledger)
 {
     size_t committed = ledger->committed;
-    for (size_t row = 0; row < ledger->tried.len; row++) {
-        int64_t *base = pd_ledger_base(ledger, ledger->tried.entry[row]);
-        int64_t *tried = pd_tried_values(ledger, row);
-        for (size_t i = 0; i < ledger->counters; i++) {
-            int64_t value = base[i];
-            base[i] = tried[i];
-            tried[i] = value;
-        }
-    }
+    if (!ledger->is_open)
+        return;
+    swap_counters(ledger);
     ledger->committed = ledger->kept;
     ledger->kept = committed;
 }
@@ -155,6 +137,18 @@ static uint32_t last_to_drop(const pd_ledger *ledger, size_t most)
     return low;
 }
 
+void pd_ledger_move(pd_ledger *ledger, size_t to, size_t from)
+{
+    if (to == from)
+        return;
+    ledger->keys.keys[to] = ledger->keys.keys[from];
+    ledger->seen[to] = ledger->seen[from];
+    memcpy(pd_ledger_base(ledger, to), pd_ledger_base(ledger, from),
+           ledger->counters * sizeof *ledger->base);
+    if (ledger->side_len)
+        memcpy(pd_ledger_side(ledger, to), pd_ledger_side(ledger, from), ledger->side_len);
+}
+
 /* Drops the entries last seen before `window` and the first `also` of those last seen in it. */
 static void drop(pd_ledger *ledger, uint32_t window, size_t also)
 {
@@ -166,15 +160,7 @@ static void drop(pd_ledger *ledger, uint32_t window, size_t also)
             also--;
             continue;
         }
-        if (kept != i) {
-            ledger->keys.keys[kept] = ledger->keys.keys[i];
-            ledger->seen[kept] = ledger->seen[i];
-            memcpy(pd_ledger_base(ledger, kept), pd_ledger_base(ledger, i),
-                   ledger->counters * sizeof *ledger->base);
-            if (ledger->side_len)
-                memcpy(pd_ledger_side(ledger, kept), pd_ledger_side(ledger, i), ledger->side_len);
-        }
-        kept++;
+        pd_ledger_move(ledger, kept++, i);
     }
     ledger->keys.len = kept;
     pd_keymap_reindex(&ledger->keys);
@@ -182,10 +168,9 @@ static void drop(pd_ledger *ledger, uint32_t window, size_t also)
 
 void pd_ledger_commit(pd_ledger *ledger)
 {
-    for (size_t row = 0; row < ledger->tried.len; row++)
-        pd_ledger_copy(pd_ledger_base(ledger, ledger->tried.entry[row]),
-                       pd_tried_values(ledger, row), ledger->counters);
-    ledger->tried.len = 0;
+    if (ledger->is_open)
+        swap_counters(ledger);
+    ledger->is_open = false;
     size_t unseen = ledger->keys.len - ledger->living;
     if (unseen > ledger->living) {
         size_t excess = unseen - ledger->living;
@@ -201,9 +186,6 @@ void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
     pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
     pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
     pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
-    pd_mem_release(mem, &ledger->tried.entry, &ledger->tried.entry_cap,
-                   sizeof *ledger->tried.entry);
-    pd_mem_release(mem, &ledger->tried.values, &ledger->tried.values_cap,
-                   sizeof *ledger->tried.values);
+    pd_mem_release(mem, &ledger->tried, &ledger->tried_cap, sizeof *ledger->tried);
     *ledger = (pd_ledger){0};
 }

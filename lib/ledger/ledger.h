@@ -3,6 +3,7 @@
  *
  *     keys   [ k0 | k1 | k2 ... ]             the keys; pd_keymap numbers the entries
  *     base   [ c0 c1 | c0 c1 | c0 c1 ... ]    `counters` counters for each entry
+ *     tried  [ c0 c1 | c0 c1 | c0 c1 ... ]    those of the open attempt, if there is one
  *     seen   [ w | w | w ... ]                the number of the last window that had the entry
  *     side   [ b.. | b.. | b.. ... ]          side_len bytes for each entry, used by the door
  *
@@ -10,11 +11,10 @@
  *               with a base | open    | new in the window that is being filled
  *
  * A window that was handed out is an open attempt until it is committed. It may have arrived, so
- * later attempts must have at least what it had, and a restart is judged against it. The ledger
- * therefore keeps the rows of the last attempt (`tried`). Entries that were new in it have no base
- * yet: each has a row. An entry without a row has the counters of its base in the attempt, too.
- * `seen`, `window` and `living` are those of the profile that was seen last, in an open attempt,
- * too.
+ * later attempts must have at least what it had, and a restart is judged against it. Entries that
+ * were new in it have no base yet (it is 0). An entry that was not in it has the counters of its base
+ * in the attempt, too. `seen`, `window` and `living` are those of the profile that was seen last, in
+ * an open attempt, too.
  *
  * An entry that is not in a window stays with its last counters, because a capped profile may have
  * it again. When such entries outnumber the living ones at a commit, those unseen for longest are
@@ -26,33 +26,20 @@
 
 #include <string.h>
 
-/* The rows of an open attempt, in ascending order of their entries. */
-typedef struct pd_tried {
-    uint32_t *entry;
-    int64_t *values; /* `stride` for each row, the counters first */
-    size_t len, stride, entry_cap, values_cap;
-} pd_tried;
-
 typedef struct pd_ledger {
     pd_keymap keys;
-    int64_t *base;
+    int64_t *base, *tried;
     uint32_t *seen;
     uint8_t *side;
     size_t side_len; /* 0: no side */
-    size_t base_cap, seen_cap,
+    size_t base_cap, tried_cap, seen_cap,
         side_cap; /* in values, entries and bytes; at least keys.cap entries */
     size_t counters;
     size_t committed, kept;
-    pd_tried tried;
-    size_t unindexed; /* the last entries, whose keys have no slot yet: see pd_ledger_put */
-    size_t living;    /* entries in the last window */
-    uint32_t window;  /* number of the last window; 0: nothing is remembered */
-} pd_ledger;          /* zero it and set counters to begin */
-
-static inline int64_t *pd_tried_values(const pd_ledger *ledger, size_t row)
-{
-    return ledger->tried.values + row * ledger->tried.stride;
-}
+    bool is_open;    /* there is an open attempt */
+    size_t living;   /* entries in the last window */
+    uint32_t window; /* number of the last window; 0: nothing is remembered */
+} pd_ledger;         /* zero it and set counters to begin */
 
 /* Removes all entries and sets the number of counters of an entry. */
 void pd_ledger_clear(pd_ledger *ledger, size_t counters);
@@ -67,8 +54,7 @@ static inline size_t pd_ledger_roomy(size_t len)
     return len + len / 32 + 16;
 }
 
-/* Shrinks the arrays to `room` entries, at least as many as there are, and those of the open attempt
- * to what it needs. */
+/* Shrinks the arrays to `room` entries, at least as many as there are. */
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room);
 
 /* Gives each entry a side of side_len zero bytes. There must be none so far. */
@@ -80,48 +66,20 @@ static inline uint8_t *pd_ledger_side(const pd_ledger *ledger, size_t entry)
     return ledger->side + entry * ledger->side_len;
 }
 
+static inline int64_t *pd_ledger_tried(const pd_ledger *ledger, size_t entry)
+{
+    return ledger->tried + entry * ledger->counters;
+}
+
 static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
 {
     return ledger->base + entry * ledger->counters;
 }
 
-/* While a ledger is filled, a key gets its slot PD_LEDGER_LAG keys later. The slot is prefetched
- * when the key is put, and is in the cache by then. */
-enum { PD_LEDGER_LAG = 16 };
-
-/* Gives the first entry without a slot its slot, or adds it to an earlier entry with the same key.
- */
-void pd_ledger_index(pd_ledger *ledger);
-
-/* Makes room for more entries. */
-pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err);
-
-static inline void pd_ledger_copy(int64_t *to, const int64_t *from, size_t counters)
-{
-    if (__builtin_expect(counters == 2, 1)) /* as in heap and contention profiles */
-        memcpy(to, from, 2 * sizeof *to);
-    else
-        memcpy(to, from, counters * sizeof *to);
-}
-
 /* Adds a sample to a ledger that is being filled. The counters of equal keys are added up.
  * pd_ledger_settle ends the filling. */
-static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key,
-                                              const int64_t *counters, pprofdelta_error *err)
-{
-    size_t len = ledger->keys.len;
-    if (__builtin_expect(len == ledger->keys.cap, 0)) {
-        pprofdelta_status status = pd_ledger_grow(ledger, mem, err);
-        if (status)
-            return status;
-        len = ledger->keys.len;
-    }
-    pd_ledger_copy(pd_ledger_base(ledger, len), counters, ledger->counters);
-    pd_keymap_push(&ledger->keys, key);
-    if (ledger->unindexed++ == PD_LEDGER_LAG)
-        pd_ledger_index(ledger);
-    return PPROFDELTA_OK;
-}
+pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,
+                                pprofdelta_error *err);
 
 /* Makes the entries that were put the last committed window. */
 void pd_ledger_settle(pd_ledger *ledger);
@@ -132,11 +90,14 @@ static inline bool pd_ledger_is_living(const pd_ledger *ledger, size_t entry)
     return entry < ledger->committed && ledger->seen[entry] == ledger->window;
 }
 
+/* Puts an entry in the place of another one. Slots and what was tried are left as they are. */
+void pd_ledger_move(pd_ledger *ledger, size_t to, size_t from);
+
 /* Removes the entries that are not kept. */
 void pd_ledger_rollback(pd_ledger *ledger);
 
-/* Exchanges the bases for what the open attempt had: all kept entries count as committed. The next
- * call exchanges them again. In between, the ledger is only read. */
+/* Exchanges the bases for what the open attempt had, if there is one: all kept entries count as
+ * committed. The next call exchanges them again. In between, the ledger is only read. */
 void pd_ledger_exchange(pd_ledger *ledger);
 
 /* The open attempt has arrived: what it had becomes the base. Drops the entries unseen for longest

@@ -2,7 +2,7 @@
 
 #include "base/sum.h"
 
-/* Returns whether a known sample has a counter below the ledger's. Still samples have none. */
+/* Returns whether a known sample has a counter below the ledger's. */
 static bool has_decrease(const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
@@ -39,7 +39,7 @@ static bool has_all_living(const pd_window *w)
     const pd_ledger *ledger = w->ledger;
     size_t living = 0;
     for (size_t entry = 0; entry < ledger->committed; entry++)
-        living += (w->trace[entry] != PD_TRACE_NONE) & (ledger->seen[entry] == ledger->window);
+        living += (w->trace[entry] != 0) & (ledger->seen[entry] == ledger->window);
     return living == ledger->living;
 }
 
@@ -56,7 +56,7 @@ static pprofdelta_sum mass_lost(const pd_window *w, size_t counter, bool any_van
     const pd_ledger *ledger = w->ledger;
     pd_long_sum sum = {0, 0};
     for (size_t entry = 0; any_vanished && entry < ledger->committed; entry++)
-        if (w->trace[entry] == PD_TRACE_NONE)
+        if (w->trace[entry] == 0)
             pd_long_sum_add(&sum, mass_of(ledger, entry, counter));
     for (size_t row = 0; row < w->len; row++) {
         uint32_t entry = w->entry[row];

@@ -39,7 +39,7 @@ typedef struct pd_verdict {
 } pd_verdict;
 
 /* Decides about a filled window, by the profile that was seen last: the ledger's is the open
- * attempt, if there is one. Changes nothing. See pd_window_wake_tried. */
+ * attempt, if there is one. Changes nothing. */
 pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
 
 typedef struct pd_span {

@@ -1,39 +1,43 @@
-/* The state: what a context remembers, as a file with checksums.
+/* The state: what a context remembers, as a file with a checksum.
  *
- *     head      magic, format, length of the head                    16 bytes
- *               windows, counts, types, binary,                     184 bytes and the names
- *               XXH3-64 of all that                                   8 bytes
- *     mappings  [ start 8 | limit 8 | offset 8 | identity 16 | file 16 ] ...
- *     keys      [ key 16 ] ...                                       in the ledger's order
- *     counters  [ 0 to 8 ] ...                                       one counter after the other, of
- *                                                                    the committed entries
- *     unseen    [ entry 4 | age 4 ] ...                              entries not in the last window
- *     tried     [ entry 4 ] ...                                      committed entries of which the
- *                                                                    open attempt had more
- *               [ 0 to 8 ] ...                                       how much more, one counter after
- *                                                                    the other: of these entries, and
- *                                                                    of those that are new in it
- *     check     XXH3-128 of everything before                        16 bytes
- *     arrived   0; 1: the open attempt has arrived                    1 byte
+ *     intro     magic 8 | format
+ *     id        of the series of windows; 0: none
+ *     types     how many; 0: the state is empty, and the end follows
+ *               how many counters, which come first; type and unit of each, as texts
+ *     windows   is there a base?
+ *               sequence, attempt, begin, end, duration, restart: of the committed window,
+ *               and of the last one, whose attempt is 0 if it is not open
+ *     profile   time, duration, rate of a dump, live id, live end, build id and binary as texts
+ *     mappings  how many; [ start | limit | offset | identity 16 | file 16 ] ...
+ *     entries   how many; if a window is open, how many are committed
+ *               [ key 16 | twice its age, 1 more if the open attempt had more of it | each counter
+ *                 | how much more the attempt had of each counter, if it had more ] ...
+ *     end       XXH3-128 of everything before, 16 | 0, or 1: the open attempt has arrived
  *
- * Numbers are little endian. The values of a counter take as many bytes as its largest value needs,
- * seldom more than five, so 40 bytes for each sample have room for four counters and more. Keys are
- * read into the ledger's array. The slots of the keys are not stored: they are rebuilt, and that
- * finds a key that is there twice.
+ * Everything without a size is a varint; a text is its length and its bytes. The age of an entry is
+ * the number of windows since the last one that had it. The slots of the keys are not stored: they
+ * are rebuilt, and that finds a key that is there twice.
  *
- * Nothing is used before the head's checksum is found right, and no result is valid before the last
- * one is. Memory for what the head announces is allocated only as its bytes arrive. Magic, format
- * and length of the head, and the place of its checksum, stay the same in later formats, so that an
- * older reader can tell a newer state from a damaged one. All doors use this format.
+ * No result is valid before the checksum is. Memory for what the numbers announce is allocated only
+ * as the bytes arrive. Magic and format stay the same in later formats. All doors use this format.
  *
  * A state has to be on disk before its delta is sent, and it is large. When the delta has arrived,
- * one byte is overwritten, and the reader commits the attempt. */
+ * the last byte is overwritten, and the reader commits the attempt. */
 #ifndef PD_LEDGER_STATE_H
 #define PD_LEDGER_STATE_H
 
 #include "ledger/ledger.h"
 #include "base/life.h"
 #include "ledger/types.h"
+
+#define PD_STATE_MAGIC "\x89PDS\r\n\x1a\n" /* no text tool leaves it unchanged */
+
+enum {
+    PD_STATE_MAGIC_LEN = 8,
+    PD_STATE_FORMAT = 6,
+    PD_STATE_TEXT_MAX = 1 << 20, /* bytes of a text */
+    PD_STATE_END = 17            /* bytes of the checksum and the last byte */
+};
 
 /* The largest number of mappings in a list; later mappings of a profile are not listed. */
 enum { PD_MAPPED_MAX = 4096 };
@@ -72,8 +76,8 @@ typedef struct pd_state {
     bool has_base; /* not only the first attempts at the first window */
 } pd_state;
 
-/* Writes the kept entries, in order, to the sink, in several pieces. */
-pprofdelta_status pd_state_write(const pd_state *state, const pprofdelta_sink *sink,
+/* Writes the state to the sink, in several pieces. Changes nothing. */
+pprofdelta_status pd_state_write(pd_state *state, const pprofdelta_sink *sink,
                                  pprofdelta_error *err);
 
 /* Reads a state, up to the end of the source, into these parts, which are cleared first. Commits the

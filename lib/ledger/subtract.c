@@ -82,7 +82,7 @@ static void book_vanished(pd_tally *tally, const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++) {
-        if (w->trace[entry] != PD_TRACE_NONE)
+        if (w->trace[entry])
             continue;
         const int64_t *base = pd_ledger_base(ledger, entry);
         for (size_t i = 0; i < ledger->counters; i++)
@@ -104,9 +104,7 @@ static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
     tally->clamped += is_clamped;
 }
 
-/* Adds up the rows, and in *met the ledger's counters of the known ones. */
-static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subtraction how,
-                      pprofdelta_sum *met)
+static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subtraction how)
 {
     for (size_t row = 0; row < w->len; row++) {
         const int64_t *values = pd_window_values(w, row);
@@ -116,41 +114,24 @@ static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subt
             tally->fresh++;
             continue;
         }
-        const int64_t *base = pd_ledger_base(w->ledger, w->entry[row]);
-        for (size_t i = 0; i < w->ledger->counters; i++)
-            pd_sum_add(&met[i], base[i]);
         tally->matched++;
         if (how == PD_SUBTRACT_CLAMP)
             book_clamped(tally, w, row);
     }
 }
 
-/* Still samples have no row. Their counters are those of the ledger that neither vanished nor are
- * in *met. */
-static void book_still(pd_tally *tally, size_t counters, const pprofdelta_sum *met)
-{
-    for (size_t i = 0; i < counters; i++) {
-        pd_type_sums *sums = &tally->types[i];
-        pprofdelta_sum moved = pd_sum_plus(sums->vanished, met[i]);
-        pprofdelta_sum still = pd_sum_plus(sums->prev, pd_sum_negated(moved));
-        sums->cur = pd_sum_plus(sums->cur, still);
-    }
-}
-
 void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
 {
     size_t counters = w->ledger->counters;
-    pprofdelta_sum met[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     bool has_prev = how == PD_SUBTRACT_CLAMP || how == PD_SUBTRACT_NEGATIVE;
     size_t known = has_prev ? w->ledger->committed : 0;
-    *tally = (pd_tally){.matched = w->still};
-    book_rows(tally, w, known, how, met);
+    *tally = (pd_tally){0};
+    book_rows(tally, w, known, how);
     if (has_prev) {
         tally->vanished = known - tally->matched; /* an entry has at most one row */
         book_prev(tally, w->ledger);
         if (tally->vanished)
             book_vanished(tally, w);
-        book_still(tally, counters, met);
     }
     tally->clamped += w->lifted_len;
     for (size_t i = 0; i < counters; i++) {

@@ -8,27 +8,16 @@
  *              origin[i]   where the door finds the sample's stack: an offset or an index
  *              values      [counters... | gauges...]; equal samples are added up
  *
- *     entry e  trace[e]    nothing, the row of the entry, or the mark of a still sample
+ *     entry e  trace[e]    0, or the row of the entry + 1
  *
- * Rows are in order of first appearance, which is the order of the output. A sample is still if its
- * counters are those of the ledger and its gauges are zero; most samples of most profiles are. A
- * still sample cannot be in the output. If the door sets skips_still, it gets no row but a mark,
- * and the cost of the later steps depends on the samples that changed.
- *
- * A still sample may come again with other values. It then gets a late row, behind rows with later
- * origins. pd_window_order finds the late rows, and pd_window_next returns all rows by origin. */
+ * Rows are in order of first appearance, which is the order of the output: their origins rise. */
 #ifndef PD_LEDGER_WINDOW_H
 #define PD_LEDGER_WINDOW_H
 
 #include "base/sum.h"
 #include "ledger/ledger.h"
 
-#define PD_ROW_NONE  UINT32_MAX       /* the entry is not in the window */
-#define PD_ROW_STILL (UINT32_MAX - 1) /* the entry's sample is still */
-
-/* trace[e]: PD_TRACE_NONE, the row + 1, or PD_TRACE_STILL with the origin of a still sample. */
-#define PD_TRACE_NONE  UINT32_C(0)
-#define PD_TRACE_STILL (UINT32_C(1) << 31)
+#define PD_ROW_NONE UINT32_MAX /* the entry is not in the window */
 
 typedef struct pd_window {
     pd_ledger *ledger;
@@ -39,14 +28,9 @@ typedef struct pd_window {
     uint32_t *trace;      /* one for each entry that the ledger has room for */
     size_t len, rows_cap; /* rows, and the room for rows */
     size_t entry_cap, origin_cap, values_cap, trace_cap;
-    size_t still;        /* entries with a still sample */
     uint64_t duplicates; /* samples added to an earlier one */
     uint32_t guess;      /* the probable entry of the next sample */
-    bool skips_still;    /* set by the door after pd_window_begin; origins must rise */
-    bool is_tight;       /* likewise: grows in small steps */
-    bool has_late;       /* there may be late rows */
-    uint32_t *late;      /* the late rows, by origin; set by pd_window_order */
-    size_t late_len, late_cap;
+    bool is_tight;       /* set by the door after pd_window_begin: grows in small steps */
     /* What pd_window_lift added, for each counter, and the number of rows that it changed. */
     pprofdelta_sum lifted[PPROFDELTA_MAX_TYPES];
     size_t lifted_len;
@@ -62,50 +46,21 @@ static inline int64_t *pd_window_values(const pd_window *window, size_t row)
     return window->values + row * window->stride;
 }
 
-/* Returns the row of an entry, PD_ROW_NONE or PD_ROW_STILL. */
+/* Returns the row of an entry, or PD_ROW_NONE. */
 static inline uint32_t pd_window_row_of(const pd_window *window, uint32_t entry)
 {
-    uint32_t trace = window->trace[entry];
-    return trace & PD_TRACE_STILL ? PD_ROW_STILL : trace - 1;
+    return window->trace[entry] - 1;
 }
-
-/* Sorts the late rows. Call it when no more samples are added, before the first walk. Needs memory
- * only if there are late rows. */
-pprofdelta_status pd_window_order(pd_window *window, pd_mem *mem, pprofdelta_error *err);
-
-/* The rows by origin, after pd_window_order: begin with a zeroed walk, until PD_ROW_NONE. */
-typedef struct pd_window_walk {
-    size_t row, late; /* the next of either kind */
-    uint64_t reached; /* the origin of the last row that was not late */
-} pd_window_walk;
-
-size_t pd_window_next(const pd_window *window, pd_window_walk *walk);
 
 /* Makes room for one more entry in the ledger and one more row in the window. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
-
-/* If an attempt is open, before the window is judged: gives a row to each still sample of which the
- * attempt had more. These rows are late. */
-pprofdelta_status pd_window_wake_tried(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
 /* If an attempt is open and the window is no restart: gives each counter at least the value that it
  * had in the attempt, which may have arrived. */
 void pd_window_lift(pd_window *window);
 
-/* Adds a sample whose entry is in the window already. There must be room for a row. */
+/* Adds a sample whose entry is in the window already. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
-
-/* Returns whether a sample with these values is still. */
-static inline bool pd_window_is_still(const pd_window *w, uint32_t entry, const int64_t *values)
-{
-    const int64_t *base = pd_ledger_base(w->ledger, entry);
-    int64_t any = 0;
-    for (size_t i = 0; i < w->ledger->counters; i++)
-        any |= values[i] ^ base[i];
-    for (size_t i = w->ledger->counters; i < w->stride; i++)
-        any |= values[i];
-    return any == 0;
-}
 
 /* Adds a sample. */
 static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key key,
@@ -128,14 +83,8 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
         entry = pd_keymap_add(keys, key);
     }
     w->guess = entry + 1;
-    if (__builtin_expect(w->trace[entry] != PD_TRACE_NONE, 0)) {
+    if (__builtin_expect(w->trace[entry] != 0, 0)) {
         pd_window_add_again(w, entry, values);
-        return PPROFDELTA_OK;
-    }
-    if (w->skips_still && entry < w->ledger->committed && origin < PD_TRACE_STILL &&
-        pd_window_is_still(w, entry, values)) {
-        w->trace[entry] = PD_TRACE_STILL | (uint32_t)origin;
-        w->still++;
         return PPROFDELTA_OK;
     }
     size_t row = w->len++;

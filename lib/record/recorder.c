@@ -233,10 +233,6 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     r->samples_in = 0;
     r->arena.len = 0;
     r->is_full = false;
-    /* Where a restart is looked for, or an attempt is open, every record may be needed. */
-    r->window.skips_still =
-        pd_recorder_has_seen(r) && !r->restarted && !pd_series_is_open(&r->life.series) &&
-        (r->on_reset == PPROFDELTA_ON_RESET_CLAMP || r->on_reset == PPROFDELTA_ON_RESET_FAIL);
     return PPROFDELTA_OK;
 }
 

@@ -37,8 +37,6 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     pprofdelta_restart restart = PPROFDELTA_RESTART_NONE;
     if (!is_first)
         status = find_restart(r, &restart, err);
-    if (!status)
-        status = pd_window_order(&r->window, &r->mem, err);
     if (status)
         return status;
     r->restart = restart;

@@ -46,9 +46,8 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
 {
     int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_carry carries[PPROFDELTA_MAX_TYPES];
-    pd_window_walk walk = {0};
     r->emitted_len = r->frames_len = 0;
-    for (size_t row; (row = pd_window_next(&r->window, &walk)) != PD_ROW_NONE;) {
+    for (size_t row = 0; row < r->window.len; row++) {
         if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
         if (tally)

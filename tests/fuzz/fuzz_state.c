@@ -9,7 +9,6 @@
  *   - a failed allocation is told, and everything is given back */
 #include "fuzz.h"
 
-#include "ledger/state_format.h"
 #include "keep.h"
 #include "run.h"
 

@@ -1,6 +1,6 @@
 #include "keep.h"
 
-#include "ledger/state_format.h"
+#include "ledger/state.h"
 #include "run.h"
 
 #include <stdio.h>
@@ -47,17 +47,10 @@ pprofdelta_status keep_load(pprofdelta *pd, buf state, pprofdelta_error *err)
 
 void keep_forge(uint8_t *state, size_t len)
 {
-    if (len < PD_STATE_INTRO)
+    if (len < PD_STATE_END)
         return;
-    size_t head = pd_get32(state + PD_STATE_AT_HEAD);
-    if (head >= PD_STATE_INTRO + PD_STATE_HEAD_SUM && head <= len) {
-        size_t summed = head - PD_STATE_HEAD_SUM;
-        pd_put64(state + summed, XXH3_64bits(state, summed));
-    }
-    if (len < PD_STATE_INTRO + PD_STATE_CHECK + PD_STATE_ARRIVED)
-        return;
-    len -= PD_STATE_ARRIVED;
-    XXH128_hash_t sum = XXH3_128bits(state, len - PD_STATE_CHECK);
-    pd_put64(state + len - PD_STATE_CHECK, sum.low64);
-    pd_put64(state + len - PD_STATE_CHECK + 8, sum.high64);
+    len -= PD_STATE_END;
+    XXH128_hash_t sum = XXH3_128bits(state, len);
+    const uint64_t words[] = {pd_le64(sum.low64), pd_le64(sum.high64)};
+    memcpy(state + len, words, sizeof words);
 }

@@ -20,7 +20,7 @@ buf keep_save(arena *a, pprofdelta *pd);
 
 pprofdelta_status keep_load(pprofdelta *pd, buf state, pprofdelta_error *err);
 
-/* Corrects both checksums of a state, if it is long enough to have them. */
+/* Corrects the checksum of a state, if it is long enough to have one. */
 void keep_forge(uint8_t *state, size_t len);
 
 #endif

@@ -10,8 +10,7 @@ static inline size_t recorder_ledger_bytes(const pprofdelta_recorder *recorder)
     const pd_ledger *l = &recorder->ledger;
     return l->keys.cap * sizeof *l->keys.keys + l->keys.slots_cap * sizeof *l->keys.slots +
            l->base_cap * sizeof *l->base + l->seen_cap * sizeof *l->seen + l->side_cap +
-           l->tried.entry_cap * sizeof *l->tried.entry +
-           l->tried.values_cap * sizeof *l->tried.values;
+           l->tried_cap * sizeof *l->tried;
 }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "../support/test.h"
 
-#include "ledger/state_format.h"
+#include "ledger/state.h"
 #include "keep.h"
 #include "scene.h"
 
@@ -15,16 +15,18 @@ typedef struct stand {
     buf saved;
 } stand;
 
-/* Where the parts of its state are, in bytes: four types, whose names take 68 bytes, a build id of 5
- * and the name of the binary of 8; one mapping; four entries. */
+/* Offsets of some parts of its state. */
 enum {
-    WIDTHS = PD_STATE_FIXED + 4 * 8,
-    PADDING = WIDTHS + 4 + 5 + 8 + 68,
-    HEAD_SUM = (PADDING + 7) / 8 * 8,
-    MAPPINGS = HEAD_SUM + PD_STATE_HEAD_SUM,
-    ENTRIES = MAPPINGS + PD_STATE_MAPPING,
-    COUNTERS = ENTRIES + 4 * 16,
-    UNSEEN = COUNTERS + 4 * 3
+    FORMAT = PD_STATE_MAGIC_LEN,
+    TYPES = FORMAT + 2,
+    COUNTERS = TYPES + 1,
+    HAS_BASE = COUNTERS + 1 + 14 + 6 + 12 + 6 + 14 + 6 + 12 + 6, /* behind the names */
+    COMMITTED = HAS_BASE + 1,                                    /* a window takes 9 bytes, */
+    LAST = COMMITTED + 9,
+    PROFILE = LAST + 9, /* the profile 22, */
+    MAPPINGS = PROFILE + 21,
+    ENTRIES = MAPPINGS + 1 + 9 + 32,
+    KEYS = ENTRIES + 1 /* and the first two entries 19 each */
 };
 
 static inline buf look_of(stand *k, int64_t time, const char *kept, const char *other)
