@@ -6,8 +6,7 @@
 #include "otlp/any_value.h"
 #include "otlp/request.h"
 #include "profile.pb-c.h"
-#include "profile/fields.h"
-#include "profile/tables.h"
+#include "profile/samples.h"
 
 #include <ctype.h>
 
@@ -26,6 +25,8 @@ static const struct {
     {&pd__view__function__descriptor, &pd_function_rows},
     {&pd__view__location__descriptor, &pd_location_rows},
     {&pd__view__line__descriptor, &pd_line_rows},
+    {&pd__view__sample__descriptor, &pd_sample_rows},
+    {&pd__view__label__descriptor, &pd_label_rows},
     {&pd__otlp__request__descriptor, &pd_request_rows},
     {&pd__otlp__dictionary__descriptor, &pd_request_dictionary_rows},
     {&pd__otlp__resource_profiles__descriptor, &pd_request_resource_profiles_rows},
