@@ -175,15 +175,7 @@ TEST(each_constant_is_the_number_of_its_field)
         found++;
     }
     fclose(header);
-    CHECK(found > 100); /* each on a line of its own */
-}
-
-/* They are bits of one number, counted from the first. */
-TEST(the_flags_of_mappings_have_successive_numbers)
-{
-    CHECK(PD_MAPPING_HAS_FILENAMES == PD_MAPPING_HAS_FUNCTIONS + 1);
-    CHECK(PD_MAPPING_HAS_LINE_NUMBERS == PD_MAPPING_HAS_FUNCTIONS + 2);
-    CHECK(PD_MAPPING_HAS_INLINE_FRAMES == PD_MAPPING_HAS_FUNCTIONS + 3);
+    CHECK(found > 80); /* each on a line of its own */
 }
 
 TEST_MAIN()
