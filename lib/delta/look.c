@@ -191,7 +191,6 @@ void pd_look_trim(pd_look *look)
             trim_bytes(look, buffers[i], t->bytes.len);
             t->bytes.ptr = look->source.whole.ptr = buffers[i]->ptr;
         }
-    pd_tables_trim(t, look->mem);
 }
 
 void pd_look_release(pd_look *look)

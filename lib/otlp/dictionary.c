@@ -106,7 +106,7 @@ void pd_request_spend(pd_request *r, uint64_t bytes)
         r->left = 0;
         r->parse.status = pd_fail(r->parse.err, PPROFDELTA_E_LIMIT, "profile", "samples",
                                   PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                                  "the conversion of this OTLP request makes more than %" PRIu64
+                                  "the conversion of this OTLP request takes more than %" PRIu64
                                   " bytes: %d times its size, and %d MiB",
                                   r->most, PD_REQUEST_TIMES, PD_REQUEST_ALWAYS >> 20);
     }
@@ -348,13 +348,11 @@ static void set_string(pd_request *r, void *cookie, uint32_t string)
     *(uint32_t *)cookie = string;
 }
 
-uint32_t pd_request_attribute_text(pd_request *r, uint64_t index)
+pd_bytes pd_request_value(pd_request *r, uint64_t index)
 {
-    pd_request_attribute *attribute = &r->dictionary.attributes[index];
-    if (!attribute->has_text)
-        pd_any_value_strings(r, attribute->value, set_string, &attribute->text);
-    attribute->has_text = true;
-    return attribute->text;
+    pd_bytes value = r->dictionary.attributes[index].value;
+    pd_request_spend(r, value.len);
+    return value;
 }
 
 static void take_of_mapping(pd_request *r, mapping_facts *facts, uint64_t index)
@@ -370,7 +368,7 @@ static void take_of_mapping(pd_request *r, mapping_facts *facts, uint64_t index)
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     for (size_t i = 0; i < BUILD_IDS; i++)
         if (pd_request_is_text(r, attribute->key, ids[i])) {
-            facts->build_id[i] = pd_request_attribute_text(r, index);
+            pd_any_value_strings(r, pd_request_value(r, index), set_string, &facts->build_id[i]);
             return;
         }
     for (unsigned i = 0; i < FLAGS; i++)
@@ -512,14 +510,6 @@ static void read_table(pd_request *r, unsigned table, uint32_t field,
     r->parse.element = PPROFDELTA_NOWHERE;
 }
 
-static void begin_pieces(pd_request *r, unsigned table)
-{
-    pd_request_table *t = &r->dictionary.tables[table];
-    pd_parse_grow(&r->parse, &t->pieces, &t->pieces_cap, t->len, sizeof *t->pieces);
-    if (!r->parse.status && t->len)
-        memset(t->pieces, 0, t->len * sizeof *t->pieces);
-}
-
 void pd_dictionary_read(pd_request *r)
 {
     read_strings(r);
@@ -529,9 +519,6 @@ void pd_dictionary_read(pd_request *r)
     read_table(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, PD_PROFILE_LOCATION, read_location);
     read_table(r, PD_OTLP_DICTIONARY_LINK_TABLE, 0, read_link);
     read_table(r, PD_OTLP_DICTIONARY_STACK_TABLE, 0, read_stack);
-    begin_pieces(r, PD_OTLP_DICTIONARY_LINK_TABLE);
-    begin_pieces(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
-    begin_pieces(r, PD_OTLP_DICTIONARY_STACK_TABLE);
 }
 
 void pd_dictionary_clear(pd_dictionary *d)
@@ -541,17 +528,13 @@ void pd_dictionary_clear(pd_dictionary *d)
     pd_keymap_clear(&d->numbers);
     d->is_found = d->has_nowhere = false;
     d->unshown = 0;
-    d->pieces.len = 0;
 }
 
 void pd_dictionary_release(pd_dictionary *d, pd_mem *mem)
 {
     for (unsigned i = 1; i <= PD_OTLP_DICTIONARY_STACK_TABLE; i++) {
-        pd_request_table *t = &d->tables[i];
-        pd_mem_release(mem, &t->entries, &t->cap, sizeof *t->entries);
-        pd_mem_release(mem, &t->pieces, &t->pieces_cap, sizeof *t->pieces);
+        pd_mem_release(mem, &d->tables[i].entries, &d->tables[i].cap, sizeof *d->tables[i].entries);
     }
-    pd_buffer_release(mem, &d->pieces);
     pd_keymap_release(&d->numbers, mem);
     pd_mem_release(mem, &d->strings, &d->strings_cap, sizeof *d->strings);
     pd_mem_release(mem, &d->attributes, &d->attributes_cap, sizeof *d->attributes);

@@ -14,28 +14,16 @@
 #include "wire/message.h"
 #include "wire/writer.h"
 
-/* What an entry becomes in each sample that refers to it: bytes in pd_dictionary.pieces. They are made
- * once, for the first of these samples. */
-typedef struct pd_request_piece {
-    size_t off, len;
-    bool is_made;
-} pd_request_piece;
-
 /* The entries of one table. */
 typedef struct pd_request_table {
     pd_bytes *entries;
     size_t len, cap;
-    pd_request_piece *pieces; /* of stacks, attributes and links: one for each entry */
-    size_t pieces_cap;
 } pd_request_table;
 
 typedef struct pd_request_attribute {
     uint64_t key, unit; /* numbers of strings */
     uint64_t key_at;    /* the index of the key in string_table */
     pd_bytes value;     /* an AnyValue, which was checked, from its value on; len 0: unset */
-    uint32_t text;      /* the number of its last string, if has_text */
-    bool has_text;
-    bool is_taken; /* a profile had it: its comments are in the profile */
 } pd_request_attribute;
 
 typedef struct pd_dictionary {
@@ -50,7 +38,6 @@ typedef struct pd_dictionary {
     size_t marks_cap;
     uint64_t mark;
     uint64_t unshown; /* attributes of mappings and locations that a profile has no place for */
-    pd_buffer pieces;
     bool has_nowhere; /* a stack has location 0, and the profile has a location for it */
 } pd_dictionary;      /* zero it to begin */
 
@@ -86,10 +73,10 @@ void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, vo
 __attribute__((cold, format(printf, 4, 5))) void
 pd_request_fail(pd_request *r, const char *field, const uint8_t *at, const char *format, ...);
 
-/* Counts bytes that are made from what the request has once and refers to many times: samples with
- * their stacks and labels, and the keys of nested values. Everything else is of the order of the
- * request. Fails with E_LIMIT if more is made than PD_REQUEST_TIMES times the bytes of the request
- * and PD_REQUEST_ALWAYS: so the request bounds the size of its profile, and the time. */
+/* Counts bytes that are made, or read again, from what the request has once and refers to many times:
+ * stacks, attributes, links and resources, and the keys of nested values. Everything else is of the
+ * order of the request. Fails with E_LIMIT if these are more than PD_REQUEST_TIMES times the bytes of
+ * the request and PD_REQUEST_ALWAYS: so the request bounds the size of its profile, and the time. */
 enum { PD_REQUEST_TIMES = 512, PD_REQUEST_ALWAYS = 64 << 20 };
 void pd_request_spend(pd_request *r, uint64_t bytes);
 
@@ -107,8 +94,8 @@ uint32_t pd_request_number(pd_request *r, pd_bytes text);
 /* Whether the string with this number is `text`. */
 bool pd_request_is_text(const pd_request *r, uint64_t number, const char *text);
 
-/* The number of the last string in the value of an attribute, or 0. */
-uint32_t pd_request_attribute_text(pd_request *r, uint64_t index);
+/* The value of an attribute, which is going to be read. */
+pd_bytes pd_request_value(pd_request *r, uint64_t index);
 
 /* The next element of a list of indices of a table. */
 bool pd_request_indices_next(pd_request *r, pd_list *list, unsigned table);

@@ -112,8 +112,6 @@ pprofdelta_sum pd_request_sum_of(pd_request *r, const pd_request_profile *profil
 static void add_row(pd_request *r, const pd_request_row *row)
 {
     pd_request_spend(r, sizeof *row + r->types_len * sizeof *r->values);
-    if (r->rows_len >= PD_KEYMAP_MAX)
-        pd_request_fail(r, "samples", row->sample.ptr, "more samples than fit in 31 bits");
     pd_parse_grow(&r->parse, &r->rows, &r->rows_cap, r->rows_len + 1, sizeof *r->rows);
     if (!pd_parse_grow(&r->parse, &r->values, &r->values_cap, (r->rows_len + 1) * r->types_len,
                        sizeof *r->values))
@@ -122,36 +120,7 @@ static void add_row(pd_request *r, const pd_request_row *row)
     r->rows[r->rows_len++] = *row;
 }
 
-/* The chain of a key; a new one has a new row. */
-static pd_request_chain *find_chain(pd_request *r, pd_key key, const pd_request_row *row)
-{
-    bool is_new;
-    uint32_t number = pd_request_add(r, &r->keys, key, &is_new);
-    if (!pd_parse_grow(&r->parse, &r->chains, &r->chains_cap, r->keys.len, sizeof *r->chains))
-        return NULL;
-    if (is_new) {
-        r->chains[number] = (pd_request_chain){(uint32_t)r->rows_len, (uint32_t)r->rows_len, 0};
-        add_row(r, row);
-    }
-    return &r->chains[number];
-}
-
-/* The row that a profile takes for a key: the first, or the one behind that which it took before. */
-static uint32_t take_row(pd_request *r, pd_request_chain *chain, size_t profile,
-                         const pd_request_row *row)
-{
-    if (chain->profile != profile + 1) {
-        chain->profile = profile + 1;
-        return chain->last = chain->first;
-    }
-    if (r->rows[chain->last].next == PD_KEYMAP_NONE) {
-        uint32_t added = (uint32_t)r->rows_len;
-        add_row(r, row);
-        r->rows[chain->last].next = added;
-    }
-    return chain->last = r->rows[chain->last].next;
-}
-
+/* Adds the points of a sample to the rows of their keys. */
 static void add_points(pd_request *r, size_t profile, const sample *s)
 {
     size_t values = r->points.len, times = r->times.len;
@@ -160,19 +129,18 @@ static void add_points(pd_request *r, size_t profile, const sample *s)
                               .stack = (uint32_t)s->stack,
                               .link = (uint32_t)s->link,
                               .timestamp = times ? r->times.at[i] : 0,
-                              .has_timestamp = times > 0,
-                              .next = PD_KEYMAP_NONE};
+                              .has_timestamp = times > 0};
         uint64_t words[] = {s->stack,         s->link,       s->attributes.lo,
                             s->attributes.hi, row.timestamp, row.has_timestamp};
-        pd_key key = pd_key_of_words(words, sizeof words / sizeof *words, 0);
-        pd_request_chain *chain = find_chain(r, key, &row);
-        if (!chain || r->parse.status)
-            return;
-        uint32_t taken = take_row(r, chain, profile, &row);
+        bool is_new;
+        uint32_t number = pd_request_add(
+            r, &r->keys, pd_key_of_words(words, sizeof words / sizeof *words, 0), &is_new);
+        if (is_new)
+            add_row(r, &row);
         if (r->parse.status)
             return;
-        r->values[taken * r->types_len + r->profiles[profile].column] =
-            values ? (int64_t)r->points.at[i] : 1;
+        int64_t *value = &r->values[number * r->types_len + r->profiles[profile].column];
+        *value = (int64_t)((uint64_t)*value + (values ? r->points.at[i] : 1));
     }
 }
 
@@ -196,6 +164,15 @@ static void read_profile(pd_request *r, size_t profile)
 
 /* ---- labels of a set ----------------------------------------------------------------------- */
 
+/* Moves what is in r->part. */
+static void move_part(pd_request *r, pd_buffer *to)
+{
+    to->len = 0;
+    pd_write_raw(&r->writer, to, r->part.ptr, r->part.len);
+    r->part.len = 0;
+    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
+}
+
 static uint32_t number_of(pd_request *r, const char *text)
 {
     return pd_request_number(r, pd_bytes_of(text));
@@ -203,6 +180,7 @@ static uint32_t number_of(pd_request *r, const char *text)
 
 static void label_resource(pd_request *r, const pd_request_source *source)
 {
+    pd_request_spend(r, source->resource.len);
     pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
                         PD_OTLP_RESOURCE_ATTRIBUTES);
 }
@@ -210,6 +188,7 @@ static void label_resource(pd_request *r, const pd_request_source *source)
 /* An empty text is as one that is not there. */
 static void label_scope(pd_request *r, const pd_request_source *source)
 {
+    pd_request_spend(r, source->scope_name.len + source->scope_version.len);
     if (source->scope_name.len)
         pd_request_label_text(r, number_of(r, "scope.name"),
                               pd_request_number(r, source->scope_name));
@@ -234,42 +213,24 @@ static differences differences_of(const pd_request *r)
     return found;
 }
 
-/* Appends the labels of a resource or a scope to r->common. Sets with one owner follow each other. */
-static void add_labels_of(pd_request *r, pd_request_labels *labels, size_t owner,
-                          const pd_request_source *source,
-                          void (*label)(pd_request *r, const pd_request_source *source))
-{
-    if (labels->owner != owner + 1) {
-        labels->owner = owner + 1;
-        labels->bytes.len = 0;
-        label(r, source);
-        pd_write_raw(&r->writer, &labels->bytes, r->part.ptr, r->part.len);
-        r->part.len = 0;
-    }
-    pd_write_raw(&r->writer, &r->common, labels->bytes.ptr, labels->bytes.len);
-}
-
 /* Makes the labels that all samples of a set have. */
 static void make_common(pd_request *r, const pd_request_set *set, const differences *differ)
 {
     const pd_request_profile *profile = &r->profiles[set->first];
     const pd_request_source *source = &r->sources[set->scope];
     uint32_t nanoseconds = differ->times ? number_of(r, "nanoseconds") : 0;
-    r->common.len = 0;
     if (differ->resources)
-        add_labels_of(r, &r->of_resource, set->resource, source, label_resource);
+        label_resource(r, source);
     if (differ->scopes)
-        add_labels_of(r, &r->of_scope, set->scope, source, label_scope);
+        label_scope(r, source);
     if (differ->times) {
         pd_request_label_number(r, number_of(r, "profile.time_unix_nano"), (int64_t)profile->time,
                                 nanoseconds);
         pd_request_label_number(r, number_of(r, "profile.duration_nano"),
                                 (int64_t)profile->duration, nanoseconds);
     }
-    pd_write_raw(&r->writer, &r->common, r->part.ptr, r->part.len);
-    r->part.len = 0;
+    move_part(r, &r->common);
     pd_request_spend(r, r->common.len);
-    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
 }
 
 /* ---- what samples refer to ------------------------------------------------------------------- */
@@ -290,23 +251,28 @@ static void put_location(pd_request *r, uint64_t index)
     pd_write_element(&r->writer, &r->inner, index ? index : nowhere);
 }
 
-static void make_stack(pd_request *r, pd_reader stack)
+/* Writes the locations of a stack to r->stack. */
+static void make_stack(pd_request *r, uint32_t index)
 {
+    pd_bytes entry = r->dictionary.tables[PD_OTLP_DICTIONARY_STACK_TABLE].entries[index];
+    pd_reader stack = pd_request_reader(entry);
     pd_field f;
-    while (pd_reader_find(&stack, PD_OTLP_STACK_LOCATION_INDICES, &f)) {
+    pd_request_spend(r, entry.len);
+    while (!r->parse.status && pd_reader_find(&stack, PD_OTLP_STACK_LOCATION_INDICES, &f)) {
         pd_list list = pd_list_of(&r->parse, NULL, &f);
         while (pd_list_next(&r->parse, &list))
             put_location(r, list.value);
     }
     if (r->inner.len)
-        pd_write_part(&r->writer, &r->part, PD_SAMPLE_LOCATION_ID, &r->inner);
+        pd_write_part(&r->writer, &r->stack, PD_SAMPLE_LOCATION_ID, &r->inner);
 }
 
-static void make_attribute(pd_request *r, const pd_request_attribute *attribute)
+static void make_attribute(pd_request *r, uint64_t index)
 {
+    const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_bytes key = attribute->key_at ? strings->entries[attribute->key_at] : (pd_bytes){0};
-    pd_any_value_label(r, key, attribute->key, attribute->unit, attribute->value);
+    pd_any_value_label(r, key, attribute->key, attribute->unit, pd_request_value(r, index));
 }
 
 /* Of an id that is written twice, the last counts. */
@@ -320,37 +286,12 @@ static void make_id(pd_request *r, pd_reader link, uint32_t number, const char *
         pd_request_label_text(r, number_of(r, name), pd_request_hex(r, id));
 }
 
-/* Writes what an entry becomes in a sample to r->part. */
-static void make_piece(pd_request *r, unsigned table, size_t index)
+static void make_link(pd_request *r, uint32_t index)
 {
-    pd_dictionary *d = &r->dictionary;
-    pd_reader entry = pd_request_reader(d->tables[table].entries[index]);
-    if (table == PD_OTLP_DICTIONARY_STACK_TABLE) {
-        make_stack(r, entry);
-    } else if (table == PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE) {
-        make_attribute(r, &d->attributes[index]);
-    } else {
-        make_id(r, entry, PD_OTLP_LINK_TRACE_ID, "trace_id");
-        make_id(r, entry, PD_OTLP_LINK_SPAN_ID, "span_id");
-    }
-}
-
-/* Appends what an entry of these tables becomes in a sample. */
-static void add_piece(pd_request *r, pd_buffer *to, unsigned table, size_t index)
-{
-    pd_dictionary *d = &r->dictionary;
-    if (!index || r->parse.status)
-        return;
-    pd_request_piece *piece = &d->tables[table].pieces[index];
-    if (!piece->is_made) {
-        make_piece(r, table, index);
-        *piece = (pd_request_piece){d->pieces.len, r->part.len, true};
-        pd_write_raw(&r->writer, &d->pieces, r->part.ptr, r->part.len);
-        r->part.len = 0;
-    }
-    pd_request_spend(r, piece->len);
-    if (piece->len && !r->parse.status && !r->writer.status)
-        pd_write_raw(&r->writer, to, d->pieces.ptr + piece->off, piece->len);
+    pd_bytes entry = r->dictionary.tables[PD_OTLP_DICTIONARY_LINK_TABLE].entries[index];
+    pd_request_spend(r, entry.len);
+    make_id(r, pd_request_reader(entry), PD_OTLP_LINK_TRACE_ID, "trace_id");
+    make_id(r, pd_request_reader(entry), PD_OTLP_LINK_SPAN_ID, "span_id");
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -361,13 +302,14 @@ static void make_labels(pd_request *r, const pd_request_row *row)
 {
     pd_reader body = pd_request_reader(row->sample);
     pd_field f;
-    r->labels.len = 0;
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &f)) {
         pd_list list = pd_list_of(&r->parse, NULL, &f);
         while (pd_list_next(&r->parse, &list))
-            add_piece(r, &r->labels, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, (size_t)list.value);
+            make_attribute(r, list.value);
     }
-    add_piece(r, &r->labels, PD_OTLP_DICTIONARY_LINK_TABLE, row->link);
+    if (row->link)
+        make_link(r, row->link);
+    move_part(r, &r->labels);
 }
 
 static void write_values(pd_request *r, const int64_t *values, size_t len)
@@ -377,26 +319,37 @@ static void write_values(pd_request *r, const int64_t *values, size_t len)
     pd_write_part(&r->writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
 }
 
+static void write_row(pd_request *r, const pd_request_row *row, const int64_t *values)
+{
+    pd_request_spend(r, r->stack.len + r->labels.len + r->common.len);
+    if (r->parse.status)
+        return;
+    pd_write_raw(&r->writer, &r->part, r->stack.ptr, r->stack.len);
+    write_values(r, values, r->types_len);
+    pd_write_raw(&r->writer, &r->part, r->labels.ptr, r->labels.len);
+    if (row->has_timestamp)
+        pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
+                                number_of(r, "nanoseconds"));
+    pd_write_raw(&r->writer, &r->part, r->common.ptr, r->common.len);
+    pd_write_part(&r->writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
+    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
+}
+
 /* The rows of a sample follow each other. */
 static void write_rows(pd_request *r)
 {
-    const uint8_t *last = NULL;
+    const pd_request_row *last = NULL;
     for (size_t i = 0; i < r->rows_len && !r->parse.status; i++) {
         const pd_request_row *row = &r->rows[i];
-        if (row->sample.ptr != last)
+        if (!last || row->stack != last->stack) {
+            r->stack.len = 0;
+            if (row->stack)
+                make_stack(r, row->stack);
+        }
+        if (!last || row->sample.ptr != last->sample.ptr)
             make_labels(r, row);
-        last = row->sample.ptr;
-        pd_request_spend(r, r->labels.len + r->common.len);
-        add_piece(r, &r->part, PD_OTLP_DICTIONARY_STACK_TABLE, row->stack);
-        write_values(r, r->values + i * r->types_len, r->types_len);
-        pd_write_raw(&r->writer, &r->part, r->labels.ptr, r->labels.len);
-        if (row->has_timestamp)
-            pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
-                                    number_of(r, "nanoseconds"));
-        pd_write_raw(&r->writer, &r->part, r->common.ptr, r->common.len);
-        if (!r->parse.status)
-            pd_write_part(&r->writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
-        r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
+        last = row;
+        write_row(r, row, r->values + i * r->types_len);
     }
 }
 

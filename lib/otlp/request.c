@@ -126,7 +126,7 @@ static void add_comment(pd_request *r, void *cookie, uint32_t string)
 
 static void take_of_profile(pd_request *r, uint64_t index)
 {
-    pd_request_attribute *attribute = &r->dictionary.attributes[index];
+    const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     const struct {
         const char *key;
         uint32_t *out;
@@ -134,14 +134,12 @@ static void take_of_profile(pd_request *r, uint64_t index)
                  {"pprof.profile.keep_frames", &r->facts.keep_frames},
                  {"pprof.profile.doc_url", &r->facts.doc_url}};
     if (pd_request_is_text(r, attribute->key, "pprof.profile.comment")) {
-        if (!attribute->is_taken)
-            pd_any_value_strings(r, attribute->value, add_comment, NULL);
-        attribute->is_taken = true;
+        pd_any_value_strings(r, pd_request_value(r, index), add_comment, NULL);
         return;
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (pd_request_is_text(r, attribute->key, texts[i].key)) {
-            set_string(r, texts[i].out, pd_request_attribute_text(r, index));
+            pd_any_value_strings(r, pd_request_value(r, index), set_string, texts[i].out);
             return;
         }
     r->dictionary.unshown++;
@@ -437,8 +435,7 @@ static void clear(pd_request *r)
     r->resources = r->scopes = r->profiles_count = r->samples = 0;
     r->timestamps = r->links = r->payloads = 0;
     r->profile.len = r->part.len = r->inner.len = r->text.len = 0;
-    r->labels.len = r->common.len = 0;
-    r->of_resource.owner = r->of_scope.owner = 0;
+    r->stack.len = r->labels.len = r->common.len = 0;
     r->sets_len = r->types_len = r->rows_len = 0;
 }
 
@@ -488,9 +485,8 @@ void pd_request_release(pd_request *r, pd_mem *mem)
     pd_dictionary_release(&r->dictionary, mem);
     pd_keymap_release(&r->keys, mem);
     pd_keymap_release(&r->comments, mem);
-    pd_buffer *const buffers[] = {
-        &r->profile,           &r->part,          &r->inner, &r->text, &r->labels, &r->common,
-        &r->of_resource.bytes, &r->of_scope.bytes};
+    pd_buffer *const buffers[] = {&r->profile, &r->part,   &r->inner, &r->text,
+                                  &r->stack,   &r->labels, &r->common};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
     pd_mem_release(mem, &r->sources, &r->sources_cap, sizeof *r->sources);
@@ -498,7 +494,6 @@ void pd_request_release(pd_request *r, pd_mem *mem)
     pd_mem_release(mem, &r->sets, &r->sets_cap, sizeof *r->sets);
     pd_mem_release(mem, &r->points.at, &r->points.cap, sizeof *r->points.at);
     pd_mem_release(mem, &r->times.at, &r->times.cap, sizeof *r->times.at);
-    pd_mem_release(mem, &r->chains, &r->chains_cap, sizeof *r->chains);
     pd_mem_release(mem, &r->rows, &r->rows_cap, sizeof *r->rows);
     pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
     *r = (pd_request){0};

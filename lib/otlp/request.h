@@ -4,7 +4,7 @@
  *
  * The profiles of a request are of one value type each. Those that describe the same time become
  * the columns of one set: their samples with the same stack, attributes, link and timestamp become
- * one sample of the pprof profile. A set ends where another resource or scope begins, and where the
+ * one sample of the pprof profile, and their values are added up. A set ends where another resource or scope begins, and where the
  * time or the duration is another. A type that a set has twice has two columns.
  *
  *     set 0     alloc_space  inuse_space     resource A, 12:00:00 to 12:00:30
@@ -42,27 +42,14 @@ typedef struct pd_request_row {
     pd_bytes sample; /* the first that it was made of */
     uint32_t stack, link;
     uint64_t timestamp;
-    uint32_t next; /* the next row with the same key; PD_KEYMAP_NONE: there is none */
     bool has_timestamp;
 } pd_request_row;
-
-/* The rows of one key. A profile that has the key again takes the next row. */
-typedef struct pd_request_chain {
-    uint32_t first, last; /* rows; last: the one that `profile` took */
-    size_t profile;       /* the last profile that took a row, + 1 */
-} pd_request_chain;
 
 /* Where the profiles of a scope come from. */
 typedef struct pd_request_source {
     pd_bytes resource; /* the message */
     pd_bytes scope_name, scope_version;
 } pd_request_source;
-
-/* The labels of the resource or the scope that was labelled last. */
-typedef struct pd_request_labels {
-    size_t owner; /* its number, + 1 */
-    pd_buffer bytes;
-} pd_request_labels;
 
 typedef struct pd_request_numbers {
     uint64_t *at;
@@ -91,13 +78,13 @@ struct pd_request {
     size_t payloads;          /* profiles with an original payload */
     uint64_t unknown_fields;
     pd_dictionary dictionary;
-    pd_buffer profile; /* the pprof profile */
-    pd_buffer part;    /* a record that is being made; empty between records */
-    pd_buffer inner;   /* a record in that */
-    pd_buffer text;    /* a string that is being made */
-    pd_buffer labels;  /* of the attributes and the link of a sample */
-    pd_buffer common;  /* the labels that all samples of a set have */
-    pd_request_labels of_resource, of_scope;
+    pd_buffer profile;          /* the pprof profile */
+    pd_buffer part;             /* a record that is being made; empty between records */
+    pd_buffer inner;            /* a record in that */
+    pd_buffer text;             /* a string that is being made */
+    pd_buffer stack;            /* the locations of the last row */
+    pd_buffer labels;           /* of the attributes and the link of a sample */
+    pd_buffer common;           /* the labels that all samples of a set have */
     pd_request_source *sources; /* of each scope */
     size_t sources_cap;
     pd_request_profile *profiles;
@@ -108,9 +95,7 @@ struct pd_request {
         uint64_t type, unit;
     } types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
-    pd_keymap keys; /* of rows */
-    pd_request_chain *chains;
-    size_t chains_cap;
+    pd_keymap keys; /* of rows, in their order */
     pd_request_row *rows;
     size_t rows_len, rows_cap;
     int64_t *values;

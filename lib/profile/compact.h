@@ -11,7 +11,7 @@
  *                        refer to in a buffer for each table, and the scalars in `tail`
  *     compact_otlp.c     encodes it as OTLP: a buffer of samples for each value type (compact_otlp.h)
  *
- * The encoded profile is a list of runs: the buffers in the order of the format.
+ * The encoded profile is all buffers in the order of the format.
  * The caller sets `format` and `resource` once. It does not know the format otherwise.
  *
  * Errors are sticky: the functions then return 0 or do nothing, and pd_compact_finish returns the
@@ -39,13 +39,16 @@ typedef struct pd_compact {
         };
         pd_buffer buffers[11];
     };
-    pd_keymap strings, mappings, functions, locations;
-    uint64_t *mapping_starts;                /* memory_start of each key, as written */
+    union {
+        struct {
+            pd_keymap strings, mappings, functions, locations;
+        };
+        pd_keymap maps[4];
+    };
+    struct pd_compact_known *known;          /* of each key in `mappings` */
     struct pd_compact_mapping *mapping_list; /* by output id, from 1; encoded at the end */
-    size_t mapping_len, mapping_cap;
-    pd_keymap expected;        /* keys of mappings that may be added later */
-    uint64_t *expected_starts; /* and their memory_start */
-    size_t mapping_starts_cap, expected_starts_cap;
+    uint32_t *location_ids;                  /* output ids of the keys in `locations` */
+    size_t known_cap, mapping_len, mapping_cap, location_ids_cap;
     uint64_t samples;
     pd_compact_otlp otlp;
 } pd_compact; /* zero it, set format and resource, to begin */
@@ -65,6 +68,12 @@ typedef struct pd_compact_mapping {
     uint32_t filename, build_id;
     uint32_t has; /* as in pd_mapping */
 } pd_compact_mapping;
+
+/* What is known of the key of a mapping. */
+typedef struct pd_compact_known {
+    uint64_t start; /* memory_start as written */
+    uint32_t id;    /* 0: it was not added, or OTLP has no id for it */
+} pd_compact_known;
 
 /* Returns the output id of the mapping with this key (see transfer.c), or 0. Sets *start to its
  * memory_start as written; addresses in it must be moved accordingly. */
@@ -157,9 +166,8 @@ typedef struct pd_compact_header {
 /* Adds a comment. */
 void pd_compact_comment(pd_compact *compact, uint32_t string);
 
-/* Writes what comes after the samples and joins all runs. *out belongs to the writer and is valid until
- * the next begin. */
-enum { PD_COMPACT_RUNS = 2 * PPROFDELTA_MAX_TYPES + 9 };
+/* Writes what comes after the samples and joins the buffers. *out belongs to the writer and is valid
+ * until the next begin. */
 pprofdelta_status pd_compact_finish(pd_compact *compact, const pd_compact_header *header,
                                     pd_bytes *out);
 

@@ -4,13 +4,8 @@
 
 #include "profile/compact.h"
 
-typedef struct pd_compact_function {
-    uint32_t name, system_name, filename;
-    int64_t start_line;
-} pd_compact_function;
-
 typedef struct pd_compact_label {
-    uint32_t key, str, num_unit;
+    uint64_t key, str, num_unit; /* numbers of strings */
     int64_t num;
 } pd_compact_label;
 
@@ -19,25 +14,32 @@ typedef struct pd_compact_label {
 typedef struct pd_compact_format {
     void (*string)(pd_compact *c, pd_bytes string);
     void (*type)(pd_compact *c, uint32_t type, uint32_t unit);
-    /* number: that of the key, from 1. Returns the output id: a known one, or the next one. */
-    uint32_t (*mapping_id)(pd_compact *c, uint32_t number, const pd_compact_mapping *mapping);
+    /* What a string is in a message: its number, or its index in the string table. */
+    uint32_t (*index)(pd_compact *c, uint32_t string);
+    /* Returns the output id: a known one, or the next one. */
+    uint32_t (*mapping_id)(pd_compact *c, const pd_compact_mapping *mapping);
     /* At the end, in the order of their ids, before `end`. */
     void (*mapping)(pd_compact *c, uint32_t id, const pd_compact_mapping *mapping);
-    void (*function)(pd_compact *c, uint32_t id, const pd_compact_function *function);
-    void (*line)(pd_compact *c, uint32_t function, int64_t line, int64_t column);
     /* id: the number of the key, from 1. Returns the output id. The lines were added before. */
     uint32_t (*location)(pd_compact *c, uint32_t id, uint32_t mapping, uint64_t address,
                          bool is_folded);
     void (*label)(pd_compact *c, const pd_compact_label *label);
     void (*sample)(pd_compact *c, const int64_t *values, size_t len);
+    /* Writes the whole profile to c->out. */
     void (*end)(pd_compact *c, const pd_compact_header *header);
-    size_t (*runs)(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS]);
+    uint32_t line,
+        function; /* the fields of a line in a location, and of a function in its table */
+    bool has_ids; /* of functions */
 } pd_compact_format;
 
 extern const pd_compact_format pd_compact_as_pprof, pd_compact_as_otlp;
 
 /* Returns the number of the key in the set. *is_new: it was added. */
 uint32_t pd_compact_intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new);
+
+/* A ValueType, as a field with this number. */
+void pd_compact_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32_t type,
+                           uint32_t unit);
 
 /* For pd_compact_begin, after the rest is empty. */
 void pd_compact_otlp_begin(pd_compact *c);

@@ -41,11 +41,8 @@ void pd_compact_otlp_release(pd_compact_otlp *o, pd_mem *mem)
     for (size_t i = 0; i < sizeof o->maps / sizeof *o->maps; i++)
         pd_keymap_release(&o->maps[i], mem);
     pd_mem_release(mem, &o->strings, &o->strings_cap, sizeof *o->strings);
-    pd_mem_release(mem, &o->label_list, &o->labels_cap, sizeof *o->label_list);
     pd_mem_release(mem, &o->set_list, &o->sets_cap, sizeof *o->set_list);
     pd_mem_release(mem, &o->picks, &o->picks_cap, sizeof *o->picks);
-    pd_mem_release(mem, &o->mapping_ids, &o->mapping_ids_cap, sizeof *o->mapping_ids);
-    pd_mem_release(mem, &o->location_ids, &o->location_ids_cap, sizeof *o->location_ids);
 }
 
 pd_bytes pd_compact_otlp_text(pd_compact *c, pd_bytes string)
@@ -75,38 +72,11 @@ static void put_string(pd_compact *c, pd_bytes string)
     pd_write_raw(w, &o->texts, string.ptr, string.len);
 }
 
-/* A ValueType, as a field with this number. */
-static void put_value_type(pd_compact *c, pd_buffer *buffer, uint32_t number, uint32_t type,
-                           uint32_t unit)
-{
-    PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_OTLP_VALUE_TYPE_TYPE_STRINDEX,
-                     pd_otlp_strindex(c, type), pd_otlp_strindex(c, unit));
-    pd_write_part(&c->writer, buffer, number, &c->scratch);
-}
-
 static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
 {
     pd_compact_otlp *o = &c->otlp;
     o->type_names[o->types][0] = type;
     o->type_names[o->types++][1] = unit;
-}
-
-/* The output id of an entry is that of its content; entry 0 has none. (*ids)[number - 1] is set to
- * the id. */
-static uint32_t content_id(pd_compact *c, pd_keymap *contents, pd_bytes content, uint32_t **ids,
-                           size_t *ids_cap, uint32_t number, bool *is_new)
-{
-    pd_writer *w = &c->writer;
-    if (!w->status)
-        w->status = pd_mem_grow(w->mem, ids, ids_cap, number, sizeof **ids, w->err);
-    *is_new = false;
-    uint32_t id = 0;
-    if (content.ptr && content.len)
-        id = pd_compact_intern(c, contents, pd_key_of_bytes(content.ptr, content.len, 0), is_new) +
-             1;
-    if (!w->status)
-        (*ids)[number - 1] = id;
-    return id;
 }
 
 /* Appends an index to the list that is being packed. */
@@ -128,15 +98,13 @@ static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
             add_index(c, pd_otlp_true(c, has[bit]));
 }
 
-static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapping *m)
+static uint32_t mapping_id(pd_compact *c, const pd_compact_mapping *m)
 {
-    pd_compact_otlp *o = &c->otlp;
     bool is_new;
     uint64_t words[] = {m->start, m->limit, m->file_offset, m->filename, m->build_id, m->has};
     uint64_t any = words[0] | words[1] | words[2] | words[3] | words[4] | words[5];
-    return content_id(c, &o->mapping_contents,
-                      (pd_bytes){(const uint8_t *)words, any ? sizeof words : 0}, &o->mapping_ids,
-                      &o->mapping_ids_cap, number, &is_new);
+    pd_key content = pd_key_of_words(words, sizeof words / sizeof *words, 0);
+    return any ? pd_compact_intern(c, &c->otlp.mapping_contents, content, &is_new) + 1 : 0;
 }
 
 static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
@@ -153,27 +121,10 @@ static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
     pd_write_part(w, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE, &c->scratch);
 }
 
-static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *f)
-{
-    pd_writer *w = &c->writer;
-    (void)id;
-    PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_FUNCTION_NAME_STRINDEX, pd_otlp_strindex(c, f->name),
-                     pd_otlp_strindex(c, f->system_name), pd_otlp_strindex(c, f->filename),
-                     (uint64_t)f->start_line);
-    pd_write_part(w, &c->function_bytes, PD_OTLP_DICTIONARY_FUNCTION_TABLE, &c->scratch);
-}
-
-static void put_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
-{
-    pd_writer *w = &c->writer;
-    PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_LINE_FUNCTION_INDEX, function, (uint64_t)line,
-                     (uint64_t)column);
-    pd_write_part(w, &c->lines, PD_OTLP_LOCATION_LINES, &c->scratch);
-}
-
 static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, uint64_t address,
                              bool is_folded)
 {
+    (void)number;
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
@@ -184,13 +135,8 @@ static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, u
     c->lines.len = 0;
     if (o->list.len)
         pd_write_part(w, &c->scratch, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
-    bool is_new;
-    uint32_t id = content_id(c, &o->location_contents, (pd_bytes){c->scratch.ptr, c->scratch.len},
-                             &o->location_ids, &o->location_ids_cap, number, &is_new);
-    if (is_new)
-        pd_write_part(w, &c->location_bytes, PD_OTLP_DICTIONARY_LOCATION_TABLE, &c->scratch);
-    c->scratch.len = 0;
-    return id;
+    return pd_otlp_entry(c, &o->location_contents, &c->location_bytes,
+                         PD_OTLP_DICTIONARY_LOCATION_TABLE, &c->scratch);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -199,16 +145,10 @@ static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, u
 static uint32_t stack_index(pd_compact *c)
 {
     pd_compact_otlp *o = &c->otlp;
-    bool is_new;
-    if (!c->stack.len)
-        return 0;
-    pd_key content = pd_key_of_bytes(c->stack.ptr, c->stack.len, 0);
-    uint32_t index = pd_compact_intern(c, &o->stacks, content, &is_new) + 1;
-    if (is_new) {
+    if (c->stack.len)
         pd_write_part(&c->writer, &c->scratch, PD_OTLP_STACK_LOCATION_INDICES, &c->stack);
-        pd_write_part(&c->writer, &o->stack_bytes, PD_OTLP_DICTIONARY_STACK_TABLE, &c->scratch);
-    }
-    return index;
+    return pd_otlp_entry(c, &o->stacks, &o->stack_bytes, PD_OTLP_DICTIONARY_STACK_TABLE,
+                         &c->scratch);
 }
 
 enum {
@@ -234,6 +174,12 @@ static void put_value(pd_compact *c, pd_buffer *samples, pd_bytes stack, pd_byte
     *p++ = TAG_VALUES;
     *p++ = (uint8_t)value_len;
     pd_write_done(samples, pd_varint_encode(p, (uint64_t)value));
+}
+
+/* Appends the label as it is. */
+static void put_label(pd_compact *c, const pd_compact_label *label)
+{
+    pd_write_raw(&c->writer, &c->labels, (const uint8_t *)label, sizeof *label);
 }
 
 static void put_sample(pd_compact *c, const int64_t *values, size_t len)
@@ -316,7 +262,8 @@ static void put_common(pd_compact *c, const pd_compact_header *h)
     pd_buffer *common = &c->otlp.common;
     put_times(c, common, h);
     if (h->has_period_type)
-        put_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
+        pd_compact_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type,
+                              h->period_unit);
     pd_write_varint(&c->writer, common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
     put_profile_attributes(c, h);
 }
@@ -433,8 +380,8 @@ static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
     for (size_t i = 0; i < o->types; i++) {
         pd_buffer *head = &c->tail;
         head->len = 0;
-        put_value_type(c, head, PD_OTLP_PROFILE_SAMPLE_TYPE, o->type_names[i][0],
-                       o->type_names[i][1]);
+        pd_compact_value_type(c, head, PD_OTLP_PROFILE_SAMPLE_TYPE, o->type_names[i][0],
+                              o->type_names[i][1]);
         pd_write_raw(w, head, o->common.ptr, o->common.len);
         put_profile_id(c, head, i, series, sequence);
         put_intro(c, &o->heads, PD_OTLP_SCOPE_PROFILES_PROFILES, head->len + o->samples[i].len);
@@ -443,30 +390,37 @@ static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
     }
 }
 
-static void put_outer(pd_compact *c, const pd_compact_header *h)
+/* Joins everything. The length of what is inside a field stands before it. */
+static void put_all(pd_compact *c, const pd_compact_header *h)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     pd_bytes tables[TABLES];
-    pd_buffer *scope = &c->tail;
-    size_t dictionary = 0;
+    pd_buffer *scope = &c->tail, *out = &c->out;
+    size_t dictionary = 0, at = 0;
     scope->len = 0;
     put_scope(c, scope, h);
     size_t profiles = scope->len + o->heads.len;
     for (size_t i = 0; i < o->types; i++)
         profiles += o->samples[i].len;
     size_t resource = c->resource.len ? intro_size(c->resource.len) + c->resource.len : 0;
-    put_intro(c, &o->outer, PD_OTLP_REQUEST_RESOURCE_PROFILES,
+    put_intro(c, out, PD_OTLP_REQUEST_RESOURCE_PROFILES,
               resource + intro_size(profiles) + profiles);
     if (resource)
-        pd_write_bytes(w, &o->outer, PD_OTLP_RESOURCE_PROFILES_RESOURCE, c->resource.ptr,
+        pd_write_bytes(w, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, c->resource.ptr,
                        c->resource.len);
-    put_intro(c, &o->outer, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
-    pd_write_raw(w, &o->outer, scope->ptr, scope->len);
+    put_intro(c, out, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
+    pd_write_raw(w, out, scope->ptr, scope->len);
+    for (size_t i = 0; i < o->types; at = o->head_ends[i++]) {
+        pd_write_raw(w, out, o->heads.ptr + at, o->head_ends[i] - at);
+        pd_write_raw(w, out, o->samples[i].ptr, o->samples[i].len);
+    }
     list_tables(c, tables);
     for (size_t i = 0; i < TABLES; i++)
         dictionary += tables[i].len;
-    put_intro(c, &o->dictionary, PD_OTLP_REQUEST_DICTIONARY, dictionary);
+    put_intro(c, out, PD_OTLP_REQUEST_DICTIONARY, dictionary);
+    for (size_t i = 0; i < TABLES; i++)
+        pd_write_raw(w, out, tables[i].ptr, tables[i].len);
 }
 
 static void put_end(pd_compact *c, const pd_compact_header *h)
@@ -480,34 +434,19 @@ static void put_end(pd_compact *c, const pd_compact_header *h)
     if (c->writer.status)
         return;
     put_heads(c, h->series ? (pd_key){h->series, 0} : content_key(c), h->sequence);
-    put_outer(c, h);
-}
-
-static size_t list_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
-{
-    const pd_compact_otlp *o = &c->otlp;
-    size_t len = 0, at = 0;
-    runs[len++] = (pd_bytes){o->outer.ptr, o->outer.len};
-    for (size_t i = 0; i < o->types; i++) {
-        runs[len++] = (pd_bytes){o->heads.ptr + at, o->head_ends[i] - at};
-        runs[len++] = (pd_bytes){o->samples[i].ptr, o->samples[i].len};
-        at = o->head_ends[i];
-    }
-    runs[len++] = (pd_bytes){o->dictionary.ptr, o->dictionary.len};
-    list_tables(c, runs + len);
-    return len + TABLES;
+    put_all(c, h);
 }
 
 const pd_compact_format pd_compact_as_otlp = {
     .string = put_string,
     .type = put_type,
+    .index = pd_otlp_strindex,
     .mapping_id = mapping_id,
     .mapping = put_mapping,
-    .function = put_function,
-    .line = put_line,
     .location = put_location,
-    .label = pd_otlp_label_add,
+    .label = put_label,
     .sample = put_sample,
     .end = put_end,
-    .runs = list_runs,
+    .line = PD_OTLP_LOCATION_LINES,
+    .function = PD_OTLP_DICTIONARY_FUNCTION_TABLE,
 };

@@ -1,9 +1,9 @@
 /* What the compact writer holds for OTLP: one Profile for each value type, and one dictionary.
  *
- *     outer                           resource, scope, and the lengths of what is behind them
+ *     resource, scope
  *     heads[type], samples[type]      a Profile: everything but its samples, then its samples
- *     dictionary                      its length; then the tables: mappings, locations, functions,
- *                                     links, strings, attributes, stacks
+ *     dictionary                      mappings, locations, functions, links, strings, attributes,
+ *                                     stacks
  *
  * Entry 0 of each table is the zero value. So an index into a table is what an output id is in pprof,
  * and a mapping, a location or a function of which nothing is known has the id 0: it is looked up anew
@@ -15,9 +15,9 @@
  *     locations are therefore interned by what is written, too: they may be equal although their
  *     keys are not.
  *   - A stack, as packed location indices, is interned. Samples have its index.
- *   - Labels are interned. `labels` of the compact writer has their numbers. All labels of a sample
- *     together are a set. A set is turned into attributes when it first occurs, since the labels with
- *     one key become one attribute. */
+ *   - `labels` of the compact writer has the labels of a sample as they are. Together they are a set. A
+ *     set is turned into attributes when it first occurs, since the labels with one key become one
+ *     attribute. */
 #ifndef PD_PROFILE_COMPACT_OTLP_H
 #define PD_PROFILE_COMPACT_OTLP_H
 
@@ -29,20 +29,15 @@ typedef struct pd_otlp_string {
     uint32_t index;
 } pd_otlp_string;
 
-typedef struct pd_otlp_label {
-    uint32_t key, str, num_unit; /* numbers of strings */
-    int64_t num;
-} pd_otlp_label;
-
 /* A set of labels: a field with attribute indices, in set_bytes. */
 typedef struct pd_otlp_set {
     size_t off, len;
 } pd_otlp_set;
 
-/* Labels of a set, chained by key. */
+/* The labels of a set, chained by key. */
 typedef struct pd_otlp_pick {
-    uint32_t label, next; /* of pick n: its label, and the next pick with its key, or UINT32_MAX */
-    uint32_t first, last; /* of key n: its picks */
+    uint32_t next;        /* of label n: the next label with its key, or UINT32_MAX */
+    uint32_t first, last; /* of key n: its labels */
 } pd_otlp_pick;
 
 typedef struct pd_compact_otlp {
@@ -53,25 +48,23 @@ typedef struct pd_compact_otlp {
                 member; /* parts of the attribute that is being built */
             pd_buffer attribute_bytes, stack_bytes, set_bytes;
             pd_buffer common; /* what all Profiles have */
-            pd_buffer outer, heads, dictionary;
+            pd_buffer heads;  /* of the Profiles: what is before their samples */
         };
-        pd_buffer buffers[14];
+        pd_buffer buffers[12];
     };
     pd_buffer samples[PPROFDELTA_MAX_TYPES];
     union {
         struct {
-            pd_keymap attributes, stacks, labels, sets;
+            pd_keymap attributes, stacks, sets;
             pd_keymap mapping_contents, location_contents;
             pd_keymap keys; /* of the set that is being turned into attributes */
         };
-        pd_keymap maps[7];
+        pd_keymap maps[6];
     };
     pd_otlp_string *strings;
-    pd_otlp_label *label_list;
     pd_otlp_set *set_list;
     pd_otlp_pick *picks;
-    uint32_t *mapping_ids, *location_ids; /* output ids by the number of the key */
-    size_t strings_cap, labels_cap, sets_cap, picks_cap, mapping_ids_cap, location_ids_cap;
+    size_t strings_cap, sets_cap, picks_cap;
     uint32_t table_len; /* the last index in the string table */
     size_t types;
     uint32_t type_names[PPROFDELTA_MAX_TYPES][2]; /* numbers of strings: type and unit */

@@ -7,22 +7,21 @@ static void put_string(pd_compact *c, pd_bytes string)
     pd_write_bytes(&c->writer, &c->string_bytes, PD_PROFILE_STRING_TABLE, string.ptr, string.len);
 }
 
-static void put_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32_t type,
-                           uint32_t unit)
-{
-    PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_VALUE_TYPE_TYPE, type, unit);
-    pd_write_part(&c->writer, to, number, &c->scratch);
-}
-
 static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
 {
-    put_value_type(c, &c->out, PD_PROFILE_SAMPLE_TYPE, type, unit);
+    pd_compact_value_type(c, &c->out, PD_PROFILE_SAMPLE_TYPE, type, unit);
 }
 
-static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapping *m)
+static uint32_t index_of(pd_compact *c, uint32_t string)
 {
-    (void)c, (void)m;
-    return number;
+    (void)c;
+    return string;
+}
+
+static uint32_t mapping_id(pd_compact *c, const pd_compact_mapping *m)
+{
+    (void)m;
+    return (uint32_t)c->mapping_len + 1;
 }
 
 static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
@@ -33,22 +32,6 @@ static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
     for (uint32_t bit = 0; bit < 4; bit++)
         pd_write_varint(w, &c->scratch, PD_MAPPING_HAS_FUNCTIONS + bit, m->has >> bit & 1);
     pd_write_part(w, &c->mapping_bytes, PD_PROFILE_MAPPING, &c->scratch);
-}
-
-static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *f)
-{
-    pd_writer *w = &c->writer;
-    PD_WRITE_VARINTS(w, &c->scratch, PD_FUNCTION_ID, id, f->name, f->system_name, f->filename,
-                     (uint64_t)f->start_line);
-    pd_write_part(w, &c->function_bytes, PD_PROFILE_FUNCTION, &c->scratch);
-}
-
-static void put_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
-{
-    pd_buffer *part = &c->scratch;
-    PD_WRITE_VARINTS(&c->writer, part, PD_LINE_FUNCTION_ID, function, (uint64_t)line,
-                     (uint64_t)column);
-    pd_write_part(&c->writer, &c->lines, PD_LOCATION_LINE, part);
 }
 
 static uint32_t put_location(pd_compact *c, uint32_t id, uint32_t mapping, uint64_t address,
@@ -105,35 +88,29 @@ static void put_end(pd_compact *c, const pd_compact_header *h)
     PD_WRITE_VARINTS(w, tail, PD_PROFILE_DROP_FRAMES, h->drop_frames, h->keep_frames,
                      (uint64_t)h->time_nanos, (uint64_t)h->duration_nanos);
     if (h->has_period_type)
-        put_value_type(c, tail, PD_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
+        pd_compact_value_type(c, tail, PD_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
     pd_write_varint(w, tail, PD_PROFILE_PERIOD, (uint64_t)h->period);
     if (c->comments.len)
         pd_write_part(w, tail, PD_PROFILE_COMMENT, &c->comments);
     pd_write_varint(w, tail, PD_PROFILE_DEFAULT_SAMPLE_TYPE, h->default_sample_type);
     pd_write_varint(w, tail, PD_PROFILE_DOC_URL, h->doc_url);
-}
-
-static size_t list_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
-{
-    const pd_buffer *const buffers[] = {
-        &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
-        &c->string_bytes, &c->tail};
-    const size_t len = sizeof buffers / sizeof *buffers;
-    for (size_t i = 0; i < len; i++)
-        runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
-    return len;
+    const pd_buffer *const buffers[] = {&c->mapping_bytes, &c->location_bytes, &c->function_bytes,
+                                        &c->string_bytes, tail};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        pd_write_raw(w, &c->out, buffers[i]->ptr, buffers[i]->len);
 }
 
 const pd_compact_format pd_compact_as_pprof = {
     .string = put_string,
     .type = put_type,
+    .index = index_of,
     .mapping_id = mapping_id,
     .mapping = put_mapping,
-    .function = put_function,
-    .line = put_line,
     .location = put_location,
     .label = put_label,
     .sample = put_sample,
     .end = put_end,
-    .runs = list_runs,
+    .line = PD_LOCATION_LINE,
+    .function = PD_PROFILE_FUNCTION,
+    .has_ids = true,
 };

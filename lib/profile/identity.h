@@ -99,28 +99,6 @@ typedef struct pd_label_parts {
 pd_label_parts pd_label_parts_of(const pprofdelta_label *label);
 pd_key pd_label_parts_key(const pd_label_parts *parts);
 
-/* A short label, which most are, as a number: its bytes and, in the top byte, its length. The
- * number is never 0, and labels that differ only by trailing zero bytes have different numbers. So
- * readers and writers can cache labels by their bytes. */
-enum { PD_SHORT_LABEL_MAX = 7 };
-
-static inline bool pd_label_is_short(size_t len)
-{
-    return len - 1 < PD_SHORT_LABEL_MAX;
-}
-
-/* The number of a short label. 8 bytes must be readable at p. */
-static inline uint64_t pd_label_word(const uint8_t *p, size_t len)
-{
-    return (pd_load64(p) & UINT64_MAX >> (64 - 8 * len)) | (uint64_t)len << 56;
-}
-
-/* The index in a cache of 2^bits entries. */
-static inline size_t pd_label_place(uint64_t word, unsigned bits)
-{
-    return (size_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
-}
-
 /* ---- samples --------------------------------------------------------------------------------- */
 
 enum { PD_STACK_BLOCK = 256 };

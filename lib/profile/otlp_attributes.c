@@ -50,21 +50,31 @@ uint32_t pd_otlp_strindex(pd_compact *c, uint32_t string)
     return o->strings[string].index;
 }
 
+uint32_t pd_otlp_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uint32_t number,
+                       pd_buffer *content)
+{
+    bool is_new;
+    if (!content->len)
+        return 0;
+    pd_key key = pd_key_of_bytes(content->ptr, content->len, 0);
+    uint32_t index = pd_compact_intern(c, contents, key, &is_new) + 1;
+    if (is_new)
+        pd_write_part(&c->writer, table, number, content);
+    content->len = 0;
+    return index;
+}
+
 uint32_t pd_otlp_attribute(pd_compact *c, uint32_t key, uint32_t unit)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     pd_buffer *whole = &o->message;
-    bool is_new;
     whole->len = 0;
     pd_write_varint(w, whole, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, pd_otlp_strindex(c, key));
     pd_write_part(w, whole, PD_OTLP_ATTRIBUTE_VALUE, &o->value);
     pd_write_varint(w, whole, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, pd_otlp_strindex(c, unit));
-    pd_key content = pd_key_of_bytes(whole->ptr, whole->len, 0);
-    uint32_t number = pd_compact_intern(c, &o->attributes, content, &is_new);
-    if (is_new)
-        pd_write_part(w, &o->attribute_bytes, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, whole);
-    return number + 1;
+    return pd_otlp_entry(c, &o->attributes, &o->attribute_bytes, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE,
+                         whole);
 }
 
 uint32_t pd_otlp_true(pd_compact *c, const char *key)
@@ -81,23 +91,16 @@ uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string)
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-void pd_otlp_label_add(pd_compact *c, const pd_compact_label *l)
+/* The nth label of the set in c->labels. */
+static pd_compact_label label_at(const pd_compact *c, size_t n)
 {
-    pd_compact_otlp *o = &c->otlp;
-    pd_writer *w = &c->writer;
-    uint64_t words[] = {l->key, l->str, l->num_unit, (uint64_t)l->num};
-    bool is_new;
-    if (!w->status)
-        w->status = pd_mem_grow(w->mem, &o->label_list, &o->labels_cap, o->labels.len + 1,
-                                sizeof *o->label_list, w->err);
-    uint32_t number = pd_compact_intern(c, &o->labels, pd_key_of_words(words, 4, 0), &is_new);
-    if (is_new)
-        o->label_list[number] = (pd_otlp_label){l->key, l->str, l->num_unit, l->num};
-    pd_write_element(w, &c->labels, number);
+    pd_compact_label label;
+    memcpy(&label, c->labels.ptr + n * sizeof label, sizeof label);
+    return label;
 }
 
 /* The value of a number whose unit is not that of its attribute. */
-static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_otlp_label *l)
+static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_compact_label *l)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
@@ -105,27 +108,27 @@ static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_otlp_label *l
     const uint32_t members = PD_OTLP_KEY_VALUE_LIST_VALUES;
     pd_otlp_put_number(w, &o->member, l->num);
     pd_otlp_put_pair(w, &o->pairs, members, pd_bytes_of("value"), &o->member, &o->message);
-    pd_otlp_put_text(w, &o->member, pd_otlp_text_of(c, l->num_unit));
+    pd_otlp_put_text(w, &o->member, pd_otlp_text_of(c, (uint32_t)l->num_unit));
     pd_otlp_put_pair(w, &o->pairs, members, pd_bytes_of("unit"), &o->member, &o->message);
     pd_write_part(w, buffer, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &o->pairs);
 }
 
-static void put_label(pd_compact *c, pd_buffer *buffer, const pd_otlp_label *l, uint32_t unit)
+static void put_label(pd_compact *c, pd_buffer *buffer, const pd_compact_label *l, uint64_t unit)
 {
     if (l->str)
-        pd_otlp_put_text(&c->writer, buffer, pd_otlp_text_of(c, l->str));
+        pd_otlp_put_text(&c->writer, buffer, pd_otlp_text_of(c, (uint32_t)l->str));
     else if (l->num_unit == unit)
         pd_otlp_put_number(&c->writer, buffer, l->num);
     else
         put_measure(c, buffer, l);
 }
 
-/* The unit of the first number among the labels from this pick on. */
-static uint32_t unit_from(const pd_compact_otlp *o, uint32_t pick)
+/* The unit of the first number among the labels from this one on. */
+static uint32_t unit_from(const pd_compact *c, uint32_t label)
 {
-    for (; pick != NONE; pick = o->picks[pick].next)
-        if (!o->label_list[o->picks[pick].label].str)
-            return o->label_list[o->picks[pick].label].num_unit;
+    for (; label != NONE; label = c->otlp.picks[label].next)
+        if (!label_at(c, label).str)
+            return (uint32_t)label_at(c, label).num_unit;
     return 0;
 }
 
@@ -134,16 +137,17 @@ static uint32_t attribute_of(pd_compact *c, uint32_t first)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
-    uint32_t key = o->label_list[o->picks[first].label].key, unit = unit_from(o, first);
+    uint32_t unit = unit_from(c, first);
     o->list.len = 0;
     for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
-        put_label(c, &o->value, &o->label_list[o->picks[at].label], unit);
+        pd_compact_label label = label_at(c, at);
+        put_label(c, &o->value, &label, unit);
         if (o->picks[first].next != NONE)
             pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
     }
     if (o->list.len)
         pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    return pd_otlp_attribute(c, key, unit);
+    return pd_otlp_attribute(c, (uint32_t)label_at(c, first).key, unit);
 }
 
 /* Chains the labels of the set by their keys. */
@@ -151,18 +155,16 @@ static void pick_labels(pd_compact *c)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
-    pd_reader r = pd_reader_of(c->labels.ptr, c->labels.len);
-    uint64_t label;
+    size_t len = c->labels.len / sizeof(pd_compact_label);
     pd_keymap_clear(&o->keys);
-    for (uint32_t n = 0; !w->status && pd_reader_varint(&r, &label); n++) {
+    if (!w->status)
+        w->status = pd_mem_grow(w->mem, &o->picks, &o->picks_cap, len, sizeof *o->picks, w->err);
+    for (uint32_t n = 0; n < len && !w->status; n++) {
         bool is_new;
-        uint64_t words[] = {o->label_list[label].key};
-        w->status =
-            pd_mem_grow(w->mem, &o->picks, &o->picks_cap, (size_t)n + 1, sizeof *o->picks, w->err);
-        uint32_t key = pd_compact_intern(c, &o->keys, pd_key_of_words(words, 1, 0), &is_new);
+        uint64_t word = label_at(c, n).key;
+        uint32_t key = pd_compact_intern(c, &o->keys, pd_key_of_words(&word, 1, 0), &is_new);
         if (w->status)
             return;
-        o->picks[n].label = (uint32_t)label;
         o->picks[n].next = NONE;
         if (is_new)
             o->picks[key].first = n;

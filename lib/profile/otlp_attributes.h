@@ -28,8 +28,10 @@ uint32_t pd_otlp_attribute(pd_compact *c, uint32_t key, uint32_t unit);
 uint32_t pd_otlp_true(pd_compact *c, const char *key);
 uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string);
 
-/* Interns the label and appends its number to c->labels. */
-void pd_otlp_label_add(pd_compact *c, const pd_compact_label *label);
+/* The index of the entry of a table of the dictionary with this content, which is emptied. No content:
+ * 0. */
+uint32_t pd_otlp_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uint32_t number,
+                       pd_buffer *content);
 
 /* The field of a Sample with the attributes that the labels in c->labels are; empty if there are
  * none. PD_PIECE bytes after it may be read. Valid until the next call. */

@@ -77,8 +77,6 @@ static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_
         t->base = p->at;
         parse.zero = p->part.ptr;
         parse.base = p->at;
-        if (!p->at)
-            pd_tables_make_room(t, &parse);
         pd_tables_read(t, &parse, &top);
         if (!strings && t->strings_len)
             t->first_string_off = p->at + (uint64_t)(t->strings[0].ptr - p->part.ptr);

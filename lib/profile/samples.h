@@ -30,13 +30,13 @@ typedef struct pd_names_seen {
 
 enum { PD_NAMES_SEEN = 32 };
 
-/* A cache of the keys of short labels. */
-typedef struct pd_label_seen {
-    uint64_t word; /* pd_label_word, or 0: unused */
-    pd_key key;
-} pd_label_seen;
+/* A label as a profile has it. */
+typedef struct pd_label {
+    pd_string_ref key, str, num_unit;
+    int64_t num;
+} pd_label;
 
-enum { PD_LABELS_SEEN_BITS = 9, PD_LABELS_SEEN = 1 << PD_LABELS_SEEN_BITS };
+extern const pd_rows pd_sample_rows, pd_label_rows;
 
 typedef struct pd_sample_reader {
     pd_parse parse; /* parse.element is the index of the sample */
@@ -44,7 +44,6 @@ typedef struct pd_sample_reader {
     const pd_stack_numbers *numbers;
     const pd_columns *columns;
     pd_names_seen seen[PD_NAMES_SEEN];
-    pd_label_seen labels[PD_LABELS_SEEN];
 } pd_sample_reader;
 
 /* The careful reader, of the body of a record. Errors are sticky in reader->parse. */

@@ -74,30 +74,6 @@ static void check_first_string(sealing *s)
                             PPROFDELTA_MAX_TYPES);
 }
 
-/* The offset of the element `index` of the table of this map. */
-static uint64_t offset_of(const pd_tables *t, const pd_idmap *map, uint32_t index)
-{
-    if (map == &t->mapping_map)
-        return t->mappings[index].off;
-    if (map == &t->function_map)
-        return t->functions[index].off;
-    return t->locations[index].off;
-}
-
-static void seal_ids(sealing *s, pd_mem *mem, pd_idmap *map, const char *field)
-{
-    if (s->status)
-        return;
-    uint32_t bad;
-    s->status = pd_idmap_seal(map, mem, &bad, s->err);
-    if (s->status || bad == PD_IDMAP_NONE)
-        return;
-    s->status = pd_fail(
-        s->err, PPROFDELTA_E_PROFILE, "profile", field, bad, offset_of(s->tables, map, bad),
-        "the id %" PRIu64 " %s", pd_idmap_id(map, bad),
-        pd_idmap_id(map, bad) ? "belongs to an earlier element" : "is not allowed: it means none");
-}
-
 /* Replaces the id at *ref by its index; 0 becomes PD_NONE. */
 static void resolve(sealing *s, uint64_t *ref, const pd_idmap *map, const char *field,
                     uint64_t element, uint64_t off)
@@ -164,15 +140,12 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
     return key;
 }
 
-static pd_key file_of(const pd_tables *t, const pd_mapping *m)
+/* First the mappings without a build id, then the others: a string may be the name of one mapping and
+ * the build id of another. */
+pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    return pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
-}
-
-/* The places of many mappings: those with a build id, then those without. */
-static pprofdelta_status place_many(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
     for (unsigned has_id = 0; has_id < 2 && !status; has_id++) {
         status = begin_keys(t, mem, err);
         for (size_t i = 0; i < t->mappings_len && !status; i++) {
@@ -181,23 +154,9 @@ static pprofdelta_status place_many(pd_tables *t, pd_mem *mem, pprofdelta_error 
                 continue;
             pd_key *key = &t->string_keys[has_id ? m->build_id : m->filename];
             if (!is_made(*key))
-                *key = file_of(t, m);
+                *key = pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
             t->places[i] = pd_place_in_file(*key, m->start, m->file_offset);
         }
-    }
-    return status;
-}
-
-pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
-{
-    enum { FEW = 256 }; /* mappings whose names are hashed each */
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
-    if (!status && t->mappings_len > FEW)
-        return place_many(t, mem, err);
-    for (size_t i = 0; i < t->mappings_len && !status; i++) {
-        const pd_mapping *m = &t->mappings[i];
-        t->places[i] = pd_place_in_file(file_of(t, m), m->start, m->file_offset);
     }
     return status;
 }
@@ -230,9 +189,6 @@ pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_erro
     check_first_string(&s);
     if (!s.status)
         check_strings(&s);
-    seal_ids(&s, mem, &tables->mapping_map, "mapping.id");
-    seal_ids(&s, mem, &tables->function_map, "function.id");
-    seal_ids(&s, mem, &tables->location_map, "location.id");
     if (!s.status)
         resolve_references(&s);
     if (s.status)

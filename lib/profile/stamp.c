@@ -2,12 +2,16 @@
 #include "profile/stamp.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 static const char *const restarts[] = {
-    [PPROFDELTA_RESTART_NONE] = NULL,           [PPROFDELTA_RESTART_STARTED] = "started",
-    [PPROFDELTA_RESTART_BUILD_ID] = "build_id", [PPROFDELTA_RESTART_MASS] = "mass",
-    [PPROFDELTA_RESTART_ANY] = "decrease",      [PPROFDELTA_RESTART_LIVE] = "live",
+    [PPROFDELTA_RESTART_NONE] = "",
+    [PPROFDELTA_RESTART_STARTED] = "started",
+    [PPROFDELTA_RESTART_BUILD_ID] = "build_id",
+    [PPROFDELTA_RESTART_MASS] = "mass",
+    [PPROFDELTA_RESTART_ANY] = "decrease",
+    [PPROFDELTA_RESTART_LIVE] = "live",
 };
 
 static const char *const kinds[] = {[PPROFDELTA_LIVE_NONE] = "",
@@ -15,50 +19,71 @@ static const char *const kinds[] = {[PPROFDELTA_LIVE_NONE] = "",
                                     [PPROFDELTA_LIVE_DELTA] = "delta",
                                     [PPROFDELTA_LIVE_WINDOW] = "window"};
 
-static size_t write_live(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
+/* ---- writing --------------------------------------------------------------------------------- */
+
+#define LEN(array) (sizeof(array) / sizeof *(array))
+
+/* Appends to the text in buf. */
+static __attribute__((format(printf, 2, 3))) void add(char buf[PD_STAMP_MAX], const char *format,
+                                                      ...)
 {
-    char first[32] = "", attempt[32] = "";
+    size_t len = strlen(buf);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(buf + len, PD_STAMP_MAX - len, format, args);
+    va_end(args);
+}
+
+static void write_live(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
+{
+    add(buf, PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64, stamp->epoch, stamp->sequence);
     if (stamp->attempt)
-        snprintf(attempt, sizeof attempt, " attempt=%" PRIu64, stamp->attempt);
+        add(buf, " attempt=%" PRIu64, stamp->attempt);
+    add(buf, " kind=%s", kinds[stamp->live]);
     if (stamp->first != stamp->sequence)
-        snprintf(first, sizeof first, " first=%" PRIu64, stamp->first);
-    return (size_t)snprintf(buf, PD_STAMP_MAX,
-                            PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64 "%s kind=%s%s"
-                                          " from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64,
-                            stamp->epoch, stamp->sequence, attempt, kinds[stamp->live], first,
-                            stamp->from_nanos, stamp->to_nanos, stamp->id);
+        add(buf, " first=%" PRIu64, stamp->first);
+    add(buf, " from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64, stamp->from_nanos, stamp->to_nanos,
+        stamp->id);
+}
+
+static void write_delta(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
+{
+    add(buf, PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64, stamp->from_nanos, stamp->to_nanos);
+    if (stamp->sequence)
+        add(buf, " seq=%" PRIu64, stamp->sequence);
+    if (stamp->sequence && stamp->attempt)
+        add(buf, " attempt=%" PRIu64, stamp->attempt);
+    if (stamp->sequence && stamp->acked + 1 != stamp->sequence)
+        add(buf, " acked=%" PRIu64, stamp->acked);
+    if (stamp->id)
+        add(buf, " id=%016" PRIx64, stamp->id);
+    if (stamp->restart)
+        add(buf, " restart=%s", restarts[stamp->restart]);
 }
 
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 {
-    const char *restart = restarts[stamp->restart];
-    char sequence[96] = "", attempt[32] = "", acked[32] = "", id[32] = "";
+    buf[0] = 0;
     if (stamp->live)
-        return write_live(stamp, buf);
-    if (stamp->attempt)
-        snprintf(attempt, sizeof attempt, " attempt=%" PRIu64, stamp->attempt);
-    if (stamp->acked + 1 != stamp->sequence)
-        snprintf(acked, sizeof acked, " acked=%" PRIu64, stamp->acked);
-    if (stamp->sequence)
-        snprintf(sequence, sizeof sequence, " seq=%" PRIu64 "%s%s", stamp->sequence, attempt,
-                 acked);
-    if (stamp->id)
-        snprintf(id, sizeof id, " id=%016" PRIx64, stamp->id);
-    return (size_t)snprintf(buf, PD_STAMP_MAX,
-                            PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64 "%s%s%s%s",
-                            stamp->from_nanos, stamp->to_nanos, sequence, id,
-                            restart ? " restart=" : "", restart ? restart : "");
+        write_live(stamp, buf);
+    else
+        write_delta(stamp, buf);
+    return strlen(buf);
 }
 
 void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compact)
 {
-    char text[PD_STAMP_MAX + 32];
-    size_t len = pd_stamp_write(stamp, text);
+    char text[PD_STAMP_MAX];
+    pd_stamp_write(stamp, text);
     if (pid)
-        len += (size_t)snprintf(text + len, sizeof text - len, " pid=%" PRId64, pid);
-    pd_bytes bytes = {(const uint8_t *)text, len};
-    pd_compact_comment(compact, pd_compact_string(compact, bytes));
+        add(text, " pid=%" PRId64, pid);
+    pd_compact_comment(compact, pd_compact_string(compact, pd_bytes_of(text)));
 }
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* The words that were read. */
+enum { FROM = 1, TO = 2, SEQ = 4, KIND = 8, EPOCH = 16, ID = 32, FIRST = 64, ACKED = 128 };
 
 /* Takes a word, "name=value", off the front of the comment. */
 static pd_bytes next_word(pd_bytes *rest)
@@ -81,17 +106,19 @@ static bool is_named(pd_bytes *word, const char *name)
     return true;
 }
 
-static bool read_magnitude(pd_bytes digits, uint64_t most, uint64_t *out)
+static bool read_number(pd_bytes text, unsigned base, uint64_t most, uint64_t *out)
 {
-    uint64_t value = 0;
-    for (size_t i = 0; i < digits.len; i++) {
-        unsigned digit = (unsigned)digits.ptr[i] - '0';
-        if (digit > 9 || value > (most - digit) / 10)
+    static const char digits[] = "0123456789abcdef";
+    uint64_t number = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *found = memchr(digits, text.ptr[i], base);
+        uint64_t digit = found ? (uint64_t)(found - digits) : 0;
+        if (!found || number > (most - digit) / base)
             return false;
-        value = value * 10 + digit;
+        number = number * base + digit;
     }
-    *out = value;
-    return digits.len > 0;
+    *out = number;
+    return text.len > 0;
 }
 
 static bool read_nanos(pd_bytes text, int64_t *out)
@@ -100,117 +127,77 @@ static bool read_nanos(pd_bytes text, int64_t *out)
     bool is_negative = text.len && text.ptr[0] == '-';
     if (is_negative)
         text = (pd_bytes){text.ptr + 1, text.len - 1};
-    if (!read_magnitude(text, (uint64_t)INT64_MAX + is_negative, &magnitude))
+    if (!read_number(text, 10, (uint64_t)INT64_MAX + is_negative, &magnitude))
         return false;
     *out = (int64_t)(is_negative ? 0 - magnitude : magnitude);
     return true;
 }
 
 /* The index of the word among names[1..len), or 0. */
-static size_t find_name(const char *const *names, size_t len, pd_bytes word)
+static unsigned find_name(const char *const *names, size_t len, pd_bytes word)
 {
     size_t i = len - 1;
     while (i && (word.len != strlen(names[i]) || memcmp(word.ptr, names[i], word.len) != 0))
         i--;
-    return i;
+    return (unsigned)i;
 }
 
-static bool read_restart(pd_bytes text, pprofdelta_restart *out)
+static bool read_decimal(pd_bytes text, uint64_t *out)
 {
-    *out = (pprofdelta_restart)find_name(restarts, sizeof restarts / sizeof *restarts, text);
-    return *out != PPROFDELTA_RESTART_NONE;
+    return read_number(text, 10, UINT64_MAX, out);
 }
 
-static bool read_hex(pd_bytes digits, uint64_t *out)
+/* Reads a word that only one kind of stamp has. Skips unknown words. */
+static bool read_own_word(pd_bytes word, bool is_live, pprofdelta_stamp *stamp, unsigned *seen)
 {
-    static const char all[] = "0123456789abcdef";
-    uint64_t value = 0;
-    for (size_t i = 0; i < digits.len; i++) {
-        const char *digit = digits.ptr[i] ? strchr(all, digits.ptr[i]) : NULL;
-        if (!digit || value >> 60)
-            return false;
-        value = value << 4 | (uint64_t)(digit - all);
-    }
-    *out = value;
-    return digits.len > 0;
+    if (!is_live && is_named(&word, "acked"))
+        return *seen |= ACKED, read_decimal(word, &stamp->acked);
+    if (!is_live && is_named(&word, "restart"))
+        return (stamp->restart = find_name(restarts, LEN(restarts), word)) != 0;
+    if (is_live && is_named(&word, "kind"))
+        return *seen |= KIND, (stamp->live = find_name(kinds, LEN(kinds), word)) != 0;
+    if (is_live && is_named(&word, "epoch"))
+        return *seen |= EPOCH, read_decimal(word, &stamp->epoch);
+    if (is_live && is_named(&word, "first"))
+        return *seen |= FIRST, read_decimal(word, &stamp->first);
+    return true;
 }
 
-static bool read_kind(pd_bytes text, pprofdelta_live *out)
-{
-    *out = (pprofdelta_live)find_name(kinds, sizeof kinds / sizeof *kinds, text);
-    return *out != PPROFDELTA_LIVE_NONE;
-}
-
-/* The words that were read. */
-enum { FROM = 1, TO = 2, SEQ = 4, KIND = 8, EPOCH = 16, ID = 32, ACKED = 64 };
-
-static bool read_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
+static bool read_word(pd_bytes word, bool is_live, pprofdelta_stamp *stamp, unsigned *seen)
 {
     if (is_named(&word, "from"))
         return *seen |= FROM, read_nanos(word, &stamp->from_nanos);
     if (is_named(&word, "to"))
         return *seen |= TO, read_nanos(word, &stamp->to_nanos);
     if (is_named(&word, "seq"))
-        return *seen |= SEQ, read_magnitude(word, UINT64_MAX, &stamp->sequence);
+        return *seen |= SEQ, read_decimal(word, &stamp->sequence);
     if (is_named(&word, "attempt"))
-        return read_magnitude(word, UINT64_MAX, &stamp->attempt);
+        return read_decimal(word, &stamp->attempt);
     if (is_named(&word, "id"))
-        return *seen |= ID, read_hex(word, &stamp->id);
-    return true;
+        return *seen |= ID, read_number(word, 16, UINT64_MAX, &stamp->id);
+    return read_own_word(word, is_live, stamp, seen);
 }
 
-static bool read_delta_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
-{
-    if (is_named(&word, "restart"))
-        return read_restart(word, &stamp->restart);
-    if (is_named(&word, "acked"))
-        return *seen |= ACKED, read_magnitude(word, UINT64_MAX, &stamp->acked);
-    return read_word(word, stamp, seen);
-}
-
-static bool read_live_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
-{
-    if (is_named(&word, "kind"))
-        return *seen |= KIND, read_kind(word, &stamp->live);
-    if (is_named(&word, "epoch"))
-        return *seen |= EPOCH, read_magnitude(word, UINT64_MAX, &stamp->epoch);
-    if (is_named(&word, "first"))
-        return read_magnitude(word, UINT64_MAX, &stamp->first) && stamp->first;
-    return read_word(word, stamp, seen);
-}
-
-static bool read_live(pd_bytes rest, pprofdelta_stamp *out)
+/* Sets what follows from the words. Sequence numbers of a live heap are from 1 to UINT64_MAX - 1. */
+static bool end_live(pprofdelta_stamp *stamp, unsigned seen)
 {
     const unsigned needed = FROM | TO | SEQ | KIND | EPOCH | ID;
-    pprofdelta_stamp stamp = {0};
-    unsigned seen = 0;
-    while (rest.len)
-        if (!read_live_word(next_word(&rest), &stamp, &seen))
-            return false;
-    stamp.is_delta = stamp.live != PPROFDELTA_LIVE_FULL;
-    stamp.first = stamp.first ? stamp.first : stamp.sequence;
-    /* Numbers are from 1 to UINT64_MAX - 1. */
-    if (seen != needed || !stamp.sequence || !~stamp.sequence || stamp.first > stamp.sequence)
-        return false;
-    *out = stamp;
-    return true;
+    stamp->is_delta = stamp->live != PPROFDELTA_LIVE_FULL;
+    if (!(seen & FIRST))
+        stamp->first = stamp->sequence;
+    return (seen & needed) == needed && stamp->first && stamp->first <= stamp->sequence &&
+           ~stamp->sequence;
 }
 
-static bool read_delta(pd_bytes rest, pprofdelta_stamp *out)
+static bool end_delta(pprofdelta_stamp *stamp, unsigned seen)
 {
-    pprofdelta_stamp stamp = {.is_delta = 1};
-    unsigned seen = 0;
-    while (rest.len)
-        if (!read_delta_word(next_word(&rest), &stamp, &seen))
-            return false;
-    if ((seen & (FROM | TO)) != (FROM | TO))
-        return false;
-    if (!(seen & ACKED) && stamp.sequence)
-        stamp.acked = stamp.sequence - 1;
-    if (stamp.sequence ? stamp.acked >= stamp.sequence : (seen & ACKED) != 0)
-        return false;
-    *out = stamp;
-    return true;
+    const unsigned needed = FROM | TO;
+    bool has_acked = seen & ACKED;
+    stamp->is_delta = 1;
+    if (!has_acked && stamp->sequence)
+        stamp->acked = stamp->sequence - 1;
+    return (seen & needed) == needed &&
+           (stamp->sequence ? stamp->acked < stamp->sequence : !has_acked);
 }
 
 bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out)
@@ -220,18 +207,26 @@ bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out)
     if (!(is_live || pd_is_stamp(comment)) || (comment.len > prefix && comment.ptr[prefix] != ' '))
         return false;
     pd_bytes rest = {comment.ptr + prefix, comment.len - prefix};
-    return is_live ? read_live(rest, out) : read_delta(rest, out);
+    pprofdelta_stamp stamp = {0};
+    unsigned seen = 0;
+    while (rest.len)
+        if (!read_word(next_word(&rest), is_live, &stamp, &seen))
+            return false;
+    if (!(is_live ? end_live(&stamp, seen) : end_delta(&stamp, seen)))
+        return false;
+    *out = stamp;
+    return true;
 }
 
+/* The stamp of a full profile of a live heap counts only if there is none of a delta. */
 bool pd_stamp_of(const pd_tables *t, pprofdelta_stamp *out)
 {
-    for (size_t i = 0; i < t->comments_len; i++)
-        if (pd_is_stamp(t->strings[t->comments[i].index]))
-            return pd_stamp_read(t->strings[t->comments[i].index], out);
-    for (size_t i = 0; i < t->comments_len;
-         i++) /* a full profile of a live heap, which is no delta */
-        if (pd_is_live_stamp(t->strings[t->comments[i].index]))
-            return pd_stamp_read(t->strings[t->comments[i].index], out);
+    for (int live = 0; live < 2; live++)
+        for (size_t i = 0; i < t->comments_len; i++) {
+            pd_bytes comment = t->strings[t->comments[i].index];
+            if (live ? pd_is_live_stamp(comment) : pd_is_stamp(comment))
+                return pd_stamp_read(comment, out);
+        }
     *out = (pprofdelta_stamp){.to_nanos = t->header.time_nanos};
     return true;
 }

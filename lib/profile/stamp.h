@@ -13,7 +13,7 @@
 #include "profile/compact.h"
 #include "profile/tables.h"
 
-enum { PD_STAMP_MAX = 224 };
+enum { PD_STAMP_MAX = 256 };
 
 /* The beginning of a delta's stamp. */
 #define PD_STAMP_PREFIX "pprofdelta: delta"

@@ -3,6 +3,7 @@
 
 #include "profile/fields.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
 /* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */
@@ -23,17 +24,16 @@ static const pd_field_row period_type_fields[] = {
     [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "period_type.unit"},
 };
 
-/* What is read of a mapping. The entry of the table comes first in this and the next two: so the
- * fields of the rows have the same offsets in the entry. */
+/* What is read of a mapping. The entry of the table comes first: so the fields of the rows have the
+ * same offsets in the entry. */
 enum { FLAGS = 4 };
 typedef struct mapping_message {
     pd_mapping entry;
-    uint64_t id;
     bool has[FLAGS];
 } mapping_message;
 
 static const pd_field_row mapping_fields[] = {
-    [1] = {PD_FIELD_NUMBER, offsetof(mapping_message, id), "mapping.id"},
+    [1] = {PD_FIELD_NUMBER, offsetof(pd_mapping, id), "mapping.id"},
     [2] = {PD_FIELD_NUMBER, offsetof(pd_mapping, start), "mapping.memory_start"},
     [3] = {PD_FIELD_NUMBER, offsetof(pd_mapping, limit), "mapping.memory_limit"},
     [4] = {PD_FIELD_NUMBER, offsetof(pd_mapping, file_offset), "mapping.file_offset"},
@@ -45,26 +45,16 @@ static const pd_field_row mapping_fields[] = {
     [10] = {PD_FIELD_FLAG, offsetof(mapping_message, has[3]), "mapping.has_inline_frames"},
 };
 
-typedef struct function_message {
-    pd_function entry;
-    uint64_t id;
-} function_message;
-
 static const pd_field_row function_fields[] = {
-    [1] = {PD_FIELD_NUMBER, offsetof(function_message, id), "function.id"},
+    [1] = {PD_FIELD_NUMBER, offsetof(pd_function, id), "function.id"},
     [2] = {PD_FIELD_STRING, offsetof(pd_function, name), "function.name"},
     [3] = {PD_FIELD_STRING, offsetof(pd_function, system_name), "function.system_name"},
     [4] = {PD_FIELD_STRING, offsetof(pd_function, filename), "function.filename"},
     [5] = {PD_FIELD_NUMBER, offsetof(pd_function, start_line), "function.start_line"},
 };
 
-typedef struct location_message {
-    pd_location entry;
-    uint64_t id;
-} location_message;
-
 static const pd_field_row location_fields[] = {
-    [1] = {PD_FIELD_NUMBER, offsetof(location_message, id), "location.id"},
+    [1] = {PD_FIELD_NUMBER, offsetof(pd_location, id), "location.id"},
     [2] = {PD_FIELD_NUMBER, offsetof(pd_location, mapping), "location.mapping_id"},
     [3] = {PD_FIELD_NUMBER, offsetof(pd_location, address), "location.address"},
     [4] = {PD_FIELD_PART, 0, "location.line"},
@@ -123,6 +113,17 @@ static void read_period_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t of
     pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
 }
 
+static void add_id(pd_parse *p, pd_idmap *map, const pd_rows *rows, uint64_t id, uint64_t off)
+{
+    bool is_new = true;
+    if (!p->status)
+        p->status = pd_idmap_add(map, p->mem, id, &is_new, p->err);
+    if (!is_new)
+        p->status = pd_fail(p->err, PPROFDELTA_E_PROFILE, "profile", pd_row_of(rows, 1)->name,
+                            p->element, off, "the id %" PRIu64 " %s", id,
+                            id ? "belongs to an earlier element" : "is not allowed: it means none");
+}
+
 static void read_mapping(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
     mapping_message m = {.entry = {.off = off}};
@@ -130,21 +131,19 @@ static void read_mapping(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
     for (unsigned bit = 0; bit < FLAGS; bit++)
         m.entry.has |= (uint32_t)m.has[bit] << bit;
     pd_mapping *mapping = APPEND(p, t, mappings);
-    if (!mapping)
-        return;
-    *mapping = m.entry;
-    p->status = pd_idmap_add(&t->mapping_map, p->mem, m.id, p->err);
+    if (mapping)
+        *mapping = m.entry;
+    add_id(p, &t->mapping_map, &pd_mapping_rows, m.entry.id, off);
 }
 
 static void read_function(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    function_message m = {.entry = {.off = off}};
-    pd_message_read(p, r, &pd_function_rows, &m);
     pd_function *function = APPEND(p, t, functions);
     if (!function)
         return;
-    *function = m.entry;
-    p->status = pd_idmap_add(&t->function_map, p->mem, m.id, p->err);
+    *function = (pd_function){.off = off};
+    pd_message_read(p, r, &pd_function_rows, function);
+    add_id(p, &t->function_map, &pd_function_rows, function->id, off);
 }
 
 static void read_line(pd_parse *p, pd_tables *t, pd_reader r)
@@ -158,22 +157,17 @@ static void read_line(pd_parse *p, pd_tables *t, pd_reader r)
 
 static void read_location(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    location_message m = {.entry = {.off = off, .lines_first = t->lines_len}};
-    pd_message message = {r, &pd_location_rows, &m};
+    pd_location *location = APPEND(p, t, locations);
+    if (!location)
+        return;
+    *location = (pd_location){.off = off, .lines_first = t->lines_len};
+    pd_message message = {r, &pd_location_rows, location};
     const pd_field_row *row;
     pd_field f;
     while ((row = pd_message_next(p, &message, &f)))
         read_line(p, t, pd_parse_body(p, row->name, &f));
-    size_t lines = t->lines_len - m.entry.lines_first;
-    if (lines > UINT32_MAX && !p->status)
-        p->status = pd_fail(p->err, PPROFDELTA_E_LIMIT, "profile", "location.line", p->element, off,
-                            "a location of more than %u lines", UINT32_MAX);
-    m.entry.lines_len = (uint32_t)lines;
-    pd_location *location = APPEND(p, t, locations);
-    if (!location)
-        return;
-    *location = m.entry;
-    p->status = pd_idmap_add(&t->location_map, p->mem, m.id, p->err);
+    location->lines_len = t->lines_len - location->lines_first;
+    add_id(p, &t->location_map, &pd_location_rows, location->id, off);
 }
 
 static void read_string(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
@@ -238,7 +232,8 @@ static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const 
         read_type(p, t, r, off);
         break;
     case PD_PROFILE_SAMPLE:
-        pd_tables_count_sample(t, off);
+        if (!t->samples++)
+            t->samples_off = off;
         break;
     case PD_PROFILE_MAPPING:
         read_mapping(p, t, r, off);
@@ -280,45 +275,6 @@ void pd_tables_begin(pd_tables *t)
     pd_idmap_clear(&t->mapping_map);
     pd_idmap_clear(&t->function_map);
     pd_idmap_clear(&t->location_map);
-}
-
-/* An empty large table gets room for one element in USUAL_BYTES bytes of the profile, up to
- * USUAL_MOST. */
-enum { USUAL_BYTES = 256, USUAL_MOST = 4096 };
-
-#define MAKE_ROOM(p, t, name) make_room((p), (t), &(t)->name, &(t)->name##_cap, sizeof *(t)->name)
-
-static void make_room(pd_parse *p, const pd_tables *t, void *array, size_t *cap, size_t size)
-{
-    size_t usual = t->bytes.len / USUAL_BYTES;
-    usual = usual < USUAL_MOST ? usual : USUAL_MOST;
-    if (!p->status && !p->mem->is_tight && !*cap && usual <= pd_mem_left(p->mem) / 4 / size)
-        p->status = pd_mem_reserve(p->mem, array, cap, usual, size, p->err);
-}
-
-void pd_tables_make_room(pd_tables *tables, pd_parse *parse)
-{
-    MAKE_ROOM(parse, tables, strings);
-    MAKE_ROOM(parse, tables, functions);
-    MAKE_ROOM(parse, tables, lines);
-    MAKE_ROOM(parse, tables, locations);
-}
-
-void pd_tables_trim(pd_tables *t, pd_mem *mem)
-{
-    pd_mem_trim(mem, &t->types, &t->types_cap, t->types_len, sizeof *t->types);
-    pd_mem_trim(mem, &t->comments, &t->comments_cap, t->comments_len, sizeof *t->comments);
-    pd_mem_trim(mem, &t->strings, &t->strings_cap, t->strings_len, sizeof *t->strings);
-    pd_mem_trim(mem, &t->mappings, &t->mappings_cap, t->mappings_len, sizeof *t->mappings);
-    pd_mem_trim(mem, &t->functions, &t->functions_cap, t->functions_len, sizeof *t->functions);
-    pd_mem_trim(mem, &t->lines, &t->lines_cap, t->lines_len, sizeof *t->lines);
-    pd_mem_trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
-    pd_mem_trim(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents);
-    pd_mem_trim(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places);
-    pd_mem_trim(mem, &t->string_keys, &t->string_keys_cap, 0, sizeof *t->string_keys);
-    pd_idmap_trim(&t->mapping_map, mem);
-    pd_idmap_trim(&t->function_map, mem);
-    pd_idmap_trim(&t->location_map, mem);
 }
 
 void pd_tables_release(pd_tables *t, pd_mem *mem)

@@ -30,6 +30,7 @@ typedef struct pd_value_type {
 } pd_value_type;
 
 typedef struct pd_mapping {
+    uint64_t id;
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
     uint32_t has;  /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
@@ -38,6 +39,7 @@ typedef struct pd_mapping {
 } pd_mapping;
 
 typedef struct pd_function {
+    uint64_t id;
     uint32_t name, system_name, filename;
     int64_t start_line;
     uint64_t off;
@@ -49,11 +51,11 @@ typedef struct pd_line {
 } pd_line;
 
 typedef struct pd_location {
+    uint64_t id;
     uint64_t mapping; /* its id; after sealing its index, or PD_NONE */
     uint64_t address;
     uint64_t off;
-    size_t lines_first;
-    uint32_t lines_len;
+    size_t lines_first, lines_len;
     bool is_folded;
 } pd_location;
 
@@ -103,18 +105,10 @@ extern const pd_rows pd_sample_type_rows, pd_period_type_rows, pd_mapping_rows, 
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err);
 
-/* The steps of the first pass (passes.h). begin. make_room: reserves memory by the length of t->bytes.
- * read: reads the top-level fields of a part, from `top` to where that can read no further; t->bytes
- * and t->base are set, and *parse has no failure. read_end: `top` can read no further, for good. */
+/* The steps of the first pass (passes.h). begin. read: reads the top-level fields of a part, from `top`
+ * to where that can read no further; t->bytes and t->base are set, and *parse has no failure. read_end:
+ * `top` can read no further, for good. */
 void pd_tables_begin(pd_tables *tables);
-void pd_tables_make_room(pd_tables *tables, pd_parse *parse);
-/* Counts a sample record, which begins at this offset. */
-static inline void pd_tables_count_sample(pd_tables *tables, uint64_t off)
-{
-    if (!tables->samples++)
-        tables->samples_off = off;
-}
-
 void pd_tables_read(pd_tables *tables, pd_parse *parse, pd_reader *top);
 void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r);
 
@@ -127,9 +121,6 @@ pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_err
 
 /* For sealed tables: sets the identities of the locations again, after places were changed. */
 pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
-
-/* Releases the unused room of sealed tables. */
-void pd_tables_trim(pd_tables *tables, pd_mem *mem);
 
 void pd_tables_release(pd_tables *tables, pd_mem *mem);
 

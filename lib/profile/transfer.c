@@ -1,8 +1,7 @@
 #include "profile/transfer.h"
 
-#include "profile/fields.h"
 #include "profile/mapping.h"
-#include "profile/identity.h"
+#include "profile/samples.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
                                pprofdelta_error *err)
@@ -143,33 +142,16 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     pd_compact_stack_end(t->compact, out);
 }
 
-static void transfer_label(pd_transfer *t, pd_reader r)
+/* Unknown fields were counted by the second pass. */
+static void transfer_label(pd_transfer *t, pd_reader body)
 {
-    uint32_t key = 0, str = 0, num_unit = 0;
-    int64_t num = 0;
-    pd_field f;
-    while (pd_reader_next_quick(&r, &f)) {
-        switch (f.number) {
-        case PD_LABEL_KEY:
-            key = (uint32_t)f.value;
-            break;
-        case PD_LABEL_STR:
-            str = (uint32_t)f.value;
-            break;
-        case PD_LABEL_NUM:
-            num = (int64_t)f.value;
-            break;
-        case PD_LABEL_NUM_UNIT:
-            num_unit = (uint32_t)f.value;
-            break;
-        default:
-            break; /* counted by the second pass */
-        }
-    }
-    key = pd_transfer_string(t, key);
-    str = pd_transfer_string(t, str);
-    num_unit = pd_transfer_string(t, num_unit);
-    pd_compact_sample_label(t->compact, key, str, num, num_unit);
+    pd_parse parse = {.zero = body.at};
+    pd_label label = {.num = 0};
+    pd_message_read(&parse, body, &pd_label_rows, &label);
+    uint32_t key = pd_transfer_string(t, label.key.index);
+    uint32_t str = pd_transfer_string(t, label.str.index);
+    uint32_t num_unit = pd_transfer_string(t, label.num_unit.index);
+    pd_compact_sample_label(t->compact, key, str, label.num, num_unit);
 }
 
 void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, size_t len)

@@ -43,6 +43,26 @@ static void sort(otlp_points *p)
         qsort(p->texts, p->len, sizeof *p->texts, by_text);
 }
 
+/* The points, sorted. Those that differ only in their value, behind the last '=', are added up. */
+static otlp_points summed(arena *a, otlp_points all)
+{
+    otlp_points out = {NULL, 0, 0};
+    sort(&all);
+    for (size_t i = 0; i < all.len;) {
+        const char *first = all.texts[i];
+        int len = (int)(strrchr(first, '=') - first) + 1;
+        uint64_t sum = 0;
+        for (; i < all.len && !strncmp(all.texts[i], first, (size_t)len) &&
+               strrchr(all.texts[i], '=') == all.texts[i] + len - 1;
+             i++)
+            sum += (uint64_t)strtoll(all.texts[i] + len, NULL, 10);
+        if (sum)
+            ARENA_PUSH(a, out.texts, out.len, out.cap,
+                       arena_format(a, "%.*s%" PRId64, len, first, (int64_t)sum));
+    }
+    return out;
+}
+
 static void add_sorted(buf *b, otlp_points *labels)
 {
     sort(labels);
@@ -356,9 +376,9 @@ static void add_points(const request *r, otlp_points *out,
                           (int64_t)s->timestamps_unix_nano[j], bytes_of("nanoseconds"));
             quote(&b, string_at(r, p->sample_type ? p->sample_type->type_strindex : 0));
             quote(&b, string_at(r, p->sample_type ? p->sample_type->unit_strindex : 0));
-            buf_format(&b, "= %" PRId64 " ", value);
             buf_text(&b, stack);
             add_sorted(&b, &labels);
+            buf_format(&b, "= %" PRId64, value);
             if (value)
                 ARENA_PUSH(r->a, out->texts, out->len, out->cap, text_of(r->a, &b));
         }
@@ -415,8 +435,7 @@ otlp_points otlp_points_of_request(arena *a, const Pd__Otlp__Request *view)
         r.scopes += view->resource_profiles[i]->n_scope_profiles;
     for_each_profile(&r, &out, look_at_times);
     for_each_profile(&r, &out, take_points);
-    sort(&out);
-    return out;
+    return summed(a, out);
 }
 
 /* ---- the profile --------------------------------------------------------------------------- */
@@ -467,15 +486,14 @@ otlp_points otlp_points_of_profile(arena *a, const Pd__View__Profile *p)
             buf b = buf_begin(a);
             quote(&b, text_at(p, p->sample_type[j]->type));
             quote(&b, text_at(p, p->sample_type[j]->unit));
-            buf_format(&b, "= %" PRId64 " ", s->value[j]);
             buf_text(&b, stack_text);
             add_sorted(&b, &labels);
+            buf_format(&b, "= %" PRId64, s->value[j]);
             if (s->value[j])
                 ARENA_PUSH(a, out.texts, out.len, out.cap, text_of(a, &b));
         }
     }
-    sort(&out);
-    return out;
+    return summed(a, out);
 }
 
 const char *otlp_points_differ(arena *a, const otlp_points *x, const otlp_points *y)

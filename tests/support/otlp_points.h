@@ -1,5 +1,6 @@
 /* What an OTLP request says, and what a pprof profile says, as sorted lists of texts that can be
- * compared: one text for each value that is not zero, with its type, its stack and its labels.
+ * compared: one text for each type, stack and set of labels, with the sum of their values, if that is
+ * not zero.
  *
  * Both are read through protobuf-c's views. The rules for labels are derived from the manual. */
 #ifndef PD_TESTS_OTLP_POINTS_H
