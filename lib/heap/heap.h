@@ -16,7 +16,7 @@
 
 #include "base/life.h"
 #include "codec/compress.h"
-#include "heap/lock.h"
+#include "base/lock.h"
 #include "places/places.h"
 #include "heap/site.h"
 #include "profile/compact.h"

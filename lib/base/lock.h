@@ -5,8 +5,8 @@
  * thread waits in the kernel (futex) or, where there is no futex, yields.
  *
  *     0 free    1 held    2 held, and threads may wait in the kernel */
-#ifndef PD_HEAP_LOCK_H
-#define PD_HEAP_LOCK_H
+#ifndef PD_BASE_LOCK_H
+#define PD_BASE_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

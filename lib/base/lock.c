@@ -1,4 +1,4 @@
-#include "heap/lock.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <limits.h>
