@@ -76,8 +76,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
     begin_collected(b, &b->spare);
     begin_collected(b, &b->outgoing);
-    for (size_t i = 0; i < PD_SHARDS; i++)
-        begin_collected(b, &b->shards[i].collected);
+    begin_collected(b, &b->gathering);
     status = keep_texts(b, options, err);
     if (!status && options->format == PPROFDELTA_OTLP)
         status =
@@ -111,8 +110,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     }
     pd_collected_release(&b->spare);
     pd_collected_release(&b->outgoing);
-    for (size_t i = 0; i < PD_SHARDS; i++)
-        pd_collected_release(&b->shards[i].collected);
+    pd_collected_release(&b->gathering);
     pd_compact_release(&b->compact, &b->export_mem);
     pd_compressor_fini(&b->compressor, &b->export_mem);
     pd_buffer_release(&b->mem, &b->text);
@@ -120,49 +118,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_mem_end(&b->mem, b, sizeof *b);
 }
 
-/* ---- the pool -------------------------------------------------------------------------------- */
-
-/* Where this thread begins to look. Threads have stacks far from each other, so their results
- * differ. */
-static size_t place_of_thread(void)
-{
-    char here;
-    uint64_t region = (uint64_t)(uintptr_t)&here >> 16;
-    return (size_t)(region * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
-static pprofdelta_sample *take_from_pool(pprofdelta_builder *b)
-{
-    size_t shelf = place_of_thread();
-    for (size_t i = 0; i < PD_SHELVES; i++) {
-        pd_shelf *at = &b->pool[(shelf + i) % PD_SHELVES];
-        if (!pd_gate_try(&at->gate))
-            continue;
-        pprofdelta_sample *s = at->samples;
-        if (s)
-            at->samples = s->next;
-        pd_gate_leave(&at->gate);
-        if (s)
-            return s;
-    }
-    return NULL;
-}
-
-void pd_builder_recycle(pprofdelta_builder *b, pprofdelta_sample *s)
-{
-    for (size_t i = place_of_thread();; i++) {
-        pd_shelf *at = &b->pool[i % PD_SHELVES];
-        if (!pd_gate_try(&at->gate)) { /* another thread holds it; take the next */
-            if (i % PD_SHELVES == 0)
-                sched_yield();
-            continue;
-        }
-        s->next = at->samples;
-        at->samples = s;
-        pd_gate_leave(&at->gate);
-        return;
-    }
-}
+/* ---- the pool and the queue ------------------------------------------------------------------ */
 
 static void push(_Atomic(pprofdelta_sample *) *list, pprofdelta_sample *s, pprofdelta_sample **next)
 {
@@ -171,6 +127,19 @@ static void push(_Atomic(pprofdelta_sample *) *list, pprofdelta_sample *s, pprof
         *next = head;
     while (!atomic_compare_exchange_weak_explicit(list, &head, s, memory_order_release,
                                                   memory_order_relaxed));
+}
+
+static pprofdelta_sample *take_from_pool(pprofdelta_builder *b)
+{
+    pprofdelta_sample *s = atomic_load_explicit(&b->all, memory_order_acquire);
+    while (s && atomic_exchange_explicit(&s->is_used, true, memory_order_acquire))
+        s = s->next_all;
+    return s;
+}
+
+static void recycle(pprofdelta_sample *s)
+{
+    atomic_store_explicit(&s->is_used, false, memory_order_release);
 }
 
 static pprofdelta_sample *make_sample(pprofdelta_builder *b)
@@ -184,11 +153,10 @@ static pprofdelta_sample *make_sample(pprofdelta_builder *b)
     memset(s, 0, size);
     s->builder = b;
     s->mem = mem;
+    atomic_init(&s->is_used, true);
     push(&b->all, s, &s->next_all);
     return s;
 }
-
-/* ---- the queue ------------------------------------------------------------------------------- */
 
 static pprofdelta_sample *reversed(pprofdelta_sample *list)
 {
@@ -202,35 +170,21 @@ static pprofdelta_sample *reversed(pprofdelta_sample *list)
     return out;
 }
 
-void pd_builder_drain(pprofdelta_builder *b, pd_collected *collected)
+static bool is_of_parent(const pprofdelta_sample *s)
 {
-    if (!atomic_load_explicit(&b->queue, memory_order_relaxed))
-        return;
-    pprofdelta_sample *s =
-                          reversed(atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire)),
-                      *next;
-    for (; s; s = next) {
-        next = s->next;
-        if (s->generation == atomic_load_explicit(&b->generation, memory_order_relaxed))
-            pd_collected_add(collected, s);
-        pd_builder_recycle(b, s);
-    }
+    return s->generation != atomic_load_explicit(&s->builder->generation, memory_order_relaxed);
 }
 
-static void hand_over(pprofdelta_builder *b, pprofdelta_sample *s)
+void pd_builder_drain(pprofdelta_builder *b)
 {
-    size_t first = place_of_thread();
-    for (size_t i = 0; i < PD_SHARDS; i++) {
-        pd_shard *shard = &b->shards[(first + i) % PD_SHARDS];
-        if (!pd_gate_try(&shard->gate))
-            continue;
-        pd_collected_add(&shard->collected, s);
-        pd_builder_drain(b, &shard->collected);
-        pd_gate_leave(&shard->gate);
-        pd_builder_recycle(b, s);
-        return;
+    pprofdelta_sample *next,
+        *s = reversed(atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire));
+    for (; s; s = next) {
+        next = s->next;
+        if (!is_of_parent(s))
+            pd_collected_add(&b->gathering, s);
+        recycle(s);
     }
-    push(&b->queue, s, &s->next);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -253,7 +207,7 @@ pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *b)
 void pprofdelta_sample_discard(pprofdelta_sample *s)
 {
     if (s)
-        pd_builder_recycle(s->builder, s);
+        recycle(s);
 }
 
 static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *err)
@@ -273,11 +227,14 @@ pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *
         return add_failed(PPROFDELTA_E_MEMORY, err);
     pprofdelta_builder *b = s->builder;
     pprofdelta_status status = s->status;
-    bool is_ours = s->generation == atomic_load_explicit(&b->generation, memory_order_relaxed);
-    if (status || !is_ours || !pd_compact_has_value(s->values, b->types)) {
-        pd_builder_recycle(b, s);
+    if (status || is_of_parent(s) || !pd_compact_has_value(s->values, b->types)) {
+        recycle(s);
         return status ? add_failed(status, err) : PPROFDELTA_OK;
     }
-    hand_over(b, s);
+    push(&b->queue, s, &s->next);
+    if (pd_lock_try(&b->adding)) {
+        pd_builder_drain(b);
+        pd_lock_give(&b->adding);
+    }
     return PPROFDELTA_OK;
 }

@@ -172,28 +172,12 @@ void pd_batch_close(pprofdelta_heap *heap)
     pd_places_release(&writer->places, &writer->mem);
 }
 
-/* The caller's sink, and the tracker whose lock is given while it is called. */
-typedef struct outlet {
-    pprofdelta_heap *heap;
-    const pprofdelta_sink *sink;
-} outlet;
-
-static int call_sink(void *cookie, const void *data, size_t len)
-{
-    const outlet *o = cookie;
-    pd_life_enter_sink(&o->heap->export.life);
-    pd_lock_give(&o->heap->exporting);
-    int refused = o->sink->write(o->sink->cookie, data, len);
-    pd_lock_take(&o->heap->exporting);
-    pd_life_leave_sink(&o->heap->export.life);
-    return refused;
-}
-
 static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                           const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pd_batch_writer *writer = &heap->writer;
-    pprofdelta_sink out = {call_sink, &(outlet){heap, sink}};
+    pd_lock_sink unlocked = {&heap->exporting, &heap->export.life, sink};
+    pprofdelta_sink out = {pd_lock_sink_write, &unlocked};
     pd_bytes raw;
     uint64_t written;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);

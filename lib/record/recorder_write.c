@@ -183,14 +183,6 @@ static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
     pd_compact_stack_end(&r->compact, out);
 }
 
-static void write_label(pprofdelta_recorder *r, const pd_label_parts *label)
-{
-    uint32_t key = pd_compact_string(&r->compact, label->key);
-    uint32_t str = pd_compact_string(&r->compact, label->str);
-    uint32_t num_unit = pd_compact_string(&r->compact, label->num_unit);
-    pd_compact_sample_label(&r->compact, key, str, label->num, num_unit);
-}
-
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
     pd_arena_row kept;
@@ -199,10 +191,7 @@ static void write_labels(pprofdelta_recorder *r, size_t row)
         uint32_t bytes = write_text(r, "bytes", 5);
         pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
     }
-    for (size_t i = 0; i < kept.labels_len; i++) {
-        pd_label_parts label = pd_unpack_label(&at);
-        write_label(r, &label);
-    }
+    pd_write_packed_labels(&r->compact, at, kept.labels_len);
 }
 
 static pd_compact_header make_header(pprofdelta_recorder *r)
