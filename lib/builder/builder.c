@@ -1,10 +1,8 @@
 /* A builder: its options, its pool of samples, its queue, and its samples. */
 #include "builder/builder.h"
 
-#include "base/option_checks.h"
-#include "base/random.h"
 #include "base/time.h"
-#include "profile/otlp_resource.h"
+#include "base/option_checks.h"
 
 #include <unistd.h>
 
@@ -19,33 +17,15 @@ static pprofdelta_status check_options(const pprofdelta_builder_options *o, ppro
                          "options.size is not that of this version's pprofdelta_builder_options");
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
         return pd_refuse(err, "options.flags has a bit that a builder does not know");
-    pprofdelta_status status = pd_options_check_output(o->compression, o->level, err);
-    if (!status)
-        status = pd_options_check_format(o->format, o->resource, o->resource_len, err);
-    return status ? status : pd_options_check_types(o->types, o->types_len, err);
-}
-
-static pprofdelta_status keep_texts(pprofdelta_builder *b, const pprofdelta_builder_options *o,
-                                    pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < 2 * o->types_len && !status; i++) {
-        const pprofdelta_value_type *type = &o->types[i / 2];
-        status = pd_buffer_add_text(&b->mem, &b->text, pd_bytes_of(i % 2 ? type->unit : type->type),
-                                    err);
-    }
-    const char *rest[] = {o->period_type, o->period_unit, o->default_type};
-    for (size_t i = 0; i < 3 && !status; i++)
-        status = pd_buffer_add_text(&b->mem, &b->text, pd_bytes_of(rest[i]), err);
-    return status;
+    return pd_outline_check(o, err);
 }
 
 /* ---- new and free ---------------------------------------------------------------------------- */
 
-static void begin_collected(const pprofdelta_builder *b, pd_collected *collected)
+static void begin_collected(const pprofdelta_builder *b, pd_collected *collected, size_t types)
 {
     pd_mem_init(&collected->mem, &b->allocator, b->max_memory);
-    collected->types = b->types;
+    collected->types = types;
 }
 
 pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *options,
@@ -63,26 +43,16 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->mem = mem;
     b->allocator = mem.allocator;
     b->max_memory = mem.limit;
-    b->flags = options->flags;
-    b->types = options->types_len;
-    b->has_period_type = options->period_type || options->period_unit;
-    b->period = options->period;
     b->compressor.compression = options->compression;
     b->compressor.level = options->level;
-    b->pid = getpid();
     b->life.series.last.to_nanos = pd_time_now();
-    b->id = options->id ? options->id : pd_random_id(b);
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
-    begin_collected(b, &b->spare);
-    begin_collected(b, &b->outgoing);
-    begin_collected(b, &b->gathering);
-    status = keep_texts(b, options, err);
-    if (!status && options->format == PPROFDELTA_OTLP)
-        status =
-            pd_otlp_resource(options->resource, options->resource_len, &b->mem, &b->resource, err);
-    b->compact.format = options->format;
-    b->compact.resource = (pd_bytes){b->resource.ptr, b->resource.len};
+    begin_collected(b, &b->spare, options->types_len);
+    begin_collected(b, &b->outgoing, options->types_len);
+    begin_collected(b, &b->gathering, options->types_len);
+    status = pd_outline_set(&b->outline, &b->mem, options, &b->compact, err);
+    b->outline.pid = getpid();
     if (status) {
         pprofdelta_builder_free(b);
         return status;
@@ -94,7 +64,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
 static void free_sample(pprofdelta_sample *s)
 {
     pd_mem mem = s->mem;
-    size_t cap = 1, size = sizeof *s + s->builder->types * sizeof *s->values;
+    size_t cap = 1, size = sizeof *s + s->builder->outline.types * sizeof *s->values;
     pd_buffer_release(&mem, &s->frames);
     pd_buffer_release(&mem, &s->labels);
     pd_mem_release(&mem, &s, &cap, size);
@@ -113,8 +83,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_collected_release(&b->gathering);
     pd_compact_release(&b->compact, &b->export_mem);
     pd_compressor_fini(&b->compressor, &b->export_mem);
-    pd_buffer_release(&b->mem, &b->text);
-    pd_buffer_release(&b->mem, &b->resource);
+    pd_outline_release(&b->outline, &b->mem);
     pd_mem_end(&b->mem, b, sizeof *b);
 }
 
@@ -147,7 +116,7 @@ static pprofdelta_sample *make_sample(pprofdelta_builder *b)
     pd_mem mem;
     pd_mem_init(&mem, &b->allocator, b->max_memory);
     pprofdelta_sample *s = NULL;
-    size_t cap = 0, size = sizeof *s + b->types * sizeof *s->values;
+    size_t cap = 0, size = sizeof *s + b->outline.types * sizeof *s->values;
     if (pd_mem_reserve(&mem, &s, &cap, 1, size, NULL) != PPROFDELTA_OK)
         return NULL;
     memset(s, 0, size);
@@ -200,7 +169,7 @@ pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *b)
     s->status = PPROFDELTA_OK;
     s->hash = (pd_identity){0};
     s->frames_len = s->labels_len = s->frames.len = s->labels.len = 0;
-    memset(s->values, 0, b->types * sizeof *s->values);
+    memset(s->values, 0, b->outline.types * sizeof *s->values);
     return s;
 }
 
@@ -227,7 +196,7 @@ pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *
         return add_failed(PPROFDELTA_E_MEMORY, err);
     pprofdelta_builder *b = s->builder;
     pprofdelta_status status = s->status;
-    if (status || is_of_parent(s) || !pd_compact_has_value(s->values, b->types)) {
+    if (status || is_of_parent(s) || !pd_compact_has_value(s->values, b->outline.types)) {
         recycle(s);
         return status ? add_failed(status, err) : PPROFDELTA_OK;
     }

@@ -22,19 +22,15 @@
 
 #include "base/lock.h"
 #include "codec/compress.h"
-#include "ledger/types.h"
 #include "builder/collected.h"
+#include "profile/outline.h"
 
 struct pprofdelta_builder {
     pd_mem mem; /* of the builder itself and its options; not used later */
     pprofdelta_allocator allocator;
     uint64_t max_memory;
     /* What the caller chose. */
-    unsigned flags;
-    size_t types;
-    pd_buffer text; /* type, unit of each type; period type, period unit, default type: with NULs */
-    bool has_period_type;
-    int64_t period;
+    pd_outline outline;
     pd_stack_numbers numbers;
     /* Samples that are being put together. */
     _Atomic(pprofdelta_sample *) all;
@@ -47,11 +43,8 @@ struct pprofdelta_builder {
     pd_lock work;
     pd_collected spare, outgoing;
     pd_life life;
-    int64_t pid;
     pd_mem export_mem;
     pd_compact compact;
-    pd_buffer resource; /* OTLP: encoded */
-    uint64_t id;        /* of the series of windows: random */
     pd_compressor compressor;
 };
 

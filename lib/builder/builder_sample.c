@@ -40,7 +40,7 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
 
 pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *s, size_t type, int64_t value)
 {
-    if (begin_push(s, s && type < s->builder->types))
+    if (begin_push(s, s && type < s->builder->outline.types))
         return s ? s->status : PPROFDELTA_E_MEMORY;
     s->values[type] = (int64_t)((uint64_t)s->values[type] + (uint64_t)value);
     return PPROFDELTA_OK;

@@ -6,7 +6,6 @@
  *     abandon   leaves outgoing; the next begin adds to it */
 #include "base/random.h"
 #include "base/time.h"
-#include "profile/stamp.h"
 #include "builder/builder.h"
 
 #include <unistd.h>
@@ -38,60 +37,6 @@ static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
     return pd_collected_move(&b->outgoing, &b->spare, err);
 }
 
-static uint32_t next_text(pprofdelta_builder *b, const char **at)
-{
-    size_t len = strlen(*at);
-    pd_bytes text = {(const uint8_t *)*at, len};
-    *at += len + 1;
-    return pd_compact_string(&b->compact, text);
-}
-
-static pprofdelta_builder_report make_report(const pprofdelta_builder *b)
-{
-    const pd_stretch *window = &b->life.window;
-    return (pprofdelta_builder_report){.pid = b->pid,
-                                       .sequence = window->sequence,
-                                       .attempt = window->attempt,
-                                       .from_nanos = window->from_nanos,
-                                       .to_nanos = window->to_nanos,
-                                       .samples_in = b->outgoing.in,
-                                       .samples_lost = b->outgoing.lost};
-}
-
-static pprofdelta_status write_profile(pprofdelta_builder *b, pprofdelta_builder_report *report,
-                                       pd_bytes *out, pprofdelta_error *err)
-{
-    const char *text = (const char *)b->text.ptr;
-    pd_compact_begin(&b->compact, &b->export_mem, err);
-    for (size_t i = 0; i < b->types; i++) {
-        uint32_t type = next_text(b, &text);
-        pd_compact_type(&b->compact, type, next_text(b, &text));
-    }
-    pd_collected_write(&b->outgoing, &b->compact);
-    if (!(b->flags & PPROFDELTA_NO_STAMP)) {
-        pprofdelta_stamp stamp = {.from_nanos = report->from_nanos,
-                                  .to_nanos = report->to_nanos,
-                                  .sequence = report->sequence,
-                                  .attempt = report->attempt,
-                                  .id = b->id,
-                                  .acked = b->life.series.acked.sequence};
-        pd_stamp_add(&stamp, report->pid, &b->compact);
-    }
-    pd_compact_header header = {.has_period_type = b->has_period_type,
-                                .period = b->period,
-                                .time_nanos = report->to_nanos,
-                                .duration_nanos = b->life.window.duration_nanos,
-                                .series = b->id,
-                                .sequence = report->sequence};
-    header.period_type = next_text(b, &text);
-    header.period_unit = next_text(b, &text);
-    header.default_sample_type = next_text(b, &text);
-    report->samples_out = b->compact.samples;
-    pprofdelta_status status = pd_compact_finish(&b->compact, &header, out);
-    report->strings = pd_compact_strings(&b->compact);
-    return status;
-}
-
 /* ---- the four steps -------------------------------------------------------------------------- */
 
 static pprofdelta_status begin(pprofdelta_builder *b, pprofdelta_error *err)
@@ -121,14 +66,25 @@ pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *b, pprofdelta_err
 static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_sink *sink,
                                       pprofdelta_builder_report *report, pprofdelta_error *err)
 {
-    pd_bytes raw;
+    const pd_stretch *window = &b->life.window;
     pd_lock_sink unlocked = {&b->work, &b->life, sink};
     pprofdelta_sink out = {pd_lock_sink_write, &unlocked};
-    *report = make_report(b);
-    pprofdelta_status status = write_profile(b, report, &raw, err);
-    return status
-               ? status
-               : pd_compress(&b->compressor, &b->export_mem, raw, &out, &report->output_len, err);
+    pd_bytes raw;
+    pd_outline_begin(&b->outline, &b->compact, &b->export_mem, err);
+    pd_collected_write(&b->outgoing, &b->compact);
+    pprofdelta_status status = pd_outline_finish(&b->outline, &b->life, &b->compact, &raw);
+    *report = (pprofdelta_builder_report){.pid = b->outline.pid,
+                                          .sequence = window->sequence,
+                                          .attempt = window->attempt,
+                                          .from_nanos = window->from_nanos,
+                                          .to_nanos = window->to_nanos,
+                                          .samples_in = b->outgoing.in,
+                                          .samples_out = b->compact.samples,
+                                          .samples_lost = b->outgoing.lost,
+                                          .strings = pd_compact_strings(&b->compact)};
+    if (!status)
+        status = pd_compress(&b->compressor, &b->export_mem, raw, &out, &report->output_len, err);
+    return status;
 }
 
 pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdelta_sink *sink,
@@ -173,8 +129,8 @@ static void begin_child(pprofdelta_builder *b)
     pd_collected_clear(&b->spare);
     pd_collected_clear(&b->outgoing);
     pd_collected_clear(&b->gathering);
-    b->pid = getpid();
-    b->id = pd_random_id(b);
+    b->outline.pid = getpid();
+    b->outline.id = pd_random_id(b);
     pd_life_forked(&b->life, pd_time_now());
     pd_lock_reset(&b->adding);
     pd_lock_reset(&b->work);
