@@ -117,28 +117,30 @@ static void keep_share(const pd_sites *sites, pd_site *site)
     p->number = sites->peak;
 }
 
-void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
+/* Adds to what the site has in use. */
+static pd_heap_sums *add_inuse(pd_sites *sites, uint32_t number, const pprofdelta_weight *more)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_heap_sums *sums = pd_site_changed(sites, number);
     keep_share(sites, site);
+    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], more->objects);
+    pd_heap_add(&sums->at[PD_INUSE_BYTES], more->bytes);
+    set_live(site, more);
+    return sums;
+}
+
+void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
+{
+    pd_heap_sums *sums = add_inuse(sites, number, weight);
     pd_heap_add(&sums->at[PD_ALLOC_OBJECTS], weight->objects);
     pd_heap_add(&sums->at[PD_ALLOC_BYTES], weight->bytes);
-    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], weight->objects);
-    pd_heap_add(&sums->at[PD_INUSE_BYTES], weight->bytes);
-    set_live(site, weight);
 }
 
 void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
 {
-    pd_site *site = pd_site_at(sites, number);
-    pd_heap_sums *sums = pd_site_changed(sites, number);
     pprofdelta_weight less = {(int64_t) - (uint64_t)weight->objects,
                               (int64_t) - (uint64_t)weight->bytes};
-    keep_share(sites, site);
-    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], less.objects);
-    pd_heap_add(&sums->at[PD_INUSE_BYTES], less.bytes);
-    set_live(site, &less);
+    add_inuse(sites, number, &less);
 }
 
 static void add_weight(pprofdelta_weight *to, const pprofdelta_weight *more)
