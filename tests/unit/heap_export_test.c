@@ -1,9 +1,12 @@
 /* The life of batches: kinds, numbers, times; what is given back, lost, or asked for anew. What a
  * profile of them looks like is in heap_profile_test.c. */
 #include "heap_scene.h"
+#include "run.h"
 #include "seeds.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 TEST(batches_follow_each_other)
 {
@@ -234,6 +237,70 @@ TEST(a_forgotten_site_stays_in_the_peak)
         int64_t sites = *p.sums.rows[i].key ? 1 : 2;
         CHECK(p.sums.rows[i].values[4] == 2 * sites && p.sums.rows[i].values[5] == 100 * sites);
     }
+    end(&s);
+}
+
+/* No more than was granted is ever held for writing. */
+TEST(an_export_keeps_its_limit)
+{
+    pprofdelta_status status = PPROFDELTA_E_LIMIT;
+    for (uint64_t limit = 1024; limit < (1 << 24) && status; limit += limit / 2) {
+        scene s;
+        tracker pages = {0};
+        pprofdelta_heap_pages source = tracker_pages(&pages);
+        begin(&s, (pprofdelta_heap_options){.pages = &source, .max_export = limit});
+        for (size_t i = 0; i < 500; i++)
+            track(&s, i);
+        size_t before = pages.live;
+        begun(&s, 1);
+        status = pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL);
+        CHECK((status == PPROFDELTA_OK || (status == PPROFDELTA_E_LIMIT && limit < 1 << 20)));
+        CHECK(s.mail.calls == !status);
+        /* Each of some twenty buffers is rounded up to pages. */
+        CHECK_MSG(pages.live - before <= limit + (32 << 12), "%zu of %" PRIu64, pages.live - before,
+                  limit);
+        end(&s);
+        CHECK(pages.live == 0);
+    }
+    CHECK(status == PPROFDELTA_OK);
+}
+
+static int fork_in_sink(void *cookie, const void *data, size_t len)
+{
+    scene *s = cookie;
+    (void)data, (void)len;
+    pprofdelta_heap_fork(s->heap, PPROFDELTA_FORK_PREPARE, 0);
+    pid_t child = fork();
+    pprofdelta_heap_fork(s->heap, child ? PPROFDELTA_FORK_PARENT : PPROFDELTA_FORK_CHILD, 50);
+    s->is_child = child == 0;
+    int how = -1;
+    CHECK(s->is_child || (waitpid(child, &how, 0) == child && how == 0));
+    return 0;
+}
+
+/* What was in use is in use in the child. Its windows are its own, and the parent's go on. */
+TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options){0});
+    track(&s, 1);
+    sent(&s, 1);
+    track(&s, 2);
+    begun(&s, 2);
+    pprofdelta_sink sink = {fork_in_sink, &s};
+    pprofdelta_status status = pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL);
+    if (s.is_child) {
+        CHECK(status == PPROFDELTA_E_USAGE);
+        s.receiver = (live_receiver){.arena = &s.arena};
+        live_profile p = sent(&s, 60);
+        CHECK(is(&p, "full", 1, 1, 50, 60) && p.id != 0xabc && p.sums.len == 2);
+        for (size_t i = 0; i < p.sums.len; i++)
+            CHECK(!p.sums.rows[i].values[0] && p.sums.rows[i].values[2] == 2);
+        _exit(test_failures != 0);
+    }
+    CHECK(status == PPROFDELTA_OK && pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
+    live_profile p = sent(&s, 3);
+    CHECK(is(&p, "delta", 1, 3, 2, 3) && p.sums.len == 0);
     end(&s);
 }
 

@@ -1,4 +1,4 @@
-/* The tracker's contract, call by call. What adds up to what is heap_law_test's business. */
+/* The tracker's contract, call by call. What adds up to what is the business of fuzz/fuzz_heap.c. */
 #include "live.h"
 #include "rng.h"
 #include "seeds.h"

@@ -1,7 +1,8 @@
 /* The records door by hand: what its records hold, unsampling, symbols, and restarts. The order of calls is
- * in life_test.c, and what a delta is in recorder_oracle_test.c. */
+ * in life_test.c, and what a delta is in fuzz/fuzz_records.c. */
+#include "recorder_size.h"
+
 #include "record_scene.h"
-#include "records.h"
 #include "seeds.h"
 #include "test.h"
 
@@ -494,6 +495,75 @@ TEST(what_is_hidden_later_is_hidden)
     CHECK_STR(record_window(&s), "main 1 1 0 0"); /* another stack */
     CHECK_STR(record_next(&s, 0, "3 3 0 0"), "main 2 2 0 0");
     record_end(&s);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Memory
+ * ------------------------------------------------------------------------------------------ */
+
+/* Many stacks, as they are in a service, of which some move. Returns the status of the window. */
+static pprofdelta_status fill(pprofdelta_recorder *r, size_t stacks, int64_t window)
+{
+    arena a = {0};
+    collector c = {.bytes = buf_begin(&a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_recording look = {.period = 524288, .time_nanos = window};
+    pprofdelta_status status = pprofdelta_recorder_begin(r, &look, NULL);
+    for (size_t i = 0; i < stacks && !status; i++) {
+        const uintptr_t stack[] = {i % 97, i / 97, 1, 2, 3};
+        const int64_t moved = i % 100 == (size_t)window % 100 ? window : 0;
+        const int64_t values[] = {10 + moved, 640 + 64 * moved, 0, 0};
+        pprofdelta_record record = {.stack = stack, .depth = 5, .values = values, .block_size = 64};
+        status = pprofdelta_recorder_add(r, &record, NULL);
+    }
+    if (!status)
+        status = pprofdelta_recorder_write(r, &sink, NULL, NULL);
+    if (!status)
+        pprofdelta_recorder_commit(r);
+    arena_free(&a);
+    return status;
+}
+
+TEST(an_entry_takes_at_most_48_bytes_and_the_steady_state_allocates_nothing)
+{
+    for (size_t stacks = 300; stacks < 40000; stacks += stacks / 3) {
+        tracker memory = {0};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        pprofdelta_recorder *r = NULL;
+        pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+        options.flags = PPROFDELTA_NO_MAPPINGS;
+        options.on_reset = stacks % 2 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
+        REQUIRE(pprofdelta_recorder_new(&options, &allocator, &r, NULL) == PPROFDELTA_OK);
+        size_t calls = 0;
+        for (int64_t window = 1; window < 8; window++) {
+            CHECK(fill(r, stacks, window) == PPROFDELTA_OK);
+            calls = window == 3 ? memory.calls : calls;
+        }
+        CHECK_MSG(memory.calls == calls, "%zu allocations", memory.calls - calls);
+        size_t bytes = recorder_ledger_bytes(r);
+        CHECK(r->ledger.committed == stacks);
+        CHECK_MSG(bytes <= 48 * stacks, "%zu bytes for %zu", bytes, stacks);
+        pprofdelta_recorder_free(r);
+        CHECK(memory.live == 0);
+    }
+}
+
+TEST(a_limit_is_kept)
+{
+    pprofdelta_status status = PPROFDELTA_E_LIMIT;
+    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    options.max_memory = 1024;
+    for (; status && options.max_memory < UINT64_C(1) << 32;
+         options.max_memory += options.max_memory / 4) {
+        pprofdelta_recorder *r = NULL;
+        status = pprofdelta_recorder_new(&options, NULL, &r, NULL);
+        if (!status)
+            status = fill(r, 300, 1);
+        CHECK(!r || r->mem.peak <= options.max_memory);
+        CHECK(!status || status == PPROFDELTA_E_LIMIT);
+        pprofdelta_recorder_free(r);
+    }
+    CHECK(!status);
 }
 
 TEST_MAIN()
