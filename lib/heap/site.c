@@ -79,16 +79,9 @@ pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number)
     return &site->changed[window];
 }
 
-static int64_t sum_of(int64_t a, int64_t b)
+static void add_live(pd_shared_sum *live, int64_t more)
 {
-    pd_heap_add(&a, b);
-    return a;
-}
-
-static void set_live(pd_site *site, const pprofdelta_weight *more)
-{
-    __atomic_store_n(&site->live[0], sum_of(site->live[0], more->objects), __ATOMIC_RELAXED);
-    __atomic_store_n(&site->live[1], sum_of(site->live[1], more->bytes), __ATOMIC_RELAXED);
+    __atomic_store_n(live, (int64_t)((uint64_t)*live + (uint64_t)more), __ATOMIC_RELAXED);
 }
 
 static pprofdelta_weight live_of(const pd_site *site)
@@ -125,7 +118,8 @@ static pd_heap_sums *add_inuse(pd_sites *sites, uint32_t number, const pprofdelt
     keep_share(sites, site);
     pd_heap_add(&sums->at[PD_INUSE_OBJECTS], more->objects);
     pd_heap_add(&sums->at[PD_INUSE_BYTES], more->bytes);
-    set_live(site, more);
+    add_live(&site->live[0], more->objects);
+    add_live(&site->live[1], more->bytes);
     return sums;
 }
 

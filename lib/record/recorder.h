@@ -88,26 +88,16 @@ struct pprofdelta_recorder {
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 
-/* What was kept of a row. */
-static inline const uint8_t *pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row,
-                                              pd_arena_row *kept)
-{
-    const uint8_t *at = recorder->arena.ptr + recorder->kept_at[row];
-    memcpy(kept, at, sizeof *kept);
-    return at + sizeof *kept;
-}
+/* What was kept of a row, in the arena. */
+typedef struct pd_kept {
+    const uintptr_t *stack;
+    size_t depth;
+    const uint8_t *labels; /* packed */
+    size_t labels_len;
+    int64_t block_size;
+} pd_kept;
 
-/* The stack of a row: *depth program counters. */
-const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t row, size_t *depth);
-
-/* Returns where the labels of a row begin; kept->labels_len is their number. */
-static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recorder, size_t row,
-                                                pd_arena_row *kept)
-{
-    const uint8_t *at = pd_recorder_kept(recorder, row, kept);
-    return at + (recorder->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
-                                                            : kept->depth * sizeof(uintptr_t));
-}
+pd_kept pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row);
 
 /* Has a window been handed out before? */
 static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)

@@ -10,12 +10,13 @@
 static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pd_emitted *e,
                                      pprofdelta_error *err)
 {
-    const uintptr_t *stack = pd_recorder_stack(r, row, &e->depth);
+    pd_kept kept = pd_recorder_kept(r, row);
+    e->depth = kept.depth;
     pprofdelta_status status = pd_mem_grow(&r->mem, &r->frames, &r->frames_cap,
                                            r->frames_len + e->depth, sizeof *r->frames, err);
     for (size_t i = 0; i < e->depth && !status; i++)
-        status = pd_places_find_mapped(&r->places, &r->mem, stack[i], &r->frames[r->frames_len + i],
-                                       err);
+        status = pd_places_find_mapped(&r->places, &r->mem, kept.stack[i],
+                                       &r->frames[r->frames_len + i], err);
     return status;
 }
 
@@ -27,12 +28,12 @@ static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pd_emit
  * location; samples that differ in nothing else are added up, in the place of the first one. */
 static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
 {
-    pd_arena_row kept;
+    pd_kept kept = pd_recorder_kept(r, e->row);
     pd_identity identity = {0};
     for (size_t i = 0; i < e->depth; i++)
         pd_identity_place(&identity, &r->numbers,
                           r->places.symbols.places[r->frames[e->frames_first + i]].ident);
-    const uint8_t *at = pd_recorder_labels(r, e->row, &kept);
+    const uint8_t *at = kept.labels;
     const pd_bytes bytes = pd_bytes_of("bytes");
     const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
     for (size_t i = 0; i < kept.labels_len; i++) {
@@ -97,10 +98,8 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
             continue;
         if (tally)
             pd_tally_output(tally, raw, r->schema.len);
-        pd_arena_row kept;
-        pd_recorder_kept(r, row, &kept);
         pd_recorder_load_carries(r, row, carries);
-        pd_recorder_unsample(r, kept.block_size, raw, carries, values);
+        pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, values);
         pprofdelta_status status =
             pd_compact_has_value(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
         if (status)
@@ -124,13 +123,12 @@ static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
 
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
-    pd_arena_row kept;
-    const uint8_t *at = pd_recorder_labels(r, row, &kept);
+    pd_kept kept = pd_recorder_kept(r, row);
     if (kept.block_size) {
         uint32_t bytes = pd_compact_string(&r->compact, pd_bytes_of("bytes"));
         pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
     }
-    pd_write_packed_labels(&r->compact, at, kept.labels_len);
+    pd_write_packed_labels(&r->compact, kept.labels, kept.labels_len);
 }
 
 static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pprofdelta_error *err)
