@@ -110,38 +110,6 @@ TEST(elements_do_not_move_and_are_used_again)
     CHECK(s.live == 0);
 }
 
-/* Each number of pages, from none on: what there is room for works, the rest is refused. */
-TEST(without_pages_it_says_so_and_goes_on)
-{
-    bool any_refused = false;
-    for (size_t left = 0; left < 12; left++) {
-        tracker s = {.fail_at = left + 1};
-        pd_pages pages = pages_of(&s, UINT64_MAX);
-        pd_pool pool = {0};
-        pd_chains chains = {0};
-        bool is_open =
-            pd_pool_init(&pool, &pages, sizeof(element), 40000) && pd_chains_init(&chains, &pool);
-        CHECK(is_open == (left >= 2));
-        for (uint32_t i = 1; is_open && i <= 9000; i++) {
-            bool full;
-            uint32_t number = pd_pool_take(&pool, &full);
-            if (!number) {
-                CHECK(!full && s.refused);
-                any_refused = true;
-                break;
-            }
-            ((element *)pd_pool_at(&pool, number))->value = i;
-            pd_chains_add(&chains, number, i * 2654435761U);
-        }
-        for (uint32_t i = 1; is_open && i <= pool.made; i++)
-            CHECK(find(&chains, i * 2654435761U, i) == i);
-        pd_chains_fini(&chains);
-        pd_pool_fini(&pool);
-        CHECK(s.live == 0 && pages.used == 0);
-    }
-    CHECK(any_refused);
-}
-
 TEST(the_cap_holds_to_the_byte)
 {
     tracker s = {0};
