@@ -1,7 +1,7 @@
 /* The anonymous mappings of the program: see mappings.h. */
 #include "agent/account/mappings.h"
 
-#include "heap/lock.h"
+#include "base/lock.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "agent/base/reserve.h"
 
 #include "agent/base/agent.h"
-#include "heap/lock.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <string.h>

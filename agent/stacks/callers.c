@@ -3,7 +3,7 @@
 
 #include "agent/base/code.h"
 #include "agent/base/self.h"
-#include "heap/lock.h"
+#include "base/lock.h"
 
 #include <stdatomic.h>
 #include <string.h>

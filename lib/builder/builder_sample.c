@@ -16,8 +16,7 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
     if (begin_push(s, frame != NULL))
         return s ? s->status : PPROFDELTA_E_MEMORY;
     pd_function_parts parts = pd_function_parts_of(frame);
-    pd_sample_frame f = {.function = parts.key,
-                         .address = address,
+    pd_sample_frame f = {.address = address,
                          .start_line = frame->start_line,
                          .line = frame->line,
                          .column = frame->column,
@@ -25,10 +24,9 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
                          .system_name_len = parts.system_name.len,
                          .filename_len = parts.filename.len};
     f.ident = address ? pd_location_key_address(PD_NOWHERE_MAPPED, address, false)
-                      : pd_location_key_line(pd_location_key_lines_begin(false), f.function, f.line,
+                      : pd_location_key_line(pd_location_key_lines_begin(false), parts.key, f.line,
                                              f.column);
-    size_t size = sizeof f + f.name_len + f.system_name_len + f.filename_len;
-    s->status = pd_buffer_room(&s->mem, &s->frames, size, NULL);
+    s->status = pd_buffer_room(&s->mem, &s->frames, pd_sample_frame_size(&f), NULL);
     if (s->status)
         return s->status;
     pd_buffer_put(&s->frames, &f, sizeof f);
@@ -42,7 +40,7 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
 
 pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *s, size_t type, int64_t value)
 {
-    if (begin_push(s, s && type < s->builder->types))
+    if (begin_push(s, s && type < s->builder->outline.types))
         return s ? s->status : PPROFDELTA_E_MEMORY;
     s->values[type] = (int64_t)((uint64_t)s->values[type] + (uint64_t)value);
     return PPROFDELTA_OK;

@@ -13,21 +13,28 @@
 #define PD_BUILDER_BUILDER_SAMPLE_H
 
 #include "pprofdelta_record.h"
-#include "profile/identity.h"
 #include "places/packed.h"
-#include "places/symbols.h"
+
+#include <stdatomic.h>
 
 typedef struct pd_sample_frame {
-    pd_key ident, function;
+    pd_key ident;
     uint64_t address;
     int64_t start_line, line, column;
     size_t name_len, system_name_len, filename_len;
 } pd_sample_frame;
 
+/* The bytes of a frame with its texts. */
+static inline size_t pd_sample_frame_size(const pd_sample_frame *f)
+{
+    return sizeof *f + f->name_len + f->system_name_len + f->filename_len;
+}
+
 struct pprofdelta_sample {
     pprofdelta_builder *builder;
-    pprofdelta_sample *next;     /* in the queue or the pool */
+    pprofdelta_sample *next;     /* in the queue */
     pprofdelta_sample *next_all; /* of all that the builder ever made */
+    atomic_bool is_used;         /* not in the pool */
     pd_mem mem;
     uint64_t generation;      /* of the builder, when the sample was started */
     pprofdelta_status status; /* sticky */

@@ -172,28 +172,12 @@ void pd_batch_close(pprofdelta_heap *heap)
     pd_places_release(&writer->places, &writer->mem);
 }
 
-/* The caller's sink, and the tracker whose lock is given while it is called. */
-typedef struct outlet {
-    pprofdelta_heap *heap;
-    const pprofdelta_sink *sink;
-} outlet;
-
-static int call_sink(void *cookie, const void *data, size_t len)
-{
-    const outlet *o = cookie;
-    pd_life_enter_sink(&o->heap->export.life);
-    pd_lock_give(&o->heap->exporting);
-    int refused = o->sink->write(o->sink->cookie, data, len);
-    pd_lock_take(&o->heap->exporting);
-    pd_life_leave_sink(&o->heap->export.life);
-    return refused;
-}
-
 static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                           const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pd_batch_writer *writer = &heap->writer;
-    pprofdelta_sink out = {call_sink, &(outlet){heap, sink}};
+    pd_lock_sink unlocked = {&heap->exporting, &heap->export.life, sink};
+    pprofdelta_sink out = {pd_lock_sink_write, &unlocked};
     pd_bytes raw;
     uint64_t written;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
@@ -281,8 +265,9 @@ static void settle_window(pd_sites *sites)
     }
 }
 
-/* Adds the window that was sent to the one that gathers events. */
-static void merge_windows(pprofdelta_heap *heap)
+/* The batch waits: the next one has its events, too. Adds the window that was sent to the one that
+ * gathers events. */
+static void merge(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     unsigned sending = pd_sites_sending(sites);
@@ -295,6 +280,8 @@ static void merge_windows(pprofdelta_heap *heap)
         if (i % AT_ONCE == 0)
             pd_lock_rest(&heap->lock);
     }
+    sites->held_peak = 0;
+    heap->stats.abandoned++;
     pd_lock_give(&heap->lock);
 }
 
@@ -321,8 +308,8 @@ static void make_room(pprofdelta_heap *heap)
         pprofdelta_heap_resync(heap);
 }
 
-/* The batch ended: its events belong to no later batch. */
-static void settle(pprofdelta_heap *heap, bool is_written)
+/* The batch ended: its events belong to no later batch. counter is that of such batches. */
+static void settle(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
 {
     pd_heap_export *e = &heap->export;
     settle_window(&heap->sites);
@@ -331,6 +318,7 @@ static void settle(pprofdelta_heap *heap, bool is_written)
     if (e->batch.kind == PPROFDELTA_HEAP_FULL)
         e->is_full_due = e->has_epoch = false;
     pd_lock_take(&heap->lock);
+    ++*counter;
     heap->sites.held_peak = 0;
     bool is_short = heap->is_short_of_room;
     pd_lock_give(&heap->lock);
@@ -355,33 +343,16 @@ static bool is_too_large(const pprofdelta_heap *heap)
 static void lose(pprofdelta_heap *heap, bool is_written)
 {
     pd_series_end_open(&heap->export.life.series);
-    settle(heap, is_written);
+    settle(heap, is_written, &heap->stats.lost);
     pprofdelta_heap_resync(heap);
-    pd_lock_take(&heap->lock);
-    heap->stats.lost++;
-    pd_lock_give(&heap->lock);
-}
-
-/* The batch waits: the next one has its events, too. */
-static void merge(pprofdelta_heap *heap)
-{
-    merge_windows(heap);
-    pd_lock_take(&heap->lock);
-    heap->sites.held_peak = 0;
-    heap->stats.abandoned++;
-    pd_lock_give(&heap->lock);
 }
 
 pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 {
     pd_lock_take(&heap->exporting);
     pprofdelta_status status = pd_life_commit(&heap->export.life, NULL);
-    if (!status) {
-        settle(heap, true);
-        pd_lock_take(&heap->lock);
-        heap->stats.committed++;
-        pd_lock_give(&heap->lock);
-    }
+    if (!status)
+        settle(heap, true, &heap->stats.committed);
     pd_lock_give(&heap->exporting);
     return status;
 }

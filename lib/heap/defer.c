@@ -6,7 +6,6 @@
  * queue. While its completion function runs it is not in the queue, but is still found: a free then
  * ends it, and it is not there when the function returns. */
 #include "heap/heap.h"
-#include "heap/usdt.h"
 
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number)
 {
@@ -36,7 +35,6 @@ int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     pd_deferral *queue = &heap->deferral;
     int answer = PPROFDELTA_HEAP_DROPPED;
     pd_heap_enter(heap);
-    uint64_t replaced = heap->stats.replaced;
     if (queue->len >= queue->max) {
         heap->stats.dropped_deferred++;
     } else {
@@ -47,17 +45,13 @@ int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
                                                  : PPROFDELTA_HEAP_DEFERRED;
         }
     }
-    bool has_replaced = heap->stats.replaced != replaced;
     pd_heap_leave(heap);
-    pd_entry_probe(event, has_replaced, answer != PPROFDELTA_HEAP_DROPPED);
     return answer;
 }
 
-/* An allocation that is being completed: its entry, the life of the entry, its site, and its pointer
- * while it was deferred. */
+/* An allocation that is being completed: its entry, the life of the entry, and its site. */
 typedef struct completing {
     uint32_t number, life, site;
-    const void *ptr;
     pprofdelta_heap_event event;
 } completing;
 
@@ -73,7 +67,6 @@ static bool take_oldest(pprofdelta_heap *heap, completing *c)
         entry->state = PD_ENTRY_COMPLETING;
         c->life = entry->life;
         c->site = entry->site;
-        c->ptr = entry->ptr;
         c->event = (pprofdelta_heap_event){.ptr = entry->ptr, .weight = entry->weight};
         pd_site *site = pd_site_at(&heap->sites, entry->site);
         site->holders++;
@@ -83,55 +76,21 @@ static bool take_oldest(pprofdelta_heap *heap, completing *c)
     return c->number != 0;
 }
 
-static bool is_as_it_began(const pprofdelta_heap *heap, const completing *c)
-{
-    pprofdelta_heap_event began = {0};
-    const pd_entry *entry = pd_entry_at(heap, c->number);
-    pd_trace_show(pd_site_at(&heap->sites, c->site)->trace, &began);
-    return c->event.ptr == entry->ptr && c->event.stack == began.stack &&
-           c->event.depth == began.depth && c->event.labels == began.labels &&
-           c->event.labels_len == began.labels_len && c->event.code == began.code;
-}
-
-/* The probes saw the allocation when it was deferred. They see it again only if it was forgotten, or
- * has another pointer now. */
-static void probe_completed(const completing *c, bool has_replaced, bool is_tracked)
-{
-    bool is_same = is_tracked && c->event.ptr == c->ptr;
-    if (!is_same)
-        pd_usdt_ended(c->ptr);
-    pd_entry_probe(&c->event, has_replaced, is_tracked && !is_same);
-}
-
 /* Counts the completed allocation, if it has not ended meanwhile. */
 static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_wanted)
 {
     bool is_tracked = false;
     pd_key key = pd_site_key(&heap->sites, &c->event);
     pd_heap_enter(heap);
-    uint64_t replaced = heap->stats.replaced;
-    pd_entry *entry = pd_entry_at(heap, c->number);
+    const pd_entry *entry = pd_entry_at(heap, c->number);
     bool is_there = entry->state == PD_ENTRY_COMPLETING && entry->life == c->life;
-    if (is_there && (!is_wanted || !c->event.ptr)) {
+    if (is_there && is_wanted && c->event.ptr)
+        is_tracked = pd_entry_complete(heap, c->number, &c->event, key);
+    else if (is_there)
         pd_entry_end(heap, c->number);
-    } else if (is_there && is_as_it_began(heap, c)) {
-        entry->weight = c->event.weight;
-        pd_entry_count(heap, c->number);
-        is_tracked = true;
-    } else if (is_there) {
-        pd_entry_end(heap, c->number);
-        heap->stats.cancelled--; /* it was not cancelled: it becomes another entry */
-        uint32_t number = pd_entry_make(heap, &c->event, key, PD_ENTRY_LIVE);
-        if (number)
-            pd_entry_count(heap, number);
-        is_tracked = number != 0;
-    }
     heap->stats.completed += is_tracked;
     pd_site_at(&heap->sites, c->site)->holders--;
-    bool has_replaced = heap->stats.replaced != replaced;
     pd_heap_leave(heap);
-    if (is_there)
-        probe_completed(c, has_replaced, is_tracked);
     return is_tracked;
 }
 

@@ -16,7 +16,7 @@
 
 #include "base/life.h"
 #include "codec/compress.h"
-#include "heap/lock.h"
+#include "base/lock.h"
 #include "places/places.h"
 #include "heap/site.h"
 #include "profile/compact.h"
@@ -124,6 +124,11 @@ uint32_t pd_entry_find(const pprofdelta_heap *heap, const void *ptr);
 uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
                        pd_entry_state state);
 
+/* Counts an entry that was deferred, as the event has it now. Returns false if there is no room: it has
+ * ended. */
+bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_heap_event *event,
+                       pd_key key);
+
 /* Counts it as alive. */
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
 
@@ -134,10 +139,6 @@ void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
 /* ... without the lock: removes this tracker's allocations from the filter, which may be the
  * caller's. */
 void pd_entries_clear_filter(pprofdelta_heap *heap);
-
-/* ... without the lock: reports to the probes that an entry was made, and that it took the place of
- * another one with the same pointer. */
-void pd_entry_probe(const pprofdelta_heap_event *event, bool has_replaced, bool is_made);
 
 /* defer.c, with the lock held: removes the entry from the queue. */
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);

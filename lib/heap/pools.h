@@ -93,24 +93,19 @@ void pd_pool_give(pd_pool *pool, uint32_t number);
 
 /* ---- the chains ------------------------------------------------------------------------------ */
 
-/* A hash index over the elements of a pool. It grows by one bucket at a time (linear hashing).
+/* A hash index over the elements of a pool.
  *
  *     heads   [ 7 | 0 | 3 | 12 | ... ]     the first element of each chain; 0: empty
  *
- * With n buckets, 2^k <= n < 2^(k+1), a hash belongs to bucket (hash mod 2^(k+1)) if there is
- * one, else to bucket (hash mod 2^k). So a new bucket takes elements from one other bucket only.
- * Each insertion beyond a load of one splits one chain: no insertion takes much longer than
- * another. The heads are in chunks that are mapped when they are needed. Without pages the
- * chains become longer. */
-
-enum { PD_CHAINS_CHUNK_BITS = 14, PD_CHAINS_CHUNK = 1 << PD_CHAINS_CHUNK_BITS };
+ * The number of chains follows from how many elements there may be, so that no insertion waits for a
+ * table to grow: chains have 16 elements on average when the pool is full, and a pool that is nearly
+ * empty has written few pages of the heads. */
 
 typedef struct pd_chains {
     pd_pool *pool;
-    uint32_t **heads;
-    uint32_t buckets, most; /* in use; the most that there may be */
-    uint32_t mask;          /* 2^(k+1) - 1 */
-    uint32_t len;           /* elements */
+    uint32_t *heads;
+    uint32_t mask; /* the number of chains, a power of two, minus 1 */
+    uint32_t len;  /* elements */
 } pd_chains;
 
 /* False: no pages. */
@@ -119,10 +114,7 @@ void pd_chains_fini(pd_chains *chains);
 
 static inline uint32_t *pd_chains_head(const pd_chains *chains, uint32_t hash)
 {
-    uint32_t bucket = hash & chains->mask;
-    if (bucket >= chains->buckets)
-        bucket &= chains->mask >> 1;
-    return &chains->heads[bucket >> PD_CHAINS_CHUNK_BITS][bucket & (PD_CHAINS_CHUNK - 1)];
+    return &chains->heads[hash & chains->mask];
 }
 
 /* Puts the element at the front of its chain. */

@@ -79,16 +79,9 @@ pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number)
     return &site->changed[window];
 }
 
-static int64_t sum_of(int64_t a, int64_t b)
+static void add_live(pd_shared_sum *live, int64_t more)
 {
-    pd_heap_add(&a, b);
-    return a;
-}
-
-static void set_live(pd_site *site, const pprofdelta_weight *more)
-{
-    __atomic_store_n(&site->live[0], sum_of(site->live[0], more->objects), __ATOMIC_RELAXED);
-    __atomic_store_n(&site->live[1], sum_of(site->live[1], more->bytes), __ATOMIC_RELAXED);
+    __atomic_store_n(live, (int64_t)((uint64_t)*live + (uint64_t)more), __ATOMIC_RELAXED);
 }
 
 static pprofdelta_weight live_of(const pd_site *site)
@@ -117,28 +110,31 @@ static void keep_share(const pd_sites *sites, pd_site *site)
     p->number = sites->peak;
 }
 
-void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
+/* Adds to what the site has in use. */
+static pd_heap_sums *add_inuse(pd_sites *sites, uint32_t number, const pprofdelta_weight *more)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_heap_sums *sums = pd_site_changed(sites, number);
     keep_share(sites, site);
+    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], more->objects);
+    pd_heap_add(&sums->at[PD_INUSE_BYTES], more->bytes);
+    add_live(&site->live[0], more->objects);
+    add_live(&site->live[1], more->bytes);
+    return sums;
+}
+
+void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
+{
+    pd_heap_sums *sums = add_inuse(sites, number, weight);
     pd_heap_add(&sums->at[PD_ALLOC_OBJECTS], weight->objects);
     pd_heap_add(&sums->at[PD_ALLOC_BYTES], weight->bytes);
-    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], weight->objects);
-    pd_heap_add(&sums->at[PD_INUSE_BYTES], weight->bytes);
-    set_live(site, weight);
 }
 
 void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
 {
-    pd_site *site = pd_site_at(sites, number);
-    pd_heap_sums *sums = pd_site_changed(sites, number);
     pprofdelta_weight less = {(int64_t) - (uint64_t)weight->objects,
                               (int64_t) - (uint64_t)weight->bytes};
-    keep_share(sites, site);
-    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], less.objects);
-    pd_heap_add(&sums->at[PD_INUSE_BYTES], less.bytes);
-    set_live(site, &less);
+    add_inuse(sites, number, &less);
 }
 
 static void add_weight(pprofdelta_weight *to, const pprofdelta_weight *more)

@@ -1,7 +1,6 @@
 /* Sweep: asks which allocations are alive. It asks for a few at a time, without the lock. An entry
  * is untracked only if it still has the life for which was asked. */
 #include "heap/heap.h"
-#include "heap/usdt.h"
 
 enum { AT_ONCE = 64 };
 
@@ -39,8 +38,6 @@ static bool end_if_same(pprofdelta_heap *heap, const asked *dead)
         pd_entry_end(heap, dead->number);
     heap->stats.swept += is_same;
     pd_heap_leave(heap);
-    if (is_same)
-        pd_usdt_ended(dead->ptr);
     return is_same;
 }
 

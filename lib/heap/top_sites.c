@@ -24,21 +24,6 @@ static site_use read_site(const pd_sites *sites, uint32_t number)
                       .trace = __atomic_load_n(&site->trace, __ATOMIC_ACQUIRE)};
 }
 
-static uint32_t sites_made(const pd_sites *sites)
-{
-    return __atomic_load_n(&sites->pool.made, __ATOMIC_ACQUIRE);
-}
-
-static uint32_t depth_of(const pd_trace *trace)
-{
-    return __atomic_load_n(&trace->depth, __ATOMIC_RELAXED);
-}
-
-static uint64_t address_in(const pd_trace *trace, uint32_t at)
-{
-    return __atomic_load_n(&trace->stack[at], __ATOMIC_RELAXED);
-}
-
 /* ---- text, without stdio --------------------------------------------------------------------- */
 
 typedef struct text_out {
@@ -105,11 +90,11 @@ static void put_counts(text_out *p, int64_t objects, int64_t bytes)
 /* Readers of this format expect return addresses and subtract 1. */
 static void put_site(text_out *p, const site_use *g)
 {
-    uint32_t depth = depth_of(g->trace);
+    uint32_t depth = __atomic_load_n(&g->trace->depth, __ATOMIC_RELAXED);
     put_counts(p, g->objects, g->bytes);
     for (uint32_t i = 0; i < depth; i++) {
         put(p, " 0x");
-        put_number(p, address_in(g->trace, i) + 1, 16);
+        put_number(p, __atomic_load_n(&g->trace->stack[i], __ATOMIC_RELAXED) + 1, 16);
     }
     put(p, "\n");
 }
@@ -155,7 +140,7 @@ typedef struct ranked {
 static size_t rank(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
 {
     size_t len = 0;
-    for (uint32_t number = 1; number <= made; number++) {
+    for (uint32_t number = 1; n && number <= made; number++) {
         site_use g = read_site(sites, number);
         if (!g.trace || g.bytes <= 0 || (len == n && out[n - 1].bytes >= g.bytes))
             continue;
@@ -167,24 +152,23 @@ static size_t rank(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
     return len;
 }
 
-static void put_ranked(text_out *p, const pd_sites *sites, uint32_t made, size_t n)
+/* A site may be removed or changed after it was ranked. */
+static void put_one(text_out *p, const pd_sites *sites, uint32_t number)
 {
-    ranked top[PPROFDELTA_HEAP_DUMP_MAX];
-    size_t len = rank(sites, made, top, n);
-    for (size_t i = 0; i < len; i++) {
-        site_use g = read_site(sites, top[i].number);
-        if (g.trace)
-            put_site(p, &g);
-    }
+    site_use g = read_site(sites, number);
+    if (g.trace && (g.objects || g.bytes))
+        put_site(p, &g);
 }
 
-static void put_all(text_out *p, const pd_sites *sites, uint32_t made)
+static void put_sites(text_out *p, const pd_sites *sites, uint32_t made, size_t n)
 {
-    for (uint32_t number = 1; number <= made; number++) {
-        site_use g = read_site(sites, number);
-        if (g.trace && (g.objects || g.bytes))
-            put_site(p, &g);
-    }
+    ranked top[PPROFDELTA_HEAP_DUMP_MAX];
+    size_t len =
+        rank(sites, made, top, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
+    for (size_t i = 0; i < len; i++)
+        put_one(p, sites, top[i].number);
+    for (uint32_t number = 1; !n && number <= made; number++)
+        put_one(p, sites, number);
 }
 
 int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
@@ -195,15 +179,12 @@ int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
     p.trouble = 0;
     p.len = 0;
     const pd_sites *sites = &heap->sites;
-    uint32_t made = sites_made(sites);
+    uint32_t made = __atomic_load_n(&sites->pool.made, __ATOMIC_ACQUIRE);
     site_use sum = total(sites, made);
     put(&p, "heap profile: ");
     put_counts(&p, sum.objects, sum.bytes);
     put(&p, " heapprofile\n");
-    if (n)
-        put_ranked(&p, sites, made, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
-    else
-        put_all(&p, sites, made);
+    put_sites(&p, sites, made, n);
     put_mappings(&p, !(heap->options.flags & PPROFDELTA_NO_MAPPINGS));
     errno = kept;
     return p.trouble;

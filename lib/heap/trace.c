@@ -57,17 +57,6 @@ static bool add_chunk(pd_traces *traces, size_t block)
     return true;
 }
 
-/* Makes blocks of the smallest size of the rest of a chunk. */
-static void use_up(pd_traces *traces)
-{
-    while ((size_t)(traces->end - traces->room) >= STEP) {
-        pd_trace *trace = (pd_trace *)(void *)traces->room;
-        traces->room += STEP;
-        trace->size_class = 0;
-        pd_trace_give(traces, trace);
-    }
-}
-
 static pd_trace *take_block(pd_traces *traces, size_t size)
 {
     uint32_t size_class = class_of(size);
@@ -77,11 +66,8 @@ static pd_trace *take_block(pd_traces *traces, size_t size)
         return trace;
     }
     size = class_size(size_class);
-    if ((size_t)(traces->end - traces->room) < size) {
-        use_up(traces);
-        if (!add_chunk(traces, size))
-            return NULL;
-    }
+    if ((size_t)(traces->end - traces->room) < size && !add_chunk(traces, size))
+        return NULL;
     trace = (pd_trace *)(void *)traces->room;
     traces->room += size;
     trace->size_class = size_class;

@@ -44,16 +44,22 @@ static void filter_remove(pprofdelta_heap_filter *filter, const void *ptr)
         __atomic_store_n(byte, (uint8_t)(*byte - 1), __ATOMIC_RELAXED);
 }
 
-static void index_add(pprofdelta_heap *heap, uint32_t number, const void *ptr)
+/* From here on the entry is found by its pointer. The probes report it; size is as in the event. */
+static void index_add(pprofdelta_heap *heap, uint32_t number, size_t size)
 {
-    pd_chains_add(&heap->index, number, hash_of(ptr));
-    filter_add(heap->filter, ptr);
+    const pd_entry *entry = pd_entry_at(heap, number);
+    pd_chains_add(&heap->index, number, hash_of(entry->ptr));
+    filter_add(heap->filter, entry->ptr);
+    pd_usdt_began(entry->ptr, size, &entry->weight);
 }
 
-static void index_remove(pprofdelta_heap *heap, uint32_t number, const void *ptr)
+/* From here on the allocator may give the pointer to another thread. */
+static void index_remove(pprofdelta_heap *heap, uint32_t number)
 {
+    const void *ptr = pd_entry_at(heap, number)->ptr;
     pd_chains_remove(&heap->index, number);
     filter_remove(heap->filter, ptr);
+    pd_usdt_ended(ptr);
 }
 
 void pd_entries_clear_filter(pprofdelta_heap *heap)
@@ -70,37 +76,79 @@ static void count_drop(pprofdelta_heap *heap, bool full, uint64_t *capped)
     (*(full ? capped : &heap->stats.dropped_memory))++;
 }
 
+/* Ends the entry with this pointer, if there is one: its end was not seen. */
+static void end_former(pprofdelta_heap *heap, const void *ptr)
+{
+    uint32_t former = pd_entry_find(heap, ptr);
+    if (!former)
+        return;
+    heap->stats.replaced++;
+    pd_entry_end(heap, former);
+}
+
+/* Holds the site of the event. Returns 0 if there is no room; the drop is counted. */
+static uint32_t hold_site(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key)
+{
+    bool full;
+    uint32_t site = pd_site_for(&heap->sites, event, key, &full);
+    if (!site) {
+        heap->is_short_of_room = true;
+        count_drop(heap, full, &heap->stats.dropped_sites);
+        return 0;
+    }
+    if (event->depth > heap->options.max_depth)
+        heap->stats.cut++;
+    pd_site_at(&heap->sites, site)->holders++;
+    return site;
+}
+
 uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
                        pd_entry_state state)
 {
-    uint32_t former = pd_entry_find(heap, event->ptr);
-    if (former) {
-        heap->stats.replaced++;
-        pd_entry_end(heap, former);
-    }
+    end_former(heap, event->ptr);
     bool full;
     uint32_t number = pd_pool_take(&heap->entries, &full);
     if (!number) {
         count_drop(heap, full, &heap->stats.dropped_live);
         return 0;
     }
-    uint32_t site = pd_site_for(&heap->sites, event, key, &full);
+    uint32_t site = hold_site(heap, event, key);
     if (!site) {
-        heap->is_short_of_room = true;
-        count_drop(heap, full, &heap->stats.dropped_sites);
         pd_pool_give(&heap->entries, number);
         return 0;
     }
-    if (event->depth > heap->options.max_depth)
-        heap->stats.cut++;
-    pd_site_at(&heap->sites, site)->holders++;
     pd_entry *entry = pd_entry_at(heap, number);
     entry->ptr = event->ptr;
     entry->weight = event->weight;
     entry->site = site;
     entry->state = state;
-    index_add(heap, number, event->ptr);
+    index_add(heap, number, event->size);
     return number;
+}
+
+bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_heap_event *event,
+                       pd_key key)
+{
+    pd_entry *entry = pd_entry_at(heap, number);
+    bool is_moved = event->ptr != entry->ptr;
+    if (is_moved)
+        end_former(heap, event->ptr);
+    uint32_t site = hold_site(heap, event, key);
+    if (!site) {
+        pd_entry_end(heap, number);
+        heap->stats.cancelled--; /* it was dropped */
+        return false;
+    }
+    pd_site_at(&heap->sites, entry->site)->holders--;
+    entry->site = site;
+    entry->weight = event->weight;
+    if (is_moved) {
+        index_remove(heap, number);
+        entry->ptr = event->ptr;
+        index_add(heap, number, event->size);
+    }
+    pd_entry_count(heap, number);
+    return true;
 }
 
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos)
@@ -152,19 +200,11 @@ void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
             pd_deferral_remove(heap, number);
     }
     if (entry->state != PD_ENTRY_HELD)
-        index_remove(heap, number, entry->ptr);
+        index_remove(heap, number);
     pd_site_at(&heap->sites, entry->site)->holders--;
     entry->state = PD_ENTRY_UNUSED;
     entry->life++;
     pd_pool_give(&heap->entries, number);
-}
-
-void pd_entry_probe(const pprofdelta_heap_event *event, bool has_replaced, bool is_made)
-{
-    if (has_replaced)
-        pd_usdt_ended(event->ptr);
-    if (is_made)
-        pd_usdt_began(event->ptr, event->size, &event->weight);
 }
 
 int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
@@ -173,13 +213,10 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
         return 0;
     pd_key key = pd_site_key(&heap->sites, event);
     pd_heap_enter(heap);
-    uint64_t replaced = heap->stats.replaced;
     uint32_t number = pd_entry_make(heap, event, key, PD_ENTRY_LIVE);
     if (number)
         pd_entry_count(heap, number);
-    bool has_replaced = heap->stats.replaced != replaced;
     pd_heap_leave(heap);
-    pd_entry_probe(event, has_replaced, number != 0);
     return number != 0;
 }
 
@@ -194,8 +231,6 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
     else
         heap->stats.not_tracked++;
     pd_heap_leave(heap);
-    if (number)
-        pd_usdt_ended(ptr);
     return number != 0;
 }
 
@@ -222,41 +257,31 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
         return 0;
     pd_heap_enter(heap);
     uint32_t number = pd_entry_find(heap, ptr);
-    bool was = false;
-    if (number) {
-        pd_entry *entry = pd_entry_at(heap, number);
-        was = entry->state == PD_ENTRY_LIVE;
-        if (was) {
-            entry->state = PD_ENTRY_HELD;
-            index_remove(heap, number, ptr);
-            r->held = hold(entry, number);
-        } else {
-            pd_entry_end(heap, number);
-        }
+    pd_entry *entry = number ? pd_entry_at(heap, number) : NULL;
+    bool was = entry && entry->state == PD_ENTRY_LIVE;
+    if (was) {
+        entry->state = PD_ENTRY_HELD;
+        index_remove(heap, number);
+        r->held = hold(entry, number);
+    } else if (entry) {
+        pd_entry_end(heap, number);
     } else {
         heap->stats.not_tracked++;
     }
     pd_heap_leave(heap);
-    if (number) /* from now on the allocator may give the pointer to another thread */
-        pd_usdt_ended(ptr);
     return was;
 }
 
 void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r, int is_freed)
 {
-    pprofdelta_heap_event again = {.ptr = NULL};
     pd_heap_enter(heap);
     uint32_t number = held(heap, r);
     if (number && is_freed) {
         pd_entry_end(heap, number);
     } else if (number) {
-        pd_entry *entry = pd_entry_at(heap, number);
-        entry->state = PD_ENTRY_LIVE;
-        index_add(heap, number, entry->ptr);
-        again.ptr = entry->ptr;
-        again.weight = entry->weight;
+        pd_entry_at(heap, number)->state = PD_ENTRY_LIVE;
+        index_add(heap, number, 0);
     }
     r->held = 0;
     pd_heap_leave(heap);
-    pd_entry_probe(&again, false, again.ptr != NULL);
 }

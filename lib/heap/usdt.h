@@ -26,7 +26,8 @@
 
 extern volatile unsigned short pd_usdt_alloc_semaphore, pd_usdt_free_semaphore;
 
-/* The probes. Call them with no lock held, and free before the allocator has the pointer back. */
+/* The probes. They are called with the lock held: reports come in the order of events, and of free
+ * before the allocator has the pointer back. */
 void pd_usdt_alloc(const void *ptr, uint64_t size, uint64_t weight);
 void pd_usdt_free(const void *ptr);
 

@@ -13,7 +13,7 @@ typedef struct writing {
 
 static uint32_t string(writing *w, const char *text)
 {
-    return text ? pd_compact_string(w->out, (pd_bytes){(const uint8_t *)text, strlen(text)}) : 0;
+    return pd_compact_string(w->out, pd_bytes_of(text));
 }
 
 static void write_types(writing *w)
@@ -133,7 +133,6 @@ static void write_rows(writing *w)
 static void write_stamp(writing *w)
 {
     const pprofdelta_heap_window *b = &w->heap->export.batch;
-    char text[PD_STAMP_MAX];
     pprofdelta_stamp stamp = {
         .live = w->kind == PPROFDELTA_HEAP_FULL ? PPROFDELTA_LIVE_FULL
                 : w->is_all                     ? PPROFDELTA_LIVE_WINDOW
@@ -146,28 +145,24 @@ static void write_stamp(writing *w)
         .from_nanos = b->from_nanos,
         .to_nanos = b->to_nanos,
     };
-    pd_stamp_write(&stamp, text);
-    pd_compact_comment(w->out, string(w, text));
-}
-
-/* If nothing is in use at the end, readers begin with when most was. */
-static const char *default_type(const writing *w)
-{
-    return w->is_all && !w->has_inuse ? "peak_space" : "inuse_space";
+    pd_stamp_add(&stamp, 0, w->out);
 }
 
 static pd_compact_header make_header(writing *w)
 {
     const pprofdelta_heap_window *b = &w->heap->export.batch;
-    int64_t duration = b->to_nanos > b->from_nanos ? b->to_nanos - b->from_nanos : 0;
+    /* If nothing is in use at the end, readers begin with when most was. */
+    const char *type = w->is_all && !w->has_inuse ? "peak_space" : "inuse_space";
     return (pd_compact_header){
         .has_period_type = true,
         .period_type = string(w, "space"),
         .period_unit = string(w, "bytes"),
         .period = (int64_t)w->heap->options.period,
         .time_nanos = b->to_nanos,
-        .duration_nanos = duration,
-        .default_sample_type = string(w, default_type(w)),
+        .duration_nanos = b->to_nanos > b->from_nanos ? b->to_nanos - b->from_nanos : 0,
+        .default_sample_type = string(w, type),
+        .series = b->id,
+        .sequence = b->sequence,
     };
 }
 
@@ -196,7 +191,5 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (writer->comment)
         pd_compact_comment(w.out, string(&w, writer->comment));
     pd_compact_header header = make_header(&w);
-    header.series = heap->export.batch.id;
-    header.sequence = heap->export.batch.sequence;
     return pd_compact_finish(&writer->compact, &header, out);
 }

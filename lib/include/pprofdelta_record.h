@@ -228,9 +228,8 @@ typedef struct pprofdelta_builder_options {
     unsigned flags; /* PPROFDELTA_NO_STAMP */
     pprofdelta_compression compression;
     int level;
-    /* Bytes for each of these: a collection of samples that were added (one for each of 16 groups
-     * of threads, and the window), a sample that is being put together, and the output. 0:
-     * PPROFDELTA_DEFAULT_MAX_MEMORY. */
+    /* Bytes for each of these: the samples that were added, the window, a sample that is being put
+     * together, and the output. 0: PPROFDELTA_DEFAULT_MAX_MEMORY. */
     uint64_t max_memory;
     const pprofdelta_value_type *types;
     size_t types_len;

@@ -3,6 +3,7 @@
 #ifndef PD_PLACES_PACKED_H
 #define PD_PLACES_PACKED_H
 
+#include "profile/compact.h"
 #include "profile/identity.h"
 
 typedef struct pd_packed_label {
@@ -44,6 +45,18 @@ static inline pd_label_parts pd_unpack_label(const uint8_t **at)
     label.str = pd_unpack_text(at, packed.str_len);
     label.num_unit = pd_unpack_text(at, packed.num_unit_len);
     return label;
+}
+
+/* Writes the labels at `at` as labels of the sample. */
+static inline void pd_write_packed_labels(pd_compact *out, const uint8_t *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        pd_label_parts label = pd_unpack_label(&at);
+        uint32_t key = pd_compact_string(out, label.key);
+        uint32_t str = pd_compact_string(out, label.str);
+        uint32_t num_unit = pd_compact_string(out, label.num_unit);
+        pd_compact_sample_label(out, key, str, label.num, num_unit);
+    }
 }
 
 #endif

@@ -1,8 +1,6 @@
 /* A recorder: its options, and the beginning and the end of its windows. */
 #include "base/option_checks.h"
-#include "base/random.h"
 #include "base/time.h"
-#include "profile/otlp_resource.h"
 #include "record/recorder.h"
 
 #include <math.h>
@@ -34,12 +32,7 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     if (out->kind != PPROFDELTA_KIND_TYPES && (out->types || out->period_type || out->period_unit))
         return pd_refuse(err,
                          "options.types and options.period_type are for PPROFDELTA_KIND_TYPES");
-    pprofdelta_status status = pd_options_check_output(out->compression, out->level, err);
-    if (!status)
-        status = pd_options_check_format(out->format, out->resource, out->resource_len, err);
-    if (!status && out->kind == PPROFDELTA_KIND_TYPES)
-        status = pd_options_check_types(out->types, out->types_len, err);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_value_type *types,
@@ -57,14 +50,6 @@ static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_valu
     if (!status)
         pd_ledger_clear(&r->ledger, r->schema.counters);
     return status;
-}
-
-/* Stores a text with a NUL. *off is where it begins. */
-static pprofdelta_status keep_text(pprofdelta_recorder *r, const char *text, size_t *off,
-                                   pprofdelta_error *err)
-{
-    *off = r->text.len;
-    return pd_buffer_add_text(&r->mem, &r->text, pd_bytes_of(text), err);
 }
 
 /* What the kinds bring with them. */
@@ -89,22 +74,21 @@ static void fill_kind(pprofdelta_recorder_options *o)
     }
 }
 
-static pprofdelta_status set_up(pprofdelta_recorder *r, const pprofdelta_recorder_options *o,
-                                pprofdelta_error *err)
+/* What a recorder's profiles have in common with those of a builder. */
+static pprofdelta_builder_options shared_options(const pprofdelta_recorder_options *o)
 {
-    size_t period_type_off;
-    pprofdelta_status status = set_types(r, o->types, o->types_len, err);
-    if (!status)
-        status = keep_text(r, o->period_type, &period_type_off, err); /* at 0 */
-    if (!status)
-        status = keep_text(r, o->period_unit, &r->period_unit_off, err);
-    if (!status)
-        status = keep_text(r, o->default_type, &r->default_type_off, err);
-    if (!status && o->format == PPROFDELTA_OTLP)
-        status = pd_otlp_resource(o->resource, o->resource_len, &r->mem, &r->resource, err);
-    r->compact.format = o->format;
-    r->compact.resource = (pd_bytes){r->resource.ptr, r->resource.len};
-    return status;
+    return (pprofdelta_builder_options){.flags = o->flags,
+                                        .compression = o->compression,
+                                        .level = o->level,
+                                        .types = o->types,
+                                        .types_len = o->types_len,
+                                        .period_type = o->period_type,
+                                        .period_unit = o->period_unit,
+                                        .default_type = o->default_type,
+                                        .format = o->format,
+                                        .resource = o->resource,
+                                        .resource_len = o->resource_len,
+                                        .id = o->id};
 }
 
 pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,
@@ -116,6 +100,10 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     if (status)
         return status;
     fill_kind(&o);
+    pprofdelta_builder_options shared = shared_options(&o);
+    status = pd_outline_check(&shared, err);
+    if (status)
+        return status;
     pd_mem mem;
     pprofdelta_recorder *r = NULL;
     status = pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err);
@@ -123,7 +111,6 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
         return status;
     r->mem = mem;
     r->flags = o.flags;
-    r->id = o.id ? o.id : pd_random_id(r);
     r->kind = o.kind;
     r->on_reset = o.on_reset;
     r->first = o.first;
@@ -132,11 +119,13 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     r->started_nanos = o.started_nanos;
-    r->has_period_type = o.period_type || o.period_unit;
     r->compressor.compression = o.compression;
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
-    status = set_up(r, &o, err);
+    pd_stack_numbers_init(&r->numbers);
+    status = set_types(r, o.types, o.types_len, err);
+    if (!status)
+        status = pd_outline_set(&r->outline, &r->mem, &shared, &r->compact, err);
     if (status) {
         pprofdelta_recorder_free(r);
         return status;
@@ -151,8 +140,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
         return;
     pd_mem *mem = &r->mem;
     pd_schema_release(&r->schema, mem);
-    pd_buffer_release(mem, &r->text);
-    pd_buffer_release(mem, &r->resource);
+    pd_outline_release(&r->outline, mem);
     pd_ledger_release(&r->ledger, mem);
     pd_window_release(&r->window, mem);
     pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
@@ -228,7 +216,7 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     if (status)
         return status;
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
-    r->period = how->period;
+    r->outline.period = how->period;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;

@@ -28,6 +28,7 @@
 #include "base/scale.h"
 #include "places/packed.h"
 #include "places/places.h"
+#include "profile/outline.h"
 
 typedef struct pd_arena_row {
     size_t depth;
@@ -35,8 +36,8 @@ typedef struct pd_arena_row {
     int64_t block_size;
 } pd_arena_row;
 
-/* A sample that is written: its row, and its places in `frames`. Its values are in `values`, in the
- * order of columns. */
+/* A sample that is written: its row (the first of those that are equal to a reader), and its places in
+ * `frames`. Its values are in `values`, in the order of columns. */
 typedef struct pd_emitted {
     size_t row;
     size_t frames_first, depth;
@@ -49,12 +50,10 @@ struct pprofdelta_recorder {
     pprofdelta_kind kind;
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
-    bool has_period_type;
     int64_t started_nanos;
+    pd_outline outline;
     pd_schema schema;
     pd_columns columns;
-    pd_buffer text; /* period type, period unit, default type, each with a NUL */
-    size_t period_unit_off, default_type_off;
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos; /* time of the window that was handed out last */
@@ -65,7 +64,7 @@ struct pprofdelta_recorder {
     bool has_base;  /* there is something to subtract, or a restart after it */
     bool may_hide;  /* a program counter is hidden or may be */
     bool restarted; /* reported by the caller since a window was handed out */
-    int64_t time_nanos, period;
+    int64_t time_nanos;
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
@@ -78,38 +77,27 @@ struct pprofdelta_recorder {
     /* Machinery, kept for its capacity. */
     pd_places places;
     pd_compact compact;
-    pd_buffer resource; /* OTLP: encoded */
-    uint64_t id;        /* of the series of windows: random */
     pd_compressor compressor;
-    pd_keymap shown; /* keys of the samples that are written, as a reader sees them */
+    pd_stack_numbers numbers;
+    pd_keymap shown; /* the key of each emitted sample, as a reader sees it */
     pd_emitted *emitted;
     uint32_t *frames;
     int64_t *values;
-    size_t emitted_len, frames_len;
+    size_t frames_len;
     size_t emitted_cap, frames_cap, values_cap;
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 
-/* What was kept of a row. */
-static inline const uint8_t *pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row,
-                                              pd_arena_row *kept)
-{
-    const uint8_t *at = recorder->arena.ptr + recorder->kept_at[row];
-    memcpy(kept, at, sizeof *kept);
-    return at + sizeof *kept;
-}
+/* What was kept of a row, in the arena. */
+typedef struct pd_kept {
+    const uintptr_t *stack;
+    size_t depth;
+    const uint8_t *labels; /* packed */
+    size_t labels_len;
+    int64_t block_size;
+} pd_kept;
 
-/* The stack of a row: *depth program counters. */
-const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t row, size_t *depth);
-
-/* Returns where the labels of a row begin; kept->labels_len is their number. */
-static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recorder, size_t row,
-                                                pd_arena_row *kept)
-{
-    const uint8_t *at = pd_recorder_kept(recorder, row, kept);
-    return at + (recorder->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
-                                                            : kept->depth * sizeof(uintptr_t));
-}
+pd_kept pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row);
 
 /* Has a window been handed out before? */
 static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)

@@ -69,16 +69,22 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
     arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
 }
 
-const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, size_t *depth)
+pd_kept pd_recorder_kept(const pprofdelta_recorder *r, size_t row)
 {
-    pd_arena_row kept;
-    const void *at = pd_recorder_kept(r, row, &kept); /* aligned: see keep */
-    *depth = kept.depth;
-    if (!(r->flags & PPROFDELTA_BORROW_STACKS))
-        return at;
-    const uintptr_t *stack;
-    memcpy(&stack, at, sizeof stack);
-    return stack;
+    pd_arena_row head;
+    const uint8_t *at = r->arena.ptr + r->kept_at[row];
+    memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    pd_kept kept = {
+        .depth = head.depth, .labels_len = head.labels_len, .block_size = head.block_size};
+    if (r->flags & PPROFDELTA_BORROW_STACKS) {
+        memcpy(&kept.stack, at, sizeof kept.stack);
+        kept.labels = at + sizeof kept.stack;
+    } else {
+        kept.stack = (const void *)at; /* aligned: see keep */
+        kept.labels = at + kept.depth * sizeof *kept.stack;
+    }
+    return kept;
 }
 
 /* The number of hidden frames, and the key. If a stack is already known as it is and nothing was

@@ -61,7 +61,7 @@ static pd_scale heap_scale(const pprofdelta_recorder *r, int64_t block_size, int
     double size = (double)block_size;
     if (block_size <= 0 && objects > 0)
         size = (double)bytes / (double)objects;
-    return pd_scale_of_size(size, (double)r->period);
+    return pd_scale_of_size(size, (double)r->outline.period);
 }
 
 void pd_recorder_unsample(const pprofdelta_recorder *r, int64_t block_size, const int64_t *raw,
@@ -98,11 +98,8 @@ void pd_recorder_carry_on(pprofdelta_recorder *r)
     for (size_t row = 0; row < r->window.len; row++) {
         bool moved = pd_subtract_row(&r->window, row, r->how, raw);
         pd_recorder_load_carries(r, row, carries);
-        if (moved) {
-            pd_arena_row kept;
-            pd_recorder_kept(r, row, &kept);
-            pd_recorder_unsample(r, kept.block_size, raw, carries, out);
-        }
+        if (moved)
+            pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, out);
         uint8_t *side = pd_ledger_side(&r->ledger, r->window.entry[row]);
         for (size_t i = 0; i < r->schema.counters; i++)
             pd_carry_store(side + i * PD_CARRY_BYTES, carries[i]);

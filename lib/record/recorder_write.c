@@ -2,85 +2,38 @@
  *
  * The first pass finds every place. All that can fail fails there, and what has to be known of a
  * mapping before it is written is known after it. The second pass writes. */
-#include "profile/stamp.h"
 #include "record/recorder.h"
 
 /* ---- the first pass -------------------------------------------------------------------------- */
 
-static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pprofdelta_error *err)
+/* Appends the places of a row to `frames`. */
+static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pd_emitted *e,
+                                     pprofdelta_error *err)
 {
-    size_t depth;
-    const uintptr_t *stack = pd_recorder_stack(r, row, &depth);
+    pd_kept kept = pd_recorder_kept(r, row);
+    e->depth = kept.depth;
     pprofdelta_status status = pd_mem_grow(&r->mem, &r->frames, &r->frames_cap,
-                                           r->frames_len + depth, sizeof *r->frames, err);
-    for (size_t i = 0; i < depth && !status; i++)
-        status = pd_places_find_mapped(&r->places, &r->mem, stack[i], &r->frames[r->frames_len + i],
-                                       err);
-    if (!status)
-        r->frames_len += depth;
+                                           r->frames_len + e->depth, sizeof *r->frames, err);
+    for (size_t i = 0; i < e->depth && !status; i++)
+        status = pd_places_find_mapped(&r->places, &r->mem, kept.stack[i],
+                                       &r->frames[r->frames_len + i], err);
     return status;
 }
 
-static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t *values,
-                              pprofdelta_error *err)
-{
-    size_t types = r->columns.len, nth = r->emitted_len;
-    pprofdelta_status status =
-        pd_mem_grow(&r->mem, &r->emitted, &r->emitted_cap, nth + 1, sizeof *r->emitted, err);
-    if (!status)
-        status = pd_mem_grow(&r->mem, &r->values, &r->values_cap, (nth + 1) * types,
-                             sizeof *r->values, err);
-    if (status)
-        return status;
-    r->emitted[nth] = (pd_emitted){.row = row, .frames_first = r->frames_len};
-    for (size_t i = 0; i < types; i++)
-        r->values[nth * types + i] = values[r->columns.slot[i]];
-    status = find_places(r, row, err);
-    if (!status)
-        r->emitted[r->emitted_len++].depth = r->frames_len - r->emitted[nth].frames_first;
-    return status;
-}
-
-/* tally may be NULL: then nothing is counted. */
-static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
-{
-    int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pd_carry carries[PPROFDELTA_MAX_TYPES];
-    r->emitted_len = r->frames_len = 0;
-    for (size_t row = 0; row < r->window.len; row++) {
-        if (!pd_subtract_row(&r->window, row, r->how, raw))
-            continue;
-        if (tally)
-            pd_tally_output(tally, raw, r->schema.len);
-        pd_arena_row kept;
-        pd_recorder_kept(r, row, &kept);
-        pd_recorder_load_carries(r, row, carries);
-        pd_recorder_unsample(r, kept.block_size, raw, carries, values);
-        pprofdelta_status status =
-            pd_compact_has_value(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
-        if (status)
-            return status;
-    }
-    return PPROFDELTA_OK;
-}
-
-/* ---- equal samples --------------------------------------------------------------------------- */
-
-/* Records are identified by their program counters, and two program counters may be one place: an
+/* The key of a sample as it is written.
+ *
+ * Records are identified by their program counters, and two program counters may be one place: an
  * interpreter has several numbers for a line, a compiler several instructions. With addresses these
  * are two locations, and the samples differ. Places that are identified by their lines are one
  * location; samples that differ in nothing else are added up, in the place of the first one. */
-
-/* The key of a sample as it is written. */
-static pd_key key_of(const pprofdelta_recorder *r, const pd_stack_numbers *numbers,
-                     const pd_emitted *e)
+static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
 {
-    pd_arena_row kept;
+    pd_kept kept = pd_recorder_kept(r, e->row);
     pd_identity identity = {0};
     for (size_t i = 0; i < e->depth; i++)
-        pd_identity_place(&identity, numbers,
+        pd_identity_place(&identity, &r->numbers,
                           r->places.symbols.places[r->frames[e->frames_first + i]].ident);
-    const uint8_t *at = pd_recorder_labels(r, e->row, &kept);
+    const uint8_t *at = kept.labels;
     const pd_bytes bytes = pd_bytes_of("bytes");
     const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
     for (size_t i = 0; i < kept.labels_len; i++) {
@@ -97,79 +50,64 @@ static int64_t *values_of(const pprofdelta_recorder *r, size_t nth)
     return r->values + nth * r->columns.len;
 }
 
-static void add_to(const pprofdelta_recorder *r, size_t to, size_t from)
+/* Makes room for one more sample with this key. */
+static pprofdelta_status reserve(pprofdelta_recorder *r, pd_key key, pprofdelta_error *err)
 {
-    int64_t *sums = values_of(r, to);
-    const int64_t *values = values_of(r, from);
+    size_t len = r->shown.len + 1;
+    pprofdelta_status status =
+        pd_mem_grow(&r->mem, &r->emitted, &r->emitted_cap, len, sizeof *r->emitted, err);
+    if (!status)
+        status = pd_mem_grow(&r->mem, &r->values, &r->values_cap, len * r->columns.len,
+                             sizeof *r->values, err);
+    return status ? status : pd_keymap_room(&r->shown, &r->mem, key, err);
+}
+
+static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t *values,
+                              pprofdelta_error *err)
+{
+    pd_emitted e = {.row = row, .frames_first = r->frames_len};
+    pprofdelta_status status = find_places(r, row, &e, err);
+    if (status)
+        return status;
+    pd_key key = key_of(r, &e);
+    status = reserve(r, key, err);
+    if (status)
+        return status;
+    size_t emitted = r->shown.len, nth = pd_keymap_add(&r->shown, key);
+    int64_t *sums = values_of(r, nth);
+    if (nth == emitted) {
+        r->emitted[nth] = e;
+        r->frames_len += e.depth;
+        memset(sums, 0, r->columns.len * sizeof *sums);
+    }
     for (size_t i = 0; i < r->columns.len; i++)
-        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
+        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[r->columns.slot[i]]);
+    return PPROFDELTA_OK;
 }
 
-static void move(pprofdelta_recorder *r, size_t to, size_t from)
+/* tally may be NULL: then nothing is counted. */
+static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
 {
-    if (to == from)
-        return;
-    r->emitted[to] = r->emitted[from];
-    memcpy(values_of(r, to), values_of(r, from), r->columns.len * sizeof *r->values);
-}
-
-/* Values below zero may have made a sum zero. */
-static void drop_zeros(pprofdelta_recorder *r)
-{
-    size_t kept = 0;
-    for (size_t nth = 0; nth < r->emitted_len; nth++)
-        if (pd_compact_has_value(values_of(r, nth), r->columns.len))
-            move(r, kept++, nth);
-    r->emitted_len = kept;
-}
-
-static pprofdelta_status add_up_equal(pprofdelta_recorder *r, pprofdelta_error *err)
-{
-    size_t kept = 0; /* also the number of keys in r->shown */
-    pd_stack_numbers numbers;
-    pd_stack_numbers_init(&numbers);
+    int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
+    pd_carry carries[PPROFDELTA_MAX_TYPES];
+    r->frames_len = 0;
     pd_keymap_clear(&r->shown);
-    for (size_t nth = 0; nth < r->emitted_len; nth++) {
-        pd_key key = key_of(r, &numbers, &r->emitted[nth]);
-        uint32_t first = pd_keymap_find(&r->shown, key);
-        if (first != PD_KEYMAP_NONE) {
-            add_to(r, first, nth);
+    for (size_t row = 0; row < r->window.len; row++) {
+        if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
-        }
-        pprofdelta_status status = pd_keymap_room(&r->shown, &r->mem, key, err);
+        if (tally)
+            pd_tally_output(tally, raw, r->schema.len);
+        pd_recorder_load_carries(r, row, carries);
+        pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, values);
+        pprofdelta_status status =
+            pd_compact_has_value(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
         if (status)
             return status;
-        pd_keymap_add(&r->shown, key);
-        move(r, kept++, nth);
     }
-    r->emitted_len = kept;
-    drop_zeros(r);
     return PPROFDELTA_OK;
 }
 
 /* ---- the second pass ------------------------------------------------------------------------- */
-
-static uint32_t write_text(pprofdelta_recorder *r, const void *text, size_t len)
-{
-    return pd_compact_string(&r->compact, (pd_bytes){text, len});
-}
-
-static uint32_t write_schema_text(pprofdelta_recorder *r, size_t off, size_t len)
-{
-    return write_text(r, r->schema.text.ptr + off, len);
-}
-
-static void write_types(pprofdelta_recorder *r)
-{
-    for (size_t i = 0; i < r->columns.len; i++) {
-        size_t slot = r->columns.slot[i];
-        uint32_t type =
-            write_schema_text(r, r->schema.names[slot].type, r->schema.names[slot].type_len);
-        uint32_t unit =
-            write_schema_text(r, r->schema.names[slot].unit, r->schema.names[slot].unit_len);
-        pd_compact_type(&r->compact, type, unit);
-    }
-}
 
 static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
 {
@@ -182,69 +120,29 @@ static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
     pd_compact_stack_end(&r->compact, out);
 }
 
-static void write_label(pprofdelta_recorder *r, const pd_label_parts *label)
-{
-    uint32_t key = pd_compact_string(&r->compact, label->key);
-    uint32_t str = pd_compact_string(&r->compact, label->str);
-    uint32_t num_unit = pd_compact_string(&r->compact, label->num_unit);
-    pd_compact_sample_label(&r->compact, key, str, label->num, num_unit);
-}
-
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
-    pd_arena_row kept;
-    const uint8_t *at = pd_recorder_labels(r, row, &kept);
+    pd_kept kept = pd_recorder_kept(r, row);
     if (kept.block_size) {
-        uint32_t bytes = write_text(r, "bytes", 5);
+        uint32_t bytes = pd_compact_string(&r->compact, pd_bytes_of("bytes"));
         pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
     }
-    for (size_t i = 0; i < kept.labels_len; i++) {
-        pd_label_parts label = pd_unpack_label(&at);
-        write_label(r, &label);
-    }
-}
-
-static pd_compact_header make_header(pprofdelta_recorder *r)
-{
-    const char *text = (const char *)r->text.ptr;
-    const char *period_unit = text + r->period_unit_off, *type = text + r->default_type_off;
-    return (pd_compact_header){
-        .has_period_type = r->has_period_type,
-        .period_type = write_text(r, text, strlen(text)),
-        .period_unit = write_text(r, period_unit, strlen(period_unit)),
-        .period = r->period,
-        .time_nanos = r->life.window.to_nanos,
-        .duration_nanos = r->life.window.duration_nanos,
-        .default_sample_type = write_text(r, type, strlen(type)),
-        .series = r->id,
-        .sequence = r->life.window.sequence,
-    };
+    pd_write_packed_labels(&r->compact, kept.labels, kept.labels_len);
 }
 
 static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pprofdelta_error *err)
 {
-    size_t types = r->columns.len;
-    pd_compact_begin(&r->compact, &r->mem, err);
-    write_types(r);
+    pd_outline_begin(&r->outline, &r->compact, &r->mem, err);
     pd_places_write_main(&r->places, &r->compact);
-    for (size_t i = 0; i < r->emitted_len; i++) {
+    for (size_t i = 0; i < r->shown.len; i++) {
         const pd_emitted *e = &r->emitted[i];
+        if (!pd_compact_has_value(values_of(r, i), r->columns.len))
+            continue; /* equal samples, of which one had values below zero */
         write_stack(r, e->frames_first, e->depth);
         write_labels(r, e->row);
-        pd_compact_sample_end(&r->compact, r->values + i * types, types);
+        pd_compact_sample_end(&r->compact, values_of(r, i), r->columns.len);
     }
-    if (!(r->flags & PPROFDELTA_NO_STAMP)) {
-        pprofdelta_stamp stamp = {.from_nanos = r->life.window.from_nanos,
-                                  .to_nanos = r->life.window.to_nanos,
-                                  .sequence = r->life.window.sequence,
-                                  .attempt = r->life.window.attempt,
-                                  .id = r->id,
-                                  .acked = r->life.series.acked.sequence,
-                                  .restart = r->life.window.restart};
-        pd_stamp_add(&stamp, 0, &r->compact);
-    }
-    pd_compact_header header = make_header(r);
-    return pd_compact_finish(&r->compact, &header, out);
+    return pd_outline_finish(&r->outline, &r->life, &r->compact, out);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -255,7 +153,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
     pd_tally_report(tally, &r->schema, &r->columns, r->types);
     *report = (pprofdelta_report){
         .samples_in = r->samples_in,
-        .samples_out = r->emitted_len,
+        .samples_out = r->compact.samples,
         .matched = tally->matched,
         .fresh = tally->fresh,
         .vanished = tally->vanished,
@@ -269,7 +167,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .to_nanos = r->life.window.to_nanos,
         .sequence = r->life.window.sequence,
         .attempt = r->life.window.attempt,
-        .id = r->id,
+        .id = r->outline.id,
         .output_len = written,
         .types = r->types,
         .types_len = r->columns.len,
@@ -305,8 +203,6 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
         pd_tally_begin(&tally, &r->window, r->how);
     if (!status)
         status = choose(r, has_books ? &tally : NULL, err);
-    if (!status && r->places.by_lines)
-        status = add_up_equal(r, err);
     if (!status && (r->flags & PPROFDELTA_VERIFY))
         status = check_books(r, &tally, err);
     if (!status)

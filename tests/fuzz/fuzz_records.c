@@ -189,7 +189,7 @@ static status_set ask(trial *t)
     model m;
     const serial_style style = {0};
     bool is_certain = t->is_restarted && t->p.r.options.on_reset == PPROFDELTA_ON_RESET_CLAMP;
-    records_model(&t->p.r, &t->arena, true, &m); /* by address: what a site is called may change */
+    records_model(&t->p.r, &t->arena, &m);
     buf profile = serial_write(&t->arena, &m, &style);
     t->read.on_reset = is_certain ? PPROFDELTA_ON_RESET_AUTO : t->p.r.options.on_reset;
     oracle_set_started(&t->oracle, t->is_restarted ? INT64_MAX : 0);

@@ -31,144 +31,6 @@ void records_use_types(records *r)
     }
 }
 
-static void draw_types(records *r)
-{
-    r->options.kind = (pprofdelta_kind)rng_below(&r->rng, 3);
-    if (r->options.kind == PPROFDELTA_KIND_TYPES) {
-        size_t len = 1 + rng_below(&r->rng, 6);
-        pprofdelta_value_type *types = ARENA_ARRAY(&r->arena, pprofdelta_value_type, len);
-        for (size_t i = 0; i < len; i++)
-            types[i] = (pprofdelta_value_type){arena_format(&r->arena, "type%zu", i), "things",
-                                               rng_chance(&r->rng, 60)};
-        types[rng_below(&r->rng, len)].is_counter = 1;
-        r->options.types = types;
-        r->options.types_len = len;
-        if (rng_chance(&r->rng, 70)) {
-            r->options.period_type = "turns";
-            r->options.period_unit = "count";
-        }
-        r->options.default_type = rng_chance(&r->rng, 50) ? types[0].type : NULL;
-    }
-    records_use_types(r);
-}
-
-static const char *draw_name(records *r, const char *what)
-{
-    if (rng_chance(&r->rng, 5))
-        return rng_chance(&r->rng, 50) ? NULL : "";
-    return arena_format(&r->arena, "%s%zu", what, rng_below(&r->rng, 40));
-}
-
-static void draw_sites(records *r)
-{
-    r->sites_len = 1 + rng_below(&r->rng, 60);
-    r->sites = ARENA_ARRAY(&r->arena, records_site, r->sites_len);
-    unsigned hidden = rng_chance(&r->rng, 50) ? (unsigned)rng_below(&r->rng, 60) : 0;
-    for (size_t i = 0; i < r->sites_len; i++) {
-        records_site *site = &r->sites[i];
-        site->pc = (uintptr_t)(0x1000 + i * 16 + rng_below(&r->rng, 16));
-        site->is_hidden = rng_chance(&r->rng, hidden);
-        site->frames_len = rng_below(&r->rng, 4);
-        site->frames = ARENA_ARRAY(&r->arena, pprofdelta_frame, site->frames_len);
-        for (size_t n = 0; n < site->frames_len; n++)
-            site->frames[n] = (pprofdelta_frame){draw_name(r, "func"),
-                                                 draw_name(r, "_Z"),
-                                                 draw_name(r, "file"),
-                                                 (int64_t)rng_below(&r->rng, 3),
-                                                 (int64_t)(i * 64 + rng_below(&r->rng, 50)),
-                                                 (int64_t)rng_below(&r->rng, 2)};
-    }
-}
-
-/* Small or large; sums of some thousands stay within 63 bits. */
-static int64_t draw_value(records *r)
-{
-    return rng_magnitude(&r->rng, rng_chance(&r->rng, 5) ? 48 : 14);
-}
-
-static void add_row(records *r)
-{
-    rng *g = &r->rng;
-    records_row row = {.depth = rng_below(g, rng_chance(g, 3) ? 600 : 12)};
-    row.stack = ARENA_ARRAY(&r->arena, size_t, row.depth);
-    for (size_t i = 0; i < row.depth; i++)
-        row.stack[i] = rng_below(g, r->sites_len);
-    row.block_size = r->options.kind == PPROFDELTA_KIND_HEAP || rng_chance(g, 10)
-                         ? (int64_t)rng_below(g, 4) * 16
-                         : 0;
-    row.labels_len = rng_chance(g, 20) ? rng_below(g, 4) : 0;
-    row.labels = ARENA_ARRAY(&r->arena, pprofdelta_label, row.labels_len);
-    for (size_t i = 0; i < row.labels_len; i++) {
-        bool is_text = rng_chance(g, 50);
-        row.labels[i] =
-            (pprofdelta_label){arena_format(&r->arena, "key%zu", rng_below(g, 4)),
-                               is_text ? arena_format(&r->arena, "text%zu", rng_below(g, 4)) : NULL,
-                               (int64_t)rng_below(g, 3), rng_chance(g, 50) ? NULL : "bytes"};
-    }
-    if (r->rows_len && rng_chance(g, 15)) { /* an existing stack with other values */
-        const records_row *other = &r->rows[rng_below(g, r->rows_len)];
-        row = *other;
-        row.is_gone = false;
-    }
-    row.values = ARENA_ARRAY(&r->arena, int64_t, r->types_len);
-    for (size_t i = 0; i < r->types_len; i++)
-        row.values[i] = rng_chance(g, 20) ? 0 : draw_value(r);
-    ARENA_PUSH(&r->arena, r->rows, r->rows_len, r->rows_cap, row);
-}
-
-void records_init(records *r, uint64_t seed)
-{
-    *r = (records){.rng = {seed * 77 + 5},
-                   .options = PPROFDELTA_RECORDER_OPTIONS_INIT,
-                   .time_nanos = 1000000000};
-    draw_types(r);
-    draw_sites(r);
-    r->period = (int64_t)rng_below(&r->rng, 2);
-    r->options.id = 1;
-    r->options.flags = PPROFDELTA_NO_MAPPINGS;
-    r->options.flags |= rng_chance(&r->rng, 30) ? PPROFDELTA_BORROW_STACKS : 0;
-    r->options.flags |= rng_chance(&r->rng, 30) ? PPROFDELTA_RETURN_ADDRESSES : 0;
-    r->options.flags |= rng_chance(&r->rng, 70) ? PPROFDELTA_VERIFY : 0;
-    r->options.flags |= rng_chance(&r->rng, 10) ? PPROFDELTA_NO_STAMP : 0;
-    r->options.compression = rng_chance(&r->rng, 70) ? PPROFDELTA_PLAIN : PPROFDELTA_GZIP;
-    if (rng_chance(&r->rng, 70)) {
-        r->options.symbolize = records_symbolize;
-        r->options.symbolize_cookie = r;
-    }
-    for (size_t n = rng_below(&r->rng, 40); n; n--)
-        add_row(r);
-}
-
-static void evolve_row(records *r, records_row *row, unsigned events)
-{
-    rng *g = &r->rng;
-    if (events & RECORDS_VANISH && rng_chance(g, 4))
-        row->is_gone = !row->is_gone;
-    if (rng_chance(g, 60))
-        return;
-    for (size_t i = 0; i < r->types_len; i++) {
-        if (!r->types[i].is_counter)
-            row->values[i] = rng_chance(g, 50) ? 0 : draw_value(r);
-        else if (events & RECORDS_DECREASE && rng_chance(g, 4))
-            row->values[i] -= row->values[i] / 3;
-        else if (rng_chance(g, 70))
-            row->values[i] += draw_value(r);
-    }
-}
-
-void records_evolve(records *r, unsigned events)
-{
-    bool restarts = events & RECORDS_RESTART && rng_chance(&r->rng, 6);
-    for (size_t i = 0; i < r->rows_len; i++) {
-        for (size_t n = 0; n < r->types_len && restarts; n++)
-            r->rows[i].values[n] /= 1 + (int64_t)rng_below(&r->rng, 20);
-        evolve_row(r, &r->rows[i], events);
-    }
-    for (size_t n = rng_below(&r->rng, 4); n; n--)
-        add_row(r);
-    r->time_nanos += 1 + rng_magnitude(&r->rng, 36);
-}
-
 void records_free(records *r)
 {
     arena_free(&r->arena);
@@ -188,26 +50,9 @@ pprofdelta_record records_record(records *r, size_t index)
                                .labels_len = row->labels_len};
 }
 
-pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
-                               const pprofdelta_recording *look, pprofdelta_error *err)
-{
-    pprofdelta_recording plain = {.time_nanos = r->time_nanos, .period = r->period};
-    pprofdelta_status status = pprofdelta_recorder_begin(recorder, look ? look : &plain, err);
-    for (size_t i = 0; i < r->rows_len && !status; i++) {
-        if (r->rows[i].is_gone)
-            continue;
-        pprofdelta_record record = records_record(r, i);
-        status = pprofdelta_recorder_add(recorder, &record, err);
-        if (!(r->options.flags & PPROFDELTA_BORROW_STACKS))
-            memset((void *)(uintptr_t)record.stack, 0xee, record.depth * sizeof *record.stack);
-    }
-    return status;
-}
-
 void records_symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     records *r = cookie;
-    r->symbolized++;
     for (size_t i = 0; i < r->sites_len; i++)
         if (r->sites[i].pc == pc)
             *out = (pprofdelta_symbol){r->sites[i].frames, r->sites[i].frames_len,
@@ -221,13 +66,11 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-static model_location *make_location(records *r, arena *a, const records_site *site,
-                                     bool by_address)
+static model_location *make_location(records *r, arena *a, const records_site *site)
 {
     model_location *l = arena_alloc(a, sizeof *l);
     l->lines_len = r->options.symbolize ? site->frames_len : 0;
-    if (!l->lines_len || by_address)
-        l->address = site->pc - (r->options.flags & PPROFDELTA_RETURN_ADDRESSES ? 1 : 0);
+    l->address = site->pc - (r->options.flags & PPROFDELTA_RETURN_ADDRESSES ? 1 : 0);
     l->lines = ARENA_ARRAY(a, model_line, l->lines_len);
     for (size_t i = 0; i < l->lines_len; i++) {
         const pprofdelta_frame *frame = &site->frames[i];
@@ -283,7 +126,7 @@ static bool is_any(const int64_t *values, size_t len)
     return false;
 }
 
-void records_model(records *r, arena *a, bool by_address, model *m)
+void records_model(records *r, arena *a, model *m)
 {
     *m = (model){.drop_frames = "",
                  .keep_frames = "",
@@ -302,7 +145,7 @@ void records_model(records *r, arena *a, bool by_address, model *m)
         m->types[m->types_len] =
             (model_type){r->types[m->types_len].type, r->types[m->types_len].unit};
     for (size_t i = 0; i < r->sites_len; i++) {
-        model_location *l = make_location(r, a, &r->sites[i], by_address);
+        model_location *l = make_location(r, a, &r->sites[i]);
         ARENA_PUSH(a, m->locations, m->locations_len, m->locations_cap, l);
         take_functions(a, m, l);
     }

@@ -1,5 +1,4 @@
-/* Elements that never move, and their index that grows by one chain at a time, held against a plain
- * list; and what becomes of both without pages. */
+/* Elements that never move, and their index, held against a plain list; and what becomes of both without pages. */
 #include "heap/pools.h"
 #include "run.h"
 #include "seeds.h"
@@ -86,37 +85,6 @@ TEST(what_was_added_is_found_and_what_was_removed_is_not)
     add_and_remove(4, 1, 2000);
 }
 
-/* So that an insertion is never longer than another: one chain is split, and chains stay short. */
-TEST(the_index_grows_by_one_chain_at_a_time)
-{
-    enum { N = 100000 };
-    tracker s = {0};
-    pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool = {0};
-    pd_chains chains = {0};
-    if (!open_both(&pool, &chains, &pages, N))
-        return;
-    size_t longest = 0;
-    for (uint32_t i = 1; i <= N; i++) {
-        bool full;
-        uint32_t number = pd_pool_take(&pool, &full), before = chains.buckets;
-        pd_chains_add(&chains, number, i * 2654435761U >> 3);
-        CHECK(chains.buckets - before <= 1);
-    }
-    CHECK(chains.buckets == N);
-    for (uint32_t bucket = 0; bucket < chains.buckets; bucket++) {
-        size_t len = 0;
-        uint32_t number =
-            chains.heads[bucket >> PD_CHAINS_CHUNK_BITS][bucket & (PD_CHAINS_CHUNK - 1)];
-        for (; number; number = ((pd_link *)pd_pool_at(&pool, number))->next)
-            len++;
-        longest = len > longest ? len : longest;
-    }
-    CHECK_MSG(longest < 20, "%zu", longest);
-    pd_chains_fini(&chains);
-    pd_pool_fini(&pool);
-}
-
 TEST(elements_do_not_move_and_are_used_again)
 {
     tracker s = {0};
@@ -140,69 +108,6 @@ TEST(elements_do_not_move_and_are_used_again)
     CHECK(pd_pool_take(&pool, &full) == 0 && full && s.live == held);
     pd_pool_fini(&pool);
     CHECK(s.live == 0);
-}
-
-/* Each number of pages, from none on: what there is room for works, the rest is refused. */
-TEST(without_pages_it_says_so_and_goes_on)
-{
-    bool any_refused = false;
-    for (size_t left = 0; left < 12; left++) {
-        tracker s = {.fail_at = left + 1};
-        pd_pages pages = pages_of(&s, UINT64_MAX);
-        pd_pool pool = {0};
-        pd_chains chains = {0};
-        bool is_open =
-            pd_pool_init(&pool, &pages, sizeof(element), 40000) && pd_chains_init(&chains, &pool);
-        CHECK(is_open == (left >= 3));
-        for (uint32_t i = 1; is_open && i <= 9000; i++) {
-            bool full;
-            uint32_t number = pd_pool_take(&pool, &full);
-            if (!number) {
-                CHECK(!full && s.refused);
-                any_refused = true;
-                break;
-            }
-            ((element *)pd_pool_at(&pool, number))->value = i;
-            pd_chains_add(&chains, number, i * 2654435761U);
-        }
-        for (uint32_t i = 1; is_open && i <= pool.made; i++)
-            CHECK(find(&chains, i * 2654435761U, i) == i);
-        pd_chains_fini(&chains);
-        pd_pool_fini(&pool);
-        CHECK(s.live == 0 && pages.used == 0);
-    }
-    CHECK(any_refused);
-}
-
-/* Without a chunk for more heads the chains get longer, and that is all. */
-TEST(an_index_that_cannot_grow_still_finds)
-{
-    enum { N = 60000 };
-    tracker s = {0};
-    pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool = {0};
-    pd_chains chains = {0};
-    bool full;
-    if (!open_both(&pool, &chains, &pages, N))
-        return;
-    for (uint32_t i = 1; i <= N; i++) {
-        pd_pool_take(&pool, &full);
-        ((element *)pd_pool_at(&pool, i))->value = i;
-    }
-    s.fail_at = 1;
-    for (uint32_t i = 1; i <= N; i++)
-        pd_chains_add(&chains, i, i * 2654435761U);
-    CHECK(chains.buckets == PD_CHAINS_CHUNK);
-    for (uint32_t i = 1; i <= N; i++)
-        CHECK(find(&chains, i * 2654435761U, i) == i);
-    s.fail_at = 0;
-    pd_chains_remove(&chains, 1);
-    pd_chains_add(&chains, 1, 2654435761U);
-    CHECK(chains.buckets == PD_CHAINS_CHUNK + 1);
-    for (uint32_t i = 1; i <= N; i++)
-        CHECK(find(&chains, i * 2654435761U, i) == i);
-    pd_chains_fini(&chains);
-    pd_pool_fini(&pool);
 }
 
 TEST(the_cap_holds_to_the_byte)

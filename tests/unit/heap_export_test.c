@@ -1,169 +1,117 @@
 /* The life of batches: kinds, numbers, times; what is given back, lost, or asked for anew. What a
  * profile of them looks like is in heap_profile_test.c. */
 #include "heap_scene.h"
+#include "run.h"
 #include "seeds.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-TEST(batches_follow_each_other)
+/* What a batch says of itself: its kind, epoch, sequence and attempt, its time, its samples, and the sum
+ * of what they have in use. */
+static void describe(const live_profile *p, buf *out)
 {
-    scene s;
-    begin(&s, (pprofdelta_heap_options){.started_nanos = 10});
-    track(&s, 1);
-    live_profile p = sent(&s, 20);
-    CHECK(is(&p, "full", 1, 1, 10, 20) && p.id == 0xabc && p.sums.len == 1);
-    p = sent(&s, 30);
-    CHECK(is(&p, "delta", 1, 2, 20, 30) && p.sums.len == 0);
-    track(&s, 2);
-    pprofdelta_heap_untrack(s.heap, pointer(1));
-    p = sent(&s, 40);
-    CHECK(is(&p, "delta", 1, 3, 30, 40) && p.sums.len == 2);
-    CHECK(s.receiver.now.len == 2 && s.receiver.gaps == 0);
-    end(&s);
+    int64_t inuse = 0;
+    for (size_t i = 0; i < p->sums.len; i++)
+        inuse += p->sums.rows[i].values[2];
+    buf_format(
+        out, "%s%s %" PRIu64 "/%" PRIu64 ".%" PRIu64 " %" PRId64 "-%" PRId64 " [%zu: %" PRId64 "]",
+        out->len ? ", " : "", p->kind, p->epoch, p->sequence, p->attempt, p->from_nanos,
+        p->to_nanos, p->sums.len, inuse);
 }
 
-/* A given-back ADD and a later REMOVE collapse too. */
-TEST(a_batch_that_was_abandoned_comes_again_with_what_followed)
+/* Steps: "+N" tracks the pointer N, "-N" ends it, "*N" tracks N new ones; "b" begins a batch and writes
+ * it, "B" only begins it; "c" commits, "a" abandons, "r" resyncs. A batch begins 10 after the last. */
+static const char *play(scene *s, const char *steps)
 {
-    scene s;
-    begin(&s, (pprofdelta_heap_options){0});
-    sent(&s, 1);
-    track(&s, 1);
-    track(&s, 2);
-    pprofdelta_heap_window batch = begun(&s, 2);
-    CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.sequence == 2 && batch.changed == 2 &&
-          batch.attempt == 1);
-    pprofdelta_heap_untrack(s.heap, pointer(1));
-    track(&s, 3);
-    live_profile lost = written(&s, PPROFDELTA_HEAP_CHANGES);
-    pprofdelta_heap_abandon(s.heap);
-    pprofdelta_heap_untrack(s.heap, pointer(2));
-    batch = begun(&s, 3);
-    CHECK(batch.sequence == 2 && batch.changed == 3 && batch.attempt == 2);
-    live_profile again = written(&s, PPROFDELTA_HEAP_CHANGES);
-    CHECK(is(&lost, "delta", 1, 2, 1, 2) && is(&again, "delta", 1, 2, 1, 3));
-    int64_t inuse = 0, allocated = 0;
-    for (size_t i = 0; i < again.sums.len; i++) {
-        inuse += again.sums.rows[i].values[2];
-        allocated += again.sums.rows[i].values[0];
+    buf out = buf_begin(&s->arena);
+    live_profile p;
+    int64_t now = 0;
+    for (const char *at = steps; *at; at += strcspn(at, " "), at += *at == ' ') {
+        size_t number = strtoul(at + 1, NULL, 10);
+        if (*at == '+')
+            track(s, number);
+        else if (*at == '-')
+            CHECK(pprofdelta_heap_untrack(s->heap, pointer(number)));
+        for (size_t i = 0; *at == '*' && i < number; i++)
+            track(s, 100 + i + (size_t)now * 10);
+        if (*at == 'r')
+            pprofdelta_heap_resync(s->heap);
+        else if (*at == 'a')
+            pprofdelta_heap_abandon(s->heap);
+        else if (*at == 'c')
+            CHECK(pprofdelta_heap_commit(s->heap) == PPROFDELTA_OK);
+        if (*at == 'b' || *at == 'B')
+            begun(s, now += 10);
+        if (*at != 'b')
+            continue;
+        p = written(s, PPROFDELTA_HEAP_CHANGES);
+        live_receive(&s->receiver, &p);
+        describe(&p, &out);
     }
-    CHECK(again.sums.len == 3 && inuse == 2 && allocated == 6);
-    /* Of equal sequence the last counts: had the first one arrived after all, nothing would be
-     * twice. */
-    live_receive(&s.receiver, &lost);
-    live_receive(&s.receiver, &again);
-    pprofdelta_heap_commit(s.heap);
-    live_profile p = sent(&s, 4);
-    CHECK(is(&p, "delta", 1, 3, 3, 4) && p.sums.len == 0 && s.receiver.gaps == 0);
-    inuse = 0;
-    for (size_t i = 0; i < s.receiver.now.len; i++)
-        inuse += s.receiver.now.rows[i].values[2];
-    CHECK(inuse == 2);
-    end(&s);
+    return buf_string(&out);
 }
 
-TEST(after_resync_an_abandoned_batch_comes_again_in_a_new_epoch)
+TEST(batches_have_kinds_numbers_and_times)
+{
+    static const struct {
+        pprofdelta_heap_options options;
+        const char *steps, *said;
+    } rows[] = {
+        {{0},
+         "+1 b c b c +2 -1 b c",
+         "full 1/1.1 0-10 [1: 2], delta 1/2.1 10-20 [0: 0], delta 1/3.1 20-30 [2: 0]"},
+        /* one that was abandoned comes again with what followed; an end and a begin cancel out */
+        {{0},
+         "b c +1 +2 b -1 +3 a -2 b c b c",
+         "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [2: 4], delta 1/2.2 10-30 [3: 2], "
+         "delta 1/3.1 30-40 [0: 0]"},
+        /* ... in a new epoch after a resync */
+        {{0},
+         "+1 b c +2 b a r +3 b c b c",
+         "full 1/1.1 0-10 [1: 2], delta 1/2.1 10-20 [1: 2], full 2/2.2 0-30 [3: 6], "
+         "delta 2/3.1 30-40 [0: 0]"},
+        /* ... and a full one is full again, in the same epoch */
+        {{0},
+         "+1 b a +2 b c b c",
+         "full 1/1.1 0-10 [1: 2], full 1/1.2 0-20 [2: 4], delta 1/2.1 20-30 [0: 0]"},
+        /* one that no sink was called with was no attempt */
+        {{0}, "+1 b c +2 B a b c", "full 1/1.1 0-10 [1: 2], delta 1/2.1 10-30 [1: 2]"},
+        /* a resync comes with the next batch */
+        {{0},
+         "+1 b c B r a b c b",
+         "full 1/1.1 0-10 [1: 2], full 2/2.1 0-30 [1: 2], delta 2/3.1 30-40 [0: 0]"},
+        /* attempts are bounded; a success begins the count anew */
+        {{.max_attempts = 2},
+         "b c +1 b a b a b a b c b a b c b a b c",
+         "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [1: 2], delta 1/2.2 10-30 [1: 2], "
+         "delta 1/2.3 10-40 [1: 2], full 2/3.1 0-50 [1: 2], delta 2/4.1 50-60 [0: 0], "
+         "delta 2/4.2 50-70 [0: 0], delta 2/5.1 70-80 [0: 0], delta 2/5.2 70-90 [0: 0]"},
+        /* ... and so are the bytes that wait */
+        {{.max_retry = 10000},
+         "b c *10 b a b c *100 b a b",
+         "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [10: 20], delta 1/2.2 10-30 [10: 20], "
+         "delta 1/3.1 30-40 [100: 200], full 2/4.1 0-50 [110: 220]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        scene s;
+        begin(&s, rows[i].options);
+        CHECK_STR(play(&s, rows[i].steps), rows[i].said);
+        CHECK(s.receiver.gaps == 0);
+        end(&s);
+    }
+}
+
+TEST(what_became_of_batches_is_counted)
 {
     scene s;
-    begin(&s, (pprofdelta_heap_options){.started_nanos = 5});
-    track(&s, 1);
-    sent(&s, 10);
-    track(&s, 2);
-    begun(&s, 20);
-    written(&s, PPROFDELTA_HEAP_CHANGES);
-    pprofdelta_heap_abandon(s.heap);
-    pprofdelta_heap_resync(s.heap);
-    track(&s, 3);
-    live_profile p = sent(&s, 30);
-    CHECK(is(&p, "full", 2, 2, 5, 30) && p.attempt == 2 && p.sums.len == 3);
-    p = sent(&s, 40);
-    CHECK(is(&p, "delta", 2, 3, 30, 40) && p.sums.len == 0);
     pprofdelta_heap_stats stats;
+    begin(&s, (pprofdelta_heap_options){0});
+    play(&s, "+1 b c +2 b a r +3 b c b c");
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.batches == 4 && stats.committed == 3 && stats.abandoned == 1 && stats.lost == 0 &&
           stats.resyncs == 1 && stats.epoch == 2 && stats.sequence == 3);
-    end(&s);
-}
-
-TEST(a_full_batch_that_was_abandoned_is_full_again_in_the_same_epoch)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){.started_nanos = 5});
-    track(&s, 1);
-    begun(&s, 10);
-    pprofdelta_heap_abandon(s.heap);
-    track(&s, 2);
-    live_profile p = sent(&s, 20);
-    CHECK(is(&p, "full", 1, 1, 5, 20) && p.sums.len == 2);
-    p = sent(&s, 30);
-    CHECK(is(&p, "delta", 1, 2, 20, 30));
-    end(&s);
-}
-
-TEST(a_resync_comes_with_the_next_batch)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){0});
-    track(&s, 1);
-    sent(&s, 1);
-    begun(&s, 2);
-    pprofdelta_heap_resync(s.heap); /* the batch under way stays what it is */
-    live_profile p = written(&s, PPROFDELTA_HEAP_CHANGES);
-    CHECK(is(&p, "delta", 1, 2, 1, 2));
-    pprofdelta_heap_abandon(s.heap);
-    p = sent(&s, 3);
-    CHECK(is(&p, "full", 2, 2, 0, 3) && p.sums.len == 1);
-    p = sent(&s, 4);
-    CHECK(is(&p, "delta", 2, 3, 3, 4));
-    end(&s);
-}
-
-TEST(attempts_are_bounded)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){.max_attempts = 3});
-    sent(&s, 1);
-    track(&s, 1);
-    for (uint32_t i = 0; i < 4; i++) {
-        pprofdelta_heap_window batch = begun(&s, 2 + i);
-        CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.attempt == i + 1 && batch.sequence == 2);
-        written(&s, PPROFDELTA_HEAP_CHANGES);
-        pprofdelta_heap_abandon(s.heap);
-    }
-    live_profile p = sent(&s, 9);
-    CHECK(is(&p, "full", 2, 3, 0, 9) && p.sums.len == 1);
-    /* A success in between begins the count anew. */
-    for (uint32_t i = 0; i < 10; i++) {
-        pprofdelta_heap_window batch = begun(&s, 10 + i);
-        CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.attempt == i % 2 + 1);
-        written(&s, PPROFDELTA_HEAP_CHANGES);
-        if (i % 2)
-            pprofdelta_heap_commit(s.heap);
-        else
-            pprofdelta_heap_abandon(s.heap);
-    }
-    end(&s);
-}
-
-TEST(bytes_that_wait_are_bounded)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){.max_retry = 10000});
-    sent(&s, 1);
-    for (size_t i = 0; i < 10; i++)
-        track(&s, i);
-    begun(&s, 2);
-    pprofdelta_heap_abandon(s.heap);
-    CHECK(begun(&s, 3).kind == PPROFDELTA_HEAP_DELTA);
-    written(&s, PPROFDELTA_HEAP_CHANGES);
-    pprofdelta_heap_commit(s.heap);
-    for (size_t i = 100; i < 200; i++)
-        track(&s, i);
-    begun(&s, 4);
-    pprofdelta_heap_abandon(s.heap);
-    live_profile p = sent(&s, 5);
-    CHECK_STR(p.kind, "full");
-    CHECK(p.epoch == 2 && p.sums.len == 110);
     end(&s);
 }
 
@@ -234,6 +182,117 @@ TEST(a_forgotten_site_stays_in_the_peak)
         int64_t sites = *p.sums.rows[i].key ? 1 : 2;
         CHECK(p.sums.rows[i].values[4] == 2 * sites && p.sums.rows[i].values[5] == 100 * sites);
     }
+    end(&s);
+}
+
+/* No more than was granted is ever held for writing. */
+TEST(an_export_keeps_its_limit)
+{
+    pprofdelta_status status = PPROFDELTA_E_LIMIT;
+    for (uint64_t limit = 1024; limit < (1 << 24) && status; limit += limit / 2) {
+        scene s;
+        tracker pages = {0};
+        pprofdelta_heap_pages source = tracker_pages(&pages);
+        begin(&s, (pprofdelta_heap_options){.pages = &source, .max_export = limit});
+        for (size_t i = 0; i < 500; i++)
+            track(&s, i);
+        size_t before = pages.live;
+        begun(&s, 1);
+        status = pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL);
+        CHECK((status == PPROFDELTA_OK || (status == PPROFDELTA_E_LIMIT && limit < 1 << 20)));
+        CHECK(s.mail.calls == !status);
+        /* Each of some twenty buffers is rounded up to pages. */
+        CHECK_MSG(pages.live - before <= limit + (32 << 12), "%zu of %" PRIu64, pages.live - before,
+                  limit);
+        end(&s);
+        CHECK(pages.live == 0);
+    }
+    CHECK(status == PPROFDELTA_OK);
+}
+
+/* Whichever mapping fails, nothing is counted that is not there, and the next batch has everything. */
+TEST(each_mapping_may_fail)
+{
+    bool refused = true;
+    for (size_t nth = 1; refused && nth < 500; nth++) {
+        scene s = {0};
+        tracker pages = {.fail_at = nth, .is_alone = true};
+        pprofdelta_heap_pages source = tracker_pages(&pages);
+        pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+        options.pages = &source;
+        options.max_sites = 40;
+        s.mail.arena = s.receiver.arena = &s.arena;
+        s.sink = live_sink(&s.mail);
+        pprofdelta_status status = pprofdelta_heap_new(&options, &s.heap, NULL);
+        int64_t live = 0;
+        for (size_t i = 0; i < 60 && !status; i++) {
+            uint64_t stack[] = {0x100 + i, 0x200};
+            pprofdelta_heap_event event = {
+                .ptr = pointer(i), .weight = {2, 100}, .stack = stack, .depth = 2};
+            live += pprofdelta_heap_track(s.heap, &event) -
+                    (i < 50 ? pprofdelta_heap_untrack(s.heap, event.ptr) : 0);
+        }
+        for (int64_t now = 1; now <= 3 && !status; now++) {
+            begun(&s, now);
+            if (pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL))
+                pprofdelta_heap_abandon(s.heap);
+            else
+                pprofdelta_heap_commit(s.heap);
+        }
+        refused = pages.refused > 0;
+        CHECK(!status || (status == PPROFDELTA_E_MEMORY && refused));
+        if (!status) {
+            pprofdelta_heap_resync(s.heap);
+            live_profile p = sent(&s, 4);
+            int64_t inuse = 0;
+            for (size_t i = 0; i < p.sums.len; i++)
+                inuse += p.sums.rows[i].values[2];
+            CHECK_MSG(inuse == 2 * live, "mapping %zu: %" PRId64 " of %" PRId64, nth, inuse,
+                      2 * live);
+        }
+        pprofdelta_heap_free(status ? NULL : s.heap);
+        arena_free(&s.arena);
+        CHECK_MSG(pages.live == 0, "mapping %zu: %zu bytes", nth, pages.live);
+    }
+    CHECK(!refused);
+}
+
+static int fork_in_sink(void *cookie, const void *data, size_t len)
+{
+    scene *s = cookie;
+    (void)data, (void)len;
+    pprofdelta_heap_fork(s->heap, PPROFDELTA_FORK_PREPARE, 0);
+    pid_t child = fork();
+    pprofdelta_heap_fork(s->heap, child ? PPROFDELTA_FORK_PARENT : PPROFDELTA_FORK_CHILD, 50);
+    s->is_child = child == 0;
+    int how = -1;
+    CHECK(s->is_child || (waitpid(child, &how, 0) == child && how == 0));
+    return 0;
+}
+
+/* What was in use is in use in the child. Its windows are its own, and the parent's go on. */
+TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options){0});
+    track(&s, 1);
+    sent(&s, 1);
+    track(&s, 2);
+    begun(&s, 2);
+    pprofdelta_sink sink = {fork_in_sink, &s};
+    pprofdelta_status status = pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL);
+    if (s.is_child) {
+        CHECK(status == PPROFDELTA_E_USAGE);
+        s.receiver = (live_receiver){.arena = &s.arena};
+        live_profile p = sent(&s, 60);
+        CHECK(is(&p, "full", 1, 1, 50, 60) && p.id != 0xabc && p.sums.len == 2);
+        for (size_t i = 0; i < p.sums.len; i++)
+            CHECK(!p.sums.rows[i].values[0] && p.sums.rows[i].values[2] == 2);
+        _exit(test_failures != 0);
+    }
+    CHECK(status == PPROFDELTA_OK && pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
+    live_profile p = sent(&s, 3);
+    CHECK(is(&p, "delta", 1, 3, 2, 3) && p.sums.len == 0);
     end(&s);
 }
 

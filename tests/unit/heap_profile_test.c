@@ -74,44 +74,6 @@ TEST(the_parsed_door_knows_a_delta_by_its_stamp)
     end(&s);
 }
 
-static void two_frames(void *cookie, uint64_t address, pprofdelta_symbol *out)
-{
-    static pprofdelta_frame frames[] = {
-        {.name = "inlined", .filename = "a.c", .column = 3},
-        {.name = "outer", .system_name = "_Zouter", .filename = "a.c", .line = 9, .start_line = 7}};
-    ++*(size_t *)cookie;
-    if (address % 2)
-        return;
-    frames[0].line = (int64_t)address;
-    *out = (pprofdelta_symbol){.frames = frames, .frames_len = 2};
-}
-
-TEST(a_symbolizer_is_asked_once_for_an_address)
-{
-    scene s;
-    size_t calls = 0;
-    begin(&s, (pprofdelta_heap_options){.symbolize = two_frames, .symbolize_cookie = &calls});
-    for (size_t i = 0; i < 50; i++)
-        track(&s, i);
-    begun(&s, 1);
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
-    CHECK(calls == 51); /* 50 leaves and the frame below them all */
-    reading r;
-    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
-    size_t with_lines = 0;
-    for (size_t i = 0; i < r.view->n_location; i++) {
-        const Pd__View__Location *l = r.view->location[i];
-        CHECK(l->n_line == (l->address ? 0 : 2) && (!l->address || l->address % 2));
-        if (l->n_line != 2)
-            continue;
-        with_lines++;
-        CHECK(l->line[0]->line % 2 == 0 && l->line[1]->line == 9);
-        CHECK(l->line[0]->column == 3 && l->line[1]->column == 0);
-    }
-    CHECK(with_lines == 26 && r.view->n_function == 2);
-    end(&s);
-}
-
 enum { FOO = 5, FOO_AGAIN, BAR, UNKNOWN };
 
 /* An interpreter's frames, and whatever else is asked for. */
@@ -168,44 +130,6 @@ TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
         CHECK(ids[0] == ids[4] && ids[0] != ids[1] && ids[1] != ids[3]);
         end(&s);
     }
-}
-
-static void name_of_cookie(void *cookie, uint64_t number, pprofdelta_symbol *out)
-{
-    static pprofdelta_frame frame;
-    (void)number;
-    frame = (pprofdelta_frame){.name = cookie};
-    *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
-}
-
-/* The profile of a process in which FOO's number stands for this function. */
-static reading profile_of_number(scene *s, const char *function)
-{
-    reading r = {0};
-    pprofdelta_heap_options options = {.symbolize = name_of_cookie,
-                                       .symbolize_cookie = (void *)(uintptr_t)function};
-    begin(s, options);
-    uint64_t number = FOO;
-    pprofdelta_heap_event event = {
-        .ptr = pointer(0), .weight = {1, 1}, .stack = &number, .depth = 1};
-    CHECK(pprofdelta_heap_track(s->heap, &event));
-    begun(s, 1);
-    CHECK(pprofdelta_heap_write(s->heap, PPROFDELTA_HEAP_CHANGES, &s->sink, NULL) == PPROFDELTA_OK);
-    CHECK(reading_make(&s->arena, s->mail.bytes, s->mail.len, &r) == PPROFDELTA_OK);
-    return r;
-}
-
-TEST(equal_numbers_of_two_processes_are_two_places)
-{
-    scene a, b, c;
-    reading foo = profile_of_number(&a, "foo"), bar = profile_of_number(&b, "bar"),
-            again = profile_of_number(&c, "foo");
-    REQUIRE(foo.samples_len == 1 && bar.samples_len == 1 && again.samples_len == 1);
-    CHECK(strcmp(foo.samples[0].key, bar.samples[0].key) != 0);
-    CHECK_STR(foo.samples[0].key, again.samples[0].key);
-    end(&a);
-    end(&b);
-    end(&c);
 }
 
 static const Pd__View__Mapping *mapping_of(const Pd__View__Profile *p, uint64_t address)
@@ -309,29 +233,6 @@ TEST(a_request_means_what_the_profile_means)
         CHECK_MSG(strstr(request.text, kinds[i].has), "%zu: %s", i, request.text);
         arena_free(&a);
     }
-}
-
-static int take_nothing(void *cookie, const void *data, size_t len)
-{
-    (void)data;
-    *(size_t *)cookie = len;
-    return 0;
-}
-
-/* In the steady state nothing is mapped for tracking, and a batch without changes is small. */
-TEST(a_batch_without_changes_is_small)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){0});
-    for (size_t i = 0; i < 5000; i++)
-        track(&s, i);
-    sent(&s, 1);
-    begun(&s, 2);
-    size_t len = 0;
-    pprofdelta_sink sink = {take_nothing, &len};
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
-    CHECK_MSG(len < 300, "%zu bytes", len);
-    end(&s);
 }
 
 TEST_MAIN()

@@ -14,6 +14,7 @@ typedef struct scene {
     live_mail mail;
     pprofdelta_sink sink;
     live_receiver receiver;
+    bool is_child; /* of a fork */
 } scene;
 
 static inline void begin(scene *s, pprofdelta_heap_options options)

@@ -1,4 +1,4 @@
-/* The tracker's contract, call by call. What adds up to what is heap_law_test's business. */
+/* The tracker's contract, call by call. What adds up to what is the business of fuzz/fuzz_heap.c. */
 #include "live.h"
 #include "rng.h"
 #include "seeds.h"
@@ -84,25 +84,6 @@ TEST(options_are_checked)
           zero.symbolize == init.symbolize && zero.symbolize_cookie == init.symbolize_cookie);
 }
 
-TEST(a_life_from_track_to_untrack)
-{
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    const pprofdelta_heap_filter *filter = pprofdelta_heap_filter_of(heap);
-    CHECK(!pprofdelta_heap_maybe(filter, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
-    CHECK(track(heap, 1) == 1);
-    CHECK(pprofdelta_heap_maybe(filter, pointer(1)));
-    CHECK(!pprofdelta_heap_maybe(filter, pointer(2)) && !pprofdelta_heap_maybe(filter, NULL));
-    pprofdelta_heap_stats s = stats_of(heap);
-    CHECK(s.live == 1 && s.sites == 2 && s.inuse_objects == 2 && s.inuse_bytes == 100);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) == 1);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) == 0);
-    CHECK(!pprofdelta_heap_maybe(filter, pointer(1)));
-    s = stats_of(heap);
-    CHECK(s.live == 0 && s.inuse_objects == 0 && s.inuse_bytes == 0 && s.tracked == 1 &&
-          s.untracked == 1 && s.not_tracked == 2);
-    pprofdelta_heap_free(heap);
-}
-
 TEST(null_is_never_tracked)
 {
     pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
@@ -125,20 +106,6 @@ TEST(a_pointer_that_was_freed_unseen_gives_way)
     CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
     CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
     pprofdelta_heap_free(heap);
-}
-
-TEST(the_filter_may_be_the_callers)
-{
-    static pprofdelta_heap_filter filter;
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.filter = &filter});
-    CHECK(pprofdelta_heap_filter_of(heap) == &filter);
-    CHECK(track(heap, 1) && track(heap, 2));
-    pprofdelta_heap_realloc r; /* in flight when the tracker goes */
-    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(2), &r));
-    CHECK(pprofdelta_heap_maybe(&filter, pointer(1)));
-    pprofdelta_heap_free(heap);
-    static const pprofdelta_heap_filter zeros;
-    CHECK(memcmp(&filter, &zeros, sizeof filter) == 0);
 }
 
 /* A full byte of the filter stays full: it says perhaps, and is never wrong the other way. */
@@ -221,43 +188,6 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     pprofdelta_heap_free(heap);
 }
 
-typedef struct nest {
-    pprofdelta_heap *heap;
-    size_t next, calls;
-} nest;
-
-/* Allocates in the callback, and asks for a commit in it: neither comes back into it. */
-static int allocate_more(void *cookie, pprofdelta_heap_event *event)
-{
-    nest *n = cookie;
-    pprofdelta_heap_event more = event_at(n->next++);
-    n->calls++;
-    CHECK(pprofdelta_heap_defer(n->heap, &more) != PPROFDELTA_HEAP_DROPPED);
-    CHECK(pprofdelta_heap_complete(n->heap, allocate_more, n) == 0);
-    CHECK(track(n->heap, n->next++) && pprofdelta_heap_untrack(n->heap, pointer(n->next - 1)));
-    static uint64_t other_stack[] = {9, 8};
-    event->stack = other_stack;
-    event->depth = 2;
-    event->ptr = pointer(n->next++); /* the id by which it will be asked for */
-    return 1;
-}
-
-TEST(a_commit_does_not_come_back_into_itself)
-{
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    nest n = {.heap = heap, .next = 100};
-    for (size_t i = 0; i < 3; i++) {
-        pprofdelta_heap_event event = event_at(i);
-        CHECK(pprofdelta_heap_defer(heap, &event));
-    }
-    CHECK(pprofdelta_heap_complete(heap, allocate_more, &n) == 3);
-    CHECK(n.calls == 3 && stats_of(heap).deferred == 3);
-    CHECK(!pprofdelta_heap_untrack(heap, pointer(0))); /* it goes by its id now */
-    CHECK(pprofdelta_heap_untrack(heap, pointer(102)));
-    CHECK(stats_of(heap).cancelled == 0 && stats_of(heap).replaced == 0);
-    pprofdelta_heap_free(heap);
-}
-
 typedef struct census {
     pprofdelta_heap *heap;
     size_t asked;
@@ -320,31 +250,6 @@ TEST(deep_stacks_are_cut_at_the_root)
         CHECK(pprofdelta_heap_track(heap, &event));
     }
     CHECK(stats_of(heap).cut == 2 && stats_of(heap).sites == 2);
-    pprofdelta_heap_free(heap);
-}
-
-/* What was dropped is in no number, and neither is its end. */
-TEST(caps_drop_and_count)
-{
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_live = 3});
-    for (size_t i = 0; i < 5; i++)
-        CHECK(track(heap, i) == (i < 3));
-    CHECK(stats_of(heap).live == 3 && stats_of(heap).dropped_live == 2);
-    CHECK(!pprofdelta_heap_untrack(heap, pointer(4)) && pprofdelta_heap_untrack(heap, pointer(0)));
-    CHECK(track(heap, 4));
-    pprofdelta_heap_free(heap);
-    heap = make((pprofdelta_heap_options){.max_sites = 2});
-    for (size_t i = 0; i < 4; i++) {
-        pprofdelta_heap_event event = event_at(i);
-        event.depth = i + 1;
-        CHECK(pprofdelta_heap_track(heap, &event) == (i < 2));
-    }
-    pprofdelta_heap_event empty = event_at(9);
-    empty.depth = 0; /* the site without a stack is beside them */
-    CHECK(pprofdelta_heap_track(heap, &empty));
-    CHECK(track(heap, 10) == 0);
-    pprofdelta_heap_stats s = stats_of(heap);
-    CHECK(s.live == 3 && s.sites == 3 && s.dropped_sites == 3);
     pprofdelta_heap_free(heap);
 }
 

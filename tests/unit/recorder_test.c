@@ -1,7 +1,8 @@
 /* The records door by hand: what its records hold, unsampling, symbols, and restarts. The order of calls is
- * in life_test.c, and what a delta is in recorder_oracle_test.c. */
+ * in life_test.c, and what a delta is in fuzz/fuzz_records.c. */
+#include "recorder_size.h"
+
 #include "record_scene.h"
-#include "records.h"
 #include "seeds.h"
 #include "test.h"
 
@@ -11,22 +12,6 @@
 /* ---------------------------------------------------------------------------------------------
  * Records
  * ------------------------------------------------------------------------------------------ */
-
-TEST(duplicates_add_up_and_block_sizes_stay_apart)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a main", 16, "1 16 1 16");
-    record(&s, "a main", 32, "1 32 0 0");
-    record(&s, "a main", 16, "2 32 0 0");
-    CHECK_STR(record_window(&s), "a;main {bytes=16} 3 48 1 16, a;main {bytes=32} 1 32 0 0");
-    CHECK(s.report.duplicates == 1);
-    const Pd__View__Label *label = s.out.view->sample[0]->label[0];
-    CHECK_STR(reading_string(&s.out, label->num_unit), "bytes");
-    record_set(&s, 2, "3 48 0 0");
-    CHECK_STR(record_next(&s, 0, "1 16 0 0"), "a;main {bytes=16} 1 16 0 0");
-    record_end(&s);
-}
 
 /* Whatever else it says, a label with a string is that string. */
 TEST(a_label_with_a_string_has_no_number)
@@ -50,201 +35,13 @@ TEST(a_label_with_a_string_has_no_number)
     record_end(&s);
 }
 
-TEST(generics_stay_separate_and_inlines_share_one_location)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "Map[int] main", 0, "1 1 0 0");
-    record(&s, "Map[string] main", 0, "2 2 0 0");
-    record(&s, "inner+middle+outer main", 0, "3 3 0 0");
-    CHECK_STR(record_window(&s), "Map[int];main 1 1 0 0, Map[string];main 2 2 0 0, "
-                                 "inner+middle+outer;main 3 3 0 0");
-    CHECK(s.out.view->n_location == 4 && s.out.view->n_function == 6 && s.symbolized == 4);
-    record_window(&s);
-    CHECK(s.symbolized == 4); /* once for each program counter */
-    record_end(&s);
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Unsampling
  * ------------------------------------------------------------------------------------------ */
 
-static double book_scale(double size, double rate)
-{
-    return 1 / (1 - exp(-size / rate));
-}
-
-TEST(heap_values_are_scaled_by_size)
-{
-    record_scene s;
-    record_begin(&s);
-    s.look.period = 524288;
-    record(&s, "a", 1024, "10 10240 4 4096");
-    record(&s, "b", 0, "2 1048576 0 0");
-    double x = book_scale(1024, 524288), y = book_scale(524288, 524288);
-    CHECK_STR(record_window(&s),
-              arena_format(&s.arena, "a {bytes=1024} %lld %lld %lld %lld, b %lld %lld 0 0",
-                           llround(10 * x), llround(10240 * x), llround(4 * x), llround(4096 * x),
-                           llround(2 * y), llround(1048576 * y)));
-    CHECK(s.out.view->period == 524288);
-    CHECK_STR(reading_string(&s.out, s.out.view->period_type->type), "space");
-    CHECK(s.report.types[0].delta.lo == 12); /* raw */
-    record_end(&s);
-}
-
-TEST(a_change_of_rate_scales_what_comes_after_it)
-{
-    record_scene s;
-    record_begin(&s);
-    s.look.period = 524288;
-    record(&s, "a", 1024, "10 10240 0 0");
-    record_window(&s);
-    s.look.period = 1024;
-    CHECK_STR(record_window(&s), "");
-    record_set(&s, 0, "20 20480 0 0");
-    double x = book_scale(1024, 524288), y = book_scale(1024, 1024);
-    long long before = llround(10 * x), now = llround(10 * x + 10 * y) - before;
-    long long bytes = llround(10240 * x + 10240 * y) - llround(10240 * x);
-    CHECK_STR(record_window(&s),
-              arena_format(&s.arena, "a {bytes=1024} %lld %lld 0 0", now, bytes));
-    s.look.period = 0; /* everything is taken from now on */
-    CHECK_STR(record_next(&s, 0, "21 21504 0 0"), "a {bytes=1024} 1 1024 0 0");
-    record_end(&s);
-}
-
-TEST(contention_is_scaled_by_clock_and_fraction)
-{
-    record_scene s;
-    record_begin(&s);
-    s.options.kind = PPROFDELTA_KIND_CONTENTION;
-    s.look.cycles_per_second = 3e9;
-    s.look.fraction = 0.2;
-    record(&s, "lock main", 0, "3 9000");
-    CHECK_STR(record_window(&s), "lock;main 15 15000");
-    CHECK_STR(reading_string(&s.out, s.out.view->period_type->type), "contentions");
-    record_set(&s, 0, "4 9001"); /* a third of a nanosecond, times five */
-    CHECK_STR(record_window(&s), "lock;main 5 2");
-    CHECK_STR(record_next(&s, 0, "4 9002"), "lock;main 0 1");
-    CHECK_STR(record_next(&s, 0, "4 9003"), "lock;main 0 2");
-    record_end(&s);
-}
-
-/* Windows that come and go, with records that vanish and come back: in the end each record's
- * windows add up to its scaled total. */
-TEST(the_windows_of_a_record_sum_to_its_scaled_total)
-{
-    seed_range range = seeds(8);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        enum { ROWS = 12 };
-        record_scene s;
-        record_begin(&s);
-        rng r = {seed + 77};
-        s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
-        int64_t now[ROWS][4] = {{0}}, held[ROWS] = {0}, sums[ROWS] = {0}, bytes[ROWS] = {0};
-        double total[ROWS] = {0};
-        for (size_t i = 0; i < ROWS; i++)
-            record(&s, arena_format(&s.arena, "f%zu main", i), 16 << i, "0 0 0 0");
-        size_t windows = 2 + rng_below(&r, 30);
-        s.look.period = 512 << rng_below(&r, 11);
-        for (size_t w = 0; w < windows; w++) {
-            if (rng_chance(&r, 20))
-                s.look.period = 512 << rng_below(&r, 11);
-            for (size_t i = 0; i < ROWS; i++) {
-                int64_t more = rng_chance(&r, 60) ? (int64_t)rng_below(&r, 5) : 0;
-                now[i][0] += more;
-                now[i][1] += more * s.rows[i].block_size;
-                record_set(
-                    &s, i,
-                    arena_format(&s.arena, "%" PRId64 " %" PRId64 " 0 0", now[i][0], now[i][1]));
-            }
-            bool commit = rng_chance(&r, 80) || w + 1 == windows;
-            record_pending(&s);
-            REQUIRE(s.status == PPROFDELTA_OK);
-            if (!commit) {
-                pprofdelta_recorder_abandon(s.recorder);
-                continue;
-            }
-            pprofdelta_recorder_commit(s.recorder);
-            for (size_t n = 0; n < s.out.samples_len; n++) {
-                size_t row = 0;
-                while (s.rows[row].block_size != s.out.view->sample[n]->label[0]->num)
-                    row++;
-                sums[row] += s.out.samples[n].values[0];
-                bytes[row] += s.out.samples[n].values[1];
-            }
-            for (size_t i = 0; i < ROWS; i++) {
-                double scale = book_scale((double)s.rows[i].block_size, (double)s.look.period);
-                total[i] += (double)(now[i][0] - held[i]) * scale;
-                held[i] = now[i][0];
-            }
-        }
-        for (size_t i = 0; i < ROWS; i++) {
-            double size = (double)s.rows[i].block_size;
-            CHECK_MSG(fabs((double)sums[i] - total[i]) < 0.5001,
-                      "seed %" PRIu64 ", record %zu: %" PRId64 " of %f", seed, i, sums[i],
-                      total[i]);
-            CHECK_MSG(fabs((double)bytes[i] - total[i] * size) < 0.501,
-                      "seed %" PRIu64 ", record %zu: %" PRId64 " bytes of %f", seed, i, bytes[i],
-                      total[i] * size);
-        }
-        record_end(&s);
-    }
-}
-
-TEST(types_may_have_scales_of_their_own)
-{
-    static const pprofdelta_value_type types[] = {
-        {"size", "bytes", 0}, {"calls", "count", 1}, {"time", "ms", 1}};
-    static const double scales[] = {2, 1, 0.5};
-    record_scene s;
-    record_begin(&s);
-    s.options.kind = PPROFDELTA_KIND_TYPES;
-    s.options.types = types;
-    s.options.types_len = 3;
-    s.options.default_type = "calls";
-    record(&s, "a", 0, "7 3 5");
-    CHECK_STR(record_window(&s), "a 7 3 5");
-    CHECK_STR(reading_string(&s.out, s.out.view->default_sample_type), "calls");
-    CHECK(!s.out.view->period_type);
-    s.look.scales = scales;
-    CHECK_STR(record_next(&s, 0, "7 4 6"), "a 14 1 1");
-    CHECK_STR(record_next(&s, 0, "0 4 7"), ""); /* the other half */
-    CHECK_STR(record_next(&s, 0, "0 4 8"), "a 0 0 1");
-    record_end(&s);
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Symbols
  * ------------------------------------------------------------------------------------------ */
-
-TEST(leading_frames_may_be_hidden)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "_malloc _new a main", 0, "1 1 0 0");
-    record(&s, "_calloc a main", 0, "2 2 0 0");
-    record(&s, "_malloc _new", 0, "4 4 0 0");
-    record(&s, "a _callback main", 0, "8 8 0 0");
-    CHECK_STR(record_window(&s), "a;main 3 3 0 0, _malloc;_new 4 4 0 0, a;_callback;main 8 8 0 0");
-    record_end(&s);
-}
-
-TEST(without_a_callback_there_are_addresses)
-{
-    record_scene s;
-    record_begin(&s);
-    s.options.symbolize = NULL;
-    record(&s, "a b", 0, "1 1 0 0");
-    CHECK_STR(record_window(&s), "0x1000;0x1001 1 1 0 0");
-    CHECK(!s.out.view->n_mapping && !s.out.view->n_function);
-    record_end(&s);
-    record_begin(&s);
-    s.options.symbolize = NULL;
-    s.options.flags |= PPROFDELTA_RETURN_ADDRESSES;
-    record(&s, "a b", 0, "1 1 0 0");
-    CHECK_STR(record_window(&s), "0xfff;0x1000 1 1 0 0");
-    record_end(&s);
-}
 
 /* The numbers of an interpreter's frames are no addresses. */
 TEST(numbers_without_a_mapping_are_known_by_their_lines)
@@ -345,20 +142,6 @@ TEST(numbers_with_the_same_lines_are_one_place)
     record_end(&s);
 }
 
-TEST(symbols_can_be_forgotten_and_counts_stay)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a main", 0, "1 1 0 0");
-    record_window(&s);
-    s.words[0] = "another";
-    record_set(&s, 0, "3 3 0 0");
-    s.look.has_unloaded = 1;
-    CHECK_STR(record_window(&s), "another;main 2 2 0 0");
-    CHECK(s.symbolized == 4);
-    record_end(&s);
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Restarts
  * ------------------------------------------------------------------------------------------ */
@@ -402,26 +185,6 @@ TEST(a_restart_that_is_told_holds_until_commit)
         CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
         record_end(&s);
     }
-}
-
-/* A look that is refused says nothing. Before the first commit there is nothing to begin anew from;
- * with FAIL there is no way on. */
-TEST(a_restart_that_is_told_is_told_of_a_window)
-{
-    record_scene s;
-    record_begin(&s);
-    s.options.on_reset = PPROFDELTA_ON_RESET_FAIL;
-    record(&s, "a", 0, "5 5 0 0");
-    s.look.restarted = 1;
-    CHECK_STR(record_window(&s), "a 5 5 0 0");
-    CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
-    pprofdelta_recording look = {.restarted = 1, .fraction = 2};
-    CHECK(pprofdelta_recorder_begin(s.recorder, &look, &s.err) == PPROFDELTA_E_USAGE);
-    CHECK_STR(record_next(&s, 0, "6 6 0 0"), "a 1 1 0 0");
-    s.look.restarted = 1;
-    CHECK_STR(record_next(&s, 0, "7 7 0 0"), "[counting began anew]");
-    CHECK_STR(record_next(&s, 0, "8 8 0 0"), "[counting began anew]");
-    record_end(&s);
 }
 
 TEST(wrong_use_is_refused)
@@ -482,18 +245,73 @@ TEST(the_clock_is_asked_where_nobody_tells_the_time)
     record_end(&s);
 }
 
-TEST(what_is_hidden_later_is_hidden)
+/* ---------------------------------------------------------------------------------------------
+ * Memory
+ * ------------------------------------------------------------------------------------------ */
+
+/* Many stacks, as they are in a service, of which some move. Returns the status of the window. */
+static pprofdelta_status fill(pprofdelta_recorder *r, size_t stacks, int64_t window)
 {
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a main", 0, "1 1 0 0");
-    record(&s, "b main", 0, "1000 1000 0 0");
-    CHECK_STR(record_window(&s), "a;main 1 1 0 0, b;main 1000 1000 0 0");
-    s.words[0] = "_a";
-    s.look.has_unloaded = 1;
-    CHECK_STR(record_window(&s), "main 1 1 0 0"); /* another stack */
-    CHECK_STR(record_next(&s, 0, "3 3 0 0"), "main 2 2 0 0");
-    record_end(&s);
+    arena a = {0};
+    collector c = {.bytes = buf_begin(&a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_recording look = {.period = 524288, .time_nanos = window};
+    pprofdelta_status status = pprofdelta_recorder_begin(r, &look, NULL);
+    for (size_t i = 0; i < stacks && !status; i++) {
+        const uintptr_t stack[] = {i % 97, i / 97, 1, 2, 3};
+        const int64_t moved = i % 100 == (size_t)window % 100 ? window : 0;
+        const int64_t values[] = {10 + moved, 640 + 64 * moved, 0, 0};
+        pprofdelta_record record = {.stack = stack, .depth = 5, .values = values, .block_size = 64};
+        status = pprofdelta_recorder_add(r, &record, NULL);
+    }
+    if (!status)
+        status = pprofdelta_recorder_write(r, &sink, NULL, NULL);
+    if (!status)
+        pprofdelta_recorder_commit(r);
+    arena_free(&a);
+    return status;
+}
+
+TEST(an_entry_takes_at_most_48_bytes_and_the_steady_state_allocates_nothing)
+{
+    for (size_t stacks = 300; stacks < 40000; stacks += stacks / 3) {
+        tracker memory = {0};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        pprofdelta_recorder *r = NULL;
+        pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+        options.flags = PPROFDELTA_NO_MAPPINGS;
+        options.on_reset = stacks % 2 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
+        REQUIRE(pprofdelta_recorder_new(&options, &allocator, &r, NULL) == PPROFDELTA_OK);
+        size_t calls = 0;
+        for (int64_t window = 1; window < 8; window++) {
+            CHECK(fill(r, stacks, window) == PPROFDELTA_OK);
+            calls = window == 3 ? memory.calls : calls;
+        }
+        CHECK_MSG(memory.calls == calls, "%zu allocations", memory.calls - calls);
+        size_t bytes = recorder_ledger_bytes(r);
+        CHECK(r->ledger.committed == stacks);
+        CHECK_MSG(bytes <= 48 * stacks, "%zu bytes for %zu", bytes, stacks);
+        pprofdelta_recorder_free(r);
+        CHECK(memory.live == 0);
+    }
+}
+
+TEST(a_limit_is_kept)
+{
+    pprofdelta_status status = PPROFDELTA_E_LIMIT;
+    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    options.max_memory = 1024;
+    for (; status && options.max_memory < UINT64_C(1) << 32;
+         options.max_memory += options.max_memory / 4) {
+        pprofdelta_recorder *r = NULL;
+        status = pprofdelta_recorder_new(&options, NULL, &r, NULL);
+        if (!status)
+            status = fill(r, 300, 1);
+        CHECK(!r || r->mem.peak <= options.max_memory);
+        CHECK(!status || status == PPROFDELTA_E_LIMIT);
+        pprofdelta_recorder_free(r);
+    }
+    CHECK(!status);
 }
 
 TEST_MAIN()

@@ -54,51 +54,6 @@ TEST(estimates_are_unbiased)
     }
 }
 
-/* Also where all sizes are mixed: each size by itself, since what one leaves of the distance is the
- * next one's. */
-TEST(estimates_are_unbiased_for_each_size_in_a_mixture)
-{
-    enum { SIZES = 8 };
-    static const size_t sizes[SIZES] = {1, 16, 100, 1000, 4096, 10000, 40000, 300000};
-    double truth[SIZES] = {0}, objects[SIZES] = {0}, bytes[SIZES] = {0};
-    for (uint64_t seed = 1; seed <= 300; seed++) {
-        pprofdelta_sampler s;
-        rng r = {seed};
-        pprofdelta_sampler_init(&s, 10000, seed);
-        for (int i = 0; i < 20000; i++) {
-            size_t which = rng_below(&r, SIZES);
-            pprofdelta_weight weight;
-            truth[which]++;
-            if (pprofdelta_sampler_tick(&s, sizes[which]) &&
-                pprofdelta_sampler_take(&s, sizes[which], &weight)) {
-                objects[which] += (double)weight.objects;
-                bytes[which] += (double)weight.bytes;
-            }
-        }
-    }
-    for (size_t i = 0; i < SIZES; i++) {
-        /* Five standard deviations of a sum of so many samples. */
-        double p = 1 - exp(-(double)sizes[i] / 10000);
-        double allowed = 5 * sqrt((1 - p) / p / truth[i]) + 0.001;
-        CHECK_MSG(fabs(objects[i] / truth[i] - 1) < allowed, "size %zu: objects %f (%f)", sizes[i],
-                  objects[i] / truth[i], allowed);
-        CHECK_MSG(fabs(bytes[i] / truth[i] / (double)sizes[i] - 1) < allowed, "size %zu: bytes %f",
-                  sizes[i], bytes[i] / truth[i] / (double)sizes[i]);
-    }
-}
-
-TEST(how_many_are_sampled_is_as_promised)
-{
-    for (uint64_t seed = 1; seed <= 5; seed++) {
-        pprofdelta_sampler s;
-        pprofdelta_sampler_init(&s, 4096, seed);
-        estimate e = sample(&s, 64, 1000000);
-        double expected = 1000000 * (1 - exp(-64.0 / 4096));
-        CHECK_MSG(fabs((double)e.samples - expected) < 6 * sqrt(expected), "%f of %f",
-                  (double)e.samples, expected);
-    }
-}
-
 /* Distances have no memory: their spread is their mean. A sampler with a fixed or a jittered
  * distance has less. */
 TEST(distances_are_exponential)
@@ -138,29 +93,6 @@ TEST(interval_0_is_off)
         if (pprofdelta_sampler_tick(&s, PTRDIFF_MAX))
             CHECK(!pprofdelta_sampler_take(&s, PTRDIFF_MAX, &weight));
     CHECK(weight.objects == -1 && weight.bytes == -1);
-}
-
-TEST(interval_1_takes_everything_for_what_it_is)
-{
-    pprofdelta_sampler s;
-    pprofdelta_sampler_init(&s, 1, 1);
-    for (size_t size = 1; size < 3000; size += 7) {
-        pprofdelta_weight weight = {0, 0};
-        CHECK(pprofdelta_sampler_tick(&s, size) && pprofdelta_sampler_take(&s, size, &weight));
-        CHECK(weight.objects == 1 && weight.bytes == (int64_t)size);
-    }
-}
-
-TEST(nothing_is_never_sampled)
-{
-    pprofdelta_sampler s;
-    for (uint64_t interval = 0; interval < 3; interval++) {
-        pprofdelta_sampler_init(&s, interval, 1);
-        for (int i = 0; i < 100; i++) {
-            pprofdelta_weight weight;
-            CHECK(!pprofdelta_sampler_tick(&s, 0) || !pprofdelta_sampler_take(&s, 0, &weight));
-        }
-    }
 }
 
 TEST(zeros_are_a_sampler_that_has_not_begun)
@@ -231,22 +163,6 @@ TEST(a_pause_outlasts_any_number_of_bytes)
     }
     pprofdelta_sampler_resume(&s);
     CHECK(sample(&s, 10, 1000).samples > 300);
-}
-
-TEST(a_sampler_that_begins_again_has_another_interval)
-{
-    pprofdelta_sampler s;
-    double objects = 0;
-    pprofdelta_sampler_init(&s, 3000, 4);
-    for (uint64_t i = 0; i < 20000; i++) {
-        objects += sample(&s, 200, 40).objects;
-        if (i % 3 == 0)
-            pprofdelta_sampler_pause(&s);
-        pprofdelta_sampler_init(&s, 500 + i % 7 * 1000, 5 + i);
-    }
-    CHECK_MSG(fabs(objects / 800000 - 1) < 0.03, "%f", objects / 800000);
-    pprofdelta_sampler_init(&s, 0, 4);
-    CHECK(sample(&s, 1 << 30, 1000).samples == 0);
 }
 
 TEST(weights_do_not_overflow)

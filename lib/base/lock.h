@@ -1,15 +1,15 @@
 /* A lock of four bytes that can be used inside an allocator.
  *
  * It never allocates, keeps errno, is free when it is all zeros, and can be reset in the child of a
- * fork. It is held for less than a microsecond, so waiting begins with a short spin. After that the
- * thread waits in the kernel (futex) or, where there is no futex, yields.
+ * fork. Most locks are held for less than a microsecond, so waiting begins with a short spin. After
+ * that the thread waits in the kernel (futex) or, where there is no futex, yields. It has no owner. A
+ * thread that may have interrupted the holder, and so must not wait, calls pd_lock_try.
  *
  *     0 free    1 held    2 held, and threads may wait in the kernel */
-#ifndef PD_HEAP_LOCK_H
-#define PD_HEAP_LOCK_H
+#ifndef PD_BASE_LOCK_H
+#define PD_BASE_LOCK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/life.h"
 
 typedef struct pd_lock {
     uint32_t state;
@@ -47,5 +47,14 @@ static inline void pd_lock_reset(pd_lock *lock)
 {
     __atomic_store_n(&lock->state, 0, __ATOMIC_RELEASE);
 }
+
+/* A sink that calls another one while the lock is free. The caller holds the lock, which guards the
+ * life. */
+typedef struct pd_lock_sink {
+    pd_lock *lock;
+    pd_life *life;
+    const pprofdelta_sink *sink;
+} pd_lock_sink;
+int pd_lock_sink_write(void *sink, const void *data, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-#include "heap/lock.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -70,4 +70,15 @@ void pd_lock_rest(pd_lock *lock)
     for (int i = 0; i < most && !__atomic_load_n(&lock->state, __ATOMIC_RELAXED); i++)
         breathe();
     pd_lock_take(lock);
+}
+
+int pd_lock_sink_write(void *cookie, const void *data, size_t len)
+{
+    const pd_lock_sink *s = cookie;
+    pd_life_enter_sink(s->life);
+    pd_lock_give(s->lock);
+    int refused = s->sink->write(s->sink->cookie, data, len);
+    pd_lock_take(s->lock);
+    pd_life_leave_sink(s->life);
+    return refused;
 }
