@@ -67,6 +67,8 @@ static void ids_sort(cli_ids *ids)
 static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
 {
     struct cli_id key = {id, 0};
+    if (id && id <= ids->len && ids->ids[id - 1].id == id) /* the ids are 1, 2, 3 ... */
+        return &ids->ids[id - 1];
     return bsearch(&key, ids->ids, ids->len, sizeof *ids->ids, by_id);
 }
 
@@ -217,6 +219,19 @@ cli_string cli_profile_type(const cli_profile *profile, size_t column)
 cli_string cli_profile_unit(const cli_profile *profile, size_t column)
 {
     return cli_profile_string(profile, profile->view->sample_type[column]->unit);
+}
+
+char *cli_profile_list_types(const cli_profile *profile, char text[CLI_TYPES_ROOM])
+{
+    size_t len = cli_string_write(text, CLI_TYPES_ROOM, cli_string_of("none"));
+    for (size_t i = 0; i < profile->view->n_sample_type; i++) {
+        const cli_string words[] = {cli_string_of(i ? ", " : ""), cli_profile_type(profile, i),
+                                    cli_string_of("/"), cli_profile_unit(profile, i)};
+        len = i ? len : 0;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            len += cli_string_write(text + len, CLI_TYPES_ROOM - len, words[k]);
+    }
+    return text;
 }
 
 /* Is `name` "TYPE" or "TYPE/UNIT" of this type? */

@@ -1,7 +1,7 @@
 /* The stacks of a run with their series: see leaks_rows.h. */
 #include "leaks/leaks_rows.h"
 
-#include "show/symbol_names.h"
+#include "show/frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,17 +157,13 @@ static XXH128_hash_t key_of_lines(const cli_profile *profile, const Pd__View__Lo
 static bool add_frame(cli_leaks_rows *rows, const cli_profile *profile,
                       const Pd__View__Location *location, const Pd__View__Line *line)
 {
-    char made[CLI_SYMBOL_MADE];
-    const Pd__View__Function *function =
-        line ? cli_profile_function(profile, line->function_id) : NULL;
-    cli_leaks_frame frame = {.line = line ? line->line : 0, .is_nameless = !function};
-    cli_string file = cli_profile_string(profile, function ? function->filename : 0);
-    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
-    cli_string module = cli_profile_string(profile, mapping ? mapping->filename : 0);
+    char made[CLI_FRAME_MADE];
+    cli_frame_text text = cli_frame_of(profile, location, line, made);
+    cli_leaks_frame frame = {.line = text.line, .is_nameless = text.is_nameless};
     if (!reserve(rows, &rows->frames, &rows->frames_cap, rows->frames_len, 1,
                  sizeof *rows->frames) ||
-        !number_text(rows, cli_symbols_name(profile, location, line, made), &frame.name) ||
-        !number_text(rows, file, &frame.file) || !number_text(rows, module, &frame.module))
+        !number_text(rows, text.name, &frame.name) || !number_text(rows, text.file, &frame.file) ||
+        !number_text(rows, text.module, &frame.module))
         return false;
     rows->frames[rows->frames_len++] = frame;
     return true;
@@ -214,13 +210,10 @@ static bool stage_path(cli_leaks_rows *rows, const cli_profile *profile,
     if (!reserve(rows, &rows->path, &rows->path_cap, rows->path_len, sample->n_location_id,
                  sizeof *rows->path))
         return false;
-    const Pd__View__Profile *view = profile->view;
     for (size_t i = 0; i < sample->n_location_id; i++) {
-        uint64_t id = sample->location_id[i];
-        bool is_dense = id - 1 < view->n_location && view->location[id - 1]->id == id;
-        size_t at = is_dense ? (size_t)(id - 1) : cli_profile_location_index(profile, id);
+        size_t at = cli_profile_location_index(profile, sample->location_id[i]);
         if (rows->place_of[at] == NOT_NUMBERED &&
-            !number_place(rows, profile, view->location[at], &rows->place_of[at]))
+            !number_place(rows, profile, profile->view->location[at], &rows->place_of[at]))
             return false;
         rows->path[rows->path_len + i] = rows->place_of[at];
     }

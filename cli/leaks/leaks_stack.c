@@ -2,7 +2,7 @@
  * start-up, as `show` prints a stack. See leaks_stack.h. */
 #include "leaks/leaks_stack.h"
 
-#include "show/frame_place.h"
+#include "show/frame.h"
 #include "show/wrappers.h"
 
 #include <stdio.h>
@@ -84,9 +84,10 @@ typedef struct stack {
 
 static cli_frame_text text_of(const cli_leaks_rows *rows, const cli_leaks_frame *frame)
 {
-    return (cli_frame_text){cli_leaks_text(rows, frame->name),
-                            {cli_leaks_text(rows, frame->file), frame->line,
-                             cli_leaks_text(rows, frame->module), frame->is_nameless}};
+    return (cli_frame_text){.name = cli_leaks_text(rows, frame->name),
+                            .file = cli_leaks_text(rows, frame->file),
+                            .line = frame->line,
+                            .module = cli_leaks_text(rows, frame->module)};
 }
 
 static void release(stack *s)
