@@ -11,9 +11,10 @@
 /* The list keeps the blocks in reach of what looks for leaks. */
 typedef struct block {
     _Alignas(max_align_t) struct block *next;
+    struct block *before;
 } block;
 
-static block *kept;
+static block kept; /* the head of the list */
 
 void *cli_keep(size_t len, size_t size)
 {
@@ -23,9 +24,35 @@ void *cli_keep(size_t len, size_t size)
         cli_error("there is not enough memory");
         exit(CLI_FAILED);
     }
-    fresh->next = kept;
-    kept = fresh;
+    *fresh = (block){.next = kept.next, .before = &kept};
+    if (kept.next)
+        kept.next->before = fresh;
+    kept.next = fresh;
     return fresh + 1;
+}
+
+void cli_drop(void *ptr)
+{
+    if (!ptr)
+        return;
+    block *old = (block *)ptr - 1;
+    old->before->next = old->next;
+    if (old->next)
+        old->next->before = old->before;
+    free(old);
+}
+
+void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t size)
+{
+    enum { LEAST = 64 };
+    if (more <= *cap - len)
+        return array;
+    *cap += *cap / 2 + LEAST + more;
+    void *grown = cli_keep(*cap, size);
+    if (len)
+        memcpy(grown, array, len * size);
+    cli_drop(array);
+    return grown;
 }
 
 cli_string cli_keep_string(cli_string string)
@@ -60,5 +87,6 @@ cli_string *cli_keep_numbered(const cli_string *texts, size_t len, uint32_t *num
             found[(*distinct)++] = list[i].text;
         numbers[list[i].at] = (uint32_t)(*distinct - 1);
     }
+    cli_drop(list);
     return found;
 }

@@ -1,7 +1,7 @@
 /* Memory that a verb keeps until the process ends: what it makes of its input to print it once.
  *
- * Nothing is freed one by one, and no caller checks for NULL: if there is no memory, the process ends
- * with a message and CLI_FAILED. Not for what holds files or children that have to be ended. */
+ * No caller has to free it or to check for NULL: if there is no memory, the process ends with a message
+ * and CLI_FAILED. Not for what holds files or children that have to be ended. */
 #ifndef CLI_KEEP_H
 #define CLI_KEEP_H
 
@@ -12,6 +12,13 @@
 
 /* Zeroed memory for `len` elements, for any type. */
 void *cli_keep(size_t len, size_t size);
+
+/* Ends the use of a block before the process ends; NULL is none. */
+void cli_drop(void *block);
+
+/* Makes room for `more` elements behind the first `len` of an array, which has room for *cap. Returns
+ * the array, which may have moved. */
+void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t size);
 
 /* A copy of the string. */
 cli_string cli_keep_string(cli_string string);

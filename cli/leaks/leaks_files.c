@@ -3,34 +3,20 @@
 
 #include "cli.h"
 #include "input.h"
+#include "keep.h"
 #include "leaks/leaks_windows.h"
 #include "memory.h"
 #include "message.h"
 #include "progress.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
-static int short_of_memory(const char *name)
+static void add_file(cli_leaks_files *files, const char *path, DIR *found_in)
 {
-    return cli_system_error(name, "read", ENOMEM);
-}
-
-static int add_file(cli_leaks_files *files, const char *path, DIR *found_in)
-{
-    if (files->len == files->cap) {
-        size_t cap = files->cap * 2 + 16;
-        cli_leaks_file *grown = realloc(files->files, cap * sizeof *grown);
-        if (!grown)
-            return short_of_memory("the list of files");
-        files->files = grown;
-        files->cap = cap;
-    }
+    files->files = cli_keep_more(files->files, files->len, 1, &files->cap, sizeof *files->files);
     files->files[files->len] =
         (cli_leaks_file){.path = path, .found_in = found_in, .operand = files->len};
     files->len++;
-    return CLI_DONE;
 }
 
 /* Adds the profiles of a directory, in the order of their names. */
@@ -43,7 +29,7 @@ static int add_directory(cli_leaks_files *files, const char *path)
         return CLI_FAILED;
     }
     for (size_t i = 0; i < folder->len && !code; i++)
-        code = add_file(files, folder->paths[i], folder->dir);
+        add_file(files, folder->paths[i], folder->dir);
     return code;
 }
 
@@ -52,7 +38,8 @@ static int add_operand(cli_leaks_files *files, const char *operand)
     struct stat status;
     if (!stat(operand, &status) && S_ISDIR(status.st_mode))
         return add_directory(files, operand);
-    return add_file(files, operand, NULL);
+    add_file(files, operand, NULL);
+    return CLI_DONE;
 }
 
 static void set_time(cli_leaks_file *file, const pprofdelta_census *census)
@@ -148,9 +135,7 @@ int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, si
     int code = CLI_DONE;
     pprofdelta *context = NULL;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    *files = (cli_leaks_files){.folders = calloc(len, sizeof *files->folders)};
-    if (!files->folders)
-        return short_of_memory("the list of files");
+    *files = (cli_leaks_files){.folders = cli_keep(len, sizeof *files->folders)};
     options.max_memory = how->max_memory;
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(files, operands[i]);
@@ -166,7 +151,4 @@ void cli_leaks_files_free(cli_leaks_files *files)
 {
     for (size_t i = 0; i < files->folders_len; i++)
         cli_folder_free(&files->folders[i]);
-    free(files->files);
-    free(files->folders);
-    *files = (cli_leaks_files){.len = 0};
 }

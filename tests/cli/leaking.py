@@ -512,7 +512,7 @@ def test_profiles_without_in_use_values(t):
         t.write(f"{i}.pb.gz", gz(profile([(("f",), [i + 1, i + 1])], types=HEAP[:2],
                                          time=T0 + i * MINUTE)))
     result = t.fails(1, "leaks", *[f"{i}.pb.gz" for i in range(8)])
-    t.contains(result.err, "has no in-use values; there are: alloc_objects, alloc_space",
+    t.contains(result.err, "has no in-use values; there are: alloc_objects/count, alloc_space/bytes",
                "hint: leaks needs what is in use")
 
 
