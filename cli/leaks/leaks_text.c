@@ -248,30 +248,6 @@ static void put_power(const cli_leaks_run *run, const cli_leaks_findings *findin
     putchar('\n');
 }
 
-/* A rate that takes eight times as many samples; false: nearly every allocation is one already. */
-static bool better_rate(const cli_leaks_run *run, uint64_t *kib)
-{
-    static const double least = 4096;
-    *kib = run->period >= least ? (uint64_t)run->period >> 13 : 0;
-    *kib += run->period >= least && !*kib;
-    return *kib > 0;
-}
-
-/* What can be set for more evidence, and is not set yet. */
-static void put_more_samples(const cli_leaks_run *run)
-{
-    uint64_t kib;
-    if (!better_rate(run, &kib))
-        puts("\nnext      record longer");
-    else if (run->is_recorded)
-        printf("\nnext      record longer, or take more samples (record --rate=%" PRIu64 "k)\n",
-               kib);
-    else
-        printf("\nnext      record longer, or take more samples (in Go "
-               "runtime.MemProfileRate = %" PRIu64 " << 10)\n",
-               kib);
-}
-
 /* Is an area of Python's own allocator among those that grew? It is not used where PYTHONMALLOC is
  * set to malloc. */
 static bool has_python(const cli_leaks_findings *findings)
@@ -287,13 +263,17 @@ static bool has_python(const cli_leaks_findings *findings)
 static void put_advice(const cli_leaks_run *run, const cli_leaks_findings *findings,
                        const cli_leaks_finding *const *shown, size_t len)
 {
+    static const double rate = 64 << 10;
     if (has_few_windows(run))
         puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
     else if (has_python(findings))
         puts("\nnext      record with PYTHONMALLOC=malloc in the environment: the stacks then have "
              "what Python's own allocator keeps");
     else if (has_reason(shown, len, CLI_LEAKS_UNSURE))
-        put_more_samples(run);
+        printf("\nnext      record longer%s\n",
+               run->period <= rate ? ""
+                                   : ", or take more samples (record --rate=64k, in Go "
+                                     "runtime.MemProfileRate = 64 << 10)");
     else if (has_reason(shown, len, CLI_LEAKS_SLOWING) || has_reason(shown, len, CLI_LEAKS_LATE))
         puts("\nnext      record longer: a leak goes on, a cache is full one day");
 }

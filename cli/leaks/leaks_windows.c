@@ -293,7 +293,6 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     describe(r->run, profile, &columns);
     r->run->to_nanos = file->time_nanos;
     cli_leaks_moment moment = moment_of(r, file);
-    r->run->is_recorded = file->stamp.live != PPROFDELTA_LIVE_NONE;
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
     r->run->span = moment.seconds;

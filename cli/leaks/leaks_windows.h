@@ -29,7 +29,6 @@ typedef struct cli_leaks_run {
     double period;           /* bytes between two samples; 0: not known */
     bool is_heap;            /* the profiles have bytes */
     bool has_allocated;
-    bool is_recorded;   /* by the heap agent */
     bool has_restarted; /* it begins with a restart of the process of the run before */
     char binary[512];   /* empty: not known */
 } cli_leaks_run;
