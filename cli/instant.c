@@ -1,28 +1,35 @@
-/* Times from text, and spans from and to text: see instant.h.
- *
- * Days are counted in the proleptic Gregorian calendar. Years begin in March here, so that the leap
- * day is the last day of a year and the first day of a month is a linear function of its number. */
+/* Times and spans from and to text: see instant.h. */
+#define _TIME_BITS 64 /* also where time_t has 32 bits */
 #include "instant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define NANOS INT64_C(1000000000)
 
-enum {
-    DAYS_400 = 146097,
-    DAYS_TO_1970 = 719468
-}; /* days in 400 years; from 1 March 0 to 1 January 1970 */
-
 static int64_t days_of(int year, int month, int day)
 {
-    int march = (month + 9) % 12;
-    int64_t y = year - (month <= 2);
-    int64_t era = (y >= 0 ? y : y - 399) / 400;
-    int64_t in_era = y - era * 400;
-    int64_t day_of_year = (153 * march + 2) / 5 + day - 1;
-    return era * DAYS_400 + in_era * 365 + in_era / 4 - in_era / 100 + day_of_year - DAYS_TO_1970;
+    struct tm t = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
+    return (int64_t)timegm(&t) / 86400;
+}
+
+char *cli_instant_format(int64_t nanos, char buf[48])
+{
+    int64_t rest = nanos % NANOS;
+    time_t seconds = (time_t)(nanos / NANOS - (rest < 0));
+    struct tm t;
+    rest += rest < 0 ? NANOS : 0;
+    gmtime_r(&seconds, &t);
+    int at = snprintf(buf, 48, "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRId64, t.tm_year + 1900,
+                      t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, rest);
+    while (buf[at - 1] == '0')
+        at--;
+    at -= buf[at - 1] == '.';
+    buf[at] = 'Z';
+    buf[at + 1] = 0;
+    return buf;
 }
 
 /* Exactly `digits` digits. */

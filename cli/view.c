@@ -9,7 +9,6 @@
 #include "memory.h"
 #include "message.h"
 #include "show/units.h"
-#include "profile/mapping.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -68,6 +67,8 @@ static void ids_sort(cli_ids *ids)
 static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
 {
     struct cli_id key = {id, 0};
+    if (id && id <= ids->len && ids->ids[id - 1].id == id) /* the ids are 1, 2, 3 ... */
+        return &ids->ids[id - 1];
     return bsearch(&key, ids->ids, ids->len, sizeof *ids->ids, by_id);
 }
 
@@ -152,7 +153,7 @@ int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_opt
     const cli_input *in = &profile->input;
     if (pprofdelta_profile_open(options, cli_memory_within(options->max_memory), in->bytes, in->len,
                                 &profile->opened, &err))
-        return cli_options_error(in->name, &err);
+        return cli_library_error(in->name, &err);
     if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);
     pprofdelta_profile_census(profile->opened, &profile->census);
@@ -223,6 +224,19 @@ cli_string cli_profile_unit(const cli_profile *profile, size_t column)
     return cli_profile_string(profile, profile->view->sample_type[column]->unit);
 }
 
+char *cli_profile_list_types(const cli_profile *profile, char text[CLI_TYPES_ROOM])
+{
+    size_t len = cli_string_write(text, CLI_TYPES_ROOM, cli_string_of("none"));
+    for (size_t i = 0; i < profile->view->n_sample_type; i++) {
+        const cli_string words[] = {cli_string_of(i ? ", " : ""), cli_profile_type(profile, i),
+                                    cli_string_of("/"), cli_profile_unit(profile, i)};
+        len = i ? len : 0;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            len += cli_string_write(text + len, CLI_TYPES_ROOM - len, words[k]);
+    }
+    return text;
+}
+
 /* Is `name` "TYPE" or "TYPE/UNIT" of this type? */
 static bool is_named(cli_string type, cli_string unit, cli_string name)
 {
@@ -267,5 +281,15 @@ bool cli_profile_has_bytes(const cli_profile *profile)
 
 size_t cli_profile_file_len(cli_string name)
 {
-    return pd_filename_file((pd_bytes){(const uint8_t *)name.ptr, name.len}).len;
+    static const char mark[] = " (deleted)", shared[] = "/dev/shm/";
+    static const char *const not_files[] = {
+        "[anon",    "[heap",      "[stack", "[vvar", "//anon",      "/anon_hugepage", "/memfd:",
+        "/dmabuf:", "/secretmem", "/SYSV",  "/dev/", "anon_inode:", "socket:["};
+    for (size_t i = 0; i < sizeof not_files / sizeof *not_files; i++)
+        if (cli_string_begins(name, not_files[i]) && !cli_string_begins(name, shared))
+            return 0;
+    size_t len = sizeof mark - 1;
+    while (name.len >= len && !memcmp(name.ptr + name.len - len, mark, len))
+        name.len -= len;
+    return name.len;
 }

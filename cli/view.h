@@ -73,6 +73,10 @@ size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id);
 cli_string cli_profile_type(const cli_profile *profile, size_t column);
 cli_string cli_profile_unit(const cli_profile *profile, size_t column);
 
+/* Writes "TYPE/UNIT, TYPE/UNIT", or "none", for a message. Returns text. */
+enum { CLI_TYPES_ROOM = 1024 };
+char *cli_profile_list_types(const cli_profile *profile, char text[CLI_TYPES_ROOM]);
+
 /* A profile of memory has bytes. In others, the time in an allocator is what is looked for. */
 bool cli_profile_has_bytes(const cli_profile *profile);
 

@@ -2,38 +2,14 @@
 #include "view_edit.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "memory.h"
 #include "message.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct cli_edit_slot {
-    uint64_t hash;
-    size_t index_1; /* index in the table of the view plus one; 0: the slot is free */
-} cli_edit_slot;
-
-enum { FIRST_CAP = 1 << 8 };
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
-static uint64_t hash_of(cli_string text)
-{
-    uint64_t hash = mix(1, text.len), word = 0;
-    size_t at = 0;
-    for (; text.len - at >= sizeof word; at += sizeof word) {
-        memcpy(&word, text.ptr + at, sizeof word);
-        hash = mix(hash, word);
-    }
-    word = 0;
-    memcpy(&word, text.ptr + at, text.len - at);
-    return mix(hash, word);
-}
+enum { FIRST_ROOM = 1 << 8 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -51,7 +27,7 @@ static void *take(cli_edit *edit, size_t size)
 /* Makes room for one more element of an array of the view. */
 static void *make_room(cli_edit *edit, void *array, size_t len, size_t *room, size_t size)
 {
-    size_t more = len + len / 2 + FIRST_CAP;
+    size_t more = len + len / 2 + FIRST_ROOM;
     if (len < *room)
         return array;
     void *ptr = more > SIZE_MAX / 2 / size ? NULL : take(edit, more * size);
@@ -66,119 +42,49 @@ static void *make_room(cli_edit *edit, void *array, size_t len, size_t *room, si
     return ptr;
 }
 
-/* ---- hash tables ----------------------------------------------------------------------------- */
+/* ---- strings and functions ------------------------------------------------------------------- */
 
-static cli_edit_slot *place_for(cli_edit_slot *slots, size_t cap, uint64_t hash)
-{
-    size_t at = (size_t)hash & (cap - 1);
-    while (slots[at].index_1)
-        at = (at + 1) & (cap - 1);
-    return &slots[at];
-}
-
-/* Makes room for `len` entries: at most half of the slots are used. */
-static bool grow(cli_edit *edit, cli_edit_slot **slots, size_t *cap, size_t len)
-{
-    size_t more = *cap ? *cap : FIRST_CAP;
-    while (more / 2 <= len && more <= SIZE_MAX / 4 / sizeof **slots)
-        more *= 2;
-    if (more == *cap)
-        return true;
-    cli_edit_slot *fresh = take(edit, more * sizeof *fresh);
-    if (!fresh)
-        return false;
-    memset(fresh, 0, more * sizeof *fresh);
-    for (size_t i = 0; i < *cap; i++)
-        if ((*slots)[i].index_1)
-            *place_for(fresh, more, (*slots)[i].hash) = (*slots)[i];
-    free(*slots);
-    *slots = fresh;
-    *cap = more;
-    return true;
-}
-
-/* ---- strings --------------------------------------------------------------------------------- */
-
-static int64_t find_string(const cli_edit *edit, cli_string text, uint64_t hash)
-{
-    for (size_t at = (size_t)hash & (edit->strings_cap - 1); edit->strings[at].index_1;
-         at = (at + 1) & (edit->strings_cap - 1)) {
-        int64_t index = (int64_t)edit->strings[at].index_1 - 1;
-        if (edit->strings[at].hash == hash &&
-            !cli_string_compare(cli_profile_string(edit->profile, index), text))
-            return index;
-    }
-    return -1;
-}
-
-static void note_string(cli_edit *edit, uint64_t hash, size_t index)
-{
-    *place_for(edit->strings, edit->strings_cap, hash) = (cli_edit_slot){hash, index + 1};
-}
-
-static int64_t add_string(cli_edit *edit, cli_string text, uint64_t hash)
+static int64_t add_string(cli_edit *edit, cli_string text)
 {
     Pd__View__Profile *view = edit->profile->view;
-    size_t at = view->n_string_table;
-    void *strings =
-        make_room(edit, view->string_table, at, &edit->string_room, sizeof *view->string_table);
-    if (!strings)
+    void *strings = make_room(edit, view->string_table, view->n_string_table, &edit->string_room,
+                              sizeof *view->string_table);
+    uint8_t *bytes = strings ? take(edit, text.len) : NULL;
+    if (strings)
+        view->string_table = strings;
+    if (!bytes)
         return 0;
-    view->string_table = strings;
-    uint8_t *bytes = take(edit, text.len);
-    if (!bytes || !grow(edit, &edit->strings, &edit->strings_cap, at + 1)) {
-        free(bytes);
-        return 0;
-    }
     memcpy(bytes, text.ptr, text.len);
-    view->string_table[view->n_string_table++] = (ProtobufCBinaryData){text.len, bytes};
-    note_string(edit, hash, at);
-    return (int64_t)at;
+    view->string_table[view->n_string_table] = (ProtobufCBinaryData){text.len, bytes};
+    return (int64_t)view->n_string_table++;
 }
 
 int64_t cli_edit_string(cli_edit *edit, cli_string text)
 {
+    size_t next = edit->profile->view->n_string_table;
     if (!text.len || edit->is_failed)
         return 0;
-    uint64_t hash = hash_of(text);
-    int64_t found = find_string(edit, text, hash);
-    return found >= 0 ? found : add_string(edit, text, hash);
+    size_t number = cli_numbers_of(&edit->strings, cli_key_of(text.ptr, text.len), next);
+    return number < next ? (int64_t)number : add_string(edit, text);
 }
 
-/* ---- functions ------------------------------------------------------------------------------- */
-
-static uint64_t hash_of_function(const Pd__View__Function *f)
+/* Adds a function with the least id that is free. */
+static uint64_t add_function(cli_edit *edit, const Pd__View__Function *wanted)
 {
-    uint64_t hash = mix(mix(2, (uint64_t)f->name), (uint64_t)f->system_name);
-    return mix(mix(hash, (uint64_t)f->filename), (uint64_t)f->start_line);
-}
-
-static bool is_same(const Pd__View__Function *a, const Pd__View__Function *b)
-{
-    return a->name == b->name && a->system_name == b->system_name && a->filename == b->filename &&
-           a->start_line == b->start_line;
-}
-
-static uint64_t find_function(const cli_edit *edit, const Pd__View__Function *wanted, uint64_t hash)
-{
-    if (!edit->functions_cap)
+    Pd__View__Profile *view = edit->profile->view;
+    void *functions = make_room(edit, view->function, view->n_function, &edit->function_room,
+                                sizeof *view->function);
+    Pd__View__Function *fresh = functions ? take(edit, sizeof *fresh) : NULL;
+    if (functions)
+        view->function = functions;
+    if (!fresh)
         return 0;
-    for (size_t at = (size_t)hash & (edit->functions_cap - 1); edit->functions[at].index_1;
-         at = (at + 1) & (edit->functions_cap - 1)) {
-        const Pd__View__Function *f =
-            edit->profile->view->function[edit->functions[at].index_1 - 1];
-        if (edit->functions[at].hash == hash && is_same(f, wanted))
-            return f->id;
-    }
-    return 0;
-}
-
-/* The least id that no function has. */
-static uint64_t new_id(cli_edit *edit)
-{
     while (cli_profile_function(edit->profile, edit->next_function))
         edit->next_function++;
-    return edit->next_function++;
+    *fresh = *wanted;
+    fresh->id = edit->next_function++;
+    view->function[view->n_function++] = fresh;
+    return fresh->id;
 }
 
 /* Returns the id of the function with these parts, or 0 on failure. */
@@ -190,25 +96,10 @@ static uint64_t function_of(cli_edit *edit, const cli_edit_frame *frame)
     wanted.system_name = cli_edit_string(edit, frame->system_name);
     wanted.filename = cli_edit_string(edit, frame->filename);
     wanted.start_line = frame->start_line;
-    uint64_t hash = hash_of_function(&wanted), found = find_function(edit, &wanted, hash);
-    if (found)
-        return found;
-    void *functions = make_room(edit, view->function, view->n_function, &edit->function_room,
-                                sizeof *view->function);
-    if (!functions)
-        return 0;
-    view->function = functions;
-    Pd__View__Function *fresh = take(edit, sizeof *fresh);
-    if (!fresh || !grow(edit, &edit->functions, &edit->functions_cap, view->n_function + 1)) {
-        free(fresh);
-        return 0;
-    }
-    *fresh = wanted;
-    fresh->id = new_id(edit);
-    *place_for(edit->functions, edit->functions_cap, hash) =
-        (cli_edit_slot){hash, view->n_function + 1};
-    view->function[view->n_function++] = fresh;
-    return fresh->id;
+    const int64_t parts[] = {wanted.name, wanted.system_name, wanted.filename, wanted.start_line};
+    size_t number =
+        cli_numbers_of(&edit->functions, cli_key_of(parts, sizeof parts), view->n_function);
+    return number < view->n_function ? view->function[number]->id : add_function(edit, &wanted);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -258,17 +149,16 @@ void cli_edit_begin(cli_edit *edit, cli_profile *profile)
                        .string_room = view->n_string_table,
                        .function_room = view->n_function,
                        .next_function = 1};
-    if (!grow(edit, &edit->strings, &edit->strings_cap, view->n_string_table))
-        return;
-    for (size_t i = 0; i < view->n_string_table; i++)
-        note_string(edit, hash_of(cli_profile_string(profile, (int64_t)i)), i);
+    for (size_t i = 0; i < view->n_string_table; i++) {
+        cli_string text = cli_profile_string(profile, (int64_t)i);
+        cli_numbers_of(&edit->strings, cli_key_of(text.ptr, text.len), i);
+    }
 }
 
 int cli_edit_end(cli_edit *edit)
 {
-    free(edit->strings);
-    free(edit->functions);
-    edit->strings = edit->functions = NULL;
+    cli_drop(edit->strings.slots);
+    cli_drop(edit->functions.slots);
     if (edit->is_failed) {
         cli_error("%s: there is not enough memory for its symbols", edit->profile->input.name);
         cli_hint_memory();

@@ -5,13 +5,13 @@
 #ifndef CLI_VIEW_EDIT_H
 #define CLI_VIEW_EDIT_H
 
+#include "numbers.h"
 #include "output_file.h"
 #include "view.h"
 
 typedef struct cli_edit {
     cli_profile *profile;
-    struct cli_edit_slot *strings, *functions; /* hash tables: index + 1, or 0 */
-    size_t strings_cap, functions_cap;
+    cli_numbers strings, functions;    /* indexes in the view by content */
     size_t string_room, function_room; /* of the arrays of the view */
     uint64_t next_function;            /* no smaller id is free */
     bool is_failed;                    /* memory was short: sticky, nothing is added any more */

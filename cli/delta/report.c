@@ -4,10 +4,9 @@
  * table. As JSON it is one object on one line, with exact integers. */
 #include "delta/report.h"
 
-#include "base/sum.h"
-#include "base/time.h"
-#include "cli.h"
+#include "decimal.h"
 #include "instant.h"
+#include "cli.h"
 #include "message.h"
 #include "text.h"
 
@@ -95,7 +94,7 @@ void cli_report_put_restart(FILE *out, pprofdelta_restart restart)
 void cli_report_put_time(FILE *out, int64_t nanos)
 {
     char text[48];
-    fputs(nanos ? pd_time_format(nanos, text) : "unknown", out);
+    fputs(nanos ? cli_instant_format(nanos, text) : "unknown", out);
 }
 
 void cli_report_put_type(FILE *out, const pprofdelta_type_report *type)
@@ -226,7 +225,7 @@ static const char *cell(const pprofdelta_type_report *type, int which, char buf[
 {
     if (!type->is_counter && which != SUM_CUR && which != SUM_DELTA)
         return strcpy(buf, "-");
-    return pd_sum_format(sum_of(type, which), buf);
+    return cli_sum_format(sum_of(type, which), buf);
 }
 
 static bool is_shown(const pprofdelta_report *report, int which)
@@ -281,7 +280,7 @@ static void json_types(FILE *out, const pprofdelta_report *report)
         fputs(i ? ", {" : "{", out);
         cli_report_put_type_json(out, type);
         for (int c = 0; c < SUMS; c++)
-            fprintf(out, ", \"%s\": %s", sum_names[c], pd_sum_format(sum_of(type, c), text));
+            fprintf(out, ", \"%s\": %s", sum_names[c], cli_sum_format(sum_of(type, c), text));
         putc('}', out);
     }
     putc(']', out);

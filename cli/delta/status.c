@@ -4,7 +4,7 @@
  * change. */
 #include "delta/state_verbs.h"
 
-#include "base/sum.h"
+#include "decimal.h"
 #include "cli.h"
 #include "instant.h"
 #include "memory.h"
@@ -76,7 +76,7 @@ static void print_text(const cli_state *state, const pprofdelta_memory *m)
     for (size_t i = 0; i < m->types_len; i++) {
         const pprofdelta_type_report *type = &m->types[i];
         char text[48];
-        printf("%20s  ", type->is_counter ? pd_sum_format(type->prev, text) : "-");
+        printf("%20s  ", type->is_counter ? cli_sum_format(type->prev, text) : "-");
         cli_report_put_type(stdout, type);
     }
 }
@@ -89,7 +89,7 @@ static void print_types(const pprofdelta_memory *m)
         char text[48];
         fputs(i ? ", {" : "{", stdout);
         cli_report_put_type_json(stdout, type);
-        printf(", \"sum\": %s}", type->is_counter ? pd_sum_format(type->prev, text) : "null");
+        printf(", \"sum\": %s}", type->is_counter ? cli_sum_format(type->prev, text) : "null");
     }
     putchar(']');
 }

@@ -3,34 +3,20 @@
 
 #include "cli.h"
 #include "input.h"
+#include "keep.h"
 #include "leaks/leaks_windows.h"
 #include "memory.h"
 #include "message.h"
 #include "progress.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
-static int short_of_memory(const char *name)
+static void add_file(cli_leaks_files *files, const char *path, DIR *found_in)
 {
-    return cli_system_error(name, "read", ENOMEM);
-}
-
-static int add_file(cli_leaks_files *files, const char *path, DIR *found_in)
-{
-    if (files->len == files->cap) {
-        size_t cap = files->cap * 2 + 16;
-        cli_leaks_file *grown = realloc(files->files, cap * sizeof *grown);
-        if (!grown)
-            return short_of_memory("the list of files");
-        files->files = grown;
-        files->cap = cap;
-    }
+    files->files = cli_keep_more(files->files, files->len, 1, &files->cap, sizeof *files->files);
     files->files[files->len] =
         (cli_leaks_file){.path = path, .found_in = found_in, .operand = files->len};
     files->len++;
-    return CLI_DONE;
 }
 
 /* Adds the profiles of a directory, in the order of their names. */
@@ -43,7 +29,7 @@ static int add_directory(cli_leaks_files *files, const char *path)
         return CLI_FAILED;
     }
     for (size_t i = 0; i < folder->len && !code; i++)
-        code = add_file(files, folder->paths[i], folder->dir);
+        add_file(files, folder->paths[i], folder->dir);
     return code;
 }
 
@@ -52,43 +38,13 @@ static int add_operand(cli_leaks_files *files, const char *operand)
     struct stat status;
     if (!stat(operand, &status) && S_ISDIR(status.st_mode))
         return add_directory(files, operand);
-    return add_file(files, operand, NULL);
-}
-
-static void set_time(cli_leaks_file *file, const pprofdelta_census *census)
-{
-    file->stamp = census->stamp;
-    file->time_nanos = file->stamp.live ? file->stamp.to_nanos : census->time_nanos;
+    add_file(files, operand, NULL);
+    return CLI_DONE;
 }
 
 cli_file cli_leaks_file_of(const cli_leaks_file *file)
 {
     return (cli_file){file->path, file->found_in};
-}
-
-static int refuse_without_time(const char *path)
-{
-    cli_error("%s: has no time, so the speed of growth is not known", path);
-    cli_hint("--every=TIME is the time between two windows: --every=60s");
-    return CLI_FAILED;
-}
-
-/* A file that the user named. */
-static int read_named(cli_leaks_file *file, const cli_leaks_how *how)
-{
-    cli_input input;
-    pprofdelta_census census;
-    pprofdelta_error err;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), how->max_memory);
-    if (!code) {
-        cli_progress_say("checking", input.name);
-        if (cli_input_check(&input, how->max_memory, &census, &err))
-            code = cli_library_error(input.name, &err);
-        else if (set_time(file, &census), file->time_nanos <= 0 && !how->every_nanos)
-            code = refuse_without_time(file->path);
-    }
-    cli_input_free(&input);
-    return code;
 }
 
 /* Returns whether a file of a directory is of a kind that can be judged. One of a live heap is. */
@@ -106,49 +62,70 @@ static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
     return can;
 }
 
-/* A file of a directory. Returns false, after a note, if it does not count. */
-static bool read_found(cli_leaks_file *file, const cli_leaks_how *how)
+/* Checks a file that the user named. Prints what is wrong; returns an exit code. */
+static int check_named(const cli_leaks_file *file, uint64_t max_memory, pprofdelta_census *census)
+{
+    cli_input input;
+    pprofdelta_error err;
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
+    cli_progress_say("checking", file->path);
+    if (!code && cli_input_check(&input, max_memory, census, &err))
+        code = cli_library_error(input.name, &err);
+    cli_input_free(&input);
+    return code;
+}
+
+/* Reads the time and the stamp. A file of a directory may be left out, with a note; then *counts is
+ * false. */
+static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *counts)
 {
     pprofdelta_census census;
-    if (!cli_input_check_found(cli_leaks_file_of(file), how->max_memory, &census))
-        return false;
-    set_time(file, &census);
+    int code = CLI_DONE;
+    *counts = true;
+    if (file->found_in)
+        *counts = cli_input_check_found(cli_leaks_file_of(file), how->max_memory, &census);
+    else
+        code = check_named(file, how->max_memory, &census);
+    if (code || !*counts)
+        return code;
+    file->stamp = census.stamp;
+    file->time_nanos = file->stamp.live ? file->stamp.to_nanos : census.time_nanos;
     const char *wrong = file->time_nanos <= 0 && !how->every_nanos
                             ? "has no time (--every=TIME gives one)"
-                        : can_judge(file, how) ? NULL
-                        : how->type            ? "has no such sample type"
-                                               : "has no in-use values";
-    if (wrong)
+                        : !file->found_in || can_judge(file, how) ? NULL
+                        : how->type                               ? "has no such sample type"
+                                                                  : "has no in-use values";
+    *counts = !wrong;
+    if (wrong && file->found_in)
         cli_note_left_out(file->path, wrong);
-    return !wrong;
+    else if (wrong)
+        cli_error("%s: %s", file->path, wrong);
+    return wrong && !file->found_in ? CLI_FAILED : CLI_DONE;
 }
 
 static int read_all(cli_leaks_files *files, const cli_leaks_how *how)
 {
-    int code = CLI_DONE;
     size_t len = files->len;
     files->len = 0;
     for (size_t i = 0; i < len; i++) {
-        cli_leaks_file *file = &files->files[i];
-        if (!code && !file->found_in)
-            code = read_named(file, how);
-        if (code || !file->found_in || read_found(file, how))
-            files->files[files->len++] = *file;
+        bool counts;
+        int code = read_file(&files->files[i], how, &counts);
+        if (code)
+            return code;
+        if (counts)
+            files->files[files->len++] = files->files[i];
     }
-    if (!files->len) {
-        cli_error("no profile is left to judge");
-        return CLI_FAILED;
-    }
-    return code;
+    if (files->len)
+        return CLI_DONE;
+    cli_error("no profile is left to judge");
+    return CLI_FAILED;
 }
 
 int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, size_t len,
                          const cli_leaks_how *how)
 {
     int code = CLI_DONE;
-    *files = (cli_leaks_files){.folders = calloc(len, sizeof *files->folders)};
-    if (!files->folders)
-        return short_of_memory("the list of files");
+    *files = (cli_leaks_files){.folders = cli_keep(len, sizeof *files->folders)};
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(files, operands[i]);
     return code ? code : read_all(files, how);
@@ -158,7 +135,4 @@ void cli_leaks_files_free(cli_leaks_files *files)
 {
     for (size_t i = 0; i < files->folders_len; i++)
         cli_folder_free(&files->folders[i]);
-    free(files->files);
-    free(files->folders);
-    *files = (cli_leaks_files){.len = 0};
 }

@@ -13,11 +13,13 @@ typedef struct cli_leaks_report {
     bool all_frames;
 } cli_leaks_report;
 
-/* Returns false if memory is short. */
-bool cli_leaks_print_text(const cli_leaks_report *report);
-void cli_leaks_print_json(const cli_leaks_report *report);
+/* Print a run, the first of which is number 0. */
+void cli_leaks_put_text(const cli_leaks_report *report, size_t run);
+void cli_leaks_put_json(const cli_leaks_report *report, size_t run);
 
-/* Is the finding printed? */
-bool cli_leaks_is_shown(const cli_leaks_report *report, const cli_leaks_finding *finding);
+/* Makes a list of the findings that are printed, of which there may be `top`; *left more would be
+ * printed, and follow in the list. Returns the number of those that are printed. */
+size_t cli_leaks_find_shown(const cli_leaks_report *report, const cli_leaks_findings *findings,
+                            const cli_leaks_finding ***shown, size_t *left);
 
 #endif

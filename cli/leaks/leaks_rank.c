@@ -1,10 +1,8 @@
 /* Judges all stacks of a run, and sums of them: see leaks_rank.h. */
 #include "leaks/leaks_rank.h"
 
-#include "cli.h"
-#include "message.h"
+#include "keep.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,8 +129,7 @@ static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli
                              .stacks = t->stacks,
                              .cause = r->causes[t->most],
                              .now = t->now,
-                             .objects = t->objects,
-                             .weight = mean_weight(t)};
+                             .objects = t->objects};
     set_age(f, r->run, t->allocated);
     return f;
 }
@@ -141,7 +138,8 @@ static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli
 
 static bool is_same_frame(const cli_leaks_frame *a, const cli_leaks_frame *b)
 {
-    return a == b || (a && b && a->name == b->name && a->file == b->file && a->line == b->line);
+    return a == b || (a && b && a->name == b->name && a->text.file.ptr == b->text.file.ptr &&
+                      a->text.line == b->text.line);
 }
 
 /* One line of the program, called by one function: called by several, it may be a wrapper. */
@@ -223,15 +221,17 @@ static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
 /* A function that calls itself counts once. */
 static void add_to_functions(total *totals, const cli_leaks_run *run, size_t row)
 {
-    cli_leaks_walk walk = cli_leaks_walk_begin(&run->rows, row);
-    while (cli_leaks_walk_next(&walk)) {
-        total *to = &totals[walk.frame->name];
+    const cli_leaks_frame **frames;
+    size_t len = cli_leaks_frames(&run->rows, row, &frames);
+    for (size_t i = 0; i < len; i++) {
+        total *to = &totals[frames[i]->name];
         if (to->last_row == row + 1)
             continue;
         to->last_row = row + 1;
-        to->distance += (double)walk.at;
+        to->distance += (double)i;
         add_to_total(to, run, &run->rows.rows[row]);
     }
+    cli_drop(frames);
 }
 
 static void add_up(total *totals, const cli_leaks_run *run, bool with_sawtooth)
@@ -285,11 +285,13 @@ static size_t find_group(const ranking *r, const total *totals, cli_leaks_verdic
 
 static bool has_function(const cli_leaks_rows *rows, size_t row, uint32_t text)
 {
-    cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
-    while (cli_leaks_walk_next(&walk))
-        if (walk.frame->name == text)
-            return true;
-    return false;
+    const cli_leaks_frame **frames;
+    bool has = false;
+    size_t len = cli_leaks_frames(rows, row, &frames);
+    for (size_t i = 0; i < len; i++)
+        has |= frames[i]->name == text;
+    cli_drop(frames);
+    return has;
 }
 
 /* Marks the stacks of a group. */
@@ -304,13 +306,13 @@ static void mark_group(ranking *r, uint32_t text, bool with_sawtooth)
 
 enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two of areas */ };
 
-static bool find_groups(cli_leaks_findings *out, ranking *r)
+static void find_groups(cli_leaks_findings *out, ranking *r)
 {
-    size_t texts = r->run->rows.texts_len, found = 0;
-    total *totals = calloc(texts + 1, sizeof *totals);
-    cli_leaks_verdict *verdicts = calloc(texts + 1, sizeof *verdicts);
-    bool is_ready = totals && verdicts, with_sawtooth = false;
-    while (is_ready && found < MOST_GROUPS) {
+    size_t texts = r->run->rows.texts_len;
+    total *totals = cli_keep(texts, sizeof *totals);
+    cli_leaks_verdict *verdicts = cli_keep(texts, sizeof *verdicts);
+    bool with_sawtooth = false;
+    for (size_t found = 0; found < MOST_GROUPS;) {
         add_up(totals, r->run, with_sawtooth);
         size_t text = find_group(r, totals, verdicts);
         if (text == SIZE_MAX && with_sawtooth)
@@ -326,9 +328,8 @@ static bool find_groups(cli_leaks_findings *out, ranking *r)
         f->shared = (uint32_t)text;
         mark_group(r, f->shared, with_sawtooth);
     }
-    free(totals);
-    free(verdicts);
-    return is_ready;
+    cli_drop(totals);
+    cli_drop(verdicts);
 }
 
 /* ---- the rest ----------------------------------------------------------------------------- */
@@ -399,8 +400,7 @@ static void add_rows(cli_leaks_findings *out, const ranking *r)
                                  .group = row->group,
                                  .cause = r->causes[i],
                                  .now = row->now,
-                                 .objects = row->objects_now,
-                                 .weight = weight_of(run, row)};
+                                 .objects = row->objects_now};
         set_age(f, run, row->allocated);
     }
 }
@@ -440,32 +440,18 @@ static int by_rank(const void *a, const void *b)
     return (int)y->what - (int)x->what;
 }
 
-int cli_leaks_rank(cli_leaks_findings *out, cli_leaks_run *run)
+void cli_leaks_rank(cli_leaks_findings *out, cli_leaks_run *run)
 {
-    ranking r = {.run = run};
-    *out = (cli_leaks_findings){.len = 0};
+    ranking r = {.run = run, .causes = cli_keep(run->rows.len, sizeof *r.causes)};
     /* Each place has two stacks at least. */
-    out->list = calloc(run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS, sizeof *out->list);
-    r.causes = calloc(run->rows.len + 1, sizeof *r.causes);
-    bool is_ready = out->list && r.causes;
-    if (is_ready) {
-        judge_rows(out, &r);
-        find_places(out, &r);
-        is_ready = find_groups(out, &r);
-    }
-    if (is_ready) {
-        judge_rest(out, &r);
-        cli_leaks_judge_areas(out, run);
-        add_rows(out, &r);
-        count(out);
-        qsort(out->list, out->len, sizeof *out->list, by_rank);
-    }
-    free(r.causes);
-    return is_ready ? CLI_DONE : cli_system_error("the stacks", "judge", ENOMEM);
-}
-
-void cli_leaks_findings_free(cli_leaks_findings *findings)
-{
-    free(findings->list);
-    *findings = (cli_leaks_findings){.len = 0};
+    size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS;
+    *out = (cli_leaks_findings){.list = cli_keep(most, sizeof *out->list)};
+    judge_rows(out, &r);
+    find_places(out, &r);
+    find_groups(out, &r);
+    judge_rest(out, &r);
+    cli_leaks_judge_areas(out, run);
+    add_rows(out, &r);
+    count(out);
+    qsort(out->list, out->len, sizeof *out->list, by_rank);
 }

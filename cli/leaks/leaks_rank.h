@@ -22,6 +22,15 @@ typedef enum cli_leaks_what {
     CLI_LEAKS_AREAS
 } cli_leaks_what;
 
+/* An area of the resident memory that grew. */
+typedef struct cli_leaks_area {
+    cli_string name;       /* "[anonymous mappings]" */
+    cli_leaks_cause cause; /* what mapped it, or its file; frame is NULL if that is not known */
+    size_t row;            /* of run->areas */
+    double growth, now;    /* bytes */
+    bool has_python;       /* Python's own allocator mapped it */
+} cli_leaks_area;
+
 typedef struct cli_leaks_finding {
     cli_leaks_verdict verdict;
     cli_leaks_what what;
@@ -31,9 +40,12 @@ typedef struct cli_leaks_finding {
     uint32_t shared; /* SHARED: the text with the function's name */
     cli_leaks_cause cause;
     double now, objects;
-    double rate;   /* allocated per second; below 0: not known */
-    double age;    /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
-    double weight; /* what a sample stands for */
+    double rate; /* allocated per second; below 0: not known */
+    double age;  /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
+    /* AREAS: those that grew, the one that grew most first. Those that have less than a twentieth of
+     * the growth are left out, and so are those behind the fifth. */
+    cli_leaks_area *areas;
+    size_t areas_len;
 } cli_leaks_finding;
 
 typedef struct cli_leaks_findings {
@@ -48,27 +60,9 @@ typedef struct cli_leaks_findings {
 /* Is the finding a stack of a group? */
 bool cli_leaks_is_member(const cli_leaks_finding *finding);
 
-/* An area of the resident memory that grew. */
-typedef struct cli_leaks_area {
-    cli_string name;       /* "[anonymous mappings]" */
-    cli_leaks_cause cause; /* what mapped it, or its file; frame is NULL if that is not known */
-    size_t row;            /* of run->areas */
-    double growth, now;    /* bytes */
-    bool has_python;       /* Python's own allocator mapped it */
-} cli_leaks_area;
-
-/* The areas of a finding that grew, the one that grew most first; none if the finding is of stacks.
- * Those that have less than a twentieth of the growth are left out, and so are those behind the
- * fifth. Returns their number. */
-enum { CLI_LEAKS_AREAS_MOST = 5 };
-size_t cli_leaks_find_areas(const cli_leaks_run *run, const cli_leaks_finding *finding,
-                            cli_leaks_area found[CLI_LEAKS_AREAS_MOST]);
-
 /* Judges the areas. Adds up to two findings to the list, which has room. */
 void cli_leaks_judge_areas(cli_leaks_findings *out, cli_leaks_run *run);
 
-/* Prints what is wrong; returns an exit code. Free *out whatever is returned. */
-int cli_leaks_rank(cli_leaks_findings *out, cli_leaks_run *run);
-void cli_leaks_findings_free(cli_leaks_findings *findings);
+void cli_leaks_rank(cli_leaks_findings *out, cli_leaks_run *run);
 
 #endif

@@ -1,124 +1,34 @@
 /* The stacks of a run with their series: see leaks_rows.h. */
 #include "leaks/leaks_rows.h"
 
-#include "show/symbol_names.h"
+#include "keep.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* ---- memory ------------------------------------------------------------------------------- */
-
-static bool take(cli_leaks_rows *rows, size_t size)
-{
-    if (size > rows->max_memory - rows->memory)
-        return false;
-    rows->memory += size;
-    return true;
-}
-
-/* Makes room for `more` items behind len. array is the address of the pointer to the items. */
-static bool reserve(cli_leaks_rows *rows, void *array, size_t *cap, size_t len, size_t more,
-                    size_t item)
-{
-    enum { LEAST = 64 };
-    void *items;
-    if (more <= *cap - len)
-        return true;
-    size_t grown = *cap + *cap / 2 + LEAST;
-    if (grown < len + more)
-        grown = len + more;
-    if (grown > SIZE_MAX / item || !take(rows, (grown - *cap) * item))
-        return false;
-    memcpy(&items, array, sizeof items);
-    items = realloc(items, grown * item);
-    if (!items)
-        return false;
-    memcpy(array, &items, sizeof items);
-    *cap = grown;
-    return true;
-}
-
-/* ---- the map ------------------------------------------------------------------------------ */
-
-static struct cli_leaks_slot *find_slot(const cli_leaks_map *map, XXH128_hash_t key)
-{
-    size_t at = (size_t)key.low64 & (map->cap - 1);
-    while (map->slots[at].value &&
-           (map->slots[at].lo != key.low64 || map->slots[at].hi != key.high64))
-        at = (at + 1) & (map->cap - 1);
-    return &map->slots[at];
-}
-
-static bool grow_map(cli_leaks_rows *rows, cli_leaks_map *map)
-{
-    enum { LEAST = 1024 };
-    cli_leaks_map grown = {.cap = map->cap ? map->cap * 2 : LEAST, .len = map->len};
-    if (!take(rows, (grown.cap - map->cap) * sizeof *grown.slots))
-        return false;
-    grown.slots = calloc(grown.cap, sizeof *grown.slots);
-    if (!grown.slots)
-        return false;
-    for (size_t i = 0; i < map->cap; i++) {
-        struct cli_leaks_slot *slot = &map->slots[i];
-        if (slot->value)
-            *find_slot(&grown, (XXH128_hash_t){slot->lo, slot->hi}) = *slot;
-    }
-    free(map->slots);
-    *map = grown;
-    return true;
-}
-
-/* Sets *value to the number of the key, which is `next` if the key is new. */
-static bool number_key(cli_leaks_rows *rows, cli_leaks_map *map, XXH128_hash_t key, size_t next,
-                       size_t *value)
-{
-    if (map->len * 2 >= map->cap && !grow_map(rows, map))
-        return false;
-    struct cli_leaks_slot *slot = find_slot(map, key);
-    if (!slot->value) {
-        *slot = (struct cli_leaks_slot){key.low64, key.high64, next + 1};
-        map->len++;
-    }
-    *value = slot->value - 1;
-    return true;
-}
 
 /* ---- texts and places --------------------------------------------------------------------- */
 
-cli_string cli_leaks_text(const cli_leaks_rows *rows, uint32_t text)
+/* Returns the number of the text, and makes it the text of that number. */
+static uint32_t number_text(cli_leaks_rows *rows, cli_string *text)
 {
-    return rows->texts[text];
+    size_t number =
+        cli_numbers_of(&rows->by_text, cli_key_of(text->ptr, text->len), rows->texts_len);
+    if (number == rows->texts_len) {
+        rows->texts =
+            cli_keep_more(rows->texts, rows->texts_len, 1, &rows->texts_cap, sizeof *rows->texts);
+        rows->texts[rows->texts_len++] = cli_keep_string(*text);
+        rows->text_bytes += text->len;
+    }
+    *text = rows->texts[number];
+    return (uint32_t)number;
 }
 
-static bool number_text(cli_leaks_rows *rows, cli_string text, uint32_t *number)
+static cli_key hash_string(cli_string text)
 {
-    size_t value;
-    if (rows->texts_len >= UINT32_MAX ||
-        !reserve(rows, &rows->texts, &rows->texts_cap, rows->texts_len, 1, sizeof *rows->texts) ||
-        !number_key(rows, &rows->by_text, XXH3_128bits(text.ptr, text.len), rows->texts_len,
-                    &value))
-        return false;
-    *number = (uint32_t)value;
-    if (value < rows->texts_len)
-        return true;
-    char *copy = take(rows, text.len + 1) ? malloc(text.len + 1) : NULL;
-    if (!copy)
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    rows->texts[rows->texts_len++] = (cli_string){copy, text.len};
-    return true;
-}
-
-static XXH128_hash_t hash_string(cli_string text)
-{
-    return XXH3_128bits(text.ptr, text.len);
+    return cli_key_of(text.ptr, text.len);
 }
 
 /* The identity of an address: its file, and the place in the file. */
-static XXH128_hash_t key_of_address(const cli_profile *profile, const Pd__View__Location *location)
+static cli_key key_of_address(const cli_profile *profile, const Pd__View__Location *location)
 {
     const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
     uint64_t words[4] = {1, 0, 0, location->address};
@@ -130,120 +40,93 @@ static XXH128_hash_t key_of_address(const cli_profile *profile, const Pd__View__
             id = (cli_string){name.ptr, cli_profile_file_len(name)};
     }
     if (id.len) {
-        XXH128_hash_t file = hash_string(id);
-        words[1] = file.low64;
-        words[2] = file.high64;
+        cli_key file = hash_string(id);
+        words[1] = file.lo;
+        words[2] = file.hi;
         words[3] += mapping->file_offset - mapping->memory_start;
     }
-    return XXH3_128bits(words, sizeof words);
+    return cli_key_of(words, sizeof words);
 }
 
-static XXH128_hash_t key_of_lines(const cli_profile *profile, const Pd__View__Location *location)
+static cli_key key_of_lines(const cli_profile *profile, const Pd__View__Location *location)
 {
-    XXH128_hash_t key = {2, 0};
+    cli_key key = {2, 0};
     for (size_t i = 0; i < location->n_line; i++) {
         const Pd__View__Line *line = location->line[i];
         const Pd__View__Function *function = cli_profile_function(profile, line->function_id);
         cli_string name = cli_profile_string(profile, function ? function->name : 0);
         cli_string file = cli_profile_string(profile, function ? function->filename : 0);
-        XXH128_hash_t n = hash_string(name), f = hash_string(file);
-        uint64_t words[] = {key.low64, key.high64,          n.low64, n.high64, f.low64,
-                            f.high64,  (uint64_t)line->line};
-        key = XXH3_128bits(words, sizeof words);
+        cli_key n = hash_string(name), f = hash_string(file);
+        uint64_t words[] = {key.lo, key.hi, n.lo, n.hi, f.lo, f.hi, (uint64_t)line->line};
+        key = cli_key_of(words, sizeof words);
     }
     return key;
 }
 
-static bool add_frame(cli_leaks_rows *rows, const cli_profile *profile,
+static void add_frame(cli_leaks_rows *rows, const cli_profile *profile,
                       const Pd__View__Location *location, const Pd__View__Line *line)
 {
-    char made[CLI_SYMBOL_MADE];
-    const Pd__View__Function *function =
-        line ? cli_profile_function(profile, line->function_id) : NULL;
-    cli_leaks_frame frame = {.line = line ? line->line : 0, .is_nameless = !function};
-    cli_string file = cli_profile_string(profile, function ? function->filename : 0);
-    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
-    cli_string module = cli_profile_string(profile, mapping ? mapping->filename : 0);
-    if (!reserve(rows, &rows->frames, &rows->frames_cap, rows->frames_len, 1,
-                 sizeof *rows->frames) ||
-        !number_text(rows, cli_symbols_name(profile, location, line, made), &frame.name) ||
-        !number_text(rows, file, &frame.file) || !number_text(rows, module, &frame.module))
-        return false;
+    char made[CLI_FRAME_MADE];
+    cli_leaks_frame frame = {.text = cli_frame_of(profile, location, line, made)};
+    frame.name = number_text(rows, &frame.text.name);
+    number_text(rows, &frame.text.file);
+    number_text(rows, &frame.text.module);
+    rows->frames =
+        cli_keep_more(rows->frames, rows->frames_len, 1, &rows->frames_cap, sizeof *rows->frames);
     rows->frames[rows->frames_len++] = frame;
-    return true;
 }
 
 /* Adds the frames of a location, which become those of the place. */
-static bool add_frames(cli_leaks_rows *rows, const cli_profile *profile,
-                       const Pd__View__Location *location, cli_leaks_place *place)
+static void add_frames(cli_leaks_rows *rows, const cli_profile *profile,
+                       const Pd__View__Location *location, uint32_t place)
 {
     size_t first = rows->frames_len;
-    bool done = location->n_line || add_frame(rows, profile, location, NULL);
-    for (size_t i = 0; done && i < location->n_line; i++)
-        done = add_frame(rows, profile, location, location->line[i]);
-    *place = (cli_leaks_place){.first = first, .len = rows->frames_len - first};
-    return done;
+    for (size_t i = 0; i < location->n_line; i++)
+        add_frame(rows, profile, location, location->line[i]);
+    if (!location->n_line)
+        add_frame(rows, profile, location, NULL);
+    rows->places[place] = (cli_leaks_place){.first = first, .len = rows->frames_len - first};
 }
 
-static bool number_place(cli_leaks_rows *rows, const cli_profile *profile,
-                         const Pd__View__Location *location, uint32_t *number)
+static uint32_t number_place(cli_leaks_rows *rows, const cli_profile *profile,
+                             const Pd__View__Location *location)
 {
-    size_t value;
-    XXH128_hash_t key =
+    cli_key key =
         location->address ? key_of_address(profile, location) : key_of_lines(profile, location);
-    if (rows->places_len >= UINT32_MAX ||
-        !reserve(rows, &rows->places, &rows->places_cap, rows->places_len, 1,
-                 sizeof *rows->places) ||
-        !number_key(rows, &rows->by_place, key, rows->places_len, &value))
-        return false;
-    *number = (uint32_t)value;
-    if (value < rows->places_len)
-        return true;
-    rows->places_len++;
-    return add_frames(rows, profile, location, &rows->places[value]);
+    uint32_t number = (uint32_t)cli_numbers_of(&rows->by_place, key, rows->places_len);
+    if (number == rows->places_len) {
+        rows->places = cli_keep_more(rows->places, rows->places_len++, 1, &rows->places_cap,
+                                     sizeof *rows->places);
+        add_frames(rows, profile, location, number);
+    }
+    return number;
 }
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
 static const uint32_t NOT_NUMBERED = UINT32_MAX;
 
-/* Writes the places of a sample behind the paths. */
-static bool stage_path(cli_leaks_rows *rows, const cli_profile *profile,
-                       const Pd__View__Sample *sample)
+static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
+                               const Pd__View__Sample *sample, uint32_t *place_of)
 {
-    if (!reserve(rows, &rows->path, &rows->path_cap, rows->path_len, sample->n_location_id,
-                 sizeof *rows->path))
-        return false;
-    const Pd__View__Profile *view = profile->view;
-    for (size_t i = 0; i < sample->n_location_id; i++) {
-        uint64_t id = sample->location_id[i];
-        bool is_dense = id - 1 < view->n_location && view->location[id - 1]->id == id;
-        size_t at = is_dense ? (size_t)(id - 1) : cli_profile_location_index(profile, id);
-        if (rows->place_of[at] == NOT_NUMBERED &&
-            !number_place(rows, profile, view->location[at], &rows->place_of[at]))
-            return false;
-        rows->path[rows->path_len + i] = rows->place_of[at];
+    size_t len = sample->n_location_id;
+    rows->path =
+        cli_keep_more(rows->path, rows->path_len, len, &rows->path_cap, sizeof *rows->path);
+    uint32_t *path = rows->path + rows->path_len;
+    for (size_t i = 0; i < len; i++) {
+        size_t at = cli_profile_location_index(profile, sample->location_id[i]);
+        if (place_of[at] == NOT_NUMBERED)
+            place_of[at] = number_place(rows, profile, profile->view->location[at]);
+        path[i] = place_of[at];
     }
-    return true;
-}
-
-static bool find_row(cli_leaks_rows *rows, const cli_profile *profile,
-                     const Pd__View__Sample *sample, cli_leaks_row **row)
-{
-    size_t value, len = sample->n_location_id;
-    if (!stage_path(rows, profile, sample) ||
-        !reserve(rows, &rows->rows, &rows->cap, rows->len, 1, sizeof *rows->rows))
-        return false;
-    XXH128_hash_t key = XXH3_128bits(rows->path + rows->path_len, len * sizeof *rows->path);
-    if (!number_key(rows, &rows->by_stack, key, rows->len, &value))
-        return false;
-    *row = &rows->rows[value];
-    if (value < rows->len)
-        return true;
-    **row = (cli_leaks_row){.path = rows->path_len, .path_len = len};
-    rows->path_len += len;
-    rows->len++;
-    return true;
+    size_t number =
+        cli_numbers_of(&rows->by_stack, cli_key_of(path, len * sizeof *path), rows->len);
+    if (number == rows->len) {
+        rows->rows = cli_keep_more(rows->rows, rows->len, 1, &rows->cap, sizeof *rows->rows);
+        rows->rows[rows->len++] = (cli_leaks_row){.path = rows->path_len, .path_len = len};
+        rows->path_len += len;
+    }
+    return &rows->rows[number];
 }
 
 static double value_of(const Pd__View__Sample *sample, size_t column)
@@ -251,15 +134,14 @@ static double value_of(const Pd__View__Sample *sample, size_t column)
     return column == SIZE_MAX ? 0 : (double)sample->value[column];
 }
 
-static bool add_sample(cli_leaks_rows *rows, const cli_profile *profile,
-                       const cli_leaks_columns *columns, const Pd__View__Sample *sample)
+static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
+                       const cli_leaks_columns *columns, const Pd__View__Sample *sample,
+                       uint32_t *place_of)
 {
-    cli_leaks_row *row = NULL;
     double level = value_of(sample, columns->level), made = value_of(sample, columns->allocated);
     if (level == 0 && made == 0)
-        return true;
-    if (!find_row(rows, profile, sample, &row))
-        return false;
+        return;
+    cli_leaks_row *row = find_row(rows, profile, sample, place_of);
     double objects = value_of(sample, columns->objects);
     row->level += level;
     row->made += made;
@@ -267,7 +149,6 @@ static bool add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     row->sum_level += level;
     row->sum_bytes += value_of(sample, columns->bytes);
     row->sum_objects += objects;
-    return true;
 }
 
 /* Begins a window: its values are added up from zero. */
@@ -294,51 +175,34 @@ static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
     }
 }
 
-bool cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
+void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment)
 {
     const Pd__View__Profile *view = profile->view;
-    if (!reserve(rows, &rows->place_of, &rows->place_of_cap, 0, view->n_location,
-                 sizeof *rows->place_of))
-        return false;
+    uint32_t *place_of = cli_keep(view->n_location, sizeof *place_of);
     for (size_t i = 0; i < view->n_location; i++)
-        rows->place_of[i] = NOT_NUMBERED;
+        place_of[i] = NOT_NUMBERED;
     begin_window(rows, moment->adds_allocated);
     for (size_t i = 0; i < view->n_sample; i++)
-        if (!add_sample(rows, profile, columns, view->sample[i]))
-            return false;
+        add_sample(rows, profile, columns, view->sample[i], place_of);
     end_window(rows, moment);
+    cli_drop(place_of);
     rows->seconds[moment->point] = moment->seconds;
     rows->points = moment->point + 1;
-    return true;
 }
 
-bool cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
+void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
 {
-    for (size_t i = 0; rows->len && i < profile->view->n_location; i++) {
-        const Pd__View__Location *location = profile->view->location[i];
-        uint32_t number;
-        size_t before = rows->places_len;
-        if (!number_place(rows, profile, location, &number))
-            return false;
-        if (number < before && !add_frames(rows, profile, location, &rows->places[number]))
-            return false;
-    }
-    return true;
+    for (size_t i = 0; rows->len && i < profile->view->n_location; i++)
+        add_frames(rows, profile, profile->view->location[i],
+                   number_place(rows, profile, profile->view->location[i]));
 }
 
-void cli_leaks_rows_free(cli_leaks_rows *rows)
+uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows)
 {
-    for (size_t i = 0; i < rows->texts_len; i++)
-        free((char *)rows->texts[i].ptr);
-    free(rows->rows);
-    free(rows->places);
-    free(rows->frames);
-    free(rows->path);
-    free(rows->texts);
-    free(rows->by_stack.slots);
-    free(rows->by_place.slots);
-    free(rows->by_text.slots);
-    free(rows->place_of);
-    *rows = (cli_leaks_rows){0};
+    size_t slots = rows->by_stack.cap + rows->by_place.cap + rows->by_text.cap;
+    return rows->cap * sizeof *rows->rows + rows->places_cap * sizeof *rows->places +
+           rows->frames_cap * sizeof *rows->frames + rows->path_cap * sizeof *rows->path +
+           rows->texts_cap * sizeof *rows->texts + slots * sizeof *rows->by_text.slots +
+           rows->text_bytes;
 }

@@ -13,13 +13,14 @@
 #define CLI_LEAKS_ROWS_H
 
 #include "leaks/leaks_verdict.h"
-#include "view.h"
+#include "numbers.h"
+#include "show/frame.h"
 
 typedef struct cli_leaks_frame {
-    uint32_t name, file, module; /* indexes into texts; module: the file of the mapping */
-    int64_t line;                /* 0: not known */
-    bool is_nameless;            /* the frame has no function */
-    unsigned char grade;         /* set and used by leaks_stack.c */
+    cli_frame_text text; /* equal texts have equal pointers */
+    uint32_t name;       /* the number of the name: an index into texts */
+    unsigned char kind;  /* see show/wrappers.h; this and the next are set by leaks_stack.c */
+    unsigned char grade;
 } cli_leaks_frame;
 
 typedef struct cli_leaks_place {
@@ -36,15 +37,6 @@ typedef struct cli_leaks_row {
     size_t group; /* number of the group that it belongs to, from 1; 0: none */
 } cli_leaks_row;
 
-/* Keys of 128 bits to numbers. */
-typedef struct cli_leaks_map {
-    struct cli_leaks_slot {
-        uint64_t lo, hi;
-        size_t value; /* plus 1; 0: empty */
-    } * slots;
-    size_t cap, len;
-} cli_leaks_map;
-
 typedef struct cli_leaks_rows {
     cli_leaks_row *rows;
     size_t len, cap;
@@ -54,14 +46,12 @@ typedef struct cli_leaks_rows {
     size_t frames_len, frames_cap;
     uint32_t *path;
     size_t path_len, path_cap;
-    cli_string *texts; /* the bytes are owned */
+    cli_string *texts;
     size_t texts_len, texts_cap;
-    cli_leaks_map by_stack, by_place, by_text;
-    uint32_t *place_of; /* of each location of the profile that is being read */
-    size_t place_of_cap;
+    cli_numbers by_stack, by_place, by_text;
     double seconds[CLI_LEAKS_POINTS];
     size_t points;
-    uint64_t memory, max_memory; /* bytes taken, and how many may be */
+    uint64_t text_bytes;
 } cli_leaks_rows;
 
 /* The columns of one profile; SIZE_MAX: the profile has no such column. */
@@ -79,16 +69,15 @@ typedef struct cli_leaks_moment {
     bool adds_allocated; /* the profile counts from the window before, not from the beginning */
 } cli_leaks_moment;
 
-/* Adds the values of one window. Returns false if memory is short. */
-bool cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
+/* Adds the values of one window. */
+void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
 
 /* Gives the places the names that this profile has for them: it was added as a window, and its names
- * were found since. Returns false if memory is short. */
-bool cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile);
-void cli_leaks_rows_free(cli_leaks_rows *rows);
+ * were found since. */
+void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile);
 
-/* The text of a frame's name or file. */
-cli_string cli_leaks_text(const cli_leaks_rows *rows, uint32_t text);
+/* The bytes that the rows take. */
+uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows);
 
 #endif

@@ -2,56 +2,42 @@
  * start-up, as `show` prints a stack. See leaks_stack.h. */
 #include "leaks/leaks_stack.h"
 
-#include "show/frame_place.h"
+#include "keep.h"
 #include "show/wrappers.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-cli_leaks_walk cli_leaks_walk_begin(const cli_leaks_rows *rows, size_t row)
+size_t cli_leaks_frames(const cli_leaks_rows *rows, size_t row, const cli_leaks_frame ***frames)
 {
-    return (cli_leaks_walk){.rows = rows, .row = row};
-}
-
-bool cli_leaks_walk_next(cli_leaks_walk *walk)
-{
-    const cli_leaks_rows *rows = walk->rows;
-    const cli_leaks_row *row = &rows->rows[walk->row];
-    walk->at += walk->frame != NULL;
-    for (; walk->place < row->path_len; walk->place++, walk->line = 0) {
-        const cli_leaks_place *place = &rows->places[rows->path[row->path + walk->place]];
-        if (walk->line < place->len) {
-            walk->frame = &rows->frames[place->first + walk->line++];
-            return true;
-        }
-    }
-    return false;
+    const cli_leaks_row *r = &rows->rows[row];
+    const uint32_t *path = rows->path + r->path;
+    size_t len = 0;
+    for (size_t i = 0; i < r->path_len; i++)
+        len += rows->places[path[i]].len;
+    *frames = cli_keep(len, sizeof **frames);
+    len = 0;
+    for (size_t i = 0; i < r->path_len; i++)
+        for (size_t k = 0; k < rows->places[path[i]].len; k++)
+            (*frames)[len++] = &rows->frames[rows->places[path[i]].first + k];
+    return len;
 }
 
 /* ---- the program's own frame ----------------------------------------------------------------- */
-
-static unsigned kind_of(const cli_leaks_rows *rows, const cli_leaks_frame *frame)
-{
-    return cli_frame_kind(cli_leaks_text(rows, frame->name), cli_leaks_text(rows, frame->module),
-                          cli_leaks_text(rows, frame->file), frame->is_nameless);
-}
 
 enum { NOTHING, OF_ALLOCATOR, OF_LIBRARY, OWN };
 
 void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
 {
     for (size_t i = 0; i < rows->frames_len; i++) {
-        cli_leaks_frame *frame = &rows->frames[i];
-        unsigned kind = kind_of(rows, frame);
-        cli_string module = cli_leaks_text(rows, frame->module);
-        bool is_of_library =
-            cli_frame_is_of_library(cli_leaks_text(rows, frame->name),
-                                    cli_string_is(module, run->binary) ? cli_string_of("") : module,
-                                    cli_leaks_text(rows, frame->file));
-        frame->grade = kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS) ? OF_ALLOCATOR
-                       : is_of_library                                 ? OF_LIBRARY
-                                                                       : OWN;
+        const cli_frame_text *text = &rows->frames[i].text;
+        bool is_own_file = cli_string_is(text->module, run->binary);
+        unsigned kind = cli_frame_kind(text->name, text->module, text->file, text->is_nameless);
+        bool is_of_library = cli_frame_is_of_library(
+            text->name, is_own_file ? cli_string_of("") : text->module, text->file);
+        rows->frames[i].kind = (unsigned char)kind;
+        rows->frames[i].grade = kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS) ? OF_ALLOCATOR
+                                : is_of_library                                 ? OF_LIBRARY
+                                                                                : OWN;
     }
 }
 
@@ -59,105 +45,55 @@ cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, siz
 {
     cli_leaks_cause cause = {0};
     unsigned char grade = NOTHING;
-    cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
-    while (cli_leaks_walk_next(&walk)) {
-        if (walk.at < from)
-            continue;
+    const cli_leaks_frame **frames;
+    size_t len = cli_leaks_frames(rows, row, &frames);
+    for (size_t i = from; i < len; i++) {
         if (cause.frame && !cause.caller)
-            cause.caller = walk.frame;
-        if (walk.frame->grade <= grade)
+            cause.caller = frames[i];
+        if (frames[i]->grade <= grade)
             continue;
-        grade = walk.frame->grade;
-        cause = (cli_leaks_cause){.frame = walk.frame};
+        grade = frames[i]->grade;
+        cause = (cli_leaks_cause){.frame = frames[i]};
     }
+    cli_drop(frames);
     return cause;
 }
 
 /* ---- one stack as text ---------------------------------------------------------------------- */
 
-typedef struct stack {
-    cli_frame_text *texts;
-    unsigned char *kinds; /* see show/wrappers.h */
-    uint32_t *names;      /* of the text of each name */
-    size_t len;
-} stack;
-
-static cli_frame_text text_of(const cli_leaks_rows *rows, const cli_leaks_frame *frame)
+/* The frames of a stack, of which those from *from to *to - 1 are printed. Returns their number. */
+static size_t cut(const cli_leaks_run *run, size_t row, bool all_frames,
+                  const cli_leaks_frame ***frames, size_t *from, size_t *to)
 {
-    return (cli_frame_text){cli_leaks_text(rows, frame->name),
-                            {cli_leaks_text(rows, frame->file), frame->line,
-                             cli_leaks_text(rows, frame->module), frame->is_nameless}};
-}
-
-static void release(stack *s)
-{
-    free(s->texts);
-    free(s->kinds);
-    free(s->names);
-}
-
-static bool take(stack *s, const cli_leaks_rows *rows, size_t row)
-{
-    cli_leaks_walk walk = cli_leaks_walk_begin(rows, row);
-    *s = (stack){.len = 0};
-    while (cli_leaks_walk_next(&walk))
-        s->len++;
-    s->texts = calloc(s->len + 1, sizeof *s->texts);
-    s->kinds = calloc(s->len + 1, 1);
-    s->names = calloc(s->len + 1, sizeof *s->names);
-    if (!s->texts || !s->kinds || !s->names) {
-        release(s);
-        return false;
-    }
-    walk = cli_leaks_walk_begin(rows, row);
-    while (cli_leaks_walk_next(&walk)) {
-        s->texts[walk.at] = text_of(rows, walk.frame);
-        s->kinds[walk.at] = (unsigned char)kind_of(rows, walk.frame);
-        s->names[walk.at] = walk.frame->name;
-    }
-    return true;
-}
-
-/* The frames of the stack that are printed: from *from to *to - 1. */
-static void cut(const stack *s, const cli_leaks_run *run, bool all_frames, size_t *from, size_t *to)
-{
+    size_t len = cli_leaks_frames(&run->rows, row, frames);
+    unsigned char *kinds = cli_keep(len, 1);
+    for (size_t i = 0; i < len; i++)
+        kinds[i] = (*frames)[i]->kind;
     *from = 0;
-    *to = s->len;
+    *to = len;
     if (!all_frames)
-        cli_wrappers_cut(s->kinds, s->len, run->is_heap, from, to);
+        cli_wrappers_cut(kinds, len, run->is_heap, from, to);
+    cli_drop(kinds);
+    return len;
 }
 
-bool cli_leaks_put_stack(const cli_leaks_run *run, size_t row, bool all_frames, const char *indent)
+void cli_leaks_put_stack(const cli_leaks_run *run, size_t row, bool all_frames, const char *indent)
 {
-    size_t from, to;
-    stack s;
-    if (!take(&s, &run->rows, row))
-        return false;
-    cut(&s, run, all_frames, &from, &to);
-    if (!s.len)
+    const cli_leaks_frame **frames;
+    size_t from, to, len = cut(run, row, all_frames, &frames, &from, &to);
+    cli_frame_text *texts = cli_keep(len, sizeof *texts);
+    for (size_t i = from; i < to; i++)
+        texts[i - from] = frames[i]->text;
+    if (!len)
         printf("%s(no stack)\n", indent);
-    cli_frames_put(s.texts + from, to - from, indent);
-    release(&s);
-    return true;
+    cli_frames_put(texts, to - from, indent);
 }
 
-void cli_leaks_put_line(const cli_leaks_rows *rows, const cli_leaks_frame *frame,
-                        const char *indent)
+void cli_leaks_note_folded(const cli_leaks_run *run, size_t row, bool *is_folded)
 {
-    cli_frame_text text = text_of(rows, frame);
-    cli_frames_put(&text, 1, indent);
-}
-
-bool cli_leaks_note_folded(const cli_leaks_run *run, size_t row, unsigned char *is_folded)
-{
-    size_t from, to;
-    stack s;
-    if (!take(&s, &run->rows, row))
-        return false;
-    cut(&s, run, false, &from, &to);
-    for (size_t i = 0; i < s.len; i++)
+    const cli_leaks_frame **frames;
+    size_t from, to, len = cut(run, row, false, &frames, &from, &to);
+    for (size_t i = 0; i < len; i++)
         if (i < from || i >= to)
-            is_folded[s.names[i]] = 1;
-    release(&s);
-    return true;
+            is_folded[frames[i]->name] = true;
 }

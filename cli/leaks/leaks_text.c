@@ -15,7 +15,8 @@
  */
 #include "leaks/leaks_print.h"
 
-#include "base/time.h"
+#include "instant.h"
+#include "keep.h"
 #include "output_file.h"
 #include "show/screen.h"
 #include "show/units.h"
@@ -24,14 +25,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-bool cli_leaks_is_shown(const cli_leaks_report *report, const cli_leaks_finding *finding)
-{
-    return report->all ||
-           (finding->verdict.kind != CLI_LEAKS_NONE && !cli_leaks_is_member(finding));
-}
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
@@ -116,7 +110,7 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
     putchar('\n');
     if (f->what == CLI_LEAKS_SHARED) {
         printf("          %zu stacks with ", f->stacks);
-        cli_string_put(stdout, cli_leaks_text(&run->rows, f->shared), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, run->rows.texts[f->shared], CLI_TEXT_SHOWN);
         fputs(" in common; the largest:\n", stdout);
     } else if (f->what == CLI_LEAKS_REST) {
         printf("          %zu stacks grow together, none of them enough; the largest:\n",
@@ -127,14 +121,13 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 }
 
 /* The stacks of a place, the one with most in use first. */
-static bool put_members(const cli_leaks_report *report, const cli_leaks_run *run,
+static void put_members(const cli_leaks_report *report, const cli_leaks_run *run,
                         const cli_leaks_findings *findings, const cli_leaks_finding *f)
 {
     enum { MOST = 3 };
-    bool is_ready = true;
     size_t put = 0;
     char text[48];
-    for (size_t i = 0; i < findings->len && is_ready && put < MOST; i++) {
+    for (size_t i = 0; i < findings->len && put < MOST; i++) {
         const cli_leaks_finding *member = &findings->list[i];
         if (!cli_leaks_is_member(member) || member->group != f->group)
             continue;
@@ -142,54 +135,48 @@ static bool put_members(const cli_leaks_report *report, const cli_leaks_run *run
                format_value(member->now, cli_string_of(run->unit), text));
         put_slope(run, cli_string_of(run->unit), member->verdict.slope);
         putchar('\n');
-        is_ready = cli_leaks_put_stack(run, member->row, report->all_frames, "            ");
+        cli_leaks_put_stack(run, member->row, report->all_frames, "            ");
     }
     if (put < f->stacks)
         printf("          and %zu more: --all\n", f->stacks - put);
-    return is_ready;
 }
 
-static void put_area(const cli_leaks_run *run, const cli_leaks_area *area)
+static void put_area(const cli_leaks_area *area)
 {
     char text[48];
     printf("            +%s  ", format_value(area->growth, cli_string_of("bytes"), text));
     cli_string_put(stdout, area->name, CLI_TEXT_SHOWN);
-    fputs(area->cause.frame ? "" : "\n", stdout);
     if (area->cause.frame)
-        cli_leaks_put_line(&run->areas, area->cause.frame, "  ");
+        cli_frames_put(&area->cause.frame->text, 1, "  ");
+    else
+        putchar('\n');
 }
 
-static bool put_finding(const cli_leaks_report *report, const cli_leaks_run *run,
+static void put_finding(const cli_leaks_report *report, const cli_leaks_run *run,
                         const cli_leaks_findings *findings, const cli_leaks_finding *f,
                         size_t number)
 {
+    static const char *const words[] = {[CLI_LEAKS_NONE] = "no leak",
+                                        [CLI_LEAKS_UNKNOWN] = "unknown",
+                                        [CLI_LEAKS_SUSPECT] = "suspect"};
     char head[64];
     cli_ink ink = cli_screen_ink();
     bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT;
-    snprintf(head, sizeof head, "%s %zu: ",
-             is_suspect                             ? "suspect"
-             : f->verdict.kind == CLI_LEAKS_UNKNOWN ? "unknown"
-                                                    : "no leak",
-             number);
+    snprintf(head, sizeof head, "%s %zu: ", words[f->verdict.kind], number);
     printf("\n%s", is_suspect ? ink.bold : "");
-    if (f->what == CLI_LEAKS_AREAS)
-        printf("%sresident memory\n", head);
-    else if (f->cause.frame)
-        cli_leaks_put_line(&run->rows, f->cause.frame, head);
+    if (f->cause.frame)
+        cli_frames_put(&f->cause.frame->text, 1, head);
     else
-        printf("%s(no stack)\n", head);
+        printf("%s%s\n", head, f->what == CLI_LEAKS_AREAS ? "resident memory" : "(no stack)");
     fputs(is_suspect ? ink.end : "", stdout);
     put_numbers(run, f);
     put_reason(run, f);
-    cli_leaks_area areas[CLI_LEAKS_AREAS_MOST];
-    size_t len = cli_leaks_find_areas(run, f, areas);
-    for (size_t i = 0; i < len; i++)
-        put_area(run, &areas[i]);
-    if (f->what == CLI_LEAKS_AREAS)
-        return true;
-    return f->what == CLI_LEAKS_PLACE
-               ? put_members(report, run, findings, f)
-               : cli_leaks_put_stack(run, f->row, report->all_frames, "            ");
+    for (size_t i = 0; i < f->areas_len; i++)
+        put_area(&f->areas[i]);
+    if (f->what == CLI_LEAKS_PLACE)
+        put_members(report, run, findings, f);
+    else if (f->what != CLI_LEAKS_AREAS)
+        cli_leaks_put_stack(run, f->row, report->all_frames, "            ");
 }
 
 /* ---- a run -------------------------------------------------------------------------------- */
@@ -204,7 +191,8 @@ static void put_heading(const cli_leaks_run *run, const cli_leaks_findings *find
     }
     put_count(run->windows, "window");
     printf(" in %s, from %s%s\n", format_span(run->span, text),
-           pd_time_format(run->from_nanos, time), run->has_restarted ? ", after a restart" : "");
+           cli_instant_format(run->from_nanos, time),
+           run->has_restarted ? ", after a restart" : "");
     printf("in use    %s (", format_value(findings->now, cli_string_of(run->unit), text));
     cli_text_put(stdout, run->type, CLI_TEXT_SHOWN);
     fputs(") in ", stdout);
@@ -237,12 +225,10 @@ static void put_verdict(const cli_leaks_run *run, const cli_leaks_findings *find
     fputs(" without steady growth\n", stdout);
 }
 
-static bool has_reason(const cli_leaks_report *report, const cli_leaks_findings *findings,
-                       cli_leaks_reason reason)
+static bool has_reason(const cli_leaks_finding *const *shown, size_t len, cli_leaks_reason reason)
 {
-    for (size_t i = 0; i < findings->len; i++)
-        if (cli_leaks_is_shown(report, &findings->list[i]) &&
-            findings->list[i].verdict.reason == reason)
+    for (size_t i = 0; i < len; i++)
+        if (shown[i]->verdict.reason == reason)
             return true;
     return false;
 }
@@ -263,112 +249,67 @@ static void put_power(const cli_leaks_run *run, const cli_leaks_findings *findin
     putchar('\n');
 }
 
-/* A rate that takes eight times as many samples; false: nearly every allocation is one already. */
-static bool better_rate(const cli_leaks_run *run, uint64_t *kib)
-{
-    static const double least = 4096;
-    *kib = run->period >= least ? (uint64_t)run->period >> 13 : 0;
-    *kib += run->period >= least && !*kib;
-    return *kib > 0;
-}
-
-/* What can be set for more evidence, and is not set yet. */
-static void put_more_samples(const cli_leaks_run *run)
-{
-    uint64_t kib;
-    if (!better_rate(run, &kib))
-        puts("\nnext      record longer");
-    else if (run->is_recorded)
-        printf("\nnext      record longer, or take more samples (record --rate=%" PRIu64 "k)\n",
-               kib);
-    else
-        printf("\nnext      record longer, or take more samples (in Go "
-               "runtime.MemProfileRate = %" PRIu64 " << 10)\n",
-               kib);
-}
-
 /* Is an area of Python's own allocator among those that grew? It is not used where PYTHONMALLOC is
  * set to malloc. */
-static bool has_python(const cli_leaks_run *run, const cli_leaks_findings *findings)
+static bool has_python(const cli_leaks_findings *findings)
 {
-    bool found = false;
-    for (size_t i = 0; i < findings->len; i++) {
-        cli_leaks_area areas[CLI_LEAKS_AREAS_MOST];
-        size_t len = cli_leaks_find_areas(run, &findings->list[i], areas);
-        for (size_t j = 0; j < len; j++)
-            found |= areas[j].has_python;
-    }
-    return found;
+    for (size_t i = 0; i < findings->len; i++)
+        for (size_t j = 0; j < findings->list[i].areas_len; j++)
+            if (findings->list[i].areas[j].has_python)
+                return true;
+    return false;
 }
 
 /* What to do about verdicts that are unknown. */
-static void put_advice(const cli_leaks_report *report, const cli_leaks_run *run,
-                       const cli_leaks_findings *findings)
+static void put_advice(const cli_leaks_run *run, const cli_leaks_findings *findings,
+                       const cli_leaks_finding *const *shown, size_t len)
 {
+    static const double rate = 64 << 10;
     if (has_few_windows(run))
         puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
-    else if (has_python(run, findings))
+    else if (has_python(findings))
         puts("\nnext      record with PYTHONMALLOC=malloc in the environment: the stacks then have "
              "what Python's own allocator keeps");
-    else if (has_reason(report, findings, CLI_LEAKS_UNSURE))
-        put_more_samples(run);
-    else if (has_reason(report, findings, CLI_LEAKS_SLOWING) ||
-             has_reason(report, findings, CLI_LEAKS_LATE))
+    else if (has_reason(shown, len, CLI_LEAKS_UNSURE))
+        printf("\nnext      record longer%s\n",
+               run->period <= rate ? ""
+                                   : ", or take more samples (record --rate=64k, in Go "
+                                     "runtime.MemProfileRate = 64 << 10)");
+    else if (has_reason(shown, len, CLI_LEAKS_SLOWING) || has_reason(shown, len, CLI_LEAKS_LATE))
         puts("\nnext      record longer: a leak goes on, a cache is full one day");
 }
 
 /* Prints how many functions the stacks are printed without. */
-static bool put_hidden(const cli_leaks_report *report, const cli_leaks_run *run,
-                       const cli_leaks_findings *findings)
+static void put_hidden(const cli_leaks_run *run, const cli_leaks_finding *const *shown, size_t len)
 {
-    unsigned char *is_folded = calloc(run->rows.texts_len + 1, 1);
-    bool is_ready = is_folded != NULL;
+    bool *is_folded = cli_keep(run->rows.texts_len, sizeof *is_folded);
     char text[CLI_WRAPPERS_ROOM];
     size_t folded = 0;
-    for (size_t i = 0, shown = 0; is_ready && i < findings->len && shown < report->top; i++) {
-        if (!cli_leaks_is_shown(report, &findings->list[i]) ||
-            findings->list[i].what == CLI_LEAKS_AREAS)
-            continue;
-        is_ready = cli_leaks_note_folded(run, findings->list[i].row, is_folded);
-        shown++;
-    }
-    for (size_t i = 0; is_ready && i < run->rows.texts_len; i++)
+    for (size_t i = 0; i < len; i++)
+        if (shown[i]->what != CLI_LEAKS_AREAS)
+            cli_leaks_note_folded(run, shown[i]->row, is_folded);
+    for (size_t i = 0; i < run->rows.texts_len; i++)
         folded += is_folded[i];
-    free(is_folded);
     if (folded)
         printf("hidden    %s\n", cli_wrappers_describe(folded, text));
-    return is_ready;
 }
 
-static bool put_run(const cli_leaks_report *report, size_t at)
+void cli_leaks_put_text(const cli_leaks_report *report, size_t at)
 {
     const cli_leaks_run *run = &report->runs->runs[at];
     const cli_leaks_findings *findings = &report->findings[at];
-    size_t shown = 0, left = 0;
+    const cli_leaks_finding **shown;
+    size_t left, len = cli_leaks_find_shown(report, findings, &shown, &left);
     if (at)
         putchar('\n');
     put_heading(run, findings);
     put_verdict(run, findings);
     put_power(run, findings);
-    bool is_ready = report->all_frames || put_hidden(report, run, findings);
-    for (size_t i = 0; i < findings->len && is_ready && !cli_output_is_over(); i++) {
-        if (!cli_leaks_is_shown(report, &findings->list[i]))
-            continue;
-        if (shown < report->top)
-            is_ready = put_finding(report, run, findings, &findings->list[i], ++shown);
-        else
-            left++;
-    }
+    if (!report->all_frames)
+        put_hidden(run, shown, len);
+    for (size_t i = 0; i < len && !cli_output_is_over(); i++)
+        put_finding(report, run, findings, shown[i], i + 1);
     if (left)
         printf("\nand %zu more: --top=N\n", left);
-    put_advice(report, run, findings);
-    return is_ready;
-}
-
-bool cli_leaks_print_text(const cli_leaks_report *report)
-{
-    bool is_ready = true;
-    for (size_t i = 0; i < report->runs->len && is_ready; i++)
-        is_ready = put_run(report, i);
-    return is_ready;
+    put_advice(run, findings, shown, len + left);
 }

@@ -3,29 +3,16 @@
 
 #include "buffer.h"
 #include "cli.h"
+#include "keep.h"
 #include "leaks/leaks_files.h"
 #include "memory.h"
 #include "message.h"
 #include "progress.h"
 #include "show/units.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- runs --------------------------------------------------------------------------------- */
-
-static int add_run(cli_leaks_runs *runs, size_t first, bool has_restarted)
-{
-    cli_leaks_run *grown = realloc(runs->runs, (runs->len + 1) * sizeof *grown);
-    if (!grown)
-        return cli_system_error("the profiles", "read", ENOMEM);
-    runs->runs = grown;
-    runs->runs[runs->len++] =
-        (cli_leaks_run){.first = first, .end = first, .has_restarted = has_restarted};
-    return CLI_DONE;
-}
 
 static void add_window(cli_leaks_run *run, const cli_leaks_file *file, size_t at)
 {
@@ -81,16 +68,17 @@ static int find_runs(cli_leaks_runs *runs, const cli_leaks_file *files, size_t l
                      pprofdelta *context, uint64_t max_memory)
 {
     size_t last = SIZE_MAX;
+    runs->runs = cli_keep(len, sizeof *runs->runs);
     for (size_t i = 0; i < len; i++) {
         bool restarted;
         if (files[i].role != CLI_LEAKS_WINDOW)
             continue;
         int code = has_restarted(context, &files[i], max_memory, &restarted);
         bool is_other = last == SIZE_MAX || files[i].run != files[last].run;
-        if (!code && (is_other || restarted))
-            code = add_run(runs, i, !is_other);
         if (code)
             return code;
+        if (is_other || restarted)
+            runs->runs[runs->len++] = (cli_leaks_run){.first = i, .has_restarted = !is_other};
         add_window(&runs->runs[runs->len - 1], &files[i], i);
         last = i;
     }
@@ -118,20 +106,15 @@ static size_t column_of(const cli_profile *profile, const char *name)
 
 static int refuse_types(const cli_profile *profile, const char *type)
 {
-    const char *name = profile->input.name;
-    char types[512] = "";
-    size_t len = 0;
-    for (size_t i = 0; i < profile->view->n_sample_type; i++) {
-        len += (size_t)snprintf(types + len, sizeof types - len, "%s", len ? ", " : "");
-        len += cli_string_write(types + len, sizeof types - len, cli_profile_type(profile, i));
-    }
-    if (type)
-        cli_error("%s: has no sample type %.60s; there are: %s", name, type, types);
-    else
-        cli_error("%s: has no in-use values; there are: %s", name, types);
-    if (!type)
+    char types[CLI_TYPES_ROOM];
+    cli_profile_list_types(profile, types);
+    if (type) {
+        cli_error("%s: has no sample type %.60s; there are: %s", profile->input.name, type, types);
+    } else {
+        cli_error("%s: has no in-use values; there are: %s", profile->input.name, types);
         cli_hint("leaks needs what is in use at the end of each window: profiles of "
                  "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
+    }
     return CLI_FAILED;
 }
 
@@ -175,11 +158,11 @@ typedef struct reader {
     cli_leaks_run *run;
     const cli_leaks_how *how;
     size_t windows; /* read so far */
-    cli_input sum;  /* changes: the sum so far, a full profile */
+    cli_string sum; /* changes: the sum so far, a full profile */
 } reader;
 
-/* Replaces the sum by that of the sum and the changes in the file. */
-static int add_changes(reader *r, const cli_input *file)
+/* Replaces the bytes of the file, which are changes, by the sum so far with them. */
+static int add_changes(const reader *r, cli_input *file)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
@@ -191,13 +174,13 @@ static int add_changes(reader *r, const cli_input *file)
     options.compression = PPROFDELTA_PLAIN;
     if (pprofdelta_adder_new(&options, NULL, &adder, &err))
         code = cli_options_error(file->name, &err);
-    else if (pprofdelta_adder_add(adder, r->sum.bytes, r->sum.len, NULL, &err) ||
+    else if (pprofdelta_adder_add(adder, r->sum.ptr, r->sum.len, NULL, &err) ||
              pprofdelta_adder_add(adder, file->bytes, file->len, NULL, &err) ||
              pprofdelta_adder_finish(adder, &sink, &err))
         code = cli_library_error(file->name, &err);
     pprofdelta_adder_free(adder);
-    cli_input_release(&r->sum);
-    r->sum = (cli_input){.name = file->name, .bytes = next.bytes, .len = next.len};
+    cli_input_release(file);
+    *file = (cli_input){.name = file->name, .bytes = next.bytes, .len = next.len};
     return code;
 }
 
@@ -205,22 +188,12 @@ static int add_changes(reader *r, const cli_input *file)
 static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
 {
     bool is_change = file->stamp.live == PPROFDELTA_LIVE_DELTA;
-    if (is_change) {
-        int code = add_changes(r, input);
-        if (code)
-            return code;
+    int code = is_change ? add_changes(r, input) : CLI_DONE;
+    if (!code && (is_change || file->stamp.live == PPROFDELTA_LIVE_FULL)) {
+        cli_drop((char *)r->sum.ptr);
+        r->sum = cli_keep_string((cli_string){(const char *)input->bytes, input->len});
     }
-    if (!is_change && file->stamp.live != PPROFDELTA_LIVE_FULL)
-        return CLI_DONE;
-    const cli_input *from = is_change ? &r->sum : input;
-    cli_input *to = is_change ? input : &r->sum;
-    uint8_t *copy = from->bytes ? malloc(from->len + 1) : NULL;
-    if (!copy)
-        return cli_system_error(input->name, "read", ENOMEM);
-    memcpy(copy, from->bytes, from->len);
-    cli_input_release(to);
-    *to = (cli_input){.name = input->name, .bytes = copy, .len = from->len};
-    return CLI_DONE;
+    return code;
 }
 
 static void copy_text(char *to, size_t room, cli_string text)
@@ -281,27 +254,30 @@ static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t co
     return now < before;
 }
 
-static int has_no_room(const cli_leaks_file *file)
+/* Refuses stacks that take more memory than the limit. */
+static int check_memory(const reader *r, const cli_leaks_file *file)
 {
+    if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) <=
+        r->how->max_memory)
+        return CLI_DONE;
     cli_error("%s: the stacks of this run take more memory than the limit", file->path);
     cli_hint_memory();
     return CLI_FAILED;
 }
 
 /* Adds the account of the resident memory, if the profile has one. */
-static bool add_areas(reader *r, const cli_profile *profile, cli_leaks_moment moment)
+static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment moment)
 {
     static const size_t none = SIZE_MAX;
     cli_leaks_run *run = r->run;
     size_t column = column_of(profile, "rss_space/bytes");
     if (column == none || cli_sum_is_zero(cli_profile_total(profile, column)))
-        return true;
+        return;
     moment.is_first = !run->areas.points || run->areas_block != moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - !moment.is_first;
-    run->areas.max_memory = r->how->max_memory - run->rows.memory;
-    return cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
-                              &moment);
+    cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
+                       &moment);
 }
 
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
@@ -317,14 +293,11 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     describe(r->run, profile, &columns);
     r->run->to_nanos = file->time_nanos;
     cli_leaks_moment moment = moment_of(r, file);
-    r->run->rows.max_memory = r->how->max_memory - r->run->areas.memory;
-    r->run->is_recorded = file->stamp.live != PPROFDELTA_LIVE_NONE;
-    if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment) ||
-        !add_areas(r, profile, moment))
-        return has_no_room(file);
+    cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
+    add_areas(r, profile, moment);
     r->run->span = moment.seconds;
     r->windows++;
-    return CLI_DONE;
+    return check_memory(r, file);
 }
 
 /* Finds the names of what is in use at the end. The last window may be left out, and may have little
@@ -334,10 +307,11 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
     if (r->windows + 1 < r->run->windows)
         return CLI_DONE;
     int code = cli_names_find(profile, &r->how->names);
-    if (!code && (!cli_leaks_rows_rename(&r->run->rows, profile) ||
-                  !cli_leaks_rows_rename(&r->run->areas, profile)))
-        code = has_no_room(file);
-    return code;
+    if (code)
+        return code;
+    cli_leaks_rows_rename(&r->run->rows, profile);
+    cli_leaks_rows_rename(&r->run->areas, profile);
+    return check_memory(r, file);
 }
 
 static int read_window(reader *r, const cli_leaks_file *file)
@@ -369,7 +343,7 @@ static int read_run(reader r, const cli_leaks_file *files)
     for (size_t i = run->first; i < run->end && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
             code = read_window(&r, &files[i]);
-    cli_input_release(&r.sum);
+    cli_drop((char *)r.sum.ptr);
     return code;
 }
 
@@ -392,14 +366,4 @@ int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
     for (size_t i = 0; i < out->len && !code; i++)
         code = read_run((reader){.run = &out->runs[i], .how = how}, files);
     return code;
-}
-
-void cli_leaks_runs_free(cli_leaks_runs *runs)
-{
-    for (size_t i = 0; i < runs->len; i++) {
-        cli_leaks_rows_free(&runs->runs[i].rows);
-        cli_leaks_rows_free(&runs->runs[i].areas);
-    }
-    free(runs->runs);
-    *runs = (cli_leaks_runs){.len = 0};
 }

@@ -29,7 +29,6 @@ typedef struct cli_leaks_run {
     double period;           /* bytes between two samples; 0: not known */
     bool is_heap;            /* the profiles have bytes */
     bool has_allocated;
-    bool is_recorded;   /* by the heap agent */
     bool has_restarted; /* it begins with a restart of the process of the run before */
     char binary[512];   /* empty: not known */
 } cli_leaks_run;
@@ -52,10 +51,8 @@ typedef struct cli_leaks_runs {
 /* Whether the profile has the type, or, if type is NULL, in-use values. */
 bool cli_leaks_can_judge(const cli_profile *profile, const char *type);
 
-/* Reads all files with the role of a window. Prints what is wrong; returns an exit code. Free *out
- * whatever is returned. */
+/* Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
 int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
                    const cli_leaks_how *how);
-void cli_leaks_runs_free(cli_leaks_runs *runs);
 
 #endif

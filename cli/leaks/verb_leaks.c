@@ -14,15 +14,12 @@
 
 #include "cli.h"
 #include "input.h"
-#include "instant.h"
+#include "keep.h"
 #include "message.h"
 #include "symbolize/names.h"
 #include "option_values.h"
 #include "output_file.h"
 #include "progress.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 enum { DEFAULT_TOP = 10 };
 
@@ -149,15 +146,18 @@ typedef struct run {
     cli_leaks_findings *findings;
 } run;
 
-static int rank_all(run *r)
+size_t cli_leaks_find_shown(const cli_leaks_report *report, const cli_leaks_findings *findings,
+                            const cli_leaks_finding ***shown, size_t *left)
 {
-    int code = CLI_DONE;
-    r->findings = calloc(r->runs.len + 1, sizeof *r->findings);
-    if (!r->findings)
-        return cli_system_error("the stacks", "judge", ENOMEM);
-    for (size_t i = 0; i < r->runs.len && !code; i++)
-        code = cli_leaks_rank(&r->findings[i], &r->runs.runs[i]);
-    return code;
+    size_t len = 0;
+    *shown = cli_keep(findings->len, sizeof **shown);
+    for (size_t i = 0; i < findings->len; i++) {
+        const cli_leaks_finding *f = &findings->list[i];
+        if (report->all || (f->verdict.kind != CLI_LEAKS_NONE && !cli_leaks_is_member(f)))
+            (*shown)[len++] = f;
+    }
+    *left = len > report->top ? len - report->top : 0;
+    return len - *left;
 }
 
 static int print(const run *r, const cli_leaks_order_report *order)
@@ -169,10 +169,8 @@ static int print(const run *r, const cli_leaks_order_report *order)
                                .top = r->options.top ? r->options.top : most,
                                .all = r->options.all,
                                .all_frames = r->options.all_frames};
-    if (r->options.json)
-        cli_leaks_print_json(&report);
-    else if (!cli_leaks_print_text(&report))
-        return cli_system_error("the stacks", "print", ENOMEM);
+    for (size_t i = 0; i < r->runs.len; i++)
+        (r->options.json ? cli_leaks_put_json : cli_leaks_put_text)(&report, i);
     return cli_output_end_text();
 }
 
@@ -204,8 +202,9 @@ static int perform(run *r)
     if (order.gaps + order.again == r->files.len)
         return refuse_gaps(&r->files);
     code = cli_leaks_read(&r->runs, r->files.files, r->files.len, &options->how);
-    if (!code)
-        code = rank_all(r);
+    r->findings = cli_keep(r->runs.len, sizeof *r->findings);
+    for (size_t i = 0; i < r->runs.len && !code; i++)
+        cli_leaks_rank(&r->findings[i], &r->runs.runs[i]);
     cli_progress_end();
     if (code)
         return code;
@@ -229,10 +228,6 @@ int cli_leaks(int argc, char **argv)
                    ? perform(&r)
                    : cli_usage("the profiles are missing: pprofdelta leaks FILE...");
     cli_progress_end();
-    for (size_t i = 0; r.findings && i < r.runs.len; i++)
-        cli_leaks_findings_free(&r.findings[i]);
-    free(r.findings);
-    cli_leaks_runs_free(&r.runs);
     cli_leaks_files_free(&r.files);
     return code;
 }

@@ -5,10 +5,9 @@
 #include "cli.h"
 #include "message.h"
 
-#include <errno.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *cli_filter_name(cli_filter_kind kind)
@@ -20,35 +19,12 @@ const char *cli_filter_name(cli_filter_kind kind)
 /* ---- regular expressions ------------------------------------------------------------------ */
 
 /* POSIX extended ones, as grep -E takes them. Expressions that other tools take and POSIX does not are
- * refused, because regcomp would give them another meaning: \d, \p, (?i), a lone ")", and references to
+ * refused, because regcomp would give them another meaning: \d, \p, a lone ")", and references to
  * groups.
  *
  * regcomp does not say where an expression is wrong. The longest beginning that is right is looked
  * for: what follows it is wrong. */
 enum { LONGEST = 4096, ROOM = 32 * 1024, SHOWN = 40 };
-
-static const char *why(int error)
-{
-    static const struct {
-        int error;
-        const char *text;
-    } texts[] = {
-        {REG_EPAREN, "a parenthesis has no partner"},
-        {REG_EBRACK, "a bracket has no partner"},
-        {REG_EBRACE, "a brace has no partner"},
-        {REG_BADBR, "the numbers between braces are wrong"},
-        {REG_ERANGE, "the end of a range is before its beginning"},
-        {REG_ECTYPE, "there is no such class of characters"},
-        {REG_ECOLLATE, "there is no such character"},
-        {REG_EESCAPE, "nothing follows the backslash"},
-        {REG_BADRPT, "there is nothing to repeat"},
-        {REG_ESPACE, "it takes too much memory"},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].error == error)
-            return texts[i].text;
-    return "it is not valid";
-}
 
 static int refuse(const char *option, const char *text, size_t at, const char *reason)
 {
@@ -59,25 +35,24 @@ static int refuse(const char *option, const char *text, size_t at, const char *r
         text, at + 1, shown, text + at, left > SHOWN ? "..." : "", reason);
 }
 
-static int try(const char *text, size_t len)
+/* Compiles the first `len` bytes between two other texts. Returns an error of regcomp. */
+static int compile(regex_t *compiled, const char *before, const char *text, size_t len,
+                   const char *after)
 {
-    char part[LONGEST + 1];
-    regex_t compiled;
-    memcpy(part, text, len);
-    part[len] = 0;
-    int error = regcomp(&compiled, part, REG_EXTENDED | REG_NOSUB);
-    if (!error)
-        regfree(&compiled);
-    return error;
+    char whole[LONGEST + 8];
+    snprintf(whole, sizeof whole, "%s%.*s%s", before, (int)len, text, after);
+    return regcomp(compiled, whole, REG_EXTENDED | REG_NOSUB);
 }
 
 /* The length of the longest beginning that is right. */
 static size_t right_part(const char *text)
 {
+    regex_t compiled;
     size_t len = strlen(text);
-    while (len && try(text, len - 1))
-        len--;
-    return len ? len - 1 : 0;
+    while (len && compile(&compiled, "", text, --len, ""))
+        ;
+    regfree(&compiled);
+    return len;
 }
 
 /* The end of the bracket expression that begins at text[at]: "[]a]" and "[[:alpha:]]" are whole. */
@@ -87,21 +62,14 @@ static size_t after_bracket(const char *text, size_t at)
     at += text[at] == '^';
     at += text[at] == ']';
     while (text[at] && text[at] != ']') {
-        char kind = text[at + 1];
-        if (text[at] == '[' && kind && strchr(":.=", kind)) {
-            const char end[] = {kind, ']', 0};
-            const char *close = strstr(text + at + 2, end);
-            if (!close)
-                return strlen(text);
-            at = (size_t)(close - text) + 1;
-        }
-        at++;
+        const char *close = text[at] == '[' && text[at + 1] == ':' ? strstr(text + at, ":]") : NULL;
+        at = close ? (size_t)(close - text) + 2 : at + 1;
     }
     return text[at] ? at + 1 : at;
 }
 
-/* What regcomp would take for something else. Returns the reason and sets *at, or NULL. */
-static const char *foreign(const char *text, size_t *at)
+/* Finds what regcomp would take for something else, and sets *at. */
+static bool is_foreign(const char *text, size_t *at)
 {
     size_t depth = 0;
     for (*at = 0; text[*at];) {
@@ -110,52 +78,36 @@ static const char *foreign(const char *text, size_t *at)
             *at = after_bracket(text, *at);
             continue;
         }
-        if (c == ')' && !depth)
-            return "a parenthesis has no partner";
+        bool is_escape = c == '\\' && next && (isalnum((unsigned char)next) != 0);
+        if ((c == ')' && !depth) || (is_escape && !strchr("wWsSbB", next)))
+            return true;
         depth += c == '(';
         depth -= c == ')';
-        if (c == '(' && next == '?')
-            return "(? is not in POSIX expressions";
-        if (c == '\\' && next >= '1' && next <= '9')
-            return "references to groups are not taken";
-        if (c == '\\' && (next == 'd' || next == 'D'))
-            return next == 'd' ? "\\d is not in POSIX expressions; [0-9] is"
-                               : "\\D is not in POSIX expressions; [^0-9] is";
-        if (c == '\\' && next && !strchr("wWsSbB", next) &&
-            ((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')))
-            return "there is no such backslash in POSIX expressions";
         *at += c == '\\' && next ? 2 : 1;
     }
-    return NULL;
-}
-
-static int compile(cli_pattern *pattern, const char *option, const char *text, bool is_whole)
-{
-    size_t len = strlen(text);
-    char *whole = malloc(len + sizeof "^()$");
-    if (!whole)
-        return cli_system_error(option, "read", ENOMEM);
-    sprintf(whole, is_whole ? "^(%s)$" : "%s", text);
-    int error = regcomp(&pattern->compiled, whole, REG_EXTENDED | REG_NOSUB);
-    free(whole);
-    pattern->is_compiled = !error;
-    return error ? refuse(option, text, 0, why(error)) : CLI_DONE;
+    return false;
 }
 
 /* Compiles text. is_whole: it matches whole strings only. If it is not an expression, prints where
  * and why with the name of the option, and returns CLI_USAGE. */
 static int make_pattern(cli_pattern *pattern, const char *option, const char *text, bool is_whole)
 {
-    size_t at;
-    if (strlen(text) > LONGEST)
+    regex_t alone;
+    char reason[128];
+    size_t at, len = strlen(text);
+    if (len > LONGEST)
         return cli_bad_value(option, text, "a regular expression of at most 4096 bytes");
-    const char *reason = foreign(text, &at);
-    if (reason)
-        return refuse(option, text, at, reason);
-    int error = try(text, strlen(text));
-    if (error)
-        return refuse(option, text, right_part(text), why(error));
-    return compile(pattern, option, text, is_whole);
+    if (is_foreign(text, &at))
+        return refuse(option, text, at, "that is not in POSIX expressions");
+    int error = compile(&alone, "", text, len, "");
+    if (error) {
+        regerror(error, &alone, reason, sizeof reason);
+        return refuse(option, text, right_part(text), reason);
+    }
+    regfree(&alone);
+    pattern->is_compiled =
+        !compile(&pattern->compiled, is_whole ? "^(" : "", text, len, is_whole ? ")$" : "");
+    return pattern->is_compiled ? CLI_DONE : refuse(option, text, 0, "it takes too much memory");
 }
 
 bool cli_pattern_matches(const cli_pattern *pattern, cli_string string)

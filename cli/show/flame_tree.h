@@ -25,37 +25,18 @@
 
 #include <stdio.h>
 
-/* The distinct labels of the stacks, and the distinct sets of them. The numbers are in the order of
- * the labels' bytes, so they do not depend on the order of the samples. */
-typedef struct cli_label_ref {
-    const cli_profile *profile;
-    const Pd__View__Label *label;
-    size_t stack;
-    uint32_t number; /* of the distinct label */
-} cli_label_ref;
-
-typedef struct cli_label_set {
-    const cli_label_ref *refs; /* sorted by number */
+/* Texts with numbers: see keep.h. */
+typedef struct cli_flame_texts {
+    const cli_string *texts;
     size_t len;
-    size_t stack;
-} cli_label_set;
-
-typedef struct cli_label_sets {
-    cli_label_ref *refs;
-    size_t refs_len;
-    const cli_label_ref **labels; /* one of each distinct label */
-    size_t labels_len;
-    cli_label_set *sets; /* the first sets_len are distinct; set 0 may be any */
-    size_t sets_len;
-    uint32_t *of; /* for each stack */
-} cli_label_sets;
+    uint32_t *of; /* the number for each of what has a text */
+} cli_flame_texts;
 
 typedef struct cli_flame_node {
-    uint32_t name;
-    uint32_t back;
-    cli_place place;
-    size_t side;  /* the place is from this side */
-    int64_t file; /* its number; -1: none */
+    size_t name; /* the number in shown->names */
+    size_t back;
+    cli_frame_text frame;
+    size_t side; /* the frame is from this side */
 } cli_flame_node;
 
 typedef struct cli_flame_end {
@@ -65,23 +46,20 @@ typedef struct cli_flame_end {
 
 typedef struct cli_flame_tree {
     const cli_shown *shown;
-    cli_stacks stacks;
-    cli_label_sets sets;
     cli_flame_node *nodes; /* without the root */
     size_t len;
-    cli_flame_end *ends;    /* of each stack, sorted by node and set */
-    cli_flame_node **files; /* a node of each distinct file */
-    size_t files_len;
+    cli_flame_end *ends;          /* of each stack, sorted by node and set */
+    cli_flame_texts files;        /* of each node; the first is empty if a node has none */
+    cli_flame_texts labels, sets; /* of each label of each stack, and of each stack */
 } cli_flame_tree;
 
-/* Prints what is wrong; returns an exit code. Free *tree whatever is returned. */
-int cli_flame_tree_make(cli_flame_tree *tree, const cli_shown *shown);
-void cli_flame_tree_free(cli_flame_tree *tree);
+/* Sorts the stacks and makes the tree. */
+cli_flame_tree cli_flame_tree_make(cli_shown *shown);
 
 /* Writes names to sets above, each with a comma in front. */
 void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree);
 
-/* Writes the values of one column of one side. */
-void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t column);
+/* Writes the values of a type on one side. */
+void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t type);
 
 #endif

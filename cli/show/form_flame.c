@@ -5,10 +5,9 @@
  * browser adds up the subtrees, and turns the tree around for the other views. */
 #include "show/forms.h"
 
-#include "base/time.h"
+#include "instant.h"
 #include "cli.h"
 #include "flame_page.h"
-#include "instant.h"
 #include "message.h"
 #include "output_file.h"
 #include "show/flame_tree.h"
@@ -22,8 +21,7 @@
 typedef struct page {
     FILE *to;
     cli_output output;
-    const cli_shown *shown;
-    cli_flame_tree tree;
+    cli_shown *shown;
     const char *comma; /* in front of the next element of a list */
 } page;
 
@@ -33,20 +31,16 @@ static void put_text(page *p, const char *title, cli_string text)
     cli_string_put(p->to, text, CLI_TEXT_SCRIPT);
 }
 
-static void put_types(page *p)
+static void put_types(page *p, const cli_flame_tree *tree)
 {
-    const cli_shown *shown = p->shown;
-    const cli_types *types = shown->types;
-    size_t last = shown->sides - 1;
-    const cli_profile *cur = &shown->profiles[last];
+    size_t last = p->shown->sides - 1;
     fputs(",\n\"types\":[", p->to);
-    for (size_t i = 0; i < types->len; i++) {
-        size_t column = types->column[last][i];
-        put_text(p, i ? ",\n{\"type\":" : "\n{\"type\":", cli_profile_type(cur, column));
-        put_text(p, ",\"unit\":", cli_profile_unit(cur, column));
-        cli_flame_tree_put_values(p->to, &p->tree, last, column);
+    for (size_t i = 0; i < p->shown->types.len; i++) {
+        put_text(p, i ? ",\n{\"type\":" : "\n{\"type\":", cli_types_name(p->shown, i));
+        put_text(p, ",\"unit\":", cli_types_unit(p->shown, i));
+        cli_flame_tree_put_values(p->to, tree, last, i);
         if (last)
-            cli_flame_tree_put_values(p->to, &p->tree, 0, types->column[0][i]);
+            cli_flame_tree_put_values(p->to, tree, 0, i);
         fputs("}", p->to);
     }
     fputs("]", p->to);
@@ -60,7 +54,7 @@ static void put_profile(page *p, const cli_profile *profile)
     char text[48], comment[CLI_COMMENT_MAX];
     int64_t time = view->time_nanos, duration = view->duration_nanos;
     put_text(p, "{\"file\":", cli_string_of(profile->input.name));
-    put_text(p, ",\"time\":", cli_string_of(time ? pd_time_format(time, text) : ""));
+    put_text(p, ",\"time\":", cli_string_of(time ? cli_instant_format(time, text) : ""));
     put_text(p, ",\"duration\":", cli_string_of(duration ? cli_span_format(duration, text) : ""));
     fprintf(p->to, ",\"samples\":%zu,\"isDelta\":%s,\"comments\":[", view->n_sample,
             profile->census.is_stamped ? "true" : "false");
@@ -84,7 +78,7 @@ static void put_note(void *cookie, const char *title, const char *text)
     p->comma = ",";
 }
 
-static void put_page(page *p)
+static void put_page(page *p, const cli_flame_tree *tree)
 {
     FILE *to = p->to;
     fwrite(flame_page_head, 1, sizeof flame_page_head, to);
@@ -96,10 +90,10 @@ static void put_page(page *p)
     }
     fputs("],\n\"notes\":[", to);
     p->comma = "";
-    cli_selection_describe(p->shown, put_note, p);
+    cli_notes_describe(p->shown, put_note, p);
     fprintf(to, "],\n\"chosen\":%zu", p->shown->chosen);
-    cli_flame_tree_put(to, &p->tree);
-    put_types(p);
+    cli_flame_tree_put(to, tree);
+    put_types(p, tree);
     fputs("}", to);
     fwrite(flame_page_tail, 1, sizeof flame_page_tail, to);
 }
@@ -112,29 +106,26 @@ static ssize_t write_bytes(void *output, const char *bytes, size_t len)
     return (ssize_t)len;
 }
 
-static int make_page(page *p)
+static int make_page(page *p, const cli_flame_tree *tree)
 {
-    int code = cli_flame_tree_make(&p->tree, p->shown);
-    if (code)
-        return code;
     p->to = fopencookie(&p->output, "w", (cookie_io_functions_t){.write = write_bytes});
     if (!p->to)
         return cli_system_error(p->output.name, "write", ENOMEM);
-    put_page(p);
+    put_page(p, tree);
     fclose(p->to);
     return cli_output_finish(&p->output);
 }
 
-int cli_show_flame(const cli_shown *shown, const char *path)
+int cli_show_flame(cli_shown *shown, const char *path)
 {
     page p = {.shown = shown};
     if (!strcmp(path, "-") && isatty(STDOUT_FILENO))
         return cli_usage(
             "(stdout): is a terminal, and the page is for a browser: --flame OUT.html");
+    cli_flame_tree tree = cli_flame_tree_make(shown);
     int code = cli_output_prepare_page(&p.output, path);
     if (!code)
-        code = make_page(&p);
+        code = make_page(&p, &tree);
     cli_output_close(&p.output);
-    cli_flame_tree_free(&p.tree);
     return code;
 }

@@ -5,118 +5,139 @@
  * to 64 bits (sums: up to 128). Addresses are hexadecimal strings. */
 #include "show/forms.h"
 
-#include "base/sum.h"
-#include "base/time.h"
-#include "show/otlp_forms.h"
-
-#include "cli.h"
+#include "decimal.h"
+#include "instant.h"
 #include "output_file.h"
+#include "show/otlp_forms.h"
 #include "show/record_text.h"
-#include "text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
-static void put_text(const char *text)
+static const char header[] =
+    ",\n\"time_nanos\": <time_nanos>,\n"
+    "\"duration_nanos\": <duration_nanos>,\n"
+    "\"period_type\": {\"type\": <j:period_type.type>, \"unit\": <j:period_type.unit>},\n"
+    "\"period\": <period>,\n"
+    "\"default_sample_type\": <j:default_sample_type>,\n"
+    "\"drop_frames\": <j:drop_frames>,\n"
+    "\"keep_frames\": <j:keep_frames>,\n"
+    "\"doc_url\": <j:doc_url>,\n"
+    "\"comments\": [";
+
+/* What an OTLP request has and a pprof profile has not. */
+#define KEY_VALUES(message)                                                                        \
+    "\"attributes\": [<[" message "attributes|, >"                                                 \
+    "{\"key\": <j:key>, \"value\": <v:value>, \"unit\": \"\"}<]>], "                               \
+    "\"dropped_attributes\": <" message "dropped_attributes_count>"
+static const char request[] =
+    "\"otlp\": {\"resources\": [<[resource_profiles|,>\n"
+    "{\"schema_url\": <j:schema_url>, " KEY_VALUES(
+        "resource.") ", \"scopes\": [<[scope_profiles|,>\n"
+                     "{\"name\": <j:scope.name>, \"version\": <j:scope.version>, \"schema_url\": "
+                     "<j:schema_url>, " KEY_VALUES(
+                         "scope.") ", \"profiles\": [<[profiles|,>\n"
+                                   "{\"sample_type\": {\"type\": <j:sample_type.type_strindex>, "
+                                   "\"unit\": <j:sample_type.unit_strindex>}, "
+                                   "\"samples\": <n:samples>, \"time_nanos\": <time_unix_nano>, "
+                                   "\"duration_nanos\": <duration_nano>, "
+                                   "\"period_type\": {\"type\": <j:period_type.type_strindex>, "
+                                   "\"unit\": <j:period_type.unit_strindex>}, "
+                                   "\"period\": <period>, \"profile_id\": \"<h:profile_id>\", "
+                                   "\"original_payload_format\": <j:original_payload_format>, "
+                                   "\"original_payload_bytes\": <n:original_payload>, "
+                                   "\"attributes\": [<@attribute_indices|, >"
+                                   "{\"key\": <j:key_strindex>, \"value\": <v:value>, \"unit\": "
+                                   "<j:unit_strindex>}<]>], "
+                                   "\"dropped_attributes\": <dropped_attributes_count>}"
+                                   "<]>]}<]>]}<]>],\n";
+
+/* The first mapping is the main binary. */
+static const char mappings[] =
+    "\"mappings\": [<?mapping|>\n<]><[mapping|,\n>"
+    "{\"file\": <j:filename>, \"build_id\": <j:build_id>, \"start\": \"<x:memory_start>\", "
+    "\"limit\": \"<x:memory_limit>\", \"offset\": \"<x:file_offset>\"}<]>]";
+
+static void put_member(const char *name, cli_string text)
 {
-    cli_text_put(stdout, text, CLI_TEXT_JSON);
+    fputs(name, stdout);
+    cli_string_put(stdout, text, CLI_TEXT_JSON);
 }
 
-static void put_text_at(const cli_profile *profile, int64_t index)
+static void put_sum(const char *name, pprofdelta_sum sum)
 {
-    cli_string_put(stdout, cli_profile_string(profile, index), CLI_TEXT_JSON);
+    char text[48];
+    printf("%s%s", name, cli_sum_format(sum, text));
 }
 
-static void put_string(const cli_profile *profile, const char *name, int64_t index)
+static void put_request(const cli_profile *profile)
 {
-    printf("\"%s\": ", name);
-    put_text_at(profile, index);
+    const pprofdelta_census *facts = &profile->census;
+    if (!profile->request) {
+        fputs("\"otlp\": null,\n", stdout);
+        return;
+    }
+    cli_record_put(profile, &profile->request->base, request);
+    printf("\"timestamps\": %" PRIu64 ", \"links\": %" PRIu64 ", \"other_attributes\": %" PRIu64
+           "},\n",
+           facts->timestamps, facts->links, facts->other_attributes);
 }
 
-static void put_header(const cli_profile *profile)
+static void put_profile(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
     char time[48];
-    fputs("{\n\"file\": ", stdout);
-    put_text(profile->input.name);
+    put_member("{\n\"file\": ", cli_string_of(profile->input.name));
     printf(",\n\"format\": \"%s\",\n\"inflated_bytes\": %" PRIu64 ",\n\"is_delta\": %s,\n",
            profile->census.format, profile->census.inflated_len,
            profile->census.is_stamped ? "true" : "false");
-    printf("\"time\": ");
     if (view->time_nanos)
-        put_text(pd_time_format(view->time_nanos, time));
+        put_member("\"time\": ", cli_string_of(cli_instant_format(view->time_nanos, time)));
     else
-        fputs("null", stdout);
-    cli_record_put(profile, &view->base,
-                   ",\n\"time_nanos\": <time_nanos>,\n"
-                   "\"duration_nanos\": <duration_nanos>,\n"
-                   "\"period_type\": {\"type\": <j:period_type.type>, "
-                   "\"unit\": <j:period_type.unit>},\n"
-                   "\"period\": <period>,\n"
-                   "\"default_sample_type\": <j:default_sample_type>,\n"
-                   "\"drop_frames\": <j:drop_frames>,\n"
-                   "\"keep_frames\": <j:keep_frames>,\n"
-                   "\"doc_url\": <j:doc_url>,\n"
-                   "\"comments\": [");
-    for (size_t i = 0; i < view->n_comment; i++) {
-        fputs(i ? ", " : "", stdout);
-        put_text_at(profile, view->comment[i]);
-    }
+        fputs("\"time\": null", stdout);
+    cli_record_put(profile, &view->base, header);
+    for (size_t i = 0; i < view->n_comment; i++)
+        put_member(i ? ", " : "", cli_profile_string(profile, view->comment[i]));
     fputs("],\n", stdout);
+    put_request(profile);
+    cli_record_put(profile, &view->base, mappings);
 }
 
-/* The first mapping is the main binary. */
-static void put_mappings(const cli_profile *profile)
+/* ---- what both have ----------------------------------------------------------------------- */
+
+/* The column of a type on a side: without PREV, all types are shown. */
+static size_t column_of(const cli_shown *shown, size_t side, size_t type)
 {
-    printf("\"mappings\": [%s", profile->view->n_mapping ? "\n" : "");
-    cli_records_put(profile, &profile->view->base, "mapping", ",\n",
-                    "{\"file\": <j:filename>, \"build_id\": <j:build_id>, "
-                    "\"start\": \"<x:memory_start>\", \"limit\": \"<x:memory_limit>\", "
-                    "\"offset\": \"<x:file_offset>\"}");
-    fputs("]", stdout);
+    return shown->sides > 1 ? shown->types.column[side][type] : type;
 }
 
-static void put_sum(pprofdelta_sum sum)
+static size_t count_types(const cli_shown *shown)
 {
-    char text[48];
-    fputs(pd_sum_format(sum, text), stdout);
+    return shown->sides > 1 ? shown->types.len : shown->profiles->view->n_sample_type;
 }
 
-static void put_types(const cli_selection *selection)
+static void put_types(const cli_shown *shown)
 {
-    const cli_profile *profile = selection->profile;
+    static const char *const totals[] = {", \"total\": ", ", \"before\": ", ", \"now\": "};
+    static const char *const kept[] = {", \"kept\": ", ", \"kept_before\": ", ", \"kept_now\": "};
+    size_t is_pair = shown->sides > 1;
+    const cli_profile *cur = &shown->profiles[is_pair];
     fputs("\"types\": [", stdout);
-    for (size_t i = 0; i < profile->view->n_sample_type; i++) {
+    for (size_t i = 0; i < count_types(shown); i++) {
         fputs(i ? ", " : "", stdout);
-        cli_record_put(profile, &profile->view->sample_type[i]->base,
-                       "{\"type\": <j:type>, \"unit\": <j:unit>, \"total\": ");
-        put_sum(cli_profile_total(profile, i));
-        fputs(", \"kept\": ", stdout);
-        put_sum(selection->kept_by_all[i]);
+        cli_record_put(cur, &cur->view->sample_type[column_of(shown, is_pair, i)]->base,
+                       "{\"type\": <j:type>, \"unit\": <j:unit>");
+        for (size_t side = 0; side < shown->sides; side++)
+            put_sum(totals[side + is_pair],
+                    cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
+        for (size_t side = 0; side < shown->sides; side++) {
+            size_t all = shown->filters->len * shown->profiles[side].view->n_sample_type;
+            put_sum(kept[side + is_pair], shown->kept[side].sums[all + column_of(shown, side, i)]);
+        }
         putchar('}');
     }
     fputs("],\n", stdout);
-}
-
-/* The sums that a filter keeps on one side, one for each type. */
-static void put_filter_sums(const cli_shown *shown, size_t side, size_t filter)
-{
-    const cli_selection *selection = &shown->selections[side];
-    size_t types = selection->profile->view->n_sample_type;
-    const pprofdelta_sum *kept = selection->kept + filter * types;
-    size_t len = shown->sides > 1 ? shown->types->len : types;
-    putchar('[');
-    for (size_t i = 0; i < len; i++) {
-        fputs(i ? ", " : "", stdout);
-        put_sum(kept[shown->sides > 1 ? shown->types->column[side][i] : i]);
-    }
-    putchar(']');
-}
-
-/* The index in "types" of the type that the other forms are sorted by. */
-static void put_chosen(const cli_shown *shown)
-{
-    if (shown->types->len)
+    /* The index in "types" of the type that the other forms are sorted by. */
+    if (shown->types.len)
         printf("\"chosen_type\": %zu,\n", shown->chosen);
     else
         fputs("\"chosen_type\": null,\n", stdout);
@@ -125,205 +146,118 @@ static void put_chosen(const cli_shown *shown)
 /* --hide keeps everything. */
 static void put_filters(const cli_shown *shown)
 {
+    static const char *const titles[] = {", \"kept\": [", ", \"before\": [", ", \"now\": ["};
     fputs("\"filters\": [", stdout);
     for (size_t i = 0; i < shown->filters->len; i++) {
         const cli_filter *filter = &shown->filters->list[i];
-        size_t matched = 0;
-        for (size_t side = 0; side < shown->sides; side++)
-            matched += shown->selections[side].matched[i];
-        printf("%s{\"option\": \"%s\", \"value\": ", i ? ", " : "", cli_filter_name(filter->kind));
-        put_text(filter->text);
-        printf(", \"matched\": %zu", matched);
-        if (filter->kind != CLI_FILTER_HIDE && shown->sides > 1) {
-            fputs(", \"before\": ", stdout);
-            put_filter_sums(shown, 0, i);
-            fputs(", \"now\": ", stdout);
-            put_filter_sums(shown, 1, i);
-        } else if (filter->kind != CLI_FILTER_HIDE) {
-            fputs(", \"kept\": ", stdout);
-            put_filter_sums(shown, 0, i);
+        printf("%s{\"option\": \"%s\"", i ? ", " : "", cli_filter_name(filter->kind));
+        put_member(", \"value\": ", cli_string_of(filter->text));
+        printf(", \"matched\": %zu",
+               shown->kept[0].matched[i] + (shown->sides > 1 ? shown->kept[1].matched[i] : 0));
+        for (size_t side = 0; side < shown->sides && filter->kind != CLI_FILTER_HIDE; side++) {
+            size_t first = i * shown->profiles[side].view->n_sample_type;
+            fputs(titles[side + (shown->sides > 1)], stdout);
+            for (size_t k = 0; k < count_types(shown); k++)
+                put_sum(k ? ", " : "", shown->kept[side].sums[first + column_of(shown, side, k)]);
+            putchar(']');
         }
         putchar('}');
     }
     fputs("],\n", stdout);
 }
 
-static void put_mapping(const cli_profile *profile, const Pd__View__Location *location)
+/* ---- samples ------------------------------------------------------------------------------ */
+
+/* A frame without a location stands for hidden ones. */
+static void put_frame(const cli_profile *profile, const cli_frame *frame)
 {
-    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    const Pd__View__Location *location = frame->location;
+    if (!location) {
+        put_member("{\"function\": ", frame->text.name);
+        putchar('}');
+        return;
+    }
+    const Pd__View__Function *function =
+        frame->line ? cli_profile_function(profile, frame->line->function_id) : NULL;
+    put_member("{\"function\": ", cli_profile_string(profile, function ? function->name : 0));
+    if (frame->line) {
+        put_member(", \"file\": ", frame->text.file);
+        printf(", \"line\": %" PRId64, frame->line->line);
+    }
     if (location->address)
         printf(", \"address\": \"0x%" PRIx64 "\"", location->address);
-    if (mapping) {
-        fputs(", ", stdout);
-        put_string(profile, "mapping", mapping->filename);
-    }
-}
-
-static void put_line(const cli_profile *profile, const Pd__View__Location *location,
-                     const Pd__View__Line *line)
-{
-    const Pd__View__Function *function = cli_profile_function(profile, line->function_id);
-    putchar('{');
-    put_string(profile, "function", function ? function->name : 0);
-    fputs(", ", stdout);
-    put_string(profile, "file", function ? function->filename : 0);
-    printf(", \"line\": %" PRId64, line->line);
-    put_mapping(profile, location);
+    if (cli_profile_mapping(profile, location->mapping_id))
+        put_member(", \"mapping\": ", frame->text.module);
     putchar('}');
 }
 
-/* Leaf first, as in the profile. */
-static void put_stack(const cli_selection *selection, size_t at)
+/* Stacks are leaf first, as in the profile. */
+static void put_samples(const cli_shown *shown)
 {
-    const cli_profile *profile = selection->profile;
-    for (size_t i = selection->first[at]; i < selection->first[at + 1]; i++) {
-        size_t line = 0;
-        const Pd__View__Location *location =
-            cli_frame_location(profile, &selection->symbols, selection->frames[i], &line);
-        fputs(i > selection->first[at] ? ", " : "", stdout);
-        if (location && location->n_line) {
-            put_line(profile, location, location->line[line]);
-            continue;
-        }
-        fputs("{\"function\": ", stdout);
-        cli_string_put(stdout,
-                       location ? cli_string_of("")
-                                : cli_selection_name(selection, selection->frames[i]),
-                       CLI_TEXT_JSON);
-        if (location)
-            put_mapping(profile, location);
-        putchar('}');
-    }
-}
-
-static void put_labels(const cli_profile *profile, const Pd__View__Sample *sample)
-{
-    for (size_t i = 0; i < sample->n_label; i++) {
-        const Pd__View__Label *label = sample->label[i];
-        fputs(i ? ", " : "", stdout);
-        cli_record_put(profile, &label->base,
-                       label->str ? "{\"key\": <j:key>, \"str\": <j:str>}"
-                                  : "{\"key\": <j:key>, \"num\": <num>, \"unit\": <j:num_unit>}");
-    }
-}
-
-static void put_samples(const cli_selection *selection)
-{
-    const cli_profile *profile = selection->profile;
     fputs("\"samples\": [", stdout);
-    for (size_t i = 0; i < selection->len && !cli_output_is_over(); i++) {
-        const Pd__View__Sample *sample = profile->view->sample[selection->samples[i]];
-        fputs(i ? ",\n{\"values\": [" : "\n{\"values\": [", stdout);
-        for (size_t j = 0; j < sample->n_value; j++)
-            printf("%s%" PRId64, j ? ", " : "", sample->value[j]);
-        fputs("], \"stack\": [", stdout);
-        put_stack(selection, i);
-        fputs("], \"labels\": [", stdout);
-        put_labels(profile, sample);
-        fputs("]}", stdout);
+    for (size_t i = 0; i < shown->len && !cli_output_is_over(); i++) {
+        const cli_stack *stack = &shown->stacks[i];
+        fputs(i ? ",\n" : "\n", stdout);
+        cli_record_put(shown->profiles, &stack->sample->base,
+                       "{\"values\": [<,value>], \"stack\": [");
+        for (size_t k = 0; k < stack->len; k++) {
+            fputs(k ? ", " : "", stdout);
+            put_frame(shown->profiles, stack->frames[k]);
+        }
+        cli_record_put(shown->profiles, &stack->sample->base,
+                       "], \"labels\": [<[label|, >{\"key\": <j:key>, <?str|>\"str\": <j:str><]>"
+                       "<!str|>\"num\": <num>, \"unit\": <j:num_unit><]>}<]>]}");
     }
-    fputs("\n]", stdout);
-}
-
-/* ---- PREV and CUR ------------------------------------------------------------------------- */
-
-static void put_two_types(const cli_shown *shown)
-{
-    const cli_profile *cur = &shown->profiles[1];
-    fputs("\"types\": [", stdout);
-    for (size_t i = 0; i < shown->types->len; i++) {
-        size_t before = shown->types->column[0][i], now = shown->types->column[1][i];
-        fputs(i ? ", " : "", stdout);
-        cli_record_put(cur, &cur->view->sample_type[now]->base,
-                       "{\"type\": <j:type>, \"unit\": <j:unit>, \"before\": ");
-        put_sum(cli_profile_total(shown->profiles, before));
-        fputs(", \"now\": ", stdout);
-        put_sum(cli_profile_total(cur, now));
-        fputs(", \"kept_before\": ", stdout);
-        put_sum(shown->selections[0].kept_by_all[before]);
-        fputs(", \"kept_now\": ", stdout);
-        put_sum(shown->selections[1].kept_by_all[now]);
-        putchar('}');
-    }
-    fputs("],\n", stdout);
 }
 
 /* A group of stacks with the same names. */
-static void put_group(const cli_shown *shown, const cli_stacks *stacks, size_t at, size_t end)
+static void put_group(const cli_shown *shown, size_t at, size_t end)
 {
     static const char *const titles[CLI_SIDES] = {"{\"before\": [", "], \"now\": ["};
-    const cli_stack *stack = &stacks->stacks[at];
     for (size_t side = 0; side < CLI_SIDES; side++) {
         fputs(titles[side], stdout);
-        for (size_t i = 0; i < shown->types->len; i++) {
-            fputs(i ? ", " : "", stdout);
-            put_sum(cli_stacks_group_sum(stacks, at, end, side, shown->types->column[side][i]));
-        }
+        for (size_t i = 0; i < shown->types.len; i++)
+            put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
     }
     fputs("], \"stack\": [", stdout);
-    for (size_t i = 0; i < stack->len; i++) {
-        cli_place place = cli_stacks_group_place(stacks, at, end, i);
-        fputs(i ? ", {\"function\": " : "{\"function\": ", stdout);
-        cli_string_put(stdout, stacks->names[stack->frames[stack->len - 1 - i]], CLI_TEXT_JSON);
-        fputs(", \"file\": ", stdout);
-        cli_string_put(stdout, place.file, CLI_TEXT_JSON);
-        printf(", \"line\": %" PRId64 ", \"mapping\": ", place.line);
-        cli_string_put(stdout, place.module, CLI_TEXT_JSON);
+    for (size_t i = 0; i < shown->stacks[at].len; i++) {
+        cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
+        put_member(i ? ", {\"function\": " : "{\"function\": ", frame.name);
+        put_member(", \"file\": ", frame.file);
+        printf(", \"line\": %" PRId64, frame.line);
+        put_member(", \"mapping\": ", frame.module);
         putchar('}');
     }
     fputs("]}", stdout);
 }
 
-static int put_stacks(const cli_shown *shown)
+static void put_groups(cli_shown *shown)
 {
-    cli_stacks stacks;
-    int code = cli_stacks_make(&stacks, shown->selections, shown->sides);
-    const char *comma = "\n";
-    if (!code)
-        fputs("\"stacks\": [", stdout);
-    for (size_t at = 0, end; !code && at < stacks.len && !cli_output_is_over(); at = end) {
-        end = cli_stacks_group_end(&stacks, at);
-        fputs(comma, stdout);
-        put_group(shown, &stacks, at, end);
-        comma = ",\n";
+    cli_shown_sort(shown, cli_stacks_by_names);
+    fputs("\"stacks\": [", stdout);
+    for (size_t at = 0, end; at < shown->len && !cli_output_is_over(); at = end) {
+        end = cli_shown_group_end(shown, at, cli_stacks_by_names);
+        fputs(at ? ",\n" : "\n", stdout);
+        put_group(shown, at, end);
     }
-    cli_stacks_free(&stacks);
-    return code;
 }
 
-static int put_two(const cli_shown *shown)
+void cli_show_json(cli_shown *shown)
 {
-    fputs("{\n\"profiles\": [\n", stdout);
+    bool is_pair = shown->sides > 1;
+    fputs(is_pair ? "{\n\"profiles\": [\n" : "", stdout);
     for (size_t side = 0; side < shown->sides; side++) {
         fputs(side ? ",\n" : "", stdout);
-        put_header(&shown->profiles[side]);
-        cli_otlp_put_json(&shown->profiles[side]);
-        put_mappings(&shown->profiles[side]);
-        putchar('}');
+        put_profile(&shown->profiles[side]);
+        fputs(is_pair ? "}" : ",\n", stdout);
     }
-    fputs("],\n", stdout);
-    put_two_types(shown);
-    put_chosen(shown);
+    fputs(is_pair ? "],\n" : "", stdout);
+    put_types(shown);
     put_filters(shown);
-    int code = put_stacks(shown);
+    if (is_pair)
+        put_groups(shown);
+    else
+        put_samples(shown);
     fputs("\n]\n}\n", stdout);
-    cli_selection_note(shown);
-    return code;
-}
-
-int cli_show_json(const cli_shown *shown)
-{
-    if (shown->sides > 1)
-        return put_two(shown);
-    put_header(shown->profiles);
-    cli_otlp_put_json(shown->profiles);
-    put_mappings(shown->profiles);
-    fputs(",\n", stdout);
-    put_types(shown->selections);
-    put_chosen(shown);
-    put_filters(shown);
-    put_samples(shown->selections);
-    fputs("\n}\n", stdout);
-    cli_selection_note(shown);
-    return CLI_DONE;
+    cli_notes_print(shown);
 }

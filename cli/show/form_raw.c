@@ -1,88 +1,140 @@
 /* pprofdelta show --raw: the whole profile, one line for each record.
  *
  * The form is stable, so that diff compares two profiles: records are in the order of the file, ids
- * are unchanged, and quoted strings lose nothing. A filter takes samples away, and nothing else. */
+ * are unchanged, and quoted strings lose nothing. A filter takes samples away, and nothing else. The
+ * records of an OTLP request are its own, and refer to the tables of the dictionary by index. */
 #include "show/forms.h"
 
-#include "cli.h"
 #include "output_file.h"
+#include "show/otlp_forms.h"
 #include "show/record_text.h"
-#include "text.h"
 
-#include <stdio.h>
+static const char header[] = "time_nanos: <time_nanos>\n"
+                             "duration_nanos: <duration_nanos>\n"
+                             "period_type: <q:period_type.type> <q:period_type.unit>\n"
+                             "period: <period>\n"
+                             "default_sample_type: <q:default_sample_type>\n"
+                             "drop_frames: <q:drop_frames>\n"
+                             "keep_frames: <q:keep_frames>\n"
+                             "doc_url: <q:doc_url>\n";
+static const char sample_types[] = "sample types:\n"
+                                   "<[sample_type|>  <q:type> <q:unit>\n<]>"
+                                   "samples:\n";
+static const char sample[] = " <*value>:<*location_id>\n"
+                             "<[label|>    label <q:key> = "
+                             "<?str|><q:str>\n<]><!str|><num> <q:num_unit>\n<]><]>";
+static const char tables[] =
+    "locations:\n"
+    "<[location|>"
+    "  <id>: <x:address> mapping <mapping_id><?is_folded|> folded<]>\n"
+    "<[line|>"
+    "    function <function_id> line <line> column <column> <f:function_id>\n"
+    "<]><]>"
+    "mappings:\n"
+    "<[mapping|>"
+    "  <id>: <x:memory_start> <x:memory_limit> <x:file_offset> <q:filename> <q:build_id>"
+    "<?has_functions|> functions<]><?has_filenames|> filenames<]>"
+    "<?has_line_numbers|> lines<]><?has_inline_frames|> inlines<]>\n"
+    "<]>"
+    "functions:\n"
+    "<[function|>"
+    "  <id>: <q:name> <q:system_name> <q:filename> <start_line>\n"
+    "<]>";
 
-static void put_string(const cli_profile *profile, int64_t index)
-{
-    cli_string_put(stdout, cli_profile_string(profile, index), CLI_TEXT_QUOTED);
-}
-
-static void put_header(const cli_profile *profile)
-{
-    const Pd__View__Profile *view = profile->view;
-    cli_record_put(profile, &view->base,
-                   "time_nanos: <time_nanos>\n"
-                   "duration_nanos: <duration_nanos>\n"
-                   "period_type: <q:period_type.type> <q:period_type.unit>\n"
-                   "period: <period>\n"
-                   "default_sample_type: <q:default_sample_type>\n"
-                   "drop_frames: <q:drop_frames>\n"
-                   "keep_frames: <q:keep_frames>\n"
-                   "doc_url: <q:doc_url>\n");
-    for (size_t i = 0; i < view->n_comment; i++) {
-        fputs("comment: ", stdout);
-        put_string(profile, view->comment[i]);
-        putchar('\n');
-    }
-    puts("sample types:");
-    cli_records_put(profile, &view->base, "sample_type", "", "  <q:type> <q:unit>\n");
-}
-
-static void put_samples(const cli_selection *selection)
-{
-    const cli_profile *profile = selection->profile;
-    puts("samples:");
-    for (size_t i = 0; i < selection->len && !cli_output_is_over(); i++) {
-        const Pd__View__Sample *sample = profile->view->sample[selection->samples[i]];
-        cli_record_put(profile, &sample->base, " <*value>:<*location_id>\n");
-        for (size_t j = 0; j < sample->n_label; j++)
-            cli_record_put(profile, &sample->label[j]->base,
-                           sample->label[j]->str ? "    label <q:key> = <q:str>\n"
-                                                 : "    label <q:key> = <num> <q:num_unit>\n");
-    }
-}
-
-static void put_locations(const cli_profile *profile)
-{
-    puts("locations:");
-    for (size_t i = 0; i < profile->view->n_location && !cli_output_is_over(); i++) {
-        const Pd__View__Location *location = profile->view->location[i];
-        cli_record_put(profile, &location->base,
-                       "  <id>: <x:address> mapping <mapping_id><?is_folded:folded>\n");
-        for (size_t j = 0; j < location->n_line; j++) {
-            const Pd__View__Line *line = location->line[j];
-            const Pd__View__Function *function = cli_profile_function(profile, line->function_id);
-            cli_record_put(profile, &line->base,
-                           "    function <function_id> line <line> column <column> ");
-            put_string(profile, function ? function->name : 0);
-            putchar('\n');
-        }
-    }
-}
-
-int cli_show_raw(const cli_shown *shown)
+static void put_profile(const cli_shown *shown)
 {
     const cli_profile *profile = shown->profiles;
-    put_header(profile);
-    put_samples(shown->selections);
-    put_locations(profile);
-    puts("mappings:");
-    cli_records_put(profile, &profile->view->base, "mapping", "",
-                    "  <id>: <x:memory_start> <x:memory_limit> <x:file_offset> <q:filename> "
-                    "<q:build_id><?has_functions:functions><?has_filenames:filenames>"
-                    "<?has_line_numbers:lines><?has_inline_frames:inlines>\n");
-    puts("functions:");
-    cli_records_put(profile, &profile->view->base, "function", "",
-                    "  <id>: <q:name> <q:system_name> <q:filename> <start_line>\n");
-    cli_selection_note(shown);
-    return CLI_DONE;
+    const Pd__View__Profile *view = profile->view;
+    cli_record_put(profile, &view->base, header);
+    for (size_t i = 0; i < view->n_comment; i++) {
+        fputs("comment: ", stdout);
+        cli_string_put(stdout, cli_profile_string(profile, view->comment[i]), CLI_TEXT_QUOTED);
+        putchar('\n');
+    }
+    cli_record_put(profile, &view->base, sample_types);
+    for (size_t i = 0; i < shown->len && !cli_output_is_over(); i++)
+        cli_record_put(profile, &shown->stacks[i].sample->base, sample);
+    cli_record_put(profile, &view->base, tables);
+    cli_notes_print(shown);
+}
+
+/* ---- OTLP --------------------------------------------------------------------------------- */
+
+#define KEY_VALUES(message)                                                                        \
+    "<[" message "attributes|>  attribute <q:key> = <v:value>\n<]>"                                \
+    "<?" message "dropped_attributes_count|>"                                                      \
+    "  dropped attributes: <" message "dropped_attributes_count>\n<]>"
+#define ATTRIBUTES "<?attribute_indices|> attributes<*attribute_indices><]>"
+
+static const char resources[] =
+    "<[resource_profiles|>"
+    "resource: <q:schema_url>\n" KEY_VALUES(
+        "resource.") "<[resource.entity_refs|>  entity <q:type>\n<]>"
+                     "<[scope_profiles|>"
+                     "scope: <q:scope.name> <q:scope.version> <q:schema_url>\n" KEY_VALUES(
+                         "scope.") "<[profiles|>"
+                                   "profile:\n"
+                                   "  sample_type: <q:sample_type.type_strindex> "
+                                   "<q:sample_type.unit_strindex>\n"
+                                   "  time_unix_nano: <time_unix_nano>\n"
+                                   "  duration_nano: <duration_nano>\n"
+                                   "  period_type: <q:period_type.type_strindex> "
+                                   "<q:period_type.unit_strindex>\n"
+                                   "  period: <period>\n"
+                                   "  profile_id: <h:profile_id>\n"
+                                   "<?attribute_indices|> " ATTRIBUTES "\n<]>"
+                                   "<?dropped_attributes_count|>  dropped attributes: "
+                                   "<dropped_attributes_count>\n<]>"
+                                   "<?original_payload,original_payload_format|>"
+                                   "  original payload: <q:original_payload_format> "
+                                   "<n:original_payload> bytes\n"
+                                   "<]>"
+                                   "  samples:\n"
+                                   "<[samples|>"
+                                   "   <*values>: stack <stack_index>" ATTRIBUTES
+                                   "<?link_index|> link <link_index><]>"
+                                   "<?timestamps_unix_nano|> at<*timestamps_unix_nano><]>\n"
+                                   "<]><]><]><]>";
+static const char dictionary[] =
+    "mapping_table:\n"
+    "<[mapping_table|>"
+    "  <#>: <x:memory_start> <x:memory_limit> <x:file_offset> <q:filename_strindex>" ATTRIBUTES "\n"
+    "<]>"
+    "location_table:\n"
+    "<[location_table|>"
+    "  <#>: <x:address> mapping <mapping_index>" ATTRIBUTES "\n"
+    "<[lines|>    function <function_index> line <line> column <column>\n<]>"
+    "<]>"
+    "function_table:\n"
+    "<[function_table|>"
+    "  <#>: <q:name_strindex> <q:system_name_strindex> <q:filename_strindex> <start_line>\n"
+    "<]>"
+    "attribute_table:\n"
+    "<[attribute_table|>  <#>: <q:key_strindex> = <v:value> <q:unit_strindex>\n<]>"
+    "stack_table:\n"
+    "<[stack_table|>  <#>:<?location_indices|> locations<*location_indices><]>\n<]>"
+    "link_table:\n"
+    "<[link_table|>  <#>: trace <h:trace_id> span <h:span_id>\n<]>"
+    "string_table:\n";
+
+static void put_request(const cli_profile *profile)
+{
+    const Pd__Otlp__Dictionary empty = PD__OTLP__DICTIONARY__INIT,
+                               *d = profile->request->dictionary;
+    d = d ? d : &empty;
+    cli_record_put(profile, &profile->request->base, resources);
+    cli_record_put(profile, &d->base, dictionary);
+    for (size_t i = 0; i < d->n_string_table && !cli_output_is_over(); i++) {
+        printf("  %zu: ", i);
+        cli_string_put(stdout, cli_otlp_string(profile, (int32_t)i), CLI_TEXT_QUOTED);
+        putchar('\n');
+    }
+}
+
+void cli_show_raw(const cli_shown *shown)
+{
+    if (shown->profiles->request)
+        put_request(shown->profiles);
+    else
+        put_profile(shown);
 }

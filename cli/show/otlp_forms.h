@@ -2,8 +2,8 @@
  *
  *     otlp_values.c    attributes and their values, as JSON
  *     otlp_heading.c   resources, scopes and profiles above the table
- *     otlp_json.c      the member "otlp" of --json
- *     otlp_raw.c       --raw of a request: its own records, not those of the pprof profile
+ *     form_json.c      the member "otlp" of --json
+ *     form_raw.c       --raw of a request: its own records, not those of the pprof profile
  *
  * The library has checked the request, so every index in it leads somewhere. */
 #ifndef CLI_SHOW_OTLP_FORMS_H
@@ -28,10 +28,5 @@ void cli_otlp_put_hex(ProtobufCBinaryData bytes);
 
 /* Prints the lines of the heading; nothing for a pprof profile. */
 void cli_otlp_put_heading(const cli_profile *profile);
-
-/* Prints the member "otlp"; null for a pprof profile. */
-void cli_otlp_put_json(const cli_profile *profile);
-
-int cli_show_raw_request(const cli_profile *profile);
 
 #endif

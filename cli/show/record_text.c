@@ -1,3 +1,4 @@
+/* Prints messages by a format: see record_text.h. */
 #include "show/record_text.h"
 
 #include "output_file.h"
@@ -7,179 +8,224 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef ProtobufCFieldDescriptor field_row;
+/* A field of a message: where its value is, or NULL if the message within is not there. */
+typedef struct field {
+    const ProtobufCFieldDescriptor *row;
+    const ProtobufCMessage *message;
+    const void *at;
+} field;
 
-typedef struct printing {
-    const cli_profile *profile;
-    size_t at; /* index of the record */
-} printing;
-
-/* A part of the format: "<KIND:NAME:WORD>". */
+/* A part of the format, between "<" and ">". */
 typedef struct slot {
-    char kind; /* a letter or sign of the header's list; 0: a number */
-    char name[64], word[32];
+    char kind; /* a letter or sign of the list in the header; 0: a number */
+    char name[64], between[4];
 } slot;
 
 /* Reads the slot behind "<". Returns what follows ">". */
 static const char *read_slot(const char *text, slot *s)
 {
-    const char *end = strchr(text, '>');
     *s = (slot){.kind = '\0'};
-    if (strchr("*?+", *text))
+    if (strchr("*,[@?!]", *text))
         s->kind = *text++;
     else if (text[1] == ':')
         s->kind = *text, text += 2;
-    size_t len = strcspn(text, ":>");
+    size_t len = strcspn(text, "|>");
     memcpy(s->name, text, len);
-    if (text[len] == ':')
-        memcpy(s->word, text + len + 1, (size_t)(end - text) - len - 1);
-    return end + 1;
+    text += len + (text[len] == '|');
+    len = strcspn(text, ">");
+    memcpy(s->between, text, len);
+    return text + len + 1;
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* Finds a field, also of a message within: "period_type.unit". *at becomes its place; NULL: the
- * message is not there. */
-static const field_row *find_field(const ProtobufCMessage *message, char *name, const void **at)
+/* Finds a field, also of a message within: "period_type.unit". */
+static field find_field(const ProtobufCMessage *message, const char *name)
 {
-    char *dot = strchr(name, '.');
-    if (dot)
-        *dot = '\0';
-    const field_row *f = protobuf_c_message_descriptor_get_field_by_name(message->descriptor, name);
-    *at = (const char *)message + f->offset;
-    if (!dot)
+    char first[sizeof((slot *)NULL)->name] = "";
+    size_t len = strcspn(name, ".,");
+    memcpy(first, name, len);
+    field f = {.message = message};
+    f.row = protobuf_c_message_descriptor_get_field_by_name(message->descriptor, first);
+    f.at = (const char *)message + f.row->offset;
+    if (name[len] != '.')
         return f;
-    const ProtobufCMessage *inner = *(ProtobufCMessage *const *)*at;
-    const field_row *found = inner ? find_field(inner, dot + 1, at) : NULL;
-    if (!inner)
-        *at = NULL;
-    return found;
+    const ProtobufCMessage *inner = *(ProtobufCMessage *const *)f.at;
+    return inner ? find_field(inner, name + len + 1) : (field){0};
 }
 
-static size_t size_of(const field_row *f)
+/* The number of elements of a repeated field, or of bytes. */
+static size_t len_of(field f)
 {
-    bool is_short = f->type == PROTOBUF_C_TYPE_INT32 || f->type == PROTOBUF_C_TYPE_UINT32 ||
-                    f->type == PROTOBUF_C_TYPE_BOOL;
+    if (!f.at)
+        return 0;
+    if (f.row->label != PROTOBUF_C_LABEL_REPEATED)
+        return ((const ProtobufCBinaryData *)f.at)->len;
+    return *(const size_t *)((const char *)f.message + f.row->quantifier_offset);
+}
+
+static size_t size_of(field f)
+{
+    bool is_short = f.row->type == PROTOBUF_C_TYPE_INT32 || f.row->type == PROTOBUF_C_TYPE_UINT32 ||
+                    f.row->type == PROTOBUF_C_TYPE_BOOL;
     return is_short ? sizeof(int32_t) : sizeof(int64_t);
 }
 
 /* The bits of a number. */
-static int64_t number_at(const field_row *f, const void *at)
+static int64_t number_at(field f)
 {
     int64_t number = 0;
-    if (at && size_of(f) == sizeof(int32_t))
-        number = *(const int32_t *)at;
-    else if (at)
-        memcpy(&number, at, sizeof number);
-    return f && f->type == PROTOBUF_C_TYPE_UINT32 ? (int64_t)(uint32_t)number : number;
+    if (f.at && size_of(f) == sizeof(int32_t))
+        number = *(const int32_t *)f.at;
+    else if (f.at)
+        memcpy(&number, f.at, sizeof number);
+    return f.at && f.row->type == PROTOBUF_C_TYPE_UINT32 ? (int64_t)(uint32_t)number : number;
 }
 
-static void put_number(const field_row *f, int64_t number)
+static bool is_set(const ProtobufCMessage *message, const char *names)
 {
-    bool is_unsigned =
-        f && (f->type == PROTOBUF_C_TYPE_UINT64 || f->type == PROTOBUF_C_TYPE_FIXED64);
-    if (is_unsigned)
-        printf("%" PRIu64, (uint64_t)number);
-    else
-        printf("%" PRId64, number);
-}
-
-static cli_string string_at(const cli_profile *profile, const ProtobufCMessage *message,
-                            const field_row *f, const void *at)
-{
-    if (f && f->type == PROTOBUF_C_TYPE_BYTES)
-        return cli_otlp_bytes(*(const ProtobufCBinaryData *)at);
-    int64_t index = number_at(f, at);
-    bool is_pprof = !strcmp(message->descriptor->package_name, "pd.view");
-    return is_pprof ? cli_profile_string(profile, index) : cli_otlp_string(profile, (int32_t)index);
+    field f = find_field(message, names);
+    bool has_len =
+        f.at && (f.row->label == PROTOBUF_C_LABEL_REPEATED || f.row->type == PROTOBUF_C_TYPE_BYTES);
+    const char *next = strchr(names, ',');
+    return (has_len ? len_of(f) != 0 : number_at(f) != 0) || (next && is_set(message, next + 1));
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static void put_list(const ProtobufCMessage *message, const field_row *f, const void *at,
-                     const char *word)
+static void put_number(field f)
 {
-    size_t len = *(const size_t *)((const char *)message + f->quantifier_offset);
-    const char *numbers = *(const char *const *)at;
-    if (len && *word)
-        printf(" %s", word);
+    bool is_unsigned =
+        f.at && (f.row->type == PROTOBUF_C_TYPE_UINT64 || f.row->type == PROTOBUF_C_TYPE_FIXED64);
+    if (is_unsigned)
+        printf("%" PRIu64, (uint64_t)number_at(f));
+    else
+        printf("%" PRId64, number_at(f));
+}
+
+static void put_numbers(field f, char kind)
+{
+    size_t len = len_of(f);
+    const char *numbers = *(const char *const *)f.at;
     for (size_t i = 0; i < len; i++) {
-        putchar(' ');
-        put_number(f, number_at(f, numbers + i * size_of(f)));
+        fputs(kind == '*' ? " " : i ? ", " : "", stdout);
+        put_number((field){f.row, f.message, numbers + i * size_of(f)});
     }
 }
 
-static void put_slot(const printing *p, const ProtobufCMessage *message, slot *s)
+static cli_string string_at(const cli_profile *profile, const ProtobufCMessage *message, field f)
 {
-    const void *at = NULL;
-    if (!strcmp(s->name, "#")) {
-        printf("%zu", p->at);
-        return;
-    }
-    const field_row *f = find_field(message, s->name, &at);
+    if (message->descriptor == &pd__otlp__key_value__descriptor)
+        return cli_otlp_key(profile, (const Pd__Otlp__KeyValue *)message);
+    if (f.at && f.row->type == PROTOBUF_C_TYPE_BYTES)
+        return cli_otlp_bytes(*(const ProtobufCBinaryData *)f.at);
+    bool is_pprof = !strcmp(message->descriptor->package_name, "pd.view");
+    return is_pprof ? cli_profile_string(profile, number_at(f))
+                    : cli_otlp_string(profile, (int32_t)number_at(f));
+}
+
+static void put_function(const cli_profile *profile, uint64_t id)
+{
+    const Pd__View__Function *function = cli_profile_function(profile, id);
+    cli_string_put(stdout, cli_profile_string(profile, function ? function->name : 0),
+                   CLI_TEXT_QUOTED);
+}
+
+static void put_slot(const cli_profile *profile, const ProtobufCMessage *message, const slot *s)
+{
+    field f = find_field(message, s->name);
     switch (s->kind) {
     case 'x':
-        printf("0x%" PRIx64, (uint64_t)number_at(f, at));
+        printf("0x%" PRIx64, (uint64_t)number_at(f));
         break;
     case 'q':
     case 'j':
-        cli_string_put(stdout, string_at(p->profile, message, f, at),
+        cli_string_put(stdout, string_at(profile, message, f),
                        s->kind == 'q' ? CLI_TEXT_QUOTED : CLI_TEXT_JSON);
         break;
+    case 'f':
+        put_function(profile, (uint64_t)number_at(f));
+        break;
     case 'h':
-        cli_otlp_put_hex(*(const ProtobufCBinaryData *)at);
+        cli_otlp_put_hex(*(const ProtobufCBinaryData *)f.at);
+        break;
+    case 'v':
+        cli_otlp_put_value(profile, *(const Pd__Otlp__AnyValue *const *)f.at);
         break;
     case 'n':
-        printf("%zu", f->label == PROTOBUF_C_LABEL_REPEATED
-                          ? *(const size_t *)((const char *)message + f->quantifier_offset)
-                          : ((const ProtobufCBinaryData *)at)->len);
+        printf("%zu", len_of(f));
         break;
     case '*':
-        put_list(message, f, at, s->word);
-        break;
-    case '?':
-    case '+':
-        if (!number_at(f, at))
-            break;
-        printf(" %s", s->word);
-        if (s->kind == '?')
-            break;
-        putchar(' '); /* and the number */
-        put_number(f, number_at(f, at));
+    case ',':
+        put_numbers(f, s->kind);
         break;
     default:
-        put_number(f, number_at(f, at));
+        put_number(f);
     }
 }
 
-static void put_record(const printing *p, const ProtobufCMessage *message, const char *format)
+static const char *put_record(const cli_profile *profile, const ProtobufCMessage *message,
+                              size_t index, const char *format);
+
+/* Skips a part of the format up to its "<]>". Returns what follows that. */
+static const char *skip(const char *format)
 {
-    for (const char *at = format; *at;) {
-        size_t len = strcspn(at, "<");
-        fwrite(at, 1, len, stdout);
-        at += len;
-        if (*at) {
-            slot s;
-            at = read_slot(at + 1, &s);
-            put_slot(p, message, &s);
+    size_t depth = 1;
+    while (depth) {
+        slot s;
+        format = read_slot(strchr(format, '<') + 1, &s);
+        depth += s.kind && strchr("[@?!", s.kind);
+        depth -= s.kind == ']';
+    }
+    return format;
+}
+
+static void put_list(const cli_profile *profile, const ProtobufCMessage *message, const slot *s,
+                     const char *format)
+{
+    field f = find_field(message, s->name);
+    size_t len = len_of(f);
+    for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
+        const ProtobufCMessage *one;
+        if (s->kind == '@')
+            one = &profile->request->dictionary->attribute_table[(*(const int32_t *const *)f.at)[i]]
+                       ->base;
+        else
+            one = (*(ProtobufCMessage *const *const *)f.at)[i];
+        fputs(i ? s->between : "", stdout);
+        put_record(profile, one, i, format);
+    }
+}
+
+/* Prints up to the end of the format, or of the part that it is in. Returns what follows. */
+static const char *put_record(const cli_profile *profile, const ProtobufCMessage *message,
+                              size_t index, const char *format)
+{
+    for (;;) {
+        slot s;
+        size_t len = strcspn(format, "<");
+        fwrite(format, 1, len, stdout);
+        format += len;
+        if (!*format)
+            return format;
+        format = read_slot(format + 1, &s);
+        if (s.kind == ']')
+            return format;
+        if (s.kind == '[' || s.kind == '@') {
+            put_list(profile, message, &s, format);
+            format = skip(format);
+        } else if (s.kind == '?' || s.kind == '!') {
+            bool is_printed = is_set(message, s.name) == (s.kind == '?');
+            format = is_printed ? put_record(profile, message, index, format) : skip(format);
+        } else if (*s.name == '#') {
+            printf("%zu", index);
+        } else {
+            put_slot(profile, message, &s);
         }
     }
 }
 
 void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message, const char *format)
 {
-    put_record(&(printing){profile, 0}, message, format);
-}
-
-void cli_records_put(const cli_profile *profile, const ProtobufCMessage *parent, const char *field,
-                     const char *between, const char *format)
-{
-    const field_row *f = protobuf_c_message_descriptor_get_field_by_name(parent->descriptor, field);
-    size_t len = *(const size_t *)((const char *)parent + f->quantifier_offset);
-    ProtobufCMessage *const *list =
-        *(ProtobufCMessage *const *const *)((const char *)parent + f->offset);
-    for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
-        fputs(i ? between : "", stdout);
-        put_record(&(printing){profile, i}, list[i], format);
-    }
+    put_record(profile, message, 0, format);
 }

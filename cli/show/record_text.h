@@ -5,26 +5,28 @@
  *     "<x:address>"     a number as 0x1f
  *     "<q:filename>"    a string, quoted as in --raw: bytes, or the string that an index leads to
  *     "<j:filename>"    the same as in JSON
+ *     "<f:function_id>" the quoted name of the function with that id
  *     "<h:trace_id>"    bytes in hexadecimal
+ *     "<v:value>"       a value of OTLP as JSON
  *     "<n:payload>"     the number of bytes, or of the elements of a repeated field
  *     "<*values>"       the numbers of a repeated field, with a space before each
- *     "<*values:at>"    the same behind " at", if there are any
- *     "<?folded:word>"  " word" if a number is not 0
- *     "<+link:link>"    " link 3" if a number is not 0
- *     "<#>"             the index of the record in its table
- *     "<q:type.unit>"   a field of a message in this one; a message that is not there has zeros */
+ *     "<,values>"       the same with commas between them
+ *     "<#>"             the index of the record in its list
+ *     "<q:type.unit>"   a field of a message in this one; a message that is not there has zeros
+ *
+ * and of parts that end with "<]>":
+ *
+ *     "<[lines|, >...<]>"    each message of a repeated field, with ", " between them
+ *     "<@indices|, >...<]>"  the same for the attributes of OTLP that the indices lead to
+ *     "<?a,b|>...<]>"        if one of the fields is not 0 and not empty
+ *     "<!a|>...<]>"          if none is */
 #ifndef CLI_SHOW_RECORD_TEXT_H
 #define CLI_SHOW_RECORD_TEXT_H
 
 #include "view.h"
 
-/* Prints one message. profile has the strings. */
+/* Prints one message. profile has the strings. Lists end early if nobody reads stdout. */
 void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message,
                     const char *format);
-
-/* Prints all messages of a repeated field of `parent`, with `between` between two of them. Stops if
- * nobody reads stdout. */
-void cli_records_put(const cli_profile *profile, const ProtobufCMessage *parent, const char *field,
-                     const char *between, const char *format);
 
 #endif

@@ -1,360 +1,340 @@
-/* What the filters kept, and what is hidden: see shown.h. */
+/* What is shown of one profile, or of PREV and CUR: see shown.h.
+ *
+ * A pattern is matched once with each distinct name and each file, never with each frame of each
+ * sample. Each frame of a location then has a few bits, and a sample is judged by those. */
 #include "show/shown.h"
 
-#include "message.h"
-#include "suggest.h"
+#include "keep.h"
+#include "show/short_names.h"
 #include "show/wrappers.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 1024 };
+/* The frames of all locations of one profile. */
+typedef struct source {
+    const cli_profile *profile;
+    cli_frame *frames; /* those of location i are frames[first[i]] to frames[first[i + 1] - 1] */
+    size_t *first;
+    uint64_t *matches; /* for each string of the table: the filters that match it */
+    bool *is_matched;  /* and whether that is known */
+    bool is_heap;
+} source;
 
-typedef struct line {
-    char text[ROOM];
+typedef struct work {
+    cli_shown *shown;
+    source sources[CLI_SIDES];
+    cli_frame *frames; /* those of all sides; the last stands for hidden ones */
     size_t len;
-} line;
+    bool is_short;  /* names are */
+    bool folds;     /* wrappers are hidden */
+    uint64_t hides; /* the bits of the filters that hide */
+} work;
 
-__attribute__((format(printf, 2, 3))) static void add(line *l, const char *format, ...)
+_Static_assert(CLI_FILTERS_MAX <= 64, "a filter is a bit");
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+static void add_frame(work *w, const cli_profile *profile, const Pd__View__Location *location,
+                      const Pd__View__Line *line)
 {
-    va_list values;
-    va_start(values, format);
-    int len = vsnprintf(l->text + l->len, sizeof l->text - l->len, format, values);
-    va_end(values);
-    if (len > 0)
-        l->len += (size_t)len < sizeof l->text - l->len ? (size_t)len : sizeof l->text - l->len - 1;
+    char made[CLI_FRAME_MADE];
+    cli_frame frame = {.location = location, .line = line};
+    frame.text = cli_frame_of(profile, location, line, made);
+    if (frame.text.name.ptr == made)
+        frame.text.name = cli_keep_string(frame.text.name);
+    w->frames[w->len++] = frame;
 }
 
-static void add_string(line *l, cli_string string)
+static void add_side(work *w, source *s)
 {
-    l->len += cli_string_write(l->text + l->len, sizeof l->text - l->len, string);
-}
-
-/* ---- a filter that matches nothing -------------------------------------------------------- */
-
-/* "; nothing matches, and the nearest functions are parse, serve" */
-typedef struct listing {
-    line text;
-    const char *comma;
-} listing;
-
-/* A name that is too long loses its middle. */
-static void add_listed(listing *l, cli_string text)
-{
-    enum { MOST = 96, END = 46 };
-    add(&l->text, "%s", l->comma);
-    if (text.len <= MOST) {
-        add_string(&l->text, text);
-    } else {
-        add_string(&l->text, (cli_string){text.ptr, END});
-        add(&l->text, "...");
-        add_string(&l->text, (cli_string){text.ptr + text.len - END, END});
+    const Pd__View__Profile *view = s->profile->view;
+    size_t from = w->len;
+    s->frames = w->frames + from;
+    for (size_t i = 0; i < view->n_location; i++) {
+        const Pd__View__Location *location = view->location[i];
+        s->first[i] = w->len - from;
+        for (size_t j = 0; j < location->n_line; j++)
+            add_frame(w, s->profile, location, location->line[j]);
+        if (!location->n_line)
+            add_frame(w, s->profile, location, NULL);
     }
-    l->comma = ", ";
+    s->first[view->n_location] = w->len - from;
 }
 
-/* What may have been meant is listed: the functions nearest to an expression; the labels, or the values
- * of a label, of a --tag.
- *
- * A function is as near as the nearest of its words is to the longest word of the expression,
- * whatever the case of the letters. */
-enum { NEAREST = 3, LABELS = 8, WORD = CLI_SUGGEST_LONGEST, LABEL_ROOM = 256 };
-
-typedef struct word {
-    char text[WORD];
-    size_t len;
-} word;
-
-static bool is_letter(char c)
+static void make_frames(work *w)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Takes the next word of the text, in small letters, and what follows. A word is cut if it is too
- * long. Returns false if there is none. */
-static bool next_word(cli_string *text, word *to)
-{
-    size_t from = 0, end;
-    while (from < text->len && !is_letter(text->ptr[from]))
-        from++;
-    to->len = 0;
-    for (end = from; end < text->len && is_letter(text->ptr[end]); end++) {
-        char c = text->ptr[end];
-        if (to->len < WORD)
-            to->text[to->len++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    size_t most = 1;
+    for (size_t k = 0; k < w->shown->sides; k++) {
+        const Pd__View__Profile *view = w->shown->profiles[k].view;
+        w->sources[k] = (source){.profile = &w->shown->profiles[k],
+                                 .is_heap = cli_profile_has_bytes(&w->shown->profiles[k]),
+                                 .first = cli_keep(view->n_location + 1, sizeof(size_t)),
+                                 .matches = cli_keep(view->n_string_table, sizeof(uint64_t)),
+                                 .is_matched = cli_keep(view->n_string_table, sizeof(bool))};
+        for (size_t i = 0; i < view->n_location; i++)
+            most += view->location[i]->n_line ? view->location[i]->n_line : 1;
     }
-    *text = (cli_string){text->ptr + end, text->len - end};
-    return to->len > 0;
+    w->frames = cli_keep(most, sizeof *w->frames);
+    for (size_t k = 0; k < w->shown->sides; k++)
+        add_side(w, &w->sources[k]);
+    w->frames[w->len].text.name = cli_string_of(CLI_HIDDEN);
 }
 
-static word longest_word(const char *text)
+/* Gives the frames the numbers of their names, first of the full ones, so that each is shortened
+ * once. */
+static void number_names(work *w)
 {
-    cli_string rest = cli_string_of(text);
-    word longest = {.len = 0}, next;
-    while (next_word(&rest, &next))
-        if (next.len >= longest.len)
-            longest = next;
-    return longest;
-}
-
-/* The distance of a name, but at most `most`. */
-static size_t distance_of(const word *wanted, cli_string name, size_t most)
-{
-    word next;
-    while (next_word(&name, &next)) {
-        size_t more = wanted->len > next.len ? wanted->len - next.len : next.len - wanted->len;
-        if (more >= most)
-            continue;
-        size_t distance = cli_suggest_distance(wanted->text, wanted->len, next.text, next.len);
-        most = distance < most ? distance : most;
+    cli_shown *shown = w->shown;
+    size_t frames = w->len + (w->hides != 0), full;
+    cli_string *texts = cli_keep(frames, sizeof *texts);
+    uint32_t *numbers = cli_keep(frames, sizeof *numbers);
+    for (size_t i = 0; i < frames; i++)
+        texts[i] = w->frames[i].text.name;
+    cli_string *names = cli_keep_numbered(texts, frames, numbers, &full);
+    for (size_t i = 0; i < full && w->is_short; i++) {
+        char room[CLI_SHORT_NAME_MAX];
+        cli_string name = cli_short_name(names[i], room);
+        names[i] = name.ptr == room ? cli_keep_string(name) : name;
     }
-    return most;
+    uint32_t *of_full = cli_keep(full, sizeof *of_full);
+    shown->names = cli_keep_numbered(names, full, of_full, &shown->names_len);
+    shown->is_folded = cli_keep(shown->names_len, sizeof *shown->is_folded);
+    for (size_t i = 0; i < frames; i++)
+        w->frames[i].name = of_full[numbers[i]];
 }
 
-typedef struct near {
-    cli_string name;
-    size_t distance;
-} near;
+/* ---- matches ------------------------------------------------------------------------------ */
 
-static bool is_nearer(const near *a, const near *b)
+static uint64_t match(const cli_filters *filters, cli_string text)
 {
-    return a->distance != b->distance ? a->distance < b->distance : a->name.len < b->name.len;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < filters->len; i++)
+        if (filters->list[i].kind != CLI_FILTER_TAG &&
+            cli_pattern_matches(&filters->list[i].pattern, text))
+            bits |= UINT64_C(1) << i;
+    return bits;
 }
 
-/* Keeps the list sorted, without equal names: the nearest first, and of those the shortest. */
-static void consider(near list[NEAREST], cli_string name, const word *wanted)
+static uint64_t match_at(const work *w, source *s, int64_t index)
 {
-    size_t at = NEAREST - 1;
-    near next = {name, distance_of(wanted, name, list[at].distance)};
-    if (list[at].name.len && !is_nearer(&next, &list[at]))
-        return;
-    for (size_t i = 0; i < NEAREST; i++)
-        if (list[i].name.len && !cli_string_compare(list[i].name, name))
-            return;
-    for (; at && (!list[at - 1].name.len || is_nearer(&next, &list[at - 1])); at--)
-        list[at] = list[at - 1];
-    list[at] = next;
+    if (index <= 0 || (uint64_t)index >= s->profile->view->n_string_table)
+        return 0;
+    if (!s->is_matched[index])
+        s->matches[index] = match(w->shown->filters, cli_profile_string(s->profile, index));
+    s->is_matched[index] = true;
+    return s->matches[index];
 }
 
-static const char *list_functions(const cli_filter *filter, const cli_selection *selections,
-                                  size_t sides, listing *to)
+/* The name as it is shown matches, the full one, the source file, and the file of the mapping. */
+static void judge_frame(const work *w, source *s, cli_frame *frame, const uint64_t *names)
 {
-    near list[NEAREST];
-    word wanted = longest_word(filter->text);
-    for (size_t i = 0; i < NEAREST; i++)
-        list[i] = (near){cli_string_of(""), SIZE_MAX};
-    for (size_t side = 0; side < sides; side++)
-        for (size_t i = 0; i < selections[side].symbols.len; i++)
-            consider(list, selections[side].symbols.names[i], &wanted);
-    for (size_t i = 0; i < NEAREST && list[i].name.len; i++)
-        add_listed(to, list[i].name);
-    return list[0].name.len ? "the nearest functions are" : "there are no functions";
+    const cli_profile *profile = s->profile;
+    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, frame->location->mapping_id);
+    const Pd__View__Function *function =
+        frame->line ? cli_profile_function(profile, frame->line->function_id) : NULL;
+    frame->kind = (unsigned char)cli_frame_kind(w->shown->names[frame->name], frame->text.module,
+                                                frame->text.file, frame->text.is_nameless);
+    frame->matches = names[frame->name];
+    if (mapping)
+        frame->matches |= match_at(w, s, mapping->filename);
+    if (function)
+        frame->matches |= match_at(w, s, function->filename) | match_at(w, s, function->name);
 }
 
-typedef struct labels {
-    char texts[LABELS][LABEL_ROOM];
-    size_t len;
-    bool has_more;
-} labels;
-
-static void add_label(labels *l, const char *text)
+static void judge_frames(work *w)
 {
-    for (size_t i = 0; i < l->len; i++)
-        if (!strcmp(l->texts[i], text))
-            return;
-    l->has_more |= l->len == LABELS;
-    if (l->len < LABELS)
-        memcpy(l->texts[l->len++], text, strlen(text) + 1);
+    const cli_shown *shown = w->shown;
+    uint64_t *names = cli_keep(shown->names_len, sizeof *names);
+    for (size_t i = 0; i < shown->names_len; i++) {
+        char room[CLI_SHORT_NAME_MAX];
+        names[i] = match(shown->filters, cli_short_name(shown->names[i], room));
+    }
+    for (size_t k = 0; k < shown->sides; k++) {
+        source *s = &w->sources[k];
+        for (size_t i = 0; i < s->first[s->profile->view->n_location]; i++)
+            judge_frame(w, s, &s->frames[i], names);
+    }
 }
 
-/* Adds the labels of one profile: their values if they have the key, or their keys if key is NULL. */
-static void add_labels(labels *l, const cli_profile *profile, const cli_string *key)
+/* ---- samples ------------------------------------------------------------------------------ */
+
+/* Writes the frames of the sample, leaf first, unless `to` is NULL. Returns their number. */
+static size_t unfold(const source *s, const Pd__View__Sample *sample, const cli_frame **to)
 {
-    const Pd__View__Profile *view = profile->view;
+    size_t len = 0;
+    for (size_t i = 0; i < sample->n_location_id; i++) {
+        size_t at = cli_profile_location_index(s->profile, sample->location_id[i]);
+        for (size_t k = s->first[at]; k < s->first[at + 1]; k++, len++)
+            if (to)
+                to[len] = &s->frames[k];
+    }
+    return len;
+}
+
+static void add_values(pprofdelta_sum *sums, const Pd__View__Sample *sample)
+{
+    for (size_t i = 0; i < sample->n_value; i++)
+        cli_sum_add(&sums[i], sample->value[i]);
+}
+
+/* Whether all filters keep the sample. Adds its values to those that each filter keeps. */
+static bool keep(const work *w, cli_kept *kept, const cli_profile *profile, const cli_stack *stack)
+{
+    const cli_filters *filters = w->shown->filters;
+    const Pd__View__Sample *sample = stack->sample;
+    uint64_t matched = 0;
+    bool is_kept = true;
+    for (size_t i = 0; i < stack->len; i++)
+        matched |= stack->frames[i]->matches;
+    for (size_t i = 0; i < filters->len; i++) {
+        const cli_filter *filter = &filters->list[i];
+        bool has_match = filter->kind == CLI_FILTER_TAG
+                             ? cli_filter_keeps_labels(filter, profile, sample)
+                             : matched >> i & 1;
+        bool keeps =
+            filter->kind == CLI_FILTER_HIDE || has_match == (filter->kind != CLI_FILTER_IGNORE);
+        kept->matched[i] += has_match;
+        is_kept &= keeps;
+        if (keeps)
+            add_values(kept->sums + i * sample->n_value, sample);
+    }
+    if (is_kept)
+        add_values(kept->sums + filters->len * sample->n_value, sample);
+    kept->samples += is_kept;
+    return is_kept;
+}
+
+/* Takes out the frames that are not shown. kinds has room for those of the stack. */
+static void cut(const work *w, cli_stack *stack, const cli_frame **frames, unsigned char *kinds)
+{
+    size_t from = 0, to = stack->len, len = 0;
+    for (size_t i = 0; i < stack->len; i++)
+        kinds[i] = frames[i]->kind;
+    if (w->folds)
+        cli_wrappers_cut(kinds, stack->len, w->sources[stack->side].is_heap, &from, &to);
+    for (size_t i = 0; i < stack->len; i++)
+        if (i < from || i >= to)
+            w->shown->is_folded[frames[i]->name] = true;
+    for (size_t i = from; i < to; i++)
+        if (!(frames[i]->matches & w->hides))
+            frames[len++] = frames[i];
+    if (!len && stack->len)
+        frames[len++] = &w->frames[w->len];
+    stack->len = len;
+}
+
+static void select_samples(work *w, size_t k, const cli_frame **frames, unsigned char *kinds)
+{
+    cli_shown *shown = w->shown;
+    const Pd__View__Profile *view = shown->profiles[k].view;
     for (size_t i = 0; i < view->n_sample; i++) {
-        for (size_t k = 0; k < view->sample[i]->n_label; k++) {
-            const Pd__View__Label *label = view->sample[i]->label[k];
-            cli_string name = cli_profile_string(profile, label->key);
-            char text[LABEL_ROOM];
-            size_t len = 0;
-            if (key && cli_string_compare(name, *key) != 0)
-                continue;
-            if (key && !label->str)
-                len = (size_t)snprintf(text, sizeof text, "%" PRId64, label->num);
-            cli_string_write(text + len, sizeof text - len,
-                             !key         ? name
-                             : label->str ? cli_profile_string(profile, label->str)
-                                          : cli_profile_string(profile, label->num_unit));
-            add_label(l, text);
+        cli_stack *stack = &shown->stacks[shown->len];
+        *stack = (cli_stack){.frames = frames, .sample = view->sample[i], .side = k};
+        stack->len = unfold(&w->sources[k], view->sample[i], frames);
+        if (!keep(w, &shown->kept[k], &shown->profiles[k], stack))
+            continue;
+        cut(w, stack, frames, kinds);
+        frames += stack->len;
+        shown->len++;
+    }
+}
+
+static void make_stacks(work *w)
+{
+    cli_shown *shown = w->shown;
+    size_t samples = 0, deepest = 0, frames[CLI_SIDES] = {0};
+    for (size_t k = 0; k < shown->sides; k++) {
+        const Pd__View__Profile *view = shown->profiles[k].view;
+        samples += view->n_sample;
+        for (size_t i = 0; i < view->n_sample; i++) {
+            size_t len = unfold(&w->sources[k], view->sample[i], NULL);
+            frames[k] += len;
+            deepest = len > deepest ? len : deepest;
         }
     }
-}
-
-static const char *list_labels(const cli_filter *filter, const cli_selection *selections,
-                               size_t sides, listing *to)
-{
-    labels l = {.len = 0};
-    for (size_t side = 0; side < sides; side++)
-        add_labels(&l, selections[side].profile, &filter->key);
-    bool has_key = l.len;
-    for (size_t side = 0; side < sides && !has_key; side++)
-        add_labels(&l, selections[side].profile, NULL);
-    for (size_t i = 0; i < l.len; i++)
-        add_listed(to, cli_string_of(l.texts[i]));
-    if (l.has_more)
-        add_listed(to, cli_string_of("and more"));
-    return has_key ? "its values are" : l.len ? "the labels are" : "no sample has a label";
-}
-
-/* Says what the list has, or that there is nothing to list. */
-static void add_unmatched(line *l, const cli_shown *shown, const cli_filter *filter)
-{
-    listing there = {.comma = " "};
-    const char *what = filter->kind == CLI_FILTER_TAG
-                           ? list_labels(filter, shown->selections, shown->sides, &there)
-                           : list_functions(filter, shown->selections, shown->sides, &there);
-    add(l, "; nothing matches, and %s%s", what, there.text.text);
-}
-
-/* ---- the lines ---------------------------------------------------------------------------- */
-
-static void add_share(line *l, pprofdelta_sum part, pprofdelta_sum whole)
-{
-    if (cli_sum_is_zero(whole))
-        add(l, "-");
-    else
-        add(l, "%.1f%%", 100 * cli_sum_double(part) / cli_sum_double(whole));
-}
-
-static cli_string type_at(const cli_shown *shown, size_t at)
-{
-    size_t last = shown->sides - 1;
-    return cli_profile_type(&shown->profiles[last], shown->types->column[last][at]);
-}
-
-/* "12.3% of alloc_space", or "12.3% -> 14.0% of alloc_space". kept[side] is indexed by column. */
-static void add_shares(line *l, const cli_shown *shown, const pprofdelta_sum *kept[CLI_SIDES])
-{
-    const cli_types *types = shown->types;
-    for (size_t side = 0; side < shown->sides; side++) {
-        size_t column = types->column[side][shown->chosen];
-        add(l, "%s", side ? " -> " : "");
-        add_share(l, kept[side][column], cli_profile_total(&shown->profiles[side], column));
-    }
-    add(l, " of ");
-    add_string(l, type_at(shown, shown->chosen));
-}
-
-static void describe_type(const cli_shown *shown, cli_selection_put put, void *cookie)
-{
-    line l = {.len = 0};
-    add_string(&l, type_at(shown, shown->chosen));
-    add(&l, ", because ");
-    add_string(&l, type_at(shown, shown->preferred));
-    bool is_zero =
-        cli_types_are_zero(shown->types, shown->profiles, shown->sides, shown->preferred);
-    add(&l, is_zero ? " is 0 in every sample" : " is nearly 0");
-    put(cookie, "type", l.text);
-}
-
-static void describe_filter(const cli_shown *shown, size_t at, cli_selection_put put, void *cookie)
-{
-    const cli_filter *filter = &shown->filters->list[at];
-    const pprofdelta_sum *kept[CLI_SIDES] = {NULL};
-    size_t samples = 0, matched = 0;
-    line l = {.len = 0};
-    for (size_t side = 0; side < shown->sides; side++) {
-        samples += shown->profiles[side].view->n_sample;
-        matched += shown->selections[side].matched[at];
-        kept[side] = shown->selections[side].kept + at * shown->profiles[side].view->n_sample_type;
-    }
-    if (filter->kind != CLI_FILTER_HIDE && shown->types->len) {
-        add_shares(&l, shown, kept);
-        add(&l, ": ");
-    }
-    add_string(&l, cli_string_of(filter->text));
-    if (samples && !matched)
-        add_unmatched(&l, shown, filter);
-    put(cookie, cli_filter_name(filter->kind), l.text);
-}
-
-static void describe_kept(const cli_shown *shown, cli_selection_put put, void *cookie)
-{
-    const pprofdelta_sum *kept[CLI_SIDES] = {NULL};
-    size_t samples = 0, all = 0;
-    line l = {.len = 0};
-    for (size_t side = 0; side < shown->sides; side++) {
-        kept[side] = shown->selections[side].kept_by_all;
-        samples += shown->selections[side].len;
-        all += shown->profiles[side].view->n_sample;
-    }
-    add(&l, "%zu of %zu samples", samples, all);
-    if (shown->types->len) {
-        add(&l, ", ");
-        add_shares(&l, shown, kept);
-    }
-    if (!samples)
-        add(&l, "; no sample is left to show");
-    put(cookie, "kept", l.text);
-}
-
-/* The next name that is folded away on a side; NULL behind the last one. */
-static const cli_string *folded_at(const cli_selection *s, size_t *at)
-{
-    while (*at < s->symbols.len && !s->is_folded[*at])
-        (*at)++;
-    return *at < s->symbols.len ? &s->symbols.names[*at] : NULL;
-}
-
-/* The number of distinct names that are folded away on any side. Both lists of names are sorted. */
-static size_t count_folded(const cli_shown *shown)
-{
-    size_t at[CLI_SIDES] = {0}, count = 0;
-    for (;; count++) {
-        const cli_string *names[CLI_SIDES] = {NULL}, *least = NULL;
-        for (size_t side = 0; side < shown->sides; side++) {
-            names[side] = folded_at(&shown->selections[side], &at[side]);
-            if (names[side] && (!least || cli_string_compare(*names[side], *least) < 0))
-                least = names[side];
-        }
-        if (!least)
-            return count;
-        for (size_t side = 0; side < shown->sides; side++)
-            at[side] += names[side] && !cli_string_compare(*names[side], *least);
+    shown->stacks = cli_keep(samples + 1, sizeof *shown->stacks);
+    unsigned char *kinds = cli_keep(deepest, 1);
+    for (size_t k = 0; k < shown->sides; k++) {
+        size_t sums = (shown->filters->len + 1) * shown->profiles[k].view->n_sample_type;
+        shown->kept[k] = (cli_kept){.sums = cli_keep(sums, sizeof(pprofdelta_sum)),
+                                    .matched = cli_keep(shown->filters->len, sizeof(size_t))};
+        select_samples(w, k, cli_keep(frames[k], sizeof(cli_frame *)), kinds);
     }
 }
 
-void cli_selection_describe(const cli_shown *shown, cli_selection_put put, void *cookie)
+void cli_shown_make(cli_shown *shown, bool is_whole)
 {
-    char text[CLI_WRAPPERS_ROOM];
-    if (shown->chosen != shown->preferred)
-        describe_type(shown, put, cookie);
+    work w = {.shown = shown,
+              .is_short = !is_whole,
+              .folds = !is_whole && !shown->filters->shows_wrappers};
     for (size_t i = 0; i < shown->filters->len; i++)
-        describe_filter(shown, i, put, cookie);
-    if (shown->selections[0].has_filters)
-        describe_kept(shown, put, cookie);
-    size_t folded = count_folded(shown);
-    if (folded)
-        put(cookie, "hidden", cli_wrappers_describe(folded, text));
+        if (shown->filters->list[i].kind == CLI_FILTER_HIDE)
+            w.hides |= UINT64_C(1) << i;
+    make_frames(&w);
+    number_names(&w);
+    judge_frames(&w);
+    make_stacks(&w);
 }
 
-static void note(void *cookie, const char *title, const char *text)
+/* ---- groups ------------------------------------------------------------------------------- */
+
+int cli_stacks_by_names(const void *a, const void *b)
 {
-    (void)cookie;
-    cli_note("%s: %s", title, text);
+    const cli_stack *x = a, *y = b;
+    for (size_t i = 1; i <= x->len && i <= y->len; i++) {
+        uint32_t name = x->frames[x->len - i]->name, other = y->frames[y->len - i]->name;
+        if (name != other)
+            return name < other ? -1 : 1;
+    }
+    return (x->len > y->len) - (x->len < y->len);
 }
 
-void cli_selection_note(const cli_shown *shown)
+int cli_stacks_by_places(const void *a, const void *b)
 {
-    cli_selection_describe(shown, note, NULL);
+    const cli_stack *x = a, *y = b;
+    int order = cli_stacks_by_names(a, b);
+    for (size_t i = 0; i < x->len && !order; i++)
+        if (x->frames[i] != y->frames[i])
+            order = cli_frame_compare_places(&x->frames[i]->text, &y->frames[i]->text);
+    return order;
 }
 
-const char *cli_shown_zero(const cli_shown *shown)
+void cli_shown_sort(cli_shown *shown, cli_stack_order *order)
 {
-    if (!cli_types_are_zero(shown->types, shown->profiles, shown->sides, shown->chosen))
-        return "";
-    return shown->only_chosen ? ": all is 0; --type=TYPE shows another type" : ": all is 0";
+    qsort(shown->stacks, shown->len, sizeof *shown->stacks, order);
+}
+
+size_t cli_shown_group_end(const cli_shown *shown, size_t at, cli_stack_order *order)
+{
+    size_t end = at + 1;
+    while (end < shown->len && !order(&shown->stacks[at], &shown->stacks[end]))
+        end++;
+    return end;
+}
+
+pprofdelta_sum cli_shown_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
+                                   size_t type)
+{
+    pprofdelta_sum sum = {0};
+    for (size_t i = at; i < end; i++)
+        if (shown->stacks[i].side == side)
+            cli_sum_add(&sum, shown->stacks[i].sample->value[shown->types.column[side][type]]);
+    return sum;
+}
+
+cli_frame_text cli_shown_group_frame(const cli_shown *shown, size_t at, size_t end, size_t i)
+{
+    const cli_stack *newest = &shown->stacks[at];
+    for (size_t k = at; k < end; k++)
+        if (shown->stacks[k].side > newest->side)
+            newest = &shown->stacks[k];
+    cli_frame_text frame = newest->frames[i]->text;
+    frame.name = shown->names[newest->frames[i]->name];
+    for (size_t k = at; k < end; k++) {
+        const cli_stack *stack = &shown->stacks[k];
+        if (stack->side == newest->side && stack->frames[i] != newest->frames[i])
+            cli_frame_join_places(&frame, &stack->frames[i]->text);
+    }
+    return frame;
 }

@@ -1,7 +1,7 @@
 /* Sums, and numbers that are easy to read: see units.h. */
 #include "show/units.h"
 
-#include "base/sum.h"
+#include "decimal.h"
 
 #include <stdio.h>
 
@@ -54,7 +54,7 @@ char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48])
                         : cli_string_is(unit, "nanoseconds") ? nanoseconds
                                                              : NULL;
     if (!steps)
-        return pd_sum_format(sum, buf);
+        return cli_sum_format(sum, buf);
     double value = cli_sum_double(sum), size = value < 0 ? -value : value;
     while (steps->size > 1 && size < steps->size)
         steps++;

@@ -1,6 +1,5 @@
 /* pprofdelta show FILE, or PREV CUR: prints profiles for people and for other tools. */
 #include "show/forms.h"
-#include "show/otlp_forms.h"
 
 #include "cli.h"
 #include "message.h"
@@ -156,9 +155,13 @@ static const cli_command command = {
     .operand = add_file,
 };
 
+static bool is_whole(const show_options *options)
+{
+    return options->form == RAW || options->form == JSON;
+}
+
 static int check_options(const show_options *options)
 {
-    bool is_whole = options->form == RAW || options->form == JSON;
     if (!options->files_len)
         return cli_usage("a profile is missing: pprofdelta show FILE");
     if (options->files_len > 1 && options->form == RAW)
@@ -169,72 +172,62 @@ static int check_options(const show_options *options)
                          options->top ? "--top" : "--cum");
     if (options->form == RAW && cli_filters_have(&options->filters, CLI_FILTER_HIDE))
         return cli_usage("--hide is not for --raw, which shows records as they are");
-    if (options->type && is_whole)
+    if (options->type && is_whole(options))
         return cli_usage("--type is not for --raw and --json, which show every type");
     return cli_check_stdin(options->files, options->files_len);
 }
 
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
-static int match_types(const show_options *options, cli_shown *shown, cli_types *types)
+static int choose_type(const show_options *options, cli_shown *shown)
 {
-    bool is_whole = options->form == RAW || options->form == JSON;
-    if (is_whole && shown->sides == 1 && !shown->profiles->view->n_sample_type)
+    if (is_whole(options) && shown->sides == 1 && !shown->profiles->view->n_sample_type)
         return CLI_DONE;
-    int code = cli_types_match(types, shown->profiles, shown->sides);
+    int code = cli_types_match(shown);
+    if (!code)
+        code = cli_types_choose(shown, options->type, &shown->chosen);
     if (code)
         return code;
-    code = cli_types_choose(types, shown->profiles, shown->sides, options->type, &shown->chosen);
     shown->preferred = shown->chosen;
-    if (!code && !options->type && options->form != RAW)
-        shown->chosen = cli_types_instead(types, shown->profiles, shown->sides, shown->preferred);
+    if (!options->type && options->form != RAW)
+        shown->chosen = cli_types_instead(shown, shown->preferred);
     if (options->form == JSON) /* which shows all types */
         shown->preferred = shown->chosen;
-    return code;
-}
-
-static int print_form(const show_options *options, const cli_shown *shown)
-{
-    switch (options->form) {
-    case RAW:
-        return shown->profiles->request ? cli_show_raw_request(shown->profiles)
-                                        : cli_show_raw(shown);
-    case JSON:
-        return cli_show_json(shown);
-    case FOLDED:
-        return cli_show_folded(shown);
-    case FLAME:
-        return cli_show_flame(shown, options->page);
-    case STACKS:
-        return cli_show_stacks(shown);
-    default:
-        return shown->sides > 1 ? cli_show_change(shown) : cli_show_top(shown);
-    }
+    return CLI_DONE;
 }
 
 static int print(const show_options *options, const cli_profile *profiles)
 {
-    cli_types types = {.len = 0};
-    cli_selection selections[CLI_SIDES] = {{0}};
     cli_shown shown = {.profiles = profiles,
-                       .selections = selections,
                        .sides = options->files_len,
                        .filters = &options->filters,
-                       .types = &types,
                        .only_chosen = options->type != NULL,
                        .is_by_cum = options->is_by_cum,
                        .most = options->form == STACKS ? options->stacks
                                : options->top          ? options->top
                                                        : DEFAULT_TOP};
-    bool is_whole = options->form == RAW || options->form == JSON;
-    int code = match_types(options, &shown, &types);
-    for (size_t side = 0; !code && side < shown.sides; side++)
-        code = cli_selection_make(&selections[side], &profiles[side], &options->filters,
-                                  is_whole ? CLI_FOLD_NOTHING : CLI_FOLD_WRAPPERS);
-    if (!code)
-        code = print_form(options, &shown);
-    for (size_t side = 0; side < CLI_SIDES; side++)
-        cli_selection_free(&selections[side]);
-    return code;
+    int code = choose_type(options, &shown);
+    if (code)
+        return code;
+    cli_shown_make(&shown, is_whole(options));
+    switch (options->form) {
+    case RAW:
+        cli_show_raw(&shown);
+        break;
+    case JSON:
+        cli_show_json(&shown);
+        break;
+    case FOLDED:
+        cli_show_folded(&shown);
+        break;
+    case FLAME:
+        return cli_show_flame(&shown, options->page);
+    case STACKS:
+        cli_show_stacks(&shown);
+        break;
+    default:
+        cli_show_table(&shown);
+    }
+    return CLI_DONE;
 }
 
 /* The limit counts for both profiles together. */

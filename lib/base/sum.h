@@ -58,7 +58,4 @@ static inline pprofdelta_sum pd_long_sum_get(pd_long_sum sum)
     return pd_sum_plus(high, (pprofdelta_sum){sum.low, 0});
 }
 
-/* Writes the sum in decimal and returns buf. */
-char *pd_sum_format(pprofdelta_sum sum, char buf[48]);
-
 #endif

@@ -1,7 +1,7 @@
 /* Mappings: of which file they are, and which of them earlier profiles had.
  *
  * File names. The only place with these rules, for the mappings of parsed profiles, of
- * /proc/self/maps and of the maps in text dumps. The command uses pd_filename_file, too.
+ * /proc/self/maps and of the maps in text dumps.
  *
  * A deleted file. Linux appends " (deleted)" to the name of a file that was removed or replaced
  * while it was mapped. The code in the mapping is unchanged, so "/usr/bin/app (deleted)" is the

@@ -238,7 +238,7 @@ def test_two_with_some_in_common(t):
     t.contains(t.succeeds("show", "a", "b").text, "samples/count  2 -> 5  +3")
     t.contains(t.succeeds("show", "b", "a").text, "by samples\n")
     result = t.fails(1, "show", "b", "a", "--type=x")
-    t.equal(result.err, 'pprofdelta: b and a: have no sample type "x" in common; there are: samples/count\n')
+    t.equal(result.err, "pprofdelta: b and a: have no sample type x in common: samples/count against x/count, samples/count\n")
 
 
 def test_two_from_stdin(t):

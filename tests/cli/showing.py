@@ -204,7 +204,7 @@ def test_names_of_cxx_are_short(t):
         t.contains(t.succeeds("show", *args).text, short)
         t.lacks(t.succeeds("show", *args).text, "basic_string", "_Rb_tree")
     t.write("none", profile([]))
-    t.contains(t.succeeds("show", "none", "a").text, f"  0B  15B    +15B    +15B  {short}\n")
+    t.contains(t.succeeds("show", "none", "a").text, f"  0B   15B    +15B    +15B  {short}\n")
     t.equal(t.run("show", "a", "--folded").text, f"main;login;{short} 15\n")
     t.equal(t.run("show", "none", "a", "--folded").text, f"main;login;{short} 0 15\n")
     t.equal(t.run("show", "a", "--folded", "--all-frames").text, "main;login;" + ";".join(

@@ -1,10 +1,13 @@
-#include "base/sum.h"
+/* Sums of 128 bits as text: see decimal.h. */
+#include "decimal.h"
 
-char *pd_sum_format(pprofdelta_sum sum, char buf[48])
+#include <stdbool.h>
+
+char *cli_sum_format(pprofdelta_sum sum, char buf[48])
 {
     bool negative = sum.hi < 0;
     if (negative)
-        sum = pd_sum_negated(sum);
+        sum = (pprofdelta_sum){~sum.lo + 1, (int64_t)(~(uint64_t)sum.hi + !sum.lo)};
     /* Long division by ten over 32-bit limbs, the most significant first. */
     uint32_t limb[4] = {(uint32_t)((uint64_t)sum.hi >> 32), (uint32_t)sum.hi,
                         (uint32_t)(sum.lo >> 32), (uint32_t)sum.lo};

@@ -1,0 +1,92 @@
+/* Memory that is kept until the process ends: see keep.h. */
+#include "keep.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The list keeps the blocks in reach of what looks for leaks. */
+typedef struct block {
+    _Alignas(max_align_t) struct block *next;
+    struct block *before;
+} block;
+
+static block kept; /* the head of the list */
+
+void *cli_keep(size_t len, size_t size)
+{
+    block *fresh =
+        len <= (SIZE_MAX - sizeof *fresh) / size ? calloc(1, sizeof *fresh + len * size) : NULL;
+    if (!fresh) {
+        cli_error("there is not enough memory");
+        exit(CLI_FAILED);
+    }
+    *fresh = (block){.next = kept.next, .before = &kept};
+    if (kept.next)
+        kept.next->before = fresh;
+    kept.next = fresh;
+    return fresh + 1;
+}
+
+void cli_drop(void *ptr)
+{
+    if (!ptr)
+        return;
+    block *old = (block *)ptr - 1;
+    old->before->next = old->next;
+    if (old->next)
+        old->next->before = old->before;
+    free(old);
+}
+
+void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t size)
+{
+    enum { LEAST = 64 };
+    if (more <= *cap - len)
+        return array;
+    *cap += *cap / 2 + LEAST + more;
+    void *grown = cli_keep(*cap, size);
+    if (len)
+        memcpy(grown, array, len * size);
+    cli_drop(array);
+    return grown;
+}
+
+cli_string cli_keep_string(cli_string string)
+{
+    char *copy = cli_keep(string.len, 1);
+    memcpy(copy, string.ptr, string.len);
+    return (cli_string){copy, string.len};
+}
+
+typedef struct placed {
+    cli_string text;
+    size_t at;
+} placed;
+
+static int by_text(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    return cli_string_compare(x->text, y->text);
+}
+
+cli_string *cli_keep_numbered(const cli_string *texts, size_t len, uint32_t *numbers,
+                              size_t *distinct)
+{
+    placed *list = cli_keep(len, sizeof *list);
+    cli_string *found = cli_keep(len, sizeof *found);
+    *distinct = 0;
+    for (size_t i = 0; i < len; i++)
+        list[i] = (placed){texts[i], i};
+    qsort(list, len, sizeof *list, by_text);
+    for (size_t i = 0; i < len; i++) {
+        if (!i || cli_string_compare(list[i].text, list[i - 1].text) != 0)
+            found[(*distinct)++] = list[i].text;
+        numbers[list[i].at] = (uint32_t)(*distinct - 1);
+    }
+    cli_drop(list);
+    return found;
+}

@@ -1,0 +1,31 @@
+/* Memory that a verb keeps until the process ends: what it makes of its input to print it once.
+ *
+ * No caller has to free it or to check for NULL: if there is no memory, the process ends with a message
+ * and CLI_FAILED. Not for what holds files or children that have to be ended. */
+#ifndef CLI_KEEP_H
+#define CLI_KEEP_H
+
+#include "text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed memory for `len` elements, for any type. */
+void *cli_keep(size_t len, size_t size);
+
+/* Ends the use of a block before the process ends; NULL is none. */
+void cli_drop(void *block);
+
+/* Makes room for `more` elements behind the first `len` of an array, which has room for *cap. Returns
+ * the array, which may have moved. */
+void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t size);
+
+/* A copy of the string. */
+cli_string cli_keep_string(cli_string string);
+
+/* Numbers texts in the order of their bytes: numbers[i] is that of texts[i]. Equal texts have one
+ * number. Returns the distinct texts, of which there are *distinct. */
+cli_string *cli_keep_numbered(const cli_string *texts, size_t len, uint32_t *numbers,
+                              size_t *distinct);
+
+#endif

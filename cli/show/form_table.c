@@ -1,0 +1,325 @@
+/* pprofdelta show FILE: the functions that count most.
+ *
+ *       alloc    alloc    alloc
+ *     objects    space  objects
+ *        flat     flat      cum  function
+ *      103570  8.42MiB   103570  main.(*service).renderLine
+ *
+ * Flat values are those of the function itself; cumulative ones include what it called. Without
+ * --type every sample type has a column of flat values, and the type that the rows are sorted by
+ * has a column of cumulative values too. With --type only that type is shown, with shares of its
+ * total.
+ *
+ * pprofdelta show PREV CUR: the functions whose values grew or shrank, of one sample type.
+ *
+ *        prev      cur    change       cum
+ *        flat     flat      flat    change  function
+ *     1.00KiB  1.56KiB     +600B     +600B  work
+ *        500B       0B     -500B     -500B  idle
+ *
+ * Functions are matched by name, so the profiles may be of different builds. The rows are sorted by
+ * the size of the value, or of the change. A function that has none has no row.
+ *
+ * Every column is as wide as its widest cell. The names get the rest of the screen and lose their
+ * middle if that is too little. Types are left out from the right if the names have no room; a line
+ * below the table names them. */
+#include "show/forms.h"
+
+#include "keep.h"
+#include "output_file.h"
+#include "show/heading.h"
+#include "show/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_NAME = 24, GAP = 2, CELL = CLI_CHANGE_ROOM, HEAD = 48, HEADS = 3 };
+
+/* Which values a column has: those of a side, or the difference. */
+enum { CHANGE = CLI_SIDES, VALUES };
+
+/* One function. The sums are the flat ones of each type, and the cumulative one of the type that the
+ * rows are sorted by. */
+typedef struct row {
+    size_t name;
+    pprofdelta_sum *sums[VALUES];
+    pprofdelta_sum first, second; /* what the rows are sorted by */
+} row;
+
+typedef struct column {
+    size_t values; /* a side, or CHANGE */
+    size_t sum;    /* index in sums[values] */
+    size_t type;
+    bool is_share;          /* of the total */
+    cli_string head[HEADS]; /* its lines: alloc / space / flat */
+    size_t width;
+} column;
+
+typedef struct table {
+    const cli_shown *shown;
+    row *rows;        /* sorted, without those whose values are all 0 */
+    size_t len, most; /* most: rows that are printed */
+    pprofdelta_sum total;
+    column columns[PPROFDELTA_MAX_TYPES + 4];
+    size_t columns_len;
+    bool is_dropped[PPROFDELTA_MAX_TYPES]; /* there was no room for the type */
+} table;
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* Adds the stack to the function that spent the time or memory, the leaf; and to each function of it
+ * once, also if the function recurs. last_seen[name] is the number of the last stack that has the
+ * name. */
+static void add_stack(const cli_shown *shown, row *rows, const cli_stack *stack, size_t *last_seen,
+                      size_t number)
+{
+    const size_t *columns = shown->types.column[stack->side];
+    const int64_t *values = stack->sample->value;
+    for (size_t i = 0; i < stack->len; i++) {
+        size_t name = stack->frames[i]->name;
+        pprofdelta_sum *sums = rows[name].sums[stack->side];
+        for (size_t t = 0; !i && t < shown->types.len; t++)
+            cli_sum_add(&sums[t], values[columns[t]]);
+        if (last_seen[name] != number)
+            cli_sum_add(&sums[shown->types.len], values[columns[shown->chosen]]);
+        last_seen[name] = number;
+    }
+}
+
+static int by_size(pprofdelta_sum x, pprofdelta_sum y)
+{
+    return cli_sum_compare(cli_sum_size(y), cli_sum_size(x));
+}
+
+static int by_sums(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    int order = by_size(x->first, y->first);
+    order = order ? order : by_size(x->second, y->second);
+    return order ? order : (x->name > y->name) - (x->name < y->name);
+}
+
+/* Sets what the row is sorted by. Returns whether it has a value that is printed. */
+static bool finish_row(const cli_shown *shown, row *r)
+{
+    size_t cum = shown->types.len;
+    bool has_value = false, is_change = shown->sides > 1;
+    for (size_t i = 0; i <= cum && is_change; i++)
+        r->sums[CHANGE][i] = cli_sum_minus(r->sums[1][i], r->sums[0][i]);
+    const pprofdelta_sum *sums = r->sums[is_change ? CHANGE : 0];
+    for (size_t i = 0; i <= cum; i++)
+        if (i == shown->chosen || i == cum || !(is_change || shown->only_chosen))
+            has_value |= !cli_sum_is_zero(sums[i]);
+    r->first = sums[shown->is_by_cum ? cum : shown->chosen];
+    r->second = sums[shown->is_by_cum ? shown->chosen : cum];
+    return has_value;
+}
+
+static void add_up(table *t)
+{
+    const cli_shown *shown = t->shown;
+    size_t names = shown->names_len, sums = shown->types.len + 1;
+    size_t values = shown->sides > 1 ? VALUES : 1;
+    size_t *last_seen = cli_keep(names, sizeof *last_seen);
+    pprofdelta_sum *all = cli_keep(names * values * sums, sizeof *all);
+    t->rows = cli_keep(names, sizeof *t->rows);
+    for (size_t i = 0; i < names; i++) {
+        t->rows[i].name = i;
+        for (size_t k = 0; k < values; k++)
+            t->rows[i].sums[k] = all + (i * values + k) * sums;
+    }
+    for (size_t i = 0; i < shown->len; i++)
+        add_stack(shown, t->rows, &shown->stacks[i], last_seen, i + 1);
+    for (size_t i = 0; i < names; i++)
+        if (finish_row(shown, &t->rows[i]))
+            t->rows[t->len++] = t->rows[i];
+    qsort(t->rows, t->len, sizeof *t->rows, by_sums);
+    t->most = t->len < shown->most ? t->len : shown->most;
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+static char *format_cell(const table *t, const column *c, const row *r, char text[CELL])
+{
+    pprofdelta_sum sum = r->sums[c->values][c->sum];
+    cli_string unit = cli_types_unit(t->shown, c->type);
+    if (!c->is_share)
+        return c->values == CHANGE ? cli_units_format_change(sum, unit, text)
+                                   : cli_units_format(sum, unit, text);
+    if (cli_sum_is_zero(t->total))
+        return strcpy(text, "-");
+    snprintf(text, CELL, "%.1f%%", 100 * cli_sum_double(sum) / cli_sum_double(t->total));
+    return text;
+}
+
+/* Puts "alloc_space" on two lines, so that the column is no wider than its numbers. */
+static void split_head(cli_string head[HEADS], cli_string name)
+{
+    size_t bar = name.len;
+    while (bar && name.ptr[bar - 1] != '_')
+        bar--;
+    head[0] = (cli_string){name.ptr, bar ? bar - 1 : 0};
+    head[1] = (cli_string){name.ptr + bar, name.len - bar};
+    for (int i = 0; i < 2; i++)
+        if (head[i].len >= HEAD)
+            head[i].len = HEAD - 1;
+}
+
+/* Appends a column. Its head ends with two words; the type is above the last one if there is no
+ * other. */
+static void add_column(table *t, column c, const char *above, const char *word)
+{
+    c.head[0] = c.head[1] = cli_string_of(above);
+    c.head[0].len = 0;
+    if (!*above && !t->shown->only_chosen && t->shown->types.len > 1)
+        split_head(c.head, cli_types_name(t->shown, c.type));
+    c.head[2] = cli_string_of(word);
+    for (int i = 0; i < HEADS; i++)
+        if (cli_string_columns(c.head[i]) > c.width)
+            c.width = cli_string_columns(c.head[i]);
+    for (size_t i = 0; i < t->most; i++) {
+        char text[CELL];
+        size_t len = strlen(format_cell(t, &c, &t->rows[i], text));
+        c.width = len > c.width ? len : c.width;
+    }
+    t->columns[t->columns_len++] = c;
+}
+
+static void add_columns(table *t)
+{
+    const cli_shown *shown = t->shown;
+    size_t type = shown->chosen, cum = shown->types.len;
+    if (shown->sides > 1) {
+        add_column(t, (column){.values = 0, .sum = type, .type = type}, "prev", "flat");
+        add_column(t, (column){.values = 1, .sum = type, .type = type}, "cur", "flat");
+        add_column(t, (column){.values = CHANGE, .sum = type, .type = type}, "change", "flat");
+        add_column(t, (column){.values = CHANGE, .sum = cum, .type = type}, "change", "cum");
+        return;
+    }
+    bool has_shares = shown->only_chosen || shown->types.len == 1;
+    for (size_t i = 0; i < shown->types.len; i++)
+        if (!shown->only_chosen || i == type)
+            add_column(t, (column){.sum = i, .type = i}, "", "flat");
+    if (has_shares)
+        add_column(t, (column){.sum = type, .type = type, .is_share = true}, "", "flat%");
+    add_column(t, (column){.sum = cum, .type = type}, "", "cum");
+    if (has_shares)
+        add_column(t, (column){.sum = cum, .type = type, .is_share = true}, "", "cum%");
+}
+
+static size_t width_of(const table *t)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < t->columns_len; i++)
+        width += t->columns[i].width + GAP;
+    return width;
+}
+
+/* Drops types from the right until the names have room, but never the one to sort by. Returns the
+ * width of the names. */
+static size_t lay_out(table *t)
+{
+    size_t screen = cli_screen_width();
+    add_columns(t);
+    for (size_t i = t->columns_len; i-- > 0 && width_of(t) + LEAST_NAME > screen;) {
+        if (t->columns[i].type == t->shown->chosen)
+            continue;
+        t->is_dropped[t->columns[i].type] = true;
+        memmove(&t->columns[i], &t->columns[i + 1], (--t->columns_len - i) * sizeof *t->columns);
+    }
+    size_t width = width_of(t);
+    return width + LEAST_NAME <= screen ? screen - width : LEAST_NAME;
+}
+
+/* ---- printing ----------------------------------------------------------------------------- */
+
+static void put_caption(const table *t)
+{
+    const cli_shown *shown = t->shown;
+    bool is_change = shown->sides > 1;
+    if (t->most < t->len)
+        printf("\nthe first %zu of %zu functions%s, by ", t->most, t->len,
+               is_change ? " that changed" : "");
+    else
+        printf("\n%zu function%s%s, by ", t->len, t->len == 1 ? "" : "s",
+               is_change ? " changed" : "");
+    fputs(shown->is_by_cum ? "cumulative " : "", stdout);
+    cli_string_put(stdout, cli_types_name(shown, shown->chosen), CLI_TEXT_SHOWN);
+    puts(cli_notes_zero(shown));
+}
+
+/* Prints the types that there was no room for. */
+static void put_dropped(const table *t)
+{
+    const char *comma = "no room for ";
+    for (size_t i = 0; i < t->shown->types.len; i++) {
+        if (!t->is_dropped[i])
+            continue;
+        fputs(comma, stdout);
+        cli_string_put(stdout, cli_types_name(t->shown, i), CLI_TEXT_SHOWN);
+        comma = ", ";
+    }
+    if (*comma == ',')
+        puts(": use --type");
+}
+
+/* Prints a line of the head, unless it is empty in every column. */
+static void put_heads(const table *t, int line, const cli_ink *ink)
+{
+    bool is_empty = true;
+    for (size_t i = 0; i < t->columns_len; i++)
+        is_empty &= !t->columns[i].head[line].len;
+    if (is_empty)
+        return;
+    fputs(ink->bold, stdout);
+    for (size_t i = 0; i < t->columns_len; i++) {
+        printf("%*s", i ? GAP : 0, "");
+        cli_screen_put_right(t->columns[i].head[line], t->columns[i].width);
+    }
+    printf("%s%s\n", line == HEADS - 1 ? "  function" : "", ink->end);
+}
+
+/* "0", "0B" and "0.0%" are printed dim, and the type that the rows are sorted by bold. */
+static const char *ink_of(const table *t, const column *c, const row *r, const char *text,
+                          const cli_ink *ink)
+{
+    if (c->values == CHANGE)
+        return cli_screen_change_ink(ink, r->sums[CHANGE][c->sum]);
+    if (t->shown->sides > 1)
+        return "";
+    if (text[0] == '0' && (text[1] != '.' || text[2] == '0'))
+        return ink->dim;
+    return c->type == t->shown->chosen ? ink->bold : "";
+}
+
+static void put_table(table *t)
+{
+    cli_ink ink = cli_screen_ink();
+    size_t name_width = lay_out(t);
+    for (int line = 0; line < HEADS; line++)
+        put_heads(t, line, &ink);
+    for (size_t i = 0; i < t->most && !cli_output_is_over(); i++) {
+        const row *r = &t->rows[i];
+        for (size_t k = 0; k < t->columns_len; k++) {
+            char text[CELL];
+            const column *c = &t->columns[k];
+            const char *begin = ink_of(t, c, r, format_cell(t, c, r, text), &ink);
+            fputs(begin, stdout);
+            cli_screen_put_right(cli_string_of(text), c->width);
+            printf("%s%*s", *begin ? ink.end : "", GAP, "");
+        }
+        cli_string_put_cut(stdout, t->shown->names[r->name], name_width);
+        putchar('\n');
+    }
+    put_dropped(t);
+}
+
+void cli_show_table(const cli_shown *shown)
+{
+    table t = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
+    add_up(&t);
+    cli_heading_put(shown);
+    put_caption(&t);
+    if (t.most)
+        put_table(&t);
+}

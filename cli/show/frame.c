@@ -1,0 +1,123 @@
+/* One frame of a stack as text: see frame.h. */
+#include "show/frame.h"
+
+#include "show/short_names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FILE_ROOM = 64,  /* bytes of a name made from an address, for its file */
+    WIDEST_NAME = 48 /* columns; a longer name moves its own place only */
+};
+
+static cli_string function_name(const cli_profile *profile, const Pd__View__Function *function)
+{
+    cli_string name = cli_profile_string(profile, function->name);
+    if (!name.len)
+        name = cli_profile_string(profile, function->system_name);
+    return name.len ? name : cli_string_of("(no name)");
+}
+
+/* The last part of a path, at most FILE_ROOM bytes. It is empty only if the path is. */
+static cli_string last_part(cli_string path)
+{
+    size_t from = path.len;
+    while (from && (path.ptr[from - 1] != '/' || from == path.len))
+        from--;
+    cli_string part = {path.ptr + from, path.len - from};
+    if (part.len > FILE_ROOM)
+        part.len = FILE_ROOM;
+    return part;
+}
+
+/* "libc.so.6+0x27a10": the last part of the file's path and the offset in the file. If the mapping
+ * has no file and no build id, the name has the address instead: "[anon]@0x7f0000001000". */
+static cli_string make_name(char to[CLI_FRAME_MADE], const cli_profile *profile,
+                            const Pd__View__Location *location, const Pd__View__Mapping *mapping)
+{
+    uint64_t address = location->address;
+    if (!address)
+        return cli_string_of("(unknown)");
+    cli_string name = mapping ? cli_profile_string(profile, mapping->filename) : cli_string_of("");
+    size_t file_len = cli_profile_file_len(name);
+    bool is_known = file_len || (mapping && cli_profile_string(profile, mapping->build_id).len);
+    if (file_len)
+        name.len = file_len;
+    cli_string part = last_part(name);
+    size_t len = part.len;
+    memcpy(to, part.ptr, len);
+    if (len)
+        to[len++] = is_known ? '+' : '@';
+    if (mapping && len && is_known)
+        address += mapping->file_offset - mapping->memory_start;
+    len += (size_t)snprintf(to + len, CLI_FRAME_MADE - len, "0x%" PRIx64, address);
+    return (cli_string){to, len};
+}
+
+cli_frame_text cli_frame_of(const cli_profile *profile, const Pd__View__Location *location,
+                            const Pd__View__Line *line, char made[CLI_FRAME_MADE])
+{
+    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    const Pd__View__Function *function =
+        line ? cli_profile_function(profile, line->function_id) : NULL;
+    return (cli_frame_text){
+        .name = function ? function_name(profile, function)
+                         : make_name(made, profile, location, mapping),
+        .file = cli_profile_string(profile, function ? function->filename : 0),
+        .line = line ? line->line : 0,
+        .module = cli_profile_string(profile, mapping ? mapping->filename : 0),
+        .is_nameless = !function,
+    };
+}
+
+int cli_frame_compare_places(const cli_frame_text *a, const cli_frame_text *b)
+{
+    int order = cli_string_compare(a->file, b->file);
+    return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+void cli_frame_join_places(cli_frame_text *place, const cli_frame_text *other)
+{
+    bool is_same = !cli_string_compare(other->file, place->file) &&
+                   !cli_string_compare(other->module, place->module);
+    if (!is_same)
+        place->file = place->module = cli_string_of("");
+    if (!is_same || other->line != place->line)
+        place->line = 0;
+}
+
+static void put_place(const cli_frame_text *frame)
+{
+    if (frame->file.len) {
+        cli_string_put(stdout, frame->file, CLI_TEXT_SHOWN);
+        if (frame->line)
+            printf(":%" PRId64, frame->line);
+    } else if (frame->module.len) {
+        putchar('[');
+        cli_string_put(stdout, frame->module, CLI_TEXT_SHOWN);
+        putchar(']');
+    }
+}
+
+void cli_frames_put(const cli_frame_text *frames, size_t len, const char *indent)
+{
+    size_t width = 0;
+    char shortened[CLI_SHORT_NAME_MAX];
+    for (size_t i = 0; i < len; i++) {
+        size_t columns = cli_string_columns(cli_short_name(frames[i].name, shortened));
+        if (columns > width && columns <= WIDEST_NAME)
+            width = columns;
+    }
+    for (size_t i = 0; i < len; i++) {
+        cli_string name = cli_short_name(frames[i].name, shortened);
+        size_t columns = cli_string_columns(name);
+        fputs(indent, stdout);
+        cli_string_put(stdout, name, CLI_TEXT_SHOWN);
+        if (frames[i].file.len || frames[i].module.len)
+            printf("%*s", 2 + (columns < width ? (int)(width - columns) : 0), "");
+        put_place(&frames[i]);
+        putchar('\n');
+    }
+}

@@ -1,0 +1,300 @@
+/* What the filters kept, and what is hidden: see shown.h. */
+#include "show/shown.h"
+
+#include "message.h"
+#include "suggest.h"
+#include "show/wrappers.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOM = 1024 };
+
+typedef struct line {
+    char text[ROOM];
+    size_t len;
+} line;
+
+__attribute__((format(printf, 2, 3))) static void add(line *l, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int len = vsnprintf(l->text + l->len, sizeof l->text - l->len, format, values);
+    va_end(values);
+    if (len > 0)
+        l->len += (size_t)len < sizeof l->text - l->len ? (size_t)len : sizeof l->text - l->len - 1;
+}
+
+static void add_string(line *l, cli_string string)
+{
+    l->len += cli_string_write(l->text + l->len, sizeof l->text - l->len, string);
+}
+
+/* ---- a filter that matches nothing -------------------------------------------------------- */
+
+/* What may have been meant is listed: the functions nearest to an expression; the labels, or the values
+ * of a label, of a --tag.
+ *
+ * A function is as near as the nearest of its words is to the longest word of the expression,
+ * whatever the case of the letters. */
+enum { NEAREST = 3, LONGEST = 96, LABELS = 8, WORD = CLI_SUGGEST_LONGEST, LABEL_ROOM = 256 };
+
+typedef struct word {
+    char text[WORD];
+    size_t len;
+} word;
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Takes the next word of the text, in small letters, and what follows. A word is cut if it is too
+ * long. Returns false if there is none. */
+static bool next_word(cli_string *text, word *to)
+{
+    size_t from = 0, end;
+    while (from < text->len && !is_letter(text->ptr[from]))
+        from++;
+    to->len = 0;
+    for (end = from; end < text->len && is_letter(text->ptr[end]); end++) {
+        char c = text->ptr[end];
+        if (to->len < WORD)
+            to->text[to->len++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    *text = (cli_string){text->ptr + end, text->len - end};
+    return to->len > 0;
+}
+
+static word longest_word(const char *text)
+{
+    cli_string rest = cli_string_of(text);
+    word longest = {.len = 0}, next;
+    while (next_word(&rest, &next))
+        if (next.len >= longest.len)
+            longest = next;
+    return longest;
+}
+
+/* The distance of a name, but at most `most`. */
+static size_t distance_of(const word *wanted, cli_string name, size_t most)
+{
+    word next;
+    while (next_word(&name, &next)) {
+        size_t more = wanted->len > next.len ? wanted->len - next.len : next.len - wanted->len;
+        if (more >= most)
+            continue;
+        size_t distance = cli_suggest_distance(wanted->text, wanted->len, next.text, next.len);
+        most = distance < most ? distance : most;
+    }
+    return most;
+}
+
+typedef struct near {
+    cli_string name;
+    size_t distance;
+} near;
+
+static bool is_nearer(const near *a, const near *b)
+{
+    return a->distance != b->distance ? a->distance < b->distance : a->name.len < b->name.len;
+}
+
+/* Keeps the list sorted, without equal names: the nearest first, and of those the shortest. */
+static void consider(near list[NEAREST], cli_string name, const word *wanted)
+{
+    size_t at = NEAREST - 1;
+    near next = {name, distance_of(wanted, name, list[at].distance)};
+    if (list[at].name.len && !is_nearer(&next, &list[at]))
+        return;
+    for (size_t i = 0; i < NEAREST; i++)
+        if (list[i].name.len && !cli_string_compare(list[i].name, name))
+            return;
+    for (; at && (!list[at - 1].name.len || is_nearer(&next, &list[at - 1])); at--)
+        list[at] = list[at - 1];
+    list[at] = next;
+}
+
+/* "; nothing matches, and the nearest functions are parse, serve" */
+static void add_functions(line *l, const cli_shown *shown, const cli_filter *filter)
+{
+    near list[NEAREST];
+    word wanted = longest_word(filter->text);
+    for (size_t i = 0; i < NEAREST; i++)
+        list[i] = (near){cli_string_of(""), SIZE_MAX};
+    for (size_t i = 0; i < shown->names_len; i++)
+        if (!cli_string_is(shown->names[i], CLI_HIDDEN))
+            consider(list, shown->names[i], &wanted);
+    add(l, list[0].name.len ? "the nearest functions are " : "there are no functions");
+    for (size_t i = 0; i < NEAREST && list[i].name.len; i++) {
+        cli_string name = list[i].name;
+        size_t left_out = name.len > LONGEST ? name.len - LONGEST : 0;
+        add(l, "%s%s", i ? ", " : "", left_out ? "..." : "");
+        add_string(l, (cli_string){name.ptr + left_out, name.len - left_out});
+    }
+}
+
+typedef struct labels {
+    char texts[LABELS + 1][LABEL_ROOM];
+    size_t len;
+} labels;
+
+static void add_label(labels *l, const char *text)
+{
+    for (size_t i = 0; i < l->len; i++)
+        if (!strcmp(l->texts[i], text))
+            return;
+    if (l->len <= LABELS)
+        strcpy(l->texts[l->len++], text);
+}
+
+/* Adds the labels of all samples: their values if they have the key, or their keys if key is NULL. */
+static void find_labels(labels *l, const cli_profile *profile, const cli_string *key)
+{
+    const Pd__View__Profile *view = profile->view;
+    for (size_t i = 0; i < view->n_sample; i++) {
+        for (size_t k = 0; k < view->sample[i]->n_label; k++) {
+            const Pd__View__Label *label = view->sample[i]->label[k];
+            cli_string name = cli_profile_string(profile, label->key);
+            char text[LABEL_ROOM];
+            size_t len = 0;
+            if (key && cli_string_compare(name, *key) != 0)
+                continue;
+            if (key && !label->str)
+                len = (size_t)snprintf(text, sizeof text, "%" PRId64, label->num);
+            if (key)
+                name = cli_profile_string(profile, label->str ? label->str : label->num_unit);
+            cli_string_write(text + len, sizeof text - len, name);
+            add_label(l, text);
+        }
+    }
+}
+
+/* "; nothing matches, and its values are x, y", or the labels that there are. */
+static void add_labels(line *l, const cli_shown *shown, const cli_filter *filter)
+{
+    labels found = {.len = 0};
+    for (size_t side = 0; side < shown->sides; side++)
+        find_labels(&found, &shown->profiles[side], &filter->key);
+    bool has_key = found.len;
+    for (size_t side = 0; side < shown->sides && !has_key; side++)
+        find_labels(&found, &shown->profiles[side], NULL);
+    add(l, has_key ? "its values are " : found.len ? "the labels are " : "no sample has a label");
+    for (size_t i = 0; i < found.len && i < LABELS; i++)
+        add(l, "%s%.96s", i ? ", " : "", found.texts[i]);
+    add(l, "%s", found.len > LABELS ? ", and more" : "");
+}
+
+/* ---- the lines ---------------------------------------------------------------------------- */
+
+static void add_share(line *l, pprofdelta_sum part, pprofdelta_sum whole)
+{
+    if (cli_sum_is_zero(whole))
+        add(l, "-");
+    else
+        add(l, "%.1f%%", 100 * cli_sum_double(part) / cli_sum_double(whole));
+}
+
+/* "12.3% of alloc_space", or "12.3% -> 14.0% of alloc_space": what a filter keeps, or all filters if
+ * it is the number behind the last. */
+static void add_shares(line *l, const cli_shown *shown, size_t filter)
+{
+    for (size_t side = 0; side < shown->sides; side++) {
+        size_t types = shown->profiles[side].view->n_sample_type;
+        size_t column = shown->types.column[side][shown->chosen];
+        add(l, "%s", side ? " -> " : "");
+        add_share(l, shown->kept[side].sums[filter * types + column],
+                  cli_types_total(shown, side, shown->chosen));
+    }
+    add(l, " of ");
+    add_string(l, cli_types_name(shown, shown->chosen));
+}
+
+static void describe_type(const cli_shown *shown, cli_notes_put put, void *cookie)
+{
+    line l = {.len = 0};
+    add_string(&l, cli_types_name(shown, shown->chosen));
+    add(&l, ", because ");
+    add_string(&l, cli_types_name(shown, shown->preferred));
+    add(&l, cli_types_are_zero(shown, shown->preferred) ? " is 0 in every sample" : " is nearly 0");
+    put(cookie, "type", l.text);
+}
+
+static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put, void *cookie)
+{
+    const cli_filter *filter = &shown->filters->list[at];
+    size_t samples = 0, matched = 0;
+    line l = {.len = 0};
+    for (size_t side = 0; side < shown->sides; side++) {
+        samples += shown->profiles[side].view->n_sample;
+        matched += shown->kept[side].matched[at];
+    }
+    if (filter->kind != CLI_FILTER_HIDE && shown->types.len) {
+        add_shares(&l, shown, at);
+        add(&l, ": ");
+    }
+    add_string(&l, cli_string_of(filter->text));
+    if (samples && !matched) {
+        add(&l, "; nothing matches, and ");
+        (filter->kind == CLI_FILTER_TAG ? add_labels : add_functions)(&l, shown, filter);
+    }
+    put(cookie, cli_filter_name(filter->kind), l.text);
+}
+
+static void describe_kept(const cli_shown *shown, cli_notes_put put, void *cookie)
+{
+    size_t samples = 0, all = 0;
+    line l = {.len = 0};
+    for (size_t side = 0; side < shown->sides; side++) {
+        samples += shown->kept[side].samples;
+        all += shown->profiles[side].view->n_sample;
+    }
+    add(&l, "%zu of %zu samples", samples, all);
+    if (shown->types.len) {
+        add(&l, ", ");
+        add_shares(&l, shown, shown->filters->len);
+    }
+    if (!samples)
+        add(&l, "; no sample is left to show");
+    put(cookie, "kept", l.text);
+}
+
+void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
+{
+    char text[CLI_WRAPPERS_ROOM];
+    bool has_filters = false;
+    size_t folded = 0;
+    if (shown->chosen != shown->preferred)
+        describe_type(shown, put, cookie);
+    for (size_t i = 0; i < shown->filters->len; i++) {
+        describe_filter(shown, i, put, cookie);
+        has_filters |= shown->filters->list[i].kind != CLI_FILTER_HIDE;
+    }
+    if (has_filters)
+        describe_kept(shown, put, cookie);
+    for (size_t i = 0; i < shown->names_len; i++)
+        folded += shown->is_folded[i];
+    if (folded)
+        put(cookie, "hidden", cli_wrappers_describe(folded, text));
+}
+
+static void note(void *cookie, const char *title, const char *text)
+{
+    (void)cookie;
+    cli_note("%s: %s", title, text);
+}
+
+void cli_notes_print(const cli_shown *shown)
+{
+    cli_notes_describe(shown, note, NULL);
+}
+
+const char *cli_notes_zero(const cli_shown *shown)
+{
+    if (!cli_types_are_zero(shown, shown->chosen))
+        return "";
+    return shown->only_chosen ? ": all is 0; --type=TYPE shows another type" : ": all is 0";
+}
