@@ -72,7 +72,7 @@ static int help_about(int argc, char **argv)
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
         return cli_delta(2, (char *[]){argv[0], option, NULL});
     const struct verb *verb = find_verb(argv[1]);
-    const char *meant = verb ? NULL : nearest_verb(argv[1]);
+    const char *meant = nearest_verb(argv[1]);
     if (!verb && meant)
         return cli_usage("there is no verb %.60s; did you mean %s?", argv[1], meant);
     if (!verb)
@@ -81,13 +81,6 @@ static int help_about(int argc, char **argv)
                          argv[1]);
     char *line[] = {argv[1], option, NULL};
     return run_verb(verb, 2, line);
-}
-
-/* A first argument that is not a verb is a profile. If no file has that name, returns the verb that
- * was probably meant, or NULL. */
-static const char *meant_verb(const char *word)
-{
-    return word[0] == '-' || !access(word, F_OK) ? NULL : nearest_verb(word);
 }
 
 /* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets
@@ -139,7 +132,9 @@ int main(int argc, char **argv)
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
     if (verb)
         return run_verb(verb, argc - 1, argv + 1);
-    const char *meant = argc > 1 ? meant_verb(argv[1]) : NULL;
+    /* Another first operand is a profile. */
+    bool is_file = argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK);
+    const char *meant = is_file ? NULL : nearest_verb(argv[1]);
     if (meant)
         return cli_usage("there is no file and no verb %.60s; did you mean pprofdelta %s?", argv[1],
                          meant);

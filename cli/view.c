@@ -6,7 +6,7 @@
 #include "view.h"
 
 #include "cli.h"
-#include "memory.h"
+#include "input.h"
 #include "message.h"
 #include "show/units.h"
 

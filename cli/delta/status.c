@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "instant.h"
-#include "memory.h"
+#include "input.h"
 #include "output_file.h"
 #include "delta/report.h"
 #include "delta/state_file.h"

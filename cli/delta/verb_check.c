@@ -4,7 +4,6 @@
  * stderr. All files are checked, also after one that is wrong. */
 #include "cli.h"
 #include "input.h"
-#include "memory.h"
 #include "message.h"
 #include "option_values.h"
 #include "output_file.h"

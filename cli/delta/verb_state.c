@@ -13,7 +13,6 @@
 #include "buffer.h"
 #include "cli.h"
 #include "input.h"
-#include "memory.h"
 #include "message.h"
 #include "output_file.h"
 #include "progress.h"

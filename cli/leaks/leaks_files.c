@@ -4,7 +4,6 @@
 #include "cli.h"
 #include "input.h"
 #include "leaks/leaks_windows.h"
-#include "memory.h"
 #include "message.h"
 #include "progress.h"
 

@@ -4,7 +4,7 @@
 #include "buffer.h"
 #include "cli.h"
 #include "leaks/leaks_files.h"
-#include "memory.h"
+#include "input.h"
 #include "message.h"
 #include "progress.h"
 #include "show/units.h"
@@ -196,7 +196,7 @@ static int add_changes(reader *r, const cli_input *file)
              pprofdelta_adder_finish(adder, &sink, &err))
         code = cli_library_error(file->name, &err);
     pprofdelta_adder_free(adder);
-    cli_input_release(&r->sum);
+    cli_input_free(&r->sum);
     r->sum = (cli_input){.name = file->name, .bytes = next.bytes, .len = next.len};
     return code;
 }
@@ -218,7 +218,7 @@ static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
     if (!copy)
         return cli_system_error(input->name, "read", ENOMEM);
     memcpy(copy, from->bytes, from->len);
-    cli_input_release(to);
+    cli_input_free(to);
     *to = (cli_input){.name = input->name, .bytes = copy, .len = from->len};
     return CLI_DONE;
 }
@@ -369,7 +369,7 @@ static int read_run(reader r, const cli_leaks_file *files)
     for (size_t i = run->first; i < run->end && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
             code = read_window(&r, &files[i]);
-    cli_input_release(&r.sum);
+    cli_input_free(&r.sum);
     return code;
 }
 

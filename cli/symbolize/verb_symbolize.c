@@ -4,7 +4,6 @@
  *
  * What is still missing is printed, with what to do about it. */
 #include "cli.h"
-#include "memory.h"
 #include "message.h"
 #include "symbolize/names.h"
 #include "option_values.h"
