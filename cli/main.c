@@ -114,6 +114,16 @@ void cli_inherited_restore(void)
     signal(SIGXFSZ, inherited_sigxfsz);
 }
 
+void cli_ending_signals(sigset_t *set)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
+            sigaddset(set, ending[i]);
+}
+
 /* With musl's small buffer most of a text would be written, and could fail, before the check. */
 static void give_stdout_room(void)
 {

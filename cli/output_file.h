@@ -13,6 +13,7 @@
 #define CLI_OUTPUT_FILE_H
 
 #include "pprofdelta.h"
+#include "temporary.h"
 
 #include <stdbool.h>
 
@@ -24,15 +25,15 @@ typedef enum cli_output_kind {
 
 typedef struct cli_output {
     cli_output_kind kind;
-    const char *name;  /* for messages: OUT as it was given, or "(stdout)" */
-    char *target;      /* REPLACE: OUT with its symbolic links followed */
-    char *temporary;   /* REPLACE: the temporary file, once it exists */
-    int fd;            /* -1 before the first byte */
-    const char *state; /* the state of the run, or NULL; set it after prepare */
-    bool is_synced;    /* finish syncs the file to the disk; set it after prepare */
-    bool is_page;      /* a page: it is no failure if the reader of stdout closes the pipe */
-    bool is_unread;    /* that has happened */
-    int failure;       /* the exit code of a failure that was printed, else 0 */
+    const char *name;        /* for messages: OUT as it was given, or "(stdout)" */
+    char *target;            /* REPLACE: OUT with its symbolic links followed */
+    cli_temporary temporary; /* REPLACE: once the first byte was written */
+    int fd;                  /* -1 before the first byte */
+    const char *state;       /* the state of the run, or NULL; set it after prepare */
+    bool is_synced;          /* finish syncs the file to the disk; set it after prepare */
+    bool is_page;            /* a page: it is no failure if the reader of stdout closes the pipe */
+    bool is_unread;          /* that has happened */
+    int failure;             /* the exit code of a failure that was printed, else 0 */
 } cli_output;
 
 /* Checks that OUT (NULL or "-": stdout) can be an output, and that a profile may replace it (see

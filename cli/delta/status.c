@@ -57,7 +57,7 @@ static void print_text(const cli_state *state, const pprofdelta_memory *m)
     cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
     printf("%s\nid        %016" PRIx64, m->types_len ? "" : ", nothing remembered yet", m->id);
     if (!m->types_len) {
-        printf("\nbytes     %llu\n", state->len);
+        printf("\nbytes     %lld\n", (long long)state->is.st_size);
         return;
     }
     printf("\nsequence  %" PRIu64 "\n", m->sequence);
@@ -68,9 +68,9 @@ static void print_text(const cli_state *state, const pprofdelta_memory *m)
     cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
     printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
            m->unseen);
-    printf("bytes     %llu", state->len);
+    printf("bytes     %lld", (long long)state->is.st_size);
     if (m->samples)
-        printf(", %.1f a sample", (double)state->len / (double)m->samples);
+        printf(", %.1f a sample", (double)state->is.st_size / (double)m->samples);
     fputs("\n\n", stdout);
     for (size_t i = 0; i < m->types_len; i++) {
         const pprofdelta_type_report *type = &m->types[i];
@@ -114,9 +114,9 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
     cli_text_put(stdout, state->path, CLI_TEXT_JSON);
     fputs(", \"id\": ", stdout);
     cli_report_put_id(stdout, m->id);
-    printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+    printf(", \"bytes\": %lld, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
            ", \"samples\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"build_id\": ",
-           state->len, m->sequence, m->attempts, m->samples, m->unseen);
+           (long long)state->is.st_size, m->sequence, m->attempts, m->samples, m->unseen);
     if (*m->build_id)
         cli_text_put(stdout, m->build_id, CLI_TEXT_JSON);
     else
@@ -141,7 +141,7 @@ static int read_state(const cli_options *options, cli_state *state, pprofdelta *
 
 int cli_status_print(const cli_options *options)
 {
-    cli_state state = {.lock = -1, .next = -1};
+    cli_state state = {.lock = -1};
     pprofdelta *context = NULL;
     int code = read_state(options, &state, &context);
     if (!code) {

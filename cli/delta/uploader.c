@@ -25,9 +25,6 @@
 
 enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-enum { ENDING = sizeof ending / sizeof *ending };
-
 /* ---- the child ------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void set(const char *name, const char *format, ...)
@@ -56,11 +53,6 @@ static _Noreturn void become(const cli_upload *upload, const cradle *c)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != c->parent) /* the parent has already ended */
         _exit(127);
-    for (int i = 0; i < ENDING; i++) {
-        struct sigaction now;
-        if (!sigaction(ending[i], NULL, &now) && now.sa_handler != SIG_IGN)
-            signal(ending[i], SIG_DFL);
-    }
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     set("PPROFDELTA_ID", "%016" PRIx64, upload->id);
@@ -84,17 +76,6 @@ static int64_t now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
-}
-
-/* SIGCHLD, and the signals that end this process unless they are ignored. */
-static void watched_signals(sigset_t *set)
-{
-    struct sigaction action;
-    sigemptyset(set);
-    sigaddset(set, SIGCHLD);
-    for (int i = 0; i < ENDING; i++)
-        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
-            sigaddset(set, ending[i]);
 }
 
 typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED } outcome;
@@ -251,7 +232,8 @@ static int started(int report)
 static int run(const cli_upload *upload, cradle *c, int report[2], int *interrupted)
 {
     sigset_t watched;
-    watched_signals(&watched);
+    cli_ending_signals(&watched);
+    sigaddset(&watched, SIGCHLD);
     sigprocmask(SIG_BLOCK, &watched, &c->mask);
     c->parent = getpid();
     c->report = report[1];
@@ -299,6 +281,6 @@ int cli_upload_run(const cli_upload *upload, uint64_t *unread)
     close(report[0]);
     close(c.input);
     if (interrupted)
-        raise(interrupted); /* removes temporary files and ends this process */
+        raise(interrupted); /* ends this process */
     return code;
 }
