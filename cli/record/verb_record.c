@@ -463,9 +463,7 @@ static int run(const record_options *options)
         return code ? code : run_tree(options);
     cli_inherited_restore();
     execvp(options->command[0], options->command);
-    int error = errno;
-    cli_system_error(options->command[0], "run", error);
-    return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
+    return cli_not_run(options->command[0], errno);
 }
 
 int cli_record(int argc, char **argv)
