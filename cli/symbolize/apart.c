@@ -34,10 +34,8 @@ static struct rlimit lowered(struct rlimit now, rlim_t value)
 /* What this process, if it is a child, may do. */
 static struct {
     cli_apart_limits limits;
-    FILE *out;
     uint64_t size;     /* of the address space at the beginning; 0: not known */
     uint64_t file_len; /* of all files that are allowed */
-    uint64_t steps;    /* that are left */
     rlim_t files;      /* that may be open */
 } own;
 
@@ -69,35 +67,19 @@ static void set_limits(const cli_apart_limits *limits)
     struct rlimit files;
     own.limits = *limits;
     own.size = own_size();
-    own.steps = UINT64_MAX;
     own.files = getrlimit(RLIMIT_NOFILE, &files) ? 64 : files.rlim_cur;
     LIMIT(RLIMIT_CORE, 0);
     limit_cost(limits->seconds, limits->memory);
 }
 
-void cli_apart_allow(uint64_t file_len, uint64_t steps)
+void cli_apart_allow(uint64_t file_len)
 {
     enum { SECONDS = 3, BYTES_A_SECOND = 8 << 20, MEMORY = 256 << 20, FACTOR = 64 };
-    enum { STEPS = 1 << 20, STEPS_A_BYTE = 16 };
-    if (!own.file_len)
-        own.steps = STEPS;
-    file_len = file_len < UINT32_MAX ? file_len + 1 : UINT32_MAX;
-    own.file_len += file_len;
-    own.steps += file_len * STEPS_A_BYTE + steps;
+    own.file_len += file_len < UINT32_MAX ? file_len : UINT32_MAX;
     uint64_t seconds = SECONDS + own.file_len / BYTES_A_SECOND;
     uint64_t memory = MEMORY + own.file_len * FACTOR;
     limit_cost(seconds < own.limits.seconds ? (unsigned)seconds : own.limits.seconds,
                memory < own.limits.memory ? memory : own.limits.memory);
-}
-
-void cli_apart_spend(uint64_t steps)
-{
-    if (steps > own.steps) {
-        fflush(own.out);
-        raise(SIGXCPU);
-        _exit(EXIT_FAILURE);
-    }
-    own.steps -= steps;
 }
 
 void cli_apart_open_files(bool is_allowed)
@@ -110,7 +92,7 @@ static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     set_limits(limits);
-    FILE *out = own.out = fdopen(fd, "w");
+    FILE *out = fdopen(fd, "w");
     bool is_done = out && work(cookie, out) && !fflush(out);
     _exit(!is_done); /* does not flush the copies of the parent's buffers */
 }
@@ -120,23 +102,16 @@ static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
 /* Reads to the end. Returns false if the answer is too long, or memory is short. */
 static bool read_answer(cli_answer *answer, int fd, uint64_t most)
 {
-    size_t cap = 0;
+    uint8_t piece[1 << 16];
+    const pprofdelta_sink sink = cli_buffer_sink(&answer->buffer);
     for (;;) {
-        if (answer->len == cap) {
-            size_t more = cap ? cap * 2 : 1 << 16;
-            uint8_t *bytes =
-                cap <= SIZE_MAX / 2 && cap < most ? realloc(answer->bytes, more) : NULL;
-            if (!bytes)
-                return false;
-            answer->bytes = bytes;
-            cap = more;
-        }
-        ssize_t got = read(fd, answer->bytes + answer->len, cap - answer->len);
+        ssize_t got = read(fd, piece, sizeof piece);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return !got;
-        answer->len += (size_t)got;
+        if (answer->buffer.len + (size_t)got > most || sink.write(sink.cookie, piece, (size_t)got))
+            return false;
     }
 }
 
@@ -174,7 +149,7 @@ cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_
 
 void cli_answer_free(cli_answer *answer)
 {
-    free(answer->bytes);
+    free(answer->buffer.bytes);
     *answer = (cli_answer){0};
 }
 
@@ -200,33 +175,35 @@ void cli_answer_put_number(FILE *out, uint64_t number)
 
 void cli_answer_put_string(FILE *out, const char *text)
 {
-    enum { BYTES_A_STEP = 8 };
     size_t len = text ? strlen(text) : 0;
-    cli_apart_spend(1 + len / BYTES_A_STEP);
     cli_answer_put_number(out, len);
     if (len)
         fwrite(text, 1, len, out);
 }
 
+/* The next bytes of the answer; NULL if there are not so many. */
+static const uint8_t *take(cli_answer *answer, uint64_t len)
+{
+    if (answer->is_over || len > answer->buffer.len - answer->at) {
+        answer->is_over = true;
+        return NULL;
+    }
+    answer->at += (size_t)len;
+    return answer->buffer.bytes + answer->at - len;
+}
+
 uint64_t cli_answer_number(cli_answer *answer)
 {
     uint64_t number = 0;
-    if (answer->is_over || answer->len - answer->at < sizeof number) {
-        answer->is_over = true;
-        return 0;
-    }
-    memcpy(&number, answer->bytes + answer->at, sizeof number);
-    answer->at += sizeof number;
+    const uint8_t *bytes = take(answer, sizeof number);
+    if (bytes)
+        memcpy(&number, bytes, sizeof number);
     return number;
 }
 
-const char *cli_answer_string(cli_answer *answer, size_t *len)
+cli_string cli_answer_string(cli_answer *answer)
 {
-    uint64_t size = cli_answer_number(answer);
-    if (size > answer->len - answer->at)
-        answer->is_over = true;
-    *len = answer->is_over ? 0 : (size_t)size;
-    const char *text = *len ? (const char *)answer->bytes + answer->at : "";
-    answer->at += *len;
-    return text;
+    uint64_t len = cli_answer_number(answer);
+    const uint8_t *text = len ? take(answer, len) : NULL;
+    return text ? (cli_string){(const char *)text, (size_t)len} : cli_string_of("");
 }

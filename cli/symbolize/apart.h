@@ -10,6 +10,9 @@
 #ifndef CLI_APART_H
 #define CLI_APART_H
 
+#include "buffer.h"
+#include "text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,9 +34,9 @@ typedef enum cli_apart_end {
 } cli_apart_end;
 
 typedef struct cli_answer {
-    uint8_t *bytes;
-    size_t len, at; /* at: for reading */
-    bool is_over;   /* a read went past the end: sticky */
+    cli_buffer buffer;
+    size_t at;    /* of the next byte to read */
+    bool is_over; /* a read went past the end: sticky */
 } cli_answer;
 
 /* The function writes to `out`. It must not use stdout, stderr or memory that is shared with other
@@ -47,14 +50,10 @@ void cli_answer_free(cli_answer *answer);
 
 /* ---- in the child ---- */
 
-/* The child may read a file of this size: it gets memory, processor time and steps in proportion, and
- * a little of each, up to the limits of cli_apart_run. The allowances of several files are added up.
- * `steps` is added. Before the first call, the limits alone count. */
-void cli_apart_allow(uint64_t file_len, uint64_t steps);
-
-/* Counts steps of the work. If they are used up, the child ends as if its processor time were over.
- * So what a damaged file can cost does not depend on the machine. */
-void cli_apart_spend(uint64_t steps);
+/* The child may read a file of this size: it gets memory and processor time in proportion, and a
+ * little of each, up to the limits of cli_apart_run. The allowances of several files are added up.
+ * Before the first call, the limits alone count. */
+void cli_apart_allow(uint64_t file_len);
 
 /* May the child open files? The libraries open those that an ELF file names, which may be pipes. */
 void cli_apart_open_files(bool is_allowed);
@@ -71,6 +70,6 @@ void cli_answer_put_string(FILE *out, const char *text); /* NULL: empty */
 
 /* Read what was put. Behind the end they return 0 and the empty string. */
 uint64_t cli_answer_number(cli_answer *answer);
-const char *cli_answer_string(cli_answer *answer, size_t *len);
+cli_string cli_answer_string(cli_answer *answer);
 
 #endif

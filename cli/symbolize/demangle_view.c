@@ -58,8 +58,7 @@ static bool work(void *cookie, FILE *out)
 static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
 {
     while (n->done < n->len) {
-        cli_string plain;
-        plain.ptr = cli_answer_string(answer, &plain.len);
+        cli_string plain = cli_answer_string(answer);
         if (answer->is_over)
             return;
         n->plain[n->done++] = cli_edit_string(edit, plain);

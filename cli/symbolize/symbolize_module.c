@@ -133,14 +133,11 @@ static void read_folder(int fd, char dir[PATH_MAX])
         *slash = '\0';
 }
 
-/* An address has up to 256 frames, but few have more than 30. */
-static void allow(const cli_elf_file *file, size_t addresses)
+static void allow(const cli_elf_file *file)
 {
-    enum { STEPS_AN_ADDRESS = 1024 };
     struct stat st;
     if (file->elf)
-        cli_apart_allow(fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size,
-                        addresses * (uint64_t)STEPS_AN_ADDRESS);
+        cli_apart_allow(fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size);
 }
 
 /* The head comes last to be known but first in the answer, so what decides it is read first. */
@@ -183,8 +180,8 @@ static bool work(void *cookie, FILE *out)
     cli_elf_files_find(request, &files);
     if (!files.binary.elf && !files.debug.elf)
         return put_nothing(out, &files);
-    allow(&files.binary, request->addresses_len);
-    allow(&files.debug, request->addresses_len);
+    allow(&files.binary);
+    allow(&files.debug);
     return put_symbols(out, &files, request);
 }
 
