@@ -20,6 +20,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -109,18 +110,13 @@ static int take_keep(const cli_option *option, const char *value, void *options)
 
 /* ---- the signal ------------------------------------------------------------------------------ */
 
+/* Other signals are refused, so they have no names here. */
 static const struct {
     const char *name;
     int number;
 } signals[] = {
-    {"HUP", SIGHUP},   {"INT", SIGINT},       {"QUIT", SIGQUIT}, {"ILL", SIGILL},
-    {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},     {"BUS", SIGBUS},   {"FPE", SIGFPE},
-    {"KILL", SIGKILL}, {"USR1", SIGUSR1},     {"SEGV", SIGSEGV}, {"USR2", SIGUSR2},
-    {"PIPE", SIGPIPE}, {"ALRM", SIGALRM},     {"TERM", SIGTERM}, {"CHLD", SIGCHLD},
-    {"CONT", SIGCONT}, {"STOP", SIGSTOP},     {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},
-    {"TTOU", SIGTTOU}, {"URG", SIGURG},       {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ},
-    {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"IO", SIGIO},     {"WINCH", SIGWINCH},
-    {"PWR", SIGPWR},   {"SYS", SIGSYS},
+    {"USR2", SIGUSR2},     {"USR1", SIGUSR1}, {"HUP", SIGHUP}, {"ALRM", SIGALRM},
+    {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"IO", SIGIO},   {"PWR", SIGPWR},
 };
 
 /* Reads a decimal number of at most 3 digits. */
@@ -302,126 +298,100 @@ static int find_agent(char path[PATH_MAX])
 
 static int make_dir(const char *dir, char path[PATH_MAX])
 {
+    char within[PATH_MAX + 2]; /* of what is no directory, there is none */
     if (mkdir(dir, 0777) && errno != EEXIST)
         return cli_system_error(dir, "make the directory", errno);
-    struct stat status;
-    if (!realpath(dir, path) || stat(path, &status))
-        return cli_system_error(dir, "use as a directory", errno);
-    if (!S_ISDIR(status.st_mode))
-        return cli_system_error(dir, "write profiles to", ENOTDIR);
-    if (access(path, W_OK | X_OK))
+    snprintf(within, sizeof within, "%s/.", dir);
+    if (!realpath(within, path) || access(path, W_OK | X_OK))
         return cli_system_error(dir, "write profiles to", errno);
     return CLI_DONE;
 }
 
-static int set(const char *name, const char *value)
+/* Sets a variable, or removes it. Returns false if memory is short. */
+__attribute__((format(printf, 3, 4))) static bool set(const char *name, bool has_value,
+                                                      const char *format, ...)
 {
-    return (value ? setenv(name, value, 1) : unsetenv(name))
-               ? cli_system_error(name, "set the variable", errno)
-               : CLI_DONE;
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    bool is_set =
+        has_value ? vasprintf(&text, format, args) >= 0 && !setenv(name, text, 1) : !unsetenv(name);
+    va_end(args);
+    free(text);
+    return is_set;
 }
 
-static int set_number(const char *name, bool is_given, uint64_t number)
+/* Seconds with a fraction. */
+static bool set_duration(const char *name, uint64_t millis)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, number);
-    return set(name, is_given ? text : NULL);
+    return set(name, millis, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
+}
+
+/* A run is named by its process and its time. */
+static bool set_keep(const record_options *o)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return set(PD_VARIABLE_KEEP, o->keep, "%s=%" PRIu64 ",%lxx%llxx%lx", o->keep ? o->keep : "",
+               o->keep_most, (unsigned long)getpid(), (unsigned long long)now.tv_sec,
+               (unsigned long)now.tv_nsec);
 }
 
 /* Puts the agent first, so that no other preloaded malloc comes before it. */
-static int set_preload(const char *agent)
+static bool set_preload(const char *agent)
 {
     const char *others = getenv("LD_PRELOAD");
-    if (strpbrk(agent, " :")) {
-        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
-        return CLI_FAILED;
-    }
-    if (!others || !*others || strstr(others, agent))
-        return set("LD_PRELOAD", others && *others ? others : agent);
-    size_t size = strlen(agent) + strlen(others) + 2;
-    char *both = malloc(size);
-    if (!both)
-        return cli_system_error("LD_PRELOAD", "set the variable", ENOMEM);
-    snprintf(both, size, "%s:%s", agent, others);
-    int code = set("LD_PRELOAD", both);
-    free(both);
-    return code;
+    if (!others || !*others)
+        return set("LD_PRELOAD", true, "%s", agent);
+    return strstr(others, agent) || set("LD_PRELOAD", true, "%s:%s", agent, others);
 }
 
-/* Writes seconds with a fraction. */
-static int set_duration(const char *name, uint64_t millis)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
-    return set(name, millis ? text : NULL);
-}
-
-static int set_dir(const record_options *options)
-{
-    char path[PATH_MAX];
-    if (options->to && !options->dir)
-        return set(PD_VARIABLE_DIR, NULL);
-    int code = make_dir(options->dir ? options->dir : ".", path);
-    return code ? code : set(PD_VARIABLE_DIR, path);
-}
-
-static int set_format_variables(const record_options *options)
+/* The attributes of the resource as text; NULL if the profiles have none. */
+static int make_resource(const record_options *o, char **text)
 {
     cli_resource resource = {0};
-    char *text = NULL;
-    int code = set(PD_VARIABLE_FORMAT, options->format == PPROFDELTA_OTLP ? "otlp" : NULL);
-    if (!code && options->format == PPROFDELTA_OTLP)
-        code = cli_resource_make(&resource, &options->resources);
-    if (!code && options->format == PPROFDELTA_OTLP && !(text = cli_resource_text(&resource)))
+    *text = NULL;
+    if (o->format != PPROFDELTA_OTLP)
+        return CLI_DONE;
+    int code = cli_resource_make(&resource, &o->resources);
+    if (!code && !(*text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
-    if (!code && text && strlen(text) >= PD_RESOURCE_MAX) {
+    if (!code && strlen(*text) >= PD_RESOURCE_MAX) {
         cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);
         code = CLI_FAILED;
     }
-    if (!code)
-        code = set(PD_VARIABLE_RESOURCE, text);
-    free(text);
     cli_resource_free(&resource);
     return code;
 }
 
-/* A run is named by its process and its time. */
-static int set_keep_variable(const record_options *options)
+static int set_environment(const record_options *o, const char *agent)
 {
-    struct timespec now = {0, 0};
-    char text[96];
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(text, sizeof text, "%s=%" PRIu64 ",%lxx%llxx%lx", options->keep ? options->keep : "",
-             options->keep_most, (unsigned long)getpid(), (unsigned long long)now.tv_sec,
-             (unsigned long)now.tv_nsec);
-    return set(PD_VARIABLE_KEEP, options->keep ? text : NULL);
-}
-
-static int set_environment(const record_options *options, const char *agent)
-{
-    const struct {
-        const char *name, *value; /* NULL: the variable is removed */
-    } plain[] = {
-        {PD_VARIABLE_COMMAND, options->to},
-        {PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL},
-        {PD_VARIABLE_QUIET, options->quiet ? "1" : NULL},
-        {PD_VARIABLE_TREE, options->tree ? "1" : NULL},
-        {PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL},
-        {PD_VARIABLE_SAID, "00"},
-    };
-    const bool has_signal = options->signal >= 0;
-    int code = set_dir(options);
-    for (size_t i = 0; i < sizeof plain / sizeof *plain && !code; i++)
-        code = set(plain[i].name, plain[i].value);
-    if (code || (code = set_duration(PD_VARIABLE_TIMEOUT, options->timeout_millis)) ||
-        (code = set_duration(PD_VARIABLE_INTERVAL, options->interval_millis)) ||
-        (code = set_number(PD_VARIABLE_RATE, options->rate, options->rate)) ||
-        (code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold)) ||
-        (code = set_number(PD_VARIABLE_SIGNAL, has_signal, (uint64_t)options->signal)) ||
-        (code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid())) ||
-        (code = set_keep_variable(options)) || (code = set_format_variables(options)))
-        return code;
-    return set_preload(agent);
+    char dir[PATH_MAX], *resource = NULL;
+    const bool has_dir = o->dir || !o->to;
+    if (strpbrk(agent, " :")) {
+        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
+        return CLI_FAILED;
+    }
+    int code = has_dir ? make_dir(o->dir ? o->dir : ".", dir) : CLI_DONE;
+    if (!code)
+        code = make_resource(o, &resource);
+    if (!code &&
+        !(set(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
+          set(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
+          set(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") && set(PD_VARIABLE_QUIET, o->quiet, "1") &&
+          set(PD_VARIABLE_TREE, o->tree, "1") && set(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
+          set(PD_VARIABLE_SAID, true, "00") &&
+          set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
+          set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&
+          set(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
+          set(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64, o->threshold) &&
+          set(PD_VARIABLE_SIGNAL, o->signal >= 0, "%d", o->signal) &&
+          set(PD_VARIABLE_PID, true, "%ld", (long)getpid()) && set_keep(o) &&
+          set(PD_VARIABLE_FORMAT, resource, "otlp") &&
+          set(PD_VARIABLE_RESOURCE, resource, "%s", resource) && set_preload(agent)))
+        code = cli_system_error("the environment", "set", ENOMEM);
+    free(resource);
+    return code;
 }
 
 /* Runs COMMAND and does not return, or returns an exit status. */
@@ -429,8 +399,8 @@ static int run_tree(const record_options *options)
 {
     char folder[PATH_MAX];
     int code = cli_tree_make_folder(getenv(PD_VARIABLE_DIR), options->command[0], folder);
-    if (!code)
-        code = set(PD_VARIABLE_DIR, folder);
+    if (!code && !set(PD_VARIABLE_DIR, true, "%s", folder))
+        code = cli_system_error("the environment", "set", ENOMEM);
     return code ? code : cli_tree_run(options->command, folder, options->quiet);
 }
 
