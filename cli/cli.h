@@ -47,9 +47,6 @@ void cli_inherited_restore(void);
 /* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */
 void cli_ending_signals(sigset_t *set);
 
-/* Is the word the name of a verb? */
-bool cli_is_verb(const char *word);
-
 /* Prints the version to stdout; returns the exit code. */
 int cli_version(void);
 

@@ -57,7 +57,8 @@ static bool calendar(const char **p, int64_t *seconds, int64_t *nanos)
 {
     struct tm t = {0};
     int second, east;
-    if (!has_shape(*p, "0000-00-00") || !memchr("Tt ", (*p)[10], 3) || !has_shape(*p + 11, "00:00:00"))
+    if (!has_shape(*p, "0000-00-00") || !memchr("Tt ", (*p)[10], 3) ||
+        !has_shape(*p + 11, "00:00:00"))
         return false;
     sscanf(*p, "%4d-%2d-%2d%*c%2d:%2d:%2d", // NOLINT(cert-err34-c): all are digits
            &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour, &t.tm_min, &second);

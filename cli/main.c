@@ -42,11 +42,6 @@ static const struct verb *find_verb(const char *word)
     return NULL;
 }
 
-bool cli_is_verb(const char *word)
-{
-    return find_verb(word) != NULL;
-}
-
 /* The verb that was probably meant, or NULL. */
 static const char *nearest_verb(const char *word)
 {
