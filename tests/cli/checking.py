@@ -68,17 +68,6 @@ def test_the_place_of_a_mistake(t):
     t.check("999" in result.err or "value" in result.err, result.err)
 
 
-def test_every_cut_is_found_or_whole(t):
-    whole = cur()
-    names = []
-    for length in range(0, len(whole), 7):
-        names.append(t.write(f"cut{length}", whole[:length]))
-    result = t.run("check", *names)
-    t.equal(result.code, 1)
-    said = len(result.text.splitlines()) + len(result.err.splitlines())
-    t.equal(said, len(names), "one line a file")
-
-
 def test_quiet(t):
     t.write("good", cur())
     t.write("bad", b"\xff")
@@ -131,22 +120,3 @@ def test_folders_are_no_profiles(t):
     result = t.fails(1, "check", "folder", "good")
     t.contains(result.err, "folder: cannot read: Is a directory")
     t.contains(result.text, "good: ok")
-
-
-def test_a_negative_duration_is_none_of_ours(t):
-    """Every stamp that is written is one of a time that passed. What others write is not judged."""
-    stamps = ["pprofdelta: delta from=20 to=10", "pprofdelta: delta from=20 to=10 seq=2 attempt=1",
-              *[f"pprofdelta: live epoch=1 seq=1 attempt=1 kind={kind} from=20 to=10 id=1" for kind in
-                ("full", "delta", "window")]]
-    for stamp in stamps:
-        for duration, code in ((-10, 1), (0, 0), (10, 0)):
-            t.write("p", profile([], time=10, duration=duration, comments=[stamp]))
-            ran = t.run("check", "p", manners=False)
-            t.equal(ran.code, code, f"{stamp} {duration}")
-        t.write("p", profile([], time=10, duration=-10, comments=[stamp]))
-        t.contains(t.fails(1, "check", "p").err, "p: duration_nanos: -10 is negative, in a profile with a stamp")
-    t.write("p", profile([], time=10, duration=-10))
-    t.succeeds("check", "p")
-    t.succeeds("--state", "s", "p", "-q", "-o", "first")
-    t.contains(t.succeeds("check", "first").text, "a delta")
-    t.equal(read(t.load("first")).duration, 0)

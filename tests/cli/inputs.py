@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import threading
 
-from pb import Stack, chunk, fields, gz, inflate, profile, read, varint
+from pb import chunk, gz, inflate, profile, read
 from samples import DELTA, T0, T1, cur, large, pair, prev
 
 
@@ -186,28 +186,6 @@ def all_fresh(times):
     return samples
 
 
-def samples_last(data):
-    """As the samples have to be for a profile that is read in one pass: behind their locations."""
-    parts = [(number, chunk(number, value) if isinstance(value, bytes)
-              else varint(number << 3) + varint(value)) for number, value in fields(data)]
-    return b"".join(part for _, part in sorted(parts, key=lambda each: each[0] == 2))
-
-
-def test_more_memory_is_never_too_little(t):
-    """The bytes are the same with every limit."""
-    t.write("before", gz(samples_last(profile(all_fresh(1)[:3], time=T0))))
-    t.write("after", gz(samples_last(profile(all_fresh(2), time=T1))))
-    for args in ((), ("--verify",), ("--compress=zstd",), ("--verify", "-9")):
-        whole, refused, made = t.succeeds("before", "after", *args).out, 0, 0
-        for limit in range(1000, 12000, 450):
-            result = t.run("before", "after", f"--max-memory={limit}k", *args)
-            t.equal(result.code, 1 if not made and result.code else 0, f"{args} {limit}k")
-            refused += result.code
-            made += not result.code
-            t.check(result.out == (b"" if result.code else whole), f"{args} {limit}k: the bytes")
-        t.check(refused > 1 and made > 5, f"{refused} refused, {made} made")
-
-
 def test_the_limit_says_for_which_file(t):
     """No message has a number: how much is needed is not known before it was tried."""
     before, after = pair(t)
@@ -286,38 +264,6 @@ def test_a_pipe_is_read_as_a_file(t):
     t.equal(t.succeeds("prev", f"/dev/fd/{read_end}", pass_fds=[read_end]).out, want)
     os.close(read_end)
     t.equal(writer.wait(), 0)
-
-
-def of_many(count, grown):
-    """A profile whose file is large enough for two threads, plain or not."""
-    return profile([(Stack(f"leaf_{i}", f"caller_{i % 97}", "main"),
-                     [i + grown * (i % 50 == 0), 8 * i, i % 3, 64 * (i % 3)])
-                    for i in range(count)], time=T0 + grown * 10**9)
-
-
-def test_large_files_are_read_by_two_threads_or_one(t):
-    t.write("prev", of_many(6000, 0))
-    t.write("cur", of_many(6100, 1))
-    t.check(os.path.getsize(t.path("cur")) > 300_000, "too small for two threads")
-    two = t.run("prev", "cur", "--verify", "--report=json", manners=False)
-    one = t.run("prev", "cur", "--verify", "--report=json", "--max-memory=1G",
-                manners=False)
-    t.equal((two.code, two.out, two.err), (0, one.out, one.err))
-    with open(t.path("cur"), "rb") as file:
-        t.equal(t.succeeds("prev", "-", stdin=file).out, two.out)
-
-
-def test_what_is_wrong_with_a_large_file_is_told_once(t):
-    whole = of_many(6000, 0)
-    for name, data in (("cut", whole[:-5000]), ("text", b"x" * 400_000), ("twice", gz(gz(whole)) * 9),
-                       ("whole", whole)):
-        t.write(name, data)
-    os.symlink("missing", t.path("dangling"))
-    for before, after in (("whole", "cut"), ("whole", "text"), ("whole", "twice"), ("cut", "whole"),
-                          ("cut", "text"), ("missing", "whole"), ("whole", "dangling")):
-        wide = t.fails(1, before, after)
-        narrow = t.fails(1, before, after, "--max-memory=1G")
-        t.equal(wide.err, narrow.err, f"{before} {after}")
 
 
 def peak_of(t, *args):

@@ -473,21 +473,3 @@ def test_compression(t):
         is_delta(t, t.succeeds(before, after, "--compress=zstd").out)
     except FileNotFoundError:
         pass  # no zstd command to read it with
-
-
-def test_gzip_reads_the_output(t):
-    before, after = pair(t)
-    data = t.succeeds(before, after).out
-    done = subprocess.run(["gzip", "-dc"], input=data, stdout=subprocess.PIPE, check=True)
-    t.equal(done.stdout, t.succeeds(before, after, "--compress=none").out)
-
-
-def test_levels_compress_more(t):
-    data = profile([((f"function{i * 7919 % 1000}", "main"), [i, i, i, i]) for i in range(2000)],
-                   time=T0 + 1)
-    t.write("prev", profile([], time=T0))
-    t.write("cur", data)
-    for form in ("gzip", "zstd"):
-        low = t.succeeds("prev", "cur", "-1", f"--compress={form}").out
-        high = t.succeeds("prev", "cur", "-9", f"--compress={form}").out
-        t.check(len(high) < len(low), f"{form}: {len(high)} is not less than {len(low)}")
