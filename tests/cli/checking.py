@@ -1,9 +1,7 @@
 """pprofdelta check: good files on stdout, bad ones on stderr with their place."""
 
-import os
-
-from pb import gz, profile, read
-from samples import cur, pair, prev
+from pb import gz, profile
+from samples import cur, pair
 
 GOOD = "ok: {}, {} bytes inflated, 4 types, 3 samples, 1 mapping, 4 locations, 4 functions, "
 
@@ -90,33 +88,3 @@ def test_a_delta_is_valid_and_said_to_be_one(t):
 def test_unknown_fields_are_counted(t):
     t.write("a", cur(extra=b"\xa8\x06\x01"))
     t.contains(t.succeeds("check", "a").text, "1 unknown field")
-
-
-def test_memory_limit(t):
-    t.write("a", cur())
-    t.write("b", b"\0" * (1 << 20 | 1))
-    t.succeeds("check", "--max-memory=16M", "a")
-    result = t.fails(1, "check", "--max-memory=1M", "b", "a")
-    t.contains(result.err, "b: is larger than the limit of 1048576 bytes", "hint: --max-memory")
-    t.contains(result.text, "a: ok")
-
-
-def test_names_are_shown_safely(t):
-    name = "a\x1b[1m\nb"
-    t.write(name, cur())
-    result = t.succeeds("check", name)
-    t.check(result.text.startswith("a\\x1b[1m\\x0ab: ok"), result.text)
-
-
-def test_a_name_like_an_option(t):
-    t.write("-q", cur())
-    t.contains(t.succeeds("check", "--", "-q").text, "-q: ok")
-    t.contains(t.succeeds("check", "./-q").text, "./-q: ok")
-
-
-def test_folders_are_no_profiles(t):
-    os.mkdir(t.path("folder"))
-    t.write("good", prev())
-    result = t.fails(1, "check", "folder", "good")
-    t.contains(result.err, "folder: cannot read: Is a directory")
-    t.contains(result.text, "good: ok")

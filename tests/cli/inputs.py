@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import threading
 
-from pb import chunk, gz, inflate, profile, read
+from pb import chunk, gz, profile, read
 from samples import DELTA, T0, T1, cur, large, pair, prev
 
 
@@ -139,40 +139,6 @@ def test_memory_limit_of_a_bomb(t):
         result = t.fails(1, verb, "--max-memory=8M", "bomb")
         t.contains(result.err, "pprofdelta: bomb: ", "hint: --max-memory=SIZE")
         t.equal(result.out, b"")
-
-
-def many(changed):
-    """Samples whose profile is much larger than what is made of it: deep stacks, few functions."""
-    chance = random.Random(1)
-    samples = []
-    for n in range(6000):
-        stack = tuple(f"f{chance.randrange(100)}" for _ in range(400))
-        samples.append((stack, [n + changed * (n % 100 == 0), 8 * n, 0, 0]))
-    return samples
-
-
-def test_a_profile_larger_than_the_limit(t):
-    for name, changed, time in (("before", 0, T0), ("after", 3, T1)):
-        plain = profile(many(changed), time=time)
-        t.check(len(plain) > 2_400_000, "the profile is large")
-        t.write(name, gz(plain))
-        t.write(name + ".plain", plain)
-    limit = "--max-memory=2350k"
-    whole = t.succeeds("before", "after", "--verify")
-    bounded = t.succeeds("before", "after", "--verify", limit)
-    t.equal(inflate(bounded.out), inflate(whole.out))
-    t.equal(len(read(bounded.out).samples), 60)
-    with open(t.path("after"), "rb") as file:
-        t.equal(t.run("before", "-", limit, stdin=file).out, bounded.out)
-    with open(t.path("before"), "rb") as file:
-        t.equal(t.run("-", "after", limit, stdin=file).out, bounded.out)
-    t.equal(t.succeeds("before", "after", "--compress=none", limit).out, inflate(whole.out))
-    t.contains(t.succeeds("check", "after", limit).text, "6000 samples")
-    for args in (("before.plain", "after"), ("before", "after.plain")):
-        t.contains(t.fails(1, *args, limit).err, ".plain: is larger than the limit")
-    for args in (("before", "after", "--max-memory=800k"),
-                 ("before", "after", "--on-reset=negative", limit)):
-        t.contains(t.fails(1, *args).err, "hint: --max-memory=SIZE raises the limit")
 
 
 def all_fresh(times):

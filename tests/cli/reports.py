@@ -133,31 +133,6 @@ prev   cur  delta  clamped  vanished  type
 """, "note: cur.pb.gz: 1 sample went backwards")
 
 
-def test_text_of_a_restart(t):
-    t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two", start=0x55d000000000))
-    result = t.succeeds("prev", "cur", "--report", manners=False)
-    t.contains(result.err, "restart   yes: the main binary has another build id\n")
-
-
-def test_a_replaced_file(t):
-    t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two"))
-    result = t.succeeds("prev", "cur", "--report", manners=False)
-    t.contains(result.err, "restart   no\n", "          1 mapping whose file was replaced, the main "
-               "binary with another build id\n")
-    got, _ = report(t, "prev", "cur")
-    t.equal(got["mappings"], {"files_replaced": 1, "other_build": True})
-    t.equal(got["restart"], {"detected": False, "reason": None})
-
-
-def test_text_is_safe_for_terminals(t):
-    t.write("odd", profile([], types=["a\x1b[31m/b", "alloc_space/bytes"], time=T0))
-    result = t.succeeds("odd", "odd", "--report", manners=False)
-    t.contains(result.err, "a\\x1b[31m/b")
-    t.lacks(result.err, "\x1b")
-
-
 def test_a_report_that_cannot_be_printed_changes_nothing_else(t):
     """The window counts, so the next run must not send it again: exit 0."""
     before, after = pair(t)
