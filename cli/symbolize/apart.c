@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,85 +14,63 @@
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
-/* A value that this process may set as its soft limit. */
-static struct rlimit lowered(struct rlimit now, rlim_t value)
+static uint64_t file_len; /* of all files that are allowed */
+
+static void limit(int resource, rlim_t value)
 {
-    bool is_allowed = now.rlim_max == RLIM_INFINITY || value <= now.rlim_max;
-    now.rlim_cur = is_allowed ? value : now.rlim_max;
-    return now;
+    struct rlimit now;
+    if (!getrlimit(resource, &now)) {
+        now.rlim_cur = value < now.rlim_max ? value : now.rlim_max;
+        setrlimit(resource, &now);
+    }
 }
-
-/* A macro, since the type of the resource differs between C libraries. */
-#define LIMIT(resource, value)                                                                     \
-    do {                                                                                           \
-        struct rlimit now_;                                                                        \
-        if (!getrlimit((resource), &now_)) {                                                       \
-            now_ = lowered(now_, (value));                                                         \
-            setrlimit((resource), &now_);                                                          \
-        }                                                                                          \
-    } while (0)
-
-/* What this process, if it is a child, may do. */
-static struct {
-    cli_apart_limits limits;
-    uint64_t size;     /* of the address space at the beginning; 0: not known */
-    uint64_t file_len; /* of all files that are allowed */
-    rlim_t files;      /* that may be open */
-} own;
 
 /* The address space of this process in bytes; 0 if it is not known. */
 static uint64_t own_size(void)
 {
-    char text[64] = "";
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t len = read(fd, text, sizeof text - 1);
-    close(fd);
-    long page = sysconf(_SC_PAGESIZE);
-    return len > 0 && page > 0 ? strtoull(text, NULL, 10) * (uint64_t)page : 0;
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%llu", &pages) != 1) // NOLINT(cert-err34-c): of the kernel
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void limit_cost(unsigned seconds, uint64_t memory)
+void cli_apart_limit(unsigned seconds, uint64_t memory)
 {
-    LIMIT(RLIMIT_CPU, seconds);
-    if (own.size && memory < (rlim_t)RLIM_INFINITY - own.size)
-        LIMIT(RLIMIT_AS, (rlim_t)(own.size + memory));
+    static uint64_t size; /* at the beginning */
+    if (!size)
+        size = own_size();
+    limit(RLIMIT_CPU, seconds);
+    if (size && memory < (rlim_t)RLIM_INFINITY - size)
+        limit(RLIMIT_AS, (rlim_t)(size + memory));
 }
 
-static void set_limits(const cli_apart_limits *limits)
-{
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU, SIGALRM};
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        signal(fatal[i], SIG_DFL);
-    struct rlimit files;
-    own.limits = *limits;
-    own.size = own_size();
-    own.files = getrlimit(RLIMIT_NOFILE, &files) ? 64 : files.rlim_cur;
-    LIMIT(RLIMIT_CORE, 0);
-    limit_cost(limits->seconds, limits->memory);
-}
-
-void cli_apart_allow(uint64_t file_len)
+void cli_apart_allow(uint64_t len)
 {
     enum { SECONDS = 3, BYTES_A_SECOND = 8 << 20, MEMORY = 256 << 20, FACTOR = 64 };
-    own.file_len += file_len < UINT32_MAX ? file_len : UINT32_MAX;
-    uint64_t seconds = SECONDS + own.file_len / BYTES_A_SECOND;
-    uint64_t memory = MEMORY + own.file_len * FACTOR;
-    limit_cost(seconds < own.limits.seconds ? (unsigned)seconds : own.limits.seconds,
-               memory < own.limits.memory ? memory : own.limits.memory);
+    file_len += len < UINT32_MAX ? len : UINT32_MAX;
+    uint64_t seconds = SECONDS + file_len / BYTES_A_SECOND, memory = MEMORY + file_len * FACTOR;
+    cli_apart_limit(seconds < CLI_APART_SECONDS ? (unsigned)seconds : CLI_APART_SECONDS,
+                    memory < CLI_APART_MEMORY ? memory : CLI_APART_MEMORY);
 }
 
 void cli_apart_open_files(bool is_allowed)
 {
-    LIMIT(RLIMIT_NOFILE, is_allowed ? own.files : 0);
+    static rlim_t usual;
+    struct rlimit now;
+    if (!usual)
+        usual = getrlimit(RLIMIT_NOFILE, &now) ? 64 : now.rlim_cur;
+    limit(RLIMIT_NOFILE, is_allowed ? usual : 0);
 }
 
-static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
-                                    const cli_apart_limits *limits, int fd)
+static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    set_limits(limits);
+    signal(SIGXCPU, SIG_DFL);
+    limit(RLIMIT_CORE, 0);
+    cli_apart_limit(CLI_APART_SECONDS, CLI_APART_MEMORY);
     FILE *out = fdopen(fd, "w");
     bool is_done = out && work(cookie, out) && !fflush(out);
     _exit(!is_done); /* does not flush the copies of the parent's buffers */
@@ -100,8 +79,9 @@ static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
 /* ---- in the parent --------------------------------------------------------------------------- */
 
 /* Reads to the end. Returns false if the answer is too long, or memory is short. */
-static bool read_answer(cli_answer *answer, int fd, uint64_t most)
+static bool read_answer(cli_answer *answer, int fd)
 {
+    enum { MOST = 1 << 30 };
     uint8_t piece[1 << 16];
     const pprofdelta_sink sink = cli_buffer_sink(&answer->buffer);
     for (;;) {
@@ -110,7 +90,7 @@ static bool read_answer(cli_answer *answer, int fd, uint64_t most)
             continue;
         if (got <= 0)
             return !got;
-        if (answer->buffer.len + (size_t)got > most || sink.write(sink.cookie, piece, (size_t)got))
+        if (answer->buffer.len + (size_t)got > MOST || sink.write(sink.cookie, piece, (size_t)got))
             return false;
     }
 }
@@ -123,8 +103,7 @@ static cli_apart_end end_of(int status)
     return number == SIGXCPU ? CLI_APART_TOO_SLOW : CLI_APART_CRASHED;
 }
 
-cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_limits *limits,
-                            cli_answer *answer)
+cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, cli_answer *answer)
 {
     int ends[2], status = 0;
     *answer = (cli_answer){0};
@@ -133,10 +112,10 @@ cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_
     pid_t child = fork();
     if (!child) {
         close(ends[0]);
-        work_and_exit(work, cookie, limits, ends[1]);
+        work_and_exit(work, cookie, ends[1]);
     }
     close(ends[1]);
-    bool is_whole = child > 0 && read_answer(answer, ends[0], limits->answer_len);
+    bool is_whole = child > 0 && read_answer(answer, ends[0]);
     close(ends[0]);
     if (child < 0)
         return CLI_APART_NOT_RUN;

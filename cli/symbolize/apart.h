@@ -18,11 +18,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef struct cli_apart_limits {
-    unsigned seconds;    /* of processor time */
-    uint64_t memory;     /* bytes, in addition to those of this process */
-    uint64_t answer_len; /* bytes that the child may write */
-} cli_apart_limits;
+/* Processor time, and bytes in addition to those of this process, at most. */
+enum { CLI_APART_SECONDS = 60 };
+#define CLI_APART_MEMORY (UINT64_C(8) << 30)
 
 typedef enum cli_apart_end {
     CLI_APART_DONE,     /* the function returned true */
@@ -44,16 +42,17 @@ typedef struct cli_answer {
 typedef bool cli_apart_work(void *cookie, FILE *out);
 
 /* Runs the function in a child and waits for it. Free *answer whatever is returned. */
-cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_limits *limits,
-                            cli_answer *answer);
+cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, cli_answer *answer);
 void cli_answer_free(cli_answer *answer);
 
 /* ---- in the child ---- */
 
+/* Sets the limits of the child, which begins with those above. */
+void cli_apart_limit(unsigned seconds, uint64_t memory);
+
 /* The child may read a file of this size: it gets memory and processor time in proportion, and a
- * little of each, up to the limits of cli_apart_run. The allowances of several files are added up.
- * Before the first call, the limits alone count. */
-void cli_apart_allow(uint64_t file_len);
+ * little of each, up to the limits above. The allowances of several files are added up. */
+void cli_apart_allow(uint64_t len);
 
 /* May the child open files? The libraries open those that an ELF file names, which may be pipes. */
 void cli_apart_open_files(bool is_allowed);

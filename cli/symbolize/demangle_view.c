@@ -15,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECONDS_MAX = 2, BAD_NAMES_MAX = 8 };
-
-static const uint64_t memory_max = UINT64_C(256) << 20, answer_max = UINT64_C(256) << 20;
+enum { SECONDS_MAX = 2, MEMORY_MAX = 256 << 20, BAD_NAMES_MAX = 8 };
 
 /* The strings that are to be demangled, by index, and the index of the result, or 0. */
 typedef struct names {
@@ -40,6 +38,7 @@ static bool work(void *cookie, FILE *out)
 {
     const names *n = cookie;
     char mangled[CLI_MANGLED_MAX + 1], plain[CLI_DEMANGLED_MAX];
+    cli_apart_limit(SECONDS_MAX, MEMORY_MAX);
     for (size_t i = n->done; i < n->len; i++) {
         cli_string name = cli_profile_string(n->profile, n->mangled[i]);
         memcpy(mangled, name.ptr, name.len);
@@ -64,10 +63,9 @@ static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
 
 static void demangle(names *n, cli_edit *edit)
 {
-    const cli_apart_limits limits = {SECONDS_MAX, memory_max, answer_max};
     for (size_t bad = 0; n->done < n->len && bad < BAD_NAMES_MAX; bad++) {
         cli_answer answer;
-        cli_apart_end end = cli_apart_run(work, n, &limits, &answer);
+        cli_apart_end end = cli_apart_run(work, n, &answer);
         read_answer(n, edit, &answer);
         cli_answer_free(&answer);
         if (end == CLI_APART_NOT_RUN)

@@ -19,10 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SECONDS_MAX = 60 };
-
-static const uint64_t memory_max = UINT64_C(8) << 30, answer_max = UINT64_C(1) << 30;
-
 bool cli_module_is_supported(void)
 {
     return true;
@@ -187,7 +183,6 @@ static bool work(void *cookie, FILE *out)
 
 cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer)
 {
-    const cli_apart_limits limits = {SECONDS_MAX, memory_max, answer_max};
     cli_module_request copy = *request;
-    return cli_apart_run(work, &copy, &limits, answer);
+    return cli_apart_run(work, &copy, answer);
 }
