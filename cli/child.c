@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +39,18 @@ pid_t cli_child_start(char *const *argv, void (*prepare)(const void *cookie), co
         cli_child_wait(child);
     errno = error;
     return error ? -1 : child;
+}
+
+bool cli_set_variable(const char *name, bool has_value, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    bool is_set =
+        has_value ? vasprintf(&text, format, args) >= 0 && !setenv(name, text, 1) : !unsetenv(name);
+    va_end(args);
+    free(text);
+    return is_set;
 }
 
 int cli_child_wait(pid_t child)

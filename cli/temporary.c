@@ -39,19 +39,6 @@ static void name_kind(const char *owner, char kind[KIND_LEN + 1])
     snprintf(kind, KIND_LEN + 1, PREFIX "%08" PRIx32 "-", hash);
 }
 
-/* "dir/target" -> "dir/.pprofdelta-HASH-XXXXXX" */
-static char *name_for(const char *target, const char *kind)
-{
-    size_t dir = folder_len(target);
-    char *name = malloc(dir + NAME_LEN + 1);
-    if (name) {
-        memcpy(name, target, dir);
-        memcpy(name + dir, kind, KIND_LEN);
-        memcpy(name + dir + KIND_LEN, RANDOM, sizeof RANDOM);
-    }
-    return name;
-}
-
 /* Gives the file the owner and the mode of target. If the owner cannot be set (only root can), it
  * stays that of the process. If the group cannot be set, the group gets no more rights than
  * everyone, so that nobody can read the file who could not read target. */
@@ -126,8 +113,8 @@ int cli_temporary_create(cli_temporary *t, const char *target, const char *owner
     sigset_t ending;
     name_kind(owner, kind);
     sweep(target, kind);
-    t->name = name_for(target, kind);
-    if (!t->name) {
+    if (asprintf(&t->name, "%.*s%s%s", (int)folder_len(target), target, kind, RANDOM) < 0) {
+        t->name = NULL;
         errno = ENOMEM;
         return -1;
     }

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,16 +26,6 @@
 enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
 /* ---- the child ------------------------------------------------------------------------------- */
-
-__attribute__((format(printf, 2, 3))) static void set(const char *name, const char *format, ...)
-{
-    char text[32];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    setenv(name, text, 1);
-}
 
 /* What the child needs from this process. */
 typedef struct cradle {
@@ -57,11 +46,11 @@ static void prepare(const void *cookie)
         _exit(127);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
-    set("PPROFDELTA_ID", "%016" PRIx64, c->upload->id);
-    set("PPROFDELTA_SEQUENCE", "%" PRIu64, c->upload->sequence);
-    set("PPROFDELTA_ATTEMPT", "%" PRIu64, c->upload->attempt);
-    set("PPROFDELTA_FROM", "%" PRId64, c->upload->from_nanos);
-    set("PPROFDELTA_TO", "%" PRId64, c->upload->to_nanos);
+    cli_set_variable("PPROFDELTA_ID", true, "%016" PRIx64, c->upload->id);
+    cli_set_variable("PPROFDELTA_SEQUENCE", true, "%" PRIu64, c->upload->sequence);
+    cli_set_variable("PPROFDELTA_ATTEMPT", true, "%" PRIu64, c->upload->attempt);
+    cli_set_variable("PPROFDELTA_FROM", true, "%" PRId64, c->upload->from_nanos);
+    cli_set_variable("PPROFDELTA_TO", true, "%" PRId64, c->upload->to_nanos);
     sigprocmask(SIG_SETMASK, &c->mask, NULL);
     dup2(c->input, STDIN_FILENO);
 }

@@ -170,9 +170,7 @@ typedef struct inherited {
 static void prepare(const void *cookie)
 {
     const inherited *i = cookie;
-    char pid[24];
-    snprintf(pid, sizeof pid, "%ld", (long)getpid());
-    setenv(PD_VARIABLE_PID, pid, 1);
+    cli_set_variable(PD_VARIABLE_PID, true, "%ld", (long)getpid());
     cli_inherited_restore();
     sigaction(SIGCHLD, &i->on_child, NULL);
     sigprocmask(SIG_SETMASK, &i->mask, NULL);

@@ -4,6 +4,7 @@
  * hold its settings, and it needs nothing else from this verb. So this verb finds the agent,
  * checks that the agent can be loaded into COMMAND, sets the variables and becomes COMMAND: the
  * process, the descriptors, the signals and the exit status are COMMAND's. */
+#include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
@@ -20,7 +21,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -308,24 +308,10 @@ static int make_dir(const char *dir, char path[PATH_MAX])
     return CLI_DONE;
 }
 
-/* Sets a variable, or removes it. Returns false if memory is short. */
-__attribute__((format(printf, 3, 4))) static bool set(const char *name, bool has_value,
-                                                      const char *format, ...)
-{
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    bool is_set =
-        has_value ? vasprintf(&text, format, args) >= 0 && !setenv(name, text, 1) : !unsetenv(name);
-    va_end(args);
-    free(text);
-    return is_set;
-}
-
 /* Seconds with a fraction. */
 static bool set_duration(const char *name, uint64_t millis)
 {
-    return set(name, millis, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
+    return cli_set_variable(name, millis, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
 }
 
 /* A run is named by its process and its time. */
@@ -333,9 +319,9 @@ static bool set_keep(const record_options *o)
 {
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_REALTIME, &now);
-    return set(PD_VARIABLE_KEEP, o->keep, "%s=%" PRIu64 ",%lxx%llxx%lx", o->keep ? o->keep : "",
-               o->keep_most, (unsigned long)getpid(), (unsigned long long)now.tv_sec,
-               (unsigned long)now.tv_nsec);
+    return cli_set_variable(PD_VARIABLE_KEEP, o->keep, "%s=%" PRIu64 ",%lxx%llxx%lx",
+                            o->keep ? o->keep : "", o->keep_most, (unsigned long)getpid(),
+                            (unsigned long long)now.tv_sec, (unsigned long)now.tv_nsec);
 }
 
 /* Puts the agent first, so that no other preloaded malloc comes before it. */
@@ -343,8 +329,8 @@ static bool set_preload(const char *agent)
 {
     const char *others = getenv("LD_PRELOAD");
     if (!others || !*others)
-        return set("LD_PRELOAD", true, "%s", agent);
-    return strstr(others, agent) || set("LD_PRELOAD", true, "%s:%s", agent, others);
+        return cli_set_variable("LD_PRELOAD", true, "%s", agent);
+    return strstr(others, agent) || cli_set_variable("LD_PRELOAD", true, "%s:%s", agent, others);
 }
 
 /* The attributes of the resource as text; NULL if the profiles have none. */
@@ -377,19 +363,21 @@ static int set_environment(const record_options *o, const char *agent)
     if (!code)
         code = make_resource(o, &resource);
     if (!code &&
-        !(set(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
-          set(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
-          set(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") && set(PD_VARIABLE_QUIET, o->quiet, "1") &&
-          set(PD_VARIABLE_TREE, o->tree, "1") && set(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
-          set(PD_VARIABLE_SAID, true, "00") &&
+        !(cli_set_variable(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
+          cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
+          cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
+          cli_set_variable(PD_VARIABLE_QUIET, o->quiet, "1") &&
+          cli_set_variable(PD_VARIABLE_TREE, o->tree, "1") &&
+          cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
+          cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
           set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
           set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&
-          set(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
-          set(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64, o->threshold) &&
-          set(PD_VARIABLE_SIGNAL, o->signal >= 0, "%d", o->signal) &&
-          set(PD_VARIABLE_PID, true, "%ld", (long)getpid()) && set_keep(o) &&
-          set(PD_VARIABLE_FORMAT, resource, "otlp") &&
-          set(PD_VARIABLE_RESOURCE, resource, "%s", resource) && set_preload(agent)))
+          cli_set_variable(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
+          cli_set_variable(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64, o->threshold) &&
+          cli_set_variable(PD_VARIABLE_SIGNAL, o->signal >= 0, "%d", o->signal) &&
+          cli_set_variable(PD_VARIABLE_PID, true, "%ld", (long)getpid()) && set_keep(o) &&
+          cli_set_variable(PD_VARIABLE_FORMAT, resource, "otlp") &&
+          cli_set_variable(PD_VARIABLE_RESOURCE, resource, "%s", resource) && set_preload(agent)))
         code = cli_system_error("the environment", "set", ENOMEM);
     free(resource);
     return code;
@@ -400,7 +388,7 @@ static int run_tree(const record_options *options)
 {
     char folder[PATH_MAX];
     int code = cli_tree_make_folder(getenv(PD_VARIABLE_DIR), options->command[0], folder);
-    if (!code && !set(PD_VARIABLE_DIR, true, "%s", folder))
+    if (!code && !cli_set_variable(PD_VARIABLE_DIR, true, "%s", folder))
         code = cli_system_error("the environment", "set", ENOMEM);
     return code ? code : cli_tree_run(options->command, folder, options->quiet);
 }
