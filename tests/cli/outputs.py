@@ -118,13 +118,6 @@ def test_links_that_lead_nowhere(t):
     t.equal(t.litter(), [])
 
 
-def test_a_link_to_a_device(t):
-    before, after = pair(t)
-    os.symlink("/dev/null", t.path("hole"))
-    t.succeeds(before, after, "-o", "hole")
-    t.check(os.path.islink(t.path("hole")), "still a link")
-
-
 def test_folders_and_sockets_are_refused(t):
     before, after = pair(t)
     os.mkdir(t.path("folder"))

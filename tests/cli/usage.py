@@ -5,7 +5,6 @@ import re
 
 from samples import DELTA, pair
 from pb import read
-from showing import terminal
 from windows import begun, stands
 
 # Every way to get it wrong, with something that the message must say.
@@ -191,14 +190,6 @@ def test_help_is_a_verb(t):
     t.equal(t.succeeds("help", "help").out, t.succeeds("--help").out)
     for verb in ("show", "check", "sum", "record"):
         t.equal(t.succeeds("help", verb).out, t.succeeds(verb, "--help").out)
-
-
-def test_usage_messages_fit_eighty_columns(t):
-    for args, *_ in WRONG:
-        shown = terminal(t, 80, *args, code=code_of(args)).splitlines()
-        t.check(len(shown) in (2, 3), f"{args}: {shown}")
-        for line in shown:
-            t.check(len(line) <= 80, f"{args}: {len(line)} columns: {line}")
 
 
 def test_help_fits_a_terminal(t):
