@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -109,26 +110,18 @@ bool cli_span_parse(const char *text, int64_t *nanos)
         int64_t nanos;
     } units[] = {{"", NANOS},       {"s", NANOS},        {"ms", NANOS / 1000},
                  {"m", NANOS * 60}, {"h", NANOS * 3600}, {"d", NANOS * 86400}};
-    const int64_t most = NANOS * 86400 * 366;
-    const char *p = text;
-    int64_t whole = 0, rest, part = 0;
-    if (!is_digit(*p))
-        return false;
-    for (; is_digit(*p); p++)
-        if ((whole = whole * 10 + (*p - '0')) > most)
-            return false;
-    if (!fraction(&p, &rest)) /* in billionths of the unit */
+    const double most = (double)NANOS * 86400 * 366;
+    char *end;
+    double number = is_digit(*text) ? strtod(text, &end) : 0;
+    if (!is_digit(*text) || end != text + strspn(text, "0123456789.") || end[-1] == '.')
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(p, units[i].name) != 0)
+        double total = number * (double)units[i].nanos + 0.5;
+        if (strcmp(end, units[i].name) != 0)
             continue;
-        int64_t unit = units[i].nanos, total;
-        part = unit >= NANOS ? rest * (unit / NANOS) : rest / (NANOS / unit);
-        if (__builtin_mul_overflow(whole, unit, &total) ||
-            __builtin_add_overflow(total, part, &total) || total <= 0 || total > most)
-            return false;
-        *nanos = total;
-        return true;
+        if (total >= 1 && total <= most)
+            *nanos = (int64_t)total;
+        return total >= 1 && total <= most;
     }
     return false;
 }

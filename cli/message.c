@@ -27,18 +27,14 @@ void cli_message_raw(const char *bytes, size_t len)
     cli_write_all(STDERR_FILENO, bytes, len);
 }
 
-/* The bytes of one message. */
-typedef struct line {
-    char bytes[1 << 16];
-    size_t len;
-} line;
-
 /* A terminal gets lines of at most WIDTH columns, unless one word is wider, and indents those after the
- * first. A log gets one line, for grep and for counting. The shown text has at most half of the room. */
-static void add_message(line *out, const char *kind, const char *text)
+ * first. A log gets one line, for grep and for counting. */
+static void print_message(const char *kind, const char *format, va_list args)
 {
-    char shown[1 << 15];
-    size_t len = (size_t)snprintf(shown, sizeof shown, "%s", kind);
+    /* A byte of text is shown as 4 at most, and a line of the output has more than two words. */
+    char text[8192], shown[1 << 15], out[1 << 16];
+    vsnprintf(text, sizeof text, format, args);
+    size_t used = 0, len = (size_t)snprintf(shown, sizeof shown, "%s", kind);
     len += cli_string_write(shown + len, sizeof shown - len, cli_string_of(text));
     size_t room = isatty(STDERR_FILENO) ? WIDTH - 1 - strlen(PREFIX) : len;
     for (size_t at = 0, cut; at < len; at += cut + (shown[at + cut] == ' ')) {
@@ -48,18 +44,10 @@ static void add_message(line *out, const char *kind, const char *text)
                 cut--;
         if (!cut)
             cut = strcspn(shown + at, " ");
-        out->len += (size_t)snprintf(out->bytes + out->len, sizeof out->bytes - out->len,
-                                     "%s%.*s\n", at ? INDENT : PREFIX, (int)cut, shown + at);
+        used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s\n", at ? INDENT : PREFIX,
+                                 (int)cut, shown + at);
     }
-}
-
-static void print_message(const char *kind, const char *format, va_list args)
-{
-    char text[8192];
-    line out = {.len = 0};
-    vsnprintf(text, sizeof text, format, args);
-    add_message(&out, kind, text);
-    cli_message_raw(out.bytes, out.len);
+    cli_message_raw(out, used);
 }
 
 void cli_error(const char *format, ...)
@@ -109,16 +97,11 @@ void cli_message_verb(const char *verb)
 
 int cli_usage(const char *format, ...)
 {
-    char text[1024], pointer[64];
-    line out = {.len = 0};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    print_message("", format, args);
     va_end(args);
-    snprintf(pointer, sizeof pointer, "try pprofdelta%s --help", asked);
-    add_message(&out, "", text);
-    add_message(&out, "", pointer);
-    cli_message_raw(out.bytes, out.len);
+    cli_error("try pprofdelta%s --help", asked);
     return CLI_USAGE;
 }
 

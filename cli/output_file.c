@@ -4,7 +4,7 @@
 #include "buffer.h"
 #include "cli.h"
 #include "message.h"
-#include "overwrite.h"
+#include "regular.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -50,6 +50,26 @@ static int check_folder(const cli_output *out)
     return is_there ? CLI_DONE : cli_system_error(out->name, "write", error);
 }
 
+/* Which existing file OUT may replace: a profile a profile, a page a page, and both an empty file. Every
+ * other file stays. Its name does not matter. */
+static int check_old(const cli_output *out)
+{
+    char why[CLI_WHY_ROOM];
+    pprofdelta_file_kind kind;
+    const char *what = cli_regular_kind(out->target, &kind, why);
+    if (!what) {
+        cli_error("%s: %s; it is read to check that it may be replaced", out->name, why);
+        return CLI_FAILED;
+    }
+    bool is_profile = kind == PPROFDELTA_FILE_PROFILE || kind == PPROFDELTA_FILE_OTLP;
+    if (kind == PPROFDELTA_FILE_EMPTY || (out->is_page ? kind == PPROFDELTA_FILE_HTML : is_profile))
+        return CLI_DONE;
+    cli_error("%s: is not replaced: it is %s, and %s", out->name, what,
+              out->is_page ? "a page replaces only a page" : "a profile replaces only a profile");
+    cli_hint("give another name, or delete the file first");
+    return CLI_FAILED;
+}
+
 static int prepare_file(cli_output *out, bool is_missing)
 {
     out->kind = CLI_OUTPUT_REPLACE;
@@ -58,8 +78,7 @@ static int prepare_file(cli_output *out, bool is_missing)
         return cli_system_error(out->name, "write", errno);
     if (is_missing)
         return check_folder(out);
-    return cli_overwrite_check(out->target, out->name,
-                               out->is_page ? PPROFDELTA_FILE_HTML : PPROFDELTA_FILE_PROFILE);
+    return check_old(out);
 }
 
 static int prepare(cli_output *out, const char *path)

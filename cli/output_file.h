@@ -36,11 +36,11 @@ typedef struct cli_output {
     int failure;             /* the exit code of a failure that was printed, else 0 */
 } cli_output;
 
-/* Checks that OUT (NULL or "-": stdout) can be an output, and that a profile may replace it (see
- * overwrite.h). Prints what is wrong; returns an exit code. Close *out whatever is returned. */
+/* Checks that OUT (NULL or "-": stdout) can be an output, and that a profile may replace it: only a
+ * profile or an empty file is replaced, by whatever name. Prints what is wrong; returns an exit code. Close *out whatever is returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
-/* The same for the page of a flame graph. */
+/* The same for the page of a flame graph, which replaces a page or an empty file. */
 int cli_output_prepare_page(cli_output *out, const char *path);
 
 /* Is OUT (NULL: stdout) the file at path, through symbolic links? The file need not exist. */

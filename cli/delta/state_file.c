@@ -4,7 +4,7 @@
 #include "buffer.h"
 #include "cli.h"
 #include "message.h"
-#include "overwrite.h"
+#include "regular.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -133,7 +133,9 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
  * second. */
 static int refuse_foreign(const char *path, const pprofdelta_error *err)
 {
-    const char *what = cli_overwrite_name(path);
+    char why[CLI_WHY_ROOM];
+    pprofdelta_file_kind kind;
+    const char *what = cli_regular_kind(path, &kind, why);
     if (!what)
         return cli_library_error(path, err);
     cli_error("%s: this is %s, not a state that pprofdelta wrote; it is unchanged", path, what);
