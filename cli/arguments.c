@@ -57,54 +57,25 @@ static const cli_option *find_option(const cli_command *command, int got)
     return option;
 }
 
-/* ---- what is wrong --------------------------------------------------------------------------- */
-
-/* The number of options that begin with name. getopt does not say if a name is ambiguous. */
-static int candidates(const struct option *options, const char *name)
-{
-    int count = 0;
-    for (; options->name; options++)
-        count += !strncmp(options->name, name, strlen(name));
-    return count;
-}
-
-/* The long option that was probably meant, or NULL. */
-static const char *nearest(const struct option *options, const char *name, size_t len)
-{
-    cli_suggestion suggestion = cli_suggest_for(name, len);
-    for (; options->name; options++)
-        cli_suggest_consider(&suggestion, options->name);
-    return suggestion.meant;
-}
-
-/* The token is not an option: "--otuput=x", "-state" or "-z". */
-static int refuse_unknown(const grammar *g, const char *token, int len)
-{
-    bool is_long = !strncmp(token, "--", 2);
-    size_t name_len = strcspn(token, "=");
-    const char *meant = nearest(g->options, token + 1 + is_long, name_len - 1 - (size_t)is_long);
-    if (meant)
-        return cli_usage("there is no option %.*s; did you mean --%s?", len, token, meant);
-    if (is_long)
-        return cli_usage("there is no option %.*s", len, token);
-    return cli_usage("there is no option -%c", optopt);
-}
-
+/* getopt has refused the token. What is ambiguous is unknown, too. */
 static int refuse(const grammar *g, int kind, const char *token)
 {
-    bool is_long = !strncmp(token, "--", 2);
-    const char *equals = is_long ? strchr(token, '=') : NULL;
-    size_t token_len = strcspn(token, "=");
-    int len = token_len < SHOWN ? (int)token_len : SHOWN;
-    if (kind == ':' && is_long)
-        return cli_usage("%.*s needs a value", len, token);
+    char name[SHOWN + 1];
+    size_t dashes = token[1] == '-' ? 2 : 1, len = strcspn(token, "=");
+    if (dashes == 2)
+        snprintf(name, sizeof name, "%.*s", len < SHOWN ? (int)len : SHOWN, token);
+    else
+        snprintf(name, sizeof name, "-%c", optopt);
     if (kind == ':')
-        return cli_usage("-%c needs a value", optopt);
-    if (is_long && optopt)
-        return cli_usage("%.*s takes no value", len, token);
-    if (is_long && !equals && candidates(g->options, token + 2) > 1)
-        return cli_usage("%.*s could be several options", len, token);
-    return refuse_unknown(g, token, len);
+        return cli_usage("%s needs a value", name);
+    if (dashes == 2 && optopt)
+        return cli_usage("%s takes no value", name);
+    cli_suggestion nearest = cli_suggest_for(token + dashes, len - dashes);
+    for (const struct option *option = g->options; option->name; option++)
+        cli_suggest_consider(&nearest, option->name);
+    return nearest.meant
+               ? cli_usage("there is no option %s; did you mean --%s?", name, nearest.meant)
+               : cli_usage("there is no option %s", name);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

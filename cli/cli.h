@@ -14,6 +14,7 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 enum {
@@ -43,8 +44,8 @@ int cli_leaks(int argc, char **argv);
  * exec. */
 void cli_inherited_restore(void);
 
-/* Is the word the name of a verb? */
-bool cli_is_verb(const char *word);
+/* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */
+void cli_ending_signals(sigset_t *set);
 
 /* Prints the version to stdout; returns the exit code. */
 int cli_version(void);

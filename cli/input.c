@@ -2,7 +2,6 @@
 #include "input.h"
 
 #include "cli.h"
-#include "memory.h"
 #include "message.h"
 #include "progress.h"
 
@@ -26,68 +25,43 @@ const char *cli_input_name(const char *path)
 }
 
 enum { TOO_LARGE = -1, FOREIGN = -2 }; /* are no errno */
-enum { READY = 64 << 20 };             /* a file of this size gets its memory at once */
-
-/* The limit, but not more than a process can have. */
-static uint64_t possible(uint64_t limit)
-{
-    return limit < PTRDIFF_MAX ? limit : PTRDIFF_MAX - 1;
-}
-
-/* The length of a regular file; 0 if it is not one, or if its length is not known. */
-static uint64_t announced(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
-}
 
 /* What the file is if it is no profile, by its first bytes; NULL: it may be one. */
-static const char *foreign(const uint8_t *head, size_t len)
+static const char *foreign(const cli_input *in)
 {
     pprofdelta_file_kind kind;
     const char *what;
-    bool is_foreign = !pprofdelta_identify(head, len, &kind, &what, NULL) &&
+    bool is_foreign = !pprofdelta_identify(in->bytes, CLI_INPUT_HEAD, &kind, &what, NULL) &&
                       kind != PPROFDELTA_FILE_PROFILE && kind != PPROFDELTA_FILE_OTLP &&
                       kind != PPROFDELTA_FILE_TEXT;
     return is_foreign ? what : NULL;
 }
 
-/* Reads to the end of fd, unless the first bytes show that it is no profile. Asks for one byte more
- * than the limit, to distinguish a file of that length from a larger one, and for one byte more than
- * a regular file's length, so that one read reaches its end. Returns 0, TOO_LARGE, FOREIGN or an
- * errno. */
+/* Reads to the end of fd, unless the first bytes show that it is no profile. There is room for one
+ * byte more than the limit, to distinguish a file of that length from a larger one, and for one byte
+ * more than a regular file's length, so that a read reaches its end. Returns 0, TOO_LARGE, FOREIGN or
+ * an errno. */
 static int read_all(cli_input *in, int fd, uint64_t limit)
 {
-    uint64_t len = announced(fd);
-    limit = possible(limit);
-    if (len > limit)
+    struct stat st;
+    bool is_regular = !fstat(fd, &st) && S_ISREG(st.st_mode);
+    uint64_t all = is_regular ? (uint64_t)st.st_size + 1 : 0;
+    if (all > limit + 1)
         return TOO_LARGE;
-    size_t room = 0, most = (size_t)limit + 1,
-           all = len ? (size_t)len + 1 : 2 * (size_t)CLI_INPUT_HEAD;
-    size_t want = len && all <= READY ? all : CLI_INPUT_HEAD;
-    bool is_known = false; /* the head was examined */
-    for (;;) {
+    for (size_t room = 0;;) {
         if (in->len > limit)
             return TOO_LARGE;
-        if (!is_known && in->len == CLI_INPUT_HEAD) {
-            if (foreign(in->bytes, in->len))
-                return FOREIGN;
-            is_known = true;
-        }
         if (in->len == room) {
-            if (want > most)
-                want = most;
-            uint8_t *grown = realloc(in->bytes, want);
+            if (room == CLI_INPUT_HEAD && foreign(in))
+                return FOREIGN;
+            uint64_t want = !room ? CLI_INPUT_HEAD : room < all ? all : 2 * (uint64_t)room;
+            room = (size_t)(want < limit + 1 ? want : limit + 1);
+            uint8_t *grown = realloc(in->bytes, room);
             if (!grown)
                 return ENOMEM;
-            if (len && want >= all)
-                cli_memory_make_ready(grown, want);
             in->bytes = grown;
-            room = want;
-            want = room < all ? all : room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
         }
-        size_t end = is_known || room < CLI_INPUT_HEAD ? room : CLI_INPUT_HEAD;
-        ssize_t got = read(fd, in->bytes + in->len, end - in->len);
+        ssize_t got = read(fd, in->bytes + in->len, room - in->len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -96,38 +70,26 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
     }
 }
 
-/* Writes the end of a sentence that begins with the name of the file. */
-static void explain(char why[CLI_WHY_ROOM], const cli_input *in, int fd, int wrong, uint64_t limit)
-{
-    size_t len = 0;
-    if (wrong == FOREIGN)
-        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s",
-                 foreign(in->bytes, CLI_INPUT_HEAD));
-    else if (wrong != TOO_LARGE)
-        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
-    else if (limit > possible(limit))
-        snprintf(why, CLI_WHY_ROOM, "is larger than a %zu-bit process has room for",
-                 8 * sizeof(void *));
-    else
-        len = (size_t)snprintf(why, CLI_WHY_ROOM, "is larger than the limit of %" PRIu64 " bytes",
-                               limit);
-    if (len && announced(fd))
-        snprintf(why + len, CLI_WHY_ROOM - len, ": it has %" PRIu64, announced(fd));
-}
-
-/* Reads an open file, and writes why it failed. Returns an exit code. */
+/* Reads an open file. If that fails, writes the end of a sentence that begins with its name. Returns
+ * what read_all does. */
 static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
 {
+    if (limit > PTRDIFF_MAX - 1) /* a process cannot have more */
+        limit = PTRDIFF_MAX - 1;
     int wrong = read_all(in, fd, limit);
-    if (wrong)
-        explain(why, in, fd, wrong, limit);
+    if (wrong == FOREIGN)
+        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign(in));
+    else if (wrong == TOO_LARGE)
+        snprintf(why, CLI_WHY_ROOM, "is larger than the limit of %" PRIu64 " bytes", limit);
+    else if (wrong)
+        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
     return wrong;
 }
 
-static int refuse(const cli_input *in, int wrong, uint64_t limit, const char *why)
+static int refuse(const cli_input *in, int wrong, const char *why)
 {
     cli_error("%s: %s", in->name, why);
-    if (wrong == TOO_LARGE && limit == possible(limit))
+    if (wrong == TOO_LARGE)
         cli_hint_memory();
     return CLI_FAILED;
 }
@@ -146,14 +108,7 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
     int wrong = take(in, fd, limit, why);
     if (!is_stdin)
         close(fd);
-    return wrong ? refuse(in, wrong, limit, why) : CLI_DONE;
-}
-
-void cli_input_release(cli_input *in)
-{
-    free(in->bytes);
-    in->bytes = NULL;
-    in->len = 0;
+    return wrong ? refuse(in, wrong, why) : CLI_DONE;
 }
 
 /* Returns 0, or TOO_LARGE or another number that is not 0, and frees the bytes. */
@@ -171,7 +126,7 @@ static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CL
     int wrong = take(in, fd, limit, why);
     close(fd);
     if (wrong)
-        cli_input_release(in);
+        cli_input_free(in);
     return wrong;
 }
 
@@ -180,7 +135,7 @@ int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit)
     char why[CLI_WHY_ROOM];
     cli_progress_say("reading", file.path);
     int wrong = try_to_read(in, file, limit, why);
-    return wrong ? refuse(in, wrong, limit, why) : CLI_DONE;
+    return wrong ? refuse(in, wrong, why) : CLI_DONE;
 }
 
 pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelta_census *census,
@@ -189,8 +144,8 @@ pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelt
     pprofdelta_profile *profile;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.max_memory = limit;
-    pprofdelta_status status = pprofdelta_profile_open(&options, cli_memory_within(limit),
-                                                       in->bytes, in->len, &profile, err);
+    pprofdelta_status status =
+        pprofdelta_profile_open(&options, NULL, in->bytes, in->len, &profile, err);
     if (status)
         return status;
     census->size = sizeof *census;
@@ -218,6 +173,14 @@ bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *cen
 
 void cli_input_free(cli_input *in)
 {
-    cli_input_release(in);
-    *in = (cli_input){0};
+    free(in->bytes);
+    in->bytes = NULL;
+    in->len = 0;
+}
+
+int cli_context_new(const pprofdelta_options *options, const char *first, pprofdelta **out)
+{
+    pprofdelta_error err;
+    return pprofdelta_new(options, NULL, out, &err) ? cli_options_error(cli_input_name(first), &err)
+                                                    : CLI_DONE;
 }

@@ -54,8 +54,10 @@ pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelt
 bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *census);
 
 /* Frees the bytes and keeps the name. */
-void cli_input_release(cli_input *in);
-
 void cli_input_free(cli_input *in);
+
+/* Makes a context. `first` is the file that it reads first, as on the command line: the error is
+ * about that file if the limit is too low. Prints what is wrong; returns an exit code. */
+int cli_context_new(const pprofdelta_options *options, const char *first, pprofdelta **out);
 
 #endif

@@ -4,16 +4,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define NANOS INT64_C(1000000000)
-
-static int64_t days_of(int year, int month, int day)
-{
-    struct tm t = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
-    return (int64_t)timegm(&t) / 86400;
-}
 
 char *cli_instant_format(int64_t nanos, char buf[48])
 {
@@ -32,23 +27,17 @@ char *cli_instant_format(int64_t nanos, char buf[48])
     return buf;
 }
 
-/* Exactly `digits` digits. */
-static bool number(const char **p, int digits, int *value)
+static bool is_digit(char c)
 {
-    *value = 0;
-    for (int i = 0; i < digits; i++, ++*p) {
-        if (**p < '0' || **p > '9')
-            return false;
-        *value = *value * 10 + (**p - '0');
-    }
-    return true;
+    return c >= '0' && c <= '9';
 }
 
-static bool letter(const char **p, char lower, char upper)
+/* Has the text digits where the shape has 0, and else its characters? */
+static bool has_shape(const char *text, const char *shape)
 {
-    if (**p != lower && **p != upper)
-        return false;
-    ++*p;
+    for (; *shape; text++, shape++)
+        if (*shape == '0' ? !is_digit(*text) : *text != *shape)
+            return false;
     return true;
 }
 
@@ -60,9 +49,9 @@ static bool fraction(const char **p, int64_t *nanos)
         return true;
     ++*p;
     int64_t unit = NANOS;
-    if (**p < '0' || **p > '9')
+    if (!is_digit(**p))
         return false;
-    for (; **p >= '0' && **p <= '9'; ++*p) {
+    for (; is_digit(**p); ++*p) {
         unit /= 10;
         *nanos += unit * (**p - '0');
     }
@@ -72,44 +61,37 @@ static bool fraction(const char **p, int64_t *nanos)
 /* "Z", "+01:00", "-08:30", as seconds east. */
 static bool zone(const char **p, int *east)
 {
-    *east = 0;
-    if (letter(p, 'z', 'Z'))
-        return true;
-    bool west = **p == '-';
-    int hours, minutes;
-    if (!letter(p, '+', '-') || !number(p, 2, &hours) || !letter(p, ':', ':') ||
-        !number(p, 2, &minutes) || hours > 23 || minutes > 59)
+    int hours = 0, minutes = 0;
+    bool is_utc = **p == 'Z' || **p == 'z', is_west = **p == '-';
+    if (!is_utc && (!(is_west || **p == '+') || !has_shape(*p + 1, "00:00")))
         return false;
-    *east = (hours * 60 + minutes) * (west ? -60 : 60);
-    return true;
-}
-
-static int days_in(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return month == 2 && leap ? 29 : days[month - 1];
+    if (!is_utc)
+        sscanf(*p + 1, "%2d:%2d", &hours, &minutes); // NOLINT(cert-err34-c): two digits each
+    *p += is_utc ? 1 : 6;
+    *east = (hours * 60 + minutes) * (is_west ? -60 : 60);
+    return hours <= 23 && minutes <= 59;
 }
 
 static bool calendar(const char **p, int64_t *seconds, int64_t *nanos)
 {
-    int year, month, day, hour, minute, second, east;
-    if (!number(p, 4, &year) || !letter(p, '-', '-') || !number(p, 2, &month) ||
-        !letter(p, '-', '-') || !number(p, 2, &day))
+    struct tm t = {0};
+    int second, east;
+    if (!has_shape(*p, "0000-00-00") || !memchr("Tt ", (*p)[10], 3) ||
+        !has_shape(*p + 11, "00:00:00"))
         return false;
-    if (month < 1 || month > 12 || day < 1 || day > days_in(year, month))
+    sscanf(*p, "%4d-%2d-%2d%*c%2d:%2d:%2d", // NOLINT(cert-err34-c): all are digits
+           &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour, &t.tm_min, &second);
+    *p += sizeof "2026-11-21T08:00:00" - 1;
+    t.tm_year -= 1900;
+    t.tm_mon -= 1;
+    const struct tm given = t;
+    *seconds = timegm(&t) + second;
+    /* What is out of range comes back as another date or time. A minute may have a leap second. */
+    if (t.tm_year != given.tm_year || t.tm_mon != given.tm_mon || t.tm_mday != given.tm_mday ||
+        t.tm_hour != given.tm_hour || t.tm_min != given.tm_min || second > 60 ||
+        !fraction(p, nanos) || !zone(p, &east))
         return false;
-    if (!letter(p, 't', 'T') && !letter(p, ' ', ' '))
-        return false;
-    if (!number(p, 2, &hour) || !letter(p, ':', ':') || !number(p, 2, &minute) ||
-        !letter(p, ':', ':') || !number(p, 2, &second))
-        return false;
-    if (hour > 23 || minute > 59 || second > 60) /* 60: a leap second */
-        return false;
-    if (!fraction(p, nanos) || !zone(p, &east))
-        return false;
-    int of_day = (hour * 60 + minute) * 60 + second;
-    *seconds = days_of(year, month, day) * 86400 + of_day - east;
+    *seconds -= east;
     return true;
 }
 
@@ -117,7 +99,7 @@ static bool unix_time(const char **p, int64_t *seconds, int64_t *nanos)
 {
     const char *first = *p;
     *seconds = 0;
-    for (; **p >= '0' && **p <= '9'; ++*p) {
+    for (; is_digit(**p); ++*p) {
         *seconds = *seconds * 10 + (**p - '0');
         if (*seconds > INT64_MAX / NANOS)
             return false;
@@ -129,7 +111,8 @@ bool cli_instant_parse(const char *text, int64_t *nanos)
 {
     const char *p = text;
     int64_t seconds, rest, total;
-    if (!(letter(&p, '@', '@') ? unix_time(&p, &seconds, &rest) : calendar(&p, &seconds, &rest)))
+    p += *text == '@';
+    if (!(*text == '@' ? unix_time : calendar)(&p, &seconds, &rest))
         return false;
     if (*p || __builtin_mul_overflow(seconds, NANOS, &total) ||
         __builtin_add_overflow(total, rest, &total))
@@ -145,46 +128,29 @@ bool cli_span_parse(const char *text, int64_t *nanos)
         int64_t nanos;
     } units[] = {{"", NANOS},       {"s", NANOS},        {"ms", NANOS / 1000},
                  {"m", NANOS * 60}, {"h", NANOS * 3600}, {"d", NANOS * 86400}};
-    const int64_t most = NANOS * 86400 * 366;
-    const char *p = text;
-    int64_t whole = 0, rest, part = 0;
-    if (*p < '0' || *p > '9')
-        return false;
-    for (; *p >= '0' && *p <= '9'; p++)
-        if ((whole = whole * 10 + (*p - '0')) > most)
-            return false;
-    if (!fraction(&p, &rest)) /* in billionths of the unit */
+    const double most = (double)NANOS * 86400 * 366;
+    char *end;
+    double number = is_digit(*text) ? strtod(text, &end) : 0;
+    if (!is_digit(*text) || end != text + strspn(text, "0123456789.") || end[-1] == '.')
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(p, units[i].name) != 0)
+        double total = number * (double)units[i].nanos + 0.5;
+        if (strcmp(end, units[i].name) != 0)
             continue;
-        int64_t unit = units[i].nanos, total;
-        part = unit >= NANOS ? rest * (unit / NANOS) : rest / (NANOS / unit);
-        if (__builtin_mul_overflow(whole, unit, &total) ||
-            __builtin_add_overflow(total, part, &total) || total <= 0 || total > most)
-            return false;
-        *nanos = total;
-        return true;
+        if (total >= 1 && total <= most)
+            *nanos = (int64_t)total;
+        return total >= 1 && total <= most;
     }
     return false;
-}
-
-/* Writes the fraction of a second, without trailing zeros. */
-static int put_fraction(char *to, size_t room, int64_t nanos)
-{
-    if (!nanos)
-        return snprintf(to, room, "%s", "");
-    int digits = 9;
-    for (; nanos % 10 == 0; digits--)
-        nanos /= 10;
-    return snprintf(to, room, ".%0*" PRId64, digits, nanos);
 }
 
 char *cli_span_format(int64_t nanos, char buf[48])
 {
     uint64_t size = nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos;
-    int at = snprintf(buf, 48, "%s%" PRIu64, nanos < 0 ? "-" : "", size / (uint64_t)NANOS);
-    at += put_fraction(buf + at, 48 - (size_t)at, (int64_t)(size % (uint64_t)NANOS));
-    snprintf(buf + at, 48 - (size_t)at, " s");
+    int len = snprintf(buf, 48, "%s%" PRIu64 ".%09" PRIu64, nanos < 0 ? "-" : "",
+                       size / (uint64_t)NANOS, size % (uint64_t)NANOS);
+    for (int zeros = 0; zeros < 9 && buf[len - 1] == '0'; zeros++)
+        len--;
+    strcpy(buf + len - (buf[len - 1] == '.'), " s");
     return buf;
 }

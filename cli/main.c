@@ -42,11 +42,6 @@ static const struct verb *find_verb(const char *word)
     return NULL;
 }
 
-bool cli_is_verb(const char *word)
-{
-    return find_verb(word) != NULL;
-}
-
 /* The verb that was probably meant, or NULL. */
 static const char *nearest_verb(const char *word)
 {
@@ -72,7 +67,7 @@ static int help_about(int argc, char **argv)
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
         return cli_delta(2, (char *[]){argv[0], option, NULL});
     const struct verb *verb = find_verb(argv[1]);
-    const char *meant = verb ? NULL : nearest_verb(argv[1]);
+    const char *meant = nearest_verb(argv[1]);
     if (!verb && meant)
         return cli_usage("there is no verb %.60s; did you mean %s?", argv[1], meant);
     if (!verb)
@@ -81,13 +76,6 @@ static int help_about(int argc, char **argv)
                          argv[1]);
     char *line[] = {argv[1], option, NULL};
     return run_verb(verb, 2, line);
-}
-
-/* A first argument that is not a verb is a profile. If no file has that name, returns the verb that
- * was probably meant, or NULL. */
-static const char *meant_verb(const char *word)
-{
-    return word[0] == '-' || !access(word, F_OK) ? NULL : nearest_verb(word);
 }
 
 /* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets
@@ -121,6 +109,16 @@ void cli_inherited_restore(void)
     signal(SIGXFSZ, inherited_sigxfsz);
 }
 
+void cli_ending_signals(sigset_t *set)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
+            sigaddset(set, ending[i]);
+}
+
 /* With musl's small buffer most of a text would be written, and could fail, before the check. */
 static void give_stdout_room(void)
 {
@@ -139,7 +137,9 @@ int main(int argc, char **argv)
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
     if (verb)
         return run_verb(verb, argc - 1, argv + 1);
-    const char *meant = argc > 1 ? meant_verb(argv[1]) : NULL;
+    /* Another first operand is a profile. */
+    bool is_file = argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK);
+    const char *meant = is_file ? NULL : nearest_verb(argv[1]);
     if (meant)
         return cli_usage("there is no file and no verb %.60s; did you mean pprofdelta %s?", argv[1],
                          meant);

@@ -20,39 +20,6 @@
 
 static const char raise_limit[] = "--max-memory=SIZE raises the limit";
 
-/* The bytes of one message. What does not fit is cut. */
-typedef struct line {
-    char bytes[32768];
-    size_t len;
-} line;
-
-static void add(line *to, const char *bytes, size_t len)
-{
-    size_t room = sizeof to->bytes - to->len;
-    if (len > room)
-        len = room;
-    memcpy(to->bytes + to->len, bytes, len);
-    to->len += len;
-}
-
-static void add_shown(line *to, const char *text)
-{
-    size_t len = strlen(text);
-    for (size_t at = 0; at < len;) {
-        cli_glyph glyph = cli_text_next(text + at, len - at, CLI_TEXT_SHOWN);
-        add(to, glyph.bytes, glyph.len);
-        at += glyph.taken;
-    }
-}
-
-/* Ends the line. If the room is full, the newline replaces the last byte. */
-static void add_newline(line *to)
-{
-    if (to->len == sizeof to->bytes)
-        to->len--;
-    add(to, "\n", 1);
-}
-
 void cli_message_raw(const char *bytes, size_t len)
 {
     cli_progress_clear();
@@ -60,51 +27,27 @@ void cli_message_raw(const char *bytes, size_t len)
     cli_write_all(STDERR_FILENO, bytes, len);
 }
 
-/* Breaks text at spaces, so that no line is wider than WIDTH unless one word is. The lines after
- * the first are indented. */
-static void add_wrapped(line *out, const char *text)
-{
-    size_t indent = strlen(PREFIX), room = WIDTH - 1 - indent;
-    for (const char *rest = text; *rest;) {
-        size_t len = strlen(rest), cut = len;
-        if (len > room) {
-            for (cut = room; cut && rest[cut] != ' ';)
-                cut--;
-            if (!cut)
-                cut = strcspn(rest, " ");
-        }
-        add(out, rest == text ? PREFIX : INDENT, indent);
-        add(out, rest, cut);
-        add_newline(out);
-        rest += cut + (rest[cut] == ' ');
-    }
-}
-
-/* A terminal gets lines that fit. A log gets one line, for grep and for counting. */
-static void add_message(line *out, const char *kind, const char *text)
-{
-    line shown = {.len = 0};
-    add(&shown, kind, strlen(kind));
-    add_shown(&shown, text);
-    if (isatty(STDERR_FILENO)) {
-        if (shown.len == sizeof shown.bytes)
-            shown.len--;
-        shown.bytes[shown.len] = 0;
-        add_wrapped(out, shown.bytes);
-    } else {
-        add(out, PREFIX, strlen(PREFIX));
-        add(out, shown.bytes, shown.len);
-        add_newline(out);
-    }
-}
-
+/* A terminal gets lines of at most WIDTH columns, unless one word is wider, and indents those after the
+ * first. A log gets one line, for grep and for counting. */
 static void print_message(const char *kind, const char *format, va_list args)
 {
-    char text[8192];
-    line out = {.len = 0};
+    /* A byte of text is shown as 4 at most, and a line of the output has more than two words. */
+    char text[8192], shown[1 << 15], out[1 << 16];
     vsnprintf(text, sizeof text, format, args);
-    add_message(&out, kind, text);
-    cli_message_raw(out.bytes, out.len);
+    size_t used = 0, len = (size_t)snprintf(shown, sizeof shown, "%s", kind);
+    len += cli_string_write(shown + len, sizeof shown - len, cli_string_of(text));
+    size_t room = isatty(STDERR_FILENO) ? WIDTH - 1 - strlen(PREFIX) : len;
+    for (size_t at = 0, cut; at < len; at += cut + (shown[at + cut] == ' ')) {
+        cut = len - at;
+        if (cut > room)
+            for (cut = room; cut && shown[at + cut] != ' ';)
+                cut--;
+        if (!cut)
+            cut = strcspn(shown + at, " ");
+        used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s\n", at ? INDENT : PREFIX,
+                                 (int)cut, shown + at);
+    }
+    cli_message_raw(out, used);
 }
 
 void cli_error(const char *format, ...)
@@ -154,17 +97,11 @@ void cli_message_verb(const char *verb)
 
 int cli_usage(const char *format, ...)
 {
-    char text[1024], pointer[64];
-    line out = {.len = 0};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    print_message("", format, args);
     va_end(args);
-    snprintf(pointer, sizeof pointer, "try pprofdelta%s --help", asked);
-    add_message(&out, "",
-                text); /* at most 4 bytes for each of the 1024, so there is room for more */
-    add_message(&out, "", pointer);
-    cli_message_raw(out.bytes, out.len);
+    cli_error("try pprofdelta%s --help", asked);
     return CLI_USAGE;
 }
 

@@ -5,7 +5,9 @@
 #include "instant.h"
 #include "message.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ROWS = 1000000000 };
@@ -30,17 +32,27 @@ static void list_names(char *to, size_t room, const char *const *names)
     }
 }
 
-int cli_choose(const char *option, const char *value, const char *const *names, int *chosen)
+int cli_take_choice(const cli_option *option, const char *value, void *chosen)
 {
+    static const char *const choices[][6] = {
+        [CLI_COMPRESSION] = {"gzip", "zstd", "none"},
+        [CLI_FORMAT] = {"pprof", "otlp"},
+        [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
+        [CLI_FIRST] = {"full", "zero"},
+        [CLI_DEFAULT_TYPE] = {"counter", "keep"},
+        [CLI_REPORT] = {"text", "json"},
+    };
+    const char *const *names = choices[option->what];
     char allowed[128];
-    for (int i = 0; names[i]; i++) {
-        if (!strcmp(value, names[i])) {
-            *chosen = i;
-            return CLI_DONE;
-        }
+    int i = 0;
+    while (value && names[i] && strcmp(value, names[i]) != 0)
+        i++;
+    if (names[i]) {
+        *(int *)chosen = i;
+        return CLI_DONE;
     }
     list_names(allowed, sizeof allowed, names);
-    return cli_bad_value(option, value, allowed);
+    return cli_bad_value(option->name, value, allowed);
 }
 
 int cli_take_flag(const cli_option *option, const char *value, void *flag)
@@ -72,13 +84,11 @@ int cli_take_size(const cli_option *option, const char *value, void *size)
 
 int cli_take_rows(const cli_option *option, const char *value, void *rows)
 {
-    size_t read = 0;
-    const char *p = value;
-    for (; *p >= '0' && *p <= '9' && read <= MOST_ROWS; p++)
-        read = read * 10 + (size_t)(*p - '0');
-    if (*p || !read || read > MOST_ROWS)
+    size_t digits = strspn(value, "0123456789");
+    unsigned long long read = digits < 11 ? strtoull(value, NULL, 10) : 0;
+    if (value[digits] || !read || read > MOST_ROWS)
         return cli_bad_value(option->name, value, "a number of rows, 1 or more");
-    *(size_t *)rows = read;
+    *(size_t *)rows = (size_t)read;
     return CLI_DONE;
 }
 
@@ -106,53 +116,19 @@ int cli_take_output(const cli_option *option, const char *value, void *output)
     return CLI_DONE;
 }
 
-int cli_take_compression(const cli_option *option, const char *value, void *compression)
-{
-    static const char *const names[] = {"gzip", "zstd", "none", NULL};
-    static const pprofdelta_compression values[] = {PPROFDELTA_GZIP, PPROFDELTA_ZSTD,
-                                                    PPROFDELTA_PLAIN};
-    int chosen = 0;
-    if (cli_choose(option->name, value, names, &chosen))
-        return CLI_USAGE;
-    *(pprofdelta_compression *)compression = values[chosen];
-    return CLI_DONE;
-}
-
-int cli_take_format(const cli_option *option, const char *value, void *format)
-{
-    static const char *const names[] = {"pprof", "otlp", NULL};
-    int chosen = 0;
-    if (cli_choose(option->name, value, names, &chosen))
-        return CLI_USAGE;
-    *(pprofdelta_format *)format = chosen ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
-    return CLI_DONE;
-}
-
 bool cli_size_parse(const char *text, uint64_t *size)
 {
     static const char letters[] = "kMGT";
-    uint64_t value = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (value > (UINT64_MAX - digit) / 10)
-            return false;
-        value = value * 10 + digit;
-    }
-    if (p == text || !value)
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || errno || !value)
         return false;
-    if (*p) {
-        const char *letter = strchr(letters, *p == 'K' ? 'k' : *p);
-        if (!letter)
-            return false;
-        unsigned shift = 10 * (unsigned)(letter - letters + 1);
-        if (value > UINT64_MAX >> shift)
-            return false;
-        value <<= shift;
-        p++;
-        if (*p && strcmp(p, "iB") != 0)
-            return false;
-    }
-    *size = value;
+    const char *letter = *end ? strchr(letters, *end == 'K' ? 'k' : *end) : NULL;
+    unsigned shift = letter ? 10 * (unsigned)(letter - letters + 1) : 0;
+    if ((*end && !letter) || value > UINT64_MAX >> shift ||
+        (letter && end[1] && strcmp(end + 1, "iB") != 0))
+        return false;
+    *size = (uint64_t)value << shift;
     return true;
 }

@@ -16,8 +16,8 @@
 /* The value is wrong. `allowed` ends the sentence "must be ...". Returns CLI_USAGE. */
 int cli_bad_value(const char *option, const char *value, const char *allowed);
 
-/* Sets *chosen to the index of value among names, which NULL ends. */
-int cli_choose(const char *option, const char *value, const char *const *names, int *chosen);
+/* option.what: which words an option takes. Their order is that of the values of the library. */
+enum { CLI_COMPRESSION, CLI_FORMAT, CLI_ON_RESET, CLI_FIRST, CLI_DEFAULT_TYPE, CLI_REPORT };
 
 /* For cli_option.take: each reads the value into a member of the type in its comment. */
 int cli_take_flag(const cli_option *option, const char *value, void *flag);  /* bool */
@@ -28,8 +28,7 @@ int cli_take_rows(const cli_option *option, const char *value, void *rows);  /* 
 int cli_take_span(const cli_option *option, const char *value, void *nanos); /* int64_t */
 int cli_take_type(const cli_option *option, const char *value, void *type);  /* const char * */
 int cli_take_output(const cli_option *option, const char *value, void *output); /* const char * */
-int cli_take_compression(const cli_option *option, const char *value, void *compression);
-int cli_take_format(const cli_option *option, const char *value, void *format);
+int cli_take_choice(const cli_option *option, const char *value, void *chosen); /* int or an enum */
 
 /* Reads a number of bytes above 0: 4096, 64k, 512M, 8G, 1T, 64KiB; k is 1024. Returns false if the
  * text is not such a number. cli_size_allowed describes them. */

@@ -4,7 +4,7 @@
 #include "buffer.h"
 #include "cli.h"
 #include "message.h"
-#include "overwrite.h"
+#include "regular.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -31,79 +31,54 @@ static int refuse_terminal(const char *name)
     return cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
 }
 
-/* Follows one symbolic link: its target, relative to the directory of the link. Returns NULL with
- * errno EINVAL if path is not a link. */
-static char *link_target(const char *path)
+/* The file that path leads to through symbolic links. It need not exist if path is none. Returns NULL
+ * with errno set. */
+static char *target_of(const char *path)
 {
-    char held[PATH_MAX];
-    ssize_t len = readlink(path, held, sizeof held);
-    if (len < 0)
-        return NULL;
-    if ((size_t)len == sizeof held) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    const char *slash = held[0] == '/' ? NULL : strrchr(path, '/');
-    size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
-    char *target = malloc(dir + (size_t)len + 1);
-    if (!target) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    memcpy(target, path, dir);
-    memcpy(target + dir, held, (size_t)len);
-    target[dir + (size_t)len] = 0;
-    return target;
-}
-
-/* The file at the end of a chain of links, which need not exist. Returns NULL with errno set. */
-static char *follow_links(const char *path)
-{
-    enum { MOST_LINKS = 40 };
-    char *at = strdup(path);
-    for (int i = 0; at && i < MOST_LINKS; i++) {
-        char *next = link_target(at);
-        if (!next && (errno == EINVAL || errno == ENOENT))
-            return at;
-        int error = errno;
-        free(at);
-        errno = error;
-        at = next;
-    }
-    if (at) {
-        free(at);
-        errno = ELOOP;
-    }
-    return NULL;
+    struct stat st;
+    bool is_link = !lstat(path, &st) && S_ISLNK(st.st_mode);
+    return is_link ? realpath(path, NULL) : strdup(path);
 }
 
 /* OUT does not exist; refuses it if its directory does not exist either. */
 static int check_folder(const cli_output *out)
 {
-    struct stat st;
     char *folder = cli_temporary_folder(out->target);
-    if (!folder)
-        return cli_system_error(out->name, "write", ENOMEM);
-    bool is_missing = stat(folder, &st) && errno == ENOENT;
-    size_t len = strlen(folder);
-    if (is_missing && len > 1 && folder[len - 1] == '/')
-        folder[len - 1] = 0;
-    if (is_missing)
-        cli_error("%s: cannot write: there is no directory %s", out->name, folder);
+    bool is_there = folder && !access(folder, F_OK);
+    int error = errno;
     free(folder);
-    return is_missing ? CLI_FAILED : CLI_DONE;
+    return is_there ? CLI_DONE : cli_system_error(out->name, "write", error);
+}
+
+/* Which existing file OUT may replace: a profile a profile, a page a page, and both an empty file. Every
+ * other file stays. Its name does not matter. */
+static int check_old(const cli_output *out)
+{
+    char why[CLI_WHY_ROOM];
+    pprofdelta_file_kind kind;
+    const char *what = cli_regular_kind(out->target, &kind, why);
+    if (!what) {
+        cli_error("%s: %s; it is read to check that it may be replaced", out->name, why);
+        return CLI_FAILED;
+    }
+    bool is_profile = kind == PPROFDELTA_FILE_PROFILE || kind == PPROFDELTA_FILE_OTLP;
+    if (kind == PPROFDELTA_FILE_EMPTY || (out->is_page ? kind == PPROFDELTA_FILE_HTML : is_profile))
+        return CLI_DONE;
+    cli_error("%s: is not replaced: it is %s, and %s", out->name, what,
+              out->is_page ? "a page replaces only a page" : "a profile replaces only a profile");
+    cli_hint("give another name, or delete the file first");
+    return CLI_FAILED;
 }
 
 static int prepare_file(cli_output *out, bool is_missing)
 {
     out->kind = CLI_OUTPUT_REPLACE;
-    out->target = follow_links(out->name);
+    out->target = target_of(out->name);
     if (!out->target)
         return cli_system_error(out->name, "write", errno);
     if (is_missing)
         return check_folder(out);
-    return cli_overwrite_check(out->target, out->name,
-                               out->is_page ? PPROFDELTA_FILE_HTML : PPROFDELTA_FILE_PROFILE);
+    return check_old(out);
 }
 
 static int prepare(cli_output *out, const char *path)
@@ -117,12 +92,8 @@ static int prepare(cli_output *out, const char *path)
     int missing = stat(path, &st);
     if (missing && errno != ENOENT)
         return cli_system_error(path, "write", errno);
-    if (!missing && S_ISDIR(st.st_mode))
-        return cli_system_error(path, "write", EISDIR);
-    if (!missing && S_ISSOCK(st.st_mode)) {
-        cli_error("%s: cannot write: it is a socket", path);
-        return CLI_FAILED;
-    }
+    if (!missing && (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode)))
+        return cli_system_error(path, "write", S_ISDIR(st.st_mode) ? EISDIR : ENXIO);
     if (!missing && !S_ISREG(st.st_mode)) {
         out->kind = CLI_OUTPUT_DIRECT;
         return CLI_DONE;
@@ -161,7 +132,7 @@ static bool are_in_one_folder(const char *path, const char *other)
 
 bool cli_output_leads_to(const char *out, const char *path)
 {
-    char *target = names_stdout(out) ? NULL : follow_links(out);
+    char *target = names_stdout(out) ? NULL : target_of(out);
     bool leads =
         target && !strcmp(last_name(path), last_name(target)) && are_in_one_folder(path, target);
     free(target);
@@ -172,11 +143,11 @@ bool cli_output_leads_to(const char *out, const char *path)
 static int open_output(cli_output *out)
 {
     if (out->kind == CLI_OUTPUT_REPLACE) {
-        out->temporary = cli_temporary_create(out->target, out->state ? out->state : out->target,
-                                              false, &out->fd);
-        if (!out->temporary)
+        const char *owner = out->state ? out->state : out->target;
+        if (cli_temporary_create(&out->temporary, out->target, owner, false))
             out->failure =
                 cli_system_error(out->name, "create a temporary file in its directory", errno);
+        out->fd = out->temporary.fd;
     } else {
         out->fd = open(out->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (out->fd < 0)
@@ -207,44 +178,26 @@ pprofdelta_sink cli_output_sink(cli_output *out)
     return (pprofdelta_sink){.write = write_all, .cookie = out};
 }
 
-/* Syncs a regular file if a state relies on it. */
-static int sync_file(const cli_output *out)
-{
-    struct stat st;
-    if (!out->is_synced || fstat(out->fd, &st) || !S_ISREG(st.st_mode))
-        return 0;
-    return fsync(out->fd) && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
-}
-
 int cli_output_finish(cli_output *out)
 {
     if (out->is_unread)
         return CLI_DONE;
     if (out->failure || (out->fd < 0 && open_output(out)))
         return out->failure;
-    if (sync_file(out))
+    if (out->temporary.name && cli_temporary_replace(&out->temporary, out->target, out->is_synced))
+        return out->failure = cli_system_error(out->name, "replace", errno);
+    if (out->kind != CLI_OUTPUT_REPLACE && out->is_synced && cli_sync(out->fd))
         return out->failure = cli_system_error(out->name, "sync", errno);
     int fd = out->fd;
     out->fd = -1;
-    if (close(fd)) /* some file systems report a failed write only here */
-        return out->failure = cli_system_error(out->name, "write", errno);
-    if (!out->temporary)
-        return CLI_DONE;
-    char *temporary = out->temporary;
-    out->temporary = NULL;
-    if (cli_temporary_replace(temporary, out->target))
-        return out->failure = cli_system_error(out->name, "replace", errno);
-    if (out->is_synced && cli_temporary_sync_folder(out->target))
-        return out->failure = cli_system_error(out->name, "sync the folder of", errno);
-    return CLI_DONE;
+    return close(fd) ? out->failure = cli_system_error(out->name, "write", errno) : CLI_DONE;
 }
 
 void cli_output_close(cli_output *out)
 {
-    if (out->fd >= 0 && out->kind != CLI_OUTPUT_STDOUT)
+    cli_temporary_remove(&out->temporary);
+    if (out->fd >= 0 && out->kind == CLI_OUTPUT_DIRECT)
         close(out->fd);
-    if (out->temporary)
-        cli_temporary_remove(out->temporary);
     free(out->target);
     *out = (cli_output){.fd = -1};
 }

@@ -13,6 +13,7 @@
 #define CLI_OUTPUT_FILE_H
 
 #include "pprofdelta.h"
+#include "temporary.h"
 
 #include <stdbool.h>
 
@@ -24,22 +25,22 @@ typedef enum cli_output_kind {
 
 typedef struct cli_output {
     cli_output_kind kind;
-    const char *name;  /* for messages: OUT as it was given, or "(stdout)" */
-    char *target;      /* REPLACE: OUT with its symbolic links followed */
-    char *temporary;   /* REPLACE: the temporary file, once it exists */
-    int fd;            /* -1 before the first byte */
-    const char *state; /* the state of the run, or NULL; set it after prepare */
-    bool is_synced;    /* finish syncs the file to the disk; set it after prepare */
-    bool is_page;      /* a page: it is no failure if the reader of stdout closes the pipe */
-    bool is_unread;    /* that has happened */
-    int failure;       /* the exit code of a failure that was printed, else 0 */
+    const char *name;        /* for messages: OUT as it was given, or "(stdout)" */
+    char *target;            /* REPLACE: OUT with its symbolic links followed */
+    cli_temporary temporary; /* REPLACE: once the first byte was written */
+    int fd;                  /* -1 before the first byte */
+    const char *state;       /* the state of the run, or NULL; set it after prepare */
+    bool is_synced;          /* finish syncs the file to the disk; set it after prepare */
+    bool is_page;            /* a page: it is no failure if the reader of stdout closes the pipe */
+    bool is_unread;          /* that has happened */
+    int failure;             /* the exit code of a failure that was printed, else 0 */
 } cli_output;
 
-/* Checks that OUT (NULL or "-": stdout) can be an output, and that a profile may replace it (see
- * overwrite.h). Prints what is wrong; returns an exit code. Close *out whatever is returned. */
+/* Checks that OUT (NULL or "-": stdout) can be an output, and that a profile may replace it: only a
+ * profile or an empty file is replaced, by whatever name. Prints what is wrong; returns an exit code. Close *out whatever is returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
-/* The same for the page of a flame graph. */
+/* The same for the page of a flame graph, which replaces a page or an empty file. */
 int cli_output_prepare_page(cli_output *out, const char *path);
 
 /* Is OUT (NULL: stdout) the file at path, through symbolic links? The file need not exist. */

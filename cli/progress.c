@@ -80,28 +80,14 @@ void cli_progress_start(bool is_wanted)
     set_timer(1);
 }
 
-/* Adds the end of a name, as much as there is room for, with control characters escaped. */
-static size_t add_name(char *to, size_t room, const char *name)
-{
-    size_t len = strlen(name), at = len > NAME_COLUMNS ? len - NAME_COLUMNS : 0, used = 0;
-    while (at < len) {
-        cli_glyph glyph = cli_text_next(name + at, len - at, CLI_TEXT_SHOWN);
-        if (used + glyph.len > room)
-            break;
-        memcpy(to + used, glyph.bytes, glyph.len);
-        used += glyph.len;
-        at += glyph.taken;
-    }
-    return used;
-}
-
 void cli_progress_say(const char *doing, const char *name)
 {
     char line[LINE_ROOM];
     if (!progress.is_on)
         return;
+    size_t name_len = strlen(name), cut = name_len > NAME_COLUMNS ? name_len - NAME_COLUMNS : 0;
     size_t len = (size_t)snprintf(line, sizeof line, "%spprofdelta: %.32s ", erase, doing);
-    len += add_name(line + len, sizeof line - len - 2, name);
+    len += cli_string_write(line + len, sizeof line - len - 2, cli_string_of(name + cut));
     line[len++] = ',';
     line[len++] = ' ';
     hold(SIG_BLOCK);

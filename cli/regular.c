@@ -53,106 +53,78 @@ static const char *refuse(int fd)
     return is_of_kernel(fd) ? "is a file of the kernel" : NULL;
 }
 
-static int fail(int fd, const char *why, char *to)
-{
-    if (to)
-        snprintf(to, CLI_WHY_ROOM, "%s", why);
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-static int fail_to_open(int fd, int error, char *to)
-{
-    char why[CLI_WHY_ROOM];
-    snprintf(why, sizeof why, "cannot open: %s", strerror(error));
-    return fail(fd, why, to);
-}
-
 int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROOM])
 {
     enum { HOW = O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
     char self[32];
-    int seen = openat(folder, name, O_PATH | O_CLOEXEC | (how & O_NOFOLLOW));
-    if (seen < 0)
-        return fail_to_open(-1, errno, why);
-    const char *wrong = refuse(seen);
-    if (wrong)
-        return fail(seen, wrong, why);
-    snprintf(self, sizeof self, "/proc/self/fd/%d", seen);
-    int fd = open(self, (how & O_ACCMODE) | HOW);
-    if (fd < 0 && errno == ENOENT) /* there is no /proc: what was opened is examined again */
-        fd = openat(folder, name, how | HOW);
+    int fd = -1, seen = openat(folder, name, O_PATH | O_CLOEXEC | (how & O_NOFOLLOW));
+    const char *wrong = seen < 0 ? NULL : refuse(seen);
+    if (seen >= 0 && !wrong) {
+        snprintf(self, sizeof self, "/proc/self/fd/%d", seen);
+        fd = open(self, (how & O_ACCMODE) | HOW);
+        if (fd < 0 && errno == ENOENT) /* there is no /proc: what was opened is examined again */
+            fd = openat(folder, name, how | HOW);
+        wrong = fd < 0 ? NULL : refuse(fd);
+    }
+    if (why)
+        snprintf(why, CLI_WHY_ROOM, "%s%s",
+                 wrong ? "" : "cannot open: ", wrong ? wrong : strerror(errno));
+    if (seen >= 0)
+        close(seen);
+    if (fd >= 0 && wrong)
+        close(fd);
+    return wrong ? -1 : fd;
+}
+
+const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM])
+{
+    enum { HEAD = 64 << 10 };
+    char head[HEAD];
+    const char *what = NULL;
+    size_t len = 0;
+    ssize_t got = 0;
+    pprofdelta_error err;
+    int fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, why);
     if (fd < 0)
-        return fail_to_open(seen, errno, why);
-    close(seen);
-    wrong = refuse(fd);
-    return wrong ? fail(fd, wrong, why) : fd;
+        return NULL;
+    while (len < HEAD && (got = read(fd, head + len, HEAD - len)) > 0)
+        len += (size_t)got;
+    if (got < 0)
+        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(errno));
+    else if (pprofdelta_identify(head, len, kind, &what, &err))
+        snprintf(why, CLI_WHY_ROOM, "%s", err.text);
+    close(fd);
+    return what;
 }
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-static bool is_profile_name(const char *name)
+static int is_profile_name(const struct dirent *entry)
 {
     static const char end[] = ".pb.gz";
+    const char *name = entry->d_name;
     size_t len = strlen(name);
     return name[0] != '.' && len > sizeof end - 1 && !strcmp(name + len - (sizeof end - 1), end);
 }
 
-static char *join(const char *dir, const char *name)
-{
-    size_t len = strlen(dir) + strlen(name) + 2;
-    char *path = malloc(len);
-    if (path)
-        snprintf(path, len, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
-    return path;
-}
-
-/* Takes path, which was allocated. */
-static int add_path(cli_folder *folder, size_t *cap, char *path)
-{
-    if (path && folder->len == *cap) {
-        size_t more = *cap * 2 + 64;
-        char **grown = realloc(folder->paths, more * sizeof *grown);
-        if (!grown) {
-            free(path);
-            return ENOMEM;
-        }
-        folder->paths = grown;
-        *cap = more;
-    }
-    if (!path)
-        return ENOMEM;
-    folder->paths[folder->len++] = path;
-    return 0;
-}
-
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int read_paths(cli_folder *folder, const char *path)
-{
-    const struct dirent *entry;
-    size_t cap = 0;
-    int error = 0;
-    while (!error && (errno = 0, entry = readdir(folder->dir)))
-        if (is_profile_name(entry->d_name))
-            error = add_path(folder, &cap, join(path, entry->d_name));
-    error = error ? error : errno;
-    if (!error && folder->len)
-        qsort(folder->paths, folder->len, sizeof *folder->paths, by_path);
-    return error;
-}
-
 int cli_folder_read(cli_folder *folder, const char *path)
 {
+    struct dirent **entries = NULL;
+    const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
     *folder = (cli_folder){.dir = opendir(path)};
-    if (!folder->dir)
-        return cli_system_error(path, "open", errno);
-    int error = read_paths(folder, path);
-    return error ? cli_system_error(path, "read", error) : CLI_DONE;
+    int len = folder->dir ? scandir(path, &entries, is_profile_name, alphasort) : -1;
+    if (len < 0)
+        return cli_system_error(path, folder->dir ? "read" : "open", errno);
+    folder->paths = calloc((size_t)len + 1, sizeof *folder->paths);
+    bool is_whole = folder->paths != NULL;
+    for (int i = 0; i < len; i++) {
+        is_whole = is_whole && asprintf(&folder->paths[folder->len], "%s%s%s", path, slash,
+                                        entries[i]->d_name) >= 0;
+        folder->len += is_whole;
+        free(entries[i]);
+    }
+    free(entries);
+    return is_whole ? CLI_DONE : cli_system_error(path, "read", ENOMEM);
 }
 
 void cli_folder_free(cli_folder *folder)

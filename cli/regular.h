@@ -12,6 +12,8 @@
 #ifndef CLI_REGULAR_H
 #define CLI_REGULAR_H
 
+#include "pprofdelta_profile.h"
+
 #include <dirent.h>
 #include <stddef.h>
 
@@ -21,6 +23,10 @@ enum { CLI_WHY_ROOM = 1024 };
  * must not be a link. Returns the descriptor; -1 if there is none, and writes to why, unless it is
  * NULL, the end of a sentence that begins with the name of the file. */
 int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROOM]);
+
+/* The kind of the file at path, by its first bytes, and its name for a message, like "a zip archive". If
+ * it cannot be read, returns NULL and writes to why as above. */
+const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);
 
 /* The profiles of a folder: the names that end with .pb.gz and do not begin with a dot, sorted. */
 typedef struct cli_folder {

@@ -22,42 +22,29 @@ int cli_resource_take(const cli_option *option, const char *value, void *member)
     return CLI_DONE;
 }
 
-/* Appends the text and a NUL, and returns where it begins. There is room. */
-static char *keep(char **at, const char *text, size_t len)
-{
-    char *kept = *at;
-    memcpy(kept, text, len);
-    kept[len] = '\0';
-    *at += len + 1;
-    return kept;
-}
-
 static void add(cli_resource *r, const char *key, const char *value)
 {
     r->list[r->len++] = (pprofdelta_attribute){key, value};
 }
 
-/* ---- OTEL_RESOURCE_ATTRIBUTES: KEY=VALUE,KEY=VALUE, with %XX --------------------------------- */
-
-static const char *trim(const char *text, size_t *len)
+/* Cuts white space off both ends. */
+static char *trim(char *text)
 {
-    for (; *len && (*text == ' ' || *text == '\t'); (*len)--)
-        text++;
-    while (*len && (text[*len - 1] == ' ' || text[*len - 1] == '\t'))
-        --*len;
+    text += strspn(text, " \t");
+    for (size_t len = strlen(text); len && strchr(" \t", text[len - 1]); len--)
+        text[len - 1] = '\0';
     return text;
 }
 
-/* Adds one member. Returns NULL, or what is wrong. */
-static const char *add_member(cli_resource *r, char **at, const char *text, size_t len)
+/* Adds a member of the environment's list, KEY=VALUE with %XX. Returns NULL, or what is wrong. */
+static const char *add_member(cli_resource *r, char *key)
 {
-    text = trim(text, &len);
-    const char *equals = memchr(text, '=', len);
-    if (!equals)
+    char *value = strchr(key, '=');
+    if (!value)
         return "an attribute has no =";
-    size_t key_len = (size_t)(equals - text), value_len = len - key_len - 1;
-    const char *key_text = trim(text, &key_len), *value_text = trim(equals + 1, &value_len);
-    char *key = keep(at, key_text, key_len), *value = keep(at, value_text, value_len);
+    *value++ = '\0';
+    key = trim(key);
+    value = trim(value);
     if (!pd_decode_percent(key) || !pd_decode_percent(value))
         return "a % is not followed by two hexadecimal digits";
     if (!*key)
@@ -67,50 +54,37 @@ static const char *add_member(cli_resource *r, char **at, const char *text, size
 }
 
 /* Adds all members, or none of them. An empty member, as after a comma at the end, is skipped. */
-static void add_environment(cli_resource *r, char **at, const char *text)
+static void add_environment(cli_resource *r, char *list)
 {
     size_t before = r->len;
     const char *wrong = NULL;
-    while (!wrong && *text) {
-        size_t len = strcspn(text, ","), trimmed = len;
-        trim(text, &trimmed);
-        if (trimmed)
-            wrong = add_member(r, at, text, len);
-        text += len + (text[len] == ',');
-    }
+    for (char *member; !wrong && (member = strsep(&list, ","));)
+        if (*trim(member))
+            wrong = add_member(r, member);
     if (!wrong)
         return;
     r->len = before;
     cli_note("the environment variable %s is ignored: %s", VARIABLE, wrong);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
-
 int cli_resource_make(cli_resource *r, const cli_resources *given)
 {
     const char *attributes = getenv(VARIABLE), *service = getenv("OTEL_SERVICE_NAME");
-    size_t size = 1,
-           members = given->len + 3; /* the name twice, and a member without a comma behind it */
-    for (size_t i = 0; i < given->len; i++)
-        size += strlen(given->values[i]) + 1;
-    for (const char *at = attributes ? attributes : ""; *at; at++)
+    r->texts = strdup(attributes ? attributes : "");
+    size_t members = given->len + 3; /* the name twice, and a member without a comma behind it */
+    for (const char *at = r->texts; at && *at; at++)
         members += *at == ',';
-    size += attributes ? strlen(attributes) + 2 * members : 0;
     r->list = calloc(members, sizeof *r->list);
-    r->texts = calloc(size, 1);
-    if (!r->list || !r->texts) {
-        cli_error("%s", strerror(ENOMEM));
-        return CLI_FAILED;
-    }
-    char *at = r->texts;
+    if (!r->list || !r->texts)
+        return cli_system_error("the resource", "make", ENOMEM);
     add(r, "service.name", "unknown_service");
-    if (attributes)
-        add_environment(r, &at, attributes);
+    add_environment(r, r->texts);
     if (service && *service)
         add(r, "service.name", service);
     for (size_t i = 0; i < given->len; i++) {
-        size_t key = strcspn(given->values[i], "=");
-        add(r, keep(&at, given->values[i], key), given->values[i] + key + 1);
+        char *equals = (char *)strchr(given->values[i], '='); /* in argv, which may be changed */
+        *equals = '\0';
+        add(r, given->values[i], equals + 1);
     }
     return CLI_DONE;
 }

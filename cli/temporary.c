@@ -1,6 +1,7 @@
-/* Temporary files that are removed when the process ends: see temporary.h. */
+/* Files that are written beside those that they replace: see temporary.h. */
 #include "temporary.h"
 
+#include "cli.h"
 #include "regular.h"
 
 #include <dirent.h>
@@ -18,53 +19,8 @@
 #define PREFIX ".pprofdelta-"
 #define RANDOM "XXXXXX"
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-enum { ENDING = sizeof ending / sizeof *ending, MOST = 2, TRIES = 16 };
-
 /* ".pprofdelta-HASH-XXXXXX" */
-enum { KIND_LEN = sizeof PREFIX - 1 + 8 + 1, NAME_LEN = KIND_LEN + sizeof RANDOM - 1 };
-
-/* The files that the handler removes; written only while the signals are blocked. The lock is a
- * second descriptor of the file, which keeps the file locked until it is renamed. */
-static struct {
-    char *volatile name;
-    int lock;
-} doomed[MOST];
-
-static void remove_and_die(int signal_number)
-{
-    for (int i = 0; i < MOST; i++)
-        if (doomed[i].name)
-            unlink(doomed[i].name);
-    /* SA_RESETHAND has restored the default, which ends the process when the handler returns. */
-    raise(signal_number);
-}
-
-static void block(sigset_t *before)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    for (int i = 0; i < ENDING; i++)
-        sigaddset(&set, ending[i]);
-    sigprocmask(SIG_BLOCK, &set, before);
-}
-
-static void unblock(const sigset_t *before)
-{
-    int kept = errno;
-    sigprocmask(SIG_SETMASK, before, NULL);
-    errno = kept;
-}
-
-/* A signal that was ignored (nohup, a background job) stays ignored. */
-static void install_handlers(void)
-{
-    struct sigaction action = {.sa_handler = remove_and_die, .sa_flags = (int)SA_RESETHAND}, old;
-    sigfillset(&action.sa_mask);
-    for (int i = 0; i < ENDING; i++)
-        if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
-            sigaction(ending[i], &action, NULL);
-}
+enum { KIND_LEN = sizeof PREFIX - 1 + 8 + 1, NAME_LEN = KIND_LEN + sizeof RANDOM - 1, TRIES = 16 };
 
 /* The length of "dir/" in "dir/target". */
 static size_t folder_len(const char *path)
@@ -83,31 +39,18 @@ static void name_kind(const char *owner, char kind[KIND_LEN + 1])
     snprintf(kind, KIND_LEN + 1, PREFIX "%08" PRIx32 "-", hash);
 }
 
-/* "dir/target" -> "dir/.pprofdelta-HASH-XXXXXX" */
-static char *name_for(const char *target, const char *kind)
-{
-    size_t dir = folder_len(target);
-    char *name = malloc(dir + NAME_LEN + 1);
-    if (name) {
-        memcpy(name, target, dir);
-        memcpy(name + dir, kind, KIND_LEN);
-        memcpy(name + dir + KIND_LEN, RANDOM, sizeof RANDOM);
-    }
-    return name;
-}
-
 /* Gives the file the owner and the mode of target. If the owner cannot be set (only root can), it
  * stays that of the process. If the group cannot be set, the group gets no more rights than
  * everyone, so that nobody can read the file who could not read target. */
-static int copy_owner_and_mode(int fd, const char *target)
+static int copy_owner_and_mode(int fd, const char *target, bool is_private)
 {
     struct stat was, is;
     if (stat(target, &was)) {
         mode_t mask = umask(0);
         umask(mask);
-        return fchmod(fd, 0666 & ~mask);
+        return is_private ? 0 : fchmod(fd, 0666 & ~mask);
     }
-    mode_t mode = was.st_mode & 0777;
+    mode_t mode = is_private ? 0600 : was.st_mode & 0777;
     if (fchown(fd, was.st_uid, was.st_gid) && fchown(fd, (uid_t)-1, was.st_gid)) {
         if (fstat(fd, &is))
             return -1;
@@ -117,34 +60,19 @@ static int copy_owner_and_mode(int fd, const char *target)
     return fchmod(fd, mode);
 }
 
-/* Locks a file that was just created. Returns false if another process locked and removed it first.
- * If the file system has no locks, no process removes it. */
-static bool lock_new(int fd, int *lock)
-{
-    struct stat st;
-    *lock = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    while (flock(fd, LOCK_EX) && errno == EINTR) {
-    }
-    return fstat(fd, &st) || st.st_nlink > 0;
-}
-
-/* Creates the file and stores its name for the handler. Returns its descriptor, or -1 with errno
- * set. */
+/* Creates a file and locks it. Another process that locks it first removes it: then it has no name
+ * any more. If the file system has no locks, no process removes it. */
 static int make(char *name)
 {
+    struct stat st;
     for (int i = 0; i < TRIES; i++) {
-        int lock, fd = mkostemp(name, O_CLOEXEC);
+        int fd = mkostemp(name, O_CLOEXEC);
         if (fd < 0)
             return -1;
-        if (lock_new(fd, &lock)) {
-            int slot = doomed[0].name ? 1 : 0;
-            doomed[slot].name = name;
-            doomed[slot].lock = lock;
-            install_handlers();
-            return fd;
+        while (flock(fd, LOCK_EX) && errno == EINTR) {
         }
-        if (lock >= 0)
-            close(lock);
+        if (fstat(fd, &st) || st.st_nlink)
+            return fd;
         close(fd);
         strcpy(name + strlen(name) - strlen(RANDOM), RANDOM);
     }
@@ -179,93 +107,92 @@ static void sweep(const char *target, const char *kind)
     free(folder);
 }
 
-char *cli_temporary_create(const char *target, const char *owner, bool is_private, int *fd)
+int cli_temporary_create(cli_temporary *t, const char *target, const char *owner, bool is_private)
 {
     char kind[KIND_LEN + 1];
+    sigset_t ending;
     name_kind(owner, kind);
     sweep(target, kind);
-    char *name = name_for(target, kind);
-    if (!name) {
+    if (asprintf(&t->name, "%.*s%s%s", (int)folder_len(target), target, kind, RANDOM) < 0) {
+        t->name = NULL;
         errno = ENOMEM;
-        return NULL;
+        return -1;
     }
-    sigset_t before;
-    block(&before);
-    int made = make(name);
-    unblock(&before);
-    if (made < 0) {
-        int error = errno;
-        free(name);
-        errno = error;
-        return NULL;
-    }
-    if (is_private ? fchmod(made, 0600) : copy_owner_and_mode(made, target)) {
-        int error = errno;
-        close(made);
-        cli_temporary_remove(name);
-        errno = error;
-        return NULL;
-    }
-    *fd = made;
-    return name;
+    cli_ending_signals(&ending);
+    sigprocmask(SIG_BLOCK, &ending, &t->before);
+    t->fd = make(t->name);
+    if (t->fd >= 0 && !copy_owner_and_mode(t->fd, target, is_private))
+        return 0;
+    cli_temporary_remove(t);
+    return -1;
 }
 
-/* The handler no longer removes the file. */
-static void forget(char *name, const sigset_t *before)
+/* Has a signal come that ends this process? */
+static bool is_ending(void)
 {
-    for (int i = 0; i < MOST; i++) {
-        if (doomed[i].name != name)
-            continue;
-        doomed[i].name = NULL;
-        if (doomed[i].lock >= 0)
-            close(doomed[i].lock);
-    }
-    unblock(before);
-    free(name);
+    sigset_t ending, pending;
+    cli_ending_signals(&ending);
+    return !sigpending(&pending) && !sigandset(&pending, &pending, &ending) &&
+           !sigisemptyset(&pending);
 }
 
-int cli_temporary_replace(char *name, const char *target)
+int cli_sync(int fd)
 {
-    sigset_t before;
-    block(&before);
-    int result = rename(name, target);
-    int error = errno;
-    if (result)
-        unlink(name);
-    forget(name, &before);
+    /* These errors mean that there is nothing to sync. */
+    return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
+}
+
+static int sync_folder(const char *path)
+{
+    char *folder = cli_temporary_folder(path);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int result = fd < 0 ? -1 : cli_sync(fd), error = errno;
+    free(folder);
+    if (fd >= 0)
+        close(fd);
     errno = error;
     return result;
 }
 
-void cli_temporary_remove(char *name)
+/* Ends the file's time as a temporary one: from here on, signals end the process. */
+static void forget(cli_temporary *t)
 {
-    sigset_t before;
-    block(&before);
-    unlink(name);
-    forget(name, &before);
+    int error = errno;
+    free(t->name);
+    t->name = NULL;
+    sigprocmask(SIG_SETMASK, &t->before, NULL);
+    errno = error;
+}
+
+int cli_temporary_replace(cli_temporary *t, const char *target, bool is_synced)
+{
+    /* Some file systems report a failed write only to close. The file stays open, and locked. */
+    int copy = dup(t->fd);
+    if (copy < 0 || close(copy) || (is_synced && cli_sync(t->fd)) || is_ending() ||
+        rename(t->name, target)) {
+        cli_temporary_remove(t);
+        return -1;
+    }
+    forget(t);
+    return is_synced ? sync_folder(target) : 0;
+}
+
+void cli_temporary_remove(cli_temporary *t)
+{
+    int error = errno;
+    if (!t->name)
+        return;
+    if (t->fd >= 0) {
+        unlink(t->name);
+        close(t->fd);
+    }
+    t->fd = -1;
+    errno = error;
+    forget(t);
 }
 
 char *cli_temporary_folder(const char *path)
 {
     size_t len = folder_len(path);
     return len ? strndup(path, len) : strdup(".");
-}
-
-int cli_temporary_sync_folder(const char *path)
-{
-    char *folder = cli_temporary_folder(path);
-    if (!folder) {
-        errno = ENOMEM;
-        return -1;
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
-    if (fd < 0)
-        return -1;
-    /* These errors mean that the file system has nothing to sync there. */
-    int result = fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
-    int error = errno;
-    close(fd);
-    errno = error;
-    return result;
 }

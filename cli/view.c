@@ -6,7 +6,7 @@
 #include "view.h"
 
 #include "cli.h"
-#include "memory.h"
+#include "input.h"
 #include "message.h"
 #include "show/units.h"
 
@@ -151,8 +151,7 @@ int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_opt
     const uint8_t *bytes;
     size_t len;
     const cli_input *in = &profile->input;
-    if (pprofdelta_profile_open(options, cli_memory_within(options->max_memory), in->bytes, in->len,
-                                &profile->opened, &err))
+    if (pprofdelta_profile_open(options, NULL, in->bytes, in->len, &profile->opened, &err))
         return cli_library_error(in->name, &err);
     if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);

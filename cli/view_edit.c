@@ -3,7 +3,6 @@
 
 #include "cli.h"
 #include "keep.h"
-#include "memory.h"
 #include "message.h"
 
 #include <stdlib.h>
@@ -235,8 +234,7 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     pd__view__profile__pack(view, bytes);
     pprofdelta_profile *edited = NULL;
     pprofdelta_status status =
-        pprofdelta_profile_open(&profile->options, cli_memory_within(profile->options.max_memory),
-                                bytes, len, &edited, &err);
+        pprofdelta_profile_open(&profile->options, NULL, bytes, len, &edited, &err);
     if (!status)
         status = pprofdelta_profile_rewrite(edited, &sink, &err);
     pprofdelta_profile_free(edited);

@@ -1,5 +1,4 @@
-/* The command line of the delta and of the sum: see options.h.
- */
+/* The command line of the delta and of the sum: see options.h. */
 #include "delta/options.h"
 
 #include "cli.h"
@@ -12,7 +11,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { DELTA = 1, SUM = 2 };
 
@@ -28,24 +26,10 @@ static int add_gauge(const cli_option *option, const char *value, void *options)
     return cli_take_type(option, value, &o->gauges[o->library.gauges_len++]);
 }
 
-static int take_on_reset(const cli_option *option, const char *value, void *on_reset)
-{
-    static const char *const names[] = {"auto", "restart", "clamp", "negative", "fail", NULL};
-    static const pprofdelta_on_reset values[] = {
-        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
-        PPROFDELTA_ON_RESET_NEGATIVE, PPROFDELTA_ON_RESET_FAIL};
-    int chosen;
-    if (cli_choose(option->name, value, names, &chosen))
-        return CLI_USAGE;
-    *(pprofdelta_on_reset *)on_reset = values[chosen];
-    return CLI_DONE;
-}
-
 static int take_form(const cli_option *option, const char *value, void *form)
 {
-    static const char *const names[] = {"text", "json", NULL};
-    int chosen = 0;
-    if (value && cli_choose(option->name, value, names, &chosen))
+    int chosen;
+    if (cli_take_choice(option, value, &chosen))
         return CLI_USAGE;
     *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
     return CLI_DONE;
@@ -59,28 +43,13 @@ static int take_state(const cli_option *option, const char *value, void *state)
     return cli_take_text(option, value, state);
 }
 
-static int take_first(const cli_option *option, const char *value, void *options)
-{
-    static const char *const names[] = {"full", "zero", NULL};
-    cli_options *o = options;
-    int chosen;
-    if (cli_choose(option->name, value, names, &chosen))
-        return CLI_USAGE;
-    o->library.first = chosen ? PPROFDELTA_FIRST_ZERO : PPROFDELTA_FIRST_FULL;
-    o->has_first = true;
-    return CLI_DONE;
-}
-
 static int take_default_type(const cli_option *option, const char *value, void *flags)
 {
-    static const char *const names[] = {"counter", "keep", NULL};
-    int chosen = 0;
-    if (value && cli_choose(option->name, value, names, &chosen))
+    int chosen;
+    if (cli_take_choice(option, value, &chosen))
         return CLI_USAGE;
-    if (chosen)
-        *(unsigned *)flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER;
-    else
-        *(unsigned *)flags |= PPROFDELTA_DEFAULT_COUNTER;
+    *(unsigned *)flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER;
+    *(unsigned *)flags |= chosen ? 0 : PPROFDELTA_DEFAULT_COUNTER;
     return CLI_DONE;
 }
 
@@ -123,19 +92,18 @@ static int check_name(void *options, const char *value)
 static int add_operand(void *options, const char *value)
 {
     cli_options *o = options;
-    bool is_behind = o->arguments.has_ended;
-    if (is_behind && o->state) {
+    if (o->arguments.has_ended && o->state) {
         o->uploader = o->arguments.argv + optind - 1;
         return CLI_ENOUGH;
     }
-    o->has_behind |= is_behind;
     int code = check_name(o, value);
     if (code)
         return code;
-    if (o->cur && o->has_behind)
-        return cli_usage("%.60s: a command after -- needs --state FILE, which is missing", value);
     if (o->cur)
-        return cli_usage("%.60s: is one operand too many; a delta needs two profiles", value);
+        return cli_usage(
+            "%.60s: is one operand too many; a delta needs two profiles, and a command "
+            "after -- needs --state FILE",
+            value);
     *(o->prev ? &o->cur : &o->prev) = value;
     return CLI_DONE;
 }
@@ -151,25 +119,27 @@ static const cli_option table[] = {
      "  -g, --gauge TYPE[/UNIT]    do not subtract this sample type\n", 0, DELTA},
     {"--gauge", 'g', CLI_VALUE, add_gauge, 0,
      "  -g, --gauge TYPE[/UNIT]    take this sample type from the last delta\n", 0, SUM},
-    {"--on-reset", 0, CLI_VALUE, take_on_reset, offsetof(cli_options, library.on_reset),
+    {"--on-reset", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.on_reset),
      "      --on-reset=HOW         if a counter fell: auto (the default), restart,\n"
      "                             clamp, negative or fail\n",
-     0, DELTA},
+     CLI_ON_RESET, DELTA},
     {"--started", 0, CLI_VALUE, take_started, offsetof(cli_options, started_nanos),
      "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n", 0, DELTA},
     {"--default-type", 0, CLI_MAY_HAVE_VALUE, take_default_type,
      offsetof(cli_options, library.flags),
-     "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n", 0, 0},
-    {"--compress", 0, CLI_VALUE, cli_take_compression, offsetof(cli_options, library.compression),
-     "      --compress=HOW         gzip, zstd or none\n", 0, 0},
-    {"--format", 0, CLI_VALUE, cli_take_format, offsetof(cli_options, library.format),
-     "      --format=FORMAT        pprof (the default) or otlp\n", 0, 0},
+     "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n",
+     CLI_DEFAULT_TYPE, 0},
+    {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.compression),
+     "      --compress=HOW         gzip, zstd or none\n", CLI_COMPRESSION, 0},
+    {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.format),
+     "      --format=FORMAT        pprof (the default) or otlp\n", CLI_FORMAT, 0},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(cli_options, resources),
      "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n", 0, 0},
     {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level),
      "  -1 ... -9                  compress fast ... compress well\n", 0, 0},
     {"--report", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, report),
-     "      --report[=FORM]        print counts and sums to stderr, as text or json\n", 0, DELTA},
+     "      --report[=FORM]        print counts and sums to stderr, as text or json\n", CLI_REPORT,
+     DELTA},
     {"--verify", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
      "      --verify               check that the sums add up before writing\n", PPROFDELTA_VERIFY,
      DELTA},
@@ -194,14 +164,16 @@ static const cli_option table[] = {
      "      --state=FILE           PREV is in FILE. It becomes CUR when OUT is on the\n"
      "                             disk, or UPLOADER (stdin: the delta) exits with 0\n",
      0, DELTA},
-    {"--first", 0, CLI_VALUE, take_first, 0,
-     "      --first=HOW            with a new FILE: full (the default), or zero\n", 0, DELTA},
+    {"--first", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, first),
+     "      --first=HOW            with a new FILE: full (the default), or zero\n", CLI_FIRST,
+     DELTA},
     {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, timeout_nanos),
      "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n", 0, DELTA},
     {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait),
      "      --no-wait              fail if another run is using FILE\n", 0, DELTA},
     {"--status", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, status),
-     "      --status[=FORM]        only print what is in FILE, as text or json\n", 0, DELTA},
+     "      --status[=FORM]        only print what is in FILE, as text or json\n", CLI_REPORT,
+     DELTA},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), "", 0, DELTA},
     {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
 };
@@ -242,21 +214,10 @@ static const cli_command sum_command = {
     .verb = SUM,
 };
 
-static bool is_there(const char *path)
-{
-    return cli_input_is_stdin(path) || !access(path, F_OK);
-}
-
-/* An operand after "--" is taken for a command if no file has that name. */
-static bool is_command(const char *operand)
-{
-    return operand && !is_there(operand);
-}
-
 /* Checks the command line of two files. */
 static int check_without_state(const cli_options *options)
 {
-    const char *given = options->has_first       ? "--first"
+    const char *given = options->first >= 0      ? "--first"
                         : options->timeout_nanos ? "--timeout"
                         : options->no_wait       ? "--no-wait"
                         : options->status        ? "--status"
@@ -264,12 +225,6 @@ static int check_without_state(const cli_options *options)
                                                  : NULL;
     if (given)
         return cli_usage("%s needs --state FILE, which is missing", given);
-    const char *last = options->cur ? options->cur : options->prev;
-    if (options->has_behind && is_command(last))
-        return cli_usage("%.60s: a command after -- needs --state FILE, which is missing", last);
-    if (options->prev && cli_is_verb(options->prev) && !is_there(options->prev))
-        return cli_usage("%s: is a verb, and a verb comes first: pprofdelta %s ...", options->prev,
-                         options->prev);
     if (!options->prev)
         return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (!options->cur)
@@ -307,16 +262,6 @@ static int check_with_state(cli_options *options)
     return CLI_DONE;
 }
 
-/* Makes a list with room for every argument. Prints what is wrong; returns an exit code. */
-static int begin_list(const char ***list, int argc)
-{
-    *list = calloc((size_t)argc + 1, sizeof **list);
-    if (*list)
-        return CLI_DONE;
-    cli_error("%s", strerror(ENOMEM));
-    return CLI_FAILED;
-}
-
 /* Only OTLP has a resource. */
 static int make_resource(cli_options *options)
 {
@@ -332,14 +277,19 @@ static int make_resource(cli_options *options)
 
 static int read_command(cli_options *options, const cli_command *command, int argc, char **argv)
 {
-    int code;
-    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
+    size_t room = (size_t)argc + 1;
+    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT, .first = -1};
     options->arguments = (cli_arguments){.argc = argc, .argv = argv};
-    if ((code = begin_list(&options->counters, argc)) ||
-        (code = begin_list(&options->gauges, argc)) ||
-        (code = begin_list(&options->resources.values, argc)) ||
-        (code = cli_command_read(command, &options->arguments, options)))
+    options->counters = calloc(3 * room, sizeof *options->counters);
+    if (!options->counters)
+        return cli_system_error("the options", "read", ENOMEM);
+    options->gauges = options->counters + room;
+    options->resources.values = options->gauges + room;
+    int code = cli_command_read(command, &options->arguments, options);
+    if (code)
         return code;
+    if (options->first >= 0)
+        options->library.first = (pprofdelta_first)options->first;
     options->is_done |= options->arguments.is_done;
     options->library.counters = options->counters;
     options->library.gauges = options->gauges;
@@ -370,8 +320,6 @@ int cli_options_parse_sum(cli_options *options, int argc, char **argv)
 void cli_options_free(cli_options *options)
 {
     free(options->counters);
-    free(options->gauges);
-    free(options->resources.values);
     cli_resource_free(&options->resource);
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
 }

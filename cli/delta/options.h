@@ -15,13 +15,12 @@ typedef struct cli_options {
     const char *state;      /* NULL: two files are compared */
     char *const *uploader;  /* its argument vector; NULL: the delta goes to `output` */
     int64_t timeout_nanos;  /* of the uploader; 0: none */
-    bool has_first;         /* --first was given */
+    int first;              /* -1: not given */
     bool no_wait;           /* do not wait for the lock of the state */
     bool has_json;          /* --json was given */
-    bool has_behind;        /* there are operands after "--" */
     cli_report_form status; /* print what is in the state, and do nothing else */
     pprofdelta_options library;
-    const char **counters, **gauges; /* the arrays that library points to */
+    const char **counters, **gauges; /* what library points to; one block with resources.values */
     cli_resources resources;         /* the values of --resource */
     cli_resource resource;           /* of OTLP: what library points to */
     int64_t started_nanos;           /* 0: not known */

@@ -26,42 +26,21 @@ static pprofdelta_sum sum_of(const pprofdelta_type_report *type, int which)
     return sums[which];
 }
 
-static const char *restart_name(pprofdelta_restart restart)
-{
-    switch (restart) {
-    case PPROFDELTA_RESTART_NONE:
-        break;
-    case PPROFDELTA_RESTART_STARTED:
-        return "started";
-    case PPROFDELTA_RESTART_BUILD_ID:
-        return "build_id";
-    case PPROFDELTA_RESTART_MASS:
-        return "mass";
-    case PPROFDELTA_RESTART_ANY:
-        return "decrease";
-    case PPROFDELTA_RESTART_LIVE:
-        return "live";
-    }
-    return NULL;
-}
+static const struct {
+    const char *name, *reason;
+} restarts[] = {
+    [PPROFDELTA_RESTART_STARTED] = {"started",
+                                    "the program started after the first profile was taken"},
+    [PPROFDELTA_RESTART_BUILD_ID] = {"build_id", "the main binary has another build id"},
+    [PPROFDELTA_RESTART_MASS] = {"mass", "at least half of the value of a counter is gone"},
+    [PPROFDELTA_RESTART_ANY] = {"decrease", "a counter went backwards"},
+    [PPROFDELTA_RESTART_LIVE] =
+        {"live", "the stamp of its live heap is of another process or of a later start"},
+};
 
 const char *cli_restart_reason(pprofdelta_restart restart)
 {
-    switch (restart) {
-    case PPROFDELTA_RESTART_NONE:
-        break;
-    case PPROFDELTA_RESTART_STARTED:
-        return "the program started after the first profile was taken";
-    case PPROFDELTA_RESTART_BUILD_ID:
-        return "the main binary has another build id";
-    case PPROFDELTA_RESTART_MASS:
-        return "at least half of the value of a counter is gone";
-    case PPROFDELTA_RESTART_ANY:
-        return "a counter went backwards";
-    case PPROFDELTA_RESTART_LIVE:
-        return "the stamp of its live heap is of another process or of a later start";
-    }
-    return "";
+    return restarts[restart].reason;
 }
 
 int64_t cli_report_duration(int64_t from_nanos, int64_t to_nanos)
@@ -87,7 +66,7 @@ void cli_report_put_id(FILE *out, uint64_t id)
 
 void cli_report_put_restart(FILE *out, pprofdelta_restart restart)
 {
-    const char *name = restart_name(restart);
+    const char *name = restarts[restart].name;
     fprintf(out, name ? "\"%s\"" : "%s", name ? name : "null");
 }
 
@@ -105,9 +84,9 @@ void cli_report_put_type(FILE *out, const pprofdelta_type_report *type)
     fputs(type->is_counter ? "\n" : " (gauge)\n", out);
 }
 
-void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type)
+void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type, size_t index)
 {
-    fputs("\"type\": ", out);
+    fputs(index ? ", {\"type\": " : "{\"type\": ", out);
     cli_text_put(out, type->type, CLI_TEXT_JSON);
     fputs(", \"unit\": ", out);
     cli_text_put(out, type->unit, CLI_TEXT_JSON);
@@ -191,12 +170,6 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
         fputs("restart   no\n", out);
     else
         fprintf(out, "restart   yes: %s\n", cli_restart_reason(report->restart));
-    if (report->is_same)
-        fputs("same      the profile is the same as the last one\n", out);
-    if (report->clock_set_back)
-        fputs("clock     was set back\n", out);
-    if (report->may_be_window)
-        fputs("duration  a profile may be a window\n", out);
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
             report->samples_out);
     fprintf(out,
@@ -228,35 +201,26 @@ static const char *cell(const pprofdelta_type_report *type, int which, char buf[
     return cli_sum_format(sum_of(type, which), buf);
 }
 
-static bool is_shown(const pprofdelta_report *report, int which)
-{
-    if (which <= SUM_DELTA)
-        return true;
-    for (size_t i = 0; i < report->types_len; i++) {
-        pprofdelta_sum sum = sum_of(&report->types[i], which);
-        if (sum.lo || sum.hi)
-            return true;
-    }
-    return false;
-}
-
+/* The width of a column; 0: it is left out, since no type has such a sum. */
 static int column_width(const pprofdelta_report *report, int which)
 {
     char text[48];
     size_t width = strlen(sum_names[which]);
+    bool is_shown = which <= SUM_DELTA;
     for (size_t i = 0; i < report->types_len; i++) {
+        pprofdelta_sum sum = sum_of(&report->types[i], which);
         size_t len = strlen(cell(&report->types[i], which, text));
-        if (len > width)
-            width = len;
+        width = len > width ? len : width;
+        is_shown |= sum.lo || sum.hi;
     }
-    return (int)width;
+    return is_shown ? (int)width : 0;
 }
 
 static void text_types(FILE *out, const pprofdelta_report *report)
 {
     int width[SUMS];
     for (int c = 0; c < SUMS; c++) {
-        width[c] = is_shown(report, c) ? column_width(report, c) : 0;
+        width[c] = column_width(report, c);
         if (width[c])
             fprintf(out, "%*s  ", width[c], sum_names[c]);
     }
@@ -269,21 +233,6 @@ static void text_types(FILE *out, const pprofdelta_report *report)
                 fprintf(out, "%*s  ", width[c], cell(type, c, text));
         cli_report_put_type(out, type);
     }
-}
-
-static void json_types(FILE *out, const pprofdelta_report *report)
-{
-    fputs("\"types\": [", out);
-    for (size_t i = 0; i < report->types_len; i++) {
-        const pprofdelta_type_report *type = &report->types[i];
-        char text[48];
-        fputs(i ? ", {" : "{", out);
-        cli_report_put_type_json(out, type);
-        for (int c = 0; c < SUMS; c++)
-            fprintf(out, ", \"%s\": %s", sum_names[c], cli_sum_format(sum_of(type, c), text));
-        putc('}', out);
-    }
-    putc(']', out);
 }
 
 static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unread)
@@ -315,8 +264,16 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
             ", \"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
             ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64 ", ",
             report->sequence, report->attempt, report->unknown_fields, report->output_len, unread);
-    json_types(out, report);
-    fputs("}\n", out);
+    fputs("\"types\": [", out);
+    for (size_t i = 0; i < report->types_len; i++) {
+        char text[48];
+        cli_report_put_type_json(out, &report->types[i], i);
+        for (int c = 0; c < SUMS; c++)
+            fprintf(out, ", \"%s\": %s", sum_names[c],
+                    cli_sum_format(sum_of(&report->types[i], c), text));
+        putc('}', out);
+    }
+    fputs("]}\n", out);
 }
 
 void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread)

@@ -40,7 +40,7 @@ int64_t cli_report_duration(int64_t from_nanos, int64_t to_nanos);
 /* Prints "TYPE/UNIT" or "TYPE/UNIT (gauge)", and ends the line. */
 void cli_report_put_type(FILE *out, const pprofdelta_type_report *type);
 
-/* Prints the members type, unit and kind of a JSON object. */
-void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type);
+/* Begins the object of a type in an array of JSON: with the members type, unit and kind. */
+void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type, size_t index);
 
 #endif

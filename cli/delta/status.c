@@ -7,7 +7,7 @@
 #include "decimal.h"
 #include "cli.h"
 #include "instant.h"
-#include "memory.h"
+#include "input.h"
 #include "output_file.h"
 #include "delta/report.h"
 #include "delta/state_file.h"
@@ -16,39 +16,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void put_window(const pprofdelta_memory *m)
+static void put_window(int64_t from, int64_t to, bool is_first, pprofdelta_restart restart)
 {
     char span[48];
-    int64_t duration = cli_report_duration(m->from_nanos, m->to_nanos);
-    fputs("window    ", stdout);
-    if (m->from_nanos)
-        cli_report_put_time(stdout, m->from_nanos);
-    else
-        fputs(m->sequence == 1 ? "the beginning" : "unknown", stdout);
-    fputs(" to ", stdout);
-    cli_report_put_time(stdout, m->to_nanos);
-    if (m->from_nanos && m->to_nanos)
-        printf(" (%s)", cli_span_format(duration, span));
-    if (m->restart)
-        printf(", a restart: %s", cli_restart_reason(m->restart));
-    putchar('\n');
-}
-
-/* The open window: its last attempt was not acknowledged. */
-static void put_open(const pprofdelta_memory *m)
-{
-    if (!m->attempts)
-        return;
-    printf("open      sequence %" PRIu64 ", attempt %" PRIu64 ", not acknowledged: ",
-           m->open_sequence, m->attempts);
-    if (m->open_from_nanos)
-        cli_report_put_time(stdout, m->open_from_nanos);
-    else
+    if (!from && is_first)
         fputs("the beginning", stdout);
+    else
+        cli_report_put_time(stdout, from);
     fputs(" to ", stdout);
-    cli_report_put_time(stdout, m->open_to_nanos);
-    if (m->open_restart)
-        printf(", a restart: %s", cli_restart_reason(m->open_restart));
+    cli_report_put_time(stdout, to);
+    if (from && to)
+        printf(" (%s)", cli_span_format(cli_report_duration(from, to), span));
+    if (restart)
+        printf(", a restart: %s", cli_restart_reason(restart));
     putchar('\n');
 }
 
@@ -58,20 +38,26 @@ static void print_text(const cli_state *state, const pprofdelta_memory *m)
     cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
     printf("%s\nid        %016" PRIx64, m->types_len ? "" : ", nothing remembered yet", m->id);
     if (!m->types_len) {
-        printf("\nbytes     %llu\n", state->len);
+        printf("\nbytes     %lld\n", (long long)state->is.st_size);
         return;
     }
     printf("\nsequence  %" PRIu64 "\n", m->sequence);
-    if (m->sequence)
-        put_window(m);
-    put_open(m);
+    if (m->sequence) {
+        fputs("window    ", stdout);
+        put_window(m->from_nanos, m->to_nanos, m->sequence == 1, m->restart);
+    }
+    if (m->attempts) {
+        printf("open      sequence %" PRIu64 ", attempt %" PRIu64 ", not acknowledged: ",
+               m->open_sequence, m->attempts);
+        put_window(m->open_from_nanos, m->open_to_nanos, true, m->open_restart);
+    }
     fputs("build id  ", stdout);
     cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
     printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
            m->unseen);
-    printf("bytes     %llu", state->len);
+    printf("bytes     %lld", (long long)state->is.st_size);
     if (m->samples)
-        printf(", %.1f a sample", (double)state->len / (double)m->samples);
+        printf(", %.1f a sample", (double)state->is.st_size / (double)m->samples);
     fputs("\n\n", stdout);
     for (size_t i = 0; i < m->types_len; i++) {
         const pprofdelta_type_report *type = &m->types[i];
@@ -79,19 +65,6 @@ static void print_text(const cli_state *state, const pprofdelta_memory *m)
         printf("%20s  ", type->is_counter ? cli_sum_format(type->prev, text) : "-");
         cli_report_put_type(stdout, type);
     }
-}
-
-static void print_types(const pprofdelta_memory *m)
-{
-    fputs("\"types\": [", stdout);
-    for (size_t i = 0; i < m->types_len; i++) {
-        const pprofdelta_type_report *type = &m->types[i];
-        char text[48];
-        fputs(i ? ", {" : "{", stdout);
-        cli_report_put_type_json(stdout, type);
-        printf(", \"sum\": %s}", type->is_counter ? cli_sum_format(type->prev, text) : "null");
-    }
-    putchar(']');
 }
 
 static void print_open(const pprofdelta_memory *m)
@@ -114,9 +87,9 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
     cli_text_put(stdout, state->path, CLI_TEXT_JSON);
     fputs(", \"id\": ", stdout);
     cli_report_put_id(stdout, m->id);
-    printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+    printf(", \"bytes\": %lld, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
            ", \"samples\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"build_id\": ",
-           state->len, m->sequence, m->attempts, m->samples, m->unseen);
+           (long long)state->is.st_size, m->sequence, m->attempts, m->samples, m->unseen);
     if (*m->build_id)
         cli_text_put(stdout, m->build_id, CLI_TEXT_JSON);
     else
@@ -127,8 +100,14 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
     cli_report_put_restart(stdout, m->restart);
     fputs(", ", stdout);
     print_open(m);
-    print_types(m);
-    fputs("}\n", stdout);
+    fputs("\"types\": [", stdout);
+    for (size_t i = 0; i < m->types_len; i++) {
+        char text[48];
+        const char *sum = cli_sum_format(m->types[i].prev, text);
+        cli_report_put_type_json(stdout, &m->types[i], i);
+        printf(", \"sum\": %s}", m->types[i].is_counter ? sum : "null");
+    }
+    fputs("]}\n", stdout);
 }
 
 static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
@@ -141,7 +120,7 @@ static int read_state(const cli_options *options, cli_state *state, pprofdelta *
 
 int cli_status_print(const cli_options *options)
 {
-    cli_state state = {.lock = -1, .next = -1};
+    cli_state state = {.lock = -1};
     pprofdelta *context = NULL;
     int code = read_state(options, &state, &context);
     if (!code) {

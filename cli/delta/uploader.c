@@ -2,6 +2,7 @@
 #include "delta/uploader.h"
 
 #include "buffer.h"
+#include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,56 +25,34 @@
 
 enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-enum { ENDING = sizeof ending / sizeof *ending };
-
 /* ---- the child ------------------------------------------------------------------------------- */
-
-__attribute__((format(printf, 2, 3))) static void set(const char *name, const char *format, ...)
-{
-    char text[32];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    setenv(name, text, 1);
-}
 
 /* What the child needs from this process. */
 typedef struct cradle {
+    const cli_upload *upload;
     pid_t parent;
-    int input;  /* a file with the delta */
-    int report; /* a pipe: errno is written to it if the command cannot be run */
+    int input; /* a file with the delta */
     sigset_t mask;
 } cradle;
 
-/* Runs the command in place of the child. Signals that this process ignored from the start stay
- * ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main ignores. */
-static _Noreturn void become(const cli_upload *upload, const cradle *c)
+/* Signals that this process ignored from the start stay ignored; the others have their default, also
+ * SIGPIPE and SIGXFSZ, which main ignores. */
+static void prepare(const void *cookie)
 {
+    const cradle *c = cookie;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != c->parent) /* the parent has already ended */
         _exit(127);
-    for (int i = 0; i < ENDING; i++) {
-        struct sigaction now;
-        if (!sigaction(ending[i], NULL, &now) && now.sa_handler != SIG_IGN)
-            signal(ending[i], SIG_DFL);
-    }
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
-    set("PPROFDELTA_ID", "%016" PRIx64, upload->id);
-    set("PPROFDELTA_SEQUENCE", "%" PRIu64, upload->sequence);
-    set("PPROFDELTA_ATTEMPT", "%" PRIu64, upload->attempt);
-    set("PPROFDELTA_FROM", "%" PRId64, upload->from_nanos);
-    set("PPROFDELTA_TO", "%" PRId64, upload->to_nanos);
+    cli_set_variable("PPROFDELTA_ID", true, "%016" PRIx64, c->upload->id);
+    cli_set_variable("PPROFDELTA_SEQUENCE", true, "%" PRIu64, c->upload->sequence);
+    cli_set_variable("PPROFDELTA_ATTEMPT", true, "%" PRIu64, c->upload->attempt);
+    cli_set_variable("PPROFDELTA_FROM", true, "%" PRId64, c->upload->from_nanos);
+    cli_set_variable("PPROFDELTA_TO", true, "%" PRId64, c->upload->to_nanos);
     sigprocmask(SIG_SETMASK, &c->mask, NULL);
-    if (dup2(c->input, STDIN_FILENO) == STDIN_FILENO)
-        execvp(upload->argv[0], upload->argv);
-    int error = errno;
-    while (write(c->report, &error, sizeof error) < 0 && errno == EINTR) {
-    }
-    _exit(127);
+    dup2(c->input, STDIN_FILENO);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -86,17 +64,6 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* SIGCHLD, and the signals that end this process unless they are ignored. */
-static void watched_signals(sigset_t *set)
-{
-    struct sigaction action;
-    sigemptyset(set);
-    sigaddset(set, SIGCHLD);
-    for (int i = 0; i < ENDING; i++)
-        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
-            sigaddset(set, ending[i]);
-}
-
 typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED } outcome;
 
 /* Waits for the child until the deadline (0: none). The watched signals are blocked. *signal_number
@@ -105,16 +72,8 @@ static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int
                      int *signal_number)
 {
     for (;;) {
-        pid_t got = waitpid(child, status, WNOHANG);
-        if (got == child)
+        if (waitpid(child, status, WNOHANG) == child)
             return ENDED;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) { /* its status is lost */
-            kill(-child, SIGKILL);
-            *status = -1;
-            return ENDED;
-        }
         int64_t left = deadline ? deadline - now() : 60 * SECOND;
         if (left <= 0)
             return TIMED_OUT;
@@ -140,8 +99,7 @@ static void end(pid_t child)
     outcome how = await(child, &only_child, deadline, &status, &ignored);
     kill(-child, SIGKILL);
     if (how != ENDED)
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
+        cli_child_wait(child);
 }
 
 /* ---- what was read -----------------------------------------------------------------------------
@@ -201,17 +159,13 @@ static int not_run(const char *name, const char *verb, int error)
 
 static int judge(const char *name, int status)
 {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return CLI_DONE;
     if (WIFSIGNALED(status))
         cli_error("%s: was ended by signal %d (%s); the next run covers this window too", name,
                   WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else if (WIFEXITED(status))
+    else if (WEXITSTATUS(status))
         cli_error("%s: failed with exit status %d; the next run covers this window too", name,
                   WEXITSTATUS(status));
-    else
-        cli_error("%s: ended with an unknown status; the next run covers this window too", name);
-    return CLI_UPLOAD;
+    return status ? CLI_UPLOAD : CLI_DONE;
 }
 
 /* Waits for the child. The watched signals are blocked. */
@@ -221,84 +175,38 @@ static int wait_and_judge(const cli_upload *upload, pid_t child, const sigset_t 
     char span[48];
     int status = -1;
     int64_t deadline = upload->timeout_nanos ? now() + upload->timeout_nanos : 0;
-    switch (await(child, watched, deadline, &status, interrupted)) {
-    case ENDED:
+    outcome how = await(child, watched, deadline, &status, interrupted);
+    if (how == ENDED)
         return judge(upload->argv[0], status);
-    case TIMED_OUT:
-        end(child);
+    end(child);
+    if (how == TIMED_OUT)
         cli_error("%s: was ended because it took longer than %s; the next run covers this window "
                   "too",
                   upload->argv[0], cli_span_format(upload->timeout_nanos, span));
-        break;
-    case INTERRUPTED:
-        end(child);
-        break;
-    }
     return CLI_UPLOAD;
-}
-
-/* Returns 0 if the command was started, else the errno that the child wrote to the pipe. */
-static int started(int report)
-{
-    int error = 0;
-    ssize_t got;
-    while ((got = read(report, &error, sizeof error)) < 0 && errno == EINTR) {
-    }
-    return got == (ssize_t)sizeof error ? error : 0;
-}
-
-/* Forks, and waits for the child. */
-static int run(const cli_upload *upload, cradle *c, int report[2], int *interrupted)
-{
-    sigset_t watched;
-    watched_signals(&watched);
-    sigprocmask(SIG_BLOCK, &watched, &c->mask);
-    c->parent = getpid();
-    c->report = report[1];
-    pid_t child = fork();
-    if (child == 0)
-        become(upload, c);
-    int error = errno;
-    close(report[1]);
-    report[1] = -1;
-    int code;
-    if (child < 0) {
-        code = not_run(upload->argv[0], "be run", error);
-    } else {
-        setpgid(child, child); /* the child calls it too: one of them is first */
-        error = started(report[0]);
-        if (error) {
-            while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
-            }
-            code = not_run(upload->argv[0], "be run", error);
-        } else {
-            code = wait_and_judge(upload, child, &watched, interrupted);
-        }
-    }
-    sigprocmask(SIG_SETMASK, &c->mask, NULL);
-    return code;
 }
 
 int cli_upload_run(const cli_upload *upload, uint64_t *unread)
 {
-    cradle c = {.input = make_input(upload)};
+    cradle c = {.upload = upload, .parent = getpid(), .input = make_input(upload)};
     if (c.input < 0)
         return not_run(upload->argv[0], "get the delta", errno);
     bool is_marked = mark_unread(c.input);
-    int report[2], interrupted = 0;
-    if (pipe2(report, O_CLOEXEC)) {
-        int error = errno;
-        close(c.input);
-        return not_run(upload->argv[0], "be run", error);
-    }
+    int interrupted = 0;
+    sigset_t watched;
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+    cli_ending_signals(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &watched, &c.mask);
     sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
-    int code = run(upload, &c, report, &interrupted);
+    pid_t child = cli_child_start(upload->argv, prepare, &c);
+    int code = child < 0 ? not_run(upload->argv[0], "be run", errno)
+                         : wait_and_judge(upload, child, &watched, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
+    sigprocmask(SIG_SETMASK, &c.mask, NULL);
     *unread = is_marked ? count_unread(c.input, upload->len) : 0;
-    close(report[0]);
     close(c.input);
     if (interrupted)
-        raise(interrupted); /* removes temporary files and ends this process */
+        raise(interrupted); /* ends this process */
     return code;
 }

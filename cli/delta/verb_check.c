@@ -4,7 +4,6 @@
  * stderr. All files are checked, also after one that is wrong. */
 #include "cli.h"
 #include "input.h"
-#include "memory.h"
 #include "message.h"
 #include "option_values.h"
 #include "output_file.h"
@@ -101,7 +100,7 @@ static int check_file(const pprofdelta_options *library, bool is_quiet, const ch
     int code = cli_input_read(&input, path, library->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
-        if (pprofdelta_profile_open(library, cli_memory_within(library->max_memory), input.bytes,
+        if (pprofdelta_profile_open(library, NULL, input.bytes,
                                     input.len, &profile, &err))
             code = cli_library_error(input.name, &err);
     }

@@ -4,7 +4,6 @@
  * when it is complete. */
 #include "cli.h"
 #include "input.h"
-#include "memory.h"
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
@@ -36,7 +35,7 @@ static int read_prev(run *r)
         return code;
     if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
         return cli_library_error(r->prev.name, &err);
-    cli_input_release(&r->prev);
+    cli_input_free(&r->prev);
     return CLI_DONE;
 }
 

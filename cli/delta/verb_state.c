@@ -13,7 +13,6 @@
 #include "buffer.h"
 #include "cli.h"
 #include "input.h"
-#include "memory.h"
 #include "message.h"
 #include "output_file.h"
 #include "progress.h"
@@ -98,8 +97,8 @@ static int perform(run *r)
     if ((code = cli_context_new(&o->library, o->cur, &r->context)) || (code = read_cur(r)) ||
         (code = cli_state_open(&r->state, o->state, how_to_wait(o))) ||
         (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
-        (code = cli_state_prepare(&r->state, r->context)) || (code = cli_state_move(&r->state)) ||
-        (code = deliver(r)) || (code = cli_state_arrived(&r->state)))
+        (code = cli_state_replace(&r->state, r->context)) || (code = deliver(r)) ||
+        (code = cli_state_arrived(&r->state)))
         return code;
     cli_report_notes(o, &r->report, o->state, r->cur.name);
     cli_report_unread(o, &r->report, r->unread);
@@ -109,7 +108,7 @@ static int perform(run *r)
 
 int cli_state_run(const cli_options *options)
 {
-    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1, .next = -1}};
+    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1}};
     int code = perform(&r);
     cli_progress_end();
     cli_output_close(&r.output);

@@ -40,54 +40,38 @@ static int refuse(const run *r, const char *name, const pprofdelta_error *err)
 
 static void note(run *r, const char *name, pprofdelta_joint joint)
 {
-    const char *gap = r->gap;
+    /* What is said of a file, before and after the name of the last one, if that belongs to it. A gap
+     * is noted or refused later: a full profile may come. */
+    static const struct {
+        const char *before, *after;
+    } notes[] = {
+        [PPROFDELTA_JOINT_RESTART] =
+            {"the program restarted before this window; the sum covers the "
+             "time before and after the restart (for the time after it "
+             "only, begin with this file)",
+             NULL},
+        [PPROFDELTA_JOINT_ENDED] = {"a window is missing between ",
+                                    " and this file: a restart ended it before it was "
+                                    "acknowledged; if it did not arrive, it is lost"},
+        [PPROFDELTA_JOINT_AGAIN] = {"is the same window as ", ", sent again; this one counts"},
+        [PPROFDELTA_JOINT_STALE] = {"is an earlier attempt at the same window as ",
+                                    "; it does not count"},
+        [PPROFDELTA_JOINT_EQUAL] = {"is the same attempt at the same window as ",
+                                    "; it does not count"},
+        [PPROFDELTA_JOINT_UNTIMED] = {"neither this file nor ",
+                                      " has a time, so it is not known if a window is missing"},
+        [PPROFDELTA_JOINT_FORCED] = {"does not join ", "; it was added because of --force"},
+    };
+    const char *gap = r->gap, *before = notes[joint].before, *after = notes[joint].after;
     if (joint == PPROFDELTA_JOINT_RESYNC)
         r->gap = NULL;
     else if (joint == PPROFDELTA_JOINT_GAP && !gap)
         r->gap = name;
-    if (r->options.quiet)
-        return;
-    switch (joint) {
-    case PPROFDELTA_JOINT_FIRST:
-    case PPROFDELTA_JOINT_NEXT:
-    case PPROFDELTA_JOINT_GAP: /* noted or refused later: a full profile may come */
-        break;
-    case PPROFDELTA_JOINT_RESYNC:
-        if (gap)
-            cli_note("%s: batches are missing between %s and %s; this full profile closes the gap",
-                     name, r->last, gap);
-        break;
-    case PPROFDELTA_JOINT_RESTART:
-        cli_note("%s: the program restarted before this window; the sum covers the time before and "
-                 "after the restart (for the time after it only, begin with this file)",
-                 name);
-        break;
-    case PPROFDELTA_JOINT_ENDED:
-        cli_note(
-            "%s: a window is missing between %s and this file: a restart ended it before it was "
-            "acknowledged; if it did not arrive, it is lost",
-            name, r->last);
-        break;
-    case PPROFDELTA_JOINT_AGAIN:
-        cli_note("%s: is the same window as %s, sent again; this one counts", name, r->last);
-        break;
-    case PPROFDELTA_JOINT_STALE:
-        cli_note("%s: is an earlier attempt at the same window as %s; it does not count", name,
-                 r->last);
-        break;
-    case PPROFDELTA_JOINT_EQUAL:
-        cli_note("%s: is the same attempt at the same window as %s; it does not count", name,
-                 r->last);
-        break;
-    case PPROFDELTA_JOINT_UNTIMED:
-        cli_note(
-            "%s: neither this file nor %s has a time, so it is not known if a window is missing",
-            name, r->last);
-        break;
-    case PPROFDELTA_JOINT_FORCED:
-        cli_note("%s: does not join %s; it was added because of --force", name, r->last);
-        break;
-    }
+    if (joint == PPROFDELTA_JOINT_RESYNC && gap)
+        cli_note("%s: batches are missing between %s and %s; this full profile closes the gap",
+                 name, r->last, gap);
+    if (before)
+        cli_note("%s: %s%s%s", name, before, after ? r->last : "", after ? after : "");
 }
 
 static int add(run *r, const char *path)
@@ -131,6 +115,8 @@ static int perform(run *r, int argc, char **argv)
         return code;
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
         return cli_options_error(cli_input_name(arguments->operands[0]), &err);
+    if (r->options.quiet)
+        cli_message_quiet();
     cli_progress_start(!r->options.quiet);
     for (size_t i = 0; i < arguments->operands_len; i++)
         if ((code = add(r, arguments->operands[i])))

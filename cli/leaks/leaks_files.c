@@ -5,7 +5,6 @@
 #include "input.h"
 #include "keep.h"
 #include "leaks/leaks_windows.h"
-#include "memory.h"
 #include "message.h"
 #include "progress.h"
 

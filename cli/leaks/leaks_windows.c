@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "keep.h"
 #include "leaks/leaks_files.h"
-#include "memory.h"
+#include "input.h"
 #include "message.h"
 #include "progress.h"
 #include "show/units.h"
@@ -179,7 +179,7 @@ static int add_changes(const reader *r, cli_input *file)
              pprofdelta_adder_finish(adder, &sink, &err))
         code = cli_library_error(file->name, &err);
     pprofdelta_adder_free(adder);
-    cli_input_release(file);
+    cli_input_free(file);
     *file = (cli_input){.name = file->name, .bytes = next.bytes, .len = next.len};
     return code;
 }

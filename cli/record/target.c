@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static int not_run(const char *path, int error)
+int cli_not_run(const char *path, int error)
 {
     cli_system_error(path, "run", error);
     return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
@@ -29,7 +29,7 @@ static int refuse(const pd_launch_result *found)
     case PD_LAUNCH_OK:
         return CLI_DONE;
     case PD_LAUNCH_NOT_OPENED:
-        return not_run(found->path, found->error);
+        return cli_not_run(found->path, found->error);
     case PD_LAUNCH_SETUID:
         return refuse_rights(found->path, "is setuid");
     case PD_LAUNCH_SETGID:
@@ -69,7 +69,7 @@ int cli_target_check(const char *command, const char *agent)
     pd_launch_agent built_for;
     int error = pd_launch_find(command, getenv("PATH"), path);
     if (error)
-        return not_run(command, error);
+        return cli_not_run(command, error);
     error = pd_launch_agent_read(agent, &built_for);
     if (error == ENOEXEC) {
         cli_error("%s: is no shared object, and so not the heap agent", agent);

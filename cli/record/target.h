@@ -7,4 +7,7 @@
  * CLI_NOT_FOUND or, if the agent itself cannot be used, CLI_RECORD_FAILED. */
 int cli_target_check(const char *command, const char *agent);
 
+/* The program cannot be run: prints why, and returns CLI_NOT_FOUND or CLI_NOT_RUN. */
+int cli_not_run(const char *path, int error);
+
 #endif

@@ -1,13 +1,14 @@
 /* A process tree: see tree.h. */
 #include "record/tree.h"
 
+#include "child.h"
 #include "cli.h"
 #include "message.h"
+#include "record/target.h"
 
 #include "agent/base/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,35 +45,6 @@ int cli_tree_make_folder(const char *dir, const char *command, char path[PATH_MA
             break;
     }
     return cli_system_error(path, "make the directory", errno);
-}
-
-/* ---- the child ------------------------------------------------------------------------------- */
-
-/* The child reports errno to the pipe if it cannot become COMMAND. */
-static _Noreturn void become(char **command, int report, const sigset_t *mask,
-                             const struct sigaction *on_child)
-{
-    char pid[24];
-    snprintf(pid, sizeof pid, "%ld", (long)getpid());
-    setenv(PD_VARIABLE_PID, pid, 1);
-    cli_inherited_restore();
-    sigaction(SIGCHLD, on_child, NULL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(command[0], command);
-    int error = errno;
-    while (write(report, &error, sizeof error) < 0 && errno == EINTR) {
-    }
-    _exit(CLI_NOT_FOUND);
-}
-
-/* Waits until the child is COMMAND. Returns 0 or an errno value. */
-static int await_exec(int report)
-{
-    int error = 0;
-    ssize_t len;
-    while ((len = read(report, &error, sizeof error)) < 0 && errno == EINTR) {
-    }
-    return len == (ssize_t)sizeof error ? error : 0;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -189,29 +161,30 @@ static void watched_signals(sigset_t *set)
         sigaddset(set, passed_on[i]);
 }
 
+/* What the child gets back as this process got it. */
+typedef struct inherited {
+    sigset_t mask;
+    struct sigaction on_child;
+} inherited;
+
+static void prepare(const void *cookie)
+{
+    const inherited *i = cookie;
+    cli_set_variable(PD_VARIABLE_PID, true, "%ld", (long)getpid());
+    cli_inherited_restore();
+    sigaction(SIGCHLD, &i->on_child, NULL);
+    sigprocmask(SIG_SETMASK, &i->mask, NULL);
+}
+
 static int start(char **command, const sigset_t *watched, pid_t *child)
 {
     const struct sigaction plainly = {.sa_handler = SIG_DFL};
-    struct sigaction on_child;
-    sigset_t mask;
-    int report[2];
-    if (pipe2(report, O_CLOEXEC))
-        return cli_system_error(command[0], "run", errno);
-    sigprocmask(SIG_BLOCK, watched, &mask);
-    sigaction(SIGCHLD, &plainly, &on_child); /* if it is ignored, there is nothing to wait for */
+    inherited i;
+    sigprocmask(SIG_BLOCK, watched, &i.mask);
+    sigaction(SIGCHLD, &plainly, &i.on_child); /* if it is ignored, there is nothing to wait for */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    *child = fork();
-    if (*child == 0)
-        become(command, report[1], &mask, &on_child);
-    int error = *child < 0 ? errno : 0;
-    close(report[1]);
-    if (!error)
-        error = await_exec(report[0]);
-    close(report[0]);
-    if (!error)
-        return CLI_DONE;
-    cli_system_error(command[0], "run", error);
-    return *child < 0 ? CLI_RECORD_FAILED : error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
+    *child = cli_child_start(command, prepare, &i);
+    return *child < 0 ? cli_not_run(command[0], errno) : CLI_DONE;
 }
 
 int cli_tree_run(char **command, const char *folder, bool is_quiet)

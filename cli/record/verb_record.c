@@ -4,6 +4,7 @@
  * hold its settings, and it needs nothing else from this verb. So this verb finds the agent,
  * checks that the agent can be loaded into COMMAND, sets the variables and becomes COMMAND: the
  * process, the descriptors, the signals and the exit status are COMMAND's. */
+#include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
@@ -109,18 +110,13 @@ static int take_keep(const cli_option *option, const char *value, void *options)
 
 /* ---- the signal ------------------------------------------------------------------------------ */
 
+/* Other signals are refused, so they have no names here. */
 static const struct {
     const char *name;
     int number;
 } signals[] = {
-    {"HUP", SIGHUP},   {"INT", SIGINT},       {"QUIT", SIGQUIT}, {"ILL", SIGILL},
-    {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},     {"BUS", SIGBUS},   {"FPE", SIGFPE},
-    {"KILL", SIGKILL}, {"USR1", SIGUSR1},     {"SEGV", SIGSEGV}, {"USR2", SIGUSR2},
-    {"PIPE", SIGPIPE}, {"ALRM", SIGALRM},     {"TERM", SIGTERM}, {"CHLD", SIGCHLD},
-    {"CONT", SIGCONT}, {"STOP", SIGSTOP},     {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},
-    {"TTOU", SIGTTOU}, {"URG", SIGURG},       {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ},
-    {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"IO", SIGIO},     {"WINCH", SIGWINCH},
-    {"PWR", SIGPWR},   {"SYS", SIGSYS},
+    {"USR2", SIGUSR2},     {"USR1", SIGUSR1}, {"HUP", SIGHUP}, {"ALRM", SIGALRM},
+    {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"IO", SIGIO},   {"PWR", SIGPWR},
 };
 
 /* Reads a decimal number of at most 3 digits. */
@@ -168,8 +164,9 @@ static int take_signal(const cli_option *option, const char *value, void *out)
         return CLI_DONE;
     }
     if (!read_number(value, &number) && !read_signal_name(value, &number))
-        return cli_bad_value(option->name, value,
-                             "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
+        return cli_bad_value(
+            option->name, value,
+            "a signal that can ask for a profile (USR1, RTMIN+3, or its number), or none");
     const char *refusal = pd_launch_signal_refusal(number);
     if (refusal)
         return cli_usage("--signal=%s: this signal %s", value, refusal);
@@ -212,8 +209,8 @@ static const cli_option table[] = {
      0, 0},
     {"--no-account", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_account),
      "      --no-account       do not say what the process is made of (rss_space)\n", 0, 0},
-    {"--format", 0, CLI_VALUE, cli_take_format, offsetof(record_options, format),
-     "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz\n", 0, 0},
+    {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format),
+     "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz\n", CLI_FORMAT, 0},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, resources),
      "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n", 0, 0},
     {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal),
@@ -300,126 +297,88 @@ static int find_agent(char path[PATH_MAX])
 
 static int make_dir(const char *dir, char path[PATH_MAX])
 {
+    char within[PATH_MAX + 2]; /* of what is no directory, there is none */
     if (mkdir(dir, 0777) && errno != EEXIST)
         return cli_system_error(dir, "make the directory", errno);
-    struct stat status;
-    if (!realpath(dir, path) || stat(path, &status))
-        return cli_system_error(dir, "use as a directory", errno);
-    if (!S_ISDIR(status.st_mode))
-        return cli_system_error(dir, "write profiles to", ENOTDIR);
-    if (access(path, W_OK | X_OK))
+    snprintf(within, sizeof within, "%s/.", dir);
+    if (!realpath(within, path) || access(path, W_OK | X_OK))
         return cli_system_error(dir, "write profiles to", errno);
     return CLI_DONE;
 }
 
-static int set(const char *name, const char *value)
+/* Seconds with a fraction. */
+static bool set_duration(const char *name, uint64_t millis)
 {
-    return (value ? setenv(name, value, 1) : unsetenv(name))
-               ? cli_system_error(name, "set the variable", errno)
-               : CLI_DONE;
+    return cli_set_variable(name, millis, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
 }
 
-static int set_number(const char *name, bool is_given, uint64_t number)
+/* A run is named by its process and its time. */
+static bool set_keep(const record_options *o)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, number);
-    return set(name, is_given ? text : NULL);
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return cli_set_variable(PD_VARIABLE_KEEP, o->keep, "%s=%" PRIu64 ",%lxx%llxx%lx",
+                            o->keep ? o->keep : "", o->keep_most, (unsigned long)getpid(),
+                            (unsigned long long)now.tv_sec, (unsigned long)now.tv_nsec);
 }
 
 /* Puts the agent first, so that no other preloaded malloc comes before it. */
-static int set_preload(const char *agent)
+static bool set_preload(const char *agent)
 {
     const char *others = getenv("LD_PRELOAD");
-    if (strpbrk(agent, " :")) {
-        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
-        return CLI_FAILED;
-    }
-    if (!others || !*others || strstr(others, agent))
-        return set("LD_PRELOAD", others && *others ? others : agent);
-    size_t size = strlen(agent) + strlen(others) + 2;
-    char *both = malloc(size);
-    if (!both)
-        return cli_system_error("LD_PRELOAD", "set the variable", ENOMEM);
-    snprintf(both, size, "%s:%s", agent, others);
-    int code = set("LD_PRELOAD", both);
-    free(both);
-    return code;
+    if (!others || !*others)
+        return cli_set_variable("LD_PRELOAD", true, "%s", agent);
+    return strstr(others, agent) || cli_set_variable("LD_PRELOAD", true, "%s:%s", agent, others);
 }
 
-/* Writes seconds with a fraction. */
-static int set_duration(const char *name, uint64_t millis)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
-    return set(name, millis ? text : NULL);
-}
-
-static int set_dir(const record_options *options)
-{
-    char path[PATH_MAX];
-    if (options->to && !options->dir)
-        return set(PD_VARIABLE_DIR, NULL);
-    int code = make_dir(options->dir ? options->dir : ".", path);
-    return code ? code : set(PD_VARIABLE_DIR, path);
-}
-
-static int set_format_variables(const record_options *options)
+/* The attributes of the resource as text; NULL if the profiles have none. */
+static int make_resource(const record_options *o, char **text)
 {
     cli_resource resource = {0};
-    char *text = NULL;
-    int code = set(PD_VARIABLE_FORMAT, options->format == PPROFDELTA_OTLP ? "otlp" : NULL);
-    if (!code && options->format == PPROFDELTA_OTLP)
-        code = cli_resource_make(&resource, &options->resources);
-    if (!code && options->format == PPROFDELTA_OTLP && !(text = cli_resource_text(&resource)))
+    *text = NULL;
+    if (o->format != PPROFDELTA_OTLP)
+        return CLI_DONE;
+    int code = cli_resource_make(&resource, &o->resources);
+    if (!code && !(*text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
-    if (!code && text && strlen(text) >= PD_RESOURCE_MAX) {
+    if (!code && strlen(*text) >= PD_RESOURCE_MAX) {
         cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);
         code = CLI_FAILED;
     }
-    if (!code)
-        code = set(PD_VARIABLE_RESOURCE, text);
-    free(text);
     cli_resource_free(&resource);
     return code;
 }
 
-/* A run is named by its process and its time. */
-static int set_keep_variable(const record_options *options)
+static int set_environment(const record_options *o, const char *agent)
 {
-    struct timespec now = {0, 0};
-    char text[96];
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(text, sizeof text, "%s=%" PRIu64 ",%lxx%llxx%lx", options->keep ? options->keep : "",
-             options->keep_most, (unsigned long)getpid(), (unsigned long long)now.tv_sec,
-             (unsigned long)now.tv_nsec);
-    return set(PD_VARIABLE_KEEP, options->keep ? text : NULL);
-}
-
-static int set_environment(const record_options *options, const char *agent)
-{
-    const struct {
-        const char *name, *value; /* NULL: the variable is removed */
-    } plain[] = {
-        {PD_VARIABLE_COMMAND, options->to},
-        {PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL},
-        {PD_VARIABLE_QUIET, options->quiet ? "1" : NULL},
-        {PD_VARIABLE_TREE, options->tree ? "1" : NULL},
-        {PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL},
-        {PD_VARIABLE_SAID, "00"},
-    };
-    const bool has_signal = options->signal >= 0;
-    int code = set_dir(options);
-    for (size_t i = 0; i < sizeof plain / sizeof *plain && !code; i++)
-        code = set(plain[i].name, plain[i].value);
-    if (code || (code = set_duration(PD_VARIABLE_TIMEOUT, options->timeout_millis)) ||
-        (code = set_duration(PD_VARIABLE_INTERVAL, options->interval_millis)) ||
-        (code = set_number(PD_VARIABLE_RATE, options->rate, options->rate)) ||
-        (code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold)) ||
-        (code = set_number(PD_VARIABLE_SIGNAL, has_signal, (uint64_t)options->signal)) ||
-        (code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid())) ||
-        (code = set_keep_variable(options)) || (code = set_format_variables(options)))
-        return code;
-    return set_preload(agent);
+    char dir[PATH_MAX], *resource = NULL;
+    const bool has_dir = o->dir || !o->to;
+    if (strpbrk(agent, " :")) {
+        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
+        return CLI_FAILED;
+    }
+    int code = has_dir ? make_dir(o->dir ? o->dir : ".", dir) : CLI_DONE;
+    if (!code)
+        code = make_resource(o, &resource);
+    if (!code &&
+        !(cli_set_variable(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
+          cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
+          cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
+          cli_set_variable(PD_VARIABLE_QUIET, o->quiet, "1") &&
+          cli_set_variable(PD_VARIABLE_TREE, o->tree, "1") &&
+          cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
+          cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
+          set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
+          set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&
+          cli_set_variable(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
+          cli_set_variable(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64, o->threshold) &&
+          cli_set_variable(PD_VARIABLE_SIGNAL, o->signal >= 0, "%d", o->signal) &&
+          cli_set_variable(PD_VARIABLE_PID, true, "%ld", (long)getpid()) && set_keep(o) &&
+          cli_set_variable(PD_VARIABLE_FORMAT, resource, "otlp") &&
+          cli_set_variable(PD_VARIABLE_RESOURCE, resource, "%s", resource) && set_preload(agent)))
+        code = cli_system_error("the environment", "set", ENOMEM);
+    free(resource);
+    return code;
 }
 
 /* Runs COMMAND and does not return, or returns an exit status. */
@@ -427,8 +386,8 @@ static int run_tree(const record_options *options)
 {
     char folder[PATH_MAX];
     int code = cli_tree_make_folder(getenv(PD_VARIABLE_DIR), options->command[0], folder);
-    if (!code)
-        code = set(PD_VARIABLE_DIR, folder);
+    if (!code && !cli_set_variable(PD_VARIABLE_DIR, true, "%s", folder))
+        code = cli_system_error("the environment", "set", ENOMEM);
     return code ? code : cli_tree_run(options->command, folder, options->quiet);
 }
 
@@ -463,9 +422,7 @@ static int run(const record_options *options)
         return code ? code : run_tree(options);
     cli_inherited_restore();
     execvp(options->command[0], options->command);
-    int error = errno;
-    cli_system_error(options->command[0], "run", error);
-    return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
+    return cli_not_run(options->command[0], errno);
 }
 
 int cli_record(int argc, char **argv)

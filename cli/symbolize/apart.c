@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,104 +14,65 @@
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
-/* A value that this process may set as its soft limit. */
-static struct rlimit lowered(struct rlimit now, rlim_t value)
-{
-    bool is_allowed = now.rlim_max == RLIM_INFINITY || value <= now.rlim_max;
-    now.rlim_cur = is_allowed ? value : now.rlim_max;
-    return now;
-}
+static uint64_t file_len; /* of all files that are allowed */
 
-/* A macro, since the type of the resource differs between C libraries. */
+/* Sets the soft limit. A macro, since the type of the resource differs between C libraries. */
 #define LIMIT(resource, value)                                                                     \
     do {                                                                                           \
         struct rlimit now_;                                                                        \
         if (!getrlimit((resource), &now_)) {                                                       \
-            now_ = lowered(now_, (value));                                                         \
+            now_.rlim_cur = (value) < now_.rlim_max ? (value) : now_.rlim_max;                     \
             setrlimit((resource), &now_);                                                          \
         }                                                                                          \
     } while (0)
 
-/* What this process, if it is a child, may do. */
-static struct {
-    cli_apart_limits limits;
-    FILE *out;
-    uint64_t size;     /* of the address space at the beginning; 0: not known */
-    uint64_t file_len; /* of all files that are allowed */
-    uint64_t steps;    /* that are left */
-    rlim_t files;      /* that may be open */
-} own;
-
 /* The address space of this process in bytes; 0 if it is not known. */
 static uint64_t own_size(void)
 {
-    char text[64] = "";
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t len = read(fd, text, sizeof text - 1);
-    close(fd);
-    long page = sysconf(_SC_PAGESIZE);
-    return len > 0 && page > 0 ? strtoull(text, NULL, 10) * (uint64_t)page : 0;
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%llu", &pages) != 1) // NOLINT(cert-err34-c): of the kernel
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void limit_cost(unsigned seconds, uint64_t memory)
+void cli_apart_limit(unsigned seconds, uint64_t memory)
 {
+    static uint64_t size; /* at the beginning */
+    if (!size)
+        size = own_size();
     LIMIT(RLIMIT_CPU, seconds);
-    if (own.size && memory < (rlim_t)RLIM_INFINITY - own.size)
-        LIMIT(RLIMIT_AS, (rlim_t)(own.size + memory));
+    if (size && memory < (rlim_t)RLIM_INFINITY - size)
+        LIMIT(RLIMIT_AS, (rlim_t)(size + memory));
 }
 
-static void set_limits(const cli_apart_limits *limits)
-{
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU, SIGALRM};
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        signal(fatal[i], SIG_DFL);
-    struct rlimit files;
-    own.limits = *limits;
-    own.size = own_size();
-    own.steps = UINT64_MAX;
-    own.files = getrlimit(RLIMIT_NOFILE, &files) ? 64 : files.rlim_cur;
-    LIMIT(RLIMIT_CORE, 0);
-    limit_cost(limits->seconds, limits->memory);
-}
-
-void cli_apart_allow(uint64_t file_len, uint64_t steps)
+void cli_apart_allow(uint64_t len)
 {
     enum { SECONDS = 3, BYTES_A_SECOND = 8 << 20, MEMORY = 256 << 20, FACTOR = 64 };
-    enum { STEPS = 1 << 20, STEPS_A_BYTE = 16 };
-    if (!own.file_len)
-        own.steps = STEPS;
-    file_len = file_len < UINT32_MAX ? file_len + 1 : UINT32_MAX;
-    own.file_len += file_len;
-    own.steps += file_len * STEPS_A_BYTE + steps;
-    uint64_t seconds = SECONDS + own.file_len / BYTES_A_SECOND;
-    uint64_t memory = MEMORY + own.file_len * FACTOR;
-    limit_cost(seconds < own.limits.seconds ? (unsigned)seconds : own.limits.seconds,
-               memory < own.limits.memory ? memory : own.limits.memory);
-}
-
-void cli_apart_spend(uint64_t steps)
-{
-    if (steps > own.steps) {
-        fflush(own.out);
-        raise(SIGXCPU);
-        _exit(EXIT_FAILURE);
-    }
-    own.steps -= steps;
+    file_len += len < UINT32_MAX ? len : UINT32_MAX;
+    uint64_t seconds = SECONDS + file_len / BYTES_A_SECOND, memory = MEMORY + file_len * FACTOR;
+    cli_apart_limit(seconds < CLI_APART_SECONDS ? (unsigned)seconds : CLI_APART_SECONDS,
+                    memory < CLI_APART_MEMORY ? memory : CLI_APART_MEMORY);
 }
 
 void cli_apart_open_files(bool is_allowed)
 {
-    LIMIT(RLIMIT_NOFILE, is_allowed ? own.files : 0);
+    static rlim_t usual;
+    struct rlimit now;
+    if (!usual)
+        usual = getrlimit(RLIMIT_NOFILE, &now) ? 64 : now.rlim_cur;
+    LIMIT(RLIMIT_NOFILE, is_allowed ? usual : 0);
 }
 
-static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
-                                    const cli_apart_limits *limits, int fd)
+static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    set_limits(limits);
-    FILE *out = own.out = fdopen(fd, "w");
+    signal(SIGXCPU, SIG_DFL);
+    LIMIT(RLIMIT_CORE, (rlim_t)0);
+    cli_apart_limit(CLI_APART_SECONDS, CLI_APART_MEMORY);
+    FILE *out = fdopen(fd, "w");
     bool is_done = out && work(cookie, out) && !fflush(out);
     _exit(!is_done); /* does not flush the copies of the parent's buffers */
 }
@@ -118,25 +80,19 @@ static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
 /* ---- in the parent --------------------------------------------------------------------------- */
 
 /* Reads to the end. Returns false if the answer is too long, or memory is short. */
-static bool read_answer(cli_answer *answer, int fd, uint64_t most)
+static bool read_answer(cli_answer *answer, int fd)
 {
-    size_t cap = 0;
+    enum { MOST = 1 << 30 };
+    uint8_t piece[1 << 16];
+    const pprofdelta_sink sink = cli_buffer_sink(&answer->buffer);
     for (;;) {
-        if (answer->len == cap) {
-            size_t more = cap ? cap * 2 : 1 << 16;
-            uint8_t *bytes =
-                cap <= SIZE_MAX / 2 && cap < most ? realloc(answer->bytes, more) : NULL;
-            if (!bytes)
-                return false;
-            answer->bytes = bytes;
-            cap = more;
-        }
-        ssize_t got = read(fd, answer->bytes + answer->len, cap - answer->len);
+        ssize_t got = read(fd, piece, sizeof piece);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return !got;
-        answer->len += (size_t)got;
+        if (answer->buffer.len + (size_t)got > MOST || sink.write(sink.cookie, piece, (size_t)got))
+            return false;
     }
 }
 
@@ -148,8 +104,7 @@ static cli_apart_end end_of(int status)
     return number == SIGXCPU ? CLI_APART_TOO_SLOW : CLI_APART_CRASHED;
 }
 
-cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_limits *limits,
-                            cli_answer *answer)
+cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, cli_answer *answer)
 {
     int ends[2], status = 0;
     *answer = (cli_answer){0};
@@ -158,10 +113,10 @@ cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_
     pid_t child = fork();
     if (!child) {
         close(ends[0]);
-        work_and_exit(work, cookie, limits, ends[1]);
+        work_and_exit(work, cookie, ends[1]);
     }
     close(ends[1]);
-    bool is_whole = child > 0 && read_answer(answer, ends[0], limits->answer_len);
+    bool is_whole = child > 0 && read_answer(answer, ends[0]);
     close(ends[0]);
     if (child < 0)
         return CLI_APART_NOT_RUN;
@@ -174,7 +129,7 @@ cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_
 
 void cli_answer_free(cli_answer *answer)
 {
-    free(answer->bytes);
+    free(answer->buffer.bytes);
     *answer = (cli_answer){0};
 }
 
@@ -200,33 +155,35 @@ void cli_answer_put_number(FILE *out, uint64_t number)
 
 void cli_answer_put_string(FILE *out, const char *text)
 {
-    enum { BYTES_A_STEP = 8 };
     size_t len = text ? strlen(text) : 0;
-    cli_apart_spend(1 + len / BYTES_A_STEP);
     cli_answer_put_number(out, len);
     if (len)
         fwrite(text, 1, len, out);
 }
 
+/* The next bytes of the answer; NULL if there are not so many. */
+static const uint8_t *take(cli_answer *answer, uint64_t len)
+{
+    if (answer->is_over || len > answer->buffer.len - answer->at) {
+        answer->is_over = true;
+        return NULL;
+    }
+    answer->at += (size_t)len;
+    return answer->buffer.bytes + answer->at - len;
+}
+
 uint64_t cli_answer_number(cli_answer *answer)
 {
     uint64_t number = 0;
-    if (answer->is_over || answer->len - answer->at < sizeof number) {
-        answer->is_over = true;
-        return 0;
-    }
-    memcpy(&number, answer->bytes + answer->at, sizeof number);
-    answer->at += sizeof number;
+    const uint8_t *bytes = take(answer, sizeof number);
+    if (bytes)
+        memcpy(&number, bytes, sizeof number);
     return number;
 }
 
-const char *cli_answer_string(cli_answer *answer, size_t *len)
+cli_string cli_answer_string(cli_answer *answer)
 {
-    uint64_t size = cli_answer_number(answer);
-    if (size > answer->len - answer->at)
-        answer->is_over = true;
-    *len = answer->is_over ? 0 : (size_t)size;
-    const char *text = *len ? (const char *)answer->bytes + answer->at : "";
-    answer->at += *len;
-    return text;
+    uint64_t len = cli_answer_number(answer);
+    const uint8_t *text = len ? take(answer, len) : NULL;
+    return text ? (cli_string){(const char *)text, (size_t)len} : cli_string_of("");
 }

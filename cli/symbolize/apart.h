@@ -10,16 +10,17 @@
 #ifndef CLI_APART_H
 #define CLI_APART_H
 
+#include "buffer.h"
+#include "text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-typedef struct cli_apart_limits {
-    unsigned seconds;    /* of processor time */
-    uint64_t memory;     /* bytes, in addition to those of this process */
-    uint64_t answer_len; /* bytes that the child may write */
-} cli_apart_limits;
+/* Processor time, and bytes in addition to those of this process, at most. */
+enum { CLI_APART_SECONDS = 60 };
+#define CLI_APART_MEMORY (UINT64_C(8) << 30)
 
 typedef enum cli_apart_end {
     CLI_APART_DONE,     /* the function returned true */
@@ -31,9 +32,9 @@ typedef enum cli_apart_end {
 } cli_apart_end;
 
 typedef struct cli_answer {
-    uint8_t *bytes;
-    size_t len, at; /* at: for reading */
-    bool is_over;   /* a read went past the end: sticky */
+    cli_buffer buffer;
+    size_t at;    /* of the next byte to read */
+    bool is_over; /* a read went past the end: sticky */
 } cli_answer;
 
 /* The function writes to `out`. It must not use stdout, stderr or memory that is shared with other
@@ -41,20 +42,17 @@ typedef struct cli_answer {
 typedef bool cli_apart_work(void *cookie, FILE *out);
 
 /* Runs the function in a child and waits for it. Free *answer whatever is returned. */
-cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_limits *limits,
-                            cli_answer *answer);
+cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, cli_answer *answer);
 void cli_answer_free(cli_answer *answer);
 
 /* ---- in the child ---- */
 
-/* The child may read a file of this size: it gets memory, processor time and steps in proportion, and
- * a little of each, up to the limits of cli_apart_run. The allowances of several files are added up.
- * `steps` is added. Before the first call, the limits alone count. */
-void cli_apart_allow(uint64_t file_len, uint64_t steps);
+/* Sets the limits of the child, which begins with those above. */
+void cli_apart_limit(unsigned seconds, uint64_t memory);
 
-/* Counts steps of the work. If they are used up, the child ends as if its processor time were over.
- * So what a damaged file can cost does not depend on the machine. */
-void cli_apart_spend(uint64_t steps);
+/* The child may read a file of this size: it gets memory and processor time in proportion, and a
+ * little of each, up to the limits above. The allowances of several files are added up. */
+void cli_apart_allow(uint64_t len);
 
 /* May the child open files? The libraries open those that an ELF file names, which may be pipes. */
 void cli_apart_open_files(bool is_allowed);
@@ -71,6 +69,6 @@ void cli_answer_put_string(FILE *out, const char *text); /* NULL: empty */
 
 /* Read what was put. Behind the end they return 0 and the empty string. */
 uint64_t cli_answer_number(cli_answer *answer);
-const char *cli_answer_string(cli_answer *answer, size_t *len);
+cli_string cli_answer_string(cli_answer *answer);
 
 #endif

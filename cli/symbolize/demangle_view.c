@@ -2,9 +2,8 @@
  *
  *     names that look mangled, each once -> child -> demangled names -> functions
  *
- * If the child dies, what it wrote counts. A second child goes on behind the last result, and writes
- * each result at once; so when it dies, the name that it was at is known and left out. After some
- * such names the others stay mangled. */
+ * The child writes each result at once. So if it dies, the name that it was at is known. That name is
+ * left out, and another child goes on behind it. After some such names the others stay mangled. */
 #include "symbolize/symbolize_view.h"
 
 #include "cli.h"
@@ -16,16 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECONDS_MAX = 2, BAD_NAMES_MAX = 8 };
-
-static const uint64_t memory_max = UINT64_C(256) << 20, answer_max = UINT64_C(256) << 20;
+enum { SECONDS_MAX = 2, MEMORY_MAX = 256 << 20, BAD_NAMES_MAX = 8 };
 
 /* The strings that are to be demangled, by index, and the index of the result, or 0. */
 typedef struct names {
     const cli_profile *profile;
     int64_t *mangled, *plain;
     size_t len, done;
-    bool is_careful; /* each result is written at once */
 } names;
 
 bool cli_is_mangled(cli_string name)
@@ -42,6 +38,7 @@ static bool work(void *cookie, FILE *out)
 {
     const names *n = cookie;
     char mangled[CLI_MANGLED_MAX + 1], plain[CLI_DEMANGLED_MAX];
+    cli_apart_limit(SECONDS_MAX, MEMORY_MAX);
     for (size_t i = n->done; i < n->len; i++) {
         cli_string name = cli_profile_string(n->profile, n->mangled[i]);
         memcpy(mangled, name.ptr, name.len);
@@ -49,8 +46,7 @@ static bool work(void *cookie, FILE *out)
         size_t len = strlen(mangled) == name.len ? cli_demangle(mangled, plain) : 0;
         cli_answer_put_number(out, len);
         fwrite(plain, 1, len, out);
-        if (n->is_careful)
-            fflush(out);
+        fflush(out);
     }
     return true;
 }
@@ -58,8 +54,7 @@ static bool work(void *cookie, FILE *out)
 static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
 {
     while (n->done < n->len) {
-        cli_string plain;
-        plain.ptr = cli_answer_string(answer, &plain.len);
+        cli_string plain = cli_answer_string(answer);
         if (answer->is_over)
             return;
         n->plain[n->done++] = cli_edit_string(edit, plain);
@@ -68,18 +63,14 @@ static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
 
 static void demangle(names *n, cli_edit *edit)
 {
-    const cli_apart_limits limits = {SECONDS_MAX, memory_max, answer_max};
-    for (size_t bad = 0; n->done < n->len && bad < BAD_NAMES_MAX; bad += n->is_careful) {
+    for (size_t bad = 0; n->done < n->len && bad < BAD_NAMES_MAX; bad++) {
         cli_answer answer;
-        size_t before = n->done;
-        cli_apart_end end = cli_apart_run(work, n, &limits, &answer);
+        cli_apart_end end = cli_apart_run(work, n, &answer);
         read_answer(n, edit, &answer);
         cli_answer_free(&answer);
         if (end == CLI_APART_NOT_RUN)
             return;
-        if (n->is_careful && n->done < n->len)
-            n->done++;
-        n->is_careful |= n->done == before || end != CLI_APART_DONE;
+        n->done += n->done < n->len;
     }
 }
 

@@ -27,110 +27,55 @@ struct cli_link {
 typedef struct walk {
     cli_wanted *wanted;
     size_t len;
-    size_t first, end; /* the unit's addresses are among these */
-    const char *dir;   /* of the file */
-    Dwarf_Off last_1;  /* the offset of the last entry plus one */
-    Dwarf_Die unit;    /* that has the entries: with split DWARF, of another file */
+    const char *dir;  /* of the file */
+    Dwarf_Off last_1; /* the offset of the last entry plus one */
+    Dwarf_Die unit;   /* that has the entries: with split DWARF, of another file */
     Dwarf_Off unit_1;
     uint64_t roots; /* subprograms so far */
     bool is_failed;
 } walk;
 
-/* ---- addresses ------------------------------------------------------------------------------- */
-
-/* Ranges at 0 are code that the linker left out. */
-static bool is_range(Dwarf_Addr begin, Dwarf_Addr end)
-{
-    cli_apart_spend(1);
-    return begin && begin < end;
-}
-
-/* ---- units ----------------------------------------------------------------------------------- */
-
-/* Gives the wanted addresses of a unit's ranges to it. Later units do not take them away. */
-static bool claim(walk *w, Dwarf_Die *unit, Dwarf_Off unit_1)
-{
-    Dwarf_Addr base, begin, end;
-    bool has_any = false;
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
-        if (!is_range(begin, end))
-            continue;
-        for (size_t i = cli_wanted_first(w->wanted, w->len, begin);
-             i < w->len && w->wanted[i].pc < end; i++) {
-            cli_apart_spend(1);
-            if (w->wanted[i].unit)
-                continue;
-            w->wanted[i].unit = unit_1;
-            w->first = !has_any || i < w->first ? i : w->first;
-            w->end = !has_any || i >= w->end ? i + 1 : w->end;
-            has_any = true;
-        }
-    }
-    return has_any;
-}
-
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static bool is_function(int tag)
+/* Gives the address to the unit. Later units do not take it away. */
+static bool claim(const walk *w, cli_wanted *wanted)
 {
-    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+    bool is_free = !wanted->unit;
+    if (is_free)
+        wanted->unit = w->unit_1;
+    return is_free;
 }
 
-/* Entries that can have functions in them. */
-static bool is_container(int tag)
+/* Adds the function to the chain of an address that it holds. */
+static bool add_link(walk *w, cli_wanted *wanted, const Dwarf_Die *die, uint64_t root, bool is_root)
 {
-    switch (tag) {
-    case DW_TAG_compile_unit:
-    case DW_TAG_partial_unit:
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_structure_type:
-    case DW_TAG_class_type:
-    case DW_TAG_union_type:
-    case DW_TAG_enumeration_type:
-    case DW_TAG_interface_type:
-    case DW_TAG_subprogram:
-    case DW_TAG_inlined_subroutine:
-    case DW_TAG_lexical_block:
-    case DW_TAG_try_block:
-    case DW_TAG_catch_block:
-    case DW_TAG_with_stmt:
-        return true;
-    default:
+    if (wanted->unit != w->unit_1 || (is_root ? wanted->root != 0 : wanted->root != root))
         return false;
-    }
-}
-
-static void add_link(walk *w, cli_wanted *wanted, const Dwarf_Die *die)
-{
     size_t depth = wanted->chain ? wanted->chain->depth + 1 : 0;
     cli_link *link = depth < CHAIN_MAX ? malloc(sizeof *link) : NULL;
     w->is_failed |= !link && depth < CHAIN_MAX;
-    if (!link)
-        return;
-    *link = (cli_link){*die, wanted->chain, depth};
-    wanted->chain = link;
+    wanted->root = root;
+    if (link) {
+        *link = (cli_link){*die, wanted->chain, depth};
+        wanted->chain = link;
+    }
+    return true;
 }
 
-/* Adds the function to the chains of the wanted addresses that it holds. root is the subprogram that
- * it is inlined in, or itself. Returns whether there are any. */
-static bool add_function(walk *w, Dwarf_Die *die, uint64_t root)
+/* Gives the wanted addresses in the ranges of an entry to it: to a unit if root is 0, or else to a
+ * function; root is then the subprogram that it is inlined in, or itself. Returns whether there are
+ * any. */
+static bool take_ranges(walk *w, Dwarf_Die *die, uint64_t root)
 {
     Dwarf_Addr base, begin, end;
     bool has_any = false, is_root = dwarf_tag(die) == DW_TAG_subprogram;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
-        if (!is_range(begin, end))
+        if (!begin) /* code that the linker left out */
             continue;
         for (size_t i = cli_wanted_first(w->wanted, w->len, begin);
-             i < w->len && w->wanted[i].pc < end; i++) {
-            cli_wanted *wanted = &w->wanted[i];
-            cli_apart_spend(1);
-            if (wanted->unit != w->unit_1 || (is_root ? wanted->root != 0 : wanted->root != root))
-                continue;
-            wanted->root = root;
-            add_link(w, wanted, die);
-            has_any = true;
-        }
+             i < w->len && w->wanted[i].pc < end; i++)
+            has_any |=
+                root ? add_link(w, &w->wanted[i], die, root, is_root) : claim(w, &w->wanted[i]);
     }
     return has_any;
 }
@@ -148,14 +93,11 @@ static void visit(walk *w, Dwarf_Die *parent, uint64_t root, size_t depth)
         if (at_1 <= w->last_1)
             return;
         w->last_1 = at_1;
-        cli_apart_spend(1);
         int tag = dwarf_tag(&die);
-        uint64_t inner = root;
-        if (tag == DW_TAG_subprogram)
-            inner = ++w->roots;
-        bool is_entered = is_container(tag);
-        if (is_function(tag))
-            is_entered = add_function(w, &die, inner) || tag == DW_TAG_subprogram;
+        bool is_root = tag == DW_TAG_subprogram, is_entered = true;
+        uint64_t inner = is_root ? ++w->roots : root;
+        if (is_root || tag == DW_TAG_inlined_subroutine)
+            is_entered = take_ranges(w, &die, inner) || is_root;
         if (is_entered && dwarf_haschildren(&die) > 0)
             visit(w, &die, inner, depth + 1);
     } while (!dwarf_siblingof(&die, &die));
@@ -186,26 +128,25 @@ static const char *linkage_name(Dwarf_Die *die)
     return name;
 }
 
-/* The name of the outermost function's symbol is used if the entry has no linkage name, as that of a
- * lambda in some compilers' output. */
-static void write_function(const walk *w, const cli_link *link, const char *symbol,
-                           const char *file, FILE *out)
+static void write_frame(const walk *w, const char *name, const char *linkage, const char *file,
+                        int start, uint64_t line, uint64_t column, FILE *out)
 {
-    Dwarf_Die die = link->die;
     char room[4096];
-    int start = 0;
-    const char *name = dwarf_diename(&die), *linkage = linkage_name(&die);
-    bool is_mangled = symbol && symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
-    if (!linkage && !link->outer && is_mangled)
-        linkage = symbol;
-    if (!name)
-        name = linkage;
-    if (dwarf_decl_line(&die, &start))
-        start = 0;
-    cli_answer_put_string(out, name);
+    cli_answer_put_string(out, name ? name : linkage);
     cli_answer_put_string(out, linkage ? linkage : name);
     cli_answer_put_string(out, whole_path(w, file, room, sizeof room));
     cli_answer_put_number(out, start > 0 ? (uint64_t)start : 0);
+    cli_answer_put_number(out, line);
+    cli_answer_put_number(out, column);
+}
+
+/* The linkage name of an entry, or NULL. The name of the outermost function's symbol is used if the
+ * entry has none, as that of a lambda in some compilers' output. */
+static const char *linkage_of(const cli_link *link, Dwarf_Die *die, const char *symbol)
+{
+    const char *linkage = linkage_name(die);
+    bool is_mangled = symbol && symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
+    return linkage || link->outer || !is_mangled ? linkage : symbol;
 }
 
 /* The place of the call of an inlined function. */
@@ -242,38 +183,21 @@ static void write_address(const walk *w, Dwarf_Die *lines, const cli_wanted *wan
     uint64_t row = (uint64_t)(number > 0 ? number : 0), at = (uint64_t)(column > 0 ? column : 0);
     cli_answer_put_number(out, wanted->index + 1);
     cli_answer_put_number(out, wanted->chain ? wanted->chain->depth + 1 : 1);
-    if (!wanted->chain) {
-        char room[4096];
-        cli_answer_put_string(out, wanted->name);
-        cli_answer_put_string(out, wanted->name);
-        cli_answer_put_string(out, whole_path(w, file, room, sizeof room));
-        cli_answer_put_number(out, 0);
-        cli_answer_put_number(out, row);
-        cli_answer_put_number(out, at);
-    }
+    if (!wanted->chain)
+        write_frame(w, wanted->name, NULL, file, 0, row, at, out);
     for (const cli_link *link = wanted->chain; link; link = link->outer) {
         Dwarf_Die die = link->die;
-        write_function(w, link, wanted->name, file, out);
-        cli_answer_put_number(out, row);
-        cli_answer_put_number(out, at);
+        int start = 0;
+        if (dwarf_decl_line(&die, &start))
+            start = 0;
+        write_frame(w, dwarf_diename(&die), linkage_of(link, &die, wanted->name), file, start, row,
+                    at, out);
         if (!link->outer)
             break;
         file = call_file(lines, &die);
         row = call_number(&die, DW_AT_call_line);
         at = call_number(&die, DW_AT_call_column);
     }
-}
-
-static void write_unit(walk *w, Dwarf_Die *lines, FILE *out)
-{
-    Dwarf_Lines *table;
-    size_t len;
-    if (!dwarf_getsrclines(lines, &table, &len))
-        cli_apart_spend(len);
-    cli_apart_spend(w->end - w->first);
-    for (size_t i = w->first; i < w->end; i++)
-        if (w->wanted[i].unit == w->unit_1)
-            write_address(w, lines, &w->wanted[i], out);
 }
 
 /* ---- other files ----------------------------------------------------------------------------- */
@@ -290,7 +214,7 @@ static bool may_open(const char *dir, const char *name)
     int fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, NULL);
     if (fd < 0)
         return access(path, F_OK) != 0;
-    cli_apart_allow(fstat(fd, &st) ? 0 : (uint64_t)st.st_size, 0);
+    cli_apart_allow(fstat(fd, &st) ? 0 : (uint64_t)st.st_size);
     close(fd);
     return true;
 }
@@ -344,12 +268,14 @@ static void visit_units(walk *w, Dwarf *dwarf, FILE *out)
     while (!w->is_failed && !dwarf_get_units(dwarf, cu, &cu, &version, &type, &unit, NULL)) {
         w->unit_1 = dwarf_dieoffset(&unit) + 1;
         w->last_1 = 0;
-        if (type == DW_UT_type || type == DW_UT_split_type || !claim(w, &unit, w->unit_1))
+        if (type == DW_UT_type || type == DW_UT_split_type || !take_ranges(w, &unit, 0))
             continue;
         w->unit = find_entries(w, &unit);
         visit(w, &w->unit, 0, 0);
         w->unit = unit; /* which has the directory of the compilation */
-        write_unit(w, &unit, out);
+        for (size_t i = 0; i < w->len; i++)
+            if (w->wanted[i].unit == w->unit_1)
+                write_address(w, &unit, &w->wanted[i], out);
     }
 }
 

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -50,7 +49,7 @@ static void write_id(Elf *elf, char *to, size_t room)
         snprintf(to + 2 * i, room - (size_t)i * 2, "%02x", ((const unsigned char *)bits)[i]);
 }
 
-bool cli_elf_has_section(Elf *elf, const char *name)
+static bool has_section(Elf *elf, const char *name)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr header;
@@ -66,22 +65,12 @@ bool cli_elf_has_section(Elf *elf, const char *name)
     return false;
 }
 
-static bool has_dwarf(Elf *elf)
-{
-    return cli_elf_has_section(elf, ".debug_info") || cli_elf_has_section(elf, ".zdebug_info");
-}
-
-/* Has it code, or only what describes the code of another file? */
-static bool has_code(Elf *elf)
-{
-    return cli_elf_has_section(elf, ".text");
-}
-
 /* ---- the search ------------------------------------------------------------------------------ */
 
 typedef struct search {
     const cli_module_request *request;
     cli_elf_files *files;
+    GElf_Word crc; /* of the debug file that the binary names */
 } search;
 
 static bool is_complete(const search *s)
@@ -93,82 +82,19 @@ static bool is_complete(const search *s)
 static void keep(const search *s, cli_elf_file *file)
 {
     cli_elf_files *files = s->files;
-    bool is_code = has_code(file->elf), is_dwarf = has_dwarf(file->elf);
+    /* A debug file only describes the code of another file. */
+    bool is_code = has_section(file->elf, ".text");
+    bool is_dwarf = has_section(file->elf, ".debug_info") || has_section(file->elf, ".zdebug_info");
     if (is_code && !files->binary.elf) {
         files->binary = *file;
         files->is_debug_binary = is_dwarf;
     } else if (!files->debug.elf && !files->is_debug_binary &&
-               (is_dwarf || cli_elf_has_section(file->elf, ".symtab"))) {
+               (is_dwarf || has_section(file->elf, ".symtab"))) {
         files->debug = *file;
     } else {
         file_close(file);
     }
 }
-
-/* Takes the file if its build id is the wanted one. has_proof: a mapping without a build id takes
- * it, too. */
-static void consider(const search *s, const char *path, bool has_proof)
-{
-    cli_elf_file file;
-    char id[sizeof s->files->other_id];
-    if (is_complete(s) || !file_open(&file, path, s->files))
-        return;
-    const char *wanted = s->request->build_id;
-    write_id(file.elf, id, sizeof id);
-    if (*wanted ? !strcmp(id, wanted) : has_proof && !s->request->places->needs_build_id) {
-        keep(s, &file);
-        return;
-    }
-    if (*wanted && !strcmp(path, s->request->path)) {
-        s->files->was_other = true;
-        memcpy(s->files->other_id, id, sizeof id);
-    }
-    file_close(&file);
-}
-
-__attribute__((format(printf, 3, 4))) static void consider_at(const search *s, bool has_proof,
-                                                              const char *format, ...)
-{
-    char path[PATH_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    int len = vsnprintf(path, sizeof path, format, arguments);
-    va_end(arguments);
-    if (len > 0 && (size_t)len < sizeof path)
-        consider(s, path, has_proof);
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static void consider_by_id(const search *s, const char *dir)
-{
-    const char *id = s->request->build_id;
-    if (strlen(id) < 3)
-        return;
-    consider_at(s, false, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2);
-    consider_at(s, false, "%s/.build-id/%.2s/%s", dir, id, id + 2);
-}
-
-/* The name of a file in the directories of the user. The mapping's path may have "..", which must
- * not lead out of the directory. */
-static void consider_by_name(const search *s, const char *dir)
-{
-    const char *path = s->request->path, *name = last_part(path);
-    if (!*name)
-        return;
-    if (*path == '/' && !strstr(path, "/../")) {
-        consider_at(s, false, "%s%s.debug", dir, path);
-        consider_at(s, true, "%s%s", dir, path);
-    }
-    consider_at(s, false, "%s/%s.debug", dir, name);
-    consider_at(s, true, "%s/%s", dir, name);
-}
-
-/* ---- .gnu_debuglink -------------------------------------------------------------------------- */
 
 /* The checksum of gzip, as .gnu_debuglink has it. */
 static uint32_t checksum(int fd)
@@ -181,78 +107,109 @@ static uint32_t checksum(int fd)
     return (uint32_t)crc;
 }
 
-/* A debug file that the binary names: checked by build ids if both have one, else by checksum. */
-static void consider_link(const search *s, const char *dir, const char *between, const char *link,
-                          uint32_t crc)
+/* What shows that a file is the wanted one, besides its build id. */
+typedef enum proof {
+    NO_PROOF,
+    PLACE, /* for a mapping without a build id */
+    LINK   /* a debug file that the binary names, if one of the two has no build id: the checksum */
+} proof;
+
+static bool is_wanted(const search *s, const cli_elf_file *file, const char *id, proof has)
 {
-    char path[PATH_MAX], id[2 * 64 + 1], own[2 * 64 + 1];
+    char own[sizeof s->files->other_id] = "";
+    const char *wanted = s->request->build_id;
+    if (has == LINK) {
+        write_id(s->files->binary.elf, own, sizeof own);
+        return *id && *own ? !strcmp(id, own) : checksum(file->fd) == s->crc;
+    }
+    return *wanted ? !strcmp(id, wanted) : has == PLACE && !s->request->places->needs_build_id;
+}
+
+__attribute__((format(printf, 3, 4))) static void consider(const search *s, proof has,
+                                                           const char *format, ...)
+{
+    char path[PATH_MAX], id[sizeof s->files->other_id];
     cli_elf_file file;
-    int len = snprintf(path, sizeof path, "%s%s/%s", dir, between, link);
-    if (is_complete(s) || len < 0 || (size_t)len >= sizeof path ||
+    va_list arguments;
+    va_start(arguments, format);
+    int len = vsnprintf(path, sizeof path, format, arguments);
+    va_end(arguments);
+    if (len <= 0 || (size_t)len >= sizeof path || is_complete(s) ||
         !file_open(&file, path, s->files))
         return;
     write_id(file.elf, id, sizeof id);
-    write_id(s->files->binary.elf, own, sizeof own);
-    if (*id && *own ? !strcmp(id, own) : checksum(file.fd) == crc)
+    if (is_wanted(s, &file, id, has)) {
         keep(s, &file);
-    else
-        file_close(&file);
+        return;
+    }
+    if (*s->request->build_id && !strcmp(path, s->request->path)) {
+        s->files->was_other = true;
+        memcpy(s->files->other_id, id, sizeof id);
+    }
+    file_close(&file);
 }
 
-static void consider_links(const search *s)
+static void consider_by_id(const search *s, const char *dir)
+{
+    const char *id = s->request->build_id;
+    if (strlen(id) < 3)
+        return;
+    consider(s, NO_PROOF, "%s/.build-id/%.2s/%s.debug", dir, id, id + 2);
+    consider(s, NO_PROOF, "%s/.build-id/%.2s/%s", dir, id, id + 2);
+}
+
+/* The name of a file in the directories of the user. The mapping's path may have "..", which must
+ * not lead out of the directory. */
+static void consider_by_name(const search *s, const char *dir)
+{
+    const char *path = s->request->path, *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (!*name)
+        return;
+    if (*path == '/' && !strstr(path, "/../")) {
+        consider(s, NO_PROOF, "%s%s.debug", dir, path);
+        consider(s, PLACE, "%s%s", dir, path);
+    }
+    consider(s, NO_PROOF, "%s/%s.debug", dir, name);
+    consider(s, PLACE, "%s/%s", dir, name);
+}
+
+/* .gnu_debuglink */
+static void consider_links(search *s)
 {
     const cli_debug_places *places = s->request->places;
     char own[PATH_MAX];
-    GElf_Word crc;
     const char *link =
-        s->files->binary.elf ? dwelf_elf_gnu_debuglink(s->files->binary.elf, &crc) : NULL;
+        s->files->binary.elf ? dwelf_elf_gnu_debuglink(s->files->binary.elf, &s->crc) : NULL;
     if (!link || !*link || strchr(link, '/'))
         return;
-    snprintf(own, sizeof own, "%s", s->files->binary.path);
-    char *slash = strrchr(own, '/');
-    if (slash)
-        *slash = '\0';
-    else
-        snprintf(own, sizeof own, ".");
-    consider_link(s, own, "", link, crc);
-    consider_link(s, own, "/.debug", link, crc);
+    const char *slash = strrchr(s->files->binary.path, '/');
+    int len = slash ? (int)(slash - s->files->binary.path) : 1;
+    snprintf(own, sizeof own, "%.*s", len, slash ? s->files->binary.path : ".");
+    consider(s, LINK, "%s/%s", own, link);
+    consider(s, LINK, "%s/.debug/%s", own, link);
     for (size_t i = 0; i < places->dirs_len; i++) {
-        consider_link(s, places->dirs[i], own, link, crc);
-        consider_link(s, places->dirs[i], "", link, crc);
+        consider(s, LINK, "%s%s/%s", places->dirs[i], own, link);
+        consider(s, LINK, "%s/%s", places->dirs[i], link);
     }
-    consider_link(s, system_debug, own, link, crc);
+    consider(s, LINK, "%s%s/%s", system_debug, own, link);
 }
 
-/* ---- debuginfod ------------------------------------------------------------------------------ */
-
-/* Runs debuginfod-find, elfutils' client, which prints the path of a file in its cache. */
+/* Runs debuginfod-find, elfutils' client, which prints the path of a file in its cache. The build id
+ * has only hexadecimal digits. */
 static void ask_servers(const search *s, const char *kind)
 {
-    char path[PATH_MAX];
-    int ends[2];
-    size_t len = 0;
-    if (is_complete(s) || !*s->request->build_id || pipe2(ends, O_CLOEXEC))
+    char command[256], path[PATH_MAX] = "";
+    int len = snprintf(command, sizeof command, "debuginfod-find %s %s 2>/dev/null </dev/null",
+                       kind, s->request->build_id);
+    FILE *answer = is_complete(s) || (size_t)len >= sizeof command ? NULL : popen(command, "re");
+    if (!answer)
         return;
-    pid_t child = fork();
-    if (!child) {
-        int null = open("/dev/null", O_RDWR);
-        dup2(null, STDIN_FILENO);
-        dup2(null, STDERR_FILENO);
-        dup2(ends[1], STDOUT_FILENO);
-        execlp("debuginfod-find", "debuginfod-find", kind, s->request->build_id, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    for (ssize_t got;
-         len < sizeof path - 1 && (got = read(ends[0], path + len, sizeof path - 1 - len)) > 0;)
-        len += (size_t)got;
-    close(ends[0]);
-    path[len] = '\0';
+    bool has_path = fgets(path, sizeof path, answer) && *path == '/';
+    pclose(answer);
     path[strcspn(path, "\n")] = '\0';
-    if (child > 0)
-        waitpid(child, NULL, 0);
-    if (*path == '/')
-        consider(s, path, false);
+    if (has_path)
+        consider(s, NO_PROOF, "%s", path);
 }
 
 static bool is_hexadecimal(const char *id)
@@ -263,7 +220,7 @@ static bool is_hexadecimal(const char *id)
 void cli_elf_files_find(const cli_module_request *request, cli_elf_files *files)
 {
     const cli_debug_places *places = request->places;
-    search s = {request, files};
+    search s = {.request = request, .files = files};
     *files = (cli_elf_files){.binary.fd = -1, .debug.fd = -1};
     bool has_id = is_hexadecimal(request->build_id);
     for (size_t i = 0; i < places->dirs_len; i++) {
@@ -272,7 +229,7 @@ void cli_elf_files_find(const cli_module_request *request, cli_elf_files *files)
         consider_by_name(&s, places->dirs[i]);
     }
     if (*request->path == '/')
-        consider(&s, request->path, true);
+        consider(&s, PLACE, "%s", request->path);
     if (has_id)
         consider_by_id(&s, system_debug);
     consider_links(&s);

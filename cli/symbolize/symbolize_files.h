@@ -35,7 +35,4 @@ typedef struct cli_elf_files {
 /* Fills *files. What is not found stays empty. */
 void cli_elf_files_find(const cli_module_request *request, cli_elf_files *files);
 
-/* Has the file a section with this name, with contents? */
-bool cli_elf_has_section(Elf *elf, const char *name);
-
 #endif

@@ -19,10 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SECONDS_MAX = 60 };
-
-static const uint64_t memory_max = UINT64_C(8) << 30, answer_max = UINT64_C(1) << 30;
-
 bool cli_module_is_supported(void)
 {
     return true;
@@ -133,14 +129,11 @@ static void read_folder(int fd, char dir[PATH_MAX])
         *slash = '\0';
 }
 
-/* An address has up to 256 frames, but few have more than 30. */
-static void allow(const cli_elf_file *file, size_t addresses)
+static void allow(const cli_elf_file *file)
 {
-    enum { STEPS_AN_ADDRESS = 1024 };
     struct stat st;
     if (file->elf)
-        cli_apart_allow(fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size,
-                        addresses * (uint64_t)STEPS_AN_ADDRESS);
+        cli_apart_allow(fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size);
 }
 
 /* The head comes last to be known but first in the answer, so what decides it is read first. */
@@ -183,14 +176,13 @@ static bool work(void *cookie, FILE *out)
     cli_elf_files_find(request, &files);
     if (!files.binary.elf && !files.debug.elf)
         return put_nothing(out, &files);
-    allow(&files.binary, request->addresses_len);
-    allow(&files.debug, request->addresses_len);
+    allow(&files.binary);
+    allow(&files.debug);
     return put_symbols(out, &files, request);
 }
 
 cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer)
 {
-    const cli_apart_limits limits = {SECONDS_MAX, memory_max, answer_max};
     cli_module_request copy = *request;
-    return cli_apart_run(work, &copy, &limits, answer);
+    return cli_apart_run(work, &copy, answer);
 }

@@ -25,8 +25,8 @@ typedef struct cli_debug_places {
 typedef struct cli_module_request {
     const char *path;     /* of the file; empty: unknown */
     const char *build_id; /* in lower case hexadecimal digits; empty: unknown */
-    uint64_t start, limit, file_offset;
-    const uint64_t *addresses; /* rising, distinct */
+    uint64_t start, file_offset;
+    const uint64_t *addresses;
     size_t addresses_len;
     const cli_debug_places *places;
 } cli_module_request;

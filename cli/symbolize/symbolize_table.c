@@ -5,8 +5,6 @@
  * there, a global one: a local one may be an alias. */
 #include "symbolize/symbolize_table.h"
 
-#include "symbolize/apart.h"
-
 #include <gelf.h>
 #include <stdlib.h>
 
@@ -63,7 +61,6 @@ static bool read_table(Elf *elf, GElf_Word type, cli_wanted *wanted, best *bests
     Elf_Data *data = find_table(elf, type, &header);
     bool has_any = false;
     for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-        cli_apart_spend(1);
         if (!is_function(&symbol))
             continue;
         uint64_t begin = symbol.st_value, end = begin + (symbol.st_size ? symbol.st_size : 1);
@@ -72,10 +69,8 @@ static bool read_table(Elf *elf, GElf_Word type, cli_wanted *wanted, best *bests
             continue;
         has_any = true;
         for (size_t at = cli_wanted_first(wanted, len, begin); at < len && wanted[at].pc < end;
-             at++) {
-            cli_apart_spend(1);
+             at++)
             offer(&wanted[at], &bests[at], &symbol, name);
-        }
     }
     return has_any;
 }

@@ -10,6 +10,7 @@
 #include "view_edit.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,31 +107,6 @@ static bool choose(places *chosen, const cli_profile *profile, const cli_symboli
 
 /* ---- one mapping ----------------------------------------------------------------------------- */
 
-/* A NUL-terminated copy; what holds a NUL ends there. */
-static char *copy_of(cli_string text, size_t len)
-{
-    char *copy = malloc(len + 1);
-    if (copy) {
-        memcpy(copy, text.ptr, len);
-        copy[len] = '\0';
-    }
-    return copy;
-}
-
-static void make_lower(char *text)
-{
-    for (; *text; text++)
-        if (*text >= 'A' && *text <= 'F')
-            *text += 'a' - 'A';
-}
-
-static cli_string next_string(cli_answer *answer)
-{
-    size_t len;
-    const char *text = cli_answer_string(answer, &len);
-    return (cli_string){text, len};
-}
-
 static void copy_string(char *to, size_t room, cli_string from)
 {
     size_t len = from.len < room ? from.len : room - 1;
@@ -140,8 +116,9 @@ static void copy_string(char *to, size_t room, cli_string from)
 
 static cli_edit_frame read_frame(cli_answer *answer)
 {
-    cli_edit_frame frame = {.name = next_string(answer), .system_name = next_string(answer)};
-    frame.filename = next_string(answer);
+    cli_edit_frame frame = {.name = cli_answer_string(answer)};
+    frame.system_name = cli_answer_string(answer);
+    frame.filename = cli_answer_string(answer);
     frame.start_line = (int64_t)(cli_answer_number(answer) & INT32_MAX);
     frame.line = (int64_t)(cli_answer_number(answer) & INT32_MAX);
     frame.column = (int64_t)(cli_answer_number(answer) & INT32_MAX);
@@ -150,11 +127,11 @@ static cli_edit_frame read_frame(cli_answer *answer)
     return frame;
 }
 
-/* Sets the lines of the locations with one address, and counts them. */
-static void apply(cli_edit *edit, const place *from, const place *end, const cli_edit_frame *frames,
-                  size_t len, cli_module_report *module)
+/* Sets the lines of a location. */
+static void apply(cli_edit *edit, const place *at, const cli_edit_frame *frames, size_t len,
+                  cli_module_report *module)
 {
-    Pd__View__Mapping *mapping = edit->profile->view->mapping[from->mapping];
+    Pd__View__Mapping *mapping = edit->profile->view->mapping[at->mapping];
     bool has_line = false;
     for (size_t i = 0; i < len; i++) {
         mapping->has_functions |= frames[i].name.len != 0;
@@ -163,95 +140,62 @@ static void apply(cli_edit *edit, const place *from, const place *end, const cli
     }
     mapping->has_line_numbers |= has_line;
     mapping->has_inline_frames |= module->state == CLI_MODULE_READ;
-    for (const place *p = from; p < end && p->address == from->address; p++) {
-        /* A name that is there is no worse than the same name without a line. */
-        if (has_line || !p->location->n_line)
-            cli_edit_lines(edit, p->location, frames, len);
-        module->lined += has_line;
-    }
+    /* A name that is there is no worse than the same name without a line. */
+    if (has_line || !at->location->n_line)
+        cli_edit_lines(edit, at->location, frames, len);
+    module->lined += has_line;
 }
 
-/* Reads the answer as far as it is whole. first[i] is the place that has the i-th address. */
-static void read_answer(cli_edit *edit, cli_answer *answer, const place *const *first,
-                        size_t addresses, const place *end, cli_module_report *module)
+/* Reads the answer as far as it is whole. */
+static void read_answer(cli_edit *edit, cli_answer *answer, const place *from, size_t places_len,
+                        cli_module_report *module)
 {
     cli_edit_frame frames[FRAMES_MAX];
     module->state = (cli_module_state)cli_answer_number(answer);
-    copy_string(module->other_id, sizeof module->other_id, next_string(answer));
+    copy_string(module->other_id, sizeof module->other_id, cli_answer_string(answer));
     if (answer->is_over || module->state > CLI_MODULE_UNREADABLE) {
         module->state = CLI_MODULE_UNREADABLE;
         return;
     }
-    for (uint64_t number; (number = cli_answer_number(answer)) && number <= addresses;) {
+    for (uint64_t number; (number = cli_answer_number(answer)) && number <= places_len;) {
         uint64_t len = cli_answer_number(answer);
-        if (!len || len > FRAMES_MAX)
-            return;
-        for (uint64_t i = 0; i < len; i++)
+        for (uint64_t i = 0; i < len && i < FRAMES_MAX; i++)
             frames[i] = read_frame(answer);
-        if (answer->is_over)
+        if (!len || len > FRAMES_MAX || answer->is_over)
             return;
-        apply(edit, first[number - 1], end, frames, (size_t)len, module);
+        apply(edit, &from[number - 1], frames, (size_t)len, module);
     }
-}
-
-typedef struct request_parts {
-    char *path, *build_id;
-    uint64_t *addresses;
-    const place **first;
-} request_parts;
-
-static bool ask(cli_edit *edit, const cli_symbolizing *how, const place *from, const place *end,
-                cli_module_report *module, request_parts *parts)
-{
-    const Pd__View__Mapping *mapping = module->mapping;
-    cli_string name = cli_profile_string(edit->profile, mapping->filename);
-    cli_string id = cli_profile_string(edit->profile, mapping->build_id);
-    size_t len = (size_t)(end - from), addresses = 0;
-    cli_answer answer;
-    parts->path = copy_of(name, cli_profile_file_len(name));
-    parts->build_id = copy_of(id, id.len);
-    parts->addresses = calloc(len + 1, sizeof *parts->addresses);
-    parts->first = calloc(len + 1, sizeof *parts->first);
-    if (!parts->path || !parts->build_id || !parts->addresses || !parts->first)
-        return false;
-    make_lower(parts->build_id);
-    for (const place *p = from; p < end; p++) {
-        if (addresses && parts->addresses[addresses - 1] == p->address)
-            continue;
-        parts->first[addresses] = p;
-        parts->addresses[addresses++] = p->address;
-    }
-    const cli_module_request request = {parts->path,
-                                        parts->build_id,
-                                        mapping->memory_start,
-                                        mapping->memory_limit,
-                                        mapping->file_offset,
-                                        parts->addresses,
-                                        addresses,
-                                        &how->places};
-    module->end = cli_module_resolve(&request, &answer);
-    if (answer.len)
-        read_answer(edit, &answer, parts->first, addresses, end, module);
-    else
-        module->state = CLI_MODULE_UNREADABLE;
-    cli_answer_free(&answer);
-    return true;
 }
 
 static bool ask_about(cli_edit *edit, const cli_symbolizing *how, const place *from,
                       const place *end, cli_module_report *module)
 {
-    request_parts parts = {0};
-    *module = (cli_module_report){.mapping = edit->profile->view->mapping[from->mapping],
-                                  .wanted = (uint64_t)(end - from)};
-    bool is_asked = ask(edit, how, from, end, module, &parts);
-    free(parts.path);
-    free(parts.build_id);
-    free(parts.addresses);
-    free(parts.first);
+    const Pd__View__Mapping *mapping = edit->profile->view->mapping[from->mapping];
+    cli_string name = cli_profile_string(edit->profile, mapping->filename);
+    size_t len = (size_t)(end - from);
+    uint64_t *addresses = calloc(len + 1, sizeof *addresses);
+    char path[PATH_MAX], build_id[sizeof module->other_id];
+    cli_answer answer;
+    *module = (cli_module_report){.mapping = mapping, .wanted = len};
+    if (!addresses)
+        return false;
+    name.len = cli_profile_file_len(name);
+    copy_string(path, sizeof path, name);
+    copy_string(build_id, sizeof build_id, cli_profile_string(edit->profile, mapping->build_id));
+    for (char *at = build_id; *at; at++)
+        if (*at >= 'A' && *at <= 'F')
+            *at += 'a' - 'A';
+    for (size_t i = 0; i < len; i++)
+        addresses[i] = from[i].address;
+    const cli_module_request request = {
+        path, build_id, mapping->memory_start, mapping->file_offset, addresses, len, &how->places};
+    module->end = cli_module_resolve(&request, &answer);
+    read_answer(edit, &answer, from, len, module);
+    cli_answer_free(&answer);
+    free(addresses);
     for (const place *p = from; p < end; p++)
         module->named += p->location->n_line != 0;
-    return is_asked;
+    return true;
 }
 
 /* ---- all mappings ---------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
  *
  * What is still missing is printed, with what to do about it. */
 #include "cli.h"
-#include "memory.h"
 #include "message.h"
 #include "symbolize/names.h"
 #include "option_values.h"
@@ -15,8 +14,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 typedef struct run {
     const char *file, *output;
@@ -75,8 +72,8 @@ static const cli_option table[] = {
      "      --force                look also for locations that have lines\n", 0, 0},
     {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, names.is_not_demangled),
      "      --no-demangle          leave the names of C++ and Rust mangled\n", 0, 0},
-    {"--compress", 0, CLI_VALUE, cli_take_compression, offsetof(run, library.compression),
-     "      --compress=HOW         gzip, zstd or none\n", 0, 0},
+    {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, library.compression),
+     "      --compress=HOW         gzip, zstd or none\n", CLI_COMPRESSION, 0},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory),
      "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet),
@@ -98,21 +95,6 @@ static const cli_command command = {
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-/* Is there a program with this name in the PATH? */
-static bool is_installed(const char *program)
-{
-    const char *path = getenv("PATH");
-    char name[4096];
-    for (const char *at = path; at && *at; at += *at == ':') {
-        size_t len = strcspn(at, ":");
-        int size = snprintf(name, sizeof name, "%.*s/%s", (int)len, at, program);
-        if (size > 0 && (size_t)size < sizeof name && !access(name, X_OK))
-            return true;
-        at += len;
-    }
-    return false;
-}
-
 static void print_report(const run *r, const cli_symbolize_report *report)
 {
     uint64_t wanted = 0, named = 0, lined = 0;
@@ -124,9 +106,6 @@ static void print_report(const run *r, const cli_symbolize_report *report)
     }
     if (report->placeless)
         cli_note("%" PRIu64 " locations are in no file, so they have no names", report->placeless);
-    if (r->how.places.asks_servers && !is_installed("debuginfod-find"))
-        cli_note("no server was asked: debuginfod-find is not installed (it is part of elfutils; "
-                 "Debian: debuginfod)");
     if (report->kept && !wanted)
         cli_note("%s: all %" PRIu64 " locations have names; --force looks for them again",
                  r->profile.input.name, report->kept);

@@ -1,9 +1,7 @@
 """pprofdelta check: good files on stdout, bad ones on stderr with their place."""
 
-import os
-
-from pb import gz, profile, read
-from samples import cur, pair, prev
+from pb import gz, profile
+from samples import cur, pair
 
 GOOD = "ok: {}, {} bytes inflated, 4 types, 3 samples, 1 mapping, 4 locations, 4 functions, "
 
@@ -68,17 +66,6 @@ def test_the_place_of_a_mistake(t):
     t.check("999" in result.err or "value" in result.err, result.err)
 
 
-def test_every_cut_is_found_or_whole(t):
-    whole = cur()
-    names = []
-    for length in range(0, len(whole), 7):
-        names.append(t.write(f"cut{length}", whole[:length]))
-    result = t.run("check", *names)
-    t.equal(result.code, 1)
-    said = len(result.text.splitlines()) + len(result.err.splitlines())
-    t.equal(said, len(names), "one line a file")
-
-
 def test_quiet(t):
     t.write("good", cur())
     t.write("bad", b"\xff")
@@ -101,52 +88,3 @@ def test_a_delta_is_valid_and_said_to_be_one(t):
 def test_unknown_fields_are_counted(t):
     t.write("a", cur(extra=b"\xa8\x06\x01"))
     t.contains(t.succeeds("check", "a").text, "1 unknown field")
-
-
-def test_memory_limit(t):
-    t.write("a", cur())
-    t.write("b", b"\0" * (1 << 20 | 1))
-    t.succeeds("check", "--max-memory=16M", "a")
-    result = t.fails(1, "check", "--max-memory=1M", "b", "a")
-    t.contains(result.err, "b: is larger than the limit of 1048576 bytes", "hint: --max-memory")
-    t.contains(result.text, "a: ok")
-
-
-def test_names_are_shown_safely(t):
-    name = "a\x1b[1m\nb"
-    t.write(name, cur())
-    result = t.succeeds("check", name)
-    t.check(result.text.startswith("a\\x1b[1m\\x0ab: ok"), result.text)
-
-
-def test_a_name_like_an_option(t):
-    t.write("-q", cur())
-    t.contains(t.succeeds("check", "--", "-q").text, "-q: ok")
-    t.contains(t.succeeds("check", "./-q").text, "./-q: ok")
-
-
-def test_folders_are_no_profiles(t):
-    os.mkdir(t.path("folder"))
-    t.write("good", prev())
-    result = t.fails(1, "check", "folder", "good")
-    t.contains(result.err, "folder: cannot read: Is a directory")
-    t.contains(result.text, "good: ok")
-
-
-def test_a_negative_duration_is_none_of_ours(t):
-    """Every stamp that is written is one of a time that passed. What others write is not judged."""
-    stamps = ["pprofdelta: delta from=20 to=10", "pprofdelta: delta from=20 to=10 seq=2 attempt=1",
-              *[f"pprofdelta: live epoch=1 seq=1 attempt=1 kind={kind} from=20 to=10 id=1" for kind in
-                ("full", "delta", "window")]]
-    for stamp in stamps:
-        for duration, code in ((-10, 1), (0, 0), (10, 0)):
-            t.write("p", profile([], time=10, duration=duration, comments=[stamp]))
-            ran = t.run("check", "p", manners=False)
-            t.equal(ran.code, code, f"{stamp} {duration}")
-        t.write("p", profile([], time=10, duration=-10, comments=[stamp]))
-        t.contains(t.fails(1, "check", "p").err, "p: duration_nanos: -10 is negative, in a profile with a stamp")
-    t.write("p", profile([], time=10, duration=-10))
-    t.succeeds("check", "p")
-    t.succeeds("--state", "s", "p", "-q", "-o", "first")
-    t.contains(t.succeeds("check", "first").text, "a delta")
-    t.equal(read(t.load("first")).duration, 0)

@@ -4,7 +4,7 @@ the stamp of a live heap tells a restart."""
 import json
 import os
 
-from pb import HEAP, gz, profile, read
+from pb import gz, profile, read
 from samples import SECOND, T0, T1, cur, pair, prev
 
 MUTEX = ["contentions/count", "delay/nanoseconds"]
@@ -52,42 +52,6 @@ def test_two_windows_with_a_state(t):
     t.equal(t.succeeds("--state", "s", second, "-o", "out", "--force").err, "")
 
 
-def test_c_takes_no_window(t):
-    for name, time in (("a", T0), ("b", T1)):
-        contentions(t, name, 3, time, 30 * SECOND, ["faults/count", "delay/faults"])
-    for args in (("a", "b"), ("--state", "s", "b")):
-        if args[0] == "--state":
-            t.succeeds("--state", "s", "a", "-c", "faults", "-q", "-o", "out")
-        t.contains(t.fails(1, *args, "-c", "faults").err, "b: " + REFUSED + "30.000 s, and prev is 60")
-
-
-def test_windows_that_follow_each_other(t):
-    """The durations of two in a row need not be equal."""
-    for extra in (-SECOND // 50, 0, SECOND // 50):
-        contentions(t, "a", 2835, T0, 60 * SECOND)
-        contentions(t, "b", 2907, T1, 60 * SECOND + extra)
-        t.contains(t.fails(1, "a", "b").err, REFUSED)
-
-
-def test_durations_since_the_start_are_taken(t):
-    contentions(t, "a", 2835, T0, 3600 * SECOND)
-    contentions(t, "b", 2907, T1, 3660 * SECOND)
-    result = t.succeeds("a", "b")
-    t.equal((result.err, read(result.out).values()), ("", {"f;main": [72, 720]}))
-    t.succeeds("--state", "s", "a", "-q", "-o", "out")
-    t.equal(t.succeeds("--state", "s", "b", "-o", "out").err, "")
-
-
-def test_a_restart_with_such_a_duration(t):
-    """By its times alone it is a window: the start tells that it is all that the process counted."""
-    contentions(t, "a", 2835, T0, 3600 * SECOND)
-    contentions(t, "b", 2907, T1, 20 * SECOND)
-    t.contains(t.fails(1, "a", "b").err, REFUSED)
-    result = t.succeeds("a", "b", f"--started=@{T0 // SECOND + 40}")
-    t.contains(result.err, "a restart since a")
-    t.equal(read(result.out).values(), {"f;main": [2907, 29070]})
-
-
 def test_what_cannot_be_told_is_noted(t):
     for had, has in ((0, 3), (3, 0), (1, 4)):
         contentions(t, "a", 2835, T0, had * SECOND)
@@ -98,7 +62,6 @@ def test_what_cannot_be_told_is_noted(t):
         t.equal(t.succeeds("a", "b", "--force").err, "")
         got = json.loads(t.succeeds("a", "b", "--report=json", manners=False).err)
         t.equal((got["may_be_window"], got["same"]), (True, False))
-        t.contains(t.succeeds("a", "b", "-q", "--report", manners=False).err, "may be a window")
 
 
 def test_the_same_profile_twice(t):
@@ -151,21 +114,7 @@ def test_cpu_and_goroutine_profiles_are_named(t):
         t.succeeds("show", "a", "b")
 
 
-def test_a_cumulative_type_beside_one_that_is_not(t):
-    for name, time in (("a", T0), ("b", T1)):
-        t.write(name, gz(profile([(("f",), [7, 7])], types=["delay/nanoseconds", "cpu/nanoseconds"],
-                                 time=time, period_type="cpu/nanoseconds")))
-    t.succeeds("a", "b")
-    t.contains(t.fails(1, "a", "b", "-c", "cpu").err, "this is a cpu profile")
-
-
 # ---- live heaps ----------------------------------------------------------------------------------
-
-def live(t, name, values, start, end, tracker, kind="full"):
-    stamp = (f"pprofdelta: live epoch=1 seq=1 kind={kind} from={T0 + start * SECOND} "
-             f"to={T0 + end * SECOND} id={tracker:016x}")
-    t.write(name, gz(profile([(("f", "main"), values)], comments=[stamp], types=HEAP,
-                             time=T0 + end * SECOND, duration=(end - start) * SECOND)))
 
 
 def two_runs(t):
@@ -187,33 +136,3 @@ def test_two_runs_of_a_program_are_a_restart(t):
     got = json.loads(t.succeeds(first, second, "--report=json", manners=False).err)
     t.equal(got["restart"], {"detected": True, "reason": "live"})
     t.contains(t.fails(3, first, second, "--on-reset=fail").err, "live heap")
-
-
-def test_two_runs_with_a_state(t):
-    first, second = two_runs(t)
-    t.equal(t.succeeds("--state", "s", first, "-o", "1").err, "")
-    t.contains(t.succeeds("--state", "s", second, "-o", "2").err, REASON)
-    t.equal(read(t.load("2")).values(), read(t.load(second)).values())
-    t.contains(t.succeeds("--state", "s", "--status").text, "a restart: " + REASON)
-    t.equal(json.loads(t.succeeds("--state", "s", "--status=json").text)["restart"], "live")
-    t.contains(t.succeeds("sum", "1", "2", "-o", "both").err, "restart")
-    t.equal(read(t.load("both")).values()["f;main"][:2],
-            [a + b for a, b in zip(read(t.load(first)).values()["f;main"],
-                                   read(t.load(second)).values()["f;main"])][:2])
-
-
-def test_a_later_epoch_of_one_run_is_none(t):
-    live(t, "1", [10, 100, 1, 10], 0, 10, 0xab)
-    live(t, "2", [15, 150, 2, 20], 0, 30, 0xab)
-    result = t.succeeds("1", "2")
-    t.equal((result.err, read(result.out).values()), ("", {"f;main": [5, 50, 2, 20]}))
-    t.succeeds("--state", "s", "1", "-o", "out")
-    t.equal(t.succeeds("--state", "s", "2", "-o", "out").err, "")
-
-
-def test_a_later_beginning_under_one_id(t):
-    live(t, "1", [10, 100, 1, 10], 0, 10, 0xab)
-    live(t, "2", [15, 150, 2, 20], 11, 30, 0xab)
-    t.contains(t.succeeds("1", "2").err, REASON)
-    t.write("unstamped", gz(profile([(("f", "main"), [10, 100, 1, 10])], time=T0 + 10 * SECOND)))
-    t.contains(t.succeeds("unstamped", "2").err, REASON)

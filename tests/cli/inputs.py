@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import threading
 
-from pb import Stack, chunk, fields, gz, inflate, profile, read, varint
+from pb import chunk, gz, profile, read
 from samples import DELTA, T0, T1, cur, large, pair, prev
 
 
@@ -141,40 +141,6 @@ def test_memory_limit_of_a_bomb(t):
         t.equal(result.out, b"")
 
 
-def many(changed):
-    """Samples whose profile is much larger than what is made of it: deep stacks, few functions."""
-    chance = random.Random(1)
-    samples = []
-    for n in range(6000):
-        stack = tuple(f"f{chance.randrange(100)}" for _ in range(400))
-        samples.append((stack, [n + changed * (n % 100 == 0), 8 * n, 0, 0]))
-    return samples
-
-
-def test_a_profile_larger_than_the_limit(t):
-    for name, changed, time in (("before", 0, T0), ("after", 3, T1)):
-        plain = profile(many(changed), time=time)
-        t.check(len(plain) > 2_400_000, "the profile is large")
-        t.write(name, gz(plain))
-        t.write(name + ".plain", plain)
-    limit = "--max-memory=2350k"
-    whole = t.succeeds("before", "after", "--verify")
-    bounded = t.succeeds("before", "after", "--verify", limit)
-    t.equal(inflate(bounded.out), inflate(whole.out))
-    t.equal(len(read(bounded.out).samples), 60)
-    with open(t.path("after"), "rb") as file:
-        t.equal(t.run("before", "-", limit, stdin=file).out, bounded.out)
-    with open(t.path("before"), "rb") as file:
-        t.equal(t.run("-", "after", limit, stdin=file).out, bounded.out)
-    t.equal(t.succeeds("before", "after", "--compress=none", limit).out, inflate(whole.out))
-    t.contains(t.succeeds("check", "after", limit).text, "6000 samples")
-    for args in (("before.plain", "after"), ("before", "after.plain")):
-        t.contains(t.fails(1, *args, limit).err, ".plain: is larger than the limit")
-    for args in (("before", "after", "--max-memory=800k"),
-                 ("before", "after", "--on-reset=negative", limit)):
-        t.contains(t.fails(1, *args).err, "hint: --max-memory=SIZE raises the limit")
-
-
 def all_fresh(times):
     """Short stacks, each in use, that have counted so many times what they hold."""
     chance = random.Random(2)
@@ -184,28 +150,6 @@ def all_fresh(times):
         stack = (f"leaf{n % 7000}", f"caller{chance.randrange(3000)}")
         samples.append((stack, [count * times, count * times * 16, count, count * 16]))
     return samples
-
-
-def samples_last(data):
-    """As the samples have to be for a profile that is read in one pass: behind their locations."""
-    parts = [(number, chunk(number, value) if isinstance(value, bytes)
-              else varint(number << 3) + varint(value)) for number, value in fields(data)]
-    return b"".join(part for _, part in sorted(parts, key=lambda each: each[0] == 2))
-
-
-def test_more_memory_is_never_too_little(t):
-    """The bytes are the same with every limit."""
-    t.write("before", gz(samples_last(profile(all_fresh(1)[:3], time=T0))))
-    t.write("after", gz(samples_last(profile(all_fresh(2), time=T1))))
-    for args in ((), ("--verify",), ("--compress=zstd",), ("--verify", "-9")):
-        whole, refused, made = t.succeeds("before", "after", *args).out, 0, 0
-        for limit in range(1000, 12000, 450):
-            result = t.run("before", "after", f"--max-memory={limit}k", *args)
-            t.equal(result.code, 1 if not made and result.code else 0, f"{args} {limit}k")
-            refused += result.code
-            made += not result.code
-            t.check(result.out == (b"" if result.code else whole), f"{args} {limit}k: the bytes")
-        t.check(refused > 1 and made > 5, f"{refused} refused, {made} made")
 
 
 def test_the_limit_says_for_which_file(t):
@@ -226,8 +170,7 @@ def test_memory_limit_of_the_file_itself(t):
     t.write("huge", b"\0" * 2_000_000)
     for args in ((before, "huge"), ("huge", after)):
         result = t.fails(1, *args, "--max-memory=1M")
-        t.contains(result.err, "huge: is larger than the limit of 1048576 bytes: it has 2000000",
-                   "--max-memory")
+        t.contains(result.err, "huge: is larger than the limit of 1048576 bytes", "--max-memory")
     result = t.fails(1, before, "-", "--max-memory=1M", stdin=profile(large(2_000_000), time=T0))
     t.contains(result.err, "(stdin): is larger than the limit")
 
@@ -287,38 +230,6 @@ def test_a_pipe_is_read_as_a_file(t):
     t.equal(t.succeeds("prev", f"/dev/fd/{read_end}", pass_fds=[read_end]).out, want)
     os.close(read_end)
     t.equal(writer.wait(), 0)
-
-
-def of_many(count, grown):
-    """A profile whose file is large enough for two threads, plain or not."""
-    return profile([(Stack(f"leaf_{i}", f"caller_{i % 97}", "main"),
-                     [i + grown * (i % 50 == 0), 8 * i, i % 3, 64 * (i % 3)])
-                    for i in range(count)], time=T0 + grown * 10**9)
-
-
-def test_large_files_are_read_by_two_threads_or_one(t):
-    t.write("prev", of_many(6000, 0))
-    t.write("cur", of_many(6100, 1))
-    t.check(os.path.getsize(t.path("cur")) > 300_000, "too small for two threads")
-    two = t.run("prev", "cur", "--verify", "--report=json", manners=False)
-    one = t.run("prev", "cur", "--verify", "--report=json", "--max-memory=1G",
-                manners=False)
-    t.equal((two.code, two.out, two.err), (0, one.out, one.err))
-    with open(t.path("cur"), "rb") as file:
-        t.equal(t.succeeds("prev", "-", stdin=file).out, two.out)
-
-
-def test_what_is_wrong_with_a_large_file_is_told_once(t):
-    whole = of_many(6000, 0)
-    for name, data in (("cut", whole[:-5000]), ("text", b"x" * 400_000), ("twice", gz(gz(whole)) * 9),
-                       ("whole", whole)):
-        t.write(name, data)
-    os.symlink("missing", t.path("dangling"))
-    for before, after in (("whole", "cut"), ("whole", "text"), ("whole", "twice"), ("cut", "whole"),
-                          ("cut", "text"), ("missing", "whole"), ("whole", "dangling")):
-        wide = t.fails(1, before, after)
-        narrow = t.fails(1, before, after, "--max-memory=1G")
-        t.equal(wide.err, narrow.err, f"{before} {after}")
 
 
 def peak_of(t, *args):

@@ -133,19 +133,3 @@ def test_a_state_begun_with_pprof_has_an_identity(t):
             env=CLEAN)
         ids.append(t.request(t.load("got")).ids)
     t.equal(ids[1:], ids[:-1])
-
-
-def test_sums(t):
-    one_, two_ = pair(t)
-    t.succeeds(one_, two_, "-o", "delta.pb.gz")
-    r = request(t, "sum", one_, "delta.pb.gz", "--format=otlp", "--resource=a=b", env=CLEAN)
-    t.equal(len(r.profiles), 4)
-    t.equal(r.resource, [("service.name", "unknown_service"), ("a", "b")])
-
-
-def test_text_that_is_not_utf8(t):
-    data = profile([((b"caf\xe9", b"main"), [1, 2, 3, 4])], time=T0, addresses=False)
-    t.write("one.pb.gz", gz(profile([((b"main",), [1, 1, 1, 1])], time=T0 - 1, addresses=False)))
-    t.write("odd.pb.gz", gz(data))
-    r = request(t, "one.pb.gz", "odd.pb.gz", "--format=otlp", "--force", env=CLEAN)
-    t.check("caf\ufffd" in r.strings, "the byte is not replaced")

@@ -4,8 +4,8 @@ import json
 import os
 import shutil
 
-from pb import Stack, gz, profile, read
-from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
+from pb import gz, profile, read
+from samples import SECOND, T0, T1, cur, pair, prev, two
 
 KEYS = ["samples", "identity", "mappings", "restart", "window", "had_base", "same", "may_be_window", "clock_set_back",
         "id", "sequence", "attempt", "unknown_fields", "output_bytes", "unread_bytes", "types"]
@@ -85,36 +85,6 @@ def test_json_stands_alone_on_stderr(t):
     t.equal(got["samples"]["clamped"], 1)
 
 
-def test_json_identity_by_lines(t):
-    t.write("prev", prev(addresses=False))
-    t.write("cur", cur(addresses=False))
-    got, _ = report(t, "prev", "cur")
-    t.equal(got["identity"], {"address": 0, "lines": 4})
-
-
-def test_json_unknown_fields(t):
-    t.write("prev", prev())
-    t.write("cur", cur(extra=b"\xa8\x06\x01\xb2\x06\x02hi"))  # field 101: 1, field 102: "hi"
-    got, _ = report(t, "prev", "cur")
-    t.equal(got["unknown_fields"], 2)
-
-
-def test_json_of_unknown_times(t):
-    t.write("prev", profile([(("f",), [1, 1])], types=COUNTERS))
-    t.write("cur", profile([(("f",), [2, 2])], types=COUNTERS, time=T1))
-    got, _ = report(t, "prev", "cur")
-    t.equal(got["window"], {"from_nanos": 0, "to_nanos": T1, "duration_nanos": 0})
-
-
-def test_json_numbers_are_exact(t):
-    most = 2**63 - 1
-    before = [(("a",), [most, 1]), (("b",), [most - 5, 1])]
-    after = [(("a",), [most, 1]), (("b",), [most, 1]), (("c",), [most, 1])]
-    got, _ = report(t, *two(t, before, after))
-    t.equal([got["types"][0][k] for k in ("prev", "cur", "delta")],
-            [2 * most - 5, 3 * most, most + 5])
-
-
 def test_json_names_are_escaped(t):
     kinds = [b'say "hi"\\\n\x01/caf\xc3\xa9', b"alloc_space/\xff\xc3"]
     s = profile([], types=["A/B", "alloc_space/C"], time=T0)
@@ -163,37 +133,6 @@ prev   cur  delta  clamped  vanished  type
 """, "note: cur.pb.gz: 1 sample went backwards")
 
 
-def test_text_of_a_restart(t):
-    t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two", start=0x55d000000000))
-    result = t.succeeds("prev", "cur", "--report", manners=False)
-    t.contains(result.err, "restart   yes: the main binary has another build id\n")
-
-
-def test_a_replaced_file(t):
-    t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two"))
-    result = t.succeeds("prev", "cur", "--report", manners=False)
-    t.contains(result.err, "restart   no\n", "          1 mapping whose file was replaced, the main "
-               "binary with another build id\n")
-    got, _ = report(t, "prev", "cur")
-    t.equal(got["mappings"], {"files_replaced": 1, "other_build": True})
-    t.equal(got["restart"], {"detected": False, "reason": None})
-
-
-def test_text_is_safe_for_terminals(t):
-    t.write("odd", profile([], types=["a\x1b[31m/b", "alloc_space/bytes"], time=T0))
-    result = t.succeeds("odd", "odd", "--report", manners=False)
-    t.contains(result.err, "a\\x1b[31m/b")
-    t.lacks(result.err, "\x1b")
-
-
-def test_quiet_still_reports(t):
-    before, after = two(t, [(("a",), [100, 1000])], [(("a",), [1, 10])])
-    result = t.succeeds(before, after, "-q", "--report", manners=False)
-    t.check(result.err.startswith("window "), result.err)
-
-
 def test_a_report_that_cannot_be_printed_changes_nothing_else(t):
     """The window counts, so the next run must not send it again: exit 0."""
     before, after = pair(t)
@@ -220,19 +159,3 @@ def test_a_report_that_cannot_be_printed_changes_nothing_else(t):
     for how, stream in streams:
         t.equal(t.run("sum", before, "delta", "-o", "OUT", manners=False, **stream).code, 0, f"sum, {how}")
         os.remove(t.path("OUT"))
-
-
-def test_no_report_of_a_failure(t):
-    before, _ = pair(t)
-    result = t.fails(1, before, "nowhere", "--report=json")
-    t.lacks(result.err, "{")
-
-
-def test_labels_and_duplicates(t):
-    one, other = Stack("f", labels={"k": "a"}), Stack("f", labels={"k": "b"})
-    t.write("prev", gz(profile([(one, [1, 1])], types=COUNTERS, time=T0)))
-    t.write("cur", gz(profile([(one, [2, 2]), (other, [1, 1]), (one, [1, 1])], types=COUNTERS,
-                              time=T1)))
-    got, _ = report(t, "prev", "cur")
-    t.equal((got["samples"]["matched"], got["samples"]["new"], got["samples"]["duplicate"]),
-            (1, 1, 1))

@@ -40,27 +40,6 @@ def test_the_sum_of_all_is_the_last_look(t):
         t.equal((got.time, got.duration, got.comments), (T0 + n * MINUTE, 0, []))
 
 
-def test_a_cumulative_profile_may_come_first(t):
-    film(t)
-    for n in range(1, 6):
-        t.equal(something(t.succeeds("sum", f"look.{n}", *deltas(n + 1, 6)).out),
-                something(t.load("look.6")), f"from {n} on")
-    t.succeeds("look.5", "look.6", "-o", "by hand")
-    t.equal(something(t.succeeds("sum", "look.5", "by hand").out), something(t.load("look.6")))
-
-
-def test_a_longer_window(t):
-    film(t)
-    t.succeeds("sum", *deltas(3, 5), "-o", "longer")
-    t.equal(something(t.load("longer")), something(t.succeeds("look.2", "look.5").out))
-    got = read(t.load("longer"))
-    t.equal(got.comments, [f"pprofdelta: delta from={T0 + 2 * MINUTE} to={T0 + 5 * MINUTE}"])
-    t.equal(got.duration, 3 * MINUTE)
-    t.equal(something(t.succeeds("sum", "look.2", "longer", "delta.6").out),
-            something(t.load("look.6")))
-    t.equal(read(t.succeeds("sum", *deltas(3, 5), "--no-stamp").out).comments, [])
-
-
 def test_a_missing_window_is_named(t):
     film(t)
     result = t.fails(1, "sum", "delta.1", "delta.2", "delta.4", "-o", "out")
@@ -88,21 +67,6 @@ def test_times_are_times(t):
         t.lacks(result.err, "00000000")
     result = t.fails(1, "look.2", "look.1")
     t.contains(result.err, "cur is older than prev (2023-11-14T22:14:20Z is before 2023-11-14T22:15:20Z)")
-
-
-def test_looks_that_have_no_time(t):
-    names = []
-    for n in range(1, 4):
-        names.append(t.write(f"look.{n}", gz(profile([(("f", "main"), [n, 10 * n, 1, n])], time=0))))
-        t.succeeds("--state", "s", names[-1], "-o", f"delta.{n}")
-    t.succeeds("look.1", "look.2", "-o", "by hand")
-    result = t.succeeds("sum", "look.1", "by hand")
-    t.contains(result.err, "note: by hand: neither this file nor look.1 has a time")
-    t.equal(something(result.out), something(t.load("look.2")))
-    result = t.succeeds("sum", *deltas(1, 3))
-    t.equal((something(result.out), result.err), (something(t.load("look.3")), ""))
-    result = t.fails(1, "sum", "delta.1", "delta.3")
-    t.contains(result.err, "window 2 is missing")
 
 
 def test_what_is_no_delta(t):
@@ -136,83 +100,6 @@ def test_of_equal_sequence_the_highest_attempt_counts(t):
     t.equal(something(result.out), something(t.load("look.4")))
 
 
-def attempt(t, count, time, keep, *, taken=True, heard=False):
-    """A run whose look has counted so much at that time. Its delta goes to `keep` if it is taken; if
-    nobody hears of that, the state stays where it is."""
-    t.write("look", gz(profile([(("f", "main"), [count, count, 0, 0])], time=T0 + time)))
-    script = ("cat >\"$1\"" if taken else "cat >/dev/null") + ("" if heard else "; exit 1")
-    run = t.succeeds if heard else lambda *args, **how: t.fails(4, *args, **how)
-    return run("--state", "s", "look", "--", "sh", "-c", script, "sh", keep, manners=False)
-
-
-def counted(t, *names):
-    result = t.succeeds("sum", *names)
-    return read(result.out).values()["f;main"][0]
-
-
-def test_a_clock_that_steps_back_between_two_attempts(t):
-    """The second attempt has more in it and ends earlier. It counts, in whatever order they come."""
-    attempt(t, 100, MINUTE, "1", heard=True)
-    attempt(t, 140, 2 * MINUTE, "2")
-    attempt(t, 160, 2 * MINUTE - 10**6, "2 again", heard=True)
-    attempt(t, 200, 3 * MINUTE, "3", heard=True)
-    t.equal([c.split()[2:6] for n in ("2", "2 again") for c in read(t.load(n)).comments],
-            [[f"from={T0 + MINUTE}", f"to={T0 + 2 * MINUTE}", "seq=2", "attempt=1"],
-             [f"from={T0 + MINUTE}", f"to={T0 + 2 * MINUTE}", "seq=2", "attempt=2"]])
-    t.equal(counted(t, "1", "2", "2 again"), 160)
-    t.equal(counted(t, "1", "2 again", "2"), 160)
-    t.equal(counted(t, "1", "2", "2 again", "3"), 200)
-    t.equal(counted(t, "1", "2 again", "2", "3"), 200)
-
-
-def test_times_that_are_equal(t):
-    """A clock that stands still: windows and attempts of no length are told apart by their numbers."""
-    attempt(t, 100, MINUTE, "1", heard=True)
-    attempt(t, 110, MINUTE, "2", heard=True)
-    attempt(t, 130, MINUTE, "3")
-    attempt(t, 140, MINUTE, "3 again")
-    attempt(t, 145, MINUTE, "lost", taken=False)
-    attempt(t, 150, MINUTE, "3 at last", heard=True)
-    attempt(t, 160, MINUTE, "4", heard=True)
-    t.equal(read(t.load("3")).duration, 0)
-    t.equal(counted(t, "1", "2", "3", "3 again"), 140)
-    t.equal(counted(t, "1", "2", "3 at last", "3", "3 again", "4"), 160)
-    t.equal(counted(t, "1", "2", "3 again", "3", "3 at last", "4"), 160)
-
-
-def test_runs_that_overlap_and_come_out_of_order(t):
-    """The later look was taken, and nobody heard of it; then a slower run has an older look, which is refused."""
-    attempt(t, 100, MINUTE, "1", heard=True)
-    attempt(t, 140, 3 * MINUTE, "2")
-    before = t.load("s")
-    t.write("look", gz(profile([(("f", "main"), [120, 120, 0, 0])], time=T0 + 2 * MINUTE)))
-    result = t.fails(1, "--state", "s", "look", "--", "touch", "handed over")
-    t.contains(result.err, "cur is an older profile that comes late")
-    t.check(not os.path.exists(t.path("handed over")), "handed over")
-    t.equal(t.load("s"), before)
-    attempt(t, 150, 4 * MINUTE, "2 again", heard=True)
-    t.equal(counted(t, "1", "2", "2 again"), 150)
-
-
-def test_a_first_window_of_nothing_that_was_sent_again(t):
-    """With --first=zero it begins where it ends, which is later each time that it is sent."""
-    film(t, 4)
-    os.unlink(t.path("s"))
-    for n in (1, 2):
-        t.fails(4, "--state", "s", f"look.{n}", "--first=zero", "--", "sh", "-c",
-                f"cat >zero.{n}; exit 1", manners=False)
-    t.succeeds("--state", "s", "look.3", "--first=zero", "-o", "zero.3")
-    t.succeeds("--state", "s", "look.4", "-o", "then.4")
-    alone = something(t.succeeds("sum", "zero.3", "then.4").out)
-    result = t.succeeds("sum", "zero.1", "zero.2", "zero.3", "then.4")
-    t.contains(result.err, "note: zero.3: is the same window as zero.2, sent again; this one counts")
-    t.equal(something(result.out), alone)
-    result = t.succeeds("sum", "zero.3", "zero.1", "then.4")
-    t.contains(result.err, "note: zero.1: is an earlier attempt at the same window as zero.3")
-    t.equal(something(result.out), alone)
-    t.fails(1, "sum", "zero.1", "delta.1")
-
-
 def test_a_restart_begins_a_life(t):
     film(t, 7, reborn=5)
     t.equal(something(t.succeeds("sum", *deltas(1, 4)).out), something(t.load("look.4")))
@@ -229,18 +116,6 @@ def test_a_restart_begins_a_life(t):
             {s: v[2:] for s, v in last.items() if any(v[2:])}, "gauges are the last one's")
 
 
-def test_a_window_that_arrived_unheard_before_a_restart_counts(t):
-    """It went out, nobody was told, and then there was another process: both count."""
-    film(t, 2)
-    t.write("look.3", gz(profile([((f"f{i}", "main"), [50, 50, 0, 0]) for i in (1, 2, 3)],
-                                 time=T0 + 3 * MINUTE)))
-    t.write("reborn", gz(profile([(("f1", "main"), [1, 1, 0, 0])], time=T0 + 4 * MINUTE)))
-    t.fails(4, "--state", "s", "look.3", "--", "sh", "-c", "cat >delta.3; exit 1", manners=False)
-    t.succeeds("--state", "s", "reborn", "-o", "reborn.3", "-q")
-    result = t.succeeds("sum", "delta.1", "delta.2", "delta.3", "reborn.3")
-    t.equal(something(result.out)["f1;main"][:2], [51, 51])
-
-
 def test_outputs(t):
     film(t, 3)
     t.succeeds("sum", *deltas(1, 3), "-o", "out", "--compress=none", "-9")
@@ -254,21 +129,3 @@ def test_outputs(t):
         t.fails(1, "sum", *args, "-o", "out 2")
         t.check(not os.path.exists(t.path("out 2")), "wrote")
     t.equal(t.litter(), [])
-
-
-def test_types(t):
-    """A type that was subtracted with -c is added up with -c."""
-    types = ["faults/count", "delay/nanoseconds"]
-    for n, value in ((1, 10), (2, 25)):
-        t.write(f"look.{n}", profile([(("f", "main"), [value, value])], types=types, time=T0 + n))
-        t.succeeds("--state", "s", f"look.{n}", "-c", "faults", "-o", f"delta.{n}")
-    t.equal(read(t.succeeds("sum", "delta.1", "delta.2", "-c", "faults").out).values(),
-            {"f;main": [25, 25]})
-    t.equal(read(t.succeeds("sum", "delta.1", "delta.2").out).values(), {"f;main": [15, 25]})
-
-
-def test_a_sum_that_does_not_fit(t):
-    t.write("one", profile([(("f", "main"), [2**63 - 1, 1, 0, 0])], time=T0))
-    t.write("two", profile([(("f", "main"), [1, 1, 0, 0])], time=T0 + 1))
-    result = t.fails(1, "sum", "one", "two", "--force")
-    t.contains(result.err, "the sum does not fit into 64 bits")

@@ -107,15 +107,6 @@ def test_jemalloc(t):
     t.equal(read(t.load("d")).period, rate)
 
 
-def test_the_report_counts_what_was_recorded(t):
-    t.write("a", jemalloc(PREV_RECORDS, 512))
-    t.write("b", jemalloc(CUR_RECORDS, 512))
-    t.contains(t.succeeds("a", "b", "-o", "d", "--report", manners=False).err,
-               "1527  2471    944  alloc_space/bytes")
-    words = t.succeeds("a", "b", "-o", "d", "--report=json", manners=False).err
-    t.contains(words, '"prev": 1527', '"cur": 2471', '"delta": 944')
-
-
 def test_processes_made_by_chance(t):
     chance = random.Random(11)
     for turn in range(30):
@@ -147,22 +138,6 @@ def test_processes_made_by_chance(t):
         t.equal(folded(t, "d"), want, f"turn {turn}")
 
 
-def test_more_than_may_be_in_memory_at_once(t):
-    chance = random.Random(12)
-    stacks = [tuple(APP + chance.randrange(1, 0x2000) for _ in range(20)) for _ in range(4000)]
-    t.write("a", gz(gperftools({stack: (1, 8, 1, 8) for stack in stacks})))
-    t.write("b", gz(gperftools({stack: (1, 8, 2 + i % 2, 16 + i % 2 * 8)
-                                for i, stack in enumerate(stacks)})))
-    whole = t.succeeds("a", "b", "--compress=none", "--verify")
-    limit = "--max-memory=6M"  # less than four times the text: where profiles go the bounded way
-    got = t.succeeds("a", "b", "--compress=none", "--verify", limit)
-    t.check(got.out == whole.out, "it is another delta")
-    t.contains(t.succeeds("check", "b", limit).text, "4000 samples")
-    for args in (("a", "b"), ("check", "b")):
-        result = t.fails(1, *args, "--max-memory=1M")
-        t.contains(result.err, "max_memory allows", "hint: --max-memory=SIZE raises the limit")
-
-
 def test_show_and_check(t):
     t.write("a.heap", jemalloc(CUR_RECORDS, 512))
     t.contains(t.succeeds("check", "a.heap").text, "a.heap: ok: text, ", "4 samples", "2 mappings")
@@ -172,33 +147,6 @@ def test_show_and_check(t):
     t.write("b.heap", gz(jemalloc(PREV_RECORDS, 512)))
     t.contains(t.succeeds("check", "b.heap").text, "b.heap: ok: gzip, ")
     t.contains(t.succeeds("show", "b.heap", "a.heap").text, "functions changed")
-
-
-def test_an_address_that_moved(t):
-    """The same program at other addresses: the maps tell."""
-    moved = {tuple(a + 0x5000 if a < LIB else a for a in stack if a != 0x1234): v
-             for stack, v in CUR_RECORDS.items()}
-    maps = MAPS.replace("55d2e000-55d2f000", "55d33000-55d34000").replace(
-        "55d2f000-55d31000", "55d34000-55d36000")
-    prev = {stack: v for stack, v in PREV_RECORDS.items() if 0x1234 not in stack}
-    t.write("a", gperftools(prev))
-    t.write("b", gperftools({s: v for s, v in moved.items() if len(s) > 1 or s[0] > 0x5000}, maps=maps))
-    t.succeeds("a", "b", "--verify", "-o", "d", "--on-reset=fail")
-    t.equal(folded(t, "d")[";".join((frame(APP + 0x20), frame(APP + 0x10)))], [6, 900, 3, 300])
-
-
-def test_regions_of_one_made_up_name(t):
-    """Just-in-time code in two regions of one name, at equal offsets."""
-    maps = "".join(f"{start:x}-{start + 0x1000:x} rwxs 00000000 00:01 {start >> 12}    {name} (deleted)\n"
-                   for start, name in ((0x600000, "/memfd:jit"), (0x700000, "/memfd:jit"),
-                                       (0x800000, "/SYSV00000000"), (0x900000, "/SYSV00000000")))
-    before = {(start + 0x11,): (0, 0, 5, 50) for start in range(0x600000, 0xa00000, 0x100000)}
-    after = {stack: (0, 0, 5 + i, 50 + 10 * i) for i, stack in enumerate(before)}
-    t.write("a", gperftools(before, maps=maps))
-    t.write("b", gperftools(after, maps=maps))
-    t.succeeds("a", "b", "-o", "d", "--verify")
-    t.equal(folded(t, "d"), {"memfd:jit@0x700010": [1, 10, 0, 0], "SYSV00000000@0x800010": [2, 20, 0, 0],
-                             "SYSV00000000@0x900010": [3, 30, 0, 0]})
 
 
 def test_no_cumulative_counts(t):
@@ -224,18 +172,6 @@ def test_counts_that_cannot_be_subtracted(t):
                "the sampling changed: one byte in 512, and now one in 1024")
     for pair in (("a", "c"), ("c", "a")):
         t.contains(t.fails(1, *pair, "-o", "d").err, "text form", "and the other is not")
-
-
-def test_restarts_are_seen(t):
-    t.write("a", jemalloc(CUR_RECORDS, 512))
-    t.write("b", jemalloc(PREV_RECORDS, 512))
-    fewer = {stack: tuple(x // 4 for x in v) for stack, v in CUR_RECORDS.items()}
-    t.write("c", jemalloc(fewer, 512))
-    t.contains(t.succeeds("a", "c", "-o", "d").err, "a restart since a")
-    t.equal(folded(t, "d"), expected({}, fewer, 512))
-    t.fails(3, "a", "b", "--on-reset=fail", "-o", "d")
-    t.succeeds("a", "b", "--on-reset=negative", "--verify", "-o", "d")
-    t.equal(folded(t, "d")[frame(APP + 0x40)][:2], list(unsampled(-1, -8, 512)))
 
 
 def test_what_is_wrong_is_placed(t):
@@ -311,54 +247,3 @@ def test_a_dump_that_is_cut_off(t):
     for name in ("dump-jemalloc.heap", "dump-gperftools.heap"):
         good = check_prefixes(t, regress(name))
         t.check(good < 8, f"{name}: {good} prefixes are taken for whole")
-
-
-def test_a_dump_that_is_cut_off_leaves_the_state_alone(t):
-    """It looked like a restart, and the next whole one like another."""
-    whole = regress("dump-jemalloc.heap")
-    t.write("whole", whole)
-    t.succeeds("--state", "state", "whole", "-o", "first")
-    before = t.load("state")
-    for cut in (whole[:whole.index(b"\nMAPPED")], whole[:whole.rindex(b"\n@")],
-                whole[:whole.index(b"\n@") + 60]):
-        t.write("cut", cut + b"\n")
-        t.contains(t.fails(1, "--state", "state", "cut", "-o", "out").err, "cut: line ")
-        t.check(t.load("state") == before, "the state has moved")
-    result = t.succeeds("--state", "state", "whole", "-o", "second", "--on-reset=fail")
-    t.equal(result.err, "")
-    t.equal([v[:2] for v in folded(t, "second").values() if v[0] or v[1]], [])
-
-
-def test_a_stack_without_counts(t):
-    text = jemalloc(PREV_RECORDS, 512).decode().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(text) if line.startswith("@"))
-    counts = len([line for line in text[at + 1:at + 4] if line.startswith("  t")])
-    t.equal(counts, 3)
-    t.write("a", "".join(text[:at + 1] + text[at + 4:]).encode())
-    t.contains(t.fails(1, "check", "a").err, f"a: line {at + 1}: is a stack without counts")
-
-
-def test_windows_with_a_state(t):
-    """The state holds raw counts, and the rate that they were sampled at."""
-    rate = 512
-    t.write("prev", jemalloc(PREV_RECORDS, rate))
-    t.write("cur", jemalloc(CUR_RECORDS, rate))
-    t.succeeds("--state", "state", "prev", "-o", "first", "--verify")
-    t.equal(folded(t, "first"), expected({}, PREV_RECORDS, rate))
-    t.write("slower", jemalloc(CUR_RECORDS, 2 * rate))
-    t.contains(t.fails(1, "--state", "state", "slower", "-o", "out").err, "512", "1024")
-    t.succeeds("--state", "state", "cur", "-o", "second", "--verify")
-    t.equal(folded(t, "second"), expected(PREV_RECORDS, CUR_RECORDS, rate))
-
-
-def test_sums(t):
-    """A dump is added as what it stands for, as the deltas are that follow it."""
-    rate = 512
-    t.write("prev", jemalloc(PREV_RECORDS, rate))
-    t.write("cur", jemalloc(CUR_RECORDS, rate))
-    t.succeeds("prev", "cur", "-o", "delta")
-    t.succeeds("sum", "prev", "delta", "-o", "sum")
-    base, delta, total = (folded(t, name) for name in ("prev", "delta", "sum"))
-    for path in {**base, **delta}:
-        counters = [base.get(path, [0] * 4)[i] + delta.get(path, [0] * 4)[i] for i in (0, 1)]
-        t.equal(total[path], counters + delta.get(path, [0] * 4)[2:], path)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import time
 
 from pb import gz, read
@@ -94,29 +93,6 @@ def test_failures_move_nothing(t):
     window = window_of(t, t.load("got"))
     t.equal((window["seq"], window["attempt"]), ("2", str(len(cases) + 1)))
     t.equal(read(t.load("got")).values(), DELTA)
-
-
-def test_no_room_to_run_it(t):
-    """Descriptors are few enough, somewhere, for all but the uploader.
-
-    The command inherits some: a port's command is started by a shell script, and the shell needs
-    descriptor 10 for itself.
-    """
-    before = begun(t)
-    ends = {}
-    inherited = [os.open(os.devnull, os.O_RDONLY) for _ in range(8)]
-    for most in range(4, 32):
-        result = t.run("--state", "s", "two", "--", "sh", "-c", "exit 9", preexec_fn=lambda n=most:
-                       resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)),
-                       pass_fds=inherited,
-                       manners=False)  # a port is run by a script, which fails in its own words
-        said = [text for text in ("cannot be run", "exit status 9") if text in result.err]
-        ends.setdefault(said[0] if said else "", set()).add(result.code)
-        stands(t, before, f"{most} descriptors", status(t)["attempts"])
-    for descriptor in inherited:
-        os.close(descriptor)
-    t.equal(ends.get("cannot be run"), {4})
-    t.equal(ends.get("exit status 9"), {4})
 
 
 def test_the_first_window_that_fails_leaves_only_its_attempt(t):
@@ -221,12 +197,6 @@ def test_what_it_left_unread_in_the_report(t):
     t.equal(t.succeeds("--state", "s", "two", "-q", "--", "true").err, "")
 
 
-def test_what_a_failure_left_unread_is_no_matter(t):
-    begun(t)
-    for script in ("exit 1", "kill -9 $$"):
-        t.lacks(t.fails(4, "--state", "s", "two", *sh(script)).err, "note", "reading")
-
-
 def test_sigchld_ignored_by_our_parent(t):
     import signal
     before = begun(t)
@@ -263,12 +233,6 @@ def test_timeout(t):
         t.check(gone(int(t.load("pid"))), f"{script} lives on")
     t.succeeds("--state", "s", "two", "--timeout=1m", *sh("cat >got"))
     t.equal(window_of(t, t.load("got"))["seq"], "2")
-
-
-def test_a_timeout_that_is_not_needed(t):
-    begun(t)
-    for value in ("60", "60s", "1.5m", "0.5h", "1d", "60000ms", "366d"):
-        t.succeeds("--state", "s", "two", f"--timeout={value}", "--", "true")
 
 
 def test_it_ends_when_we_are_killed(t):

@@ -1,11 +1,10 @@
-"""Places and times that are not kind: a root that cannot be written, pipes that dawdle, a crowd, and
+"""Places and times that are not kind: a root that cannot be written, a crowd, and
 another language and another clock than the developer's."""
 
 import os
 import shutil
 import subprocess
 import tempfile
-import threading
 
 from harness import TIMEOUT
 import pb
@@ -91,31 +90,6 @@ def test_a_root_that_cannot_be_written(t):
     t.equal(inside("show", "--top", "3", "prev")[0], 0)
     t.equal(inside("prev", "cur", "-q", "-o", "/dev/null"), (0, b"", ""))
     t.equal(sorted(os.listdir(t.dir)), ["cur", "prev"])
-
-
-def test_slow_pipes(t):
-    """A byte at a time in, a byte at a time out."""
-    heap(t)
-    want = t.succeeds("prev", "cur", "-q").out
-    process = subprocess.Popen([t.binary, "prev", "-", "-q"], cwd=t.dir, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-
-    def feed():
-        for byte in t.load("cur"):
-            process.stdin.write(bytes([byte]))
-        process.stdin.close()
-
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    got = b""
-    while byte := process.stdout.read(1):
-        got += byte
-    feeder.join()
-    t.equal(process.stderr.read(), b"")
-    process.stdout.close()
-    process.stderr.close()
-    t.equal(process.wait(timeout=TIMEOUT), 0)
-    t.equal(got, want)
 
 
 def test_a_crowd(t):

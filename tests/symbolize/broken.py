@@ -186,8 +186,7 @@ end:
 
 
 def test_ranges_that_multiply(t):
-    """20,000 functions, each with the same 20,000 ranges. The steps are counted, so the end does not depend on
-    the machine."""
+    """20,000 functions, each with the same 20,000 ranges."""
     t.write("main.c", b"int main(void) { return 0; }\n")
     t.write("ranges.s", RANGES.encode())
     path = t.path("multiplied")

@@ -2,11 +2,6 @@
 
 import glob
 import os
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
 
 from compiled import HERE, run, tool
 
@@ -44,16 +39,8 @@ def has_all(t, profile, inlined):
     t.contains(t.succeeds("show", profile, "--folded").text, "leaker::lose;leaker::inlined_leak")
 
 
-def test_plain(t):
-    has_all(t, recorded(t, build(t, "leaker", "-g")), True)
-
-
 def test_optimised(t):
     has_all(t, recorded(t, build(t, "leaker", "-g", "-O2")), True)
-
-
-def test_at_a_fixed_address(t):
-    has_all(t, recorded(t, build(t, "leaker", "-g", "-O2", "-no-pie")), True)
 
 
 def test_a_library_that_is_loaded(t):
@@ -74,34 +61,3 @@ def test_stripped_with_a_debug_file(t):
     t.contains(t.succeeds("show", profile, "--folded", "--debug-dir=debug").text, "leaker::lose;leaker::inlined_leak")
     t.succeeds("symbolize", profile, "--debug-dir=debug", "-o", "named.pb.gz")
     t.contains(top(t.path("named.pb.gz")), "leaker::lose", "leaker::inlined_leak (inline)")
-
-
-def fetch(url):
-    """pprof prints its address before it listens."""
-    for _ in range(600):
-        try:
-            with urllib.request.urlopen(url, timeout=60) as answer:
-                return answer.read().decode()
-        except urllib.error.URLError as error:
-            if not isinstance(error.reason, ConnectionRefusedError):
-                raise
-        time.sleep(0.1)
-    raise AssertionError(f"{url} does not answer")
-
-
-def test_pprof_in_a_browser(t):
-    """pprof's pages, over the loopback interface."""
-    profile = recorded(t, build(t, "leaker", "-g", "-O2"))
-    t.succeeds("symbolize", profile, "-o", "named.pb.gz")
-    pprof = run(tool("go"), "tool", "-n", "pprof").strip()  # go itself would leave it running
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{free.getsockname()[1]}"
-    with subprocess.Popen([pprof, f"-http={host}", "-no_browser", t.path("named.pb.gz")],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        try:
-            for page in ("/ui/top", "/ui/flamegraph"):
-                t.contains(fetch(f"http://{host}{page}"), "leaker::inlined_leak")
-            t.contains(fetch(f"http://{host}/ui/peek?f=inlined_leak"), "leaker::lose")
-        finally:
-            server.kill()
