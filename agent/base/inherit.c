@@ -1,18 +1,16 @@
 /* The environment of a program that this process starts: see inherit.h. */
 #include "agent/base/inherit.h"
 
+#include "agent/base/launch.h"
 #include "agent/base/own_stack.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char variable[] = "LD_PRELOAD=";
 enum { VARIABLE_LEN = sizeof variable - 1 };
 
-static pd_launch_agent built_for;
 static const char *own_name; /* of the agent's file, without the directory; NULL: not known */
 
 static const char *file_of(const char *path)
@@ -24,18 +22,8 @@ static const char *file_of(const char *path)
 void pd_inherit_begin(void)
 {
     Dl_info info;
-    if (!dladdr(&built_for, &info) || !info.dli_fbase || !info.dli_fname)
-        return;
-    ElfW(Ehdr) header;
-    memcpy(&header, info.dli_fbase, sizeof header);
-    built_for = (pd_launch_agent){.elf_class = header.e_ident[EI_CLASS],
-                                  .byte_order = header.e_ident[EI_DATA],
-                                  .machine = header.e_machine,
-#ifdef __GLIBC__
-                                  .is_for_glibc = true
-#endif
-    };
-    own_name = file_of(info.dli_fname);
+    if (dladdr(&own_name, &info) && info.dli_fname)
+        own_name = file_of(info.dli_fname);
 }
 
 /* ---- the entries of LD_PRELOAD --------------------------------------------------------------- */
@@ -98,16 +86,11 @@ static bool remove_own(char *value)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-void pd_inherit_check(const char *program, pd_launch_result *out)
-{
-    pd_launch_check(program, &built_for, out);
-}
-
 static bool can_take(const char *program)
 {
     pd_launch_result found;
-    pd_inherit_check(program, &found);
-    return found.obstacle == PD_LAUNCH_OK || found.obstacle == PD_LAUNCH_NOT_OPENED;
+    pd_launch_check(program, &found);
+    return !found.obstacle || found.error;
 }
 
 typedef struct question {
