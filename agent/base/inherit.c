@@ -49,9 +49,14 @@ static const char *find_own(const char *value, size_t *len)
     }
 }
 
-static bool is_preload(const char *setting)
+/* Returns the setting of LD_PRELOAD that has the agent's entry, or NULL. */
+static char *const *find_setting(char *const envp[])
 {
-    return strncmp(setting, variable, VARIABLE_LEN) == 0;
+    size_t len;
+    for (; *envp; envp++)
+        if (strncmp(*envp, variable, VARIABLE_LEN) == 0 && find_own(*envp + VARIABLE_LEN, &len))
+            return envp;
+    return NULL;
 }
 
 /* Would the loader find the file? It looks for a name without a slash in the library
@@ -86,30 +91,20 @@ static bool remove_own(char *value)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-static bool can_take(const char *program)
-{
-    pd_launch_result found;
-    pd_launch_check(program, &found);
-    return !found.obstacle || found.error;
-}
-
 typedef struct question {
-    const char *program, *entry; /* the agent's entry of LD_PRELOAD */
-    size_t entry_len;
+    const char *program, *preload; /* the value of LD_PRELOAD */
     bool is_yes;
 } question;
 
+/* Will the agent be loaded into the program? */
 static void answer(void *cookie)
 {
     question *q = cookie;
-    q->is_yes = is_there(q->entry, q->entry_len) && can_take(q->program);
-}
-
-static bool will_be_loaded(const char *program, const char *entry, size_t entry_len)
-{
-    question q = {.program = program, .entry = entry, .entry_len = entry_len};
-    pd_own_stack_call(answer, &q);
-    return q.is_yes;
+    size_t len;
+    const char *entry = find_own(q->preload, &len);
+    pd_launch_result found;
+    pd_launch_check(q->program, &found);
+    q->is_yes = is_there(entry, len) && (!found.obstacle || found.error);
 }
 
 size_t pd_inherit_size(const char *program, char *const envp[])
@@ -117,43 +112,32 @@ size_t pd_inherit_size(const char *program, char *const envp[])
     enum {
         MOST = 256 << 10
     }; /* bytes of the caller's stack; a larger environment is not changed */
-    size_t len, count = 1, text = 0;
-    const char *own = NULL;
-    size_t own_len = 0;
+    size_t count = 1;
     if (!own_name) /* a constructor of another library, before the agent's, starts a program */
         pd_inherit_begin();
-    if (!own_name || !envp)
+    char *const *own = own_name && envp ? find_setting(envp) : NULL;
+    if (!own)
         return 0;
-    for (char *const *setting = envp; *setting; setting++, count++) {
-        const char *found;
-        if (!is_preload(*setting) || !(found = find_own(*setting + VARIABLE_LEN, &len)))
-            continue;
-        own = found;
-        own_len = len;
-        text += strlen(*setting) + 1;
-    }
-    size_t size = count * sizeof *envp + text;
-    return own && size <= MOST && !will_be_loaded(program, own, own_len) ? size : 0;
+    while (envp[count - 1])
+        count++;
+    size_t size = count * sizeof *envp + strlen(*own) + 1;
+    question q = {.program = program, .preload = *own + VARIABLE_LEN};
+    if (size <= MOST)
+        pd_own_stack_call(answer, &q);
+    return size > MOST || q.is_yes ? 0 : size;
 }
 
 char **pd_inherit_copy(char *const envp[], void *memory)
 {
-    char **next = memory;
-    size_t len, count = 1;
-    for (char *const *setting = envp; *setting; setting++)
-        count++;
-    char *text = (char *)(next + count);
-    for (char *const *setting = envp; *setting; setting++) {
-        size_t size = strlen(*setting) + 1;
-        *next = *setting;
-        if (is_preload(*setting) && find_own(*setting + VARIABLE_LEN, &len)) {
-            *next = memcpy(text, *setting, size);
-            text += size;
-            if (!remove_own(*next + VARIABLE_LEN))
-                continue;
-        }
-        next++;
-    }
+    char **copy = memory, **next = memory;
+    char *const *own = find_setting(envp);
+    for (; *envp; envp++)
+        if (envp != own)
+            *next++ = *envp;
+    char *setting = (char *)(next + 2);
+    memcpy(setting, *own, strlen(*own) + 1);
+    if (remove_own(setting + VARIABLE_LEN))
+        *next++ = setting;
     *next = NULL;
-    return memory;
+    return copy;
 }

@@ -214,7 +214,7 @@ static void empty(void)
     text_len = 1;
 }
 
-static void reserve(void)
+void pd_function_names_begin(void)
 {
     void *pages = mmap(NULL, sizeof *cache, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -227,7 +227,7 @@ static void reserve(void)
 static bool prepare(void)
 {
     if (!cache)
-        reserve();
+        pd_function_names_begin();
     if (!cache || atomic_load(&is_off))
         return false;
     if (atomic_exchange(&is_stale, false))
@@ -289,11 +289,6 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
         return;
     frame = (pprofdelta_frame){.name = cache->text + slot->text};
     *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
-}
-
-void pd_function_names_begin(void)
-{
-    reserve();
 }
 
 void pd_function_names_omit(bool is_omitted)
