@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -80,19 +81,14 @@ int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX]
     if (strchr(command, '/'))
         return copy_path(path, command) ? 0 : ENAMETOOLONG;
     for (const char *at = *command ? folders ? folders : "/bin:/usr/bin" : NULL; at;) {
-        size_t len = strcspn(at, ":"), name_len = strlen(command) + 1;
-        if (len + 2 + name_len <= PATH_MAX) {
-            memcpy(path, len ? at : ".", len ? len : 1);
-            size_t end = len ? len : 1;
-            path[end++] = '/';
-            memcpy(path + end, command, name_len);
-            int why = why_no_program(path);
-            if (!why) {
-                errno = kept;
-                return 0;
-            }
-            error = why == EACCES ? EACCES : error;
+        size_t len = strcspn(at, ":");
+        int end = snprintf(path, PATH_MAX, "%.*s/%s", len ? (int)len : 1, len ? at : ".", command);
+        int why = end < PATH_MAX ? why_no_program(path) : ENOENT;
+        if (!why) {
+            errno = kept;
+            return 0;
         }
+        error = why == EACCES ? EACCES : error;
         at = at[len] ? at + len + 1 : NULL;
     }
     errno = kept;

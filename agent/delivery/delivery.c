@@ -29,25 +29,22 @@ unsigned pd_delivery_max_millis(void)
 /* One delivery, and the message about its failure. */
 typedef struct delivery {
     bool is_last;
+    const void *data; /* the profile */
+    size_t len;
     pd_fixed_text why;
 } delivery;
 
-typedef struct profile {
-    const void *data;
-    size_t len;
-} profile;
-
 static int write_profile(int fd, void *cookie)
 {
-    const profile *p = cookie;
-    return pd_write_all(fd, p->data, p->len);
+    const delivery *d = cookie;
+    return pd_write_all(fd, d->data, d->len);
 }
 
-static bool to_file(profile *p, delivery *d)
+static bool to_file(delivery *d)
 {
     uint64_t number;
     pd_fixed_text where = {.len = 0};
-    int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, p,
+    int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
                                &number, &where);
     if (error) {
         pd_text_add(&d->why, "%s: %s: %s", pd_the_agent.settings.dir,
@@ -65,26 +62,27 @@ static bool to_file(profile *p, delivery *d)
 }
 
 /* The last profile goes to the directory if the command fails. */
-static bool to_command(profile *p, delivery *d)
+static bool to_command(delivery *d)
 {
     const pd_settings *settings = &pd_the_agent.settings;
     pd_text_add(&d->why, d->is_last
                              ? "the last profile was not delivered: "
                              : "a profile was not delivered; the next one will have its events: ");
-    if (pd_hand_over(settings->command, p->data, p->len, (unsigned)settings->timeout, &d->why)) {
+    if (pd_hand_over(settings->command, d->data, d->len, (unsigned)settings->timeout, &d->why)) {
         d->why.len = 0;
         return true;
     }
     if (d->is_last)
         pd_text_add(&d->why, *settings->dir ? "; " : "; the profile is lost");
-    return d->is_last && *settings->dir && to_file(p, d);
+    return d->is_last && *settings->dir && to_file(d);
 }
 
 static int deliver(void *cookie, const void *data, size_t len)
 {
-    profile p = {data, len};
-    bool has_arrived = pd_the_agent.settings.command ? to_command(&p, cookie) : to_file(&p, cookie);
-    return has_arrived ? 0 : -1;
+    delivery *d = cookie;
+    d->data = data;
+    d->len = len;
+    return (pd_the_agent.settings.command ? to_command(d) : to_file(d)) ? 0 : -1;
 }
 
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
