@@ -1,4 +1,4 @@
-"""The agent's probes (USDT): in the file, and by gdb. tests/unit/usdt_test.c hears what they report, call by call."""
+"""The agent's probes (USDT), by gdb. tests/unit/usdt_test.c hears what they report, call by call."""
 
 import os
 import platform
@@ -24,39 +24,6 @@ def notes(path):
                 r"Provider: otel_memory\s+Name: (\w+)\s+Location: (\w+), Base: (\w+), "
                 r"Semaphore: (\w+)\s+Arguments: (.*)", text)}
 
-
-def sections(path):
-    """{name: (address, offset, length, flags)}."""
-    text = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
-    return {name: (int(at, 16), int(off, 16), int(length, 16), flags)
-            for name, at, off, length, flags in re.findall(
-                r"\] (\S+)\s+\S+\s+([0-9a-f]{16}) ([0-9a-f]+) ([0-9a-f]+) [0-9a-f]+\s+([A-Z]*)", text)}
-
-
-def test_the_notes(t):
-    """Each probe is one instruction of the agent; its semaphore is in memory that is written, and in the
-    file, where it is 0. The same after strip."""
-    has_probes(t)
-    stripped = t.path("stripped.so")
-    agent = by_hand(t)["LD_PRELOAD"]
-    subprocess.run(["strip", "-o", stripped, agent], check=True)
-    for path in (agent, stripped):
-        found, parts = notes(path), sections(path)
-        t.equal(sorted(found), ["alloc", "free"])
-        text, probes = parts[".text"], parts[".probes"]
-        with open(path, "rb") as file:
-            data = file.read()
-        for name, (at, base, semaphore, arguments) in found.items():
-            t.check(text[0] <= at < text[0] + text[2], f"{name} is not in the code")
-            t.equal(base, parts[".stapsdt.base"][0], name)
-            t.check(probes[0] <= semaphore < probes[0] + probes[2], f"{name}: no semaphore")
-            offset = semaphore - probes[0] + probes[1]
-            t.equal(data[offset:offset + 2], b"\0\0", f"{name}: the semaphore")
-            t.equal(len(arguments.split()), {"alloc": 3, "free": 1}[name], arguments)
-        t.contains(parts[".probes"][3], "W", "A")
-
-
-# ---- gdb ------------------------------------------------------------------------------------
 
 def gdb(t, *commands, program=None):
     if os.environ.get("CI") != "true":
