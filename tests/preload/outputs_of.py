@@ -11,7 +11,7 @@ import time
 
 import recorded
 from agents import (TIMEOUT, by_hand, checked, counted, only, plainly, quiet, record, same, start, stop, target, until)
-from pb import Request, fields, inflate, numbers, one, parts
+from pb import Request, inflate
 
 ALLOCATE = """
 import sys, time
@@ -545,36 +545,3 @@ def test_requests_of_otlp(t):
     t.equal(request.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
     t.equal(len(request.profiles), 7)  # rss_space is one
     t.equal(len(set(request.ids)), 7)
-
-
-def attributes_of_mappings(data):
-    """[(file, {key: is it true})] of a request."""
-    dictionary = one(data, 2)
-    strings = [text.decode() for text in parts(dictionary, 5)]
-    table = [dict(fields(entry)) for entry in parts(dictionary, 6)]
-    for entry in parts(dictionary, 1)[1:]:
-        mapping = dict(fields(entry))
-        found = [table[i] for i in numbers(mapping.get(5, b""))]
-        keys = [strings[f.get(1, 0)] for f in found]
-        assert len(set(keys)) == len(keys) and all(keys), keys
-        yield strings[mapping.get(4, 0)], {key: dict(fields(f[2])).get(2) for key, f in zip(keys, found)}
-
-
-def test_requests_of_otlp_have_what_profiles_have(t):
-    """Mappings with names and without, of two programs that one process is."""
-    for kind in ("otlp", "pprof"):
-        options = [f"--format={kind}", "--rate=1", "--snapshot", "-o", kind]
-        quiet(t, record(t, "sh", "-c", 'sort /dev/null; exec "$0"', target(t, "counted"), options=options))
-    for program in ("sort", "counted"):
-        paths = {kind: glob.glob(t.path(f"{kind}/heap.{program}.*")) for kind in ("otlp", "pprof")}
-        t.equal([len(found) for found in paths.values()], [1, 1], f"{paths}")
-        (request,), (profile,) = paths["otlp"], paths["pprof"]
-        t.succeeds("check", request)
-        found = list(attributes_of_mappings(inflate(t.load(request))))
-        named = [path for path, has in found if has.get("pprof.mapping.has_functions")]
-        t.check(any("libc" in path for path in named), f"{found}")
-        for kind in ("alloc_objects", "inuse_space"):
-            names = [{line.split(" ")[0].split(";")[-1]
-                      for line in t.succeeds("show", "--folded", "--type", kind, path).text.splitlines()}
-                     for path in (request, profile)]
-            t.check(names[0] and names[0] == names[1], f"{program} {kind}: {names}")
