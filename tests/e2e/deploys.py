@@ -189,18 +189,12 @@ class Seen:
             sums = self.sums[";".join(stack)]
             for i, value in enumerate(values):
                 sums[i] += value
-        self.bytes, self.strings = pb.inflate(data), profile.strings
-        mapping = dict(pb.fields(next(value for field, value in pb.fields(self.bytes) if field == 3)))
-        self.place = tuple(mapping.get(field, 0) for field in (2, 3, 4))
-        self.identity = tuple(self.strings[mapping.get(field, 0)] for field in (5, 6))
+        self.locations, mapping = profile.locations, next(iter(profile.binaries.values()))
+        self.place, self.identity = mapping[:3], mapping[3:]
 
     def addresses(self, name):
         """Of the function of this name."""
-        tops = list(pb.fields(self.bytes))
-        functions = {f[1] for f in (dict(pb.fields(value)) for field, value in tops if field == 5)
-                     if self.strings[f[2]] == name}
-        return {dict(location).get(3, 0) for location in (list(pb.fields(value)) for field, value in tops if field == 4)
-                for field, line in location if field == 4 and dict(pb.fields(line))[1] in functions}
+        return {address for _, address, names in self.locations.values() if name in names}
 
     def of(self, types=None):
         """{stack: values} of what is not zero in any of the types."""
