@@ -342,16 +342,10 @@ static void make_rows(int64_t live)
         add_row(a.names[i].frames, 2, none, a.names[i].bytes);
 }
 
-static int64_t at_least_zero(int64_t bytes)
-{
-    return bytes > 0 ? bytes : 0;
-}
-
 static void make_comment(int64_t live, bool is_last)
 {
     pd_text_add(&a.comment, "pprofdelta: account rss=%jd live_estimate=%jd heap_resident=%jd",
-                (intmax_t)at_least_zero(a.resident), (intmax_t)at_least_zero(live),
-                (intmax_t)at_least_zero(a.heap));
+                (intmax_t)a.resident, (intmax_t)live, (intmax_t)a.heap);
     if (!is_last) /* the thread that ends the process may hold a lock of the allocator */
         pd_counters_add(&a.comment);
     if (!a.has_stacks)
@@ -423,8 +417,9 @@ static void make(const pprofdelta_heap_stats *stats, bool is_last)
                     pd_words_of_error(error));
         return;
     }
-    make_rows(at_least_zero(stats->inuse_bytes));
-    make_comment(stats->inuse_bytes, is_last);
+    const int64_t live = stats->inuse_bytes > 0 ? stats->inuse_bytes : 0;
+    make_rows(live);
+    make_comment(live, is_last);
 }
 
 void pd_account_add(pprofdelta_heap *heap, bool is_last)

@@ -36,24 +36,16 @@ void pd_smaps_end(pd_smaps_text *text)
     text->has_area = false;
 }
 
-static bool is_start(pd_bytes line)
-{
-    return line.len && ((line.ptr[0] >= '0' && line.ptr[0] <= '9') ||
-                        (line.ptr[0] >= 'a' && line.ptr[0] <= 'f'));
-}
-
 void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
 {
     pd_smaps_area *area = &text->area;
     pd_maps_line map;
-    if (!is_start(line)) {
+    if (!pd_maps_parse_line(line, &map)) {
         if (text->has_area && !read_field(line, "Rss:", &area->resident))
             read_field(line, "Anonymous:", &area->copied);
         return;
     }
     pd_smaps_end(text);
-    if (!pd_maps_parse_line(line, &map))
-        return;
     size_t len = map.name.len < sizeof text->name ? map.name.len : sizeof text->name;
     if (len)
         memcpy(text->name, map.name.ptr, len);

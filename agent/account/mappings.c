@@ -7,10 +7,8 @@
 #include <string.h>
 
 typedef struct slot {
-    uint64_t hash, code;
-    uint32_t depth;
-    uint32_t next; /* in its chain, or in the list of free slots */
-    bool is_used;  /* by a range, in a sweep */
+    uint64_t code;
+    size_t depth;
     uint64_t stack[PD_SLOT_DEPTH];
 } slot;
 
@@ -19,8 +17,8 @@ static pd_range ranges[PD_RANGES_MAX];
 static size_t ranges_len;
 static uint64_t ranges_lost, changes;
 static slot slots[PD_SLOTS_MAX];
-static uint32_t slots_made = PD_SLOT_FIRST, first_free;
-static uint32_t chains[PD_SLOTS_MAX];
+static uint64_t hashes[PD_SLOTS_MAX]; /* of the stacks; 0: the slot is free */
+static uint32_t slots_made = PD_SLOT_FIRST;
 static unsigned pins;  /* users of slots: slots without ranges stay */
 static uint64_t swept; /* the changes at the last sweep */
 static atomic_bool is_ignored;
@@ -37,6 +35,7 @@ bool pd_mappings_are_followed(void)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
+/* Returns a number that is not 0. */
 static uint64_t hash_of(const uint64_t *stack, size_t depth, uint64_t code)
 {
     uint64_t hash = code + depth;
@@ -44,62 +43,49 @@ static uint64_t hash_of(const uint64_t *stack, size_t depth, uint64_t code)
         hash = (hash ^ stack[i]) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 29;
     }
-    return hash;
-}
-
-static void link_slot(uint32_t *list, uint32_t number)
-{
-    slots[number].next = *list;
-    *list = number;
+    return hash | 1;
 }
 
 /* Frees the slots that no range has. Not often: if all are in use, it frees none. */
 static void sweep(void)
 {
+    static bool is_used[PD_SLOTS_MAX];
     if (pins || changes - swept < PD_SLOTS_MAX / 4)
         return;
     swept = changes;
-    memset(chains, 0, sizeof chains);
-    for (uint32_t i = 0; i < slots_made; i++)
-        slots[i].is_used = false;
+    memset(is_used, 0, sizeof is_used);
     for (size_t i = 0; i < ranges_len; i++)
-        slots[ranges[i].slot].is_used = true;
+        is_used[ranges[i].slot] = true;
     for (uint32_t i = PD_SLOT_FIRST; i < slots_made; i++)
-        link_slot(slots[i].is_used ? &chains[slots[i].hash % PD_SLOTS_MAX] : &first_free, i);
+        hashes[i] = is_used[i] ? hashes[i] : 0;
 }
 
-static uint32_t make_slot(const uint64_t *stack, size_t depth, uint64_t code, uint64_t hash)
-{
-    if (!first_free && slots_made == PD_SLOTS_MAX)
-        sweep();
-    uint32_t number = first_free;
-    if (number)
-        first_free = slots[number].next;
-    else if (slots_made < PD_SLOTS_MAX)
-        number = slots_made++;
-    else
-        return PD_SLOT_NO_STACK;
-    slot *s = &slots[number];
-    s->hash = hash;
-    s->code = code;
-    s->depth = (uint32_t)depth;
-    memcpy(s->stack, stack, depth * sizeof *stack);
-    link_slot(&chains[hash % PD_SLOTS_MAX], number);
-    return number;
-}
-
-/* Returns the slot of the stack. */
+/* Returns the slot of the stack: the one that has it, or else a free one. */
 static uint32_t slot_of(const uint64_t *stack, size_t depth, uint64_t code)
 {
     depth = depth < PD_SLOT_DEPTH ? depth : PD_SLOT_DEPTH;
-    if (!depth)
-        return PD_SLOT_NO_STACK;
     uint64_t hash = hash_of(stack, depth, code);
-    for (uint32_t i = chains[hash % PD_SLOTS_MAX]; i; i = slots[i].next)
-        if (slots[i].hash == hash && slots[i].depth == depth && slots[i].code == code &&
-            memcmp(slots[i].stack, stack, depth * sizeof *stack) == 0)
+    uint32_t number = PD_SLOT_NO_STACK;
+    if (!depth)
+        return number;
+    if (slots_made == PD_SLOTS_MAX)
+        sweep();
+    for (uint32_t i = PD_SLOT_FIRST; i < slots_made; i++) {
+        const slot *s = &slots[i];
+        if (!hashes[i])
+            number = i;
+        else if (hashes[i] == hash && s->depth == depth && s->code == code &&
+                 memcmp(s->stack, stack, depth * sizeof *stack) == 0)
             return i;
-    return make_slot(stack, depth, code, hash);
+    }
+    if (number == PD_SLOT_NO_STACK && slots_made < PD_SLOTS_MAX)
+        number = slots_made++;
+    if (number != PD_SLOT_NO_STACK) {
+        slots[number] = (slot){.code = code, .depth = depth};
+        memcpy(slots[number].stack, stack, depth * sizeof *stack);
+        hashes[number] = hash;
+    }
+    return number;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */

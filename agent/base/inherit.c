@@ -1,18 +1,16 @@
 /* The environment of a program that this process starts: see inherit.h. */
 #include "agent/base/inherit.h"
 
+#include "agent/base/launch.h"
 #include "agent/base/own_stack.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char variable[] = "LD_PRELOAD=";
 enum { VARIABLE_LEN = sizeof variable - 1 };
 
-static pd_launch_agent built_for;
 static const char *own_name; /* of the agent's file, without the directory; NULL: not known */
 
 static const char *file_of(const char *path)
@@ -24,18 +22,8 @@ static const char *file_of(const char *path)
 void pd_inherit_begin(void)
 {
     Dl_info info;
-    if (!dladdr(&built_for, &info) || !info.dli_fbase || !info.dli_fname)
-        return;
-    ElfW(Ehdr) header;
-    memcpy(&header, info.dli_fbase, sizeof header);
-    built_for = (pd_launch_agent){.elf_class = header.e_ident[EI_CLASS],
-                                  .byte_order = header.e_ident[EI_DATA],
-                                  .machine = header.e_machine,
-#ifdef __GLIBC__
-                                  .is_for_glibc = true
-#endif
-    };
-    own_name = file_of(info.dli_fname);
+    if (dladdr(&own_name, &info) && info.dli_fname)
+        own_name = file_of(info.dli_fname);
 }
 
 /* ---- the entries of LD_PRELOAD --------------------------------------------------------------- */
@@ -61,9 +49,14 @@ static const char *find_own(const char *value, size_t *len)
     }
 }
 
-static bool is_preload(const char *setting)
+/* Returns the setting of LD_PRELOAD that has the agent's entry, or NULL. */
+static char *const *find_setting(char *const envp[])
 {
-    return strncmp(setting, variable, VARIABLE_LEN) == 0;
+    size_t len;
+    for (; *envp; envp++)
+        if (strncmp(*envp, variable, VARIABLE_LEN) == 0 && find_own(*envp + VARIABLE_LEN, &len))
+            return envp;
+    return NULL;
 }
 
 /* Would the loader find the file? It looks for a name without a slash in the library
@@ -98,35 +91,20 @@ static bool remove_own(char *value)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-void pd_inherit_check(const char *program, pd_launch_result *out)
-{
-    pd_launch_check(program, &built_for, out);
-}
-
-static bool can_take(const char *program)
-{
-    pd_launch_result found;
-    pd_inherit_check(program, &found);
-    return found.obstacle == PD_LAUNCH_OK || found.obstacle == PD_LAUNCH_NOT_OPENED;
-}
-
 typedef struct question {
-    const char *program, *entry; /* the agent's entry of LD_PRELOAD */
-    size_t entry_len;
+    const char *program, *preload; /* the value of LD_PRELOAD */
     bool is_yes;
 } question;
 
+/* Will the agent be loaded into the program? */
 static void answer(void *cookie)
 {
     question *q = cookie;
-    q->is_yes = is_there(q->entry, q->entry_len) && can_take(q->program);
-}
-
-static bool will_be_loaded(const char *program, const char *entry, size_t entry_len)
-{
-    question q = {.program = program, .entry = entry, .entry_len = entry_len};
-    pd_own_stack_call(answer, &q);
-    return q.is_yes;
+    size_t len;
+    const char *entry = find_own(q->preload, &len);
+    pd_launch_result found;
+    pd_launch_check(q->program, &found);
+    q->is_yes = is_there(entry, len) && (!found.obstacle || found.error);
 }
 
 size_t pd_inherit_size(const char *program, char *const envp[])
@@ -134,43 +112,32 @@ size_t pd_inherit_size(const char *program, char *const envp[])
     enum {
         MOST = 256 << 10
     }; /* bytes of the caller's stack; a larger environment is not changed */
-    size_t len, count = 1, text = 0;
-    const char *own = NULL;
-    size_t own_len = 0;
+    size_t count = 1;
     if (!own_name) /* a constructor of another library, before the agent's, starts a program */
         pd_inherit_begin();
-    if (!own_name || !envp)
+    char *const *own = own_name && envp ? find_setting(envp) : NULL;
+    if (!own)
         return 0;
-    for (char *const *setting = envp; *setting; setting++, count++) {
-        const char *found;
-        if (!is_preload(*setting) || !(found = find_own(*setting + VARIABLE_LEN, &len)))
-            continue;
-        own = found;
-        own_len = len;
-        text += strlen(*setting) + 1;
-    }
-    size_t size = count * sizeof *envp + text;
-    return own && size <= MOST && !will_be_loaded(program, own, own_len) ? size : 0;
+    while (envp[count - 1])
+        count++;
+    size_t size = count * sizeof *envp + strlen(*own) + 1;
+    question q = {.program = program, .preload = *own + VARIABLE_LEN};
+    if (size <= MOST)
+        pd_own_stack_call(answer, &q);
+    return size > MOST || q.is_yes ? 0 : size;
 }
 
 char **pd_inherit_copy(char *const envp[], void *memory)
 {
-    char **next = memory;
-    size_t len, count = 1;
-    for (char *const *setting = envp; *setting; setting++)
-        count++;
-    char *text = (char *)(next + count);
-    for (char *const *setting = envp; *setting; setting++) {
-        size_t size = strlen(*setting) + 1;
-        *next = *setting;
-        if (is_preload(*setting) && find_own(*setting + VARIABLE_LEN, &len)) {
-            *next = memcpy(text, *setting, size);
-            text += size;
-            if (!remove_own(*next + VARIABLE_LEN))
-                continue;
-        }
-        next++;
-    }
+    char **copy = memory, **next = memory;
+    char *const *own = find_setting(envp);
+    for (; *envp; envp++)
+        if (envp != own)
+            *next++ = *envp;
+    char *setting = (char *)(next + 2);
+    memcpy(setting, *own, strlen(*own) + 1);
+    if (remove_own(setting + VARIABLE_LEN))
+        *next++ = setting;
     *next = NULL;
-    return memory;
+    return copy;
 }

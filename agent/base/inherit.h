@@ -16,8 +16,6 @@
 #ifndef PD_AGENT_INHERIT_H
 #define PD_AGENT_INHERIT_H
 
-#include "agent/base/launch.h"
-
 #include <stddef.h>
 
 /* Finds out the name of the agent's file. Call once, before the others. */
@@ -26,9 +24,6 @@ void pd_inherit_begin(void);
 /* Returns the size of a copy of the environment without the agent, or 0 if the program can be
  * given envp itself. envp may be NULL. */
 size_t pd_inherit_size(const char *program, char *const envp[]);
-
-/* Finds out whether the agent can be loaded into the program. */
-void pd_inherit_check(const char *program, pd_launch_result *out);
 
 /* Writes the copy to `memory`, which has that size, and returns it. */
 char **pd_inherit_copy(char *const envp[], void *memory);

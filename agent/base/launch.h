@@ -55,44 +55,19 @@ bool pd_decode_percent(char *text);
 
 /* ---- signal ---------------------------------------------------------------------------------- */
 
-/* Returns NULL if the signal may ask for a profile. Otherwise returns the reason, as the end of a
- * sentence that begins with the name of the signal. The agent handles a signal only where it
- * would end the program. So the signal must end a program by default, and must be one that is
- * sent on purpose. */
-const char *pd_launch_signal_refusal(int number);
+/* Returns whether the signal may ask for a profile. The agent handles a signal only where it would end the
+ * program. So the signal must end a program by default, and must be one that is sent on purpose. */
+bool pd_launch_may_ask(int number);
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-/* What the agent was built for. */
-typedef struct pd_launch_agent {
-    uint8_t elf_class, byte_order;
-    uint16_t machine;
-    bool is_for_glibc;
-} pd_launch_agent;
-
-typedef enum pd_launch_obstacle {
-    PD_LAUNCH_OK = 0,     /* no obstacle is known; the file may be one that cannot be read */
-    PD_LAUNCH_NOT_OPENED, /* error is an errno value */
-    PD_LAUNCH_CUT_OFF,    /* the file ends within its header */
-    PD_LAUNCH_SETUID,
-    PD_LAUNCH_SETGID,
-    PD_LAUNCH_CAPABILITIES,
-    PD_LAUNCH_OTHER_MACHINE, /* or another word size or byte order */
-    PD_LAUNCH_STATIC,
-    PD_LAUNCH_OTHER_LIBC,
-    PD_LAUNCH_SANITIZED
-} pd_launch_obstacle;
-
 typedef struct pd_launch_result {
-    pd_launch_obstacle obstacle;
-    int error;             /* with PD_LAUNCH_NOT_OPENED */
-    const char *sanitizer; /* with PD_LAUNCH_SANITIZED: its library, or a function of it */
-    char path[PATH_MAX];   /* the file that was checked last: the program or its interpreter */
+    const char
+        *obstacle; /* the end of a sentence that begins with the path: "is setuid"; NULL: none is
+                             known, and the file may be one that cannot be read */
+    int error;     /* an errno value if the file could not be opened; otherwise 0 */
+    char path[PATH_MAX]; /* the file that was checked last: the program or its interpreter */
 } pd_launch_result;
-
-/* Reads what the agent at path was built for. Returns 0 or an errno value, which is ENOEXEC if
- * the file is not an ELF file. */
-int pd_launch_agent_read(const char *path, pd_launch_agent *out);
 
 /* Finds a program as execvp does: a name without a slash in the folders of PATH (NULL: the
  * default of the system). Returns 0, ENAMETOOLONG, ENOENT, or EACCES if a file of that name
@@ -100,28 +75,17 @@ int pd_launch_agent_read(const char *path, pd_launch_agent *out);
 int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX]);
 
 /* Checks a program. Of a script, checks the interpreter. */
-void pd_launch_check(const char *program, const pd_launch_agent *agent, pd_launch_result *out);
+void pd_launch_check(const char *program, pd_launch_result *out);
 
 /* ---- runtime ---------------------------------------------------------------------------------
  * A language runtime takes the memory of its objects from the kernel and not from malloc, so a heap agent
  * sees only a part of its heap. */
 
-typedef enum pd_runtime {
-    PD_RUNTIME_NONE = 0, /* none of these */
-    PD_RUNTIME_GO,
-    PD_RUNTIME_JAVA,
-    PD_RUNTIME_NODE,
-    PD_RUNTIME_PYTHON
-} pd_runtime;
-
-/* Reads the ELF file at path. It is the runtime if it carries the build note of Go, needs a library
- * of the runtime, or has the function by which a launcher starts the runtime. The file's name does
- * not count. Does not allocate. */
-pd_runtime pd_runtime_of(const char *path);
-
-/* Returns one sentence, with no period at its end: what is seen of the heap, what is not, and what
- * shows the rest, if it is not set in the environment already. Empty for PD_RUNTIME_NONE. */
-const char *pd_runtime_advice(pd_runtime runtime);
+/* Returns one sentence, with no period at its end: what is seen of the heap of the program at path, what is
+ * not, and what shows the rest. Empty if its file is not one of a language runtime: it is one if it carries
+ * the build note of Go, needs a library of the runtime, or has the function by which a launcher starts the
+ * runtime. The file's name does not count. Does not allocate. */
+const char *pd_launch_advice(const char *path);
 
 /* ---- name ------------------------------------------------------------------------------------ */
 

@@ -62,6 +62,37 @@ void pd_signal_die(int number)
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
 }
 
+/* ---- the allocator that was found ------------------------------------------------------------ */
+
+static pd_allocator found;
+
+static const struct {
+    const char *name;
+    void *function;
+} names_of_allocator[] = {
+    {"malloc", &found.malloc},
+    {"free", &found.free},
+    {"calloc", &found.calloc},
+    {"realloc", &found.realloc},
+    {"posix_memalign", &found.posix_memalign},
+    {"aligned_alloc", &found.aligned_alloc},
+    {"memalign", &found.memalign},
+    {"valloc", &found.valloc},
+    {"pvalloc", &found.pvalloc},
+    {"malloc_usable_size", &found.usable_size},
+};
+
+enum { UNKNOWN, LOOKING, FOUND };
+static atomic_int state;
+
+/* Looks up the allocator. Returns false while the lookup runs, in this thread or another one. */
+static bool find(void)
+{
+    if (atomic_load(&state) != FOUND)
+        pd_real_find();
+    return atomic_load(&state) == FOUND;
+}
+
 /* ---- the arena for the thread that does the lookup ------------------------------------------- */
 
 /* Before each block. realloc needs the size to copy the block. */
@@ -84,77 +115,99 @@ static size_t arena_size(const void *ptr)
     return ((const block_header *)ptr)[-1].size;
 }
 
-static void *arena_alloc(size_t alignment, size_t size)
+/* Returns zeros, since nothing is freed and used again. */
+static void *arena_alloc(size_t size)
 {
-    enum { LEAST = 16 };
-    if (alignment < LEAST)
-        alignment = LEAST;
-    if (size > sizeof arena || alignment > sizeof arena) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    size_t need = sizeof(block_header) + size + alignment;
-    size_t begin = atomic_fetch_add(&arena_used, need);
+    size_t need = sizeof(block_header) + ((size + 15) & ~(size_t)15);
+    size_t begin = size <= sizeof arena ? atomic_fetch_add(&arena_used, need) : sizeof arena;
     if (begin + need > sizeof arena) {
         errno = ENOMEM;
         return NULL;
     }
-    uintptr_t at = (uintptr_t)arena + begin + sizeof(block_header);
-    size_t skip = (size_t)(-at & (alignment - 1));
-    char *ptr = arena + begin + sizeof(block_header) + skip;
-    ((block_header *)(void *)ptr)[-1].size = size;
-    return ptr; /* zeros, since nothing is freed and used again */
+    block_header *header = (void *)(arena + begin);
+    header->size = size;
+    return header + 1;
 }
 
-/* ---- the allocator that was found; used directly if the arena is empty ----------------------- */
+/* ---- before the lookup; afterwards as well for what may be in the arena ----------------------- */
 
-static pd_allocator found;
-
-static void guarded_free(void *ptr)
+static void *early_malloc(size_t size)
 {
-    if (!is_in_arena(ptr))
+    return find() ? found.malloc(size) : arena_alloc(size);
+}
+
+static void early_free(void *ptr)
+{
+    if (!is_in_arena(ptr) && find())
         found.free(ptr);
 }
 
-static void *guarded_realloc(void *ptr, size_t size)
+static void *early_calloc(size_t count, size_t size)
 {
-    if (!is_in_arena(ptr))
-        return found.realloc(ptr, size);
-    void *moved = found.malloc(size);
-    if (moved)
+    size_t all;
+    if (find())
+        return found.calloc(count, size);
+    return __builtin_mul_overflow(count, size, &all) ? NULL : arena_alloc(all);
+}
+
+static void *early_realloc(void *ptr, size_t size)
+{
+    if (ptr && !is_in_arena(ptr))
+        return find() ? found.realloc(ptr, size) : NULL;
+    void *moved = early_malloc(size);
+    if (moved && ptr)
         memcpy(moved, ptr, size < arena_size(ptr) ? size : arena_size(ptr));
     return moved;
 }
 
-static size_t guarded_usable_size(void *ptr)
+static size_t early_usable_size(void *ptr)
 {
-    return is_in_arena(ptr) ? arena_size(ptr) : found.usable_size(ptr);
+    if (is_in_arena(ptr))
+        return arena_size(ptr);
+    return find() ? found.usable_size(ptr) : 0;
 }
 
-/* Not every C library has pvalloc. */
-static void *whole_pages(size_t size)
+/* The lookup itself calls none of these. */
+
+static int early_posix_memalign(void **out, size_t alignment, size_t size)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (size > SIZE_MAX - page) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return found.memalign(page, (size + page - 1) & ~(page - 1));
+    return find() ? found.posix_memalign(out, alignment, size) : ENOMEM;
 }
+
+static void *early_aligned_alloc(size_t alignment, size_t size)
+{
+    return find() ? found.aligned_alloc(alignment, size) : NULL;
+}
+
+static void *early_memalign(size_t alignment, size_t size)
+{
+    return find() ? found.memalign(alignment, size) : NULL;
+}
+
+static void *early_valloc(size_t size)
+{
+    return find() ? found.valloc(size) : NULL;
+}
+
+static void *early_pvalloc(size_t size)
+{
+    return find() && found.pvalloc ? found.pvalloc(size) : NULL;
+}
+
+pd_allocator pd_real = {
+    .malloc = early_malloc,
+    .free = early_free,
+    .calloc = early_calloc,
+    .realloc = early_realloc,
+    .posix_memalign = early_posix_memalign,
+    .aligned_alloc = early_aligned_alloc,
+    .memalign = early_memalign,
+    .valloc = early_valloc,
+    .pvalloc = early_pvalloc,
+    .usable_size = early_usable_size,
+};
 
 /* ---- the lookup ------------------------------------------------------------------------------ */
-
-enum { UNKNOWN, LOOKING, FOUND };
-static atomic_int state;
-
-static void publish_arena_guards(void)
-{
-    if (!atomic_load(&arena_used))
-        return;
-    pd_real.free = guarded_free;
-    pd_real.realloc = guarded_realloc;
-    pd_real.usable_size = guarded_usable_size;
-}
 
 void pd_real_find(void)
 {
@@ -163,122 +216,20 @@ void pd_real_find(void)
         return;
     int kept = errno;
     pd_next();
-    pd_find_next(&found.malloc, "malloc");
-    pd_find_next(&found.calloc, "calloc");
-    pd_find_next(&found.realloc, "realloc");
-    pd_find_next(&found.free, "free");
-    if (!found.malloc || !found.calloc || !found.realloc || !found.free) {
-        static const char message[] = "pprofdelta: this program has no malloc that the agent could "
-                                      "replace; run it without LD_PRELOAD\n";
-        if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-            abort();
-        abort();
+    for (size_t i = 0; i < sizeof names_of_allocator / sizeof *names_of_allocator; i++)
+        pd_find_next(names_of_allocator[i].function, names_of_allocator[i].name);
+    pd_allocator now = found;
+    if (!now.pvalloc) /* not every C library has it */
+        now.pvalloc = early_pvalloc;
+    if (atomic_load(&arena_used)) {
+        now.free = early_free;
+        now.realloc = early_realloc;
+        now.usable_size = early_usable_size;
     }
-    /* From here on dlsym can allocate its error messages. */
-    pd_real.malloc = found.malloc;
-    pd_real.calloc = found.calloc;
-    pd_real.realloc = guarded_realloc;
-    pd_real.free = guarded_free;
-    found.pvalloc = whole_pages;
-    pd_find_next(&found.posix_memalign, "posix_memalign");
-    pd_find_next(&found.aligned_alloc, "aligned_alloc");
-    pd_find_next(&found.memalign, "memalign");
-    pd_find_next(&found.valloc, "valloc");
-    pd_find_next(&found.pvalloc, "pvalloc");
-    pd_find_next(&found.usable_size, "malloc_usable_size");
-    pd_real = found;
-    publish_arena_guards();
+    pd_real = now;
     atomic_store(&state, FOUND);
     errno = kept;
 }
-
-/* ---- before the lookup ----------------------------------------------------------------------- */
-
-/* Looks up the allocator. Returns false while the lookup runs, in this thread or another one. */
-static bool find(void)
-{
-    pd_real_find();
-    return atomic_load(&state) == FOUND;
-}
-
-static void *first_malloc(size_t size)
-{
-    return find() ? pd_real.malloc(size) : arena_alloc(1, size);
-}
-
-static void first_free(void *ptr)
-{
-    if (!is_in_arena(ptr) && find())
-        pd_real.free(ptr);
-}
-
-static void *first_calloc(size_t count, size_t size)
-{
-    if (find())
-        return pd_real.calloc(count, size);
-    size_t total;
-    if (__builtin_mul_overflow(count, size, &total)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return arena_alloc(1, total);
-}
-
-static void *first_realloc(void *ptr, size_t size)
-{
-    if (find())
-        return pd_real.realloc(ptr, size);
-    void *moved = arena_alloc(1, size);
-    if (moved && ptr && is_in_arena(ptr))
-        memcpy(moved, ptr, size < arena_size(ptr) ? size : arena_size(ptr));
-    return moved;
-}
-
-static void *first_memalign(size_t alignment, size_t size)
-{
-    return find() ? pd_real.memalign(alignment, size) : arena_alloc(alignment, size);
-}
-
-static int first_posix_memalign(void **out, size_t alignment, size_t size)
-{
-    if (find())
-        return pd_real.posix_memalign(out, alignment, size);
-    void *ptr = arena_alloc(alignment, size);
-    if (!ptr)
-        return ENOMEM;
-    *out = ptr;
-    return 0;
-}
-
-static void *first_valloc(size_t size)
-{
-    return find() ? pd_real.valloc(size) : NULL;
-}
-
-static void *first_pvalloc(size_t size)
-{
-    return find() ? pd_real.pvalloc(size) : NULL;
-}
-
-static size_t first_usable_size(void *ptr)
-{
-    if (is_in_arena(ptr))
-        return arena_size(ptr);
-    return find() ? pd_real.usable_size(ptr) : 0;
-}
-
-pd_allocator pd_real = {
-    .malloc = first_malloc,
-    .free = first_free,
-    .calloc = first_calloc,
-    .realloc = first_realloc,
-    .posix_memalign = first_posix_memalign,
-    .aligned_alloc = first_memalign,
-    .memalign = first_memalign,
-    .valloc = first_valloc,
-    .pvalloc = first_pvalloc,
-    .usable_size = first_usable_size,
-};
 
 /* ---- whose malloc the program calls ---------------------------------------------------------- */
 
@@ -286,15 +237,9 @@ pd_allocator pd_real = {
  * have an address of its own for a function of a library. */
 static bool ticks(void)
 {
-    void *(*volatile allocate)(size_t) = NULL;
-    void (*volatile release)(void *) = NULL;
-    void *malloc_symbol = dlsym(RTLD_DEFAULT, "malloc"), *free_symbol = dlsym(RTLD_DEFAULT, "free");
-    if (!malloc_symbol || !free_symbol)
-        return false;
-    memcpy((void *)&allocate, &malloc_symbol, sizeof malloc_symbol);
-    memcpy((void *)&release, &free_symbol, sizeof free_symbol);
+    void *(*volatile allocate)(size_t) = malloc;
     int64_t before = pd_this_thread.sampler.left;
-    release(allocate(1));
+    free(allocate(1));
     return pd_this_thread.sampler.left != before;
 }
 

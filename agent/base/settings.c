@@ -197,7 +197,7 @@ const char *pd_settings_read(pd_settings *settings)
     settings->timeout = timeout_of(settings->timeout, settings->interval_nanos);
     if (wrong)
         return wrong;
-    if (settings->signal && pd_launch_signal_refusal((int)settings->signal))
+    if (settings->signal && !pd_launch_may_ask((int)settings->signal))
         return PD_VARIABLE_SIGNAL;
     if (!read_format(&settings->format))
         return PD_VARIABLE_FORMAT;

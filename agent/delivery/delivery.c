@@ -19,16 +19,6 @@ static _Atomic int is_busy;        /* a thread delivers */
 static atomic_bool has_failed;     /* what the last delivery had is not delivered yet */
 static uint64_t delivered_changes; /* of the mappings; of the thread that delivers */
 
-static void add_failure(pd_fixed_text *text, pd_handed handed, int detail)
-{
-    if (handed == PD_HANDED_NOT_STARTED)
-        pd_text_add(text, "the command could not be started: %s", pd_words_of_error(detail));
-    else if (handed == PD_HANDED_FAILED)
-        pd_text_add(text, "the command exited with status %d", detail);
-    else
-        pd_text_add(text, "the command took longer than %d s", detail);
-}
-
 unsigned pd_delivery_max_millis(void)
 {
     enum { FILE_MILLIS = 10000, SLACK_MILLIS = 1000 };
@@ -39,81 +29,60 @@ unsigned pd_delivery_max_millis(void)
 /* One delivery, and the message about its failure. */
 typedef struct delivery {
     bool is_last;
+    const void *data; /* the profile */
+    size_t len;
     pd_fixed_text why;
 } delivery;
 
-typedef struct profile {
-    const void *data;
-    size_t len;
-} profile;
-
 static int write_profile(int fd, void *cookie)
 {
-    const profile *p = cookie;
-    return pd_write_all(fd, p->data, p->len);
+    const delivery *d = cookie;
+    return pd_write_all(fd, d->data, d->len);
 }
 
-/* Returns 0 or an errno value. Adds the path to where. */
-static int write_file(profile *p, pd_fixed_text *where)
+static bool to_file(delivery *d)
 {
     uint64_t number;
-    int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, p,
-                               &number, where);
-    if (!error) {
-        atomic_store(&pd_the_agent.next_number, number + 1);
-        pd_summary_wrote(number);
-        pd_keep_add(where);
-    }
-    return error;
-}
-
-static int to_file(profile *p, delivery *d)
-{
     pd_fixed_text where = {.len = 0};
-    int error = write_file(p, &where);
-    if (error)
+    int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
+                               &number, &where);
+    if (error) {
         pd_text_add(&d->why, "%s: %s: %s", pd_the_agent.settings.dir,
                     d->is_last ? "the last profile cannot be written and is lost"
                                : "a profile cannot be written; the next one will have its events",
                     pd_words_of_error(error));
-    return error ? -1 : 0;
+        return false;
+    }
+    atomic_store(&pd_the_agent.next_number, number + 1);
+    pd_summary_wrote(number);
+    pd_keep_add(&where);
+    if (d->why.len)
+        pd_text_add(&d->why, "the profile is in %s", where.bytes);
+    return true;
 }
 
-/* Writes the last profile after the command failed for it. */
-static int to_directory(profile *p, delivery *d)
+/* The last profile goes to the directory if the command fails. */
+static bool to_command(delivery *d)
 {
-    pd_fixed_text where = {.len = 0};
-    const char *dir = pd_the_agent.settings.dir;
-    int error = *dir ? write_file(p, &where) : 0;
-    if (!*dir)
-        pd_text_add(&d->why, "; the profile is lost");
-    else if (error)
-        pd_text_add(&d->why, "; the profile is lost, since it cannot be written to %s: %s", dir,
-                    pd_words_of_error(error));
-    else
-        pd_text_add(&d->why, "; the profile is in %s", where.bytes);
-    return error || !*dir ? -1 : 0;
-}
-
-static int to_command(profile *p, delivery *d)
-{
-    int detail = 0;
     const pd_settings *settings = &pd_the_agent.settings;
-    pd_handed handed =
-        pd_hand_over(settings->command, p->data, p->len, (unsigned)settings->timeout, &detail);
-    if (handed == PD_HANDED)
-        return 0;
     pd_text_add(&d->why, d->is_last
                              ? "the last profile was not delivered: "
                              : "a profile was not delivered; the next one will have its events: ");
-    add_failure(&d->why, handed, detail);
-    return d->is_last ? to_directory(p, d) : -1;
+    if (pd_hand_over(settings->command, d->data, d->len, (unsigned)settings->timeout, &d->why)) {
+        d->why.len = 0;
+        return true;
+    }
+    if (d->is_last)
+        pd_text_add(&d->why, *settings->dir ? "; " : "; the profile is lost");
+    return d->is_last && *settings->dir && to_file(d);
 }
 
 static int deliver(void *cookie, const void *data, size_t len)
 {
-    profile p = {data, len};
-    return pd_the_agent.settings.command ? to_command(&p, cookie) : to_file(&p, cookie);
+    delivery *d = cookie;
+    d->data = data;
+    d->len = len;
+    return (pd_the_agent.settings.command ? to_command(d) : to_file(d)) ? 0 : -1;
 }
 
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)

@@ -142,27 +142,24 @@ static pid_t start_helper(errand *e)
     return helper;
 }
 
-static pd_handed run(errand *e, int *detail)
+/* Adds the reason if the command did not take the profile. */
+static bool run(errand *e, pd_fixed_text *why)
 {
     pid_t helper = start_helper(e);
-    if (helper < 0) {
-        *detail = errno;
-        return PD_HANDED_NOT_STARTED;
-    }
-    while (waitpid(helper, NULL, (int)__WCLONE) < 0 && errno == EINTR)
+    if (helper < 0)
+        e->error = errno;
+    while (helper >= 0 && waitpid(helper, NULL, (int)__WCLONE) < 0 && errno == EINTR)
         continue;
     if (!e->error && !e->is_late && !e->is_over)
         e->error = ECHILD; /* the helper was killed */
-    if (e->error) {
-        *detail = e->error;
-        return PD_HANDED_NOT_STARTED;
-    }
-    if (e->is_late) {
-        *detail = (int)e->seconds;
-        return PD_HANDED_TOO_LONG;
-    }
-    *detail = WIFEXITED(e->status) ? WEXITSTATUS(e->status) : 128 + WTERMSIG(e->status);
-    return *detail ? PD_HANDED_FAILED : PD_HANDED;
+    int status = WIFEXITED(e->status) ? WEXITSTATUS(e->status) : 128 + WTERMSIG(e->status);
+    if (e->error)
+        pd_text_add(why, "the command could not be started: %s", pd_words_of_error(e->error));
+    else if (e->is_late)
+        pd_text_add(why, "the command took longer than %u s", e->seconds);
+    else if (status)
+        pd_text_add(why, "the command exited with status %d", status);
+    return !e->error && !e->is_late && !status;
 }
 
 /* Returns a descriptor of a file without a name that holds the profile, or -1 and errno. */
@@ -180,8 +177,8 @@ static int as_input(const void *data, size_t len)
     return fd;
 }
 
-pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
-                       int *detail)
+bool pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
+                  pd_fixed_text *why)
 {
     /* Static, since the kernel may have no more memory for this process. */
     static _Alignas(16) char stacks[2][STACK_LEN];
@@ -192,16 +189,15 @@ pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsign
                   .command_stack = stacks[0] + STACK_LEN,
                   .helper_stack = stacks[1] + STACK_LEN};
     sigemptyset(&e->none);
-    pd_handed result = PD_HANDED_NOT_STARTED;
     e->nowhere = pd_open("/dev/null", O_WRONLY);
     e->input = e->nowhere < 0 ? -1 : as_input(data, len);
-    if (e->input < 0)
-        *detail = errno;
-    else
-        result = run(e, detail);
+    int error = e->input < 0 ? errno : 0;
+    if (error)
+        pd_text_add(why, "the command could not be started: %s", pd_words_of_error(error));
+    bool is_taken = !error && run(e, why);
     if (e->input >= 0)
         close(e->input);
     if (e->nowhere >= 0)
         close(e->nowhere);
-    return result;
+    return is_taken;
 }

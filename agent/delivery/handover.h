@@ -14,22 +14,15 @@
 #ifndef PD_AGENT_HANDOVER_H
 #define PD_AGENT_HANDOVER_H
 
-#include <stddef.h>
-
-typedef enum pd_handed {
-    PD_HANDED = 0,
-    PD_HANDED_NOT_STARTED, /* *detail: an errno value */
-    PD_HANDED_FAILED,      /* *detail: its exit status, or 128 plus the signal that killed it */
-    PD_HANDED_TOO_LONG     /* *detail: the time limit in seconds */
-} pd_handed;
+#include "agent/base/text.h"
 
 /* Copies the environment for the commands. Call once at the start, since the program may change
  * its environment later. */
 void pd_handover_begin(void);
 
-/* Runs the command and waits for it. Kills it after so many seconds. Only one thread may call
- * this at a time. */
-pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
-                       int *detail);
+/* Runs the command and waits for it. Kills it after so many seconds. Returns whether it took the profile;
+ * otherwise adds the reason. Only one thread may call this at a time. */
+bool pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
+                  pd_fixed_text *why);
 
 #endif

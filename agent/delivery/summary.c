@@ -2,7 +2,7 @@
 #include "agent/delivery/summary.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/inherit.h"
+#include "agent/base/launch.h"
 #include "agent/base/notice.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/self.h"
@@ -31,7 +31,7 @@ static bool is_ours(void)
 void pd_summary_begin(void)
 {
     begun_nanos = pd_now();
-    const char *advice = is_ours() ? pd_runtime_advice(pd_runtime_of("/proc/self/exe")) : "";
+    const char *advice = is_ours() ? pd_launch_advice("/proc/self/exe") : "";
     if (*advice)
         pd_notice_print(PD_NOTICE_RUNTIME, "%s", advice);
 }
@@ -168,25 +168,13 @@ void pd_summary_end(void)
         send_next(count == 1);
 }
 
-static const char *const reasons[] = {
-    [PD_LAUNCH_OK] = "cannot reach the agent's file",
-    [PD_LAUNCH_NOT_OPENED] = "cannot be opened",
-    [PD_LAUNCH_CUT_OFF] = "is cut off",
-    [PD_LAUNCH_SETUID] = "is setuid",
-    [PD_LAUNCH_SETGID] = "is setgid",
-    [PD_LAUNCH_CAPABILITIES] = "has file capabilities",
-    [PD_LAUNCH_OTHER_MACHINE] = "is for another machine than the agent",
-    [PD_LAUNCH_STATIC] = "is linked statically",
-    [PD_LAUNCH_OTHER_LIBC] = "is for another C library than the agent",
-    [PD_LAUNCH_SANITIZED] = "is built with a sanitizer",
-};
-
 static void send_left(void *program)
 {
     pd_launch_result found;
-    pd_inherit_check(program, &found);
+    pd_launch_check(program, &found);
     pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded from here on: %s becomes %s, which %s",
-                    pd_program_name(), found.path, reasons[found.obstacle]);
+                    pd_program_name(), found.path,
+                    found.obstacle ? found.obstacle : "cannot reach the agent's file");
     if (atomic_load(&files))
         pd_summary_end();
 }

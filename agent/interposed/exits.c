@@ -6,7 +6,6 @@
 #include "agent/base/launch.h"
 #include "agent/base/real.h"
 #include "agent/base/self.h"
-#include "agent/base/text.h"
 #include "agent/delivery/summary.h"
 #include "agent/life/end.h"
 #include "agent/stacks/callers.h"
@@ -15,6 +14,8 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -88,14 +89,8 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
 {
     if (*name == '/' || (fd == AT_FDCWD && *name))
         return name;
-    pd_fixed_text text = {.len = 0};
-    pd_text_add(&text, "/proc/self/fd/%d%s", fd < 0 ? 0 : fd, *name ? "/" : "");
-    size_t len = strlen(name);
-    if (text.len + len >= PATH_MAX)
-        return name;
-    memcpy(path, text.bytes, text.len);
-    memcpy(path + text.len, name, len + 1);
-    return path;
+    int len = snprintf(path, PATH_MAX, "/proc/self/fd/%d%s%s", fd, *name ? "/" : "", name);
+    return len < PATH_MAX ? path : name;
 }
 
 PD_PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])

@@ -27,68 +27,51 @@ typedef struct object {
     relocations plain[2], calls;
 } object;
 
-/* Most C libraries convert the table's addresses to those in memory. musl does not. */
-static void *address_in(const object *o, uintptr_t ptr)
-{
-    return (void *)(ptr < o->base ? o->base + ptr : ptr); // NOLINT(performance-no-int-to-ptr)
-}
+/* The rows of the dynamic section that are needed, and the members that they set. */
+static const struct {
+    int64_t tag;
+    size_t off; /* of the member, a pointer or a length */
+    bool is_address;
+} members[] = {
+    {DT_SYMTAB, offsetof(object, symbols), true},
+    {DT_STRTAB, offsetof(object, names), true},
+    {DT_GNU_HASH, offsetof(object, hash), true},
+    {DT_RELA, offsetof(object, plain[0].rows), true},
+    {DT_RELASZ, offsetof(object, plain[0].len), false},
+    {DT_REL, offsetof(object, plain[1].rows), true},
+    {DT_RELSZ, offsetof(object, plain[1].len), false},
+    {DT_JMPREL, offsetof(object, calls.rows), true},
+    {DT_PLTRELSZ, offsetof(object, calls.len), false},
+};
 
-static void note_row(object *o, const ElfW(Dyn) * row, bool *calls_have_addends)
+static void note_row(object *o, const ElfW(Dyn) * row)
 {
     uintptr_t value = (uintptr_t)row->d_un.d_val;
-    switch (row->d_tag) {
-    case DT_SYMTAB:
-        o->symbols = address_in(o, value);
-        break;
-    case DT_STRTAB:
-        o->names = address_in(o, value);
-        break;
-    case DT_GNU_HASH:
-        o->hash = address_in(o, value);
-        break;
-    case DT_RELA:
-        o->plain[0].rows = address_in(o, value);
-        break;
-    case DT_RELASZ:
-        o->plain[0].len = value;
-        break;
-    case DT_REL:
-        o->plain[1].rows = address_in(o, value);
-        break;
-    case DT_RELSZ:
-        o->plain[1].len = value;
-        break;
-    case DT_JMPREL:
-        o->calls.rows = address_in(o, value);
-        break;
-    case DT_PLTRELSZ:
-        o->calls.len = value;
-        break;
-    case DT_PLTREL:
-        *calls_have_addends = value == DT_RELA;
-        break;
-    default:
-        break;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        uintptr_t at = members[i].is_address && value < o->base ? o->base + value : value;
+        if (row->d_tag == members[i].tag)
+            memcpy((char *)o + members[i].off, &at, sizeof at);
     }
+    if (row->d_tag == DT_PLTREL && value == DT_REL)
+        o->calls.row_len = sizeof(ElfW(Rel));
 }
 
-/* Returns false if the object has no symbols. */
+/* Returns false if the object has no symbols. Most C libraries convert the table's addresses to those in
+ * memory. musl does not. */
 static bool open_object(object *o, const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *row = NULL;
-    bool calls_have_addends = true;
     *o = (object){.base = info->dlpi_addr,
                   .range = pd_object_range_of(info),
                   .segments = info->dlpi_phdr,
-                  .segments_len = info->dlpi_phnum};
+                  .segments_len = info->dlpi_phnum,
+                  .plain = {{.row_len = sizeof(ElfW(Rela))}, {.row_len = sizeof(ElfW(Rel))}},
+                  .calls = {.row_len = sizeof(ElfW(Rela))}};
     for (size_t i = 0; i < o->segments_len; i++)
         if (o->segments[i].p_type == PT_DYNAMIC)
             row = (const void *)(o->base + o->segments[i].p_vaddr); // NOLINT(*-int-to-ptr)
     for (; row && row->d_tag != DT_NULL; row++)
-        note_row(o, row, &calls_have_addends);
-    o->plain[0].row_len = sizeof(ElfW(Rela));
-    o->plain[1].row_len = sizeof(ElfW(Rel));
-    o->calls.row_len = calls_have_addends ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
+        note_row(o, row);
     return o->symbols && o->names;
 }
 

@@ -198,8 +198,6 @@ static bool climb(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
 static const pd_frame_rule by_frame_pointer = {
     .kind = PD_FRAME_RULE, .from_fp = true, .cfa_off = 2, .ra_below = 1, .fp_below = 2};
 
-typedef enum walk_result { WALKED, NOT_WALKED } walk_result;
-
 /* Where the stack at sp ends: the thread's own one, or a stack of which nothing is known. */
 static uintptr_t end_of_stack(uintptr_t sp)
 {
@@ -211,12 +209,13 @@ static uintptr_t end_of_stack(uintptr_t sp)
  * a stack of which the end is not known, is where the stack begins. Elsewhere it may be that signal
  * frame, which the unwinder knows by its instructions. */
 #ifdef __GLIBC__
-static const walk_result without_table = WALKED;
+static const bool begins_without_table = true;
 #else
-static const walk_result without_table = NOT_WALKED;
+static const bool begins_without_table = false;
 #endif
 
-static walk_result walk_frames(const pd_caller *caller, pd_walk *w, size_t *depth)
+/* Returns false if the compiler's unwinder must be used. */
+static bool walk_frames(const pd_caller *caller, pd_walk *w, size_t *depth)
 {
     pd_caller at = *caller;
     uintptr_t end = end_of_stack(at.sp), in_call = 1; /* 0: the frame was interrupted */
@@ -235,14 +234,14 @@ static walk_result walk_frames(const pd_caller *caller, pd_walk *w, size_t *dept
             end = end_of_stack(at.sp);
             in_call = 0;
         } else if (rule.kind == PD_FRAME_COMPLEX) {
-            return NOT_WALKED;
+            return false;
         } else if (is_guess && end == UINTPTR_MAX) {
-            return without_table;
+            return begins_without_table;
         } else if (!climb(&at, is_guess ? &by_frame_pointer : &rule, end)) {
-            return is_guess ? WALKED : NOT_WALKED;
+            return is_guess;
         }
     }
-    return WALKED;
+    return true;
 }
 
 /* ---- the compiler's unwinder ----------------------------------------------------------------- */
@@ -282,7 +281,7 @@ size_t pd_unwind(const pd_caller *caller, pd_walk *walk)
     size_t depth = 0;
     if (!pd_this_thread.stack_is_known)
         find_stack(&pd_this_thread, caller);
-    if (walk_frames(caller, walk, &depth) == NOT_WALKED)
+    if (!walk_frames(caller, walk, &depth))
         depth = unwind_slowly(caller, walk->stack);
     errno = kept;
     return depth;

@@ -1,8 +1,7 @@
 /* The names of functions: see function_names.h.
  *
  * A table is read from the symbol table of a file or, in a stripped file, from the dynamic one. The file
- * must be the one that is mapped and not one that replaced it. So the notes of both, which hold the build
- * id, are compared. Nothing else in the file is trusted. The tables are read, not mapped, so a file that
+ * must be the one that is mapped and not one that replaced it. So the build ids of both are compared. Nothing else in the file is trusted. The tables are read, not mapped, so a file that
  * is cut short meanwhile does no harm.
  *
  *     names       a hash table from an address to its name in `text`; it is emptied when it is full
@@ -29,7 +28,6 @@ typedef struct function_table {
     char *strings;
     symbol *functions;
     size_t strings_len, functions_len, functions_size;
-    unsigned searches; /* the functions are sorted after SEARCHES_UNSORTED */
 } function_table;
 
 /* ---- the object ------------------------------------------------------------------------------ */
@@ -38,8 +36,6 @@ typedef struct loaded_object {
     uintptr_t address; /* the object is the one that holds this address */
     function_table *table;
     char path[PD_PATH_MAX]; /* empty: the main program, which has no name in the loader's list */
-    uintptr_t note;         /* the address of the last note segment, or 0 */
-    size_t note_off, note_len;
 } loaded_object;
 
 static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
@@ -57,14 +53,6 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
     o->table->bias = info->dlpi_addr;
     o->table->begin = range.begin;
     o->table->end = range.end;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type != PT_NOTE || segment->p_filesz != segment->p_memsz)
-            continue;
-        o->note = info->dlpi_addr + segment->p_vaddr;
-        o->note_off = segment->p_offset;
-        o->note_len = segment->p_filesz;
-    }
     return 1;
 }
 
@@ -99,42 +87,25 @@ static bool find_symbols(const pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * s
     return has_any && pd_elf_section_at(elf, symbols->sh_link, strings);
 }
 
-/* Compares the beginnings of the notes, which hold the build id. */
-static bool is_same_build(const pd_elf *elf, const loaded_object *o)
+static bool is_same_build(const pd_elf *elf, const function_table *table)
 {
-    char bytes[256];
-    size_t len = o->note_len < sizeof bytes ? o->note_len : sizeof bytes;
-    return !o->note || (pd_elf_read(elf, o->note_off, bytes, len) == len &&
-                        memcmp(bytes, (const void *)o->note, len) == 0); // NOLINT
+    char of_file[2 * PD_BUILD_ID_MAX], mapped[2 * PD_BUILD_ID_MAX];
+    size_t len = pd_elf_build_id(elf, of_file);
+    return len == pd_build_id_at(table->begin, mapped) && memcmp(of_file, mapped, len) == 0;
 }
 
-/* ---- sorted ---------------------------------------------------------------------------------- */
-
-static void swap(symbol *a, symbol *b)
-{
-    symbol kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-static void sift(symbol *at, size_t root, size_t len)
-{
-    for (size_t child; (child = 2 * root + 1) < len; root = child) {
-        child += child + 1 < len && at[child].st_value < at[child + 1].st_value;
-        if (at[root].st_value >= at[child].st_value)
-            return;
-        swap(&at[root], &at[child]);
-    }
-}
-
-/* Sorts in place, since qsort may allocate. */
+/* Sorts by address, by the method of Shell, since qsort may allocate. */
 static void sort(symbol *at, size_t len)
 {
-    for (size_t root = len / 2; root-- > 0;)
-        sift(at, root, len);
-    for (size_t end = len; end-- > 1;) {
-        swap(&at[0], &at[end]);
-        sift(at, 0, end);
+    for (size_t gap = len; gap > 1;) {
+        gap = gap < 3 ? 1 : gap * 5 / 11;
+        for (size_t i = gap; i < len; i++) {
+            const symbol moved = at[i];
+            size_t to = i;
+            for (; to >= gap && at[to - gap].st_value > moved.st_value; to -= gap)
+                at[to] = at[to - gap];
+            at[to] = moved;
+        }
     }
 }
 
@@ -160,6 +131,7 @@ static bool read_functions(function_table *table, const pd_elf *elf)
     for (size_t i = 0; i < in.sh_size / sizeof(symbol); i++)
         if (is_function(table, &table->functions[i]))
             table->functions[table->functions_len++] = table->functions[i];
+    sort(table->functions, table->functions_len);
     return true;
 }
 
@@ -189,52 +161,28 @@ static bool table_open(function_table *table, uintptr_t address)
     if (fd < 0)
         return false;
     bool has_table =
-        pd_elf_open(&elf, fd, 0) && is_same_build(&elf, &o) && read_functions(table, &elf);
+        pd_elf_open(&elf, fd, 0) && is_same_build(&elf, table) && read_functions(table, &elf);
     close(fd);
     if (!has_table)
         table_close(table);
     return has_table;
 }
 
-/* Returns the last function that begins at the address or before it, or NULL. Of several that begin there
- * any will do. */
-static const symbol *last_before(const function_table *table, uint64_t address)
+/* Returns the name of the function that holds the address, or NULL. Of a function within another one, it is
+ * the inner one; of several that begin at one address, any. The name is valid until the table is closed. */
+static const char *table_find(const function_table *table, uintptr_t address)
 {
-    const symbol *last = NULL;
-    for (size_t i = 0; i < table->functions_len; i++) {
-        const symbol *s = &table->functions[i];
-        if (s->st_value <= address && (!last || s->st_value > last->st_value))
-            last = s;
-    }
-    return last;
-}
-
-static const symbol *last_sorted_before(const function_table *table, uint64_t address)
-{
+    uint64_t wanted = address - table->bias;
     size_t low = 0, high = table->functions_len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (table->functions[middle].st_value <= address)
+        if (table->functions[middle].st_value <= wanted)
             low = middle + 1;
         else
             high = middle;
     }
-    return low ? &table->functions[low - 1] : NULL;
-}
-
-/* Returns the name of the function that holds the address, or NULL. Of a function within another one, it is
- * the inner one. The name is valid until the table is closed. A child of a fork that lives for a short time has
- * few addresses, and to sort a table takes longer than to search it a few times. */
-static const char *table_find(function_table *table, uintptr_t address)
-{
-    enum { SEARCHES_UNSORTED = 16 };
-    uint64_t wanted = address - table->bias;
-    if (table->searches == SEARCHES_UNSORTED)
-        sort(table->functions, table->functions_len);
-    table->searches += table->searches <= SEARCHES_UNSORTED;
-    const symbol *f = table->searches <= SEARCHES_UNSORTED ? last_before(table, wanted)
-                                                           : last_sorted_before(table, wanted);
-    return f && wanted - f->st_value < f->st_size ? table->strings + f->st_name : NULL;
+    const symbol *f = table->functions + low - 1;
+    return low && wanted - f->st_value < f->st_size ? table->strings + f->st_name : NULL;
 }
 
 /* ---- the names ------------------------------------------------------------------------------- */
@@ -266,7 +214,7 @@ static void empty(void)
     text_len = 1;
 }
 
-static void reserve(void)
+void pd_function_names_begin(void)
 {
     void *pages = mmap(NULL, sizeof *cache, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -279,7 +227,7 @@ static void reserve(void)
 static bool prepare(void)
 {
     if (!cache)
-        reserve();
+        pd_function_names_begin();
     if (!cache || atomic_load(&is_off))
         return false;
     if (atomic_exchange(&is_stale, false))
@@ -341,11 +289,6 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
         return;
     frame = (pprofdelta_frame){.name = cache->text + slot->text};
     *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
-}
-
-void pd_function_names_begin(void)
-{
-    reserve();
 }
 
 void pd_function_names_omit(bool is_omitted)

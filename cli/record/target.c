@@ -5,9 +5,12 @@
 #include "cli.h"
 #include "message.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int cli_not_run(const char *path, int error)
 {
@@ -15,70 +18,39 @@ int cli_not_run(const char *path, int error)
     return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
 }
 
-static int refuse_rights(const char *path, const char *what)
-{
-    cli_error("%s: %s: the loader preloads nothing into it, so it cannot be recorded", path, what);
-    cli_hint("record a copy without that right, or what it runs, from inside");
-    return CLI_NOT_RUN;
-}
-
 static int refuse(const pd_launch_result *found)
 {
-    const char *why = NULL;
-    switch (found->obstacle) {
-    case PD_LAUNCH_OK:
-        return CLI_DONE;
-    case PD_LAUNCH_NOT_OPENED:
-        return cli_not_run(found->path, found->error);
-    case PD_LAUNCH_SETUID:
-        return refuse_rights(found->path, "is setuid");
-    case PD_LAUNCH_SETGID:
-        return refuse_rights(found->path, "is setgid");
-    case PD_LAUNCH_CAPABILITIES:
-        return refuse_rights(found->path, "has file capabilities");
-    case PD_LAUNCH_CUT_OFF:
-        why = "this executable is cut off";
-        break;
-    case PD_LAUNCH_OTHER_MACHINE:
-        why = "is for another machine than the agent, and cannot be recorded";
-        break;
-    case PD_LAUNCH_STATIC:
-        why = "is linked statically: there is no loader that could preload the agent, so it "
-              "cannot be recorded";
-        break;
-    case PD_LAUNCH_OTHER_LIBC:
-        why = "is for another C library than the agent, and cannot be recorded";
-        break;
-    case PD_LAUNCH_SANITIZED:
-        cli_error("%s: is built with a sanitizer (%s), which must come first and counts "
-                  "allocations itself: it cannot be recorded",
-                  found->path, found->sanitizer);
-        return CLI_NOT_RUN;
-    }
-    cli_error("%s: %s", found->path, why);
-    const char *advice = pd_runtime_advice(pd_runtime_of(found->path));
+    cli_error("%s: %s, so it cannot be recorded", found->path, found->obstacle);
+    const char *advice = pd_launch_advice(found->path);
     if (*advice)
         cli_hint("%s", advice);
     return CLI_NOT_RUN;
+}
+
+/* Any ELF file is taken for the agent: the loader judges it. */
+static bool is_elf(const char *path)
+{
+    char magic[SELFMAG] = {0};
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(magic, SELFMAG, 1, file) == 1 && memcmp(magic, ELFMAG, SELFMAG) == 0;
+    if (file)
+        fclose(file);
+    return is;
 }
 
 int cli_target_check(const char *command, const char *agent)
 {
     char path[PATH_MAX];
     pd_launch_result found;
-    pd_launch_agent built_for;
     int error = pd_launch_find(command, getenv("PATH"), path);
     if (error)
         return cli_not_run(command, error);
-    error = pd_launch_agent_read(agent, &built_for);
-    if (error == ENOEXEC) {
+    if (!is_elf(agent)) {
         cli_error("%s: is no shared object, and so not the heap agent", agent);
         return CLI_RECORD_FAILED;
     }
-    if (error) {
-        cli_system_error(agent, "read", error);
-        return CLI_RECORD_FAILED;
-    }
-    pd_launch_check(path, &built_for, &found);
-    return refuse(&found);
+    pd_launch_check(path, &found);
+    if (found.error)
+        return cli_not_run(found.path, found.error);
+    return found.obstacle ? refuse(&found) : CLI_DONE;
 }

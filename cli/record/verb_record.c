@@ -164,12 +164,10 @@ static int take_signal(const cli_option *option, const char *value, void *out)
         return CLI_DONE;
     }
     if (!read_number(value, &number) && !read_signal_name(value, &number))
-        return cli_bad_value(
-            option->name, value,
-            "a signal that can ask for a profile (USR1, RTMIN+3, or its number), or none");
-    const char *refusal = pd_launch_signal_refusal(number);
-    if (refusal)
-        return cli_usage("--signal=%s: this signal %s", value, refusal);
+        return cli_bad_value(option->name, value,
+                             "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
+    if (!pd_launch_may_ask(number))
+        return cli_usage("--signal=%s: this signal cannot ask for a profile", value);
     *(int *)out = number;
     return CLI_DONE;
 }

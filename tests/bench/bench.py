@@ -260,22 +260,6 @@ def end_to_end(bench, pair):
     return tools
 
 
-def instructions(bench, pair):
-    """Of a settled window: half the difference between runs of three windows and of one."""
-    if not shutil.which("valgrind"):
-        return None
-
-    def count(rounds):
-        done = subprocess.run(
-            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-             "--toggle-collect=window", bench.own("steady"), pair.prev, pair.cur, str(rounds)],
-            capture_output=True, text=True, check=False)
-        found = re.search(r"Collected : (\d+)", done.stderr)
-        return int(found.group(1)) if found else 0
-
-    return (count(3) - count(1)) / 2
-
-
 # --- the tables ---------------------------------------------------------------------------------
 
 
@@ -348,10 +332,9 @@ def machine():
     return f"{model}, {os.cpu_count()} cores, {datetime.date.today()}"
 
 
-def note_of(pair, counted):
-    note = f"{pair.name}: {in_size(os.path.getsize(pair.cur))} plain, " \
+def note_of(pair):
+    return f"{pair.name}: {in_size(os.path.getsize(pair.cur))} plain, " \
            f"{in_size(os.path.getsize(pair.cur_gz))} gzip; a state of {in_size(pair.state_len)}"
-    return note + (f"; {counted / pair.samples:,.0f} instructions a sample in memory" if counted else "")
 
 
 def bench_pair(bench, pair):
@@ -360,11 +343,10 @@ def bench_pair(bench, pair):
     with bench.ordinary_priority():
         if not bench.no_peers:
             check_answers(bench, pair)
-        counted = instructions(bench, pair)
     groups = {MEMORY: in_memory(bench, pair), COMMAND: end_to_end(bench, pair)}
     tools = {(group, tool.name): tool for group, members in groups.items() for tool in members}
     costs = [row for group, members in groups.items() for row in cost_rows(pair, group, members)]
-    return ratio_row(pair, tools), costs, note_of(pair, counted)
+    return ratio_row(pair, tools), costs, note_of(pair)
 
 
 def bench_pairs(bench, only):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""A Go program that scrapes many targets, with the Go module and with fastdelta.
+"""A Go program that computes the deltas of many targets, with the Go module and with fastdelta.
 
     tests/bench/goscrape.py            measure: takes about eight minutes
     tests/bench/goscrape.py --short    compare every delta with google/pprof's Merge; measures nothing
 
-goscrape/serve stands for the targets, goscrape/scrape gets their profiles and computes the deltas. Both are
-built without cgo, from pinned Go modules. The scraper runs in a root folder that has nothing in it but the
-scraper itself; that needs root, and is left out, with a note, without it.
+goscrape/scrape makes their profiles and computes the deltas. It is built without cgo, from pinned Go modules, and
+runs in a root folder that has nothing in it but the program itself; that needs root, and is left out, with a
+note, without it.
 
-Each table has a run of the scraper for each computer, and one that computes nothing. What that one costs is
+Each table has a run for each computer, and one that computes nothing. What that one costs is
 subtracted from the others. In the first table, the three run at once, so that other load meets all of them. In
 the second, which needs all processors, they run in turn, and each row is the better of two runs. Profiles and
 deltas are not compressed. Memory is the resident set as the kernel counts it: the mean from the middle of the
@@ -19,7 +19,6 @@ The short form ends with 77 (skipped) if there is no Go, or if the modules canno
 
 import argparse
 import concurrent.futures
-import contextlib
 import json
 import os
 import re
@@ -60,24 +59,15 @@ class Scraper:
         real.need("go")
         self.root = os.path.join(folder, "root")
         os.mkdir(self.root)
-        self.serve = os.path.join(folder, "serve")
         source = os.path.join(here, "goscrape")
         os.environ["CGO_ENABLED"] = "0"
-        real.go_program(source, "./serve", self.serve)
         real.go_program(source, "./scrape", os.path.join(self.root, "scrape"), "-ldflags=-checklinkname=0")
         self.is_rooted = os.geteuid() == 0
 
-    @contextlib.contextmanager
-    def targets(self, versions, samples):
-        command = [self.serve, "-versions", str(versions), "-samples", str(samples)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-            yield server.stdout.readline().decode().strip()
-            server.stdin.close()
-
-    def run(self, address, name, *args):
+    def run(self, name, *args):
         """Returns the report, with the memory in MiB."""
         program = ["chroot", self.root, "/scrape"] if self.is_rooted else [os.path.join(self.root, "scrape")]
-        command = [*program, "-from", address, "-with", name, *map(str, args)]
+        command = [*program, "-with", name, *map(str, args)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as scraper:
             os.set_blocking(scraper.stdout.fileno(), False)
             told, looks = b"", []
@@ -107,8 +97,7 @@ def short(scraper):
     passed = failed = 0
     checks = [("the scraper is static", is_static(os.path.join(scraper.root, "scrape")))]
     for name in ("pprofdelta", "fastdelta"):
-        with scraper.targets(versions=5, samples=300) as address:
-            ran = scraper.run(address, name, "-targets", 12, "-rounds", 5, "-every", "1ms", "-verify")
+        ran = scraper.run(name, "-samples", 300, "-targets", 12, "-rounds", 5, "-every", "1ms", "-verify")
         checks.append((f"{name}: {ran['verified']} deltas are those of google/pprof's Merge",
                        ran["verified"] == 12 * 5))
     checks.append(("the root of the scraper has nothing but the scraper", os.listdir(scraper.root) == ["scrape"]))
@@ -126,8 +115,7 @@ def compare(scraper, samples, targets, rounds, every, times=0):
     """Runs each so many times, in turn, and takes the run with the least CPU; or all at once if times is 0. Prints
     the table and the ratios."""
     def one(name):
-        with scraper.targets(versions=rounds, samples=samples) as address:
-            return scraper.run(address, name, "-targets", targets, "-rounds", rounds, "-every", every)
+        return scraper.run(name, "-samples", samples, "-targets", targets, "-rounds", rounds, "-every", every)
 
     if times:
         runs = [(name, one(name)) for name in COMPUTERS * times]
@@ -167,9 +155,7 @@ def first_deltas(scraper, times=5):
     for name, args in (("without a cache", []), ("with the cache", ["-cache", told])):
         took[name] = []
         for _ in range(times + bool(args)):
-            with scraper.targets(versions=1, samples=2000) as address:
-                took[name].append(scraper.run(address, "pprofdelta", "-targets", 1, "-rounds", 1, *args)
-                                  ["first_delta_ms"])
+            took[name].append(scraper.run("pprofdelta", "-targets", 1, "-rounds", 1, *args)["first_delta_ms"])
         took[name] = sorted(took[name][bool(args):])
     shutil.rmtree(cache, ignore_errors=True)
     print("\nfirst delta after, median of %d: %s" % (times, ", ".join(

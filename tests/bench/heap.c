@@ -3,8 +3,6 @@
  * Medians of many runs. */
 #include "pprofdelta_heap.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,37 +170,20 @@ static void churn(pprofdelta_heap *heap, size_t pairs, size_t stacks)
     }
 }
 
-/* Whatever the pairs, the same number of calls comes before each export, the rest of them to
- * another tracker: caches are as cold for few as for many. */
-static double churned(size_t pairs, size_t most, size_t stacks)
+static void measure_churn(size_t pairs, size_t stacks)
 {
-    pprofdelta_heap *heap = populate(10000, 1000), *other = populate(10000, 1000);
+    pprofdelta_heap *heap = populate(10000, 1000);
     double took[RUNS];
     size_t len;
+    char name[64];
     export(heap);
     for (size_t run = 0; run < RUNS; run++) {
         churn(heap, pairs, stacks);
-        churn(other, most - pairs, stacks);
         took[run] = timed_export(heap, &len);
     }
-    pprofdelta_heap_free(other);
-    pprofdelta_heap_free(heap);
-    return median(took, RUNS);
-}
-
-static void measure_churn(size_t pairs, size_t stacks)
-{
-    char name[64];
     snprintf(name, sizeof name, "export after %zu churn pairs, %zu stacks", pairs, stacks);
-    say(name, churned(pairs, pairs, stacks), "us");
-}
-
-/* Does the cost grow with churn? A hundred times as much of it. */
-static void measure_growth(size_t stacks)
-{
-    double few = churned(500, 50000, stacks), many = churned(50000, 50000, stacks);
-    say("... with caches as cold as after 50000 pairs", few, "us");
-    say("export after 50000 churn pairs, 10 stacks", many, "us");
+    say(name, median(took, RUNS), "us");
+    pprofdelta_heap_free(heap);
 }
 
 /* changes: 0 or 10. */
@@ -234,92 +215,6 @@ static void measure_full(size_t live, size_t sites, size_t changes)
              changes ? "10 changes" : "no change");
     say(name, slow / fast, "x");
     pprofdelta_heap_free(heap);
-}
-
-typedef struct busy {
-    pprofdelta_heap *heap;
-    atomic_bool is_over;
-    atomic_ullong longest; /* nanoseconds, since it was last taken */
-    atomic_ullong count;   /* insertions since then */
-} busy;
-
-static void *insert_all_the_time(void *cookie)
-{
-    busy *b = cookie;
-    for (size_t i = 0; !atomic_load_explicit(&b->is_over, memory_order_relaxed); i++) {
-        uint64_t start = nanos();
-        track(b->heap, 1000000 + i % 1000, i % 2000);
-        uint64_t took = nanos() - start;
-        atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed);
-        if (took > atomic_load_explicit(&b->longest, memory_order_relaxed))
-            atomic_store_explicit(&b->longest, took, memory_order_relaxed);
-    }
-    return NULL;
-}
-
-/* Everything that an export does, so that all of it is there to be in the way. */
-static void export_all_ways(pprofdelta_heap *heap, size_t nth)
-{
-    size_t len;
-    pprofdelta_sink sink = {swallow, &len};
-    if (nth % 2)
-        pprofdelta_heap_resync(heap);
-    pprofdelta_heap_begin(heap, 1, NULL, NULL);
-    pprofdelta_heap_write(heap, PPROFDELTA_HEAP_SNAPSHOT, &sink, NULL);
-    pprofdelta_heap_abandon(heap);
-    pprofdelta_heap_begin(heap, 2, NULL, NULL);
-    pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL);
-    pprofdelta_heap_commit(heap);
-}
-
-static void wait_nanos(uint64_t how_long)
-{
-    uint64_t start = nanos();
-    while (nanos() - start < how_long)
-        continue;
-}
-
-/* What was noted since the last time, in microseconds, if there were enough insertions to tell. */
-static size_t note(busy *b, double *out)
-{
-    double longest = (double)atomic_exchange(&b->longest, 0) / 1000;
-    if (atomic_exchange(&b->count, 0) < 1000)
-        return 0;
-    *out = longest;
-    return 1;
-}
-
-/* The longest insertion during each export (with 20,000 sites, written whole, given back, written
- * again), and during equal times without: the machine interrupts threads too. */
-static void measure_pause(void)
-{
-    enum { EXPORTS = 100 };
-    double during[EXPORTS] = {0}, between[EXPORTS] = {0};
-    size_t during_len = 0, between_len = 0;
-    busy b = {.heap = populate(100000, 20000)};
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, insert_all_the_time, &b) != 0)
-        fail("no thread");
-    wait_nanos(10000000);
-    for (size_t i = 0; i < EXPORTS; i++) {
-        double ignored;
-        note(&b, &ignored);
-        uint64_t start = nanos();
-        export_all_ways(b.heap, i);
-        uint64_t took = nanos() - start;
-        during_len += note(&b, &during[during_len]);
-        wait_nanos(took);
-        between_len += note(&b, &between[between_len]);
-    }
-    atomic_store(&b.is_over, true);
-    pthread_join(thread, NULL);
-    if (!during_len || !between_len)
-        fail("too few insertions between exports");
-    say("longest insertion during an export", median(during, during_len), "us");
-    say("... of 90% of exports, below", during[during_len * 9 / 10], "us");
-    say("longest insertion in as long without", median(between, between_len), "us");
-    say("... of 90% of such times, below", between[between_len * 9 / 10], "us");
-    pprofdelta_heap_free(b.heap);
 }
 
 /* How long export steps hold the lock, which no insertion can be made to wait longer for: begin,
@@ -360,10 +255,9 @@ int main(int argc, char **argv)
     measure_churn(500, 1);
     measure_churn(500, 10);
     measure_churn(500, 500);
-    measure_growth(10);
+    measure_churn(50000, 10); /* the cost does not grow with churn */
     measure_full(100000, 100000, 0);
     measure_full(100000, 100000, 10);
     measure_full(100000, 10000, 10);
     measure_holds();
-    measure_pause();
 }

@@ -64,9 +64,6 @@ def main():
     for name, program in (("fixed address", "bench_pair_fixed"), ("any address", "bench_pair")):
         rows.append((f"instructions for a pair, {name}",
                      round(more_instructions(os.path.join(tests, program)), 2), ""))
-    off, on = map(float, run(os.path.join(tests, "bench_pair"), "time", "1000000").split())
-    rows.append(("malloc and free of glibc, through a wrapper", off, "ns"))
-    rows.append(("... with sampler (512 KiB) and filter", on, "ns"))
     for line in run(os.path.join(tests, "bench_heap"), *(["quick"] if options.quick else [])
                     ).splitlines():
         name, value, unit = re.fullmatch(r"(.*?)\s+([\d.]+) (\w+)", line).groups()

@@ -1,12 +1,11 @@
 /* A malloc/free pair through a wrapper, as an allocator has it: with the live heap's inline part
  * ("on") or without ("off"). callgrind counts the instructions of both; the difference, over the
- * number of pairs, is what the unsampled path costs. `time` says what it takes. */
+ * number of pairs, is what the unsampled path costs. */
 #include "pprofdelta_heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static _Thread_local pprofdelta_sampler sampler;
 static pprofdelta_heap_filter filter;
@@ -50,13 +49,6 @@ static __attribute__((noinline)) void free_off(void *ptr)
     free(ptr);
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void pairs_on(long n)
 {
     for (long i = 0; i < n; i++)
@@ -69,45 +61,17 @@ static void pairs_off(long n)
         free_off(malloc_off(64));
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* In turn, so that what the machine does to one it does to the other. */
-static void compare(long n)
-{
-    enum { RUNS = 41 };
-    double on[RUNS], off[RUNS];
-    for (int i = 0; i < RUNS; i++) {
-        double start = seconds();
-        pairs_off(n);
-        double middle = seconds();
-        pairs_on(n);
-        off[i] = (middle - start) / (double)n * 1e9;
-        on[i] = (seconds() - middle) / (double)n * 1e9;
-    }
-    qsort(on, RUNS, sizeof *on, by_value);
-    qsort(off, RUNS, sizeof *off, by_value);
-    printf("%.3f %.3f\n", off[RUNS / 2], on[RUNS / 2]);
-}
-
 int main(int argc, char **argv)
 {
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.filter = &filter;
     if (argc != 3 || pprofdelta_heap_new(&options, &heap, NULL) != PPROFDELTA_OK) {
-        fprintf(stderr, "usage: pair on|off|time PAIRS\n");
+        fprintf(stderr, "usage: pair on|off PAIRS\n");
         return 2;
     }
     long n = strtol(argv[2], NULL, 10);
-    /* Counting instructions: so seldom that no sample is taken. */
-    pprofdelta_sampler_init(&sampler, strcmp(argv[1], "time") == 0 ? 512 << 10 : UINT64_C(1) << 60,
-                            1);
-    if (strcmp(argv[1], "time") == 0)
-        compare(n);
-    else if (strcmp(argv[1], "on") == 0)
+    pprofdelta_sampler_init(&sampler, UINT64_C(1) << 60, 1); /* so seldom that nothing is sampled */
+    if (strcmp(argv[1], "on") == 0)
         pairs_on(n);
     else
         pairs_off(n);

@@ -2,8 +2,7 @@
  *
  *     records MODE SITES RATE RECORDS DEPTH CHANGED LIVE WINDOWS [OUT]
  *
- * MODE is how: auto, borrow (PPROFDELTA_BORROW_STACKS) and clamp (PPROFDELTA_ON_RESET_CLAMP, too)
- * are recorders; dump is what one does without: a full profile of the same records, compressed, and
+ * MODE is how: auto is a recorder; dump is what one does without: a full profile of the same records, compressed, and
  * then the parsed door. The other numbers are those of tests/peers/godeltaprof, which makes the
  * very same records; SITES is what its -sites wrote, or - for program counters of our own. Prints
  * the nanoseconds of each window on a line and, behind #, what the recorder holds and how often it
@@ -247,10 +246,6 @@ static pprofdelta_status make_doors(bench *b, const char *mode, pprofdelta_error
     options.symbolize = symbolize;
     options.symbolize_cookie = b;
     b->is_dump = strcmp(mode, "dump") == 0;
-    if (strcmp(mode, "auto") != 0)
-        options.flags |= PPROFDELTA_BORROW_STACKS;
-    if (strcmp(mode, "clamp") == 0)
-        options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
     pprofdelta_status status = pprofdelta_recorder_new(&options, &allocator, &b->recorder, err);
     if (!status)
         status = pprofdelta_new(&parsed, &allocator, &b->parsed, err);
@@ -274,7 +269,7 @@ int main(int argc, char **argv)
     static bench b;
     pprofdelta_error err = {0};
     if (argc < 9 || argc > 10) {
-        fputs("usage: records auto|borrow|clamp|dump SITES|- RATE RECORDS DEPTH CHANGED LIVE "
+        fputs("usage: records auto|dump SITES|- RATE RECORDS DEPTH CHANGED LIVE "
               "WINDOWS [OUT]\n",
               stderr);
         return 2;

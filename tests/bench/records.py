@@ -2,9 +2,8 @@
 languages, from raw records to a compressed delta.
 
 Before anything is timed, the last delta of every way is held against godeltaprof's, unscaled (scaled,
-its windows do not add up). The ways of our own: as a recorder comes; with borrowed stacks; with
-borrowed stacks where the process says itself when counting began anew (clamp); and what one would do
-without a recorder, a full dump of the same records that is parsed for its delta."""
+its windows do not add up). The ways of our own: a recorder, and what one would do without it, a full dump of
+the same records that is parsed for its delta."""
 
 import statistics
 from dataclasses import dataclass, field
@@ -30,8 +29,7 @@ class Shape:
 SHAPES = [Shape("512 records, 8 change", 512, 32, 8, 0, 801),
           Shape("512 records, 56 change", 512, 32, 56, 0, 401),
           Shape("50,000 records, 1% change", 50_000, 32, 500, 0, 41)]
-WAYS = [("auto", "recorder"), ("borrow", "... borrowed stacks"), ("clamp", "... restarts are told"),
-        ("dump", "full dump, parsed delta")]
+WAYS = [("auto", "recorder"), ("dump", "full dump, parsed delta")]
 
 
 @dataclass

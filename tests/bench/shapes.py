@@ -5,10 +5,7 @@ import glob
 import gzip
 import os
 import re
-import shutil
 from dataclasses import dataclass
-
-import goheap
 
 SMALLEST = 100_000  # bytes: below, only the start of the process takes time
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -67,29 +64,6 @@ class Generated:
 
 
 @dataclass(frozen=True)
-class GoHeap:
-    """The heap of a Go program (goheap.py), as its runtime compresses it."""
-    stacks: int
-    is_large: bool = True
-
-    @property
-    def name(self):
-        return f"a Go program's heap, {self.stacks:,} stacks"
-
-    def pair(self, bench, run):
-        if not shutil.which("go"):
-            bench.skipped.append(f"{self.name}: there is no go command here")
-            return None
-        program = goheap.build(run, os.path.join(bench.build, "goheap"))
-        packed = [bench.file(f"goheap.{look}.gz") for look in (1, 2)]
-        run([program, str(self.stacks), "1", *packed])
-        plain = [bench.file(f"goheap.{look}") for look in (1, 2)]
-        for source, target in zip(packed, plain):
-            unpack(source, target)
-        return Pair(self.name, *plain, prev_gz=packed[0], cur_gz=packed[1])
-
-
-@dataclass(frozen=True)
 class Recorded:
     """Two profiles of a real process; without a second one it is made up."""
     name: str
@@ -132,7 +106,6 @@ BARS = {
     "500,000, Go's order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16),
     "500,000, field order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045),
     "500,000, field order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16),
-    "a Go program's heap, 300,000 stacks": Bars(command=1.8, state=1.4, peak=0.5, memory=0.045),
 }
 
 
@@ -159,7 +132,7 @@ def shapes():
                  for samples in (50_000, 500_000)
                  for order in ("go", "fields")
                  for stacks in ("distinct", "repeated")]
-    return [*recorded(), *generated, GoHeap(300_000)]
+    return [*recorded(), *generated]
 
 
 # ---- files -------------------------------------------------------------------------------------

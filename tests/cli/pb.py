@@ -187,7 +187,9 @@ def numbers(value):
 
 
 class Read:
-    """What a profile says. samples: a list of (stack, labels, values) in the file's order."""
+    """What a profile says. samples: a list of (stack, labels, values) in the file's order; stacks: the ids of the
+    locations of each; locations: {id: (id of the mapping, address, names)}; binaries: {id of a mapping: (start, limit,
+    offset, file, build id)}."""
 
     def __init__(self, data):
         top = {}
@@ -206,30 +208,27 @@ class Read:
         for data_of in top.get(5, []):
             f = dict(fields(data_of))
             names[f[1]] = self.strings[f.get(2, 0)]
-        frames = {}
+        self.locations = {}
         for data_of in top.get(4, []):
             one = list(fields(data_of))
-            lines = [dict(fields(v)) for n, v in one if n == 4]
-            frames[dict(one)[1]] = [names[line[1]] for line in lines]
-        self.mappings = len(top.get(3, []))
-        self.samples = [self._sample(sample, frames) for sample in top.get(2, [])]
+            f = dict(one)
+            self.locations[f[1]] = f.get(2, 0), f.get(3, 0), [names[dict(fields(v))[1]] for n, v in one if n == 4]
+        self.binaries = {f[1]: (*(f.get(n, 0) for n in (2, 3, 4)), *(self.strings[f.get(n, 0)] for n in (5, 6)))
+                         for f in (dict(fields(data_of)) for data_of in top.get(3, []))}
+        self.mappings = len(self.binaries)
+        self.stacks = [index_list(sample, 1) for sample in top.get(2, [])]
+        self.samples = [self._sample(sample, stack) for sample, stack in zip(top.get(2, []), self.stacks)]
 
     def _pair(self, data):
         f = dict(fields(data))
         return self.strings[f.get(1, 0)] + "/" + self.strings[f.get(2, 0)]
 
-    def _sample(self, data, frames):
-        stack, values, labels = [], [], {}
-        for field, value in fields(data):
-            if field == 1:
-                stack += [name for i in numbers(value) for name in frames[i]]
-            elif field == 2:
-                values += [signed(v) for v in numbers(value)]
-            else:
-                f = dict(fields(value))
-                text = self.strings[f[2]] if 2 in f else signed(f.get(3, 0))
-                labels[self.strings[f[1]]] = text
-        return tuple(stack), labels, values
+    def _sample(self, data, stack):
+        labels = {}
+        for f in (dict(fields(label)) for label in parts(data, 3)):
+            labels[self.strings[f[1]]] = self.strings[f[2]] if 2 in f else signed(f.get(3, 0))
+        return (tuple(name for i in stack for name in self.locations[i][2]), labels,
+                [signed(value) for value in index_list(data, 2)])
 
     def values(self):
         """{"leaf;...;root": values}, for profiles without repeated stacks."""

@@ -1,4 +1,4 @@
-// A C++ program: both headers compile as C++, with the macros, and both doors do their work.
+// A C++ program: both headers compile as C++, with the macros, and threads add to a builder.
 #include <pprofdelta.h>
 #include <pprofdelta_record.h>
 
@@ -20,50 +20,6 @@ static int keep(void *cookie, const void *data, std::size_t len)
 {
     static_cast<std::string *>(cookie)->append(static_cast<const char *>(data), len);
     return 0;
-}
-
-// Without an exception crossing the library: a name that is made up as it is asked for.
-static void symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
-{
-    static thread_local pprofdelta_frame frame;
-    static thread_local std::string name;
-    name = *static_cast<std::string *>(cookie) + std::to_string(pc);
-    frame = pprofdelta_frame();
-    frame.name = name.c_str();
-    out->frames = &frame;
-    out->frames_len = 1;
-}
-
-static void use_recorder()
-{
-    std::string prefix = "place_", out;
-    pprofdelta_recorder *recorder = nullptr;
-    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    options.compression = PPROFDELTA_PLAIN;
-    options.flags = PPROFDELTA_NO_MAPPINGS;
-    options.symbolize = symbolize;
-    options.symbolize_cookie = &prefix;
-    pprofdelta_sink sink = {keep, &out};
-    check("a recorder is made",
-          pprofdelta_recorder_new(&options, nullptr, &recorder, nullptr) == PPROFDELTA_OK);
-    pprofdelta_report report = pprofdelta_report();
-    for (std::int64_t window = 1; window <= 3; window++) {
-        const std::vector<std::uintptr_t> stack = {101, 102};
-        const std::int64_t values[] = {window * 5, window * 50, 0, 0};
-        pprofdelta_record record = pprofdelta_record();
-        record.stack = stack.data();
-        record.depth = stack.size();
-        record.values = values;
-        out.clear();
-        check("a window",
-              pprofdelta_recorder_begin(recorder, nullptr, nullptr) == PPROFDELTA_OK &&
-                  pprofdelta_recorder_add(recorder, &record, nullptr) == PPROFDELTA_OK &&
-                  pprofdelta_recorder_write(recorder, &sink, &report, nullptr) == PPROFDELTA_OK);
-        pprofdelta_recorder_commit(recorder);
-    }
-    check("what it counted", report.sequence == 3 && report.types[0].delta.lo == 5);
-    check("and where", out.find("place_101") != std::string::npos);
-    pprofdelta_recorder_free(recorder);
 }
 
 static void use_builder()
@@ -105,7 +61,6 @@ static void use_builder()
 
 int main()
 {
-    use_recorder();
     use_builder();
     check("a version", std::string(pprofdelta_version()) == PPROFDELTA_VERSION);
     std::printf("%u passed, %u failed\n", passed, failed);

@@ -1,5 +1,4 @@
-/* A program that was linked without the library and loads it, uses both of its doors and unloads
- * it.
+/* A program that was linked without the library and loads it, records with it and unloads it.
  *
  *     by_dlopen LIBPPROFDELTA LIBLATE
  *
@@ -51,16 +50,6 @@ DECLARE(pprofdelta_recorder_begin);
 DECLARE(pprofdelta_recorder_add);
 DECLARE(pprofdelta_recorder_write);
 DECLARE(pprofdelta_recorder_commit);
-DECLARE(pprofdelta_builder_new);
-DECLARE(pprofdelta_builder_free);
-DECLARE(pprofdelta_builder_fork);
-DECLARE(pprofdelta_builder_begin);
-DECLARE(pprofdelta_builder_write);
-DECLARE(pprofdelta_builder_commit);
-DECLARE(pprofdelta_sample_start);
-DECLARE(pprofdelta_sample_push_frame);
-DECLARE(pprofdelta_sample_push_value);
-DECLARE(pprofdelta_sample_add);
 
 static void load(void *library)
 {
@@ -70,16 +59,6 @@ static void load(void *library)
     LOAD(library, pprofdelta_recorder_add);
     LOAD(library, pprofdelta_recorder_write);
     LOAD(library, pprofdelta_recorder_commit);
-    LOAD(library, pprofdelta_builder_new);
-    LOAD(library, pprofdelta_builder_free);
-    LOAD(library, pprofdelta_builder_fork);
-    LOAD(library, pprofdelta_builder_begin);
-    LOAD(library, pprofdelta_builder_write);
-    LOAD(library, pprofdelta_builder_commit);
-    LOAD(library, pprofdelta_sample_start);
-    LOAD(library, pprofdelta_sample_push_frame);
-    LOAD(library, pprofdelta_sample_push_value);
-    LOAD(library, pprofdelta_sample_add);
 }
 
 static int keep(void *cookie, const void *data, size_t len)
@@ -133,31 +112,6 @@ static void use_recorder(const char *late)
     dlclose(library);
 }
 
-static void use_builder(void)
-{
-    static output out;
-    static const pprofdelta_value_type types[] = {{"samples", "count", 0}};
-    pprofdelta_builder *b = NULL;
-    pprofdelta_builder_options options = PPROFDELTA_BUILDER_OPTIONS_INIT;
-    options.compression = PPROFDELTA_PLAIN;
-    options.types = types;
-    options.types_len = 1;
-    check("a builder is made", call_pprofdelta_builder_new(&options, NULL, &b, NULL) == 0);
-    call_pprofdelta_builder_fork(b, PPROFDELTA_FORK_PREPARE);
-    call_pprofdelta_builder_fork(b, PPROFDELTA_FORK_PARENT);
-    pprofdelta_sample *sample = call_pprofdelta_sample_start(b);
-    pprofdelta_frame frame = {.name = "a_frame_by_name"};
-    call_pprofdelta_sample_push_frame(sample, &frame, 0);
-    call_pprofdelta_sample_push_value(sample, 0, 1);
-    check("a sample is added", call_pprofdelta_sample_add(sample, NULL) == 0);
-    pprofdelta_sink sink = {keep, &out};
-    check("and written", call_pprofdelta_builder_begin(b, NULL) == 0 &&
-                             call_pprofdelta_builder_write(b, &sink, NULL, NULL) == 0);
-    check("and committed", call_pprofdelta_builder_commit(b) == 0);
-    check("it is in the profile", has(&out, "a_frame_by_name"));
-    call_pprofdelta_builder_free(b);
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 3) {
@@ -167,7 +121,6 @@ int main(int argc, char **argv)
     void *library = must(dlopen(argv[1], RTLD_NOW | RTLD_LOCAL));
     load(library);
     use_recorder(argv[2]);
-    use_builder();
     check("it is unloaded", dlclose(library) == 0);
     fflush(stdout);
     int status = -1;

@@ -1,9 +1,9 @@
 """An OpenTelemetry collector: run.py collectors PPROFDELTA
 
 The Collector's own OTLP receiver (collector/main.go) gets windows by HTTP, as the manual's recipe sends them,
-and answers some of them with 503 or 429. What it holds is compared with google/pprof's Merge, sample by
-sample. Python's opentelemetry-proto is a second decoder. A request that pdata encoded is read back by check
-and show. Skipped (77; in CI, failed) where there is no Go or curl, or the modules cannot be had.
+and answers some of them with 503 or 429. What it holds is written as pdata encodes it, decoded by Python's
+opentelemetry-proto, and compared with google/pprof's Merge, sample by sample. check and show read it, too.
+Skipped (77; in CI, failed) where there is no Go or curl, or the modules cannot be had.
 """
 
 import glob
@@ -22,7 +22,7 @@ import real
 KINDS = {"heap": "alloc_objects,alloc_space", "mutex": "contentions,delay", "block": "contentions,delay"}
 UPLOADER_FAILED = 4
 
-collector = address = valid = decoder = None
+collector = address = valid = decoder = programs = None
 producers = {}
 
 
@@ -49,16 +49,15 @@ def produce(folder):
 
 
 def prepare(folder):
-    global collector, address, valid, decoder
+    global collector, address, valid, decoder, programs
     real.need("curl")
     valid = os.path.join(real.root, "testdata", "valid")
     program = os.path.join(folder, "collector")
     real.go_program(os.path.join(real.here, "collector"), ".", program)
+    real.google_pprof(folder)
+    programs = folder
     produce(folder)
-    try:
-        decoder = real.python_with(os.path.join("python", "otlp_requirements.txt"))
-    except real.Missing as why:
-        decoder = why
+    decoder = real.python_with(os.path.join("python", "otlp_requirements.txt"))
     collector = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     address = collector.stdout.readline().decode().strip()
     if not address:
@@ -77,12 +76,6 @@ def ask(*words):
     if "error" in answer:
         raise AssertionError(f"{words}: {answer['error']}")
     return answer["said"]
-
-
-def have(t, what):
-    if isinstance(producers[what], real.Missing):
-        t.skip(str(producers[what]))
-    return producers[what]
 
 
 def uploader(encoding="gzip"):
@@ -110,11 +103,41 @@ def times(t, name):
     return said["time_nanos"]
 
 
+def decoded(t, path):
+    return json.loads(real.made("read_otlp.py", [decoder, os.path.join(real.here, "python", "read_otlp.py"), path], t.dir))
+
+
+def summed(samples):
+    """{(stack, labels): values} of what is not zero."""
+    sums = {}
+    for stack, labels, values in samples:
+        at = sums.setdefault((tuple(stack), tuple(sorted(labels.items()))), [0] * len(values))
+        at[:] = map(sum, zip(at, values))
+    return {key: values for key, values in sums.items() if any(values)}
+
+
+def merged(t, prev, cur, counters):
+    """The samples of google/pprof's delta. A counter below zero is written as zero (--on-reset=clamp)."""
+    real.made("merge", [os.path.join(programs, "merge"), "-c", counters, t.path(prev), t.path(cur), t.path("merged")], t.dir)
+    profile = pb.read(t.load("merged"))
+    may_fall = [name.split("/")[0] not in counters.split(",") for name in profile.types]
+    return profile.types, {key: kept for key, values in summed(profile.samples).items()
+                           if any(kept := [v if ok else max(v, 0) for v, ok in zip(values, may_fall)])}
+
+
 def holds(t, prev, cur, counters, what):
-    found = ask("compare", prev if prev == "-" else t.path(prev), t.path(cur), counters)
-    t.equal(found["differ"], 0, f"{what}: " + "; ".join(found["first"]))
-    t.check(found["samples"] > 0, f"{what}: there is something in it")
-    return found
+    """The last request that was accepted has the samples of cur - prev; prev may be "-". Returns what was decoded."""
+    ask("save", t.path("held"))
+    said = decoded(t, t.path("held"))
+    whole = pb.read(t.load(cur))
+    types, want = (whole.types, summed(whole.samples)) if prev == "-" else merged(t, prev, cur, counters)
+    got = summed(([name for name in stack if not name.startswith("0x")],
+                  {key: value[0] if isinstance(value, list) else value for key, value, _ in labels}, values)
+                 for stack, labels, values in said["samples"])
+    t.equal((said["types"], said["scope"]), ([name.split("/")[0] for name in types], "pprofdelta"), what)
+    t.check(want, f"{what}: there is something in it")
+    real.same(t, got, want, what)
+    return said
 
 
 def windows(t, what, files, counters, *options):
@@ -127,6 +150,7 @@ def windows(t, what, files, counters, *options):
     t.equal((first["status"], first["resource"]),
             (200, {"service.name": what, "deployment.environment.name": "test"}))
     t.contains(first["scope"], "pprofdelta ")
+    holds(t, "-", "one", counters, f"{what}, the first window")
     refused = []
     for status in (503, 429):
         ask("fail", str(status), "1")
@@ -141,40 +165,46 @@ def windows(t, what, files, counters, *options):
     t.equal(len(set(every)), len(every), "each type and each window has an id of its own")
     t.equal((second["time"], second["time"] + second["duration"]), (times(t, "one"), times(t, "two")))
     found = holds(t, "one", "two", counters, what)
-    t.contains(" ".join(found["comments"]), "pprofdelta: delta", "attempt=3")
+    t.contains(str(found["attributes"]), "pprofdelta: delta", "attempt=3")
+    is_read(t, what, options)
+
+
+def is_read(t, what, options):
+    """The encoder is another one: check takes the request, and show prints what it prints of the delta as pprof."""
+    t.contains(t.succeeds("check", "held").text, ": ok: otlp, ", "an OTLP request", "1 resource", "1 scope")
+    options = [one for one in options if one != "--resource" and "name=" not in one]
+    t.succeeds("one", "two", "-q", "-o", "delta", *options)
+    t.succeeds("one", "two", "-q", "-o", "own", "--format=otlp", "--compress=none", *options)
+    t.equal(decoded(t, t.path("own"))["wrong"], [], what)
+    got, want = (json.loads(t.succeeds("show", "--json", name).text) for name in ("held", "delta"))
+    for key in ("time_nanos", "duration_nanos", "period", "types"):
+        t.equal(got[key], want[key], f"{what}: {key}")
+    for one in want["types"]:
+        kind = f"{one['type']}/{one['unit']}"
+        t.equal(*(t.succeeds("show", "--folded", "--type", kind, name).text for name in ("held", "delta")), f"{what}: {kind}")
+    t.contains(t.fails(1, "held", "held", "-o", "none").err,
+               "this is an OTLP request; a delta needs cumulative pprof profiles")
 
 
 def bundled(kind):
     return [load(os.path.join(valid, f"{kind}.{number}.pb.gz")) for number in (1, 2)]
 
 
-def test_windows_of_heap(t):
-    windows(t, "heap", bundled("heap"), KINDS["heap"])
+OPTIONS = {"node": ("inuse_objects,inuse_space", []), "python": ("alloc-samples,alloc-space", ["--force"])}
 
 
-def test_windows_of_mutex(t):
-    windows(t, "mutex", bundled("mutex"), KINDS["mutex"])
-
-
-def test_windows_of_block(t):
-    windows(t, "block", bundled("block"), KINDS["block"])
-
-
-def test_windows_of_node(t):
-    windows(t, "node", have(t, "node"), "inuse_objects,inuse_space", "-c", "inuse_objects",
-            "-c", "inuse_space", "--on-reset=clamp")
-
-
-def test_windows_of_python(t):
-    windows(t, "python", have(t, "python"), "alloc-samples,alloc-space", "-c", "alloc-samples", "-c", "alloc-space",
-            "--force", "--on-reset=clamp")
-
-
-def test_the_first_window_is_the_profile(t):
-    for kind in KINDS:
-        t.write("one", bundled(kind)[0])
-        t.succeeds("--state", kind, "one", "--format=otlp", "-q", *uploader(), manners=False)
-        holds(t, "-", "one", KINDS[kind], kind)
+def test_windows(t):
+    """Of Go, and of Node.js and Python where these are here."""
+    for kind, counters in KINDS.items():
+        windows(t, kind, bundled(kind), counters)
+        os.unlink(t.path("S"))
+    for name, (counters, options) in OPTIONS.items():
+        if isinstance(producers[name], real.Missing):
+            print(f"skipped {name}: {producers[name]}")
+            continue
+        windows(t, name, producers[name], counters, *[word for one in counters.split(",") for word in ("-c", one)],
+                "--on-reset=clamp", *options)
+        os.unlink(t.path("S"))
 
 
 def test_other_compressions(t):
@@ -197,46 +227,6 @@ def test_other_targets_and_profiles_have_other_ids(t):
         [got] = ask("received")
         seen += got["ids"].values()
     t.equal(len(set(seen)), len(seen))
-
-
-def decoded(t, path):
-    return json.loads(real.made("read_otlp.py", [decoder, os.path.join(real.here, "python", "read_otlp.py"), path], t.dir))
-
-
-def test_a_second_decoder(t):
-    if isinstance(decoder, real.Missing):
-        t.skip(str(decoder))
-    for kind in KINDS:
-        for name, data in zip(("one", "two"), bundled(kind)):
-            t.write(name, data)
-        t.succeeds("one", "two", "-q", "-o", "pprof")
-        t.succeeds("one", "two", "-q", "--format=otlp", "--compress=none", "--resource", "service.name=b", "-o", "otlp")
-        said = decoded(t, t.path("otlp"))
-        want = pb.read(t.load("pprof"))
-        t.equal((said["resource"], said["scope"], said["wrong"]), ({"service.name": "b"}, "pprofdelta", []))
-        t.equal(said["types"], [name.split("/")[0] for name in want.types])
-        t.equal(sorted((stack, values) for stack, _, values in said["samples"]),
-                sorted((list(stack), values) for stack, _, values in want.samples), kind)
-
-
-def test_what_pdata_encoded_is_read(t):
-    """The encoder is another one: check takes the request, and show prints what it prints of the profile."""
-    files = {kind: bundled(kind)[1] for kind in KINDS}
-    files.update({name: made[1] for name, made in producers.items() if not isinstance(made, real.Missing)})
-    for name, data in files.items():
-        t.write("profile", data)
-        ask("make", t.path("profile"), t.path("request"))
-        t.contains(t.succeeds("check", "request").text, ": ok: otlp, ", "an OTLP request", "1 resource", "1 scope")
-        want = json.loads(t.succeeds("show", "--json", "profile").text)
-        got = json.loads(t.succeeds("show", "--json", "request").text)
-        for key in ("time_nanos", "duration_nanos", "period", "types"):
-            t.equal(got[key], want[key], f"{name}: {key}")
-        for one in want["types"]:
-            kind = f"{one['type']}/{one['unit']}"
-            t.equal(t.succeeds("show", "--folded", "--type", kind, "request").text,
-                    t.succeeds("show", "--folded", "--type", kind, "profile").text, f"{name}: {kind}")
-        refused = t.fails(1, "request", "request", "-o", "delta")
-        t.contains(refused.err, "this is an OTLP request; a delta needs cumulative pprof profiles")
 
 
 class Target(http.server.BaseHTTPRequestHandler):
@@ -333,6 +323,5 @@ def test_the_recipe_of_the_heap_agent(t):
     for request in requests:
         t.succeeds("check", "-q", request)
         post(t, request)
-        if not isinstance(decoder, real.Missing):
-            t.equal(decoded(t, t.write("request", pb.inflate(t.load(request))))["wrong"], [], request)
+        t.equal(decoded(t, t.write("request", pb.inflate(t.load(request))))["wrong"], [], request)
     t.equal([one["status"] for one in ask("received")], [200] * len(requests))

@@ -19,7 +19,7 @@ import tempfile
 
 from gotests import MODULE, check, go, main, real, step, tests
 
-FUZZ_TIME = "6s"
+FUZZ_TIME = "2s"
 SYSTEMS = ["linux/arm64", "linux/386", "linux/s390x", "darwin/arm64", "windows/amd64"]
 
 

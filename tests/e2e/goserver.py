@@ -78,17 +78,12 @@ def test_heap(t):
     t.contains(pprof(t, "-raw"), "main.allocateSmall", "pprofdelta: delta", "Samples:")
 
 
-def test_allocs(t):
-    two_profiles(t, "allocs")
-    real.agrees_with_merge(t, bin_folder)
-    t.contains(pprof(t, "-top"), "Type: alloc_space", "main.allocateLarge")
-
-
-def test_mutex_and_block(t):
-    for kind, name in (("mutex", "main.fight"), ("block", "main.fight")):
+def test_the_other_kinds(t):
+    for kind, name, of in (("allocs", "main.allocateLarge", "alloc_space"), ("mutex", "main.fight", "delay"),
+                           ("block", "main.fight", "delay")):
         two_profiles(t, kind)
         real.agrees_with_merge(t, bin_folder)
-        t.contains(pprof(t, "-top", "-cum"), name, "Type: delay")
+        t.contains(pprof(t, "-top", "-cum"), name, f"Type: {of}")
 
 
 def test_the_web_interface(t):

@@ -7,7 +7,13 @@ exactly these words and leaves nothing behind.
 A file on its own is given to `pprofdelta check`, and then to a delta, once as PREV and once as CUR
 with a good profile: the message must be the same, an existing OUT must be what it was, and no
 temporary file may be left. A case is one file, or one pair, of expected.json; the last line counts
-them.
+them. A line of expected.json is
+    {"file": NAME, "with": [OPTION...], "exit": CODE, "stderr": [LINE...]}
+for a file that `pprofdelta check` and a delta judge alike, whether it is PREV or CUR; with
+    "delta": [LINE...]
+for a file of which a delta says something else; and
+    {"prev": NAME, "cur": NAME, "with": [OPTION...], "exit": CODE, "stderr": [LINE...]}
+for two good ones that only a delta refuses.
 """
 
 import json

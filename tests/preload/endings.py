@@ -103,17 +103,10 @@ def killed(t, how, name, function="leak_at_last"):
 
 
 def test_signals_that_end_a_program(t):
-    for name in FATAL:
-        killed(t, "plain", name)
-
-
-def test_signals_while_the_agent_is_at_work(t):
-    for _ in range(20):
-        killed(t, "busy", "TERM")
-
-
-def test_signals_on_a_small_stack(t):
-    killed(t, "small", "TERM")
+    """Each of them; while the agent is at work; on a small stack; and after the program had a handler, and asked
+    for the default action again."""
+    for how, name in (*(("plain", name) for name in FATAL), *(("busy", "TERM"),) * 20, ("small", "TERM"), ("reset", "TERM")):
+        killed(t, how, name)
 
 
 def test_ends_on_an_alternate_stack(t):
@@ -124,11 +117,6 @@ def test_ends_on_an_alternate_stack(t):
         t.equal(ran.rest, [], how)
         found = all_of(recorded.profiles(t.path("out")))
         t.equal(allocated(found, "leak_at_last"), 100, how)
-
-
-def test_signals_after_a_handler(t):
-    """The program had a handler, and asked for the default action again."""
-    killed(t, "reset", "TERM")
 
 
 def test_signals_that_the_program_handles(t):

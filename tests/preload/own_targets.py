@@ -25,6 +25,8 @@ def test_leaks_are_found_to_the_byte(t):
     wanted = leaked(ran.out)
     t.check(len(wanted) == 5, f"the program leaked {wanted}")
     t.equal(sums_of(profile, recorded.INUSE_BYTES), wanted)
+    names = {name for stack, _ in profile.samples for name in stack}
+    t.equal([name for name in names if name.endswith("_seldom")], [], "names of the agent's functions")
     for name in wanted:
         stacks = [stack for stack, _ in profile.samples if name in stack]
         t.check(all("run" in stack for stack in stacks), f"{name} was not called by run: {stacks}")
@@ -244,16 +246,6 @@ def test_replaced_operators(t):
         ran = quiet(t, same(t, target(t, name), options=[EVERYTHING], code=0))
         t.equal(ran.out, blocks, name)
     checked(t, t.path("out"))  # no stack has the agent's operators between these and the program
-
-
-def test_the_agent_is_in_no_stack(t):
-    """Not where its operator new calls the runtime's, which calls malloc for the exception that it
-    throws."""
-    record(t, target(t, "leaks"), "1", options=[EVERYTHING])
-    profile = only(t, checked(t, t.path("out")))[-1]
-    names = {name for stack, _ in profile.samples for name in stack}
-    t.equal(sorted(name for name in names if name.endswith("_seldom")), [])
-    t.check("main" in names, f"the stacks have {sorted(names)}")
 
 
 def test_one_thread_alone(t):

@@ -1,17 +1,14 @@
-"""The agent's probes (USDT): in the file, heard from inside of a program, and by gdb."""
+"""The agent's probes (USDT), by gdb. tests/unit/usdt_test.c hears what they report, call by call."""
 
 import os
 import platform
 import re
-import shutil
 import struct
 import subprocess
 
-import recorded
-from agents import by_hand, checked, need, only, plainly, record, target
+from agents import by_hand, need, plainly, target
 
 MACHINES = ("x86_64", "aarch64")
-NAMES = ("probes", "failure", "allocs", "frees", "weight", "freed", "marked", "marked_freed", "wrong")
 
 
 def has_probes(t):
@@ -27,81 +24,6 @@ def notes(path):
                 r"Provider: otel_memory\s+Name: (\w+)\s+Location: (\w+), Base: (\w+), "
                 r"Semaphore: (\w+)\s+Arguments: (.*)", text)}
 
-
-def sections(path):
-    """{name: (address, offset, length, flags)}."""
-    text = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
-    return {name: (int(at, 16), int(off, 16), int(length, 16), flags)
-            for name, at, off, length, flags in re.findall(
-                r"\] (\S+)\s+\S+\s+([0-9a-f]{16}) ([0-9a-f]+) ([0-9a-f]+) [0-9a-f]+\s+([A-Z]*)", text)}
-
-
-def test_the_notes(t):
-    """Each probe is one instruction of the agent; its semaphore is in memory that is written, and in the
-    file, where it is 0. The same after strip."""
-    has_probes(t)
-    stripped = t.path("stripped.so")
-    agent = by_hand(t)["LD_PRELOAD"]
-    subprocess.run(["strip", "-o", stripped, agent], check=True)
-    for path in (agent, stripped):
-        found, parts = notes(path), sections(path)
-        t.equal(sorted(found), ["alloc", "free"])
-        text, probes = parts[".text"], parts[".probes"]
-        with open(path, "rb") as file:
-            data = file.read()
-        for name, (at, base, semaphore, arguments) in found.items():
-            t.check(text[0] <= at < text[0] + text[2], f"{name} is not in the code")
-            t.equal(base, parts[".stapsdt.base"][0], name)
-            t.check(probes[0] <= semaphore < probes[0] + probes[2], f"{name}: no semaphore")
-            offset = semaphore - probes[0] + probes[1]
-            t.equal(data[offset:offset + 2], b"\0\0", f"{name}: the semaphore")
-            t.equal(len(arguments.split()), {"alloc": 3, "free": 1}[name], arguments)
-        t.contains(parts[".probes"][3], "W", "A")
-
-
-def heard(t, program, *options, want="1"):
-    """Runs a program with a listener to the agent's probes. Returns what it heard, and the run."""
-    has_probes(t)
-    path = t.path("heard")
-    env = {**os.environ, "LD_PRELOAD": target(t, "liblistening.so"), "LISTENING": path,
-           "LISTENING_WANT": want}
-    shutil.rmtree(t.path("out"), ignore_errors=True)
-    ran = record(t, target(t, program), options=options, env=env)
-    with open(path, "rb") as file:
-        result = dict(zip(NAMES, struct.unpack(f"{len(NAMES)}Q", file.read()), strict=True))
-    os.remove(path)
-    t.equal(result["probes"], 2, "probes")
-    if result["failure"]:
-        t.skip(f"code cannot be changed here: {os.strerror(result['failure'])}")
-    t.equal((ran.code, result["wrong"]), (0, 0), "frees without an alloc")
-    return result, ran
-
-
-def test_the_sums(t):
-    """What the probes report adds up to the profiles, sample for sample, and to the program's count."""
-    for rate in ("1", "1000", "20k"):
-        result, ran = heard(t, "listened", f"--rate={rate}")
-        windows = only(t, checked(t, t.path("out")))
-        total = [sum(p.total(column) for p in windows) for column in range(4)]
-        t.equal(result["weight"], total[recorded.ALLOC_BYTES], f"{rate}: allocated")
-        t.equal(result["weight"] - result["freed"], total[recorded.INUSE_BYTES], f"{rate}: in use")
-        if rate == "1":
-            made, ended = map(int, ran.out.split())
-            t.equal((result["marked"], result["marked_freed"]), (made, ended), "blocks")
-            t.equal(result["allocs"], total[recorded.ALLOC_OBJECTS])
-            t.equal(result["allocs"] - result["frees"], total[recorded.INUSE_OBJECTS])
-        else:
-            t.check(0 < result["allocs"] < total[recorded.ALLOC_OBJECTS], "only samples are reported")
-
-
-def test_nobody_listens(t):
-    """While the semaphores are 0, no probe fires, whatever is sampled."""
-    result, _ = heard(t, "listened", "--rate=1", want="0")
-    t.equal((result["allocs"], result["frees"]), (0, 0))
-    t.check(only(t, checked(t, t.path("out"))), "nothing was recorded")
-
-
-# ---- gdb ------------------------------------------------------------------------------------
 
 def gdb(t, *commands, program=None):
     if os.environ.get("CI") != "true":

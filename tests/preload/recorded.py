@@ -48,38 +48,12 @@ class Profile:
     def __init__(self, path, is_stamped=True):
         self.path = path
         with open(path, "rb") as file:
-            data = pb.inflate(file.read())
-        top = {}
-        for field, value in pb.fields(data):
-            top.setdefault(field, []).append(value)
-        strings = [s.decode() for s in top[6]]
-        self.comments = [strings[i] for v in top.get(13, []) for i in pb.numbers(v)]
-        self.types = []
-        for entry in top[1]:
-            f = dict(pb.fields(entry))
-            self.types.append(f"{strings[f[1]]}/{strings[f[2]]}")
-        self.mappings = {}
-        for entry in top.get(3, []):
-            f = dict(pb.fields(entry))
-            self.mappings[f[1]] = (f.get(2, 0), f.get(3, 0), f.get(4, 0), strings[f.get(5, 0)],
-                                   strings[f.get(6, 0)])
-        functions = {f[1]: strings[f.get(2, 0)] for f in map(dict, map(pb.fields, top.get(5, [])))}
-        places = {}
-        for entry in top.get(4, []):
-            f = dict(pb.fields(entry))
-            if f.get(3, 0) or 4 not in f:
-                places[f[1]] = self._name(f.get(2, 0), f.get(3, 0))
-            else:  # a frame without an address
-                places[f[1]] = functions[dict(pb.fields(f[4])).get(1, 0)]
-        self.samples = []
-        for entry in top.get(2, []):
-            stack, values = [], []
-            for field, value in pb.fields(entry):
-                if field == 1:
-                    stack += [places[i] for i in pb.numbers(value)]
-                elif field == 2:
-                    values += [pb.signed(v) for v in pb.numbers(value)]
-            self.samples.append((tuple(stack), values))
+            read = pb.read(file.read())
+        self.comments, self.types, self.mappings = read.comments, read.types, read.binaries
+        places = {number: self._name(mapping, address) if address or not names else names[0]
+                  for number, (mapping, address, names) in read.locations.items()}
+        self.samples = [(tuple(places[i] for i in stack), values)
+                        for stack, (_, _, values) in zip(read.stacks, read.samples)]
         if not is_stamped:
             return
         match = next(filter(None, map(STAMP.match, self.comments)))

@@ -9,7 +9,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "cli")]
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "leaks"), os.path.join(HERE, "..", "cli")]
 sys.dont_write_bytecode = True
 
 import accounts  # noqa: E402
@@ -18,6 +18,8 @@ import endings  # noqa: E402
 import harness  # noqa: E402
 import outputs_of  # noqa: E402
 import own_targets  # noqa: E402
+import page  # noqa: E402
+import planted  # noqa: E402
 import probes  # noqa: E402
 import saying  # noqa: E402
 import programs  # noqa: E402
@@ -31,5 +33,6 @@ if __name__ == "__main__":
     for name in list(os.environ):
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
-    modules = [own_targets, accounts, endings, allocators, starting, outputs_of, saying, probes, trees, programs]
+    modules = [own_targets, accounts, endings, allocators, starting, outputs_of, saying, probes, trees, programs,
+               planted, page]
     sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), modules, *sys.argv[3:]))

@@ -193,10 +193,6 @@ def test_python(t):
                     ("env", python, "-c", ""), ("sh", "-c", f"exec {python} -c ''")):
         advised(t, "Python", record(t, *command, end=None))
     t.equal(record(t, python, "-c", "").err, "", "-q")
-    ran = record(t, "env", "PYTHONMALLOC=malloc", python, "-c", "", end=None)
-    t.contains(ran.err, "Python: ", "tracemalloc")
-    t.lacks(ran.err, "PYTHONMALLOC")
-    t.contains(record(t, "env", "PYTHONMALLOC=pymalloc", python, "-c", "", end=None).err, "PYTHONMALLOC=malloc")
     ran = record(t, "sh", "-c", f"{python} -c ''; :", end=None)
     t.lacks(ran.err, "Python")
 

@@ -33,7 +33,7 @@ def other_libc(t):
 
 
 def copy(t, name, mode):
-    path = t.path("copy")
+    path = t.path(f"copy{mode:o}")
     shutil.copy(target(t, name), path)
     os.chmod(path, mode)
     return path
@@ -67,24 +67,12 @@ def test_a_static_program_gets_no_agent(t):
         t.equal(seen(t, how, path, "libm.so.6"), "libm.so.6", how)
 
 
-def get_no_agent(t, path, ways=WAYS):
-    for how in ways:
-        t.equal(seen(t, how, path), "not set", f"{how} {path}")
-
-
-def test_another_libc_gets_no_agent(t):
-    """musl's loader would end the program with status 127."""
-    get_no_agent(t, other_libc(t))
-
-
-def test_a_sanitizer_gets_no_agent(t):
-    """It would end the program, since it must come first."""
-    get_no_agent(t, needed(t, "inherits_sanitized"))
-
-
-def test_a_setuid_program_gets_no_agent(t):
-    for mode in (0o4755, 0o2755):
-        get_no_agent(t, copy(t, "inherits", mode), ("execve", "posix_spawn"))
+def test_who_cannot_take_the_agent_gets_none(t):
+    """musl's loader would end the program with status 127, and so would a sanitizer, which must come first."""
+    copies = [(copy(t, "inherits", mode), ("execve", "posix_spawn")) for mode in (0o4755, 0o2755)]
+    for path, ways in ((other_libc(t), WAYS), (needed(t, "inherits_sanitized"), WAYS), *copies):
+        for how in ways:
+            t.equal(seen(t, how, path), "not set", f"{how} {path}")
 
 
 def test_scripts(t):

@@ -43,34 +43,11 @@ SKIPPED = 77  # what meson takes for "skipped"
 def samples_of(data):
     """{(addresses, labels): values}, equal ones added up, without what is all zero; and the types and
     comments."""
-    top = {}
-    for field, value in pb.fields(pb.inflate(data)):
-        top.setdefault(field, []).append(value)
-    strings = top.get(6, [])
-    types = []
-    for one in top.get(1, []):
-        f = dict(pb.fields(one))
-        types.append((strings[f[1]] + b"/" + strings[f[2]]).decode())
-    addresses = {}
-    for one in top.get(4, []):
-        f = dict((n, v) for n, v in pb.fields(one) if n in (1, 3))
-        addresses[f[1]] = f.get(3, 0)
-    samples = {}
-    for one in top.get(2, []):
-        stack, values, labels = [], [], []
-        for field, value in pb.fields(one):
-            if field == 1:
-                stack += [addresses[i] for i in pb.numbers(value)]
-            elif field == 2:
-                values += [pb.signed(v) for v in pb.numbers(value)]
-            elif field == 3:
-                f = dict(pb.fields(value))
-                labels.append((strings[f.get(1, 0)], strings[f.get(2, 0)], f.get(3, 0)))
-        key = (tuple(stack), tuple(sorted(labels)))
-        old = samples.get(key, [0] * len(values))
-        samples[key] = [a + b for a, b in zip(old, values)]
-    comments = [strings[i].decode() for v in top.get(13, []) for i in pb.numbers(v)]
-    return {k: v for k, v in samples.items() if any(v)}, types, comments
+    read, samples = pb.read(data), {}
+    for stack, (_, labels, values) in zip(read.stacks, read.samples):
+        key = tuple(read.locations[i][1] for i in stack), tuple(sorted(labels.items()))
+        samples[key] = [a + b for a, b in zip(samples.get(key, [0] * len(values)), values)]
+    return {k: v for k, v in samples.items() if any(v)}, read.types, read.comments
 
 
 def stamp_of(data):

@@ -3,7 +3,6 @@ module pprofdelta/tests/e2e/collector
 go 1.26.0
 
 require (
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	go.opentelemetry.io/collector/component v1.68.0
 	go.opentelemetry.io/collector/component/componenttest v0.162.0
 	go.opentelemetry.io/collector/config/configgrpc v1.68.0

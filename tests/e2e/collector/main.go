@@ -4,9 +4,7 @@
 //
 //	fail STATUS N              the next N requests are answered with 503 or 429
 //	received                   what arrived since the last such line: ids, times, status of the answer
-//	compare PREV CUR COUNTERS  holds the last request that was accepted against google/pprof's Merge
-//	make PROFILE OUT           writes an OTLP request of a pprof profile, as pdata encodes it
-//	proto                      versions of the modules
+//	save FILE                  writes the last request that was accepted, as pdata encodes it
 package main
 
 import (
@@ -16,7 +14,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +26,7 @@ import (
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
@@ -137,15 +135,6 @@ func begin(sink xconsumer.Profiles) (string, component.Component, error) {
 	return "", nil, failed
 }
 
-func versions() map[string]string {
-	found := map[string]string{}
-	info, _ := debug.ReadBuildInfo()
-	for _, module := range info.Deps {
-		found[module.Path] = module.Version
-	}
-	return found
-}
-
 func (c *consumed) obey(words []string) (any, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -162,15 +151,15 @@ func (c *consumed) obey(words []string) (any, error) {
 		arrivals := append([]arrival{}, c.arrivals...)
 		c.arrivals = nil
 		return arrivals, nil
-	case words[0] == "compare" && len(words) == 4:
+	case words[0] == "save" && len(words) == 2:
 		if !c.has {
 			return nil, fmt.Errorf("nothing was accepted yet")
 		}
-		return compare(c.last, words[1], words[2], strings.Split(words[3], ","))
-	case words[0] == "make" && len(words) == 3:
-		return "made", makeRequest(words[1], words[2])
-	case words[0] == "proto":
-		return versions(), nil
+		request, err := pprofileotlp.NewExportRequestFromProfiles(c.last).MarshalProto()
+		if err != nil {
+			return nil, err
+		}
+		return "saved", os.WriteFile(words[1], request, 0o600)
 	}
 	return nil, fmt.Errorf("unknown: %q", words)
 }

@@ -1,6 +1,6 @@
 """What opentelemetry-proto reads in an OTLP request: read_otlp.py FILE
 
-Prints a JSON object: types, samples ([stack, labels, values], zeros where a type has no such sample), and
+Prints a JSON object: types, attributes of the last profile, samples ([stack, labels, values], zeros where a type has no such sample), and
 what is wrong with the tables: entries that are there twice, and attributes that cannot be.
 """
 
@@ -75,7 +75,8 @@ def main():
             values[column] += sum(sample.values)
     print(json.dumps({
         "resource": {one.key: value_of(one.value) for one in resource.resource.attributes},
-        "scope": scope.scope.name, "types": types, "wrong": reading.repeated() + reading.attributes(),
+        "scope": scope.scope.name, "attributes": dict(reading.label(at)[:2] for at in scope.profiles[-1].attribute_indices),
+        "types": types, "wrong": reading.repeated() + reading.attributes(),
         "ids": [profile.profile_id.hex() for profile in scope.profiles],
         "samples": [[reading.stack(stack), [*map(reading.label, attributes)], values]
                     for (stack, attributes), values in samples.items()]}))

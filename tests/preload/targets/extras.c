@@ -139,23 +139,13 @@ static void keep(void *ptr)
     kept[kept_len++] = ptr;
 }
 
-APART static void leak_by_mallocx(int count)
-{
-    for (int i = 0; i < count; i++)
-        keep(F(mallocx)(1000, 0));
-}
-
-APART static void leak_by_rallocx(int count)
-{
-    for (int i = 0; i < count; i++)
-        keep(F(rallocx)(F(mallocx)(100, 0), 50000, 0));
-}
-
 /* jemalloc grows a large block in place where there is room; else it stays as it is. Here it is only
  * asked for what it has. */
-APART static void leak_by_xallocx(int count)
+APART static void leak_by_jemalloc(int count)
 {
     for (int i = 0; i < count; i++) {
+        keep(F(mallocx)(1000, 0));
+        keep(F(rallocx)(F(mallocx)(100, 0), 50000, 0));
         void *ptr = F(mallocx)(100, 0);
         if (F(xallocx)(ptr, 110, 0, 0) < 110)
             abort();
@@ -181,46 +171,26 @@ APART static void keep_nothing_of_jemalloc(int count)
 }
 
 /* The program's own do not take malloc's blocks. */
-APART static void keep_nothing_of_ours(int count)
+APART static void leak_by_ours(int count)
 {
     for (int i = 0; i < count; i++) {
+        keep(F(mallocx)(1000, 0));
         free(malloc(1000));
         F(dallocx)(F(mallocx)(2000, 0), 0);
     }
 }
 
-APART static void leak_by_tc_malloc(int count)
-{
-    for (int i = 0; i < count; i++)
-        keep(F(tc_malloc)(1000));
-}
-
-APART static void leak_by_tc_calloc(int count)
-{
-    for (int i = 0; i < count; i++)
-        keep(F(tc_calloc)(10, 200));
-}
-
-APART static void leak_by_tc_realloc(int count)
-{
-    for (int i = 0; i < count; i++)
-        keep(F(tc_realloc)(F(tc_malloc)(100), 50000));
-}
-
-APART static void leak_by_tc_memalign(int count)
+APART static void leak_by_tcmalloc(int count)
 {
     void *ptr = NULL;
     for (int i = 0; i < count; i++) {
+        keep(F(tc_malloc)(1000));
+        keep(F(tc_calloc)(10, 200));
+        keep(F(tc_realloc)(F(tc_malloc)(100), 50000));
         keep(F(tc_memalign)(64, 1024));
         if (F(tc_posix_memalign)(&ptr, 64, 4096))
             abort();
         keep(ptr);
-    }
-}
-
-APART static void leak_by_tc_new(int count)
-{
-    for (int i = 0; i < count; i++) {
         keep(F(tc_new)(300));
         keep(F(tc_newarray)(700));
     }
@@ -246,26 +216,16 @@ static int leak(const char *family)
 {
     enum { COUNT = 50 };
     if (!strcmp(family, "jemalloc")) {
-        leak_by_mallocx(COUNT);
-        leak_by_rallocx(COUNT);
-        leak_by_xallocx(COUNT);
+        leak_by_jemalloc(COUNT);
         keep_nothing_of_jemalloc(COUNT);
-        printf("leak_by_mallocx %d\nleak_by_rallocx %d\nleak_by_xallocx %d\n", COUNT * 1000,
-               COUNT * 50000, COUNT * 110);
+        printf("leak_by_jemalloc %d\n", COUNT * (1000 + 50000 + 110));
     } else if (!strcmp(family, "own")) {
-        leak_by_mallocx(COUNT);
-        keep_nothing_of_ours(COUNT);
-        printf("leak_by_mallocx %d\n", COUNT * 1000);
+        leak_by_ours(COUNT);
+        printf("leak_by_ours %d\n", COUNT * 1000);
     } else {
-        leak_by_tc_malloc(COUNT);
-        leak_by_tc_calloc(COUNT);
-        leak_by_tc_realloc(COUNT);
-        leak_by_tc_memalign(COUNT);
-        leak_by_tc_new(COUNT);
+        leak_by_tcmalloc(COUNT);
         keep_nothing_of_tcmalloc(COUNT);
-        printf("leak_by_tc_malloc %d\nleak_by_tc_calloc %d\nleak_by_tc_realloc %d\n"
-               "leak_by_tc_memalign %d\nleak_by_tc_new %d\n",
-               COUNT * 1000, COUNT * 2000, COUNT * 50000, COUNT * 5120, COUNT * 1000);
+        printf("leak_by_tcmalloc %d\n", COUNT * (1000 + 2000 + 50000 + 1024 + 4096 + 1000));
     }
     return 0;
 }

@@ -1,11 +1,11 @@
-// Scrape gets a profile of each of many targets in every round, and computes the delta of each.
+// Scrape computes the delta of each of many targets in every round, as a program that scrapes them does.
 //
-//	scrape -from ADDRESS [-targets N] [-rounds N] [-every DURATION] [-with NAME] [-cache DIR] [-verify]
+//	scrape [-targets N] [-rounds N] [-samples N] [-every DURATION] [-with NAME] [-cache DIR] [-verify]
 //
-// -with pprofdelta or fastdelta computes the deltas; none computes nothing, which shows what the rest
-// costs. Profiles and deltas are not compressed. After the last round it prints a report in JSON and
-// waits until its standard input ends, so that its memory can be looked at. With -verify, every delta
-// is compared with the one of google/pprof's Merge.
+// In each round all targets have the next version of one profile (profiles.go). -with pprofdelta or fastdelta
+// computes the deltas; none computes nothing, which shows what the rest costs. Profiles and deltas are not
+// compressed. After the last round it prints a report in JSON and waits until its standard input ends, so that
+// its memory can be looked at. With -verify, every delta is compared with the one of google/pprof's Merge.
 package main
 
 import (
@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net/http"
 	"os"
 	"runtime"
 	"sync"
@@ -42,21 +41,19 @@ type report struct {
 	BytesIn      int64   `json:"bytes_in"`
 	BytesOut     int64   `json:"bytes_out"`
 	Verified     int     `json:"verified"`
-	FirstDelta   float64 `json:"first_delta_ms"` // from the begin of main to the end of the first delta, without the fetch
+	FirstDelta   float64 `json:"first_delta_ms"` // from the first profile to the end of the first delta
 	CPU          float64 `json:"cpu_seconds"`    // of all rounds
 	HeapLive     uint64  `json:"heap_live"`      // bytes after the last round that the garbage collector keeps
 	FirstRoundIn float64 `json:"first_round_cpu_seconds"`
 }
 
 type target struct {
-	url      string
 	computer computer
 	prev     []byte // only to verify
 }
 
 // a scraper has what the workers share.
 type scraper struct {
-	client  http.Client
 	verify  bool
 	started time.Time
 	mutex   sync.Mutex
@@ -66,67 +63,44 @@ type scraper struct {
 // A worker reuses its buffers.
 type worker struct {
 	*scraper
-	in, out bytes.Buffer
+	out bytes.Buffer
 }
 
-func (w *worker) scrape(t *target) error {
-	began := time.Now()
-	if err := w.fetch(t.url); err != nil {
-		return err
-	}
-	fetched := time.Since(began)
+func (w *worker) scrape(t *target, profile []byte) error {
 	w.out.Reset()
-	if err := t.computer.Delta(w.in.Bytes(), &w.out); err != nil {
+	if err := t.computer.Delta(profile, &w.out); err != nil {
 		return err
 	}
-	took := time.Since(w.started) - fetched
+	took := time.Since(w.started)
 	if w.verify {
-		if err := verify(t.prev, w.in.Bytes(), w.out.Bytes()); err != nil {
+		if err := verify(t.prev, profile, w.out.Bytes()); err != nil {
 			return err
 		}
-		t.prev = bytes.Clone(w.in.Bytes())
+		t.prev = profile
 	}
-	w.count(took)
-	return nil
-}
-
-func (w *worker) count(took time.Duration) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.report.BytesIn == 0 {
 		w.report.FirstDelta = float64(took.Microseconds()) / 1000
 	}
-	w.report.BytesIn += int64(w.in.Len())
+	w.report.BytesIn += int64(len(profile))
 	w.report.BytesOut += int64(w.out.Len())
 	if w.verify {
 		w.report.Verified++
 	}
-}
-
-func (w *worker) fetch(url string) error {
-	answer, err := w.client.Get(url)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return errors.New(answer.Status)
-	}
-	w.in.Reset()
-	_, err = w.in.ReadFrom(answer.Body)
-	return err
+	return nil
 }
 
 // round scrapes every target once. It returns the first error.
-func round(workers []*worker, targets []*target) error {
+func round(workers []*worker, targets []*target, profile []byte) error {
 	todo := make(chan *target)
 	failed := make([]error, len(workers))
 	var running sync.WaitGroup
 	for i, w := range workers {
 		running.Go(func() {
 			for t := range todo {
-				if err := w.scrape(t); err != nil && failed[i] == nil {
-					failed[i] = fmt.Errorf("%s: %w", t.url, err)
+				if err := w.scrape(t, profile); err != nil && failed[i] == nil {
+					failed[i] = err
 				}
 			}
 		})
@@ -139,17 +113,17 @@ func round(workers []*worker, targets []*target) error {
 	return errors.Join(failed...)
 }
 
-func (s *scraper) run(workers []*worker, targets []*target, rounds int, every time.Duration) error {
+func (s *scraper) run(workers []*worker, targets []*target, profiles [][]byte, every time.Duration) error {
 	cpu := processorTime()
 	next := time.Now()
-	for i := range rounds {
+	for i, profile := range profiles {
 		if late := time.Since(next); late > every/10 && i > 0 {
 			s.report.LateRounds++
 			next = time.Now()
 		}
 		time.Sleep(time.Until(next))
 		next = next.Add(every)
-		if err := round(workers, targets); err != nil {
+		if err := round(workers, targets, profile); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -184,10 +158,10 @@ func computers(name, cache string) (func() (computer, error), error) {
 }
 
 func main() {
-	s := &scraper{started: time.Now()}
-	from := flag.String("from", "", "the address of the targets")
+	s := &scraper{}
 	flag.IntVar(&s.report.Targets, "targets", 200, "how many targets there are")
 	flag.IntVar(&s.report.Rounds, "rounds", 60, "how often each is scraped")
+	samples := flag.Int("samples", 2000, "samples of the first profile")
 	every := flag.Duration("every", time.Second, "the time from round to round")
 	flag.StringVar(&s.report.With, "with", "pprofdelta", "what computes the deltas: none, fastdelta or pprofdelta")
 	cache := flag.String("cache", "", "pprofdelta's directory for compiled code; it survives a restart")
@@ -195,23 +169,28 @@ func main() {
 	flag.Parse()
 	log.SetFlags(0)
 
+	profiles, err := versions(s.report.Rounds, *samples)
+	if err != nil {
+		log.Fatal(err)
+	}
+	s.started = time.Now()
 	newComputer, err := computers(s.report.With, *cache)
 	if err != nil {
 		log.Fatal(err)
 	}
 	var targets []*target
-	for i := range s.report.Targets {
+	for range s.report.Targets {
 		c, err := newComputer()
 		if err != nil {
 			log.Fatal(err)
 		}
-		targets = append(targets, &target{url: fmt.Sprintf("http://%s/%d", *from, i), computer: c})
+		targets = append(targets, &target{computer: c})
 	}
 	var workers []*worker
 	for range runtime.GOMAXPROCS(0) {
 		workers = append(workers, &worker{scraper: s})
 	}
-	if err := s.run(workers, targets, s.report.Rounds, *every); err != nil {
+	if err := s.run(workers, targets, profiles, *every); err != nil {
 		log.Fatal(err)
 	}
 	var memory runtime.MemStats
@@ -221,4 +200,5 @@ func main() {
 	json.NewEncoder(os.Stdout).Encode(s.report)
 	io.Copy(io.Discard, os.Stdin)
 	runtime.KeepAlive(targets)
+	runtime.KeepAlive(profiles)
 }
