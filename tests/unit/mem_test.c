@@ -2,6 +2,7 @@
 #include "../support/test.h"
 
 #include "base/mem.h"
+#include "ledger/window.h"
 #include "run.h"
 
 #define PLENTY (UINT64_C(1) << 40)
@@ -88,35 +89,6 @@ TEST(used_is_the_sum_of_allocations)
     }
 }
 
-TEST(growing_one_by_one_moves_rarely)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    array a = {.size = 8};
-    for (size_t need = 1; need <= 100000; need++)
-        REQUIRE(pd_mem_grow(&mem, &a.ptr, &a.cap, need, a.size, NULL) == PPROFDELTA_OK);
-    CHECK_MSG(t.calls < 40, "%zu moves", t.calls);
-    CHECK(a.cap < 200000);
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-}
-
-TEST(no_allocation_if_it_fits)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    array a = {.size = 4};
-    REQUIRE(pd_mem_reserve(&mem, &a.ptr, &a.cap, 10, a.size, NULL) == PPROFDELTA_OK);
-    const uint8_t *ptr = a.ptr;
-    for (size_t need = 0; need <= 10; need++) {
-        CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, need, a.size, NULL) == PPROFDELTA_OK);
-        CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, need, a.size, NULL) == PPROFDELTA_OK);
-    }
-    CHECK(t.calls == 1 && a.cap == 10 && a.ptr == ptr);
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-    CHECK(mem.used == 0);
-}
-
 /* For every limit around what is needed: what fits is had, to the last byte, and no more. */
 TEST(growth_near_the_limit_is_exact)
 {
@@ -168,39 +140,6 @@ TEST(impossible_sizes_are_refused)
     CHECK(t.calls == 0 && mem.used == 0);
 }
 
-TEST(a_failed_allocation_changes_nothing)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    array a = {.size = 8};
-    REQUIRE(pd_mem_reserve(&mem, &a.ptr, &a.cap, 5, a.size, NULL) == PPROFDELTA_OK);
-    fill(&a, 0);
-    const uint8_t *ptr = a.ptr;
-    t.fail_at = 1;
-    pprofdelta_error err = {0};
-    CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, 6, a.size, &err) == PPROFDELTA_E_MEMORY);
-    CHECK(err.status == PPROFDELTA_E_MEMORY && strcmp(err.stage, "memory") == 0);
-    CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, 6, a.size, NULL) == PPROFDELTA_E_MEMORY);
-    CHECK(a.ptr == ptr && a.cap == 5 && is_filled(&a, 5) && mem.used == 40 && mem.peak == 40);
-    t.fail_at = 0;
-    CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, 6, a.size, NULL) == PPROFDELTA_OK);
-    CHECK(a.cap >= 6 && is_filled(&a, 5));
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-}
-
-TEST(the_default_allocator_is_malloc)
-{
-    pd_mem mem;
-    pd_mem_init(&mem, NULL, 100);
-    array a = {.size = 1};
-    CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, 100, 1, NULL) == PPROFDELTA_OK);
-    CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, 101, 1, NULL) == PPROFDELTA_E_LIMIT);
-    fill(&a, 0);
-    CHECK(mem.used == 100 && is_filled(&a, 100));
-    pd_mem_release(&mem, &a.ptr, &a.cap, 1);
-    CHECK(mem.used == 0);
-}
-
 /* Whatever is allowed, an array must find another place when it grows. */
 TEST(the_limit_is_below_the_address_space)
 {
@@ -220,53 +159,23 @@ TEST(the_limit_is_below_the_address_space)
     }
 }
 
-TEST(an_object_contains_its_memory)
+/* Entries and rows are numbered with 32 bits. */
+TEST(more_elements_than_there_are_numbers_are_refused)
 {
-    typedef struct object {
-        pd_mem mem;
-        int64_t zeros[9];
-    } object;
+    static const size_t needs[] = {(size_t)PD_KEYMAP_MAX + 1, SIZE_MAX / 8 + 1, SIZE_MAX};
     tracker t = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&t);
-    pprofdelta_error err = {0};
-    pd_mem mem;
-    object *o = NULL;
-    REQUIRE(pd_mem_begin(&mem, &allocator, 0, &o, sizeof *o, NULL) == PPROFDELTA_OK);
-    o->mem = mem;
-    CHECK(mem.used == sizeof *o && t.live == sizeof *o);
-    CHECK(sizeof(void *) < 8 || mem.limit == PPROFDELTA_DEFAULT_MAX_MEMORY);
-    for (size_t i = 0; i < 9; i++)
-        CHECK(o->zeros[i] == 0);
-    pd_mem_end(&o->mem, o, sizeof *o);
-    CHECK(t.live == 0);
-    o = NULL;
-    CHECK(pd_mem_begin(&mem, &allocator, sizeof *o - 1, &o, sizeof *o, &err) ==
-              PPROFDELTA_E_LIMIT &&
-          err.status == PPROFDELTA_E_LIMIT);
-    t.fail_at = t.calls + 1;
-    CHECK(pd_mem_begin(&mem, &allocator, 0, &o, sizeof *o, NULL) == PPROFDELTA_E_MEMORY);
-    CHECK(!o && t.live == 0);
-}
-
-TEST(a_buffer_has_the_requested_room)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    pd_buffer b = {0};
-    for (size_t more = 0; more < 300; more++) {
-        REQUIRE(pd_buffer_room(&mem, &b, more, NULL) == PPROFDELTA_OK);
-        REQUIRE(b.cap - b.len >= more);
-        for (size_t i = 0; i < more; i++, b.len++)
-            b.ptr[b.len] = mark(b.len);
+    pd_mem mem = mem_of(&t, 1 << 20);
+    pd_ledger entries = {0};
+    pd_window rows = {0};
+    pd_ledger_clear(&entries, 2);
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        pprofdelta_error err = {0};
+        CHECK(pd_keymap_reserve(&entries.keys, &mem, needs[i], &err) == PPROFDELTA_E_LIMIT);
+        CHECK(err.status == PPROFDELTA_E_LIMIT);
+        CHECK(pd_ledger_reserve(&entries, &mem, needs[i], NULL) == PPROFDELTA_E_LIMIT);
+        CHECK(pd_window_begin(&rows, &mem, &entries, 64, needs[i], NULL) == PPROFDELTA_E_LIMIT);
     }
-    CHECK(is_filled(&(array){b.ptr, b.cap, 1}, b.len));
-    pd_buffer before = b;
-    CHECK(pd_buffer_room(&mem, &b, SIZE_MAX, NULL) == PPROFDELTA_E_LIMIT);
-    CHECK(pd_buffer_room(&mem, &b, SIZE_MAX - b.len + 1, NULL) == PPROFDELTA_E_LIMIT);
-    CHECK(pd_buffer_room(&mem, &b, SIZE_MAX - b.len, NULL) == PPROFDELTA_E_LIMIT);
-    CHECK(b.ptr == before.ptr && b.len == before.len && b.cap == before.cap);
-    pd_buffer_release(&mem, &b);
-    CHECK(!b.ptr && !b.len && !b.cap && mem.used == 0 && t.live == 0);
+    CHECK(t.calls == 0 && mem.used == 0);
 }
 
 TEST_MAIN()

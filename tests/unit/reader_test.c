@@ -1,6 +1,5 @@
-/* Varints and fields: every length, every truncation, and a naive reader that gives the same result
- * for any bytes. All input is in a block of its exact size, so that a sanitizer finds reads past
- * it. */
+/* Varints and fields: every length, every truncation, every tag. fuzz_reader.c compares whole messages
+ * with protobuf-c. All input is in a block of its exact size, so that a sanitizer finds reads past it. */
 #include "../support/test.h"
 
 #include "rng.h"
@@ -85,18 +84,6 @@ TEST(every_varint_is_read_back)
         check_round_trip(rng_next(&r) >> rng_below(&r, 64));
 }
 
-TEST(short_varints_equal_a_naive_reader)
-{
-    for (unsigned bits = 0; bits < 1u << 16; bits++) {
-        uint8_t bytes[2] = {(uint8_t)bits, (uint8_t)(bits >> 8)};
-        for (size_t len = 1; len <= 2; len++) {
-            uint64_t want = 0, got = 0;
-            CHECK(library_varint(bytes, len, &got) == naive_varint(bytes, len, &want));
-            CHECK(got == want);
-        }
-    }
-}
-
 /* Zeros behind the number are allowed, as long as all fits ten bytes and 64 bits. */
 TEST(padded_varints_are_read_and_overlong_ones_refused)
 {
@@ -117,43 +104,6 @@ TEST(padded_varints_are_read_and_overlong_ones_refused)
  * Fields
  * ------------------------------------------------------------------------------------------ */
 
-typedef struct naive_field {
-    size_t start, number, wire, body, body_len, next;
-    uint64_t value;
-} naive_field;
-
-/* The field at `at`; false where there is none, which is trouble unless at == len. */
-static bool naive_next(const uint8_t *p, size_t len, size_t at, naive_field *f)
-{
-    uint64_t tag, body;
-    size_t taken = naive_varint(p + at, len - at, &tag);
-    if (!taken || tag / 8 == 0 || tag / 8 >= UINT64_C(1) << 29)
-        return false;
-    *f = (naive_field){.start = at, .number = (size_t)(tag / 8), .wire = (size_t)(tag % 8)};
-    at += taken;
-    if (f->wire == 0) {
-        taken = naive_varint(p + at, len - at, &f->value);
-        f->next = at + taken;
-        return taken != 0;
-    }
-    if (f->wire == 2) {
-        taken = naive_varint(p + at, len - at, &body);
-        if (!taken || body > len - at - taken)
-            return false;
-        f->body = at + taken;
-        f->body_len = (size_t)body;
-        f->next = f->body + f->body_len;
-        return true;
-    }
-    size_t size = f->wire == 1 ? 8 : 4;
-    if ((f->wire != 1 && f->wire != 5) || size > len - at)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        f->value += (uint64_t)p[at + i] << (8 * i);
-    f->next = at + size;
-    return true;
-}
-
 typedef bool next_function(pd_reader *reader, pd_field *field);
 
 static bool next_quick(pd_reader *reader, pd_field *field)
@@ -162,116 +112,6 @@ static bool next_quick(pd_reader *reader, pd_field *field)
 }
 
 static next_function *const both[] = {pd_reader_next, next_quick};
-
-/* Reads the message with both, to its end or to the trouble; returns how many fields it has. */
-static size_t check_message(const uint8_t *bytes, size_t len, next_function *next)
-{
-    uint8_t *copy = exact(bytes, len);
-    pd_reader r = pd_reader_of(copy, len);
-    size_t at = 0, fields = 0;
-    naive_field want;
-    pd_field got;
-    while (at < len && naive_next(bytes, len, at, &want)) {
-        bool is_there = next(&r, &got);
-        CHECK(is_there && !r.trouble);
-        if (!is_there)
-            break;
-        CHECK(got.start == copy + want.start && got.number == want.number);
-        CHECK(got.wire == want.wire && r.at == copy + want.next);
-        if (want.wire == PD_WIRE_BYTES)
-            CHECK(got.body.at == copy + want.body && !got.body.trouble &&
-                  got.body.end == got.body.at + want.body_len);
-        else
-            CHECK(got.value == want.value);
-        at = want.next;
-        fields++;
-    }
-    for (int again = 0; again < 2; again++) { /* an end stays an end, trouble stays trouble */
-        CHECK(!next(&r, &got));
-        CHECK((r.trouble != NULL) == (at < len));
-        CHECK(r.at == copy + at && r.end == copy + len);
-    }
-    free(copy);
-    return fields;
-}
-
-static size_t put_field(rng *r, uint8_t *out, bool is_wild)
-{
-    static const unsigned wires[] = {0, 0, 2, 2, 1, 5};
-    uint64_t number = 1 + (rng_next(r) >> (35 + rng_below(r, 29)));
-    unsigned wire = wires[rng_below(r, 6)];
-    if (is_wild && rng_chance(r, 10))
-        wire = (unsigned)rng_below(r, 8);
-    if (is_wild && rng_chance(r, 5))
-        number = rng_next(r) >> rng_below(r, 64);
-    uint8_t *p = pd_varint_encode(out, number << 3 | wire);
-    size_t len = wire == 1 ? 8 : wire == 5 ? 4 : wire == 2 ? rng_below(r, 20) : 0;
-    if (wire == 2 && rng_chance(r, 10))
-        len = 120 + rng_below(r, 20);
-    if (wire == 0)
-        p = pd_varint_encode(p, rng_next(r) >> rng_below(r, 64));
-    if (wire == 2)
-        p = pd_varint_encode(p, is_wild && rng_chance(r, 5) ? rng_next(r) : len);
-    for (size_t i = 0; i < len; i++)
-        *p++ = (uint8_t)rng_next(r);
-    return (size_t)(p - out);
-}
-
-static size_t put_message(rng *r, uint8_t *out, bool is_wild, size_t fields)
-{
-    size_t len = 0;
-    for (size_t n = fields; n; n--)
-        len += put_field(r, out + len, is_wild);
-    return len;
-}
-
-enum { MESSAGE_MAX = 8 * 200 };
-
-TEST(messages_equal_a_naive_reader)
-{
-    for (size_t way = 0; way < 2; way++) {
-        rng r = {1};
-        for (int i = 0; i < 4000; i++) {
-            uint8_t bytes[MESSAGE_MAX];
-            size_t fields = rng_below(&r, 8);
-            size_t len = put_message(&r, bytes, false, fields);
-            CHECK(check_message(bytes, len, both[way]) == fields);
-        }
-    }
-}
-
-TEST(damaged_messages_equal_a_naive_reader)
-{
-    for (size_t way = 0; way < 2; way++) {
-        rng r = {2};
-        for (int i = 0; i < 20000; i++) {
-            uint8_t bytes[MESSAGE_MAX];
-            size_t len = put_message(&r, bytes, true, rng_below(&r, 8));
-            for (size_t n = rng_below(&r, 3); len && n; n--)
-                bytes[rng_below(&r, len)] = (uint8_t)rng_next(&r);
-            check_message(bytes, len - rng_below(&r, len / 4 + 1), both[way]);
-        }
-        for (int i = 0; i < 20000; i++) {
-            uint8_t bytes[12];
-            for (size_t n = 0; n < sizeof bytes; n++)
-                bytes[n] = (uint8_t)(rng_next(&r) >> rng_below(&r, 8)) & 0x9f;
-            check_message(bytes, rng_below(&r, sizeof bytes + 1), both[way]);
-        }
-    }
-}
-
-TEST(every_prefix_ends_or_fails)
-{
-    for (size_t way = 0; way < 2; way++) {
-        rng r = {3};
-        for (int i = 0; i < 100; i++) {
-            uint8_t bytes[MESSAGE_MAX];
-            size_t len = put_message(&r, bytes, false, 3);
-            for (size_t cut = 0; cut <= len; cut++)
-                check_message(bytes, cut, both[way]);
-        }
-    }
-}
 
 /* Every tag of one and two bytes, with plenty behind it. */
 TEST(invalid_tags_are_refused)

@@ -1,5 +1,5 @@
-/* The quick reader of samples compared with the careful one, and the expecting field reader with
- * the plain one: records as encoders write them, records in every valid form, and damage. */
+/* The quick reader of samples compared with the careful one: records as encoders write them, elements that
+ * stand by themselves, and damage. fuzz_reader.c compares them for any bytes. */
 #include "emit.h"
 #include "profile/samples.h"
 #include "test.h"
@@ -242,44 +242,6 @@ TEST(unpacked_elements)
     bench_end(&b);
 }
 
-/* So many of them that a block of the hash is full, and a few more or less. */
-TEST(deep_unpacked_stacks)
-{
-    bench b;
-    bench_begin(&b, 1, SOME);
-    for (size_t depth = PD_STACK_BLOCK - 2; depth < PD_STACK_BLOCK + 3; depth++) {
-        uint8_t bytes[2 + 2 * (PD_STACK_BLOCK + 3)] = {0x10, 5};
-        for (size_t i = 0; i < depth; i++) {
-            bytes[2 + 2 * i] = 8;
-            bytes[3 + 2 * i] = (uint8_t)(1 + i % 127);
-        }
-        CHECK(agree(&b, bytes, 2 + 2 * depth, depth) == (depth < PD_STACK_BLOCK));
-    }
-    bench_end(&b);
-}
-
-TEST(in_every_legal_form)
-{
-    for (size_t types = 1; types <= PPROFDELTA_MAX_TYPES; types += 9) {
-        bench b;
-        bench_begin(&b, types, types % 2 ? SOME : MANY);
-        for (uint64_t seed = 0; seed < 1000; seed++) {
-            rng r = {seed};
-            emitter e = {.arena = &b.arena,
-                         .rng = {seed},
-                         .shuffle_fields = true,
-                         .explicit_zeros = 30,
-                         .long_varints = 5,
-                         .unknown_fields = 10,
-                         .said_twice = 10,
-                         .packing = EMIT_ANY};
-            buf record = make_record(&b, &e, &r);
-            agree(&b, record.ptr, record.len, seed);
-        }
-        bench_end(&b);
-    }
-}
-
 static void read_damaged(size_t locations, emit_packing packing)
 {
     bench b;
@@ -303,32 +265,6 @@ TEST(damaged)
     read_damaged(MANY, EMIT_PACKED);
     read_damaged(SOME, EMIT_AS_GO);
     read_damaged(MANY, EMIT_UNPACKED);
-}
-
-TEST(expected_field)
-{
-    for (uint64_t seed = 0; seed < 100000; seed++) {
-        rng r = {seed};
-        uint8_t bytes[8];
-        size_t len = rng_below(&r, sizeof bytes + 1);
-        for (size_t i = 0; i < len; i++)
-            bytes[i] = (uint8_t)(rng_chance(&r, 70) ? rng_below(&r, 8) : rng_next(&r));
-        if (len && rng_chance(&r, 80))
-            bytes[0] = PD_TAG_SAMPLE;
-        pd_reader plain = pd_reader_of(bytes, len), expecting = plain;
-        pd_field f = {0};
-        const uint8_t *start = NULL;
-        pd_reader body = {0};
-        bool is_one =
-            pd_reader_next(&plain, &f) && f.number == PD_PROFILE_SAMPLE && f.wire == PD_WIRE_BYTES;
-        bool took = pd_reader_expect(&expecting, PD_TAG_SAMPLE, &start, &body);
-        CHECK_MSG(!took || is_one, "seed %llu: took another field", (unsigned long long)seed);
-        if (took)
-            CHECK(start == f.start && body.at == f.body.at && body.end == f.body.end &&
-                  expecting.at == plain.at);
-        else
-            CHECK(expecting.at == bytes);
-    }
 }
 
 TEST_MAIN()
