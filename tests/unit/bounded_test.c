@@ -217,49 +217,6 @@ TEST(every_file_of_the_test_data_is_told_as_by_the_ordinary_way)
  * Memory
  * ------------------------------------------------------------------------------------------ */
 
-static bool fail_nth(film *f, size_t nth, uint64_t seed)
-{
-    tracker memory = {.fail_at = nth};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
-    pprofdelta *pd;
-    size_t before = 0;
-    if (pprofdelta_new(&f->options, &allocator, &pd, NULL) == PPROFDELTA_OK) {
-        arena a = {0};
-        pd->piece = 50;
-        before = memory.refused;
-        pprofdelta_status status;
-        buf got = window_of(&a, pd, f->looks[0], f->looks[1], &status);
-        CHECK_MSG((status == PPROFDELTA_E_MEMORY) == (memory.refused > before),
-                  "seed %" PRIu64 ", allocation %zu: status %d", seed, nth, status);
-        memory.fail_at = 0;
-        pprofdelta_status after;
-        buf want = window_of(&a, pd, f->looks[0], f->looks[1], &after);
-        CHECK_MSG(after != PPROFDELTA_E_MEMORY, "seed %" PRIu64, seed);
-        CHECK_MSG(status || (got.len == want.len && memcmp(got.ptr, want.ptr, got.len) == 0),
-                  "seed %" PRIu64, seed);
-        pprofdelta_free(pd);
-        arena_free(&a);
-    }
-    CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
-    return memory.refused > 0;
-}
-
-TEST(every_failed_allocation_is_told)
-{
-    seed_range range = seeds(1);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
-        size_t nth = 1;
-        film_begin(&f, seed + 400000);
-        f.options.flags |= seed % 2 ? PPROFDELTA_VERIFY : 0;
-        f.options.flags |= PPROFDELTA_NO_SEQUENCE; /* each attempt gives the same bytes */
-        while (nth < 2000 && fail_nth(&f, nth, seed))
-            nth++;
-        CHECK_MSG(nth < 2000, "seed %" PRIu64, seed);
-        film_end(&f);
-    }
-}
-
 /* A profile of many samples in less memory than it inflates to; and its delta, with less than the
  * profile in memory needs. */
 TEST(a_profile_larger_than_the_limit_is_taken)

@@ -1,6 +1,7 @@
-/* Elements that never move, and their index that grows by one chain at a time, held against a plain
- * list; and what becomes of both without pages. */
+/* Pages that are refused: elements, their index and kept stacks use what there is. fuzz_heap.c and
+ * heap_law_test.c compare what they hold with a naive heap. */
 #include "heap/pools.h"
+#include "heap/trace.h"
 #include "run.h"
 #include "seeds.h"
 
@@ -34,112 +35,6 @@ static bool open_both(pd_pool *pool, pd_chains *chains, pd_pages *pages, uint32_
     bool is_open = pd_pool_init(pool, pages, sizeof(element), max) && pd_chains_init(chains, pool);
     CHECK(is_open);
     return is_open;
-}
-
-/* Few distinct hashes make long chains, many make short ones. */
-static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
-{
-    enum { VALUES = 6000 };
-    static uint32_t numbers[VALUES];
-    memset(numbers, 0, sizeof numbers);
-    tracker s = {0};
-    pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool = {0};
-    pd_chains chains = {0};
-    rng r = {seed};
-    size_t there = 0;
-    if (!open_both(&pool, &chains, &pages, VALUES))
-        return;
-    for (size_t i = 0; i < steps; i++) {
-        size_t value = rng_below(&r, VALUES);
-        uint32_t hash = (uint32_t)(value * 2654435761U) % hashes;
-        bool full;
-        CHECK(find(&chains, hash, value) == numbers[value]);
-        if (numbers[value] && rng_chance(&r, 60)) {
-            pd_chains_remove(&chains, numbers[value]);
-            pd_pool_give(&pool, numbers[value]);
-            numbers[value] = 0;
-            there--;
-        } else if (!numbers[value]) {
-            numbers[value] = pd_pool_take(&pool, &full);
-            CHECK(numbers[value] && !full);
-            element *e = pd_pool_at(&pool, numbers[value]);
-            e->value = value;
-            pd_chains_add(&chains, numbers[value], hash);
-            there++;
-        }
-        CHECK(chains.len == there);
-    }
-    for (size_t value = 0; value < VALUES; value++)
-        CHECK(find(&chains, (uint32_t)(value * 2654435761U) % hashes, value) == numbers[value]);
-    CHECK(pool.made <= VALUES);
-    pd_chains_fini(&chains);
-    pd_pool_fini(&pool);
-    CHECK(s.live == 0 && pages.used == 0);
-}
-
-TEST(what_was_added_is_found_and_what_was_removed_is_not)
-{
-    add_and_remove(1, UINT32_MAX, 60000);
-    add_and_remove(2, 5000, 60000);
-    add_and_remove(3, 7, 4000);
-    add_and_remove(4, 1, 2000);
-}
-
-/* So that an insertion is never longer than another: one chain is split, and chains stay short. */
-TEST(the_index_grows_by_one_chain_at_a_time)
-{
-    enum { N = 100000 };
-    tracker s = {0};
-    pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool = {0};
-    pd_chains chains = {0};
-    if (!open_both(&pool, &chains, &pages, N))
-        return;
-    size_t longest = 0;
-    for (uint32_t i = 1; i <= N; i++) {
-        bool full;
-        uint32_t number = pd_pool_take(&pool, &full), before = chains.buckets;
-        pd_chains_add(&chains, number, i * 2654435761U >> 3);
-        CHECK(chains.buckets - before <= 1);
-    }
-    CHECK(chains.buckets == N);
-    for (uint32_t bucket = 0; bucket < chains.buckets; bucket++) {
-        size_t len = 0;
-        uint32_t number =
-            chains.heads[bucket >> PD_CHAINS_CHUNK_BITS][bucket & (PD_CHAINS_CHUNK - 1)];
-        for (; number; number = ((pd_link *)pd_pool_at(&pool, number))->next)
-            len++;
-        longest = len > longest ? len : longest;
-    }
-    CHECK_MSG(longest < 20, "%zu", longest);
-    pd_chains_fini(&chains);
-    pd_pool_fini(&pool);
-}
-
-TEST(elements_do_not_move_and_are_used_again)
-{
-    tracker s = {0};
-    pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool = {0};
-    bool full;
-    void *at[3000] = {0};
-    REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), 2999));
-    for (uint32_t i = 1; i < 3000; i++) {
-        CHECK(pd_pool_take(&pool, &full) == i);
-        at[i] = pd_pool_at(&pool, i);
-    }
-    for (uint32_t i = 1; i < 3000; i++)
-        CHECK(pd_pool_at(&pool, i) == at[i]);
-    CHECK(pd_pool_take(&pool, &full) == 0 && full);
-    pd_pool_give(&pool, 7);
-    pd_pool_give(&pool, 2000);
-    size_t held = s.live;
-    CHECK(pd_pool_take(&pool, &full) == 2000);
-    CHECK(pd_pool_take(&pool, &full) == 7);
-    CHECK(pd_pool_take(&pool, &full) == 0 && full && s.live == held);
-    pd_pool_fini(&pool);
-    CHECK(s.live == 0);
 }
 
 /* Each number of pages, from none on: what there is room for works, the rest is refused. */
@@ -219,31 +114,32 @@ TEST(the_cap_holds_to_the_byte)
     CHECK(s.live == 0);
 }
 
-/* realloc over pages: what is there stays, also when there is no more. */
-TEST(pages_make_an_allocator)
+TEST(what_is_too_large_is_refused)
 {
-    tracker s = {0};
-    pd_pages pages = pages_of(&s, UINT64_MAX);
-    pprofdelta_allocator a = pd_pages_allocator(&pages);
-    uint8_t *p = a.resize(a.cookie, NULL, 10);
-    REQUIRE(p);
-    CHECK((uintptr_t)p % 16 == 0);
-    for (size_t size = 10; size < 100000; size = size * 2 + 1) {
-        memset(p, (int)size & 0xff, size);
-        uint8_t *q = a.resize(a.cookie, p, size * 2 + 1);
-        REQUIRE(q);
-        p = q;
-        for (size_t i = 0; i < size; i++)
-            CHECK(p[i] == (size & 0xff));
-    }
-    s.fail_at = 1;
-    CHECK(!a.resize(a.cookie, p, 10000000) && !a.resize(a.cookie, p, SIZE_MAX));
-    CHECK(a.resize(a.cookie, p, 100) == NULL); /* to fewer pages it would move too */
-    s.fail_at = s.calls + 2;
-    p = a.resize(a.cookie, p, 100);
-    CHECK(p && s.live == PD_PAGE);
-    a.release(a.cookie, p);
-    CHECK(s.live == 0);
+    static uint64_t stack[300000];
+    static char text[3 << 20];
+    memset(text, 'x', sizeof text - 1);
+    static pprofdelta_label many[40000];
+    pprofdelta_label label = {"key", text, 0, NULL};
+    pprofdelta_heap_event deep = {.stack = stack, .depth = 300000},
+                          labelled = {.labels = &label, .labels_len = 1},
+                          with_many = {.labels = many, .labels_len = 40000},
+                          largest = {.stack = stack, .depth = ((2 << 20) - sizeof(pd_trace)) / 8};
+    pd_pages pages;
+    pd_pages_init(&pages, NULL, UINT64_MAX);
+    pd_traces traces = {.pages = &pages};
+    CHECK(!pd_trace_copy(&traces, &deep, deep.depth));
+    CHECK(!pd_trace_copy(&traces, &labelled, 0));
+    CHECK(!pd_trace_copy(&traces, &with_many, 0));
+    pd_trace *trace = pd_trace_copy(&traces, &largest, largest.depth);
+    CHECK(trace && pd_trace_size(trace) == 2 << 20);
+    trace = pd_trace_copy(&traces, &largest, 2);
+    CHECK(trace && trace->is_cut && trace->depth == 2);
+    pd_traces_fini(&traces);
+    pd_pages none;
+    pd_pages_init(&none, NULL, 0);
+    traces = (pd_traces){.pages = &none};
+    CHECK(!pd_trace_copy(&traces, &largest, 2));
 }
 
 TEST_MAIN()

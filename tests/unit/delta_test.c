@@ -191,4 +191,41 @@ TEST(a_census_counts_and_changes_nothing)
     }
 }
 
+static buf real_profile(arena *a, const char *kind, int number)
+{
+    const char *data = getenv("PD_TESTDATA");
+    FILE *file = fopen(
+        arena_format(a, "%s/valid/%s.%d.pb.gz", data ? data : PD_TESTDATA, kind, number), "rb");
+    buf out = buf_begin(a);
+    uint8_t piece[4096];
+    CHECK_MSG(file, "%s.%d", kind, number);
+    for (size_t got; file && (got = fread(piece, 1, sizeof piece, file)) > 0;)
+        buf_add(&out, piece, got);
+    if (file)
+        fclose(file);
+    return out;
+}
+
+TEST(real_pairs_are_as_the_oracle_says)
+{
+    static const char *const kinds[] = {"heap", "mutex", "block"};
+    static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_CLAMP,
+                                                PPROFDELTA_ON_RESET_NEGATIVE};
+    for (size_t i = 0; i < 9; i++) {
+        arena a = {0};
+        twin t;
+        pprofdelta_status status;
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.on_reset = modes[i / 3];
+        options.flags = PPROFDELTA_VERIFY;
+        twin_begin(&t, &options, NULL);
+        const char *wrong = twin_base(&t, real_profile(&a, kinds[i % 3], 1), &status);
+        CHECK_MSG(!wrong && !status, "%s: %s", kinds[i % 3], wrong);
+        wrong = twin_window(&t, real_profile(&a, kinds[i % 3], 2), &status);
+        CHECK_MSG(!wrong && !status, "%s: %s", kinds[i % 3], wrong);
+        twin_end(&t);
+        arena_free(&a);
+    }
+}
+
 TEST_MAIN()

@@ -88,14 +88,6 @@ TEST(made_up_names_are_no_files)
     CHECK(!pd_filename_file((pd_bytes){NULL, 0}).len);
 }
 
-TEST(the_public_function_returns_the_length)
-{
-    CHECK(pprofdelta_file_len("/bin/app", 8) == 8 &&
-          pprofdelta_file_len("/bin/app (deleted)", 18) == 8);
-    CHECK(!pprofdelta_file_len("", 0) && !pprofdelta_file_len("[anon]", 6) &&
-          !pprofdelta_file_len("/memfd:jit (deleted)", 20));
-}
-
 TEST(similar_names_of_files_are_files)
 {
     static const char *const names[] = {"/app",
@@ -375,69 +367,6 @@ TEST(a_known_identity_overrides_a_place)
     };
     static const char *const rows[] = {"main 1000 500, in_lib 10 5", "in_lib 1 0", "in_lib 7 7"};
     check_film(looks, rows, (size_t[]){0, 0, 0}, 3);
-}
-
-/* A library that is still there has not been replaced by what now lies in its place. */
-TEST(a_file_that_is_still_mapped_is_not_replaced)
-{
-    static const look before = {
-        {APP, "/bin/app", "app"}, {LIB, "/lib/a.so", "a"}, "1000 5", "10 5"};
-    scene s;
-    build b, c = {0};
-    scene_begin(&s, NULL);
-    scene_window(&s, bytes_of(&b, &before, 1000));
-    build_types(&c, CONTENTION_TYPES);
-    build_place(&c, "main", build_mapping(&c, APP, APP + 0x10000, 0, "/bin/app", "app"),
-                APP + 0x100);
-    build_place(&c, "in_new", build_mapping(&c, LIB, LIB + 0x8000, 0x1000, "/lib/new.so", "new"),
-                LIB + 0x200);
-    build_place(&c, "in_a",
-                build_mapping(&c, ELSEWHERE, ELSEWHERE + 0x8000, 0x1000, "/lib/a.so", "a"),
-                ELSEWHERE + 0x200);
-    build_sample(&c, "main", "1000 5");
-    build_sample(&c, "in_new", "3 3");
-    build_sample(&c, "in_a", "12 5");
-    c.m.time_nanos = 1001;
-    CHECK_STR(scene_window(&s, build_bytes(&c)), "in_new 3 3, in_a 2 0");
-    CHECK(s.report.files_replaced == 0 && s.report.restart == PPROFDELTA_RESTART_NONE);
-    build_free(&b);
-    build_free(&c);
-    scene_end(&s);
-}
-
-/* Without a range a mapping has no place: what other producers write for every file. */
-TEST(mappings_without_a_range_have_no_place)
-{
-    scene s;
-    build b = {0}, c = {0};
-    scene_begin(&s, NULL);
-    build_types(&b, CONTENTION_TYPES);
-    build_place(&b, "leaf", build_mapping(&b, 0, 0, 0, "/lib/a.so", ""), 0x100);
-    build_sample(&b, "leaf", "10 10");
-    build_sample(&b, "leaf leaf", "1000 1000");
-    scene_window(&s, build_bytes(&b));
-    build_types(&c, CONTENTION_TYPES);
-    build_place(&c, "leaf", build_mapping(&c, 0, 0, 0, "/lib/b.so", ""), 0x100);
-    build_sample(&c, "leaf", "15 15");
-    scene_window(&s, build_bytes(&c));
-    CHECK(s.report.files_replaced == 0 && s.report.matched == 0);
-    build_free(&b);
-    build_free(&c);
-    scene_end(&s);
-}
-
-/* Another binary where the first was, whose counters began anew: as in a container that restarts. */
-TEST(a_restart_with_another_build_is_a_restart)
-{
-    static const look looks[] = {
-        {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x"}, "1000 50", "100 5"},
-        {{APP, "/bin/app", "app-2"}, {LIB, "/lib/x.so", "x"}, "10 5", "1 1"},
-        {{APP, "/bin/app", "app-2"}, {ELSEWHERE, "/lib/x.so", "x"}, "12 5", "2 1"},
-        {{APP, "/bin/app", "app-1"}, {ELSEWHERE, "/lib/x.so", "x"}, "13 5", "3 1"},
-    };
-    static const char *const rows[] = {"main 1000 50, in_lib 100 5", "main 10 5, in_lib 1 1",
-                                       "main 2 0, in_lib 1 0", "main 1 0, in_lib 1 0"};
-    check_film(looks, rows, (size_t[]){0, 0, 0, 1}, 4);
 }
 
 /* More mappings than are remembered; the first ones are. */
