@@ -202,6 +202,7 @@ TEST(every_allocation_may_fail)
             take_looks(&p, packings[packing].in, reset != PPROFDELTA_ON_RESET_FAIL, looks);
             for (unsigned way = 0; way < 4; way++) {
                 options.flags = way % 2 ? PPROFDELTA_VERIFY | PPROFDELTA_DEFAULT_COUNTER : 0;
+                options.format = way % 2 && !packing ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
                 fail_each(&options, looks, way / 2);
             }
             build_free(&p.b);

@@ -172,18 +172,6 @@ TEST(what_is_cut_off_or_damaged_is_told_as_by_the_ordinary_way)
     pair_end(&p);
 }
 
-static buf read_file(arena *a, const char *path)
-{
-    buf b = buf_begin(a);
-    uint8_t piece[4096];
-    FILE *file = fopen(path, "rb");
-    for (size_t got; file && (got = fread(piece, 1, sizeof piece, file)) > 0;)
-        buf_add(&b, piece, got);
-    if (file)
-        fclose(file);
-    return b;
-}
-
 TEST(every_file_of_the_test_data_is_told_as_by_the_ordinary_way)
 {
     static const char *const folders[] = {"valid", "hostile", "regress"};
@@ -198,7 +186,7 @@ TEST(every_file_of_the_test_data_is_told_as_by_the_ordinary_way)
         for (struct dirent *entry; dir && (entry = readdir(dir));) {
             if (entry->d_name[0] == '.')
                 continue;
-            buf file = read_file(&a, arena_format(&a, "%s/%s", folder, entry->d_name));
+            buf file = testdata_file(&a, arena_format(&a, "%s/%s", folders[i], entry->d_name));
             if (strstr(entry->d_name, "bomb")) /* in memory there is room for it */
                 continue;
             for (int again = 0; again < 3; again++)

@@ -191,21 +191,6 @@ TEST(a_census_counts_and_changes_nothing)
     }
 }
 
-static buf real_profile(arena *a, const char *kind, int number)
-{
-    const char *data = getenv("PD_TESTDATA");
-    FILE *file = fopen(
-        arena_format(a, "%s/valid/%s.%d.pb.gz", data ? data : PD_TESTDATA, kind, number), "rb");
-    buf out = buf_begin(a);
-    uint8_t piece[4096];
-    CHECK_MSG(file, "%s.%d", kind, number);
-    for (size_t got; file && (got = fread(piece, 1, sizeof piece, file)) > 0;)
-        buf_add(&out, piece, got);
-    if (file)
-        fclose(file);
-    return out;
-}
-
 TEST(real_pairs_are_as_the_oracle_says)
 {
     static const char *const kinds[] = {"heap", "mutex", "block"};
@@ -219,9 +204,11 @@ TEST(real_pairs_are_as_the_oracle_says)
         options.on_reset = modes[i / 3];
         options.flags = PPROFDELTA_VERIFY;
         twin_begin(&t, &options, NULL);
-        const char *wrong = twin_base(&t, real_profile(&a, kinds[i % 3], 1), &status);
+        const char *wrong = twin_base(
+            &t, testdata_file(&a, arena_format(&a, "valid/%s.1.pb.gz", kinds[i % 3])), &status);
         CHECK_MSG(!wrong && !status, "%s: %s", kinds[i % 3], wrong);
-        wrong = twin_window(&t, real_profile(&a, kinds[i % 3], 2), &status);
+        wrong = twin_window(
+            &t, testdata_file(&a, arena_format(&a, "valid/%s.2.pb.gz", kinds[i % 3])), &status);
         CHECK_MSG(!wrong && !status, "%s: %s", kinds[i % 3], wrong);
         twin_end(&t);
         arena_free(&a);

@@ -94,26 +94,12 @@ TEST(windows_mean_the_same)
 
 /* ---- options and memory ----------------------------------------------------------------------- */
 
-static void *map(void *cookie, size_t size)
-{
-    pprofdelta_allocator allocator = tracker_allocator(cookie);
-    void *pages = allocator.resize(allocator.cookie, NULL, size);
-    return pages ? memset(pages, 0, size) : NULL;
-}
-
-static void unmap(void *cookie, void *pages, size_t size)
-{
-    pprofdelta_allocator allocator = tracker_allocator(cookie);
-    (void)size;
-    allocator.release(allocator.cookie, pages);
-}
-
 /* Makes a context, a recorder, a builder or a heap that writes OTLP, and frees it. */
 static pprofdelta_status make_door(size_t door, tracker *memory)
 {
     static const pprofdelta_value_type types[] = {{"cpu", "nanoseconds", 1}};
     pprofdelta_allocator allocator = tracker_allocator(memory);
-    pprofdelta_heap_pages pages = {map, unmap, memory};
+    pprofdelta_heap_pages pages = tracker_pages(memory);
     pprofdelta_options of_context = as_otlp((pprofdelta_options)PPROFDELTA_OPTIONS_INIT);
     pprofdelta_recorder_options of_recorder = PPROFDELTA_RECORDER_OPTIONS_INIT;
     pprofdelta_builder_options of_builder = PPROFDELTA_BUILDER_OPTIONS_INIT;

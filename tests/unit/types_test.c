@@ -96,39 +96,6 @@ TEST(known_counters)
     end(&k);
 }
 
-TEST(profiles_that_are_not_cumulative_are_named)
-{
-    static const struct {
-        const char *type, *unit, *says;
-    } cases[] = {
-        {"cpu", "nanoseconds", "a cpu profile (cpu/nanoseconds)"},
-        {"cpu-time", "nanoseconds", "a cpu profile (cpu-time/nanoseconds)"},
-        {"cpu-samples", "count", "a cpu profile (cpu-samples/count)"},
-        {"wall", "nanoseconds", "a wall-clock profile (wall/nanoseconds)"},
-        {"wall-time", "nanoseconds", "a wall-clock profile (wall-time/nanoseconds)"},
-        {"goroutine", "count", "a goroutine profile (goroutine/count)"},
-        {"goroutines", "count", "a goroutine profile (goroutines/count)"},
-        {"goroutineleak", "count", "a goroutine profile (goroutineleak/count)"},
-        {"threadcreate", "count", "a thread profile (threadcreate/count)"},
-    };
-    kit k;
-    begin(&k);
-    REQUIRE(pd_type_rules_add(&k.rules.counters, &k.mem, "samples", NULL) == PPROFDELTA_OK);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pd_type_name names[] = {type("samples", "count"), type(cases[i].type, cases[i].unit)};
-        pd_type_name *period = &names[1];
-        CHECK(pd_types_classify_cumulative(names, 1, NULL, &k.rules, NULL) == PPROFDELTA_OK);
-        CHECK(pd_types_classify_cumulative(names, 2, NULL, &k.rules, NULL) ==
-              PPROFDELTA_E_NOT_CUMULATIVE);
-        CHECK(pd_types_classify_cumulative(names, 1, period, &k.rules, &k.err) ==
-              PPROFDELTA_E_NOT_CUMULATIVE);
-        CHECK_MSG(has(k.err.text, cases[i].says), "%s", k.err.text);
-        CHECK_STR(k.err.field, "sample_type");
-        CHECK(pd_types_classify(names, 1, &k.rules, NULL) == PPROFDELTA_OK);
-    }
-    end(&k);
-}
-
 TEST(rules_override_known_types)
 {
     kit k;
