@@ -145,67 +145,6 @@ TEST(invalid_tags_are_refused)
         }
 }
 
-/* Whatever a body holds, its reader stops where the field said; what lies behind would do fine. */
-TEST(a_submessage_cannot_read_past_its_parent)
-{
-    static const struct {
-        uint8_t body[4];
-        size_t len;
-    } cases[] = {
-        {{0x08}, 1},             /* a varint field without its value */
-        {{0x08, 0x81}, 2},       /* ... without its second byte */
-        {{0x88}, 1},             /* half a tag */
-        {{0x12}, 1},             /* a length missing */
-        {{0x12, 0x82}, 2},       /* half a length */
-        {{0x12, 0x01}, 2},       /* a body one byte short */
-        {{0x12, 0x03, 1, 2}, 4}, /* the same, with some of it there */
-        {{0x09, 1, 2, 3}, 4},    /* fixed64 */
-        {{0x0d, 1, 2, 3}, 4},    /* fixed32 */
-    };
-    for (size_t way = 0; way < 2; way++)
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            uint8_t bytes[32];
-            memset(bytes, 1, sizeof bytes);
-            bytes[0] = 0x12;
-            bytes[1] = (uint8_t)cases[i].len;
-            memcpy(bytes + 2, cases[i].body, cases[i].len);
-            pd_reader parent = pd_reader_of(bytes, sizeof bytes);
-            pd_field f, inner;
-            REQUIRE(both[way](&parent, &f));
-            CHECK(f.body.end == bytes + 2 + cases[i].len);
-            CHECK_MSG(!both[way](&f.body, &inner) && f.body.trouble, "case %zu", i);
-            CHECK(f.body.at == bytes + 2);
-            CHECK(!parent.trouble && parent.at == f.body.end);
-        }
-}
-
-TEST(packed_varints_end_with_their_field)
-{
-    rng r = {4};
-    for (int i = 0; i < 2000; i++) {
-        uint8_t bytes[10 * PD_VARINT_MAX];
-        uint64_t values[10];
-        size_t ends[10], count = rng_below(&r, 10), len = 0;
-        for (size_t n = 0; n < count; n++) {
-            values[n] = rng_next(&r) >> rng_below(&r, 64);
-            len = ends[n] = (size_t)(pd_varint_encode(bytes + len, values[n]) - bytes);
-        }
-        for (size_t cut = 0; cut <= len; cut++) {
-            uint8_t *copy = exact(bytes, cut);
-            pd_reader run = pd_reader_of(copy, cut);
-            uint64_t value;
-            size_t n = 0;
-            while (pd_reader_varint(&run, &value)) {
-                CHECK(n < count && value == values[n] && run.at == copy + ends[n]);
-                n++;
-            }
-            size_t whole = n ? ends[n - 1] : 0;
-            CHECK((run.trouble == NULL) == (whole == cut) && run.at == copy + whole);
-            free(copy);
-        }
-    }
-}
-
 /* Of a field that is cut off: what is asked for is never more than it takes, always more than is
  * there, and leads there. */
 TEST(the_size_of_a_cut_field_is_known)

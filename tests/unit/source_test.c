@@ -4,8 +4,6 @@
 #include "seeds.h"
 #include "source_kit.h"
 
-#include <zstd.h>
-
 /* ---------------------------------------------------------------------------------------------
  * Reading, both ways
  * ------------------------------------------------------------------------------------------ */
@@ -110,60 +108,6 @@ TEST(what_is_wrong_is_told_as_by_the_whole_way)
         compare(more, &r, &a, "more behind it", seed);
         arena_free(&a);
     }
-}
-
-/* A frame without a checksum, so that damage may come out as other content. */
-static buf draw_frame(arena *a, rng *r, buf content)
-{
-    ZSTD_CCtx *c = ZSTD_createCCtx();
-    buf out = {.arena = a, .cap = ZSTD_compressBound(content.len)};
-    out.ptr = arena_alloc(a, out.cap);
-    ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1 + (int)rng_below(r, 19));
-    ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, rng_chance(r, 50));
-    if (rng_chance(r, 50))
-        ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, 10 + (int)rng_below(r, 8));
-    out.len = ZSTD_compress2(c, out.ptr, out.cap, content.ptr, content.len);
-    ZSTD_freeCCtx(c);
-    return out;
-}
-
-/* libzstd's decoders accept different damaged frames. What the library makes of one depends neither on
- * the way nor on what was read before. */
-TEST(damaged_zstd_frames_do_not_depend_on_the_way)
-{
-    enum { MUTANTS = 100 };
-    seed_range range = slow_seeds(12);
-    unsigned changed = 0, refused = 0;
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        rng r = {seed};
-        arena a = {0};
-        pd_mem mem;
-        pd_mem_init(&mem, NULL, PLENTY);
-        pd_source whole = {0}, streamed = {0};
-        buf content = draw_content(&a, &r, 1 + rng_below(&r, rng_chance(&r, 10) ? 60000 : 5000));
-        buf file = draw_frame(&a, &r, content);
-        for (int i = 0; i < MUTANTS && content.len / PD_INFLATE_RATIO < file.len; i++) {
-            arena each = {0};
-            buf mutant = {.ptr = arena_alloc(&each, file.len), .len = file.len};
-            memcpy(mutant.ptr, file.ptr, file.len);
-            for (size_t times = 1 + rng_below(&r, 3); times; times--)
-                mutant.ptr[4 + rng_below(&r, file.len - 4)] ^= (uint8_t)(1 << rng_below(&r, 8));
-            both b = read_both(&whole, &streamed, &mem, mutant, &r, &each);
-            bool is_limit = b.streamed == PPROFDELTA_E_LIMIT;
-            CHECK_MSG(is_limit || b.whole == b.streamed, "seed %" PRIu64 ": \"%s\", \"%s\"", seed,
-                      b.whole ? b.whole_err.text : "", b.streamed ? b.err.text : "");
-            CHECK_MSG(b.whole || is_limit || has_equal_bytes(&b), "seed %" PRIu64, seed);
-            refused += b.whole != PPROFDELTA_OK;
-            changed += !b.whole && (b.bytes.len != content.len ||
-                                    memcmp(b.bytes.ptr, content.ptr, content.len) != 0);
-            arena_free(&each);
-        }
-        pd_source_end(&whole);
-        pd_source_end(&streamed);
-        CHECK(mem.used == 0);
-        arena_free(&a);
-    }
-    CHECK_MSG(changed > 100 && refused > 100, "%u and %u", changed, refused);
 }
 
 /* ---------------------------------------------------------------------------------------------
