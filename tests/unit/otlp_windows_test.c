@@ -1,12 +1,14 @@
-/* Windows as OTLP compared with the same as pprof, and their ids: a window that is sent again keeps its ids.
- * fuzz_delta.c and fuzz_sum.c compare pairs and sums. */
+/* Windows as OTLP compared with the same as pprof, and their ids: a window that is sent again keeps its ids; and
+ * small rules of the writer. fuzz_delta.c and fuzz_sum.c compare pairs and sums. */
 #include "delta_stage.h"
 #include "keep.h"
 #include "otlp_kit.h"
 #include "seeds.h"
 
+#include "base/utf8.h"
 #include "pprofdelta_heap.h"
 #include "pprofdelta_record.h"
+#include "profile/otlp_attributes.h"
 
 typedef struct both {
     pprofdelta *pprof, *otlp;
@@ -164,6 +166,53 @@ TEST(options_are_checked)
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "key"));
     o.resource = null_key;
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && !pd);
+}
+
+/* ---- small rules ----------------------------------------------------------------------------- */
+
+TEST(build_ids_are_named_by_their_form)
+{
+    static const struct {
+        const char *id, *last;
+    } rows[] = {{"deadbeef", "gnu"},      {"a", "gnu"},
+                {"C0FFEE01", "gnu"},      {"6b1b2c/ab-_9/zz/Q", "go"},
+                {"action/content", "go"}, {"/abc", "gnu"},
+                {"abc/", "gnu"},          {"a//b", "gnu"},
+                {"a/b c", "gnu"},         {"01234567-89ab", "gnu"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *key = pd_otlp_build_id_key(pd_bytes_of(rows[i].id));
+        CHECK_STR(strrchr(key, '.') + 1, rows[i].last);
+    }
+}
+
+TEST(bytes_that_are_not_utf8_are_replaced_one_by_one)
+{
+    static const struct {
+        const char *given, *want;
+    } rows[] = {{"", ""},
+                {"plain text of some length", "plain text of some length"},
+                {"\x80", "\xef\xbf\xbd"},
+                {"a\xffz", "a\xef\xbf\xbdz"},
+                {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+                {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"}};
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
+    pd_mem mem;
+    pd_buffer out = {0};
+    pd_mem_init(&mem, &allocator, UINT64_C(1) << 20);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pd_bytes given = pd_bytes_of(rows[i].given);
+        CHECK(!pd_utf8_repair(given, &mem, &out, NULL));
+        bool is_same = !out.len || !memcmp(out.ptr, rows[i].want, out.len);
+        CHECK_MSG(out.len == strlen(rows[i].want) && is_same, "%zu", i);
+        CHECK(pd_utf8_is_valid(given) == !strcmp(rows[i].given, rows[i].want));
+    }
+    pd_buffer_release(&mem, &out);
+    CHECK(!memory.live);
 }
 
 TEST_MAIN()
