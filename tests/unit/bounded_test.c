@@ -1,5 +1,5 @@
 /* Profiles that are read as streams, beside profiles that are in memory: the same deltas by the
- * oracle, the same bytes, the same errors. */
+ * oracle, the same errors. limits_test.c and fuzz_delta.c compare their bytes. */
 #include "delta/context.h"
 
 #include "film.h"
@@ -99,43 +99,6 @@ TEST(deltas_are_as_the_oracle_says)
     }
 }
 
-static buf window_of(arena *a, pprofdelta *pd, buf prev, buf cur, pprofdelta_status *status)
-{
-    collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    *status = pprofdelta_base(pd, prev.ptr, prev.len, NULL);
-    if (!*status)
-        *status = pprofdelta_window(pd, cur.ptr, cur.len, &sink, NULL, NULL);
-    pprofdelta_abandon(pd);
-    return c.bytes;
-}
-
-TEST(the_bytes_are_those_of_the_ordinary_way)
-{
-    size_t equal = 0;
-    seed_range range = seeds(5);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
-        pair p;
-        film_begin(&f, seed + 200000);
-        f.options.compression = (pprofdelta_compression)(seed % 3);
-        pair_begin(&p, &f.options);
-        p.bounded->piece = draw_piece(&f.rng);
-        pprofdelta_status want, got;
-        buf whole = window_of(&f.arena, p.whole, f.looks[0], f.looks[1], &want);
-        buf bounded = window_of(&f.arena, p.bounded, f.looks[0], f.looks[1], &got);
-        CHECK_MSG(want == got, "seed %" PRIu64 ": status %d, not %d", seed, got, want);
-        if (!want && !got) {
-            CHECK_MSG(whole.len == bounded.len && memcmp(whole.ptr, bounded.ptr, whole.len) == 0,
-                      "seed %" PRIu64, seed);
-            equal++;
-        }
-        pair_end(&p);
-        film_end(&f);
-    }
-    CHECK(equal > 0);
-}
-
 /* ---------------------------------------------------------------------------------------------
  * What is wrong
  * ------------------------------------------------------------------------------------------ */
@@ -199,63 +162,6 @@ TEST(every_file_of_the_test_data_is_told_as_by_the_ordinary_way)
     }
     CHECK(files > 20 && p.refused > 20);
     pair_end(&p);
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Memory
- * ------------------------------------------------------------------------------------------ */
-
-/* A profile of many samples in less memory than it inflates to; and its delta, with less than the
- * profile in memory needs. */
-TEST(a_profile_larger_than_the_limit_is_taken)
-{
-    enum { STACKS = 20000, LIMIT = 5 << 20 };
-    arena a = {0};
-    buf b = buf_begin(&a);
-    /* Types, a mapping, 50 locations of one function, samples of 100 locations each, strings. */
-    static const uint8_t head[] = {0x0a, 4, 8, 1, 16, 2, 0x1a, 2, 8, 1, 0x2a, 4, 8, 1, 16, 1};
-    buf_add(&b, head, sizeof head);
-    for (unsigned id = 1; id <= 50; id++) {
-        const uint8_t location[] = {0x22, 7, 8, (uint8_t)id, 16, 1, 24, 0x80 | (uint8_t)id, 1};
-        buf_add(&b, location, sizeof location);
-    }
-    rng r = {1};
-    size_t values_at[STACKS];
-    for (size_t i = 0; i < STACKS; i++) {
-        uint8_t sample[2 + 3 + 2 + 100] = {0x12, 3 + 2 + 100, 0x12, 1, 1, 0x0a, 100};
-        for (size_t n = 7; n < sizeof sample; n++)
-            sample[n] = (uint8_t)(1 + rng_below(&r, 50));
-        values_at[i] = b.len + 4;
-        buf_add(&b, sample, sizeof sample);
-    }
-    static const char *const strings[] = {"", "contentions", "count"};
-    for (size_t i = 0; i < 3; i++) {
-        const uint8_t tag[] = {0x32, (uint8_t)strlen(strings[i])};
-        buf_add(&b, tag, 2);
-        buf_text(&b, strings[i]);
-    }
-    buf prev = pack_gzip(&a, b, 1);
-    for (size_t i = 0; i < STACKS; i += 100)
-        b.ptr[values_at[i]] = 5;
-    buf cur = pack_gzip(&a, b, 1);
-    pair p;
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.id = 1;
-    pair_begin(&p, &options);
-    pprofdelta_status want, got;
-    buf whole = window_of(&a, p.whole, prev, cur, &want);
-    tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
-    pprofdelta *pd;
-    options.max_memory = LIMIT;
-    REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
-    buf bounded = window_of(&a, pd, prev, cur, &got);
-    REQUIRE(want == PPROFDELTA_OK && got == PPROFDELTA_OK);
-    CHECK(whole.len == bounded.len && memcmp(whole.ptr, bounded.ptr, whole.len) == 0);
-    CHECK_MSG(memory.peak <= LIMIT && memory.peak < b.len, "%zu bytes for %zu", memory.peak, b.len);
-    pprofdelta_free(pd);
-    pair_end(&p);
-    arena_free(&a);
 }
 
 TEST_MAIN()

@@ -1,7 +1,6 @@
 /* The public calls at their edges: what the header says of arguments, order and results. */
 #include "../support/test.h"
 
-#include "pack.h"
 #include "delta/context.h"
 #include "scene.h"
 #include "two_stacks.h"
@@ -251,47 +250,6 @@ TEST(rewrite_refuses_what_is_wrong)
     buf next = two_stacks_look(&p, 15);
     CHECK(pprofdelta_window(s.pd, next.ptr, next.len, &sink, NULL, NULL) == PPROFDELTA_OK);
     pprofdelta_abandon(s.pd);
-    scene_end(&s);
-    two_stacks_end(&p);
-}
-
-TEST(check_and_inflate_tell_what_is_there)
-{
-    two_stacks p;
-    two_stacks_begin(&p);
-    scene s;
-    scene_begin(&s, NULL);
-    p.b.m.duration_nanos = 77;
-    buf plain = two_stacks_look(&p, 10);
-    static const uint8_t unknown[] = {0xf8, 0x01, 0x05}; /* field 31 */
-    buf_add(&plain, unknown, sizeof unknown);
-    const struct {
-        const char *format;
-        buf bytes;
-    } cases[] = {{"plain", plain},
-                 {"gzip", pack_gzip(&p.b.arena, plain, 2)},
-                 {"zstd", pack_zstd(&p.b.arena, plain, 1)}};
-    for (size_t i = 0; i < 3; i++) {
-        pprofdelta_census c;
-        memset(&c, 0x5a, sizeof c);
-        REQUIRE(pprofdelta_check(s.pd, cases[i].bytes.ptr, cases[i].bytes.len, &c, NULL) ==
-                PPROFDELTA_OK);
-        CHECK_STR(c.format, cases[i].format);
-        CHECK(c.inflated_len == plain.len && c.types == 2 && c.samples == 2 && c.mappings == 1);
-        CHECK(c.locations == 3 && c.functions == 3 && c.by_address == 1 && c.by_lines == 2);
-        CHECK(c.strings == 11 && c.unknown_fields == 1 && c.is_stamped == 0);
-        CHECK(c.time_nanos == p.b.m.time_nanos && c.duration_nanos == 77);
-        const uint8_t *out = NULL;
-        size_t len = 0;
-        CHECK(pprofdelta_inflate(s.pd, cases[i].bytes.ptr, cases[i].bytes.len, &out, &len, NULL) ==
-              PPROFDELTA_OK);
-        CHECK(len == plain.len && memcmp(out, plain.ptr, len) == 0);
-        CHECK((out == plain.ptr) == (i == 0)); /* plain bytes are not copied */
-    }
-    scene_window(&s, plain);
-    pprofdelta_census c;
-    CHECK(pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &c, NULL) == PPROFDELTA_OK);
-    CHECK(c.is_stamped == 1 && c.samples == 2 && c.unknown_fields == 0);
     scene_end(&s);
     two_stacks_end(&p);
 }

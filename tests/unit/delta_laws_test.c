@@ -1,5 +1,5 @@
-/* Laws of deltas that need no oracle: prev and delta add up to cur, equal input gives equal bytes, windows
- * sum to what was counted. */
+/* Laws of deltas that need no oracle: prev and delta add up to cur, windows sum to what
+ * was counted. */
 #include "delta_stage.h"
 #include "seeds.h"
 #include "wide.h"
@@ -63,23 +63,6 @@ TEST(prev_and_delta_add_up_to_cur)
         }
         for (size_t i = 0; readable && i < d.samples_len; i++)
             CHECK_MSG(find_sample(&b, d.samples[i].key), "seed %" PRIu64 ", row %zu", seed, i);
-        stage_end(&s);
-    }
-}
-
-TEST(equal_input_gives_equal_bytes)
-{
-    seed_range range = seeds(4);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
-        stage_begin(&s, seed + 700000);
-        buf first = look(&s);
-        gen_evolve(&s.g, GEN_ANYTHING);
-        buf second = look(&s);
-        buf a = delta_of(&s.arena, &s.options, first, second);
-        buf b = delta_of(&s.arena, &s.options, first, second);
-        CHECK_MSG(a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0), "seed %" PRIu64,
-                  seed);
         stage_end(&s);
     }
 }
@@ -164,53 +147,6 @@ TEST(windows_sum_to_what_was_counted)
         twin_end(&t);
         stage_end(&s);
     }
-}
-
-/* One deep stack, and every other that comes of it when its leaf changes places with a frame. */
-TEST(the_order_of_frames_matters_however_far_apart)
-{
-    enum { DEPTH = 700 };
-    build b = {0};
-    build_types(&b, CONTENTION_TYPES);
-    model_location *frames[DEPTH];
-    for (uint64_t d = 0; d < DEPTH; d++)
-        frames[d] = build_bare(&b, "frame", NULL, 0x1000 + d);
-    for (size_t d = 0; d < DEPTH; d++) {
-        model_sample *sample = build_sample(&b, "", "1 1");
-        sample->depth = DEPTH;
-        sample->stack = ARENA_ARRAY(&b.arena, model_location *, DEPTH);
-        memcpy(sample->stack, frames, sizeof frames);
-        sample->stack[0] = frames[d];
-        sample->stack[d] = frames[0];
-    }
-    scene s;
-    scene_begin(&s, NULL);
-    scene_window(&s, build_bytes(&b));
-    CHECK(s.status == PPROFDELTA_OK);
-    CHECK(s.report.fresh == DEPTH && s.report.duplicates == 0);
-    scene_end(&s);
-    build_free(&b);
-}
-
-/* Equal numbers of labels, the same ones, but not equally often; and none where two are equal. */
-TEST(labels_are_a_multiset)
-{
-    static const char *const sets[] = {"aab", "abb", "aaa", "bbb", "aacc", "bbcc", "", "aa", "bb"};
-    enum { SETS = sizeof sets / sizeof *sets };
-    build b = {0};
-    build_types(&b, CONTENTION_TYPES);
-    for (size_t i = 0; i < SETS; i++) {
-        model_sample *sample = build_sample(&b, "leaf", "1 1");
-        for (const char *c = sets[i]; *c; c++)
-            build_label(&b, sample, "key", arena_format(&b.arena, "%c", *c), 0, "");
-    }
-    scene s;
-    scene_begin(&s, NULL);
-    scene_window(&s, build_bytes(&b));
-    CHECK(s.status == PPROFDELTA_OK);
-    CHECK(s.report.fresh == SETS && s.report.duplicates == 0);
-    scene_end(&s);
-    build_free(&b);
 }
 
 TEST_MAIN()

@@ -154,43 +154,6 @@ TEST(a_pending_window_lets_no_other_in)
     build_free(&b);
 }
 
-TEST(a_census_counts_and_changes_nothing)
-{
-    seed_range range = seeds(3);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
-        stage_begin(&s, seed + 950000);
-        twin t;
-        twin_begin(&t, &s.options, NULL);
-        pprofdelta_status status;
-        twin_base(&t, look(&s), &status);
-        gen_evolve(&s.g, GEN_ANYTHING);
-        buf bytes = look(&s);
-        reading r;
-        pprofdelta_census census;
-        pprofdelta_error err = {0};
-        status = pprofdelta_check(t.pd, bytes.ptr, bytes.len, &census, &err);
-        CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
-        if (status == PPROFDELTA_OK &&
-            reading_make(&s.arena, bytes.ptr, bytes.len, &r) == PPROFDELTA_OK) {
-            const Pd__View__Profile *p = r.view;
-            CHECK_MSG(census.types == p->n_sample_type && census.samples == p->n_sample &&
-                          census.mappings == p->n_mapping && census.locations == p->n_location &&
-                          census.functions == p->n_function &&
-                          census.strings == p->n_string_table &&
-                          census.by_address + census.by_lines == p->n_location &&
-                          census.unknown_fields == r.unknown_fields &&
-                          census.time_nanos == p->time_nanos &&
-                          census.duration_nanos == p->duration_nanos && !census.is_stamped,
-                      "seed %" PRIu64, seed);
-        }
-        const char *wrong = twin_window(&t, bytes, &status);
-        AGREE(seed, wrong);
-        twin_end(&t);
-        stage_end(&s);
-    }
-}
-
 TEST(real_pairs_are_as_the_oracle_says)
 {
     static const char *const kinds[] = {"heap", "mutex", "block"};

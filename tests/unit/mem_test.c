@@ -89,34 +89,6 @@ TEST(used_is_the_sum_of_allocations)
     }
 }
 
-/* For every limit around what is needed: what fits is had, to the last byte, and no more. */
-TEST(growth_near_the_limit_is_exact)
-{
-    for (uint64_t limit = 0; limit < 600; limit++) {
-        for (size_t need = 1; need < 60; need++) {
-            tracker t = {0};
-            pd_mem mem = mem_of(&t, limit);
-            pprofdelta_error err = {0};
-            array first = {.size = 1}, a = {.size = 8};
-            size_t taken = (size_t)(limit / 3);
-            REQUIRE(pd_mem_reserve(&mem, &first.ptr, &first.cap, taken, 1, NULL) == PPROFDELTA_OK);
-            size_t calls = t.calls;
-            pprofdelta_status status = pd_mem_grow(&mem, &a.ptr, &a.cap, need, a.size, &err);
-            bool fits = need * 8 <= limit - taken;
-            CHECK_MSG(status == (fits ? PPROFDELTA_OK : PPROFDELTA_E_LIMIT),
-                      "limit %llu, need %zu: %d", (unsigned long long)limit, need, status);
-            CHECK(mem.used <= limit && t.live == mem.used);
-            if (fits)
-                CHECK(a.cap >= need);
-            else
-                CHECK(!a.ptr && !a.cap && mem.used == taken && t.calls == calls &&
-                      err.status == status && strcmp(err.stage, "memory") == 0);
-            pd_mem_release(&mem, &first.ptr, &first.cap, 1);
-            pd_mem_release(&mem, &a.ptr, &a.cap, 8);
-        }
-    }
-}
-
 TEST(impossible_sizes_are_refused)
 {
     static const size_t sizes[] = {1, 2, 8, 24, SIZE_MAX / 2, SIZE_MAX};

@@ -142,26 +142,6 @@ TEST(each_allocation_may_fail)
     arena_free(&a);
 }
 
-TEST(what_succeeds_with_one_limit_succeeds_with_a_higher_one)
-{
-    arena a = {NULL};
-    buf request = request_of(&a, "heap", PPROFDELTA_GZIP);
-    bool has_succeeded = false;
-    for (uint64_t limit = 4096; limit < UINT64_C(8) << 20; limit += limit / 8) {
-        pprofdelta *pd;
-        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-        options.max_memory = limit;
-        if (pprofdelta_new(&options, NULL, &pd, NULL))
-            continue;
-        pprofdelta_status status = pprofdelta_check(pd, request.ptr, request.len, NULL, NULL);
-        CHECK(!status || (status == PPROFDELTA_E_LIMIT && !has_succeeded));
-        has_succeeded |= !status;
-        pprofdelta_free(pd);
-    }
-    CHECK(has_succeeded);
-    arena_free(&a);
-}
-
 /* ---- requests that multiply ---------------------------------------------------------------------- */
 
 static void put_varint(buf *b, uint64_t value)

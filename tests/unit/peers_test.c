@@ -1,5 +1,5 @@
 /* Where the peers fail or set the mark, and the generator of the oracle's tests seldom leads: memory that only
- * grows, mappings with equal addresses, names that change, profiles that are not valid, small outputs. */
+ * grows, mappings with equal addresses, names that change, small outputs. */
 #include "scene.h"
 #include "test.h"
 
@@ -68,53 +68,6 @@ TEST(the_peers_never_forget_a_stack_and_we_do)
     }
     CHECK_MSG(memory.live == warm, "%zu bytes, and %zu after window %d", memory.live, warm, WARM);
     pprofdelta_free(pd);
-}
-
-/* The profile and behind it one more message, as a field of the top level. */
-static buf with_message(build *b, unsigned field, message *m)
-{
-    buf whole = build_bytes(b), out = buf_begin(&b->arena);
-    message top = message_begin(m->e, 15);
-    emit_message(&top, field, m);
-    buf more = message_end(&top);
-    buf_add(&out, whole.ptr, whole.len);
-    buf_add(&out, more.ptr, more.len);
-    return out;
-}
-
-TEST(fastdelta_takes_invalid_profiles_and_we_refuse_them)
-{
-    static const struct {
-        const char *what;
-        unsigned top, field; /* message and field of the top level */
-        uint64_t id, value;
-    } bad[] = {{"a function's name", 5, 2, 90, 1 << 20},
-               {"a function's name below zero", 5, 2, 90, UINT64_MAX},
-               {"a mapping's build id", 3, 6, 90, 1 << 20},
-               {"a location's mapping", 4, 2, 90, 1 << 20},
-               {"a function there twice", 5, 5, 1, 0},
-               {"a location there twice", 4, 3, 1, 0},
-               {"a mapping there twice", 3, 2, 1, 0},
-               {"a function without an id", 5, 5, 0, 1},
-               {"a location without an id", 4, 3, 0, 1},
-               {"a mapping without an id", 3, 2, 0, 1},
-               {"a type's unit", 1, 2, 1, 1 << 20}};
-    build b = {0};
-    build_types(&b, CONTENTION_TYPES);
-    build_mapping(&b, 0x400000, 0x500000, 0, "/bin/app", "id-1");
-    build_sample(&b, "leaf", "1 10");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        emitter e = {.arena = &b.arena, .explicit_zeros = 100};
-        message m = message_begin(&e, 15);
-        emit_scalar(&m, 1, bad[i].id);
-        emit_scalar(&m, bad[i].field, bad[i].value);
-        scene s;
-        scene_begin(&s, NULL);
-        scene_window(&s, with_message(&b, bad[i].top, &m));
-        CHECK_MSG(s.status == PPROFDELTA_E_PROFILE, "%s: status %d", bad[i].what, s.status);
-        scene_end(&s);
-    }
-    build_free(&b);
 }
 
 TEST(one_sample_of_many_brings_only_what_it_uses)

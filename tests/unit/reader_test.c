@@ -1,5 +1,6 @@
-/* Varints and fields: every length, every truncation, every tag. fuzz_reader.c compares whole messages
- * with protobuf-c. All input is in a block of its exact size, so that a sanitizer finds reads past it. */
+/* Varints: every length, every truncation, padding. fuzz_reader.c compares fields with protobuf-c, and the
+ * hostile files have the invalid ones. All input is in a block of its exact size, so that a sanitizer finds
+ * reads past it. */
 #include "../support/test.h"
 
 #include "rng.h"
@@ -17,10 +18,6 @@ static uint8_t *exact(const uint8_t *bytes, size_t len)
         memcpy(copy, bytes, len);
     return copy;
 }
-
-/* ---------------------------------------------------------------------------------------------
- * Varints
- * ------------------------------------------------------------------------------------------ */
 
 /* Bytes that the varint at p takes, with its value; 0 where it is cut off or too long. */
 static size_t naive_varint(const uint8_t *p, size_t len, uint64_t *value)
@@ -98,87 +95,6 @@ TEST(padded_varints_are_read_and_overlong_ones_refused)
                 CHECK(taken == naive_varint(bytes, len, &want) && got == want);
                 CHECK((taken != 0) == (len < 10 || (len == 10 && last <= 1)));
             }
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Fields
- * ------------------------------------------------------------------------------------------ */
-
-typedef bool next_function(pd_reader *reader, pd_field *field);
-
-static bool next_quick(pd_reader *reader, pd_field *field)
-{
-    return pd_reader_next_quick(reader, field);
-}
-
-static next_function *const both[] = {pd_reader_next, next_quick};
-
-/* Every tag of one and two bytes, with plenty behind it. */
-TEST(invalid_tags_are_refused)
-{
-    for (size_t way = 0; way < 2; way++)
-        for (unsigned tag = 0; tag < 1u << 14; tag++) {
-            uint8_t bytes[16] = {0};
-            pd_varint_encode(bytes, tag);
-            pd_reader r = pd_reader_of(bytes, sizeof bytes);
-            pd_field f;
-            bool is_good = tag >= 8 && (tag % 8 <= 2 || tag % 8 == 5);
-            CHECK(both[way](&r, &f) == is_good);
-            CHECK((r.trouble == NULL) == is_good && (is_good || r.at == bytes));
-        }
-    static const uint64_t largest = (UINT64_C(1) << 29) - 1;
-    static const struct {
-        uint64_t tag;
-        bool is_good;
-    } cases[] = {{largest << 3, true},
-                 {(largest + 1) << 3, false},
-                 {UINT64_C(1) << 35 | 8, false}, /* 1, were it cut to 32 bits */
-                 {UINT64_MAX & ~UINT64_C(7), false}};
-    for (size_t way = 0; way < 2; way++)
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            uint8_t bytes[24] = {0};
-            pd_varint_encode(bytes, cases[i].tag);
-            pd_reader r = pd_reader_of(bytes, sizeof bytes);
-            pd_field f;
-            CHECK(both[way](&r, &f) == cases[i].is_good);
-            CHECK(!cases[i].is_good || f.number == largest);
-        }
-}
-
-/* Of a field that is cut off: what is asked for is never more than it takes, always more than is
- * there, and leads there. */
-TEST(the_size_of_a_cut_field_is_known)
-{
-    rng r = {9};
-    for (int i = 0; i < 3000; i++) {
-        uint8_t bytes[400] = {0}, *end = bytes;
-        static const uint32_t wires[] = {PD_WIRE_VARINT, PD_WIRE_FIXED64, PD_WIRE_BYTES,
-                                         PD_WIRE_FIXED32};
-        uint32_t wire = wires[rng_below(&r, 4)];
-        size_t body = rng_below(&r, 300);
-        end = pd_varint_encode(end, (1 + rng_below(&r, 1 << 20)) << 3 | wire);
-        if (wire == PD_WIRE_VARINT)
-            end = pd_varint_encode(end, rng_next(&r) >> rng_below(&r, 64));
-        else if (wire == PD_WIRE_BYTES)
-            end = pd_varint_encode(end, body) + body;
-        else
-            end += wire == PD_WIRE_FIXED64 ? 8 : 4;
-        size_t len = (size_t)(end - bytes);
-        for (size_t cut = 1; cut < len; cut++) {
-            pd_reader run = pd_reader_of(bytes, cut);
-            pd_field f;
-            REQUIRE(!pd_reader_next(&run, &f) && run.trouble);
-            uint64_t need = pd_reader_lacks(&run);
-            CHECK(need > cut && need <= len);
-        }
-    }
-    static const uint8_t bad[][12] = {
-        {0x0b}, {0}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
-    for (size_t i = 0; i < 3; i++) {
-        pd_reader run = pd_reader_of(bad[i], sizeof bad[i]);
-        pd_field f;
-        CHECK(!pd_reader_next(&run, &f) && pd_reader_lacks(&run) <= sizeof bad[i]);
-    }
 }
 
 TEST_MAIN()
