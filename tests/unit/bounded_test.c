@@ -1,12 +1,14 @@
-/* Profiles that are read as streams, beside profiles that are in memory: the same deltas by the
- * oracle, the same errors. limits_test.c and fuzz_delta.c compare their bytes. */
+/* Profiles that are read as streams have the census and the errors of profiles that are in memory. The deltas
+ * are compared in delta_test.c, their bytes in limits_test.c. */
 #include "delta/context.h"
 
-#include "film.h"
+#include "run.h"
+#include "serial.h"
 #include "pack.h"
 #include "seeds.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* From a byte at a time to everything at once. */
@@ -67,41 +69,6 @@ static void check_both(pair *p, buf file, const char *what)
                   p->bounded->piece, err.text, err.field, err.offset, whole_err.text,
                   whole_err.field, whole_err.offset);
 }
-
-/* ---------------------------------------------------------------------------------------------
- * Deltas
- * ------------------------------------------------------------------------------------------ */
-
-TEST(deltas_are_as_the_oracle_says)
-{
-    seed_range range = seeds(10);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
-        film_begin(&f, seed + 100000);
-        if (rng_chance(&f.rng, 50))
-            f.options.flags |= PPROFDELTA_VERIFY;
-        twin t;
-        twin_begin(&t, &f.options, NULL);
-        const char *wrong = NULL;
-        pprofdelta_status status = PPROFDELTA_OK;
-        for (size_t i = 0; i < 4 && !wrong; i++) {
-            t.pd->piece = draw_piece(&f.rng);
-            if (rng_chance(&f.rng, 30)) {
-                wrong = twin_base(&t, f.looks[i], &status);
-            } else {
-                wrong = twin_window(&t, f.looks[i], &status);
-                rng_chance(&f.rng, 70) ? twin_commit(&t) : twin_abandon(&t);
-            }
-            AGREE(seed, wrong);
-        }
-        twin_end(&t);
-        film_end(&f);
-    }
-}
-
-/* ---------------------------------------------------------------------------------------------
- * What is wrong
- * ------------------------------------------------------------------------------------------ */
 
 TEST(what_is_cut_off_or_damaged_is_told_as_by_the_ordinary_way)
 {

@@ -4,8 +4,20 @@
 #include "delta/context.h"
 
 #include "build.h"
-#include "film.h"
+#include "run.h"
 #include "seeds.h"
+#include "serial.h"
+
+/* Four looks at one process, as files in any container, and options: all chosen by a seed. */
+enum { FILM_LOOKS = 4 };
+
+typedef struct film {
+    gen g;
+    rng rng;
+    arena arena;
+    pprofdelta_options options;
+    buf looks[FILM_LOOKS];
+} film;
 
 /* With options that let every look through. long_varints is a serial_style's. false: this seed's
  * process counts nothing; skip it. */
@@ -23,6 +35,12 @@ static bool film_begin_as(film *f, uint64_t seed, serial_pack pack, unsigned lon
         gen_evolve(&f->g, GEN_ANYTHING & ~(GEN_CLOCK | GEN_WINDOW));
     }
     return gen_counts(&f->g);
+}
+
+static void film_end(film *f)
+{
+    gen_free(&f->g);
+    arena_free(&f->arena);
 }
 
 /* Feeds a profile to the library alone, into a sink that keeps nothing. */
