@@ -50,8 +50,9 @@ static void process_begin(process *p)
 static void take_looks(process *p, serial_pack pack, bool may_fall, buf looks[3])
 {
     serial_style style = {.pack = pack, .packing = EMIT_PACKED};
+    static const serial_ids ids[] = {IDS_SEQUENTIAL, IDS_HUGE, IDS_SHUFFLED};
     for (int i = 0; i < 3; i++) {
-        style.ids = i % 2 ? IDS_HUGE : IDS_SEQUENTIAL;
+        style.ids = ids[i];
         looks[i] = serial_write(&p->b.arena, &p->b.m, &style);
         p->b.m.time_nanos += 1000;
         p->main->values[0] += i || !may_fall ? 3 : -1;
