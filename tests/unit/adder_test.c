@@ -337,11 +337,6 @@ static void film_end(film *f)
     arena_free(&f->arena);
 }
 
-typedef struct total {
-    const char *key;
-    int64_t *values; /* in the order of the columns of the last */
-} total;
-
 static bool is_something(const int64_t *values, size_t len)
 {
     for (size_t i = 0; i < len; i++)

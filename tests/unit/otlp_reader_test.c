@@ -1,7 +1,6 @@
-/* OTLP requests as input: what the writer made of real profiles, every way in which the reader can
- * fail, and requests that multiply. tests/hostile has the messages, and tests/fuzz compares the reader with protobuf-c. */
+/* OTLP requests as input: what is in one, every way in which the reader can fail, and requests that multiply.
+ * tests/hostile has the messages, and tests/fuzz compares the reader with protobuf-c. */
 #include "delta_stage.h"
-#include "otlp_kit.h"
 
 #include "delta/kind.h"
 #include "otlp/request.h"
@@ -9,6 +8,23 @@
 #include <inttypes.h>
 
 /* ---- a request ----------------------------------------------------------------------------------- */
+
+/* The delta of two profiles. */
+static buf pair(arena *a, const pprofdelta_options *options, buf prev, buf cur,
+                pprofdelta_status *status)
+{
+    pprofdelta *pd;
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_options o = *options;
+    o.flags |= PPROFDELTA_NO_SEQUENCE;
+    CHECK(!pprofdelta_new(&o, NULL, &pd, NULL));
+    *status = pprofdelta_base(pd, prev.ptr, prev.len, NULL);
+    if (!*status)
+        *status = pprofdelta_window(pd, cur.ptr, cur.len, &sink, NULL, NULL);
+    pprofdelta_free(pd);
+    return c.bytes;
+}
 
 /* A delta of the bundled profiles, not compressed. */
 static buf request_of(arena *a, const char *kind, pprofdelta_compression compression)

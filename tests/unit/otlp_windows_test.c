@@ -2,13 +2,51 @@
  * small rules of the writer. fuzz_delta.c and fuzz_sum.c compare pairs and sums. */
 #include "delta_stage.h"
 #include "keep.h"
-#include "otlp_kit.h"
+#include "otlp_model.h"
 #include "seeds.h"
 
 #include "base/utf8.h"
 #include "pprofdelta_heap.h"
 #include "pprofdelta_record.h"
 #include "profile/otlp_attributes.h"
+
+static const pprofdelta_attribute resource[] = {
+    {"service.name", "first"}, {"host.name", "h\xff"}, {"service.name", "second"}, {"empty", NULL}};
+static const char resource_text[] = "12'service.name'=6'second';9'host.name'=4'h\\xef\\xbf\\xbd';"
+                                    "5'empty'=0'';";
+
+static pprofdelta_options as_otlp(pprofdelta_options o)
+{
+    o.format = PPROFDELTA_OTLP;
+    o.resource = resource;
+    o.resource_len = sizeof resource / sizeof *resource;
+    return o;
+}
+
+/* NULL if the two outputs mean the same. *otlp is set. */
+static const char *differ(arena *a, buf pprof, buf request, otlp_model *otlp)
+{
+    otlp_model meant;
+    if (!otlp_model_read_pprof(a, pprof.ptr, pprof.len, &meant))
+        return "the pprof output cannot be read";
+    otlp_model_read(a, request.ptr, request.len, otlp);
+    if (otlp->wrong)
+        return otlp->wrong;
+    if (otlp->types != meant.types)
+        return "there is not one profile for each type";
+    const char *wrong = otlp_model_differ(a, &meant, otlp);
+    return wrong ? wrong : strcmp(otlp->resource, resource_text) ? otlp->resource : NULL;
+}
+
+/* How many ids both have. The order of the types may differ. */
+static size_t common_ids(const otlp_model *a, const otlp_model *b)
+{
+    size_t common = 0;
+    for (size_t i = 0; i < a->types; i++)
+        for (size_t j = 0; j < b->types; j++)
+            common += !memcmp(a->ids[i], b->ids[j], sizeof a->ids[i]);
+    return common;
+}
 
 typedef struct both {
     pprofdelta *pprof, *otlp;
