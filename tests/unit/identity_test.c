@@ -1,5 +1,5 @@
-/* Identities: what has no file, and fixed values, because states on disk hold keys. The oracle of delta_test.c
- * has the rules of what is equal. */
+/* Identities have fixed values, because states on disk hold keys. The oracle of delta_test.c has the rules of
+ * what is equal. */
 #include "../support/test.h"
 
 #include "profile/identity.h"
@@ -9,18 +9,9 @@ static pd_bytes text(const char *s)
     return (pd_bytes){(const uint8_t *)s, strlen(s)};
 }
 
-static const pd_bytes none = {NULL, 0};
-
 static pd_place place_of(uint64_t start, uint64_t offset, const char *file, const char *build_id)
 {
     return pd_place_in_file(pd_file_key(text(file), text(build_id)), start, offset);
-}
-
-/* A location at an address in a mapping. */
-static pd_key at(uint64_t start, uint64_t offset, const char *file, const char *build_id,
-                 uint64_t address)
-{
-    return pd_location_key_address(place_of(start, offset, file, build_id), address, false);
 }
 
 static pd_key function(const char *name, const char *system_name, const char *filename,
@@ -29,44 +20,6 @@ static pd_key function(const char *name, const char *system_name, const char *fi
     pprofdelta_frame frame = {
         .name = name, .system_name = system_name, .filename = filename, .start_line = start_line};
     return pd_function_parts_of(&frame).key;
-}
-
-static bool all_different(const pd_key *keys, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        for (size_t j = 0; j < i; j++)
-            if (pd_key_equal(keys[i], keys[j]))
-                return false;
-    return true;
-}
-
-/* The names are those of mapping_test.c, of which one of each kind is enough here. */
-TEST(memory_without_a_file_is_identified_by_address)
-{
-    static const char *const names[] = {"", "[anon]", "/memfd:jit (deleted)"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        pd_place place = place_of(0x7000, 0x100, names[i], "");
-        CHECK_MSG(!place.file.lo && !place.file.hi && !place.bias, "%s", names[i]);
-        CHECK(pd_key_equal(at(0x7000, 0x100, names[i], "", 0x7010),
-                           pd_location_key_address(PD_NOWHERE_MAPPED, 0x7010, false)));
-        CHECK(!pd_key_equal(at(0x7000, 0, names[i], "", 0x7010),
-                            at(0x8000, 0, names[i], "", 0x8010)));
-    }
-    pd_place place = pd_place_in_file(pd_file_key(none, none), 0x7000, 0x100);
-    CHECK(!place.file.lo && !place.file.hi && !place.bias);
-}
-
-TEST(regions_of_the_kernel_are_identified_by_name)
-{
-    static const char *const names[] = {"[vdso]", "/a", "a", "//anonymous"};
-    pd_key keys[sizeof names / sizeof *names + 1];
-    size_t len = 0;
-    for (; len < sizeof names / sizeof *names; len++) {
-        keys[len] = at(0x7000, 0, names[len], "", 0x7010);
-        CHECK_MSG(pd_key_equal(keys[len], at(0x9000, 0, names[len], "", 0x9010)), "%s", names[len]);
-    }
-    keys[len++] = at(0x7000, 0, "", "", 0x7010);
-    CHECK(all_different(keys, len));
 }
 
 typedef struct line {

@@ -1,5 +1,5 @@
-/* Mappings: tables of names of files and of made-up names, the names that this kernel writes, and
- * files that are replaced while the process lives. */
+/* Mappings: tables of names of files and of made-up names, the names that this kernel writes, and how many
+ * are remembered. The oracle of delta_test.c knows files that are replaced while the process lives. */
 #include "../support/test.h"
 
 #include "process/maps.h"
@@ -265,108 +265,6 @@ TEST(a_deploy_stays_one_service)
     for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
         CHECK_MSG(!one_service(differ[i][0], differ[i][1]), "%s and %s", differ[i][0],
                   differ[i][1]);
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Mappings of earlier profiles
- * ------------------------------------------------------------------------------------------ */
-
-enum { APP = 0x400000, LIB = 0x7f0000000000, ELSEWHERE = 0x7e0000000000 };
-
-/* A mapping as a profile has it; start 0: the profile does not have it. */
-typedef struct seen {
-    uint64_t start;
-    const char *file, *build_id;
-} seen;
-
-/* What the process has counted in either, and the two mappings: the binary and a library. */
-typedef struct look {
-    seen app, lib;
-    const char *in_app, *in_lib;
-} look;
-
-static buf bytes_of(build *b, const look *l, int64_t time)
-{
-    *b = (build){0};
-    build_types(b, CONTENTION_TYPES);
-    model_mapping *app =
-        build_mapping(b, l->app.start, l->app.start + 0x10000, 0, l->app.file, l->app.build_id);
-    build_place(b, "main", app, l->app.start + 0x100);
-    if (l->in_app)
-        build_sample(b, "main", l->in_app);
-    if (l->lib.start) {
-        model_mapping *lib = build_mapping(b, l->lib.start, l->lib.start + 0x8000, 0x1000,
-                                           l->lib.file, l->lib.build_id);
-        build_place(b, "in_lib", lib, l->lib.start + 0x200);
-        if (l->in_lib)
-            build_sample(b, "in_lib", l->in_lib);
-    }
-    b->m.time_nanos = time;
-    return build_bytes(b);
-}
-
-/* One after the other through one context; rows[n] is what window n says. */
-static void check_film(const look *looks, const char *const *rows, const size_t *replaced,
-                       size_t len)
-{
-    scene s;
-    scene_begin(&s, NULL);
-    for (size_t i = 0; i < len; i++) {
-        build b;
-        const char *got = scene_window(&s, bytes_of(&b, &looks[i], 1000 + (int64_t)i));
-        CHECK_MSG(!strcmp(got, rows[i]), "window %zu: %s", i, got);
-        CHECK_MSG(s.report.files_replaced == replaced[i], "window %zu: %" PRIu64, i,
-                  s.report.files_replaced);
-        build_free(&b);
-    }
-    scene_end(&s);
-}
-
-/* The library has a third of the mass: counted once more it would pass for new. */
-TEST(a_replaced_library_counts_once)
-{
-    const seen app = {APP, "/bin/app", "app-1"};
-    const look looks[] = {
-        {app, {LIB, "/lib/x.so", "x-1"}, "70000 500", "30000 5"},
-        {app, {LIB, "/lib/x.so", "x-2"}, "70000 500", "30100 5"},
-        {app, {LIB, "/lib/x.so (deleted)", ""}, "70001 500", "30200 5"},
-        {app, {LIB, "/lib/x.so", "x-1"}, "70001 500", "30200 6"},
-        {app, {0}, "70002 500", NULL},
-        {app, {LIB, "/lib/x.so", "x-3"}, "70002 500", "30201 6"},
-    };
-    static const char *const rows[] = {"main 70000 500, in_lib 30000 5",
-                                       "in_lib 100 0",
-                                       "main 1 0, in_lib 100 0",
-                                       "in_lib 0 1",
-                                       "main 1 0",
-                                       "in_lib 1 0"};
-    check_film(looks, rows, (size_t[]){0, 1, 1, 1, 0, 1}, 6);
-}
-
-TEST(binary_and_library_are_replaced_together)
-{
-    static const look looks[] = {
-        {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x-1"}, "100 5", "100 5"},
-        {{APP, "/bin/app", "app-2"}, {LIB, "/lib/x.so", "x-2"}, "101 5", "102 5"},
-        {{APP, "/bin/app", "app-2"}, {LIB, "/lib/x.so", "x-2"}, "102 5", "103 5"},
-        {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x-1"}, "102 6", "103 6"},
-    };
-    static const char *const rows[] = {"main 100 5, in_lib 100 5", "main 1 0, in_lib 2 0",
-                                       "main 1 0, in_lib 1 0", "main 0 1, in_lib 0 1"};
-    check_film(looks, rows, (size_t[]){0, 2, 0, 2}, 4);
-}
-
-/* The files change places with one another: each is known, and known by what it is. */
-TEST(a_known_identity_overrides_a_place)
-{
-    const seen a = {LIB, "/lib/a.so", "a"}, b = {LIB, "/lib/b.so", "b"};
-    const look looks[] = {
-        {{APP, "/bin/app", "app"}, a, "1000 500", "10 5"},
-        {{APP, "/bin/app", "app"}, {ELSEWHERE, "/lib/a.so", "a"}, "1000 500", "11 5"},
-        {{APP, "/bin/app", "app"}, b, "1000 500", "7 7"}, /* where a was before last */
-    };
-    static const char *const rows[] = {"main 1000 500, in_lib 10 5", "in_lib 1 0", "in_lib 7 7"};
-    check_film(looks, rows, (size_t[]){0, 0, 0}, 3);
 }
 
 /* More mappings than are remembered; the first ones are. */
