@@ -10,174 +10,14 @@
 
 #include "profile.pb-c.h"
 #include "profile/samples.h"
+#include "reading.h"
 #include "view.h"
 
 #include <stdbool.h>
 
-/* ---- following every reference in the view ---------------------------------------------------- */
-
-typedef Pd__View__Profile view;
-
-static void require_string(const view *v, int64_t index)
-{
-    require(index >= 0 && (uint64_t)index < v->n_string_table);
-}
-
-static void require_type(const view *v, const Pd__View__ValueType *type)
-{
-    require_string(v, type->type);
-    require_string(v, type->unit);
-}
-
-/* An id that is looked up among others; ids are sorted once, so that large inputs stay cheap. */
-typedef struct id_set {
-    uint64_t *ids;
-    size_t len;
-} id_set;
-
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
-
-static id_set new_ids(size_t len)
-{
-    id_set set = {calloc(len + 1, sizeof *set.ids), len};
-    require(set.ids);
-    return set;
-}
-
-static void require_unique(id_set set)
-{
-    qsort(set.ids, set.len, sizeof *set.ids, compare_ids);
-    for (size_t i = 0; i < set.len; i++)
-        require(set.ids[i] && (!i || set.ids[i] != set.ids[i - 1]));
-}
-
-static void require_id(id_set set, uint64_t id)
-{
-    require(bsearch(&id, set.ids, set.len, sizeof *set.ids, compare_ids));
-}
-
-static id_set mapping_ids(const view *v)
-{
-    id_set set = new_ids(v->n_mapping);
-    for (size_t i = 0; i < v->n_mapping; i++) {
-        set.ids[i] = v->mapping[i]->id;
-        require_string(v, v->mapping[i]->filename);
-        require_string(v, v->mapping[i]->build_id);
-    }
-    require_unique(set);
-    return set;
-}
-
-static id_set function_ids(const view *v)
-{
-    id_set set = new_ids(v->n_function);
-    for (size_t i = 0; i < v->n_function; i++) {
-        set.ids[i] = v->function[i]->id;
-        require_string(v, v->function[i]->name);
-        require_string(v, v->function[i]->system_name);
-        require_string(v, v->function[i]->filename);
-    }
-    require_unique(set);
-    return set;
-}
-
-static id_set location_ids(const view *v, id_set mappings, id_set functions)
-{
-    id_set set = new_ids(v->n_location);
-    for (size_t i = 0; i < v->n_location; i++) {
-        const Pd__View__Location *location = v->location[i];
-        set.ids[i] = location->id;
-        if (location->mapping_id)
-            require_id(mappings, location->mapping_id);
-        for (size_t j = 0; j < location->n_line; j++)
-            if (location->line[j]->function_id)
-                require_id(functions, location->line[j]->function_id);
-    }
-    require_unique(set);
-    return set;
-}
-
-static void require_sample(const view *v, const Pd__View__Sample *sample, id_set locations)
-{
-    require(sample->n_value == v->n_sample_type);
-    for (size_t i = 0; i < sample->n_location_id; i++)
-        require_id(locations, sample->location_id[i]);
-    for (size_t i = 0; i < sample->n_label; i++) {
-        require_string(v, sample->label[i]->key);
-        require_string(v, sample->label[i]->str);
-        require_string(v, sample->label[i]->num_unit);
-    }
-}
-
-static void require_header(const view *v)
-{
-    require(v->n_string_table && !v->string_table[0].len);
-    require(v->n_sample_type >= 1 && v->n_sample_type <= PPROFDELTA_MAX_TYPES);
-    for (size_t i = 0; i < v->n_sample_type; i++)
-        require_type(v, v->sample_type[i]);
-    if (v->period_type)
-        require_type(v, v->period_type);
-    for (size_t i = 0; i < v->n_comment; i++)
-        require_string(v, v->comment[i]);
-    require_string(v, v->drop_frames);
-    require_string(v, v->keep_frames);
-    require_string(v, v->default_sample_type);
-    require_string(v, v->doc_url);
-}
-
-static void require_valid(const view *v)
-{
-    require_header(v);
-    id_set mappings = mapping_ids(v), functions = function_ids(v);
-    id_set locations = location_ids(v, mappings, functions);
-    for (size_t i = 0; i < v->n_sample; i++)
-        require_sample(v, v->sample[i], locations);
-    free(mappings.ids);
-    free(functions.ids);
-    free(locations.ids);
-}
-
 /* ---- the census, counted again ---------------------------------------------------------------- */
 
-static uint64_t unknown_in_sample(const Pd__View__Sample *sample)
-{
-    uint64_t count = sample->base.n_unknown_fields;
-    for (size_t i = 0; i < sample->n_label; i++)
-        count += sample->label[i]->base.n_unknown_fields;
-    return count;
-}
-
-static uint64_t unknown_in_location(const Pd__View__Location *location)
-{
-    uint64_t count = location->base.n_unknown_fields;
-    for (size_t i = 0; i < location->n_line; i++)
-        count += location->line[i]->base.n_unknown_fields;
-    return count;
-}
-
-static uint64_t unknown_fields(const view *v)
-{
-    uint64_t count = v->base.n_unknown_fields;
-    if (v->period_type)
-        count += v->period_type->base.n_unknown_fields;
-    for (size_t i = 0; i < v->n_sample_type; i++)
-        count += v->sample_type[i]->base.n_unknown_fields;
-    for (size_t i = 0; i < v->n_sample; i++)
-        count += unknown_in_sample(v->sample[i]);
-    for (size_t i = 0; i < v->n_mapping; i++)
-        count += v->mapping[i]->base.n_unknown_fields;
-    for (size_t i = 0; i < v->n_location; i++)
-        count += unknown_in_location(v->location[i]);
-    for (size_t i = 0; i < v->n_function; i++)
-        count += v->function[i]->base.n_unknown_fields;
-    return count;
-}
+typedef Pd__View__Profile view;
 
 static bool has_comment(const view *v, const char *prefix)
 {
@@ -201,8 +41,8 @@ static void require_census(const view *v, const pprofdelta_census *census)
     require(census->by_lines == by_lines);
     require(census->by_address == v->n_location - by_lines);
     /* A period_type that is there twice is merged, and protobuf-c keeps the last one's unknowns. */
-    require(census->unknown_fields >= unknown_fields(v));
-    require(census->unknown_fields == unknown_fields(v) || v->period_type);
+    require(census->unknown_fields >= reading_unknown_fields(v));
+    require(census->unknown_fields == reading_unknown_fields(v) || v->period_type);
     require(census->time_nanos == v->time_nanos);
     require(census->duration_nanos == v->duration_nanos);
     /* A live heap's stamp says farther on whether it is a delta: perhaps behind a NUL, where C's text
@@ -216,7 +56,10 @@ static void require_view(const uint8_t *bytes, size_t len, const pprofdelta_cens
     view *v = view_unpack(bytes, len);
     if (!v)
         return;
-    require_valid(v);
+    arena a = {NULL};
+    require(reading_is_valid(&a, v));
+    require(v->n_sample_type >= 1 && v->n_sample_type <= PPROFDELTA_MAX_TYPES);
+    arena_free(&a);
     require_census(v, census);
     view_free(v);
 }

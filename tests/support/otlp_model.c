@@ -1,6 +1,5 @@
 #include "otlp_model.h"
 
-#include "otlp_meaning.h"
 #include "pprofdelta_profile.h"
 #include "view.h"
 
@@ -9,138 +8,71 @@
 
 /* ---- pprof ----------------------------------------------------------------------------------- */
 
-typedef struct pprof {
-    arena *a;
-    const Pd__View__Profile *p;
-    const char **locations; /* their texts, made when first needed */
-} pprof;
-
-static const char *string_of(const pprof *s, int64_t index)
+void otlp_model_add(otlp_lines *l, const char *name, const char *text)
 {
-    return meaning_quoted(s->a, s->p->string_table[index]);
+    otlp_lines_add(l, arena_format(l->arena, "%s %s", name, text));
 }
 
-static const char *pprof_mapping(const pprof *s, uint64_t id)
+void otlp_model_add_times(otlp_lines *l, uint64_t start, uint64_t duration)
 {
-    for (size_t i = 0; id && i < s->p->n_mapping; i++) {
-        const Pd__View__Mapping *m = s->p->mapping[i];
-        if (m->id != id)
-            continue;
-        const char *has = arena_format(s->a, "%d%d%d%d", m->has_functions, m->has_filenames,
-                                       m->has_line_numbers, m->has_inline_frames);
-        return meaning_mapping(s->a, m->memory_start, m->memory_limit, m->file_offset,
-                               string_of(s, m->filename), string_of(s, m->build_id), has);
+    otlp_lines_add(l, arena_format(l->arena, "time %" PRIu64 " %" PRIu64, start, duration));
+}
+
+const char *otlp_model_join(otlp_lines *l, const otlp_lines *points)
+{
+    buf all = buf_begin(l->arena);
+    for (size_t i = 0; i < points->len; i++)
+        otlp_lines_add(l, points->texts[i]);
+    otlp_lines_sort(l);
+    for (size_t i = 0; i < l->len; i++) {
+        buf_text(&all, l->texts[i]);
+        buf_text(&all, "\n");
     }
-    return "none";
+    return buf_string(&all);
 }
 
-/* The first mapping of which anything is known. */
-static const char *pprof_main(const pprof *s)
+static const char *string_of(arena *a, const Pd__View__Profile *p, int64_t index)
 {
-    const char *text = "none";
-    for (size_t i = 0; i < s->p->n_mapping && !strcmp(text, "none"); i++)
-        text = pprof_mapping(s, s->p->mapping[i]->id);
-    return text;
+    return otlp_quoted(a, p->string_table[index]);
 }
 
-static const char *pprof_function(const pprof *s, uint64_t id)
+static void add_header(otlp_lines *out, const Pd__View__Profile *p)
 {
-    for (size_t i = 0; id && i < s->p->n_function; i++) {
-        const Pd__View__Function *f = s->p->function[i];
-        if (f->id == id)
-            return meaning_function(s->a, string_of(s, f->name), string_of(s, f->system_name),
-                                    string_of(s, f->filename), f->start_line);
-    }
-    return "none";
-}
-
-static const char *pprof_location(const pprof *s, uint64_t id)
-{
-    size_t at = 0;
-    while (at < s->p->n_location && s->p->location[at]->id != id)
-        at++;
-    if (at == s->p->n_location)
-        return "lost";
-    if (s->locations[at])
-        return s->locations[at];
-    const Pd__View__Location *l = s->p->location[at];
-    buf out = buf_begin(s->a);
-    MEANING_FORMAT(&out, "(%s @%" PRIx64 "%s", pprof_mapping(s, l->mapping_id), l->address,
-                   l->is_folded ? " folded" : "");
-    for (size_t i = 0; i < l->n_line; i++)
-        MEANING_FORMAT(&out, " [%s %" PRId64 ":%" PRId64 "]",
-                       pprof_function(s, l->line[i]->function_id), l->line[i]->line,
-                       l->line[i]->column);
-    buf_text(&out, ")");
-    return s->locations[at] = buf_string(&out);
-}
-
-static const char *pprof_labels(const pprof *s, const Pd__View__Sample *sample)
-{
-    meaning_labels l = meaning_labels_begin(s->a);
-    for (size_t i = 0; i < sample->n_label; i++) {
-        const Pd__View__Label *label = sample->label[i];
-        meaning_labels_add(&l, string_of(s, label->key),
-                           label->str
-                               ? string_of(s, label->str)
-                               : meaning_number(s->a, label->num, string_of(s, label->num_unit)));
-    }
-    return meaning_labels_end(&l);
-}
-
-static void pprof_samples(const pprof *s, meaning *out)
-{
-    for (size_t i = 0; i < s->p->n_sample; i++) {
-        const Pd__View__Sample *sample = s->p->sample[i];
-        buf stack = buf_begin(s->a);
-        for (size_t j = 0; j < sample->n_location_id; j++)
-            buf_text(&stack, pprof_location(s, sample->location_id[j]));
-        const char *set = pprof_labels(s, sample);
-        for (size_t t = 0; t < sample->n_value; t++)
-            if (sample->value[t])
-                meaning_add(out, arena_format(s->a, "sample %zu %s {%s} %" PRId64, t,
-                                              buf_string(&stack), set, sample->value[t]));
-    }
-}
-
-static void pprof_header(const pprof *s, meaning *out)
-{
-    const Pd__View__Profile *p = s->p;
+    arena *a = out->arena;
     int64_t time = p->time_nanos, duration = p->duration_nanos < 0 ? 0 : p->duration_nanos;
     if (time <= 0)
-        meaning_add_times(out, 0, (uint64_t)duration);
+        otlp_model_add_times(out, 0, (uint64_t)duration);
     else if (duration <= time)
-        meaning_add_times(out, (uint64_t)(time - duration), (uint64_t)duration);
+        otlp_model_add_times(out, (uint64_t)(time - duration), (uint64_t)duration);
     else
-        meaning_add_times(out, 0, (uint64_t)time);
+        otlp_model_add_times(out, 0, (uint64_t)time);
     const char *period_type = "0'' 0''";
     if (p->period_type)
-        period_type = arena_format(s->a, "%s %s", string_of(s, p->period_type->type),
-                                   string_of(s, p->period_type->unit));
-    meaning_add(out, arena_format(s->a, "period %s %" PRId64, period_type, p->period));
+        period_type = arena_format(a, "%s %s", string_of(a, p, p->period_type->type),
+                                   string_of(a, p, p->period_type->unit));
+    otlp_lines_add(out, arena_format(a, "period %s %" PRId64, period_type, p->period));
     for (size_t i = 0; i < p->n_comment; i++)
-        meaning_add_text(out, arena_format(s->a, "comment %zu", i), string_of(s, p->comment[i]));
-    meaning_add_text(out, "drop_frames", string_of(s, p->drop_frames));
-    meaning_add_text(out, "keep_frames", string_of(s, p->keep_frames));
-    meaning_add_text(out, "doc_url", string_of(s, p->doc_url));
-    meaning_add_text(out, "default_sample_type", string_of(s, p->default_sample_type));
+        otlp_model_add(out, arena_format(a, "comment %zu", i), string_of(a, p, p->comment[i]));
+    otlp_model_add(out, "drop_frames", string_of(a, p, p->drop_frames));
+    otlp_model_add(out, "keep_frames", string_of(a, p, p->keep_frames));
+    otlp_model_add(out, "doc_url", string_of(a, p, p->doc_url));
+    otlp_model_add(out, "default_sample_type", string_of(a, p, p->default_sample_type));
 }
 
-bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *out)
+static bool model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *out)
 {
     Pd__View__Profile *p = view_unpack(bytes, len);
     if (!p)
         return false;
-    pprof s = {a, p, ARENA_ARRAY(a, const char *, p->n_location)};
-    meaning l = {.arena = a};
+    otlp_lines l = {.arena = a}, points = otlp_points_of_profile(a, p);
     *out = (otlp_model){.types = p->n_sample_type, .resource = ""};
     for (size_t i = 0; i < p->n_sample_type; i++)
-        meaning_add(&l, arena_format(a, "type %zu %s %s", i, string_of(&s, p->sample_type[i]->type),
-                                     string_of(&s, p->sample_type[i]->unit)));
-    meaning_add_text(&l, "main", pprof_main(&s));
-    pprof_samples(&s, &l);
-    pprof_header(&s, &l);
-    out->text = meaning_join(&l);
+        otlp_lines_add(&l, arena_format(a, "type %zu %s %s", i,
+                                        string_of(a, p, p->sample_type[i]->type),
+                                        string_of(a, p, p->sample_type[i]->unit)));
+    otlp_model_add(&l, "main", otlp_main_of_profile(a, p));
+    add_header(&l, p);
+    out->text = otlp_model_join(&l, &points);
     view_free(p);
     return true;
 }
@@ -158,7 +90,7 @@ static const char *read_back(arena *a, pprofdelta_profile *profile, otlp_model *
         return "it cannot be unpacked";
     pprofdelta_profile_census(profile, &census);
     if (!census.request || !otlp_model_of_request(a, census.request, census.request_len, out) ||
-        !otlp_model_of_pprof(a, bytes, len, &back))
+        !model_of_pprof(a, bytes, len, &back))
         return "it cannot be unpacked";
     return otlp_model_differ(a, &back, out);
 }
@@ -185,7 +117,7 @@ bool otlp_model_read_pprof(arena *a, const void *bytes, size_t len, otlp_model *
     if (pprofdelta_profile_open(NULL, NULL, bytes, len, &profile, NULL))
         return false;
     bool is_read = !pprofdelta_profile_bytes(profile, &inflated, &inflated_len, NULL) &&
-                   otlp_model_of_pprof(a, inflated, inflated_len, out);
+                   model_of_pprof(a, inflated, inflated_len, out);
     pprofdelta_profile_free(profile);
     return is_read;
 }

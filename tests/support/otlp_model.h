@@ -1,13 +1,13 @@
 /* What a profile means, as text, read naively through protobuf-c's message views: the same text for a
  * pprof profile and for the OTLP request that stands for it.
  *
- * One line for each value type, sample, mapping, and member of the header, sorted. Stacks are written
- * out with all that is known of their frames. The rules are those of pprofdelta-formats(5), derived
+ * One line for each value type, value of a sample (otlp_points.h), and member of the header, sorted.
+ * The rules are those of pprofdelta-formats(5), derived
  * apart from the library. */
 #ifndef PD_TESTS_OTLP_MODEL_H
 #define PD_TESTS_OTLP_MODEL_H
 
-#include "arena.h"
+#include "otlp_points.h"
 #include "pprofdelta.h"
 
 typedef struct otlp_model {
@@ -18,9 +18,13 @@ typedef struct otlp_model {
     uint8_t ids[PPROFDELTA_MAX_TYPES][16];
 } otlp_model;
 
-/* Both read inflated bytes. False if they cannot be unpacked. */
-bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *out);
+/* Reads inflated bytes of a request that the library accepts. False if they cannot be unpacked. */
 bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *out);
+
+/* The lines of a model: "NAME TEXT", the times, and all lines with the points as one text, sorted. */
+void otlp_model_add(otlp_lines *l, const char *name, const char *text);
+void otlp_model_add_times(otlp_lines *l, uint64_t start, uint64_t duration);
+const char *otlp_model_join(otlp_lines *l, const otlp_lines *points);
 
 /* Every request that a test gets from a writer goes through this function. It reads the request (any
  * compression), and the library reads it, too. out->wrong: also what the library refuses, and where

@@ -1,8 +1,6 @@
 /* The model of an OTLP request, and whether its dictionary has the form that the manual names: entry 0
  * of each table is the zero value, nothing is unused, and nothing is there twice. */
-#include "otlp_meaning.h"
 #include "otlp_model.h"
-#include "otlp.pb-c.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -14,7 +12,6 @@ typedef struct otlp {
     arena *a;
     const Pd__Otlp__Dictionary *d;
     bool *strings, *mappings, *locations, *functions, *attributes, *stacks; /* used */
-    const char **location_texts; /* made when first needed */
     const char *wrong;
 } otlp;
 
@@ -37,9 +34,9 @@ static bool use(otlp *s, bool *used, int64_t index, size_t len, const char *tabl
 
 static const char *otlp_text(otlp *s, ProtobufCBinaryData text)
 {
-    if (!meaning_is_utf8(text))
+    if (!otlp_is_utf8(text))
         blame(s, "a string is not UTF-8");
-    return meaning_quoted(s->a, text);
+    return otlp_quoted(s->a, text);
 }
 
 static const char *otlp_string(otlp *s, int32_t index)
@@ -61,11 +58,6 @@ static const Pd__Otlp__Attribute *attribute(otlp *s, int32_t index, const char *
     return attr->value ? attr : NULL;
 }
 
-static const char *in_quotes(arena *a, const char *text)
-{
-    return meaning_quoted(a, (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text});
-}
-
 static bool is_true(const Pd__Otlp__Attribute *a)
 {
     return a->value->value_case == PD__OTLP__ANY_VALUE__VALUE_BOOL_VALUE && a->value->bool_value;
@@ -79,194 +71,148 @@ static const char *text_value(otlp *s, const Pd__Otlp__AnyValue *value)
     return "lost";
 }
 
-static const char *label_value(otlp *s, const Pd__Otlp__AnyValue *value, const char *unit)
+/* Labels of one key are one attribute, with an array if there are several. */
+static void use_labels(otlp *s, const Pd__Otlp__Sample *sample)
 {
-    if (value->value_case == PD__OTLP__ANY_VALUE__VALUE_INT_VALUE)
-        return meaning_number(s->a, value->int_value, unit);
-    if (value->value_case != PD__OTLP__ANY_VALUE__VALUE_KVLIST_VALUE)
-        return text_value(s, value);
-    const Pd__Otlp__KeyValueList *list = value->kvlist_value;
-    if (list->n_values != 2 ||
-        list->values[0]->value->value_case != PD__OTLP__ANY_VALUE__VALUE_INT_VALUE) {
-        blame(s, "a number with a unit of its own has another form");
-        return "lost";
-    }
-    return meaning_number(s->a, list->values[0]->value->int_value,
-                          text_value(s, list->values[1]->value));
-}
-
-static const char *otlp_labels(otlp *s, const Pd__Otlp__Sample *sample)
-{
-    meaning_labels l = meaning_labels_begin(s->a);
+    otlp_lines keys = {.arena = s->a};
     for (size_t i = 0; i < sample->n_attribute_indices; i++) {
         const char *key;
         const Pd__Otlp__Attribute *attr = attribute(s, sample->attribute_indices[i], &key);
         if (!attr)
             continue;
-        for (size_t j = 0; j < l.keys.len; j++)
-            if (!strcmp(l.keys.list[j], key))
+        for (size_t j = 0; j < keys.len; j++)
+            if (!strcmp(keys.texts[j], key))
                 blame(s, "a sample has two attributes with one key");
-        const char *unit = otlp_string(s, attr->unit_strindex);
-        const Pd__Otlp__AnyValue *value = attr->value;
-        bool is_array = value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE;
-        if (is_array && value->array_value->n_values < 2)
+        otlp_lines_add(&keys, key);
+        otlp_string(s, attr->unit_strindex);
+        if (attr->value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE &&
+            attr->value->array_value->n_values < 2)
             blame(s, "an array of a label has fewer than two values");
-        for (size_t j = 0; is_array && j < value->array_value->n_values; j++)
-            meaning_labels_add(&l, key, label_value(s, value->array_value->values[j], unit));
-        if (!is_array)
-            meaning_labels_add(&l, key, label_value(s, value, unit));
     }
-    return meaning_labels_end(&l);
 }
 
-static const char *otlp_mapping(otlp *s, int32_t index)
+static void use_mapping(otlp *s, int32_t index)
 {
     if (!index || !use(s, s->mappings, index, s->d->n_mapping_table, "mapping"))
-        return "none";
+        return;
     const Pd__Otlp__Mapping *m = s->d->mapping_table[index];
-    const char *build_id = in_quotes(s->a, ""), *key;
-    char has[] = "0000";
-    static const char *const names[] = {
-        "pprof.mapping.has_functions", "pprof.mapping.has_filenames",
-        "pprof.mapping.has_line_numbers", "pprof.mapping.has_inline_frames"};
+    const char *key;
+    otlp_string(s, m->filename_strindex);
     for (size_t i = 0; i < m->n_attribute_indices; i++) {
         const Pd__Otlp__Attribute *attr = attribute(s, m->attribute_indices[i], &key);
-        bool is_known = attr == NULL;
-        for (size_t bit = 0; attr && bit < 4; bit++)
-            if (!strcmp(key, in_quotes(s->a, names[bit])) && is_true(attr)) {
-                has[bit] = '1';
-                is_known = true;
-            }
-        if (attr && strstr(key, "process.executable.build_id.")) {
-            build_id = text_value(s, attr->value);
-            is_known = true;
-        }
-        if (!is_known)
+        if (attr && !strstr(key, "process.executable.build_id.") &&
+            !(strstr(key, "'pprof.mapping.has_") && is_true(attr)))
             blame(s, arena_format(s->a, "a mapping has an attribute %s", key));
     }
-    return meaning_mapping(s->a, m->memory_start, m->memory_limit, m->file_offset,
-                           otlp_string(s, m->filename_strindex), build_id, has);
 }
 
-static const char *otlp_function(otlp *s, int32_t index)
+static void use_function(otlp *s, int32_t index)
 {
     if (!index || !use(s, s->functions, index, s->d->n_function_table, "function"))
-        return "none";
+        return;
     const Pd__Otlp__Function *f = s->d->function_table[index];
-    return meaning_function(s->a, otlp_string(s, f->name_strindex),
-                            otlp_string(s, f->system_name_strindex),
-                            otlp_string(s, f->filename_strindex), f->start_line);
+    otlp_string(s, f->name_strindex);
+    otlp_string(s, f->system_name_strindex);
+    otlp_string(s, f->filename_strindex);
 }
 
-static const char *otlp_location(otlp *s, int32_t index)
+static void use_location(otlp *s, int32_t index)
 {
     if (!use(s, s->locations, index, s->d->n_location_table, "location"))
-        return "lost";
+        return;
     const Pd__Otlp__Location *l = s->d->location_table[index];
-    if (s->location_texts[index])
-        return s->location_texts[index];
-    bool is_folded = false;
+    const char *key;
     for (size_t i = 0; i < l->n_attribute_indices; i++) {
-        const char *key;
         const Pd__Otlp__Attribute *attr = attribute(s, l->attribute_indices[i], &key);
-        is_folded =
-            attr && is_true(attr) && !strcmp(key, in_quotes(s->a, "pprof.location.is_folded"));
-        if (!is_folded)
+        if (attr && (!is_true(attr) || !strstr(key, "'pprof.location.is_folded'")))
             blame(s, "a location has an attribute that is not pprof.location.is_folded");
     }
-    buf out = buf_begin(s->a);
-    MEANING_FORMAT(&out, "(%s @%" PRIx64 "%s", otlp_mapping(s, l->mapping_index), l->address,
-                   is_folded ? " folded" : "");
+    use_mapping(s, l->mapping_index);
     for (size_t i = 0; i < l->n_lines; i++)
-        MEANING_FORMAT(&out, " [%s %" PRId64 ":%" PRId64 "]",
-                       otlp_function(s, l->lines[i]->function_index), l->lines[i]->line,
-                       l->lines[i]->column);
-    buf_text(&out, ")");
-    return s->location_texts[index] = buf_string(&out);
+        use_function(s, l->lines[i]->function_index);
 }
 
-static const char *otlp_stack(otlp *s, int32_t index)
+static void use_sample(otlp *s, const Pd__Otlp__Sample *sample)
 {
-    buf out = buf_begin(s->a);
-    if (use(s, s->stacks, index, s->d->n_stack_table, "stack"))
-        for (size_t i = 0; i < s->d->stack_table[index]->n_location_indices; i++)
-            buf_text(&out, otlp_location(s, s->d->stack_table[index]->location_indices[i]));
-    return buf_string(&out);
+    if (sample->n_values != 1 || !sample->values[0] || sample->n_timestamps_unix_nano ||
+        sample->link_index)
+        blame(s, "a sample has not one value, or has more than a value");
+    use_labels(s, sample);
+    if (s->stacks[sample->stack_index] ||
+        !use(s, s->stacks, sample->stack_index, s->d->n_stack_table, "stack"))
+        return;
+    const Pd__Otlp__Stack *stack = s->d->stack_table[sample->stack_index];
+    for (size_t i = 0; i < stack->n_location_indices; i++)
+        use_location(s, stack->location_indices[i]);
 }
 
-static void otlp_profile(otlp *s, size_t nth, const Pd__Otlp__Profile *p, meaning *out)
+static void otlp_profile(otlp *s, size_t nth, const Pd__Otlp__Profile *p, otlp_lines *out)
 {
     if (!p->sample_type) {
         blame(s, "a profile has no type");
         return;
     }
-    meaning_add(out, arena_format(s->a, "type %zu %s %s", nth,
-                                  otlp_string(s, p->sample_type->type_strindex),
-                                  otlp_string(s, p->sample_type->unit_strindex)));
-    for (size_t i = 0; i < p->n_samples; i++) {
-        const Pd__Otlp__Sample *sample = p->samples[i];
-        if (sample->n_values != 1 || !sample->values[0] || sample->n_timestamps_unix_nano ||
-            sample->link_index)
-            blame(s, "a sample has not one value, or has more than a value");
-        else
-            meaning_add(out, arena_format(s->a, "sample %zu %s {%s} %" PRId64, nth,
-                                          otlp_stack(s, sample->stack_index),
-                                          otlp_labels(s, sample), sample->values[0]));
-    }
+    otlp_lines_add(out, arena_format(s->a, "type %zu %s %s", nth,
+                                     otlp_string(s, p->sample_type->type_strindex),
+                                     otlp_string(s, p->sample_type->unit_strindex)));
+    for (size_t i = 0; i < p->n_samples; i++)
+        use_sample(s, p->samples[i]);
 }
 
 /* What all profiles of the request have alike. */
-static const char *otlp_header(otlp *s, const Pd__Otlp__Profile *p)
+static otlp_lines otlp_header(otlp *s, const Pd__Otlp__Profile *p)
 {
-    meaning out = {.arena = s->a};
-    const char *texts[3] = {in_quotes(s->a, ""), in_quotes(s->a, ""), in_quotes(s->a, "")};
+    otlp_lines out = {.arena = s->a};
+    const char *texts[3] = {otlp_quoted_text(s->a, ""), otlp_quoted_text(s->a, ""),
+                            otlp_quoted_text(s->a, "")};
     static const char *const keys[] = {"pprof.profile.drop_frames", "pprof.profile.keep_frames",
                                        "pprof.profile.doc_url"};
-    meaning_add_times(&out, p->time_unix_nano, p->duration_nano);
+    otlp_model_add_times(&out, p->time_unix_nano, p->duration_nano);
     const char *period_type = "0'' 0''";
     if (p->period_type)
         period_type = arena_format(s->a, "%s %s", otlp_string(s, p->period_type->type_strindex),
                                    otlp_string(s, p->period_type->unit_strindex));
-    meaning_add(&out, arena_format(s->a, "period %s %" PRId64, period_type, p->period));
+    otlp_lines_add(&out, arena_format(s->a, "period %s %" PRId64, period_type, p->period));
     for (size_t i = 0; i < p->n_attribute_indices; i++) {
         const char *key;
         const Pd__Otlp__Attribute *attr = attribute(s, p->attribute_indices[i], &key);
         if (!attr)
             continue;
-        if (!strcmp(key, in_quotes(s->a, "pprof.profile.comment"))) {
+        if (!strcmp(key, otlp_quoted_text(s->a, "pprof.profile.comment"))) {
             const Pd__Otlp__ArrayValue *all = attr->value->array_value;
             for (size_t j = 0; j < all->n_values; j++)
-                meaning_add_text(&out, arena_format(s->a, "comment %zu", j),
-                                 text_value(s, all->values[j]));
+                otlp_model_add(&out, arena_format(s->a, "comment %zu", j),
+                               text_value(s, all->values[j]));
             continue;
         }
         size_t k = 0;
-        while (k < 3 && strcmp(key, in_quotes(s->a, keys[k])) != 0)
+        while (k < 3 && strcmp(key, otlp_quoted_text(s->a, keys[k])) != 0)
             k++;
         if (k < 3)
             texts[k] = text_value(s, attr->value);
         else
             blame(s, arena_format(s->a, "a profile has an attribute %s", key));
     }
-    meaning_add_text(&out, "drop_frames", texts[0]);
-    meaning_add_text(&out, "keep_frames", texts[1]);
-    meaning_add_text(&out, "doc_url", texts[2]);
-    return meaning_join(&out);
+    otlp_model_add(&out, "drop_frames", texts[0]);
+    otlp_model_add(&out, "keep_frames", texts[1]);
+    otlp_model_add(&out, "doc_url", texts[2]);
+    otlp_lines_sort(&out);
+    return out;
 }
 
-static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, meaning *out)
+static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, otlp_lines *out)
 {
-    const char *default_type = in_quotes(s->a, "");
+    const char *default_type = otlp_quoted_text(s->a, "");
     bool has_order = false;
-    if (strcmp(otlp_text(s, scope->name), in_quotes(s->a, "pprofdelta")) != 0 ||
-        strcmp(otlp_text(s, scope->version), in_quotes(s->a, PPROFDELTA_VERSION)) != 0)
+    if (strcmp(otlp_text(s, scope->name), otlp_quoted_text(s->a, "pprofdelta")) != 0 ||
+        strcmp(otlp_text(s, scope->version), otlp_quoted_text(s->a, PPROFDELTA_VERSION)) != 0)
         blame(s, "the scope is not pprofdelta");
     for (size_t i = 0; i < scope->n_attributes; i++) {
         const Pd__Otlp__KeyValue *pair = scope->attributes[i];
         const char *key = otlp_text(s, pair->key);
-        if (!strcmp(key, in_quotes(s->a, "pprof.scope.default_sample_type")))
+        if (!strcmp(key, otlp_quoted_text(s->a, "pprof.scope.default_sample_type")))
             default_type = text_value(s, pair->value);
-        else if (!strcmp(key, in_quotes(s->a, "pprof.scope.sample_type_order")))
+        else if (!strcmp(key, otlp_quoted_text(s->a, "pprof.scope.sample_type_order")))
             has_order = pair->value->array_value->n_values == types;
         for (size_t j = 0;
              has_order && pair->value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE &&
@@ -277,16 +223,25 @@ static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, mean
     }
     if (!has_order)
         blame(s, "the scope has no order of types");
-    meaning_add_text(out, "default_sample_type", default_type);
+    otlp_model_add(out, "default_sample_type", default_type);
 }
 
 /* ---- the form of the dictionary -------------------------------------------------------------- */
+
+static bool has_twice(otlp_lines *l)
+{
+    otlp_lines_sort(l);
+    for (size_t i = 1; i < l->len; i++)
+        if (!strcmp(l->texts[i - 1], l->texts[i]))
+            return true;
+    return false;
+}
 
 /* Is entry 0 the zero value, is every other entry used, and is none there twice? */
 static void check_table(otlp *s, const char *name, size_t len, ProtobufCMessage *const *entries,
                         const bool *used)
 {
-    meaning all = {.arena = s->a};
+    otlp_lines all = {.arena = s->a};
     if (!len) {
         blame(s, arena_format(s->a, "the %s table is empty", name));
         return;
@@ -302,23 +257,23 @@ static void check_table(otlp *s, const char *name, size_t len, ProtobufCMessage 
         buf hex = buf_begin(s->a);
         for (size_t j = 0; j < size; j++)
             buf_format(&hex, "%02x", packed[j]);
-        meaning_add(&all, buf_string(&hex));
+        otlp_lines_add(&all, buf_string(&hex));
     }
-    if (meaning_has_twice(&all))
+    if (has_twice(&all))
         blame(s, arena_format(s->a, "an entry of the %s table is there twice", name));
 }
 
 static void check_strings(otlp *s)
 {
-    meaning all = {.arena = s->a};
+    otlp_lines all = {.arena = s->a};
     for (size_t i = 0; i < s->d->n_string_table; i++) {
         if (i && !s->strings[i])
             blame(s, arena_format(s->a, "string %zu is not used", i));
-        meaning_add(&all, otlp_text(s, s->d->string_table[i]));
+        otlp_lines_add(&all, otlp_text(s, s->d->string_table[i]));
     }
     if (!all.len || s->d->string_table[0].len)
         blame(s, "string 0 is not empty");
-    if (meaning_has_twice(&all))
+    if (has_twice(&all))
         blame(s, "a string is there twice");
 }
 
@@ -328,8 +283,6 @@ static void check_strings(otlp *s)
 
 static void check_dictionary(otlp *s)
 {
-    if (s->d->n_mapping_table > 1)
-        s->mappings[1] = true; /* the main one, which is written in any case */
     CHECK_TABLE(s, mapping);
     CHECK_TABLE(s, location);
     CHECK_TABLE(s, function);
@@ -346,7 +299,8 @@ static const char *resource_text(otlp *s, const Pd__Otlp__Resource *resource)
     buf out = buf_begin(s->a);
     for (size_t i = 0; resource && i < resource->n_attributes; i++) {
         const Pd__Otlp__KeyValue *pair = resource->attributes[i];
-        MEANING_FORMAT(&out, "%s=%s;", otlp_text(s, pair->key), text_value(s, pair->value));
+        buf_text(&out,
+                 arena_format(s->a, "%s=%s;", otlp_text(s, pair->key), text_value(s, pair->value)));
     }
     return buf_string(&out);
 }
@@ -366,9 +320,7 @@ static void check_id(otlp *s, otlp_model *out, size_t nth, ProtobufCBinaryData i
 
 static void read_request(otlp *s, const Pd__Otlp__Request *q, otlp_model *out)
 {
-    meaning l = {.arena = s->a};
-    const char *header = NULL;
-    *out = (otlp_model){.text = "", .resource = ""};
+    otlp_lines l = {.arena = s->a}, points = otlp_points_of_request(s->a, q), header = {.len = 0};
     if (q->n_resource_profiles != 1 || q->resource_profiles[0]->n_scope_profiles != 1 ||
         !q->resource_profiles[0]->scope_profiles[0]->scope) {
         blame(s, "there is not one resource with one scope");
@@ -380,27 +332,19 @@ static void read_request(otlp *s, const Pd__Otlp__Request *q, otlp_model *out)
     for (size_t i = 0; i < scope->n_profiles && i < PPROFDELTA_MAX_TYPES; i++) {
         otlp_profile(s, i, scope->profiles[i], &l);
         check_id(s, out, i, scope->profiles[i]->profile_id);
-        const char *this_header = otlp_header(s, scope->profiles[i]);
-        if (header && strcmp(header, this_header) != 0)
+        otlp_lines this_header = otlp_header(s, scope->profiles[i]);
+        if (i && otlp_lines_differ(s->a, &header, &this_header))
             blame(s, "two profiles have different headers");
         header = this_header;
     }
-    if (header)
-        meaning_add(&l, header);
+    for (size_t i = 0; i < header.len; i++)
+        otlp_lines_add(&l, header.texts[i]);
     otlp_scope(s, scope->scope, scope->n_profiles, &l);
-    meaning_add_text(&l, "main", s->d->n_mapping_table > 1 ? otlp_mapping(s, 1) : "none");
+    otlp_model_add(&l, "main", otlp_main_of_request(s->a, q));
+    if (s->d->n_mapping_table > 1)
+        use_mapping(s, 1); /* the main one, which is written in any case */
     check_dictionary(s);
-    out->text = meaning_join(&l);
-}
-
-/* Sorts the lines of a text, of which some came as a block. */
-static const char *sorted(arena *a, const char *text)
-{
-    meaning l = {.arena = a};
-    char *copy = arena_text(a, text), *save = NULL;
-    for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        meaning_add(&l, line);
-    return meaning_join(&l);
+    out->text = otlp_model_join(&l, &points);
 }
 
 bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *out)
@@ -416,12 +360,10 @@ bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *
         s.strings = ARENA_ARRAY(a, bool, d->n_string_table);
         s.mappings = ARENA_ARRAY(a, bool, d->n_mapping_table);
         s.locations = ARENA_ARRAY(a, bool, d->n_location_table);
-        s.location_texts = ARENA_ARRAY(a, const char *, d->n_location_table);
         s.functions = ARENA_ARRAY(a, bool, d->n_function_table);
         s.attributes = ARENA_ARRAY(a, bool, d->n_attribute_table);
         s.stacks = ARENA_ARRAY(a, bool, d->n_stack_table);
         read_request(&s, q, out);
-        out->text = sorted(a, out->text);
         out->wrong = s.wrong;
     }
     pd__otlp__request__free_unpacked(q, &allocator);

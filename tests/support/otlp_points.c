@@ -5,12 +5,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A string with its length, so that no two lists of strings have one text. */
-static void quote(buf *b, ProtobufCBinaryData text)
+/* ---- lines and strings ----------------------------------------------------------------------- */
+
+void otlp_lines_add(otlp_lines *l, const char *line)
 {
-    buf_format(b, "%zu:", text.len);
-    buf_add(b, text.data, text.len);
-    buf_text(b, " ");
+    ARENA_PUSH(l->arena, l->texts, l->len, l->cap, line);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void otlp_lines_sort(otlp_lines *l)
+{
+    if (l->len)
+        qsort(l->texts, l->len, sizeof *l->texts, by_text);
+}
+
+/* The length of a UTF-8 sequence by its decoded value; 0: none. */
+static size_t decode(const uint8_t *p, size_t left)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80       ? 1
+                 : p[0] >> 5 == 6  ? 2
+                 : p[0] >> 4 == 14 ? 3
+                 : p[0] >> 3 == 30 ? 4
+                                   : 0;
+    if (len < 2 || len > left)
+        return len > left ? 0 : len;
+    uint32_t value = p[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if (p[i] >> 6 != 2)
+            return 0;
+        value = value << 6 | (p[i] & 0x3f);
+    }
+    bool is_surrogate = value >= 0xd800 && value < 0xe000;
+    return value < least[len] || value > 0x10ffff || is_surrogate ? 0 : len;
+}
+
+const char *otlp_quoted(arena *a, ProtobufCBinaryData text)
+{
+    buf out = buf_begin(a);
+    size_t len = 0;
+    for (size_t at = 0; at < text.len;) {
+        size_t good = decode(text.data + at, text.len - at);
+        len += good ? good : 3;
+        if (!good)
+            buf_text(&out, "\\xef\\xbf\\xbd");
+        for (size_t i = 0; i < good; i++) {
+            uint8_t byte = text.data[at + i];
+            if (byte < 32 || byte > 126 || byte == '\\')
+                buf_format(&out, "\\x%02x", byte);
+            else
+                buf_add(&out, &byte, 1);
+        }
+        at += good ? good : 1;
+    }
+    return arena_format(a, "%zu'%s'", len, buf_string(&out));
+}
+
+bool otlp_is_utf8(ProtobufCBinaryData text)
+{
+    for (size_t at = 0; at < text.len;) {
+        size_t good = decode(text.data + at, text.len - at);
+        if (!good)
+            return false;
+        at += good;
+    }
+    return true;
 }
 
 static ProtobufCBinaryData bytes_of(const char *text)
@@ -18,36 +81,24 @@ static ProtobufCBinaryData bytes_of(const char *text)
     return (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
 }
 
-static int by_text(const void *a, const void *b)
+const char *otlp_quoted_text(arena *a, const char *text)
 {
-    const char *const *x = a, *const *y = b;
-    return strcmp(*x, *y);
+    return otlp_quoted(a, bytes_of(text));
 }
 
-/* Texts that may have NUL bytes are compared in an escaped form. */
-static const char *text_of(arena *a, const buf *b)
+static void quote(buf *b, ProtobufCBinaryData text)
 {
-    buf out = buf_begin(a);
-    for (size_t i = 0; i < b->len; i++) {
-        if (b->ptr[i] && b->ptr[i] != '\\')
-            buf_add(&out, &b->ptr[i], 1);
-        else
-            buf_format(&out, "\\%02x", b->ptr[i]);
-    }
-    return buf_string(&out);
+    buf_text(b, otlp_quoted(b->arena, text));
+    buf_text(b, " ");
 }
 
-static void sort(otlp_points *p)
-{
-    if (p->len)
-        qsort(p->texts, p->len, sizeof *p->texts, by_text);
-}
+/* ---- parts of both --------------------------------------------------------------------------- */
 
-/* The points, sorted. Those that differ only in their value, behind the last '=', are added up. */
-static otlp_points summed(arena *a, otlp_points all)
+/* The lines, sorted. Those that differ only in their value, behind the last '=', are added up. */
+static otlp_lines summed(otlp_lines all)
 {
-    otlp_points out = {NULL, 0, 0};
-    sort(&all);
+    otlp_lines out = {.arena = all.arena};
+    otlp_lines_sort(&all);
     for (size_t i = 0; i < all.len;) {
         const char *first = all.texts[i];
         int len = (int)(strrchr(first, '=') - first) + 1;
@@ -57,15 +108,14 @@ static otlp_points summed(arena *a, otlp_points all)
              i++)
             sum += (uint64_t)strtoll(all.texts[i] + len, NULL, 10);
         if (sum)
-            ARENA_PUSH(a, out.texts, out.len, out.cap,
-                       arena_format(a, "%.*s%" PRId64, len, first, (int64_t)sum));
+            otlp_lines_add(&out, arena_format(all.arena, "%.*s%" PRId64, len, first, (int64_t)sum));
     }
     return out;
 }
 
-static void add_sorted(buf *b, otlp_points *labels)
+static void add_sorted(buf *b, otlp_lines *labels)
 {
-    sort(labels);
+    otlp_lines_sort(labels);
     for (size_t i = 0; i < labels->len; i++) {
         buf_text(b, "{");
         buf_text(b, labels->texts[i]);
@@ -73,19 +123,36 @@ static void add_sorted(buf *b, otlp_points *labels)
     }
 }
 
-static void put_frame(buf *b, ProtobufCBinaryData name, ProtobufCBinaryData system,
-                      ProtobufCBinaryData file, int64_t start)
+/* OTLP has entry 0 for a function of which nothing is known. */
+static void put_function(buf *b, ProtobufCBinaryData name, ProtobufCBinaryData system,
+                         ProtobufCBinaryData file, int64_t start)
 {
+    if (!name.len && !system.len && !file.len && !start)
+        return;
     quote(b, name);
     quote(b, system);
     quote(b, file);
     buf_format(b, "%" PRId64 " ", start);
 }
 
-static void add_label(arena *a, otlp_points *labels, ProtobufCBinaryData key,
-                      ProtobufCBinaryData text, int64_t number, ProtobufCBinaryData unit)
+/* And so for a mapping. */
+static void put_mapping(buf *b, uint64_t start, uint64_t limit, uint64_t offset,
+                        ProtobufCBinaryData file, ProtobufCBinaryData build_id, const bool has[4])
 {
-    buf b = buf_begin(a);
+    if (!start && !limit && !offset && !file.len && !build_id.len && !has[0] && !has[1] &&
+        !has[2] && !has[3])
+        return;
+    buf_format(b, "[%" PRIx64 " %" PRIx64 " %" PRIx64 " %d%d%d%d ", start, limit, offset, has[0],
+               has[1], has[2], has[3]);
+    quote(b, file);
+    quote(b, build_id);
+    buf_text(b, "]");
+}
+
+static void add_label(otlp_lines *labels, ProtobufCBinaryData key, ProtobufCBinaryData text,
+                      int64_t number, ProtobufCBinaryData unit)
+{
+    buf b = buf_begin(labels->arena);
     quote(&b, key);
     if (text.len) {
         quote(&b, text);
@@ -93,19 +160,27 @@ static void add_label(arena *a, otlp_points *labels, ProtobufCBinaryData key,
         buf_format(&b, "= %" PRId64 " ", number);
         quote(&b, unit);
     }
-    ARENA_PUSH(a, labels->texts, labels->len, labels->cap, text_of(a, &b));
+    otlp_lines_add(labels, buf_string(&b));
 }
 
 /* ---- the request --------------------------------------------------------------------------- */
 
 static const ProtobufCBinaryData nothing = {0, NULL};
 
+/* A profile of a request, with what it is in. */
+typedef struct placed {
+    const Pd__Otlp__ResourceProfiles *resource;
+    const Pd__Otlp__ScopeProfiles *scope;
+    const Pd__Otlp__Profile *profile;
+} placed;
+
 typedef struct request {
     arena *a;
-    const Pd__Otlp__Request *view;
     const Pd__Otlp__Dictionary *d;
-    size_t resources, scopes, sets;
-    bool has_times; /* sets of several times */
+    const char **locations; /* their texts, made when first needed */
+    placed *profiles;
+    size_t len, cap, resources, scopes;
+    bool has_times; /* profiles of several times */
 } request;
 
 static ProtobufCBinaryData string_at(const request *r, int32_t index)
@@ -161,7 +236,7 @@ static const Pd__Otlp__KeyValue *member_of(const request *r, const Pd__Otlp__Key
     return NULL;
 }
 
-static bool label_pair(const request *r, otlp_points *labels, ProtobufCBinaryData key,
+static bool label_pair(const request *r, otlp_lines *labels, ProtobufCBinaryData key,
                        const Pd__Otlp__KeyValueList *list)
 {
     const Pd__Otlp__KeyValue *number =
@@ -170,31 +245,31 @@ static bool label_pair(const request *r, otlp_points *labels, ProtobufCBinaryDat
         member_of(r, list, "unit", PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE);
     if (list->n_values != 2 || !number || !unit)
         return false;
-    add_label(r->a, labels, key, nothing, number->value->int_value, unit->value->string_value);
+    add_label(labels, key, nothing, number->value->int_value, unit->value->string_value);
     return true;
 }
 
-static void label_value(const request *r, otlp_points *labels, ProtobufCBinaryData key,
+static void label_value(const request *r, otlp_lines *labels, ProtobufCBinaryData key,
                         const Pd__Otlp__AnyValue *v, ProtobufCBinaryData unit)
 {
     switch (v ? v->value_case : PD__OTLP__ANY_VALUE__VALUE__NOT_SET) {
     case PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE:
-        add_label(r->a, labels, key, v->string_value, 0, nothing);
+        add_label(labels, key, v->string_value, 0, nothing);
         break;
     case PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE_STRINDEX:
-        add_label(r->a, labels, key, string_at(r, v->string_value_strindex), 0, nothing);
+        add_label(labels, key, string_at(r, v->string_value_strindex), 0, nothing);
         break;
     case PD__OTLP__ANY_VALUE__VALUE_BOOL_VALUE:
-        add_label(r->a, labels, key, bytes_of(v->bool_value ? "true" : "false"), 0, nothing);
+        add_label(labels, key, bytes_of(v->bool_value ? "true" : "false"), 0, nothing);
         break;
     case PD__OTLP__ANY_VALUE__VALUE_INT_VALUE:
-        add_label(r->a, labels, key, nothing, v->int_value, unit);
+        add_label(labels, key, nothing, v->int_value, unit);
         break;
     case PD__OTLP__ANY_VALUE__VALUE_DOUBLE_VALUE:
-        add_label(r->a, labels, key, decimal_of(r->a, v->double_value), 0, nothing);
+        add_label(labels, key, decimal_of(r->a, v->double_value), 0, nothing);
         break;
     case PD__OTLP__ANY_VALUE__VALUE_BYTES_VALUE:
-        add_label(r->a, labels, key, hex_of(r->a, v->bytes_value), 0, nothing);
+        add_label(labels, key, hex_of(r->a, v->bytes_value), 0, nothing);
         break;
     case PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE:
         for (size_t i = 0; i < v->array_value->n_values; i++)
@@ -209,7 +284,7 @@ static void label_value(const request *r, otlp_points *labels, ProtobufCBinaryDa
         }
         break;
     default:
-        add_label(r->a, labels, key, nothing, 0, nothing);
+        add_label(labels, key, nothing, 0, nothing);
     }
 }
 
@@ -255,26 +330,23 @@ static bool is_true(const Pd__Otlp__AnyValue *v)
     return v && v->value_case == PD__OTLP__ANY_VALUE__VALUE_BOOL_VALUE && v->bool_value;
 }
 
-static void put_mapping(const request *r, buf *b, const Pd__Otlp__Mapping *m)
+static void put_request_mapping(const request *r, buf *b, const Pd__Otlp__Mapping *m)
 {
     static const char *const ids[] = {"gnu", "go", "htlhash"};
-    static const char *const has[] = {"functions", "filenames", "line_numbers", "inline_frames"};
+    static const char *const names[] = {"functions", "filenames", "line_numbers", "inline_frames"};
     ProtobufCBinaryData build_id = nothing;
-    buf_format(b, "[%" PRIx64 " %" PRIx64 " %" PRIx64 " ", m->memory_start, m->memory_limit,
-               m->file_offset);
-    quote(b, string_at(r, m->filename_strindex));
+    bool has[4];
     for (size_t i = 0; i < 3 && !build_id.len; i++) {
         const Pd__Otlp__AnyValue *v =
             attribute_of(r, m->attribute_indices, m->n_attribute_indices,
                          arena_format(r->a, "process.executable.build_id.%s", ids[i]));
         build_id = v ? last_string(r, v) : nothing;
     }
-    quote(b, build_id);
     for (size_t i = 0; i < 4; i++)
-        buf_format(b, "%d",
-                   is_true(attribute_of(r, m->attribute_indices, m->n_attribute_indices,
-                                        arena_format(r->a, "pprof.mapping.has_%s", has[i]))));
-    buf_text(b, "]");
+        has[i] = is_true(attribute_of(r, m->attribute_indices, m->n_attribute_indices,
+                                      arena_format(r->a, "pprof.mapping.has_%s", names[i])));
+    put_mapping(b, m->memory_start, m->memory_limit, m->file_offset,
+                string_at(r, m->filename_strindex), build_id, has);
 }
 
 static void put_location(const request *r, buf *b, const Pd__Otlp__Location *l)
@@ -283,20 +355,20 @@ static void put_location(const request *r, buf *b, const Pd__Otlp__Location *l)
                is_true(attribute_of(r, l->attribute_indices, l->n_attribute_indices,
                                     "pprof.location.is_folded")));
     if (l->mapping_index)
-        put_mapping(r, b, r->d->mapping_table[l->mapping_index]);
+        put_request_mapping(r, b, r->d->mapping_table[l->mapping_index]);
     for (size_t i = 0; i < l->n_lines; i++) {
         const Pd__Otlp__Line *line = l->lines[i];
         if (line->function_index) {
             const Pd__Otlp__Function *f = r->d->function_table[line->function_index];
-            put_frame(b, string_at(r, f->name_strindex), string_at(r, f->system_name_strindex),
-                      string_at(r, f->filename_strindex), f->start_line);
+            put_function(b, string_at(r, f->name_strindex), string_at(r, f->system_name_strindex),
+                         string_at(r, f->filename_strindex), f->start_line);
         }
         buf_format(b, "%" PRId64 ".%" PRId64 ";", line->line, line->column);
     }
     buf_text(b, ")");
 }
 
-static void label_resource(const request *r, otlp_points *labels, const Pd__Otlp__Resource *from)
+static void label_resource(const request *r, otlp_lines *labels, const Pd__Otlp__Resource *from)
 {
     for (size_t i = 0; from && i < from->n_attributes; i++)
         label_value(r, labels,
@@ -304,19 +376,17 @@ static void label_resource(const request *r, otlp_points *labels, const Pd__Otlp
                     from->attributes[i]->value, nothing);
 }
 
-static void label_scope(const request *r, otlp_points *labels, const Pd__Otlp__Scope *from)
+static void label_scope(otlp_lines *labels, const Pd__Otlp__Scope *from)
 {
     if (from && from->name.len)
-        add_label(r->a, labels, bytes_of("scope.name"), from->name, 0, nothing);
+        add_label(labels, bytes_of("scope.name"), from->name, 0, nothing);
     if (from && from->version.len)
-        add_label(r->a, labels, bytes_of("scope.version"), from->version, 0, nothing);
+        add_label(labels, bytes_of("scope.version"), from->version, 0, nothing);
 }
 
-static otlp_points labels_of(const request *r, const Pd__Otlp__ResourceProfiles *resource,
-                             const Pd__Otlp__ScopeProfiles *scope, const Pd__Otlp__Profile *p,
-                             const Pd__Otlp__Sample *s)
+static otlp_lines labels_of(const request *r, const placed *m, const Pd__Otlp__Sample *s)
 {
-    otlp_points labels = {NULL, 0, 0};
+    otlp_lines labels = {.arena = r->a};
     for (size_t i = 0; i < s->n_attribute_indices; i++) {
         const Pd__Otlp__Attribute *one = r->d->attribute_table[s->attribute_indices[i]];
         label_value(r, &labels, string_at(r, one->key_strindex), one->value,
@@ -325,21 +395,20 @@ static otlp_points labels_of(const request *r, const Pd__Otlp__ResourceProfiles 
     if (s->link_index) {
         const Pd__Otlp__Link *link = r->d->link_table[s->link_index];
         if (link->trace_id.len)
-            add_label(r->a, &labels, bytes_of("trace_id"), hex_of(r->a, link->trace_id), 0,
-                      nothing);
+            add_label(&labels, bytes_of("trace_id"), hex_of(r->a, link->trace_id), 0, nothing);
         if (link->span_id.len)
-            add_label(r->a, &labels, bytes_of("span_id"), hex_of(r->a, link->span_id), 0, nothing);
+            add_label(&labels, bytes_of("span_id"), hex_of(r->a, link->span_id), 0, nothing);
     }
     if (r->resources > 1)
-        label_resource(r, &labels, resource->resource);
+        label_resource(r, &labels, m->resource->resource);
     if (r->scopes > r->resources)
-        label_scope(r, &labels, scope->scope);
+        label_scope(&labels, m->scope->scope);
     if (r->has_times) {
         ProtobufCBinaryData unit = bytes_of("nanoseconds");
-        add_label(r->a, &labels, bytes_of("profile.time_unix_nano"), nothing,
-                  (int64_t)p->time_unix_nano, unit);
-        add_label(r->a, &labels, bytes_of("profile.duration_nano"), nothing,
-                  (int64_t)p->duration_nano, unit);
+        add_label(&labels, bytes_of("profile.time_unix_nano"), nothing,
+                  (int64_t)m->profile->time_unix_nano, unit);
+        add_label(&labels, bytes_of("profile.duration_nano"), nothing,
+                  (int64_t)m->profile->duration_nano, unit);
     }
     return labels;
 }
@@ -348,31 +417,35 @@ static const char *stack_of(const request *r, const Pd__Otlp__Sample *s)
 {
     static const Pd__Otlp__Location nowhere = PD__OTLP__LOCATION__INIT;
     buf b = buf_begin(r->a);
-    if (s->stack_index) {
-        const Pd__Otlp__Stack *stack = r->d->stack_table[s->stack_index];
-        for (size_t i = 0; i < stack->n_location_indices; i++)
-            put_location(r, &b,
-                         stack->location_indices[i]
-                             ? r->d->location_table[stack->location_indices[i]]
-                             : &nowhere);
+    const Pd__Otlp__Stack *stack = s->stack_index ? r->d->stack_table[s->stack_index] : NULL;
+    for (size_t i = 0; stack && i < stack->n_location_indices; i++) {
+        int32_t index = stack->location_indices[i];
+        buf location = buf_begin(r->a);
+        if (!index)
+            put_location(r, &b, &nowhere);
+        else if (!r->locations[index]) {
+            put_location(r, &location, r->d->location_table[index]);
+            r->locations[index] = buf_string(&location);
+        }
+        if (index)
+            buf_text(&b, r->locations[index]);
     }
-    return text_of(r->a, &b);
+    return buf_string(&b);
 }
 
-static void add_points(const request *r, otlp_points *out,
-                       const Pd__Otlp__ResourceProfiles *resource,
-                       const Pd__Otlp__ScopeProfiles *scope, const Pd__Otlp__Profile *p)
+static void add_points(const request *r, otlp_lines *out, const placed *m)
 {
+    const Pd__Otlp__Profile *p = m->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
         const Pd__Otlp__Sample *s = p->samples[i];
         size_t len = s->n_values ? s->n_values : s->n_timestamps_unix_nano;
         const char *stack = stack_of(r, s);
         for (size_t j = 0; j < len; j++) {
-            otlp_points labels = labels_of(r, resource, scope, p, s);
+            otlp_lines labels = labels_of(r, m, s);
             int64_t value = s->n_values ? s->values[j] : 1;
             buf b = buf_begin(r->a);
             if (s->n_timestamps_unix_nano)
-                add_label(r->a, &labels, bytes_of("timestamp_unix_nano"), nothing,
+                add_label(&labels, bytes_of("timestamp_unix_nano"), nothing,
                           (int64_t)s->timestamps_unix_nano[j], bytes_of("nanoseconds"));
             quote(&b, string_at(r, p->sample_type ? p->sample_type->type_strindex : 0));
             quote(&b, string_at(r, p->sample_type ? p->sample_type->unit_strindex : 0));
@@ -380,62 +453,50 @@ static void add_points(const request *r, otlp_points *out,
             add_sorted(&b, &labels);
             buf_format(&b, "= %" PRId64, value);
             if (value)
-                ARENA_PUSH(r->a, out->texts, out->len, out->cap, text_of(r->a, &b));
+                otlp_lines_add(out, buf_string(&b));
         }
     }
 }
 
-typedef void on_profile(request *r, otlp_points *out, const Pd__Otlp__ResourceProfiles *resource,
-                        const Pd__Otlp__ScopeProfiles *scope, const Pd__Otlp__Profile *profile);
-
-static void for_each_profile(request *r, otlp_points *out, on_profile *take)
-{
-    for (size_t i = 0; i < r->view->n_resource_profiles; i++) {
-        const Pd__Otlp__ResourceProfiles *resource = r->view->resource_profiles[i];
-        for (size_t j = 0; j < resource->n_scope_profiles; j++)
-            for (size_t k = 0; k < resource->scope_profiles[j]->n_profiles; k++)
-                take(r, out, resource, resource->scope_profiles[j],
-                     resource->scope_profiles[j]->profiles[k]);
-    }
-}
-
-static const Pd__Otlp__Profile *first_profile(const request *r)
-{
-    for (size_t i = 0; i < r->view->n_resource_profiles; i++)
-        for (size_t j = 0; j < r->view->resource_profiles[i]->n_scope_profiles; j++)
-            if (r->view->resource_profiles[i]->scope_profiles[j]->n_profiles)
-                return r->view->resource_profiles[i]->scope_profiles[j]->profiles[0];
-    return NULL;
-}
-
-static void look_at_times(request *r, otlp_points *out, const Pd__Otlp__ResourceProfiles *resource,
-                          const Pd__Otlp__ScopeProfiles *scope, const Pd__Otlp__Profile *profile)
-{
-    const Pd__Otlp__Profile *first = first_profile(r);
-    (void)out;
-    (void)resource;
-    (void)scope;
-    r->has_times |= first->time_unix_nano != profile->time_unix_nano ||
-                    first->duration_nano != profile->duration_nano;
-}
-
-static void take_points(request *r, otlp_points *out, const Pd__Otlp__ResourceProfiles *resource,
-                        const Pd__Otlp__ScopeProfiles *scope, const Pd__Otlp__Profile *profile)
-{
-    add_points(r, out, resource, scope, profile);
-}
-
-otlp_points otlp_points_of_request(arena *a, const Pd__Otlp__Request *view)
+static request request_of(arena *a, const Pd__Otlp__Request *view)
 {
     static const Pd__Otlp__Dictionary empty = PD__OTLP__DICTIONARY__INIT;
-    request r = {.a = a, .view = view, .d = view->dictionary ? view->dictionary : &empty};
-    otlp_points out = {NULL, 0, 0};
+    request r = {.a = a, .d = view->dictionary ? view->dictionary : &empty};
+    r.locations = ARENA_ARRAY(a, const char *, r.d->n_location_table);
     r.resources = view->n_resource_profiles;
-    for (size_t i = 0; i < view->n_resource_profiles; i++)
-        r.scopes += view->resource_profiles[i]->n_scope_profiles;
-    for_each_profile(&r, &out, look_at_times);
-    for_each_profile(&r, &out, take_points);
-    return summed(a, out);
+    for (size_t i = 0; i < view->n_resource_profiles; i++) {
+        const Pd__Otlp__ResourceProfiles *resource = view->resource_profiles[i];
+        r.scopes += resource->n_scope_profiles;
+        for (size_t j = 0; j < resource->n_scope_profiles; j++) {
+            const Pd__Otlp__ScopeProfiles *scope = resource->scope_profiles[j];
+            for (size_t k = 0; k < scope->n_profiles; k++)
+                ARENA_PUSH(a, r.profiles, r.len, r.cap,
+                           (placed){resource, scope, scope->profiles[k]});
+        }
+    }
+    for (size_t i = 1; i < r.len; i++)
+        r.has_times |=
+            r.profiles[i].profile->time_unix_nano != r.profiles[0].profile->time_unix_nano ||
+            r.profiles[i].profile->duration_nano != r.profiles[0].profile->duration_nano;
+    return r;
+}
+
+otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *view)
+{
+    const request r = request_of(a, view);
+    otlp_lines out = {.arena = a};
+    for (size_t i = 0; i < r.len; i++)
+        add_points(&r, &out, &r.profiles[i]);
+    return summed(out);
+}
+
+const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *view)
+{
+    const request r = request_of(a, view);
+    buf b = buf_begin(a);
+    if (r.d->n_mapping_table > 1)
+        put_request_mapping(&r, &b, r.d->mapping_table[1]);
+    return buf_string(&b);
 }
 
 /* ---- the profile --------------------------------------------------------------------------- */
@@ -445,58 +506,74 @@ static ProtobufCBinaryData text_at(const Pd__View__Profile *p, int64_t index)
     return p->string_table[index];
 }
 
+static void put_view_mapping(const Pd__View__Profile *p, buf *b, const Pd__View__Mapping *m)
+{
+    const bool has[] = {m->has_functions, m->has_filenames, m->has_line_numbers,
+                        m->has_inline_frames};
+    put_mapping(b, m->memory_start, m->memory_limit, m->file_offset, text_at(p, m->filename),
+                text_at(p, m->build_id), has);
+}
+
 static void put_view_location(const Pd__View__Profile *p, buf *b, const Pd__View__Location *l)
 {
     buf_format(b, "(%" PRIx64 " %d ", l->address, l->is_folded);
-    if (l->mapping_id) {
-        const Pd__View__Mapping *m = p->mapping[l->mapping_id - 1];
-        buf_format(b, "[%" PRIx64 " %" PRIx64 " %" PRIx64 " ", m->memory_start, m->memory_limit,
-                   m->file_offset);
-        quote(b, text_at(p, m->filename));
-        quote(b, text_at(p, m->build_id));
-        buf_format(b, "%d%d%d%d]", m->has_functions, m->has_filenames, m->has_line_numbers,
-                   m->has_inline_frames);
-    }
+    if (l->mapping_id)
+        put_view_mapping(p, b, p->mapping[l->mapping_id - 1]);
     for (size_t i = 0; i < l->n_line; i++) {
         const Pd__View__Line *line = l->line[i];
         if (line->function_id) {
             const Pd__View__Function *f = p->function[line->function_id - 1];
-            put_frame(b, text_at(p, f->name), text_at(p, f->system_name), text_at(p, f->filename),
-                      f->start_line);
+            put_function(b, text_at(p, f->name), text_at(p, f->system_name),
+                         text_at(p, f->filename), f->start_line);
         }
         buf_format(b, "%" PRId64 ".%" PRId64 ";", line->line, line->column);
     }
     buf_text(b, ")");
 }
 
-otlp_points otlp_points_of_profile(arena *a, const Pd__View__Profile *p)
+otlp_lines otlp_points_of_profile(arena *a, const Pd__View__Profile *p)
 {
-    otlp_points out = {NULL, 0, 0};
+    otlp_lines out = {.arena = a};
+    const char **locations = ARENA_ARRAY(a, const char *, p->n_location);
     for (size_t i = 0; i < p->n_sample; i++) {
         const Pd__View__Sample *s = p->sample[i];
-        otlp_points labels = {NULL, 0, 0};
+        otlp_lines labels = {.arena = a};
         buf stack = buf_begin(a);
         for (size_t j = 0; j < s->n_label; j++)
-            add_label(a, &labels, text_at(p, s->label[j]->key), text_at(p, s->label[j]->str),
+            add_label(&labels, text_at(p, s->label[j]->key), text_at(p, s->label[j]->str),
                       s->label[j]->num, text_at(p, s->label[j]->num_unit));
-        for (size_t j = 0; j < s->n_location_id; j++)
-            put_view_location(p, &stack, p->location[s->location_id[j] - 1]);
-        const char *stack_text = text_of(a, &stack);
+        for (size_t j = 0; j < s->n_location_id; j++) {
+            uint64_t id = s->location_id[j];
+            buf location = buf_begin(a);
+            if (!locations[id - 1]) {
+                put_view_location(p, &location, p->location[id - 1]);
+                locations[id - 1] = buf_string(&location);
+            }
+            buf_text(&stack, locations[id - 1]);
+        }
         for (size_t j = 0; j < s->n_value; j++) {
             buf b = buf_begin(a);
             quote(&b, text_at(p, p->sample_type[j]->type));
             quote(&b, text_at(p, p->sample_type[j]->unit));
-            buf_text(&b, stack_text);
+            buf_text(&b, buf_string(&stack));
             add_sorted(&b, &labels);
             buf_format(&b, "= %" PRId64, s->value[j]);
             if (s->value[j])
-                ARENA_PUSH(a, out.texts, out.len, out.cap, text_of(a, &b));
+                otlp_lines_add(&out, buf_string(&b));
         }
     }
-    return summed(a, out);
+    return summed(out);
 }
 
-const char *otlp_points_differ(arena *a, const otlp_points *x, const otlp_points *y)
+const char *otlp_main_of_profile(arena *a, const Pd__View__Profile *p)
+{
+    buf b = buf_begin(a);
+    for (size_t i = 0; i < p->n_mapping && !b.len; i++)
+        put_view_mapping(p, &b, p->mapping[i]);
+    return buf_string(&b);
+}
+
+const char *otlp_lines_differ(arena *a, const otlp_lines *x, const otlp_lines *y)
 {
     for (size_t i = 0; i < x->len || i < y->len; i++) {
         const char *one = i < x->len ? x->texts[i] : "(none)";

@@ -10,18 +10,32 @@
 #include "otlp.pb-c.h"
 #include "profile.pb-c.h"
 
-typedef struct otlp_points {
+typedef struct otlp_lines {
+    arena *arena;
     const char **texts;
     size_t len, cap;
-} otlp_points;
+} otlp_lines;
+
+void otlp_lines_add(otlp_lines *l, const char *line);
+void otlp_lines_sort(otlp_lines *l);
+
+/* A string as OTLP has it, in quotes, with its length, so that no two have one text. A byte that is
+ * not UTF-8 becomes U+FFFD. */
+const char *otlp_quoted(arena *a, ProtobufCBinaryData text);
+const char *otlp_quoted_text(arena *a, const char *text);
+bool otlp_is_utf8(ProtobufCBinaryData text);
 
 /* The request must be valid. */
-otlp_points otlp_points_of_request(arena *a, const Pd__Otlp__Request *request);
+otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *request);
 
 /* The ids of the profile are its indices, from 1. */
-otlp_points otlp_points_of_profile(arena *a, const Pd__View__Profile *profile);
+otlp_lines otlp_points_of_profile(arena *a, const Pd__View__Profile *profile);
 
-/* The first difference, or NULL. */
-const char *otlp_points_differ(arena *a, const otlp_points *x, const otlp_points *y);
+/* The main mapping: the first of which anything is known; "" if there is none. */
+const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *request);
+const char *otlp_main_of_profile(arena *a, const Pd__View__Profile *profile);
+
+/* NULL, or the first difference. Both are sorted. */
+const char *otlp_lines_differ(arena *a, const otlp_lines *x, const otlp_lines *y);
 
 #endif

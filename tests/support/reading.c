@@ -123,6 +123,18 @@ static bool samples_are_valid(const Pd__View__Profile *p, const ids *known)
     return true;
 }
 
+static bool is_valid(arena *a, const Pd__View__Profile *p, ids *known)
+{
+    return header_is_valid(p) && make_ids(a, p, known) && tables_are_valid(p, known) &&
+           samples_are_valid(p, known);
+}
+
+bool reading_is_valid(arena *a, const Pd__View__Profile *p)
+{
+    ids known;
+    return is_valid(a, p, &known);
+}
+
 /* ---------------------------------------------------------------------------------------------
  * What is what
  * ------------------------------------------------------------------------------------------ */
@@ -360,7 +372,7 @@ static void add_up(reading *r, reading_sample *records, size_t len)
             r->samples[r->samples_len++] = records[i];
 }
 
-static uint64_t count_unknown(const Pd__View__Profile *p)
+uint64_t reading_unknown_fields(const Pd__View__Profile *p)
 {
     uint64_t sum = p->base.n_unknown_fields;
     for (size_t i = 0; i < p->n_sample_type; i++)
@@ -410,8 +422,7 @@ static pprofdelta_status make(arena *a, const void *bytes, size_t len, const cha
     if (!r.view)
         return PPROFDELTA_E_WIRE;
     ids known;
-    if (!header_is_valid(r.view) || !make_ids(a, r.view, &known) ||
-        !tables_are_valid(r.view, &known) || !samples_are_valid(r.view, &known))
+    if (!is_valid(a, r.view, &known))
         return PPROFDELTA_E_PROFILE;
     r.mappings = ARENA_ARRAY(a, reading_mapping, r.view->n_mapping);
     for (size_t i = 0; i < r.view->n_mapping; i++) {
@@ -426,7 +437,7 @@ static pprofdelta_status make(arena *a, const void *bytes, size_t len, const cha
     for (size_t i = 0; i < r.view->n_sample; i++)
         name_sample(&r, &known, r.view->sample[i], &records[i]);
     add_up(&r, records, r.view->n_sample);
-    r.unknown_fields = count_unknown(r.view);
+    r.unknown_fields = reading_unknown_fields(r.view);
     *out = r;
     return PPROFDELTA_OK;
 }

@@ -57,6 +57,12 @@ pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading 
 void reading_make_as(arena *a, const void *bytes, size_t len, const char *const *files,
                      reading *out);
 
+/* Is every id and every index of a string in its table, and no id zero or there twice? */
+bool reading_is_valid(arena *a, const Pd__View__Profile *p);
+
+/* Of all messages of the profile. */
+uint64_t reading_unknown_fields(const Pd__View__Profile *p);
+
 const char *reading_string(const reading *r, int64_t index);
 
 /* Returns whether the comment with this index is a delta's stamp. */

@@ -201,3 +201,16 @@ bool same_error(const pprofdelta_error *a, const pprofdelta_error *b)
            a->element == b->element && a->offset == b->offset && a->is_prev == b->is_prev &&
            !strcmp(a->text, b->text);
 }
+
+buf testdata_file(arena *a, const char *name)
+{
+    const char *data = getenv("PD_TESTDATA");
+    FILE *file = fopen(arena_format(a, "%s/%s", data ? data : PD_TESTDATA, name), "rb");
+    buf out = buf_begin(a);
+    uint8_t piece[4096];
+    for (size_t got; file && (got = fread(piece, 1, sizeof piece, file)) > 0;)
+        buf_add(&out, piece, got);
+    if (file)
+        fclose(file);
+    return out;
+}

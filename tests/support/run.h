@@ -55,6 +55,9 @@ void twin_commit(twin *t);
 void twin_abandon(twin *t);
 void twin_set_started(twin *t, int64_t started_nanos);
 
+/* A file below the folder of the test data; empty if it cannot be read. */
+buf testdata_file(arena *a, const char *name);
+
 /* Do both calls fail in the same way, down to the words? */
 bool same_error(const pprofdelta_error *a, const pprofdelta_error *b);
 

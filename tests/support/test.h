@@ -87,8 +87,7 @@ static inline int test_run(int argc, char **argv)
     return failed != 0 || passed == 0;
 }
 
-/* main. The list of CASEs that some programs still give is not read. */
-#define TEST_MAIN(...)                                                                             \
+#define TEST_MAIN()                                                                                \
     int main(int argc, char **argv)                                                                \
     {                                                                                              \
         return test_run(argc, argv);                                                               \

@@ -1,12 +1,296 @@
-/* The sum compared with a naive one, the law that it is the inverse of the subtraction, and errors.
- * adder_joins_test.c tests how profiles join. */
+/* Sums: how profiles join, with the messages about gaps; the law that a sum is the inverse of the
+ * subtraction; errors. fuzz_sum.c compares sums with a naive one. */
 #include "../support/test.h"
 
+#include "scene.h"
 #include "seeds.h"
-#include "sums.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+/* Reads a profile. Ends the test program on failure. */
+static reading sums_read(arena *a, buf bytes)
+{
+    reading r = {0};
+    if (reading_make(a, bytes.ptr, bytes.len, &r) != PPROFDELTA_OK) {
+        fprintf(stderr, "what was written is not a profile\n");
+        abort();
+    }
+    return r;
+}
+
+/* Adds all profiles and finishes. *status is that of the first call that failed. */
+static buf sums_add(arena *a, const pprofdelta_options *options, const buf *profiles, size_t len,
+                    pprofdelta_status *status, pprofdelta_error *err)
+{
+    pprofdelta_adder *adder;
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    *status = pprofdelta_adder_new(options, NULL, &adder, err);
+    if (*status)
+        return c.bytes;
+    for (size_t i = 0; i < len && !*status; i++)
+        *status = pprofdelta_adder_add(adder, profiles[i].ptr, profiles[i].len, NULL, err);
+    if (!*status)
+        *status = pprofdelta_adder_finish(adder, &sink, err);
+    pprofdelta_adder_free(adder);
+    return c.bytes;
+}
+
+/* One window: from and to in seconds. sequence 0: no stamp. restart may be NULL. */
+static buf sums_window(build *b, int64_t from, int64_t to, unsigned sequence, const char *restart,
+                       const char *values)
+{
+    char stamp[160];
+    *b = (build){0};
+    build_types(b, HEAP_TYPES);
+    build_sample(b, "leaf main", values);
+    b->m.time_nanos = to;
+    b->m.duration_nanos = from ? to - from : 0;
+    if (sequence || restart) {
+        snprintf(stamp, sizeof stamp, "pprofdelta: delta from=%lld to=%lld", (long long)from,
+                 (long long)to);
+        if (sequence)
+            snprintf(stamp + strlen(stamp), sizeof stamp - strlen(stamp), " seq=%u", sequence);
+        if (restart && *restart)
+            snprintf(stamp + strlen(stamp), sizeof stamp - strlen(stamp), " restart=%s", restart);
+        build_comment(b, stamp);
+    }
+    return build_bytes(b);
+}
 
 /* ---------------------------------------------------------------------------------------------
- * Against a naive sum
+ * How profiles join
+ * ------------------------------------------------------------------------------------------ */
+
+/* The parts of a sum, as "FROM-TO [#SEQUENCE] [RESTART] [JOINT]" with commas between them. Without a
+ * sequence it is a cumulative profile, or with "stamped" a two-file delta. RESTART is why. Without a
+ * joint it is that of the first part or the next one. */
+typedef struct joining {
+    const char *parts;
+    const char *want;  /* digits: the sum of the first counter, of parts that count 1, 10, 100 ...;
+                        * else what the message about the last part contains */
+    const char *stamp; /* of the sum; NULL: it is cumulative */
+} joining;
+
+static const joining joinings[] = {
+    {"0-10 #1", "1", NULL},
+    {"0-10 #1, 10-20 #2, 20-30 #3", "111", NULL},
+    {"0-10, 10-20 #7", "11", NULL},
+    {"0-10, 10-20 stamped", "11", NULL},
+    {"5-10 #4, 10-20 #5", "11", "pprofdelta: delta from=5 to=20"},
+    /* sent again, with more, with the same, with less */
+    {"0-10 #1, 10-20 #2, 10-30 #2 again, 30-40 #3", "1101", NULL},
+    {"0-10 #1, 0-10 #1 equal, 0-20 #1 again, 20-30 #2", "1100", NULL},
+    {"0-10 #1, 10-30 #2, 10-20 #2 stale, 30-40 #3", "1011", NULL},
+    {"5-10 #4, 5-20 #4 again", "10", "pprofdelta: delta from=5 to=20"},
+    /* restarts */
+    {"0-10 #1, 10-20 #2 mass restart", "11", NULL},
+    {"10-20 #2 build_id, 20-30 #3", "11", NULL},
+    /* 2 went out, but nobody was told */
+    {"0-10 #1, 10-20 #2, 20-30 #3 mass acked=1 restart, 20-40 #3 mass acked=1 again", "1011", NULL},
+    {"0-10 #1, 30-40 #4 mass acked=1 ended", "11", NULL},
+    /* the last attempt at 2 is missing */
+    {"0-10 #1, 10-20 #2, 25-40 #3 mass acked=1 ended, 40-50 #4", "1111", NULL},
+    {"20-30 #2 mass acked=0, 30-40 #3", "11", NULL},
+    {"0-10 #1, 30-40 #4 mass acked=2 ended", "window 2 is missing", NULL},
+    {"0-10 #1, 10-20 #2, 15-40 #3 mass acked=1 ended", "two states", NULL},
+    /* profiles that never say what time it is */
+    {"0-0, 0-0 stamped untimed, 0-0 stamped untimed", "111", NULL},
+    {"0-0 #1, 0-0 #2, 0-0 #2 equal", "11", NULL},
+    {"0-0, 0-0", "no stamp", NULL},
+    {"0-0 #1, 0-0 #3", "window 2 is missing", NULL},
+    /* what does not */
+    {"0-10 #1, 20-30 #3", "window 2 is missing", NULL},
+    {"0-10 #1, 40-50 #9", "windows 2 to 8 are missing", NULL},
+    {"5-10 #3, 1-5 #2", "window 2 comes after window 3", NULL},
+    {"0-10 #1, 11-20 #2", "two states", NULL},
+    {"5-10 #3, 6-12 #3", "two windows 3", NULL},
+    {"0-10, 0-20 #1", "counts from the beginning", NULL},
+    {"5-10 #3, 0-20 #1", "counts from the beginning", NULL},
+    {"0-10, 0-20", "no stamp", NULL},
+    {"0-10, 12-20 #3",
+     "from 1970-01-01T00:00:00.00000001Z to 1970-01-01T00:00:00.000000012Z is missing", NULL},
+    {"0-10, 8-20 stamped",
+     "overlap: the first ends at 1970-01-01T00:00:00.00000001Z and the second begins at "
+     "1970-01-01T00:00:00.000000008Z",
+     NULL},
+    {"0-0, 8-20 stamped", "may be missing", NULL},
+    {"0-10, 0-20 stamped", "may be missing", NULL},
+    {"5-10 #2, 10-30 #3 mass restart, 10-20 #3", "two states", NULL},
+};
+
+typedef struct part {
+    int64_t from, to;
+    unsigned sequence;
+    char restart[32];
+    bool is_stamped;
+    pprofdelta_joint joint;
+} part;
+
+enum { MOST_PARTS = 4 };
+
+static void read_word(part *p, const char *word)
+{
+    static const struct {
+        const char *word;
+        pprofdelta_joint joint;
+    } joints[] = {{"again", PPROFDELTA_JOINT_AGAIN},     {"ended", PPROFDELTA_JOINT_ENDED},
+                  {"equal", PPROFDELTA_JOINT_EQUAL},     {"stale", PPROFDELTA_JOINT_STALE},
+                  {"restart", PPROFDELTA_JOINT_RESTART}, {"untimed", PPROFDELTA_JOINT_UNTIMED}};
+    p->is_stamped |= *word != '#';
+    for (size_t i = 0; i < sizeof joints / sizeof *joints; i++)
+        if (!strcmp(word, joints[i].word)) {
+            p->joint = joints[i].joint;
+            return;
+        }
+    if (*word == '#')
+        p->sequence = (unsigned)strtoul(word + 1, NULL, 10);
+    else if (strcmp(word, "stamped") != 0)
+        snprintf(p->restart + strlen(p->restart), sizeof p->restart - strlen(p->restart), "%s%s",
+                 *p->restart ? " " : "", word);
+}
+
+/* Returns the number of parts. */
+static size_t read_parts(const char *text, part parts[MOST_PARTS])
+{
+    char copy[160], *rest;
+    size_t len = 0;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+        char *words, *word = strtok_r(item, " ", &words);
+        long long from, to;
+        if (len == MOST_PARTS || sscanf(word, "%lld-%lld", &from, &to) != 2)
+            abort();
+        parts[len] = (part){
+            .from = from, .to = to, .joint = len ? PPROFDELTA_JOINT_NEXT : PPROFDELTA_JOINT_FIRST};
+        while ((word = strtok_r(NULL, " ", &words)))
+            read_word(&parts[len], word);
+        len++;
+    }
+    return len;
+}
+
+static const char *const ones[] = {"1 1 7 7", "10 1 7 7", "100 1 7 7", "1000 1 7 7"};
+
+static pprofdelta_status join_parts(const joining *j, pprofdelta_adder *adder, size_t number,
+                                    pprofdelta_error *err)
+{
+    part parts[MOST_PARTS];
+    pprofdelta_status status = PPROFDELTA_OK;
+    size_t len = read_parts(j->parts, parts);
+    for (size_t i = 0; i < len && !status; i++) {
+        build b;
+        const part *p = &parts[i];
+        pprofdelta_joint joint = PPROFDELTA_JOINT_FORCED;
+        buf bytes = sums_window(&b, p->from, p->to, p->sequence, p->is_stamped ? p->restart : NULL,
+                                ones[i]);
+        status = pprofdelta_adder_add(adder, bytes.ptr, bytes.len, &joint, err);
+        CHECK_MSG(!status || i == len - 1, "case %zu, part %zu: %s", number, i, err->text);
+        CHECK_MSG(status || joint == p->joint, "case %zu, part %zu: %d", number, i, joint);
+        build_free(&b);
+    }
+    return status;
+}
+
+static void check_sum(const joining *j, buf bytes, size_t number)
+{
+    arena a = {0};
+    reading r = sums_read(&a, bytes);
+    char text[32];
+    REQUIRE(r.samples_len == 1);
+    snprintf(text, sizeof text, "%lld", (long long)r.samples[0].values[0]);
+    CHECK_MSG(!strcmp(text, j->want), "case %zu: %s, not %s", number, text, j->want);
+    CHECK_MSG(r.samples[0].values[2] == 7, "case %zu: gauges are the last one's", number);
+    CHECK_MSG(r.view->n_comment == (j->stamp ? 1 : 0), "case %zu", number);
+    if (j->stamp && r.view->n_comment)
+        CHECK_STR(reading_string(&r, r.view->comment[0]), j->stamp);
+    arena_free(&a);
+}
+
+TEST(windows_join_or_the_message_names_the_gap)
+{
+    for (size_t i = 0; i < sizeof joinings / sizeof *joinings; i++) {
+        const joining *j = &joinings[i];
+        arena a = {0};
+        pprofdelta_adder *adder;
+        pprofdelta_error err = {0};
+        collector c = {.bytes = buf_begin(&a)};
+        pprofdelta_sink sink = collector_sink(&c);
+        REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
+        pprofdelta_status status = join_parts(j, adder, i, &err);
+        bool joins = isdigit((unsigned char)*j->want);
+        CHECK_MSG(status == (joins ? PPROFDELTA_OK : PPROFDELTA_E_MISMATCH), "case %zu: %s", i,
+                  err.text);
+        CHECK_MSG(joins || strstr(err.text, j->want), "case %zu: %s", i, err.text);
+        bool names_gap = strstr(j->want, "is missing") || strstr(j->want, "are");
+        CHECK_MSG((err.reason == PPROFDELTA_REASON_WINDOW_MISSING) == names_gap, "case %zu", i);
+        /* What was refused is not in it. */
+        CHECK(pprofdelta_adder_finish(adder, &sink, &err) == PPROFDELTA_OK);
+        if (joins)
+            check_sum(j, c.bytes, i);
+        pprofdelta_adder_free(adder);
+        arena_free(&a);
+    }
+}
+
+/* The time of what was added by force is from the first beginning to the last end, in any order. */
+TEST(force_never_makes_a_negative_duration)
+{
+    static const struct {
+        int64_t times[3][2], duration, time;
+    } orders[] = {{{{200, 260}, {100, 150}, {120, 130}}, 160, 260},
+                  {{{100, 110}, {300, 400}, {200, 210}}, 300, 400},
+                  {{{100, 110}, {0, 90}, {200, 210}}, 0, 210}, /* the beginning is not known */
+                  {{{0, 110}, {20, 90}, {200, 210}}, 0, 210}};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = PPROFDELTA_FORCE;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        arena a = {0};
+        build b[3];
+        buf parts[3];
+        pprofdelta_status status;
+        pprofdelta_error err;
+        for (size_t j = 0; j < 3; j++)
+            parts[j] = sums_window(&b[j], orders[i].times[j][0], orders[i].times[j][1], 0, NULL,
+                                   "1 1 5 5");
+        buf bytes = sums_add(&a, &options, parts, 3, &status, &err);
+        REQUIRE(status == PPROFDELTA_OK);
+        reading r = sums_read(&a, bytes);
+        CHECK_MSG(r.view->duration_nanos == orders[i].duration, "%zu", i);
+        CHECK_MSG(r.view->time_nanos == orders[i].time, "%zu", i);
+        for (size_t j = 0; j < 3; j++)
+            build_free(&b[j]);
+        arena_free(&a);
+    }
+}
+
+/* A longer window is a delta, and can be added like one. */
+TEST(sums_can_be_added)
+{
+    arena a = {0};
+    build b[4];
+    buf one = sums_window(&b[0], 0, 10, 1, NULL, "1 1 5 5");
+    buf later[] = {sums_window(&b[1], 10, 20, 2, NULL, "10 1 6 6"),
+                   sums_window(&b[2], 20, 30, 3, NULL, "100 1 7 7")};
+    pprofdelta_status status;
+    pprofdelta_error err;
+    buf hour = sums_add(&a, NULL, later, 2, &status, &err);
+    REQUIRE(status == PPROFDELTA_OK);
+    buf all[] = {one, hour, sums_window(&b[3], 30, 40, 4, NULL, "1000 1 8 8")};
+    buf bytes = sums_add(&a, NULL, all, 3, &status, &err);
+    REQUIRE(status == PPROFDELTA_OK);
+    reading h = sums_read(&a, hour), r = sums_read(&a, bytes);
+    CHECK(h.view->duration_nanos == 20 && h.view->time_nanos == 30);
+    CHECK(r.samples_len == 1 && r.samples[0].values[0] == 1111 && r.samples[0].values[3] == 8);
+    CHECK(r.view->duration_nanos == 0 && r.view->time_nanos == 40 && r.view->n_comment == 0);
+    for (size_t i = 0; i < 4; i++)
+        build_free(&b[i]);
+    arena_free(&a);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The law
  * ------------------------------------------------------------------------------------------ */
 
 enum { MOST_WINDOWS = 7 };
@@ -53,120 +337,12 @@ static void film_end(film *f)
     arena_free(&f->arena);
 }
 
-typedef struct total {
-    const char *key;
-    int64_t *values; /* in the order of the columns of the last */
-} total;
-
-/* Which column of `from` is the column of `to`: the nth of equal ones as the nth. */
-static size_t column_of(const reading *to, size_t column, const reading *from)
-{
-    size_t nth = 0;
-    for (size_t pass = 0; pass < 2; pass++) {
-        const reading *r = pass ? from : to;
-        size_t end = pass ? from->view->n_sample_type : column + 1;
-        for (size_t i = 0; i < end; i++) {
-            const Pd__View__ValueType *a = r->view->sample_type[i];
-            const Pd__View__ValueType *b = to->view->sample_type[column];
-            bool equal = !strcmp(reading_string(r, a->type), reading_string(to, b->type)) &&
-                         !strcmp(reading_string(r, a->unit), reading_string(to, b->unit));
-            if (!pass)
-                nth += equal;
-            else if (equal && --nth == 0)
-                return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
-static bool is_counter(const film *f, const reading *r, size_t column)
-{
-    const char *type = reading_string(r, r->view->sample_type[column]->type);
-    for (size_t i = 0; i < f->g.m.types_len; i++)
-        if (!strcmp(f->g.m.types[i].type, type) &&
-            !strcmp(f->g.m.types[i].unit, reading_string(r, r->view->sample_type[column]->unit)))
-            return f->g.is_counter[i];
-    return false;
-}
-
-/* The sum, computed naively, in *rows. */
-static size_t naive_sum(film *f, const reading *all, size_t len, total **rows)
-{
-    size_t rows_len = 0, rows_cap = 0, types = all[len - 1].view->n_sample_type;
-    *rows = NULL;
-    for (size_t p = 0; p < len; p++) {
-        for (size_t s = 0; s < all[p].samples_len; s++) {
-            size_t at = 0;
-            while (at < rows_len && strcmp((*rows)[at].key, all[p].samples[s].key) != 0)
-                at++;
-            if (at == rows_len)
-                ARENA_PUSH(&f->arena, *rows, rows_len, rows_cap,
-                           (total){all[p].samples[s].key, ARENA_ARRAY(&f->arena, int64_t, types)});
-            for (size_t t = 0; t < types; t++) {
-                int64_t value = all[p].samples[s].values[column_of(&all[len - 1], t, &all[p])];
-                bool adds = is_counter(f, &all[len - 1], t);
-                if (adds || p == len - 1)
-                    (*rows)[at].values[t] += value;
-            }
-        }
-    }
-    return rows_len;
-}
-
 static bool is_something(const int64_t *values, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (values[i])
             return true;
     return false;
-}
-
-/* Returns NULL if the sum has exactly these rows that are not zero; else the difference. */
-static const char *compare_rows(arena *a, const reading *sum, const total *rows, size_t len)
-{
-    size_t types = sum->view->n_sample_type, something = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (!is_something(rows[i].values, types))
-            continue;
-        if (something == sum->samples_len || strcmp(sum->samples[something].key, rows[i].key) != 0)
-            return arena_format(a, "row %zu is another sample, or none", something);
-        if (memcmp(sum->samples[something].values, rows[i].values, types * sizeof(int64_t)) != 0)
-            return arena_format(a, "row %zu has other values", something);
-        something++;
-    }
-    return something == sum->samples_len ? NULL : "there are more rows";
-}
-
-TEST(sums_equal_a_naive_sum)
-{
-    seed_range range = seeds(6);
-    size_t added = 0;
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
-        shoot(&f, seed, GEN_ANYTHING & ~(GEN_CLOCK | GEN_RESTART | GEN_REPLACE));
-        reading all[MOST_WINDOWS];
-        pprofdelta_status status;
-        pprofdelta_error err = {0};
-        for (size_t i = 0; i < f.len; i++)
-            all[i] = sums_read(&f.arena, f.deltas[i]);
-        for (size_t len = 1; len <= f.len; len++) {
-            total *rows;
-            buf bytes = sums_add(&f.arena, &f.options, f.deltas, len, &status, &err);
-            CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT,
-                      "seed %" PRIu64 ", %zu: %s", seed, len, err.text);
-            if (status)
-                break; /* the values of a made-up process may be as large as they like */
-            added++;
-            reading sum = sums_read(&f.arena, bytes);
-            size_t rows_len = naive_sum(&f, all, len, &rows);
-            const char *wrong = compare_rows(&f.arena, &sum, rows, rows_len);
-            AGREE(seed, wrong);
-            wrong = compare_compact(&f.arena, &sum);
-            AGREE(seed, wrong);
-        }
-        film_end(&f);
-    }
-    CHECK(added > 100);
 }
 
 /* The law: the first full delta and all later ones make the last look again. */
@@ -220,7 +396,7 @@ TEST(base_plus_all_deltas_is_the_last_profile)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Trouble
+ * Errors
  * ------------------------------------------------------------------------------------------ */
 
 TEST(a_sum_beyond_64_bits_is_refused)

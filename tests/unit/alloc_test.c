@@ -1,5 +1,4 @@
-/* The life of a context, whole, while allocations fail: every one of them, in every mode. And how
- * many there are when nothing is new: none. */
+/* The life of a context, whole, while allocations fail: every one of them, in every mode and format. */
 #include "../support/test.h"
 
 #include "pack.h"
@@ -34,6 +33,7 @@ static void process_begin(process *p)
     build_sample(b, "symbol main", "1 10 0 0");
     p->labelled = build_sample(b, "stripped main", "5 500 5 500");
     build_label(b, p->labelled, "request", "GET /index", 0, "");
+    build_label(b, p->labelled, "request", "POST /\xff", 0, ""); /* not UTF-8 */
     build_label(b, p->labelled, "bytes", "", 4096, "bytes");
     build_sample(b, "inlined jit main", "1 100 1 100"); /* once more */
     build_comment(b, "a comment");
@@ -51,8 +51,9 @@ static void process_begin(process *p)
 static void take_looks(process *p, serial_pack pack, bool may_fall, buf looks[3])
 {
     serial_style style = {.pack = pack, .packing = EMIT_PACKED};
+    static const serial_ids ids[] = {IDS_SEQUENTIAL, IDS_HUGE, IDS_SHUFFLED};
     for (int i = 0; i < 3; i++) {
-        style.ids = i % 2 ? IDS_HUGE : IDS_SEQUENTIAL;
+        style.ids = ids[i];
         looks[i] = serial_write(&p->b.arena, &p->b.m, &style);
         p->b.m.time_nanos += 1000;
         p->main->values[0] += i || !may_fall ? 3 : -1;
@@ -207,49 +208,11 @@ TEST(every_allocation_may_fail)
             take_looks(&p, packings[packing].in, reset != PPROFDELTA_ON_RESET_FAIL, looks);
             for (unsigned way = 0; way < 4; way++) {
                 options.flags = way % 2 ? PPROFDELTA_VERIFY | PPROFDELTA_DEFAULT_COUNTER : 0;
+                options.format = way % 2 && !packing ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
                 fail_each(&options, looks, way / 2);
             }
             build_free(&p.b);
         }
-}
-
-/* ---------------------------------------------------------------------------------------------
- * When nothing is new
- * ------------------------------------------------------------------------------------------ */
-
-/* Pairs, as negative deltas are made: base and look change places, so each warms up twice. The other
- * modes are in faults_test.c. */
-TEST(pairs_allocate_nothing_after_the_second)
-{
-    for (size_t packing = 0; packing < 3; packing++) {
-        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-        options.id = 1;
-        options.compression = packings[packing].out;
-        options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-        process p;
-        process_begin(&p);
-        buf looks[3];
-        take_looks(&p, packings[packing].in, true, looks);
-        tracker memory = {0};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
-        collector c = {.bytes = buf_begin(&p.b.arena)};
-        pprofdelta_sink sink = collector_sink(&c);
-        pprofdelta *pd;
-        REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
-        size_t calls = 0;
-        for (int i = 1; i <= 6; i++) {
-            REQUIRE(pprofdelta_base(pd, looks[0].ptr, looks[0].len, NULL) == PPROFDELTA_OK);
-            REQUIRE(pprofdelta_window(pd, looks[1].ptr, looks[1].len, &sink, NULL, NULL) ==
-                    PPROFDELTA_OK);
-            pprofdelta_commit(pd);
-            if (i == 2)
-                calls = memory.calls;
-        }
-        CHECK_MSG(memory.calls == calls, "packing %zu: %zu calls", packing, memory.calls - calls);
-        pprofdelta_free(pd);
-        CHECK(memory.live == 0);
-        build_free(&p.b);
-    }
 }
 
 TEST_MAIN()

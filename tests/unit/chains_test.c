@@ -1,5 +1,6 @@
 /* Elements that never move, and their index, held against a plain list; and what becomes of both without pages. */
 #include "heap/pools.h"
+#include "heap/trace.h"
 #include "run.h"
 #include "seeds.h"
 
@@ -124,31 +125,32 @@ TEST(the_cap_holds_to_the_byte)
     CHECK(s.live == 0);
 }
 
-/* realloc over pages: what is there stays, also when there is no more. */
-TEST(pages_make_an_allocator)
+TEST(what_is_too_large_is_refused)
 {
-    tracker s = {0};
-    pd_pages pages = pages_of(&s, UINT64_MAX);
-    pprofdelta_allocator a = pd_pages_allocator(&pages);
-    uint8_t *p = a.resize(a.cookie, NULL, 10);
-    REQUIRE(p);
-    CHECK((uintptr_t)p % 16 == 0);
-    for (size_t size = 10; size < 100000; size = size * 2 + 1) {
-        memset(p, (int)size & 0xff, size);
-        uint8_t *q = a.resize(a.cookie, p, size * 2 + 1);
-        REQUIRE(q);
-        p = q;
-        for (size_t i = 0; i < size; i++)
-            CHECK(p[i] == (size & 0xff));
-    }
-    s.fail_at = 1;
-    CHECK(!a.resize(a.cookie, p, 10000000) && !a.resize(a.cookie, p, SIZE_MAX));
-    CHECK(a.resize(a.cookie, p, 100) == NULL); /* to fewer pages it would move too */
-    s.fail_at = s.calls + 2;
-    p = a.resize(a.cookie, p, 100);
-    CHECK(p && s.live == PD_PAGE);
-    a.release(a.cookie, p);
-    CHECK(s.live == 0);
+    static uint64_t stack[300000];
+    static char text[3 << 20];
+    memset(text, 'x', sizeof text - 1);
+    static pprofdelta_label many[40000];
+    pprofdelta_label label = {"key", text, 0, NULL};
+    pprofdelta_heap_event deep = {.stack = stack, .depth = 300000},
+                          labelled = {.labels = &label, .labels_len = 1},
+                          with_many = {.labels = many, .labels_len = 40000},
+                          largest = {.stack = stack, .depth = ((2 << 20) - sizeof(pd_trace)) / 8};
+    pd_pages pages;
+    pd_pages_init(&pages, NULL, UINT64_MAX);
+    pd_traces traces = {.pages = &pages};
+    CHECK(!pd_trace_copy(&traces, &deep, deep.depth));
+    CHECK(!pd_trace_copy(&traces, &labelled, 0));
+    CHECK(!pd_trace_copy(&traces, &with_many, 0));
+    pd_trace *trace = pd_trace_copy(&traces, &largest, largest.depth);
+    CHECK(trace && pd_trace_size(trace) == 2 << 20);
+    trace = pd_trace_copy(&traces, &largest, 2);
+    CHECK(trace && trace->is_cut && trace->depth == 2);
+    pd_traces_fini(&traces);
+    pd_pages none;
+    pd_pages_init(&none, NULL, 0);
+    traces = (pd_traces){.pages = &none};
+    CHECK(!pd_trace_copy(&traces, &largest, 2));
 }
 
 TEST_MAIN()

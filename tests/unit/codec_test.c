@@ -1,48 +1,213 @@
-/* The containers: what goes in comes out, whatever the format, the level and the pieces. What is
- * wrong with a file, and what it may take, have files of their own: codec_damage_test.c,
- * codec_limits_test.c. */
-#include "codec_kit.h"
+/* The containers: what goes in comes out, whatever the format, the level and the pieces; files that lie or
+ * are damaged are refused with the byte; memory stays within the limit whatever a file promises.
+ * source_test.c cuts files off anywhere and flips their bits. */
+#include "../support/test.h"
 
-TEST(formats_are_told_by_their_magic)
+#include "codec/compress.h"
+#include "codec/source.h"
+#include "run.h"
+
+#include <libdeflate.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+#define LIMIT (UINT64_C(64) << 20)
+
+/* Everything that one test inflates and deflates with. */
+typedef struct kit {
+    tracker memory;
+    pd_mem mem;
+    pd_source source;
+    pd_compressor compressor;
+    pd_buffer sunk;
+    pprofdelta_error err;
+    unsigned long writes;
+    bool refuse;
+} kit;
+
+static void kit_init(kit *k, uint64_t limit)
 {
-    static const struct {
-        const char *bytes;
-        size_t len;
-        pd_format format;
-    } cases[] = {
-        {"", 0, PD_FORMAT_PLAIN},
-        {"\x1f", 1, PD_FORMAT_PLAIN},
-        {"\x1f\x8b", 2, PD_FORMAT_GZIP},
-        {"\x1f\x8c", 2, PD_FORMAT_PLAIN},
-        {"\x28\xb5\x2f", 3, PD_FORMAT_PLAIN},
-        {"\x28\xb5\x2f\xfd", 4, PD_FORMAT_ZSTD},
-        {"\x28\xb5\x2f\xfc", 4, PD_FORMAT_PLAIN},
-        {"\x50\x2a\x4d\x18", 4, PD_FORMAT_ZSTD},
-        {"\x5f\x2a\x4d\x18", 4, PD_FORMAT_ZSTD},
-        {"\x60\x2a\x4d\x18", 4, PD_FORMAT_PLAIN},
-        {"\x0a\x04\x08\x01\x10\x02", 6, PD_FORMAT_PLAIN},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK_MSG(pd_format_of((const uint8_t *)cases[i].bytes, cases[i].len) == cases[i].format,
-                  "case %zu", i);
-    CHECK_STR(pd_format_name(PD_FORMAT_PLAIN), "plain");
-    CHECK_STR(pd_format_name(PD_FORMAT_GZIP), "gzip");
-    CHECK_STR(pd_format_name(PD_FORMAT_ZSTD), "zstd");
+    *k = (kit){.memory = {.is_alone = true}};
+    pprofdelta_allocator allocator = tracker_allocator(&k->memory);
+    pd_mem_init(&k->mem, &allocator, limit);
 }
 
-TEST(plain_is_handed_on_as_it_is)
+static void kit_fini(kit *k)
+{
+    pd_source_end(&k->source);
+    pd_compressor_fini(&k->compressor, &k->mem);
+    CHECK(k->mem.used == 0 && k->memory.live == 0);
+    free(k->sunk.ptr);
+}
+
+static void append(pd_buffer *b, const void *data, size_t len)
+{
+    if (!len)
+        return;
+    if (len > b->cap - b->len) {
+        b->cap = (b->len + len) * 2;
+        b->ptr = realloc(b->ptr, b->cap);
+        if (!b->ptr)
+            abort();
+    }
+    memcpy(b->ptr + b->len, data, len);
+    b->len += len;
+}
+
+static void append_byte(pd_buffer *b, unsigned byte)
+{
+    append(b, &(uint8_t){(uint8_t)byte}, 1);
+}
+
+static void append32(pd_buffer *b, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        append_byte(b, value >> 8 * i & 0xff);
+}
+
+static int sink_write(void *cookie, const void *data, size_t len)
+{
+    kit *k = cookie;
+    k->writes++;
+    if (k->refuse)
+        return 1;
+    append(&k->sunk, data, len);
+    return 0;
+}
+
+static pprofdelta_status deflate_into_sunk(kit *k, const uint8_t *in, size_t len, uint64_t *written)
+{
+    pprofdelta_sink sink = {sink_write, k};
+    k->sunk.len = 0;
+    return pd_compress(&k->compressor, &k->mem, (pd_bytes){in, len}, &sink, written, &k->err);
+}
+
+static pprofdelta_status inflate_with(kit *k, pd_buffer file, pd_bytes *out)
+{
+    pprofdelta_status status =
+        pd_source_open(&k->source, &k->mem, (pd_bytes){file.ptr, file.len}, 0, &k->err);
+    if (!status)
+        *out = k->source.whole;
+    return status;
+}
+
+/* Bytes that compress about as a profile does, the same ones for the same seed. */
+static void fill(uint8_t *p, size_t len, uint32_t seed)
+{
+    for (size_t i = 0; i < len; i++) {
+        seed = seed * 1664525 + 1013904223;
+        bool again = i >= 40 && seed >> 29 > 2;
+        p[i] = again ? p[i - 40] : (uint8_t)(seed >> 16 & 0x3f);
+    }
+}
+
+static pd_buffer content_of(size_t len, uint32_t seed)
+{
+    pd_buffer b = {malloc(len + 1), len, len + 1};
+    if (!b.ptr)
+        abort();
+    fill(b.ptr, len, seed);
+    return b;
+}
+
+/* Deflate data of level 0 (stored) to 12. */
+static void append_deflated(pd_buffer *b, pd_buffer content, int level)
+{
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
+    size_t bound = libdeflate_deflate_compress_bound(c, content.len);
+    uint8_t *packed = malloc(bound);
+    if (!c || !packed)
+        abort();
+    append(b, packed, libdeflate_deflate_compress(c, content.ptr, content.len, packed, bound));
+    free(packed);
+    libdeflate_free_compressor(c);
+}
+
+enum { FTEXT = 1, FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16 };
+
+static void append_header(pd_buffer *b, unsigned flags, uint16_t crc_error)
+{
+    size_t start = b->len;
+    append(b, "\x1f\x8b\x08", 3);
+    append_byte(b, flags);
+    append(b, "\1\2\3\4\0\3", 6);
+    if (flags & FEXTRA)
+        append(b, "\5\0extra", 7);
+    if (flags & FNAME)
+        append(b, "name", 5);
+    if (flags & FCOMMENT)
+        append(b, "a comment", 10);
+    if (flags & FHCRC) {
+        uint32_t crc = libdeflate_crc32(0, b->ptr + start, b->len - start) ^ crc_error;
+        append_byte(b, crc & 0xff);
+        append_byte(b, crc >> 8 & 0xff);
+    }
+}
+
+static void append_member(pd_buffer *b, pd_buffer content, unsigned flags)
+{
+    append_header(b, flags, 0);
+    append_deflated(b, content, 6);
+    append32(b, libdeflate_crc32(0, content.ptr, content.len));
+    append32(b, (uint32_t)content.len);
+}
+
+static void append_frame(pd_buffer *b, pd_buffer content, bool with_size)
+{
+    ZSTD_CCtx *c = ZSTD_createCCtx();
+    size_t bound = ZSTD_compressBound(content.len);
+    uint8_t *packed = malloc(bound);
+    if (!c || !packed)
+        abort();
+    ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, with_size);
+    ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
+    append(b, packed, ZSTD_compress2(c, packed, bound, content.ptr, content.len));
+    free(packed);
+    ZSTD_freeCCtx(c);
+}
+
+static void append_skippable(pd_buffer *b)
+{
+    append(b, "\x5a\x2a\x4d\x18\3\0\0\0abc", 11);
+}
+
+static bool equal(pd_bytes got, const uint8_t *want, size_t len)
+{
+    return got.len == len && (len == 0 || memcmp(got.ptr, want, len) == 0);
+}
+
+/* Expects E_INFLATE with these words at this offset, and *out untouched. */
+static void check_refused(pd_buffer file, const char *words, size_t offset)
 {
     kit k;
-    kit_init(&k, 0);
-    pd_bytes out = {0};
-    uint8_t plain[] = "\x0a\x04";
-    CHECK(inflate_with(&k, (pd_buffer){plain, 2, 2}, &out) == PPROFDELTA_OK);
-    CHECK(out.ptr == plain && out.len == 2);
-    CHECK(inflate_with(&k, (pd_buffer){0}, &out) == PPROFDELTA_OK);
-    CHECK(out.len == 0);
-    CHECK(k.memory.calls == 0);
+    kit_init(&k, LIMIT);
+    pd_bytes out = {(const uint8_t *)"untouched", 9};
+    pprofdelta_status status = inflate_with(&k, file, &out);
+    CHECK_MSG(status == PPROFDELTA_E_INFLATE, "status %d for \"%s\"", (int)status, words);
+    CHECK(k.err.status == PPROFDELTA_E_INFLATE);
+    CHECK_MSG(strstr(k.err.text, words), "\"%s\" is not in \"%s\"", words, k.err.text);
+    CHECK_MSG(k.err.offset == offset, "%s: %llu, not %zu", words, (unsigned long long)k.err.offset,
+              offset);
+    CHECK(k.err.stage && strcmp(k.err.stage, "inflate") == 0);
+    CHECK(k.err.element == PPROFDELTA_NOWHERE && !k.err.field[0]);
+    CHECK(out.len == 9 && memcmp(out.ptr, "untouched", 9) == 0);
     kit_fini(&k);
 }
+
+static void check_inflates_to(pd_buffer file, const uint8_t *want, size_t len)
+{
+    kit k;
+    kit_init(&k, LIMIT);
+    pd_bytes out = {0};
+    pprofdelta_status status = inflate_with(&k, file, &out);
+    CHECK_MSG(status == PPROFDELTA_OK, "status %d: %s", (int)status, k.err.text);
+    if (status == PPROFDELTA_OK)
+        CHECK(equal(out, want, len));
+    kit_fini(&k);
+}
+
+/* ---- formats and levels -------------------------------------------------------------------------- */
 
 static void check_round_trip(pprofdelta_compression compression, int level, pd_buffer content)
 {
@@ -72,47 +237,6 @@ TEST(every_format_and_level_round_trips)
                 check_round_trip((pprofdelta_compression)c, level, content);
         free(content.ptr);
     }
-}
-
-TEST(a_higher_level_compresses_more)
-{
-    pd_buffer content = content_of(300000, 1);
-    for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_ZSTD; c++) {
-        uint64_t fast = 0, small = 0;
-        for (int level = 1; level <= 9; level += 8) {
-            kit k;
-            kit_init(&k, LIMIT);
-            k.compressor.compression = (pprofdelta_compression)c;
-            k.compressor.level = level;
-            CHECK(deflate_into_sunk(&k, content.ptr, content.len, level == 1 ? &fast : &small) ==
-                  PPROFDELTA_OK);
-            kit_fini(&k);
-        }
-        CHECK_MSG(small < fast, "compression %d: %llu and %llu", c, (unsigned long long)small,
-                  (unsigned long long)fast);
-    }
-    free(content.ptr);
-}
-
-TEST(equal_input_gives_equal_bytes)
-{
-    pd_buffer content = content_of(20000, 7);
-    for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_ZSTD; c++) {
-        kit first, again;
-        uint64_t written = 0;
-        kit_init(&first, LIMIT);
-        kit_init(&again, LIMIT);
-        first.compressor.compression = again.compressor.compression = (pprofdelta_compression)c;
-        CHECK(deflate_into_sunk(&first, content.ptr, content.len, &written) == PPROFDELTA_OK);
-        CHECK(deflate_into_sunk(&again, content.ptr, 100, &written) == PPROFDELTA_OK);
-        CHECK(deflate_into_sunk(&again, content.ptr, content.len, &written) == PPROFDELTA_OK);
-        CHECK(equal((pd_bytes){first.sunk.ptr, first.sunk.len}, again.sunk.ptr, again.sunk.len));
-        if (c == PPROFDELTA_GZIP)
-            CHECK(memcmp(first.sunk.ptr, "\x1f\x8b\x08\0\0\0\0\0", 8) == 0);
-        kit_fini(&first);
-        kit_fini(&again);
-    }
-    free(content.ptr);
 }
 
 TEST(zstd_output_carries_its_size_and_a_checksum)
@@ -149,54 +273,170 @@ TEST(members_and_frames_are_joined)
     free(content.ptr);
 }
 
-TEST(empty_members_and_frames_are_empty)
-{
-    pd_buffer gzip = {0}, zstd = {0}, skippable = {0}, nothing = {0};
-    append_member(&gzip, nothing, 0);
-    check_inflates_to(gzip, NULL, 0);
-    append_member(&gzip, nothing, 0);
-    check_inflates_to(gzip, NULL, 0);
-    append_frame(&zstd, nothing, true);
-    append_frame(&zstd, nothing, false);
-    check_inflates_to(zstd, NULL, 0);
-    append_skippable(&skippable);
-    check_inflates_to(skippable, NULL, 0);
-    free(gzip.ptr);
-    free(zstd.ptr);
-    free(skippable.ptr);
-}
+/* ---- damage -------------------------------------------------------------------------------------- */
 
-TEST(stored_blocks_inflate)
+TEST(every_header_option_is_read)
 {
-    pd_buffer content = content_of(200000, 2), file = {0};
-    append_header(&file, 0, 0);
-    append_deflated(&file, content, 0);
-    append32(&file, libdeflate_crc32(0, content.ptr, content.len));
-    append32(&file, (uint32_t)content.len);
-    check_inflates_to(file, content.ptr, content.len);
-    free(file.ptr);
+    pd_buffer content = content_of(500, 4);
+    for (unsigned flags = 0; flags < 32; flags++) {
+        pd_buffer file = {0};
+        append_member(&file, content, flags);
+        check_inflates_to(file, content.ptr, content.len);
+        append_member(&file, content, 31 - flags);
+        pd_buffer twice = {0};
+        append(&twice, content.ptr, content.len);
+        append(&twice, content.ptr, content.len);
+        check_inflates_to(file, twice.ptr, twice.len);
+        free(twice.ptr);
+        free(file.ptr);
+    }
     free(content.ptr);
 }
 
-/* Sizes that no claim tells, and claims beyond what is believed at once. */
-TEST(output_grows_as_far_as_it_must)
+TEST(bytes_behind_the_end_are_refused)
 {
-    pd_buffer zeros = {calloc(3000000, 1), 3000000, 3000000}, gzip = {0}, zstd = {0}, claim = {0};
-    pd_buffer nothing = {0};
-    if (!zeros.ptr)
-        abort();
-    append_member(&gzip, zeros, 0);
-    check_inflates_to(gzip, zeros.ptr, zeros.len);
-    append_member(&gzip, nothing, 0);
-    check_inflates_to(gzip, zeros.ptr, zeros.len);
-    append_frame(&zstd, zeros, false);
-    check_inflates_to(zstd, zeros.ptr, zeros.len);
-    append_frame(&claim, zeros, true);
-    check_inflates_to(claim, zeros.ptr, zeros.len);
+    pd_buffer content = content_of(50, 4), gzip = {0}, zstd = {0};
+    append_member(&gzip, content, 0);
+    append_frame(&zstd, content, true);
+    size_t gzip_len = gzip.len, zstd_len = zstd.len;
+    append_byte(&gzip, 0);
+    append_byte(&zstd, 0x28);
+    check_refused(gzip, "bytes after the gzip trailer: 1, the first 0x00", gzip_len);
+    check_refused(zstd, "bytes after the last zstd frame: 1, the first 0x28", zstd_len);
+    append_frame(&gzip, content, true);
+    append_member(&zstd, content, 0);
+    check_refused(gzip, "bytes after the gzip trailer", gzip_len);
+    check_refused(zstd, "bytes after the last zstd frame", zstd_len);
+    gzip.ptr[gzip_len] = 0x1f;
+    gzip.len = gzip_len + 1;
+    check_refused(gzip, "bytes after the gzip trailer: 1, the first 0x1f", gzip_len);
     free(gzip.ptr);
     free(zstd.ptr);
-    free(claim.ptr);
-    free(zeros.ptr);
+    free(content.ptr);
+}
+
+/* Deflate data, bit by bit. Spaces are for the eye. */
+static size_t pack_bits(const char *text, uint8_t room[64])
+{
+    size_t n = 0;
+    memset(room, 0, 64);
+    for (; *text; text++) {
+        if (*text == ' ')
+            continue;
+        room[n / 8] |= (uint8_t)((*text - '0') << n % 8);
+        n++;
+    }
+    return n;
+}
+
+/* Each case ends with the bit that shows the damage. */
+TEST(the_damage_is_named_with_its_byte)
+{
+    static const struct {
+        const char *bits, *why;
+    } cases[] = {
+        {"1 11", "invalid block type"},
+        {"0 00 00000 0000000000000000 1111111111111111 0 11", "invalid block type"},
+        {"1 00 00000 1010000000000000 0000000000000000", "invalid stored block lengths"},
+        {"1 10 0000001 00000", "invalid distance too far back"},
+        {"1 10 00110000 0000001 00001", "invalid distance too far back"},
+        {"1 10 11000110", "invalid literal/length code"},
+        {"1 10 00110000 0000001 11110", "invalid distance code"},
+        {"1 01 11111 00000 0000", "too many length or distance symbols"},
+        {"1 01 00000 00000 0000 100 100 100 100", "invalid code lengths set"},
+        {"1 01 00000 00000 0000 010 010 000 000", "invalid code lengths set"},
+        {"1 01 00000 00000 0000 100 000 100 000 0", "invalid bit length repeat"},
+        {"1 01 00000 00000 0000 000 100 100 000 1 1111111 1 1111111", "invalid bit length repeat"},
+        {"1 01 00000 00000 0000 000 100 100 000 1 1111111 1 1011011",
+         "invalid code -- missing end-of-block"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t packed[64];
+        char words[80];
+        size_t bits = pack_bits(cases[i].bits, packed);
+        pd_buffer file = {0};
+        append_header(&file, i % 2 ? FNAME : 0, 0);
+        size_t body = file.len;
+        append(&file, packed, sizeof packed);
+        snprintf(words, sizeof words, "the deflate data is damaged: %s", cases[i].why);
+        check_refused(file, words, body + (bits - 1) / 8);
+        free(file.ptr);
+    }
+}
+
+TEST(zstd_headers_that_lie_are_refused)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *why;
+    } cases[] = {
+        /* a single segment of 2^62 bytes: an empty raw block */
+        {"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x40\1\0\0", 16,
+         "too short for the 4611686018427387904 bytes it announces"},
+        /* a single segment of 5 bytes: one byte 1000 times */
+        {"\x28\xb5\x2f\xfd\x20\5\x43\x1f\0a", 10,
+         "the zstd frame inflates to more than it can hold"},
+        /* a single segment of 5 bytes: one byte, and an empty block */
+        {"\x28\xb5\x2f\xfd\x20\5\x08\0\0a\1\0\0", 13, "the zstd frame is damaged"},
+        /* dictionary 7, 0 bytes in one segment: an empty raw block */
+        {"\x28\xb5\x2f\xfd\x21\7\0\1\0\0", 10, "needs a dictionary"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pd_buffer file = {0};
+        append(&file, cases[i].bytes, cases[i].len);
+        check_refused(file, cases[i].why, 0);
+        free(file.ptr);
+    }
+}
+
+/* ---- memory and sinks ---------------------------------------------------------------------------- */
+
+/* More than what a file of a few bytes is inflated with the careful way. */
+enum { CAREFUL = 140000 };
+
+/* Content that compresses a thousand times. */
+static pd_buffer zeros_of(size_t len)
+{
+    pd_buffer b = {calloc(len, 1), len, len};
+    if (!b.ptr)
+        abort();
+    return b;
+}
+
+/* A trailer that lies is told as a lie, also if what it says is beyond the limit, and takes no more
+ * memory than a file of that length may. */
+TEST(a_lying_length_does_not_allocate)
+{
+    enum { ZEROS = 3000000 };
+    static const struct {
+        size_t len; /* of the content; ZEROS: of zeros */
+        uint32_t says;
+        uint64_t limit, most;
+    } lies[] = {
+        {100, UINT32_MAX, UINT64_C(8) << 30, 10000 + CAREFUL},
+        {100000, 1 << 24, UINT64_C(8) << 30, 100000 * PD_INFLATE_RATIO / 2 + CAREFUL},
+        {ZEROS, UINT32_MAX, UINT64_C(8) << 30, 3 * ZEROS},
+        {50000, 2 << 20, 1 << 20, 1 << 20},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        pd_buffer content = lies[i].len == ZEROS ? zeros_of(ZEROS) : content_of(lies[i].len, 4),
+                  file = {0};
+        append_member(&file, content, 0);
+        file.len -= 4;
+        append32(&file, lies[i].says);
+        kit k;
+        kit_init(&k, lies[i].limit);
+        pd_bytes out = {0};
+        char words[40];
+        snprintf(words, sizeof words, "the gzip trailer says %u", lies[i].says);
+        CHECK_MSG(inflate_with(&k, file, &out) == PPROFDELTA_E_INFLATE, "%zu", i);
+        CHECK_MSG(strstr(k.err.text, words), "%zu: %s", i, k.err.text);
+        CHECK_MSG(k.mem.peak < lies[i].most, "%zu: %llu", i, (unsigned long long)k.mem.peak);
+        kit_fini(&k);
+        free(file.ptr);
+        free(content.ptr);
+    }
 }
 
 TEST_MAIN()

@@ -70,43 +70,6 @@ TEST(options_are_checked)
     CHECK(try_options(&good) == PPROFDELTA_E_LIMIT);
 }
 
-TEST(every_choice_is_taken)
-{
-    for (unsigned flags = 0; flags < 16; flags++)
-        for (int reset = PPROFDELTA_ON_RESET_AUTO; reset <= PPROFDELTA_ON_RESET_FAIL; reset++)
-            for (int packing = PPROFDELTA_GZIP; packing <= PPROFDELTA_PLAIN; packing++) {
-                pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
-                o.flags = flags;
-                o.on_reset = (pprofdelta_on_reset)reset;
-                o.compression = (pprofdelta_compression)packing;
-                o.first = flags % 2 ? PPROFDELTA_FIRST_ZERO : PPROFDELTA_FIRST_FULL;
-                o.level = (int)(flags % 10);
-                CHECK(try_options(&o) == PPROFDELTA_OK);
-            }
-}
-
-/* The caller's strings may go once the context is there. */
-TEST(option_strings_are_copied)
-{
-    two_stacks p;
-    two_stacks_begin(&p);
-    p.b.m.types[0] = (model_type){"requests", "count"};
-    char name[] = "requests", gauge[] = "delay";
-    const char *counters[] = {name}, *gauges[] = {gauge};
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.counters = counters;
-    options.gauges = gauges;
-    options.counters_len = options.gauges_len = 1;
-    scene s;
-    scene_begin(&s, &options);
-    name[0] = gauge[0] = 'x';
-    counters[0] = gauges[0] = NULL;
-    CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
-    CHECK_STR(scene_window(&s, two_stacks_look(&p, 12)), "leaf;main 2 1000, other 0 100");
-    scene_end(&s);
-    two_stacks_end(&p);
-}
-
 TEST(null_where_the_header_allows_it)
 {
     pprofdelta_free(NULL);
@@ -221,32 +184,6 @@ TEST(a_start_holds_until_it_is_set_again)
     pprofdelta_set_started(s.pd, p.b.m.time_nanos + 1);
     pprofdelta_set_started(s.pd, 0);
     CHECK_STR(scene_window(&s, two_stacks_look(&p, 14)), "leaf;main 2 0");
-    scene_end(&s);
-    two_stacks_end(&p);
-}
-
-TEST(two_contexts_know_nothing_of_each_other)
-{
-    two_stacks p;
-    two_stacks_begin(&p);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY;
-    options.compression = PPROFDELTA_ZSTD;
-    scene s, t;
-    scene_begin(&s, NULL);
-    CHECK_STR(scene_window(&s, two_stacks_look(&p, 10)), "leaf;main 10 1000, other 100 100");
-    scene_begin(&t, &options);
-    CHECK_STR(scene_pending(&t, two_stacks_look(&p, 20)), "leaf;main 20 1000, other 100 100");
-    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 30)), "leaf;main 20 0");
-    CHECK(s.out.view->n_comment == 1 && t.out.view->n_comment == 0);
-    const pprofdelta_type_report *types = s.report.types;
-    pprofdelta_commit(t.pd);
-    CHECK_STR(scene_window(&t, two_stacks_look(&p, 40)), "leaf;main 20 0");
-    CHECK_STR(types[0].type, "contentions"); /* lasts until the next call on its own context */
-    CHECK_STR(types[1].unit, "nanoseconds");
-    pprofdelta_abandon(s.pd);
-    scene_end(&t);
-    CHECK_STR(scene_window(&s, two_stacks_look(&p, 50)), "leaf;main 40 0");
     scene_end(&s);
     two_stacks_end(&p);
 }

@@ -203,30 +203,6 @@ static bool is_untouched(const void *ptr, size_t len)
     return true;
 }
 
-TEST(success_does_not_change_the_error)
-{
-    pprofdelta_error err;
-    memset(&err, UNTOUCHED, sizeof err);
-    two_stacks p;
-    two_stacks_begin(&p);
-    pprofdelta *pd = NULL;
-    size_t writes = 0;
-    pprofdelta_sink sink = {ignore, &writes};
-    REQUIRE(pprofdelta_new(NULL, NULL, &pd, &err) == PPROFDELTA_OK);
-    buf one = two_stacks_look(&p, 10), two = two_stacks_look(&p, 11);
-    const uint8_t *out;
-    size_t len;
-    pprofdelta_profile *profile;
-    CHECK(pprofdelta_base(pd, one.ptr, one.len, &err) == PPROFDELTA_OK);
-    CHECK(pprofdelta_window(pd, two.ptr, two.len, &sink, NULL, &err) == PPROFDELTA_OK);
-    REQUIRE(!pprofdelta_profile_open(NULL, NULL, two.ptr, two.len, &profile, &err));
-    CHECK(pprofdelta_profile_bytes(profile, &out, &len, &err) == PPROFDELTA_OK);
-    pprofdelta_profile_free(profile);
-    CHECK(writes > 0 && is_untouched(&err, sizeof err));
-    pprofdelta_free(pd);
-    two_stacks_end(&p);
-}
-
 TEST(a_failure_does_not_change_the_results)
 {
     for (size_t i = 0; i < FAILURES; i++) {

@@ -1,10 +1,23 @@
 /* What a failure leaves behind: nothing. Memory that runs out, sinks that refuse and input that is
  * cut off or damaged, each at every place it can happen; and after each the context is asked for
  * the next window, which the oracle knows. And what memory a context takes when nothing fails. */
+#include "delta/context.h"
+
 #include "build.h"
-#include "film.h"
-#include "pack.h"
+#include "run.h"
 #include "seeds.h"
+#include "serial.h"
+
+/* Four looks at one process, as files in any container, and options: all chosen by a seed. */
+enum { FILM_LOOKS = 4 };
+
+typedef struct film {
+    gen g;
+    rng rng;
+    arena arena;
+    pprofdelta_options options;
+    buf looks[FILM_LOOKS];
+} film;
 
 /* With options that let every look through. long_varints is a serial_style's. false: this seed's
  * process counts nothing; skip it. */
@@ -22,6 +35,12 @@ static bool film_begin_as(film *f, uint64_t seed, serial_pack pack, unsigned lon
         gen_evolve(&f->g, GEN_ANYTHING & ~(GEN_CLOCK | GEN_WINDOW));
     }
     return gen_counts(&f->g);
+}
+
+static void film_end(film *f)
+{
+    gen_free(&f->g);
+    arena_free(&f->arena);
 }
 
 /* Feeds a profile to the library alone, into a sink that keeps nothing. */
@@ -79,34 +98,6 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
                     twin_abandon(&t);
             }
             check_whole(&t, f.looks[1], seed);
-            twin_end(&t);
-        }
-        film_end(&f);
-    }
-}
-
-TEST(every_prefix_of_a_packed_profile_fails)
-{
-    seed_range range = seeds(1);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
-        if (film_begin_as(&f, seed, seed % 2 ? PACK_GZIP : PACK_ZSTD, 10) &&
-            f.looks[1].len < 3000) {
-            twin t;
-            twin_begin(&t, &f.options, NULL);
-            pprofdelta_status status;
-            twin_base(&t, f.looks[0], &status);
-            /* One member only: behind a whole one, a profile may as well end. */
-            buf plain, packed;
-            unpack(&f.arena, f.looks[1].ptr, f.looks[1].len, &plain);
-            packed = seed % 2 ? pack_gzip(&f.arena, plain, 1) : pack_zstd(&f.arena, plain, 1);
-            for (size_t len = 0; len < packed.len; len++) {
-                size_t written;
-                status = try_window(t.pd, (buf){.ptr = packed.ptr, .len = len}, &written);
-                CHECK_MSG(status != PPROFDELTA_OK && !written, "seed %" PRIu64 ", %zu bytes", seed,
-                          len);
-            }
-            check_whole(&t, packed, seed);
             twin_end(&t);
         }
         film_end(&f);
@@ -240,11 +231,6 @@ static pprofdelta_status attempt_window(twin *t, buf profile)
     return status;
 }
 
-static pprofdelta_status attempt_base(twin *t, buf profile)
-{
-    return pprofdelta_base(t->pd, profile.ptr, profile.len, NULL);
-}
-
 /* Lets allocation number nth fail (alone, or with all that follow) while look 2 is fed to a context
  * that knows looks 0 and 1; then asks for the window up to look 3. Was any allocation refused? */
 static bool fail_nth(film *f, size_t nth, bool alone, attempt *feed, uint64_t seed)
@@ -253,6 +239,7 @@ static bool fail_nth(film *f, size_t nth, bool alone, attempt *feed, uint64_t se
     pprofdelta_allocator allocator = tracker_allocator(&memory);
     twin t;
     twin_begin(&t, &f->options, &allocator);
+    t.pd->piece = seed / 2 % 2 ? 50 : 0; /* read whole, or as a stream */
     check_whole(&t, f->looks[0], seed);
     twin_commit(&t);
     check_whole(&t, f->looks[1], seed);
@@ -295,32 +282,6 @@ static void fail_each(attempt *feed, uint64_t first)
 TEST(every_failed_allocation_of_a_window_costs_no_window)
 {
     fail_each(attempt_window, 3000);
-}
-
-TEST(every_failed_allocation_of_a_base_leaves_the_old_one)
-{
-    fail_each(attempt_base, 4000);
-}
-
-TEST(every_failed_allocation_of_a_new_context_is_told)
-{
-    static const char *const counters[] = {"requests", "inuse_space/bytes"};
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.counters = options.gauges = counters;
-    options.counters_len = options.gauges_len = 2;
-    bool refused = true;
-    for (size_t nth = 1; refused; nth++) {
-        tracker memory = {.fail_at = nth};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
-        pprofdelta *untouched = (pprofdelta *)&memory, *pd = untouched;
-        pprofdelta_status status = pprofdelta_new(&options, &allocator, &pd, NULL);
-        refused = memory.refused > 0;
-        CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK), "allocation %zu", nth);
-        CHECK_MSG((pd == untouched) == refused, "allocation %zu", nth);
-        if (!refused)
-            pprofdelta_free(pd);
-        CHECK_MSG(memory.live == 0, "allocation %zu", nth);
-    }
 }
 
 /* Every counter goes on by what its sample always adds: values grow, numbers of bytes do not. */
@@ -385,88 +346,6 @@ TEST(the_steady_state_allocates_nothing)
         CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
         film_end(&f);
     }
-}
-
-/* From far too little to plenty: refused or right, and never more than was granted. */
-TEST(max_memory_is_kept)
-{
-    size_t refused = 0, done = 0;
-    seed_range range = seeds(1);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
-        bool counts = film_begin_as(&f, seed + 6000, (serial_pack)(seed % 3), 10);
-        for (uint64_t limit = 1024; counts && limit < UINT64_C(1) << 26; limit += limit / 3) {
-            tracker memory = {0};
-            pprofdelta_allocator allocator = tracker_allocator(&memory);
-            pprofdelta *pd;
-            f.options.max_memory = limit;
-            pprofdelta_status status = pprofdelta_new(&f.options, &allocator, &pd, NULL);
-            CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT, "status %d", status);
-            for (size_t i = 0; i < 3 && status == PPROFDELTA_OK; i++) {
-                size_t written;
-                status = try_window(pd, f.looks[i], &written);
-                CHECK_MSG(goes_on(status) || (status == PPROFDELTA_E_LIMIT && !written),
-                          "seed %" PRIu64 ": status %d", seed, status);
-                pprofdelta_commit(pd);
-            }
-            status ? refused++ : done++;
-            if (status == PPROFDELTA_OK || memory.live)
-                pprofdelta_free(pd);
-            CHECK_MSG(memory.peak <= limit, "seed %" PRIu64 ": %zu bytes of %" PRIu64, seed,
-                      memory.peak, limit);
-            CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
-        }
-        film_end(&f);
-    }
-    CHECK(refused > 0 && done > 0);
-}
-
-TEST(a_limit_that_was_hit_leaves_the_context_as_before)
-{
-    build small = {0};
-    build_types(&small, "contentions/count delay/nanoseconds");
-    model_sample *sample = build_sample(&small, "leaf main", "1 1000");
-    buf one = build_bytes(&small);
-    sample->values[0] = 5;
-    buf two = build_bytes(&small);
-    for (int n = 0; n < 20000; n++)
-        build_sample(&small, arena_format(&small.arena, "f%d main", n), "7 7");
-    buf large = build_bytes(&small);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = 256 << 10;
-    options.compression = PPROFDELTA_PLAIN;
-    twin t;
-    twin_begin(&t, &options, NULL);
-    check_whole(&t, one, 0);
-    twin_commit(&t);
-    size_t written;
-    CHECK(try_window(t.pd, large, &written) == PPROFDELTA_E_LIMIT && !written);
-    CHECK(pprofdelta_base(t.pd, large.ptr, large.len, NULL) == PPROFDELTA_E_LIMIT);
-    check_whole(&t, two, 0);
-    twin_end(&t);
-    build_free(&small);
-}
-
-/* A megabyte of nothing in a thousand bytes, a thousand times over. */
-TEST(a_bomb_is_stopped_at_the_limit)
-{
-    enum { INFLATED = 64 << 20, LIMIT = 1 << 20 };
-    arena a = {0};
-    buf zeros = {.arena = &a, .ptr = arena_alloc(&a, INFLATED), .len = INFLATED};
-    const buf bombs[] = {pack_gzip(&a, zeros, 1), pack_zstd(&a, zeros, 1)};
-    for (size_t i = 0; i < 2; i++) {
-        tracker memory = {0};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
-        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-        options.max_memory = LIMIT;
-        pprofdelta *pd;
-        REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
-        size_t written;
-        CHECK(try_window(pd, bombs[i], &written) == PPROFDELTA_E_LIMIT);
-        CHECK_MSG(memory.peak <= LIMIT, "%zu bytes", memory.peak);
-        pprofdelta_free(pd);
-    }
-    arena_free(&a);
 }
 
 TEST_MAIN()

@@ -234,26 +234,4 @@ TEST(bytes_with_which_no_profile_begins)
         CHECK_MSG(is_called_no_profile(rows[i].bytes, rows[i].len) == rows[i].is_called, "%zu", i);
 }
 
-/* Of random bytes, a few in a thousand begin as a profile may. Bytes that are text or of another kind
- * have a message of their own. */
-TEST(random_bytes_are_no_profile)
-{
-    enum { TRIES = 2000 };
-    static const size_t lens[] = {16, 600, 5000};
-    rng r = {11};
-    size_t random = 0, called = 0;
-    for (size_t i = 0; i < TRIES; i++) {
-        uint64_t noise[5000 / 8];
-        size_t len = lens[i % (sizeof lens / sizeof *lens)];
-        for (size_t at = 0; at < sizeof noise / sizeof *noise; at++)
-            noise[at] = rng_next(&r);
-        if (pd_kind_of((pd_bytes){(const uint8_t *)noise, len}).kind != PPROFDELTA_FILE_UNKNOWN)
-            continue;
-        random++;
-        called += is_called_no_profile(noise, len);
-    }
-    CHECK_MSG(random > TRIES * 9 / 10 && called > random - random / 100, "%zu of %zu", called,
-              random);
-}
-
 TEST_MAIN()

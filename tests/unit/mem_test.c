@@ -1,10 +1,9 @@
-/* Memory: the total is exact, the limit is never passed, and a failure changes nothing. */
+/* Memory: impossible sizes and numbers are refused before anything is allocated. */
 #include "../support/test.h"
 
 #include "base/mem.h"
+#include "ledger/window.h"
 #include "run.h"
-
-#define PLENTY (UINT64_C(1) << 40)
 
 /* An array as the library keeps them; every byte of an element tells which element it is. */
 typedef struct array {
@@ -12,137 +11,12 @@ typedef struct array {
     size_t cap, size;
 } array;
 
-static uint8_t mark(size_t at)
-{
-    return (uint8_t)(at * 37 + 1);
-}
-
-static void fill(const array *a, size_t from)
-{
-    for (size_t i = from * a->size; i < a->cap * a->size; i++)
-        a->ptr[i] = mark(i);
-}
-
-static bool is_filled(const array *a, size_t len)
-{
-    for (size_t i = 0; i < len * a->size; i++)
-        if (a->ptr[i] != mark(i))
-            return false;
-    return true;
-}
-
 static pd_mem mem_of(tracker *t, uint64_t limit)
 {
     pprofdelta_allocator allocator = tracker_allocator(t);
     pd_mem mem;
     pd_mem_init(&mem, &allocator, limit);
     return mem;
-}
-
-/* Grows, reserves or gives back one array, and checks that nothing but the call's effect is
- * there. */
-static void step(rng *r, pd_mem *mem, array *a)
-{
-    size_t before = a->cap, need = rng_below(r, 400);
-    uint64_t used = mem->used;
-    bool exact = rng_chance(r, 40);
-    pprofdelta_status status;
-    if (rng_chance(r, 15)) {
-        pd_mem_release(mem, &a->ptr, &a->cap, a->size);
-        CHECK(!a->ptr && !a->cap && mem->used == used - before * a->size);
-        return;
-    }
-    status = exact ? pd_mem_reserve(mem, &a->ptr, &a->cap, need, a->size, NULL)
-                   : pd_mem_grow(mem, &a->ptr, &a->cap, need, a->size, NULL);
-    CHECK(is_filled(a, before));
-    if (status) {
-        CHECK(status == PPROFDELTA_E_LIMIT && (need - before) * a->size > mem->limit - used);
-        CHECK(a->cap == before && mem->used == used);
-        return;
-    }
-    CHECK(a->cap >= need && a->cap >= before);
-    CHECK(!exact || a->cap == (need > before ? need : before));
-    fill(a, before);
-}
-
-TEST(used_is_the_sum_of_allocations)
-{
-    for (uint64_t seed = 1; seed <= 200; seed++) {
-        rng r = {seed};
-        tracker t = {0};
-        pd_mem mem = mem_of(&t, seed % 2 ? 9000 : PLENTY);
-        array arrays[4] = {{.size = 1}, {.size = 4}, {.size = 16}, {.size = 24}};
-        uint64_t peak = 0;
-        for (int i = 0; i < 100; i++) {
-            step(&r, &mem, &arrays[rng_below(&r, 4)]);
-            uint64_t held = 0;
-            for (int n = 0; n < 4; n++)
-                held += arrays[n].cap * arrays[n].size;
-            peak = held > peak ? held : peak;
-            CHECK_MSG(mem.used == held && t.live == held, "seed %llu", (unsigned long long)seed);
-            CHECK(mem.used <= mem.limit && mem.peak == peak);
-        }
-        for (int n = 0; n < 4; n++)
-            pd_mem_release(&mem, &arrays[n].ptr, &arrays[n].cap, arrays[n].size);
-        CHECK(mem.used == 0 && t.live == 0 && mem.peak == peak);
-    }
-}
-
-TEST(growing_one_by_one_moves_rarely)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    array a = {.size = 8};
-    for (size_t need = 1; need <= 100000; need++)
-        REQUIRE(pd_mem_grow(&mem, &a.ptr, &a.cap, need, a.size, NULL) == PPROFDELTA_OK);
-    CHECK_MSG(t.calls < 40, "%zu moves", t.calls);
-    CHECK(a.cap < 200000);
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-}
-
-TEST(no_allocation_if_it_fits)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    array a = {.size = 4};
-    REQUIRE(pd_mem_reserve(&mem, &a.ptr, &a.cap, 10, a.size, NULL) == PPROFDELTA_OK);
-    const uint8_t *ptr = a.ptr;
-    for (size_t need = 0; need <= 10; need++) {
-        CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, need, a.size, NULL) == PPROFDELTA_OK);
-        CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, need, a.size, NULL) == PPROFDELTA_OK);
-    }
-    CHECK(t.calls == 1 && a.cap == 10 && a.ptr == ptr);
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-    CHECK(mem.used == 0);
-}
-
-/* For every limit around what is needed: what fits is had, to the last byte, and no more. */
-TEST(growth_near_the_limit_is_exact)
-{
-    for (uint64_t limit = 0; limit < 600; limit++) {
-        for (size_t need = 1; need < 60; need++) {
-            tracker t = {0};
-            pd_mem mem = mem_of(&t, limit);
-            pprofdelta_error err = {0};
-            array first = {.size = 1}, a = {.size = 8};
-            size_t taken = (size_t)(limit / 3);
-            REQUIRE(pd_mem_reserve(&mem, &first.ptr, &first.cap, taken, 1, NULL) == PPROFDELTA_OK);
-            size_t calls = t.calls;
-            pprofdelta_status status = pd_mem_grow(&mem, &a.ptr, &a.cap, need, a.size, &err);
-            bool fits = need * 8 <= limit - taken;
-            CHECK_MSG(status == (fits ? PPROFDELTA_OK : PPROFDELTA_E_LIMIT),
-                      "limit %llu, need %zu: %d", (unsigned long long)limit, need, status);
-            CHECK(mem.used <= limit && t.live == mem.used);
-            if (fits)
-                CHECK(a.cap >= need);
-            else
-                CHECK(!a.ptr && !a.cap && mem.used == taken && t.calls == calls &&
-                      err.status == status && strcmp(err.stage, "memory") == 0);
-            pd_mem_release(&mem, &first.ptr, &first.cap, 1);
-            pd_mem_release(&mem, &a.ptr, &a.cap, 8);
-        }
-    }
 }
 
 TEST(impossible_sizes_are_refused)
@@ -168,39 +42,6 @@ TEST(impossible_sizes_are_refused)
     CHECK(t.calls == 0 && mem.used == 0);
 }
 
-TEST(a_failed_allocation_changes_nothing)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    array a = {.size = 8};
-    REQUIRE(pd_mem_reserve(&mem, &a.ptr, &a.cap, 5, a.size, NULL) == PPROFDELTA_OK);
-    fill(&a, 0);
-    const uint8_t *ptr = a.ptr;
-    t.fail_at = 1;
-    pprofdelta_error err = {0};
-    CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, 6, a.size, &err) == PPROFDELTA_E_MEMORY);
-    CHECK(err.status == PPROFDELTA_E_MEMORY && strcmp(err.stage, "memory") == 0);
-    CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, 6, a.size, NULL) == PPROFDELTA_E_MEMORY);
-    CHECK(a.ptr == ptr && a.cap == 5 && is_filled(&a, 5) && mem.used == 40 && mem.peak == 40);
-    t.fail_at = 0;
-    CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, 6, a.size, NULL) == PPROFDELTA_OK);
-    CHECK(a.cap >= 6 && is_filled(&a, 5));
-    pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
-}
-
-TEST(the_default_allocator_is_malloc)
-{
-    pd_mem mem;
-    pd_mem_init(&mem, NULL, 100);
-    array a = {.size = 1};
-    CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, 100, 1, NULL) == PPROFDELTA_OK);
-    CHECK(pd_mem_reserve(&mem, &a.ptr, &a.cap, 101, 1, NULL) == PPROFDELTA_E_LIMIT);
-    fill(&a, 0);
-    CHECK(mem.used == 100 && is_filled(&a, 100));
-    pd_mem_release(&mem, &a.ptr, &a.cap, 1);
-    CHECK(mem.used == 0);
-}
-
 /* Whatever is allowed, an array must find another place when it grows. */
 TEST(the_limit_is_below_the_address_space)
 {
@@ -220,53 +61,23 @@ TEST(the_limit_is_below_the_address_space)
     }
 }
 
-TEST(an_object_contains_its_memory)
+/* Entries and rows are numbered with 32 bits. */
+TEST(more_elements_than_there_are_numbers_are_refused)
 {
-    typedef struct object {
-        pd_mem mem;
-        int64_t zeros[9];
-    } object;
+    static const size_t needs[] = {(size_t)PD_KEYMAP_MAX + 1, SIZE_MAX / 8 + 1, SIZE_MAX};
     tracker t = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&t);
-    pprofdelta_error err = {0};
-    pd_mem mem;
-    object *o = NULL;
-    REQUIRE(pd_mem_begin(&mem, &allocator, 0, &o, sizeof *o, NULL) == PPROFDELTA_OK);
-    o->mem = mem;
-    CHECK(mem.used == sizeof *o && t.live == sizeof *o);
-    CHECK(sizeof(void *) < 8 || mem.limit == PPROFDELTA_DEFAULT_MAX_MEMORY);
-    for (size_t i = 0; i < 9; i++)
-        CHECK(o->zeros[i] == 0);
-    pd_mem_end(&o->mem, o, sizeof *o);
-    CHECK(t.live == 0);
-    o = NULL;
-    CHECK(pd_mem_begin(&mem, &allocator, sizeof *o - 1, &o, sizeof *o, &err) ==
-              PPROFDELTA_E_LIMIT &&
-          err.status == PPROFDELTA_E_LIMIT);
-    t.fail_at = t.calls + 1;
-    CHECK(pd_mem_begin(&mem, &allocator, 0, &o, sizeof *o, NULL) == PPROFDELTA_E_MEMORY);
-    CHECK(!o && t.live == 0);
-}
-
-TEST(a_buffer_has_the_requested_room)
-{
-    tracker t = {0};
-    pd_mem mem = mem_of(&t, PLENTY);
-    pd_buffer b = {0};
-    for (size_t more = 0; more < 300; more++) {
-        REQUIRE(pd_buffer_room(&mem, &b, more, NULL) == PPROFDELTA_OK);
-        REQUIRE(b.cap - b.len >= more);
-        for (size_t i = 0; i < more; i++, b.len++)
-            b.ptr[b.len] = mark(b.len);
+    pd_mem mem = mem_of(&t, 1 << 20);
+    pd_ledger entries = {0};
+    pd_window rows = {0};
+    pd_ledger_clear(&entries, 2);
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        pprofdelta_error err = {0};
+        CHECK(pd_keymap_reserve(&entries.keys, &mem, needs[i], &err) == PPROFDELTA_E_LIMIT);
+        CHECK(err.status == PPROFDELTA_E_LIMIT);
+        CHECK(pd_ledger_reserve(&entries, &mem, needs[i], NULL) == PPROFDELTA_E_LIMIT);
+        CHECK(pd_window_begin(&rows, &mem, &entries, 64, needs[i], NULL) == PPROFDELTA_E_LIMIT);
     }
-    CHECK(is_filled(&(array){b.ptr, b.cap, 1}, b.len));
-    pd_buffer before = b;
-    CHECK(pd_buffer_room(&mem, &b, SIZE_MAX, NULL) == PPROFDELTA_E_LIMIT);
-    CHECK(pd_buffer_room(&mem, &b, SIZE_MAX - b.len + 1, NULL) == PPROFDELTA_E_LIMIT);
-    CHECK(pd_buffer_room(&mem, &b, SIZE_MAX - b.len, NULL) == PPROFDELTA_E_LIMIT);
-    CHECK(b.ptr == before.ptr && b.len == before.len && b.cap == before.cap);
-    pd_buffer_release(&mem, &b);
-    CHECK(!b.ptr && !b.len && !b.cap && mem.used == 0 && t.live == 0);
+    CHECK(t.calls == 0 && mem.used == 0);
 }
 
 TEST_MAIN()

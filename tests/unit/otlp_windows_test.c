@@ -1,9 +1,52 @@
-/* Deltas and sums of parsed profiles as OTLP compared with the same as pprof: both mean the same, and
- * a failure leaves nothing behind. */
+/* Windows as OTLP compared with the same as pprof, and their ids: a window that is sent again keeps its ids; and
+ * small rules of the writer. fuzz_delta.c and fuzz_sum.c compare pairs and sums. */
 #include "delta_stage.h"
 #include "keep.h"
-#include "otlp_kit.h"
+#include "otlp_model.h"
 #include "seeds.h"
+
+#include "base/utf8.h"
+#include "pprofdelta_heap.h"
+#include "pprofdelta_record.h"
+#include "profile/otlp_attributes.h"
+
+static const pprofdelta_attribute resource[] = {
+    {"service.name", "first"}, {"host.name", "h\xff"}, {"service.name", "second"}, {"empty", NULL}};
+static const char resource_text[] = "12'service.name'=6'second';9'host.name'=4'h\\xef\\xbf\\xbd';"
+                                    "5'empty'=0'';";
+
+static pprofdelta_options as_otlp(pprofdelta_options o)
+{
+    o.format = PPROFDELTA_OTLP;
+    o.resource = resource;
+    o.resource_len = sizeof resource / sizeof *resource;
+    return o;
+}
+
+/* NULL if the two outputs mean the same. *otlp is set. */
+static const char *differ(arena *a, buf pprof, buf request, otlp_model *otlp)
+{
+    otlp_model meant;
+    if (!otlp_model_read_pprof(a, pprof.ptr, pprof.len, &meant))
+        return "the pprof output cannot be read";
+    otlp_model_read(a, request.ptr, request.len, otlp);
+    if (otlp->wrong)
+        return otlp->wrong;
+    if (otlp->types != meant.types)
+        return "there is not one profile for each type";
+    const char *wrong = otlp_model_differ(a, &meant, otlp);
+    return wrong ? wrong : strcmp(otlp->resource, resource_text) ? otlp->resource : NULL;
+}
+
+/* How many ids both have. The order of the types may differ. */
+static size_t common_ids(const otlp_model *a, const otlp_model *b)
+{
+    size_t common = 0;
+    for (size_t i = 0; i < a->types; i++)
+        for (size_t j = 0; j < b->types; j++)
+            common += !memcmp(a->ids[i], b->ids[j], sizeof a->ids[i]);
+    return common;
+}
 
 typedef struct both {
     pprofdelta *pprof, *otlp;
@@ -89,142 +132,59 @@ TEST(windows_mean_the_same)
     CHECK(getenv("PD_TEST_SEED") || windows > range.to);
 }
 
-/* The window that arrives after all refused ones is whole, and has the ids of the next attempt. */
-static void refuse_each_write(stage *s, pprofdelta *pd, uint64_t seed)
-{
-    pprofdelta_status status = PPROFDELTA_E_SINK;
-    otlp_model arrived, again;
-    buf profile = look(s), request = buf_begin(&s->arena);
-    for (size_t nth = 1; status != PPROFDELTA_OK; nth++) {
-        collector c = {.bytes = buf_begin(&s->arena), .fail_at = nth};
-        pprofdelta_sink sink = collector_sink(&c);
-        pprofdelta_error err = {0};
-        status = pprofdelta_window(pd, profile.ptr, profile.len, &sink, NULL, &err);
-        CHECK_MSG((status == PPROFDELTA_E_SINK) == (c.calls >= nth), "seed %" PRIu64, seed);
-        REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK);
-        request = c.bytes;
-    }
-    otlp_model_read(&s->arena, request.ptr, request.len, &arrived);
-    CHECK_MSG(!arrived.wrong, "seed %" PRIu64 ": %s", seed, arrived.wrong);
-    pprofdelta_abandon(pd);
-    request = buf_begin(&s->arena);
-    CHECK(!window(pd, profile, &request, NULL));
-    otlp_model_read(&s->arena, request.ptr, request.len, &again);
-    CHECK_MSG(!again.wrong, "seed %" PRIu64 ": %s", seed, again.wrong);
-    CHECK_MSG(same_ids(&arrived, &again), "seed %" PRIu64, seed);
-}
-
-TEST(a_sink_that_refuses_costs_no_window)
-{
-    seed_range range = seeds(1);
-    size_t tried = 0;
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
-        pprofdelta *pd;
-        buf first;
-        stage_begin(&s, seed + 7500000);
-        pprofdelta_options options = as_otlp(s.options);
-        options.on_reset = PPROFDELTA_ON_RESET_AUTO;
-        CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
-        first = buf_begin(&s.arena);
-        if (!window(pd, look(&s), &first, NULL)) {
-            pprofdelta_commit(pd);
-            refuse_each_write(&s, pd, seed);
-            tried++;
-        }
-        pprofdelta_free(pd);
-        stage_end(&s);
-    }
-    CHECK(getenv("PD_TEST_SEED") || tried > 0);
-}
-
-/* ---- pairs and sums --------------------------------------------------------------------------- */
-
-static buf sum(arena *a, const pprofdelta_options *options, buf base, buf delta,
-               pprofdelta_status *status)
-{
-    pprofdelta_adder *adder;
-    collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    CHECK(!pprofdelta_adder_new(options, NULL, &adder, NULL));
-    *status = pprofdelta_adder_add(adder, base.ptr, base.len, NULL, NULL);
-    if (!*status)
-        *status = pprofdelta_adder_add(adder, delta.ptr, delta.len, NULL, NULL);
-    if (!*status)
-        *status = pprofdelta_adder_finish(adder, &sink, NULL);
-    pprofdelta_adder_free(adder);
-    return c.bytes;
-}
-
-TEST(pairs_and_sums_mean_the_same)
-{
-    seed_range range = seeds(12);
-    size_t pairs = 0, sums = 0;
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
-        otlp_model meant, again;
-        pprofdelta_status status, other;
-        stage_begin(&s, seed + 8000000);
-        pprofdelta_options otlp = as_otlp(s.options);
-        buf prev = look(&s);
-        gen_evolve(&s.g, GEN_ANYTHING & ~GEN_WINDOW);
-        buf cur = look(&s);
-        buf pprof = pair(&s.arena, &s.options, prev, cur, &status);
-        buf request = pair(&s.arena, &otlp, prev, cur, &other);
-        CHECK_MSG(status == other, "seed %" PRIu64, seed);
-        const char *wrong = status || other ? NULL : differ(&s.arena, pprof, request, &meant);
-        AGREE(seed, wrong);
-        if (!status && !other && !wrong) {
-            buf twice = pair(&s.arena, &otlp, prev, cur, &other);
-            CHECK(twice.len == request.len && !memcmp(twice.ptr, request.ptr, twice.len));
-            pairs++;
-            buf total = sum(&s.arena, &s.options, prev, pprof, &status);
-            buf otlp_total = sum(&s.arena, &otlp, prev, pprof, &other);
-            CHECK_MSG(status == other, "seed %" PRIu64, seed);
-            wrong = status || other ? NULL : differ(&s.arena, total, otlp_total, &again);
-            AGREE(seed, wrong);
-            if (!status && !wrong) {
-                sums++;
-                CHECK(!common_ids(&meant, &again));
-            }
-        }
-        stage_end(&s);
-    }
-    CHECK(getenv("PD_TEST_SEED") || (pairs > range.to / 4 && sums > range.to / 8));
-}
-
 /* ---- options and memory ----------------------------------------------------------------------- */
 
-TEST(contexts_fail_cleanly)
+/* Makes a context, a recorder, a builder or a heap that writes OTLP, and frees it. */
+static pprofdelta_status make_door(size_t door, tracker *memory)
 {
-    stage s;
-    stage_begin(&s, 3);
-    pprofdelta_options o = as_otlp((pprofdelta_options)PPROFDELTA_OPTIONS_INIT);
-    o.id = 1;
-    o.counters = s.g.counters;
-    o.counters_len = s.g.counters_len;
-    o.flags = PPROFDELTA_FORCE | PPROFDELTA_VERIFY;
-    buf profile = look(&s);
-    size_t done = 0;
-    for (size_t n = 1; !done; n++) {
-        tracker memory = {.fail_at = n};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
-        pprofdelta *pd = NULL;
-        buf out = buf_begin(&s.arena), first = buf_begin(&s.arena);
-        pprofdelta_status status = pprofdelta_new(&o, &allocator, &pd, NULL);
-        if (!status) {
-            status = window(pd, profile, &first, NULL);
-            done = status == PPROFDELTA_OK && !memory.refused;
-            memory.fail_at = 0;
-            if (!status)
-                pprofdelta_abandon(pd);
-            CHECK(window(pd, profile, &out, NULL) == PPROFDELTA_OK && out.len);
+    static const pprofdelta_value_type types[] = {{"cpu", "nanoseconds", 1}};
+    pprofdelta_allocator allocator = tracker_allocator(memory);
+    pprofdelta_heap_pages pages = tracker_pages(memory);
+    pprofdelta_options of_context = as_otlp((pprofdelta_options)PPROFDELTA_OPTIONS_INIT);
+    pprofdelta_recorder_options of_recorder = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    pprofdelta_builder_options of_builder = PPROFDELTA_BUILDER_OPTIONS_INIT;
+    pprofdelta_heap_options of_heap = PPROFDELTA_HEAP_OPTIONS_INIT;
+    pprofdelta *context = NULL;
+    pprofdelta_recorder *recorder = NULL;
+    pprofdelta_builder *builder = NULL;
+    pprofdelta_heap *live = NULL;
+    pprofdelta_status status;
+    of_recorder.format = of_builder.format = of_heap.format = PPROFDELTA_OTLP;
+    of_recorder.resource = of_builder.resource = of_heap.resource = resource;
+    of_recorder.resource_len = of_builder.resource_len = of_heap.resource_len =
+        of_context.resource_len;
+    of_recorder.kind = PPROFDELTA_KIND_CONTENTION;
+    of_builder.types = types;
+    of_builder.types_len = 1;
+    of_heap.pages = &pages;
+    if (door == 0)
+        status = pprofdelta_new(&of_context, &allocator, &context, NULL);
+    else if (door == 1)
+        status = pprofdelta_recorder_new(&of_recorder, &allocator, &recorder, NULL);
+    else if (door == 2)
+        status = pprofdelta_builder_new(&of_builder, &allocator, &builder, NULL);
+    else
+        status = pprofdelta_heap_new(&of_heap, &live, NULL);
+    CHECK(!status == (context || recorder || builder || live));
+    pprofdelta_free(context);
+    pprofdelta_recorder_free(recorder);
+    pprofdelta_builder_free(builder);
+    pprofdelta_heap_free(live);
+    return status;
+}
+
+TEST(each_allocation_of_a_new_door_may_fail)
+{
+    for (size_t door = 0; door < 4; door++) {
+        bool has_failed = true;
+        for (size_t nth = 1; has_failed; nth++) {
+            tracker memory = {.fail_at = nth};
+            pprofdelta_status status = make_door(door, &memory);
+            has_failed = memory.refused > 0;
+            CHECK(status == (has_failed ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
+            CHECK(!memory.live);
         }
-        CHECK(!status || status == PPROFDELTA_E_MEMORY);
-        pprofdelta_free(pd);
-        CHECK(memory.live == 0);
     }
-    stage_end(&s);
 }
 
 TEST(options_are_checked)
@@ -244,6 +204,53 @@ TEST(options_are_checked)
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "key"));
     o.resource = null_key;
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && !pd);
+}
+
+/* ---- small rules ----------------------------------------------------------------------------- */
+
+TEST(build_ids_are_named_by_their_form)
+{
+    static const struct {
+        const char *id, *last;
+    } rows[] = {{"deadbeef", "gnu"},      {"a", "gnu"},
+                {"C0FFEE01", "gnu"},      {"6b1b2c/ab-_9/zz/Q", "go"},
+                {"action/content", "go"}, {"/abc", "gnu"},
+                {"abc/", "gnu"},          {"a//b", "gnu"},
+                {"a/b c", "gnu"},         {"01234567-89ab", "gnu"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *key = pd_otlp_build_id_key(pd_bytes_of(rows[i].id));
+        CHECK_STR(strrchr(key, '.') + 1, rows[i].last);
+    }
+}
+
+TEST(bytes_that_are_not_utf8_are_replaced_one_by_one)
+{
+    static const struct {
+        const char *given, *want;
+    } rows[] = {{"", ""},
+                {"plain text of some length", "plain text of some length"},
+                {"\x80", "\xef\xbf\xbd"},
+                {"a\xffz", "a\xef\xbf\xbdz"},
+                {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+                {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+                {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"}};
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
+    pd_mem mem;
+    pd_buffer out = {0};
+    pd_mem_init(&mem, &allocator, UINT64_C(1) << 20);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pd_bytes given = pd_bytes_of(rows[i].given);
+        CHECK(!pd_utf8_repair(given, &mem, &out, NULL));
+        bool is_same = !out.len || !memcmp(out.ptr, rows[i].want, out.len);
+        CHECK_MSG(out.len == strlen(rows[i].want) && is_same, "%zu", i);
+        CHECK(pd_utf8_is_valid(given) == !strcmp(rows[i].given, rows[i].want));
+    }
+    pd_buffer_release(&mem, &out);
+    CHECK(!memory.live);
 }
 
 TEST_MAIN()

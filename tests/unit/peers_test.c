@@ -1,5 +1,5 @@
-/* Where the peers fail and the generator of the oracle's tests seldom leads: memory that only grows,
- * mappings with equal addresses, names that change, and profiles that are not valid. */
+/* Where the peers fail or set the mark, and the generator of the oracle's tests seldom leads: memory that only
+ * grows, mappings with equal addresses, names that change, small outputs. */
 #include "scene.h"
 #include "test.h"
 
@@ -70,50 +70,54 @@ TEST(the_peers_never_forget_a_stack_and_we_do)
     pprofdelta_free(pd);
 }
 
-/* The profile and behind it one more message, as a field of the top level. */
-static buf with_message(build *b, unsigned field, message *m)
+TEST(one_sample_of_many_brings_only_what_it_uses)
 {
-    buf whole = build_bytes(b), out = buf_begin(&b->arena);
-    message top = message_begin(m->e, 15);
-    emit_message(&top, field, m);
-    buf more = message_end(&top);
-    buf_add(&out, whole.ptr, whole.len);
-    buf_add(&out, more.ptr, more.len);
-    return out;
+    build b = {0};
+    build_types(&b, HEAP_TYPES);
+    model_mapping *app = build_mapping(&b, 0x400000, 0x800000, 0, "/bin/app", "id-1");
+    build_mapping(&b, 0x900000, 0xa00000, 0, "/lib/c.so", "id-2");
+    for (unsigned n = 0; n < 50; n++)
+        build_place(&b, arena_format(&b.arena, "f%u", n), app, 0x400100 + n * 16);
+    for (unsigned n = 0; n + 2 < 50; n++)
+        build_sample(&b, arena_format(&b.arena, "f%u f%u f%u", n, n + 1, n + 2), "1 10 0 0");
+    b.m.default_sample_type = "inuse_space";
+    b.m.period_type = (model_type){"space", "bytes"};
+    b.m.period = 524288;
+    b.m.drop_frames = "runtime\\..*";
+    b.m.keep_frames = "main";
+    build_comment(&b, "kept");
+    buf prev = build_bytes(&b);
+    b.m.samples[20]->values[0]++;
+    scene s;
+    CHECK_STR(scene_delta(&s, NULL, prev, build_bytes(&b)), "f20;f21;f22 1 0 0 0");
+    REQUIRE(s.status == PPROFDELTA_OK);
+    const Pd__View__Profile *p = s.out.view;
+    CHECK(p->n_mapping == 1 && p->n_location == 3 && p->n_function == 3);
+    CHECK_STR(reading_string(&s.out, p->default_sample_type), "inuse_space");
+    CHECK_STR(reading_string(&s.out, p->period_type->type), "space");
+    CHECK_STR(reading_string(&s.out, p->period_type->unit), "bytes");
+    CHECK_STR(reading_string(&s.out, p->drop_frames), "runtime\\..*");
+    CHECK_STR(reading_string(&s.out, p->keep_frames), "main");
+    CHECK_STR(reading_string(&s.out, p->comment[0]), "kept");
+    CHECK(p->period == 524288);
+    scene_end(&s);
+    build_free(&b);
 }
 
-TEST(fastdelta_takes_invalid_profiles_and_we_refuse_them)
+TEST(a_repeat_of_512_stacks_is_under_1000_bytes)
 {
-    static const struct {
-        const char *what;
-        unsigned top, field; /* message and field of the top level */
-        uint64_t id, value;
-    } bad[] = {{"a function's name", 5, 2, 90, 1 << 20},
-               {"a function's name below zero", 5, 2, 90, UINT64_MAX},
-               {"a mapping's build id", 3, 6, 90, 1 << 20},
-               {"a location's mapping", 4, 2, 90, 1 << 20},
-               {"a function there twice", 5, 5, 1, 0},
-               {"a location there twice", 4, 3, 1, 0},
-               {"a mapping there twice", 3, 2, 1, 0},
-               {"a function without an id", 5, 5, 0, 1},
-               {"a location without an id", 4, 3, 0, 1},
-               {"a mapping without an id", 3, 2, 0, 1},
-               {"a type's unit", 1, 2, 1, 1 << 20}};
     build b = {0};
     build_types(&b, CONTENTION_TYPES);
-    build_mapping(&b, 0x400000, 0x500000, 0, "/bin/app", "id-1");
-    build_sample(&b, "leaf", "1 10");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        emitter e = {.arena = &b.arena, .explicit_zeros = 100};
-        message m = message_begin(&e, 15);
-        emit_scalar(&m, 1, bad[i].id);
-        emit_scalar(&m, bad[i].field, bad[i].value);
-        scene s;
-        scene_begin(&s, NULL);
-        scene_window(&s, with_message(&b, bad[i].top, &m));
-        CHECK_MSG(s.status == PPROFDELTA_E_PROFILE, "%s: status %d", bad[i].what, s.status);
-        scene_end(&s);
-    }
+    for (int n = 0; n < 512; n++)
+        build_sample(&b, arena_format(&b.arena, "f%d g%d main", n, n % 7), "3 300");
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    buf looks = build_bytes(&b);
+    scene s;
+    CHECK_STR(scene_delta(&s, &options, looks, looks), "");
+    CHECK(s.report.matched == 512);
+    CHECK_MSG(s.bytes.len < 1000, "%zu bytes", s.bytes.len);
+    scene_end(&s);
     build_free(&b);
 }
 

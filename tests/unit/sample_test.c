@@ -1,12 +1,13 @@
-/* The quick reader of samples compared with the careful one, and the expecting field reader with
- * the plain one: records as encoders write them, records in every valid form, and damage. */
+/* The quick reader of samples compared with the careful one, for elements that stand by themselves: whole, cut
+ * off, with each bit changed. fuzz_reader.c compares them for any bytes, the oracle of delta_test.c for what
+ * encoders write. */
 #include "emit.h"
 #include "profile/samples.h"
 #include "test.h"
 
 #include <stdlib.h>
 
-enum { SOME = 300, MANY = 20000 }; /* ids of up to two bytes, and of three */
+enum { SOME = 300 }; /* ids of up to two bytes */
 
 /* Tables with a few strings, so many sample types, and locations with the ids 1, 2, 3 ... */
 typedef struct bench {
@@ -48,39 +49,6 @@ static void bench_end(bench *b)
 {
     pd_tables_release(&b->tables, &b->mem);
     arena_free(&b->arena);
-}
-
-static void make_label(message *sample, emitter *e, rng *r)
-{
-    message label = message_begin(e, 4);
-    bool is_number = rng_chance(r, 70);
-    emit_scalar(&label, PD_LABEL_KEY, rng_below(r, 5));
-    emit_scalar(&label, PD_LABEL_STR, is_number ? 0 : rng_below(r, 5));
-    emit_scalar(&label, PD_LABEL_NUM,
-                is_number ? (uint64_t)rng_magnitude(r, rng_chance(r, 90) ? 30 : 64) : 0);
-    emit_scalar(&label, PD_LABEL_NUM_UNIT, rng_chance(r, 10) ? rng_below(r, 5) : 0);
-    emit_message(sample, PD_SAMPLE_LABEL, &label);
-}
-
-static buf make_record(bench *b, emitter *e, rng *r)
-{
-    uint64_t ids[400], values[PPROFDELTA_MAX_TYPES];
-    size_t depth = rng_below(r, rng_chance(r, 20) ? 4 : rng_chance(r, 95) ? 60 : 400);
-    bool is_small = rng_chance(r, 50);
-    for (size_t i = 0; i < depth; i++)
-        ids[i] = 1 + rng_below(r, is_small ? 127 : b->locations);
-    for (size_t i = 0; i < b->columns.len; i++)
-        values[i] = (uint64_t)rng_magnitude(r, rng_chance(r, 90) ? 40 : 64);
-    message sample = message_begin(e, 3);
-    bool values_first = rng_chance(r, 50);
-    if (values_first)
-        emit_repeated(&sample, PD_SAMPLE_VALUE, values, b->columns.len);
-    emit_repeated(&sample, PD_SAMPLE_LOCATION_ID, ids, depth);
-    if (!values_first)
-        emit_repeated(&sample, PD_SAMPLE_VALUE, values, b->columns.len);
-    for (size_t labels = rng_below(r, 3); labels; labels--)
-        make_label(&sample, e, r);
-    return message_end(&sample);
 }
 
 /* What stands behind a record: no sample, and now the end of every varint, now of none. */
@@ -141,33 +109,6 @@ static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
     }
     free(bytes);
     return is_taken;
-}
-
-static void read_well_formed(size_t locations, size_t types, emit_packing packing)
-{
-    size_t taken = 0, all = 4000;
-    bench b;
-    bench_begin(&b, types, locations);
-    for (uint64_t seed = 0; seed < all; seed++) {
-        rng r = {seed};
-        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = packing};
-        buf record = make_record(&b, &e, &r);
-        taken += agree(&b, record.ptr, record.len, seed);
-    }
-    /* Not for it: deep stacks, values and labels of nine bytes or more. */
-    CHECK_MSG(taken > all / 2, "it took %zu of %zu", taken, all);
-    bench_end(&b);
-}
-
-TEST(as_encoders_write)
-{
-    static const emit_packing packings[] = {EMIT_PACKED, EMIT_AS_GO, EMIT_UNPACKED};
-    for (size_t i = 0; i < sizeof packings / sizeof *packings; i++)
-        for (size_t types = 1; types <= 4; types++) {
-            read_well_formed(127, types, packings[i]);
-            read_well_formed(SOME, types, packings[i]);
-            read_well_formed(MANY, types, packings[i]);
-        }
 }
 
 /* Records with elements that stand by themselves, for two types and SOME locations, and whether
@@ -240,95 +181,6 @@ TEST(unpacked_elements)
         }
     }
     bench_end(&b);
-}
-
-/* So many of them that a block of the hash is full, and a few more or less. */
-TEST(deep_unpacked_stacks)
-{
-    bench b;
-    bench_begin(&b, 1, SOME);
-    for (size_t depth = PD_STACK_BLOCK - 2; depth < PD_STACK_BLOCK + 3; depth++) {
-        uint8_t bytes[2 + 2 * (PD_STACK_BLOCK + 3)] = {0x10, 5};
-        for (size_t i = 0; i < depth; i++) {
-            bytes[2 + 2 * i] = 8;
-            bytes[3 + 2 * i] = (uint8_t)(1 + i % 127);
-        }
-        CHECK(agree(&b, bytes, 2 + 2 * depth, depth) == (depth < PD_STACK_BLOCK));
-    }
-    bench_end(&b);
-}
-
-TEST(in_every_legal_form)
-{
-    for (size_t types = 1; types <= PPROFDELTA_MAX_TYPES; types += 9) {
-        bench b;
-        bench_begin(&b, types, types % 2 ? SOME : MANY);
-        for (uint64_t seed = 0; seed < 1000; seed++) {
-            rng r = {seed};
-            emitter e = {.arena = &b.arena,
-                         .rng = {seed},
-                         .shuffle_fields = true,
-                         .explicit_zeros = 30,
-                         .long_varints = 5,
-                         .unknown_fields = 10,
-                         .said_twice = 10,
-                         .packing = EMIT_ANY};
-            buf record = make_record(&b, &e, &r);
-            agree(&b, record.ptr, record.len, seed);
-        }
-        bench_end(&b);
-    }
-}
-
-static void read_damaged(size_t locations, emit_packing packing)
-{
-    bench b;
-    bench_begin(&b, 2, locations);
-    for (uint64_t seed = 0; seed < 20000; seed++) {
-        rng r = {seed};
-        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = packing};
-        buf record = make_record(&b, &e, &r);
-        uint8_t *bytes = arena_alloc(&b.arena, record.len + 1);
-        memcpy(bytes, record.ptr, record.len);
-        for (size_t hits = 1 + rng_below(&r, 3); hits && record.len; hits--)
-            bytes[rng_below(&r, record.len)] = (uint8_t)rng_next(&r);
-        agree(&b, bytes, rng_chance(&r, 20) ? rng_below(&r, record.len + 1) : record.len, seed);
-    }
-    bench_end(&b);
-}
-
-TEST(damaged)
-{
-    read_damaged(SOME, EMIT_PACKED);
-    read_damaged(MANY, EMIT_PACKED);
-    read_damaged(SOME, EMIT_AS_GO);
-    read_damaged(MANY, EMIT_UNPACKED);
-}
-
-TEST(expected_field)
-{
-    for (uint64_t seed = 0; seed < 100000; seed++) {
-        rng r = {seed};
-        uint8_t bytes[8];
-        size_t len = rng_below(&r, sizeof bytes + 1);
-        for (size_t i = 0; i < len; i++)
-            bytes[i] = (uint8_t)(rng_chance(&r, 70) ? rng_below(&r, 8) : rng_next(&r));
-        if (len && rng_chance(&r, 80))
-            bytes[0] = PD_TAG_SAMPLE;
-        pd_reader plain = pd_reader_of(bytes, len), expecting = plain;
-        pd_field f = {0};
-        const uint8_t *start = NULL;
-        pd_reader body = {0};
-        bool is_one =
-            pd_reader_next(&plain, &f) && f.number == PD_PROFILE_SAMPLE && f.wire == PD_WIRE_BYTES;
-        bool took = pd_reader_expect(&expecting, PD_TAG_SAMPLE, &start, &body);
-        CHECK_MSG(!took || is_one, "seed %llu: took another field", (unsigned long long)seed);
-        if (took)
-            CHECK(start == f.start && body.at == f.body.at && body.end == f.body.end &&
-                  expecting.at == plain.at);
-        else
-            CHECK(expecting.at == bytes);
-    }
 }
 
 TEST_MAIN()

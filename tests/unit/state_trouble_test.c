@@ -304,27 +304,4 @@ TEST(every_failed_allocation_of_a_load_changes_nothing)
     stand_end(&k);
 }
 
-/* A context may be given bases with ever other types: room for entries is room for their
- * counters. */
-TEST(a_ledger_that_changes_its_types_has_room)
-{
-    stand k;
-    stand_begin(&k, NULL);
-    for (int more = 0; more < 2; more++) {
-        build b = {0};
-        build_types(&b, more ? HEAP_TYPES : "delay/nanoseconds");
-        add_samples(&b, 0, more ? 10 : 1000, more ? "1 1 1 1" : "1");
-        CHECK_STR(scene_base(&k.s, build_bytes(&b)), "base");
-        CHECK_STR(scene_base(&k.s, build_bytes(&b)), "base");
-        build_free(&b);
-    }
-    build b = {0};
-    build_types(&b, HEAP_TYPES);
-    add_samples(&b, 0, 900, "2 2 2 2");
-    scene_window(&k.s, build_bytes(&b));
-    CHECK(k.s.status == PPROFDELTA_OK && k.s.report.fresh == 890);
-    build_free(&b);
-    stand_end(&k);
-}
-
 TEST_MAIN()

@@ -74,17 +74,6 @@ TEST(numbers_are_read_whole_or_refused)
     }
 }
 
-TEST(lines_are_counted)
-{
-    pd_lines lines = pd_lines_of((pd_bytes){(const uint8_t *)"a\n\nbc", 5});
-    static const size_t starts[] = {0, 2, 3}, lens[] = {1, 0, 2};
-    for (size_t i = 0; i < 3; i++) {
-        REQUIRE(pd_lines_next(&lines));
-        CHECK(lines.number == i + 1 && lines.start == starts[i] && lines.rest.len == lens[i]);
-    }
-    CHECK(!pd_lines_next(&lines));
-}
-
 TEST(unsampling)
 {
     static const struct {
@@ -248,30 +237,6 @@ TEST(a_dump_without_its_end_is_refused)
     }
 #undef CODE
 #undef STACK
-}
-
-TEST(a_second_dump_allocates_nothing)
-{
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.compression = PPROFDELTA_PLAIN;
-    tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
-    pprofdelta *pd;
-    REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
-    size_t calls = 0;
-    for (int i = 0; i < 4; i++) {
-        arena a = {0};
-        collector c = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&c);
-        calls = memory.calls;
-        CHECK(pprofdelta_window(pd, jemalloc, strlen(jemalloc), &sink, NULL, NULL) ==
-              PPROFDELTA_OK);
-        pprofdelta_commit(pd);
-        arena_free(&a);
-    }
-    CHECK(memory.calls == calls);
-    pprofdelta_free(pd);
-    CHECK(!memory.live);
 }
 
 TEST_MAIN()
