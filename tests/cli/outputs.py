@@ -490,13 +490,6 @@ def test_compression(t):
         pass  # no zstd command to read it with
 
 
-def test_gzip_reads_the_output(t):
-    before, after = pair(t)
-    data = t.succeeds(before, after).out
-    done = subprocess.run(["gzip", "-dc"], input=data, stdout=subprocess.PIPE, check=True)
-    t.equal(done.stdout, t.succeeds(before, after, "--compress=none").out)
-
-
 def test_levels_compress_more(t):
     data = profile([((f"function{i * 7919 % 1000}", "main"), [i, i, i, i]) for i in range(2000)],
                    time=T0 + 1)
