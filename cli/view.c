@@ -124,14 +124,7 @@ static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
     return cli_profile_index(profile);
 }
 
-int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory)
-{
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = max_memory;
-    return cli_profile_load_with(profile, path, &options);
-}
-
-int cli_profile_load_with(cli_profile *profile, const char *path, const pprofdelta_options *options)
+int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options)
 {
     cli_input input;
     int code = cli_input_read(&input, path, options->max_memory);

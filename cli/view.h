@@ -34,13 +34,9 @@ typedef struct cli_profile {
     cli_ids locations, functions, mappings;
 } cli_profile;
 
-/* Reads and checks the file at path. Prints what is wrong; returns an exit code. Free *profile
- * whatever is returned. */
-int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory);
-
-/* The same with a context that writes as these options say. */
-int cli_profile_load_with(cli_profile *profile, const char *path,
-                          const pprofdelta_options *options);
+/* Reads and checks the file at path, with a context that writes as these options say. Prints what is
+ * wrong; returns an exit code. Free *profile whatever is returned. */
+int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options);
 
 /* The same for bytes that are already in memory. The profile takes them, and frees them. */
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options);

@@ -73,17 +73,6 @@ static cli_leaks_verdict judge(const ranking *r, const double *levels, const dou
     return cli_leaks_judge(&series);
 }
 
-static void set_age(cli_leaks_finding *f, const cli_leaks_run *run, const double *allocated)
-{
-    size_t last = run->rows.points - 1;
-    double span = run->rows.seconds[last] - run->rows.seconds[0];
-    f->rate = f->age = -1;
-    if (!run->has_allocated || span <= 0)
-        return;
-    f->rate = fmax(0, allocated[last] - allocated[0]) / span;
-    f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
-}
-
 /* ---- sums --------------------------------------------------------------------------------- */
 
 /* Stacks whose growth is certain have a verdict of their own. */
@@ -118,7 +107,7 @@ static cli_leaks_verdict judge_total(const ranking *r, const total *t, double te
     return judge(r, t->levels, t->allocated, mean_weight(t), tests);
 }
 
-/* The finding of several stacks. */
+/* The finding of one stack or several. */
 static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli_leaks_what what,
                                   const total *t, const cli_leaks_verdict *verdict)
 {
@@ -129,8 +118,16 @@ static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli
                              .stacks = t->stacks,
                              .cause = r->causes[t->most],
                              .now = t->now,
-                             .objects = t->objects};
-    set_age(f, r->run, t->allocated);
+                             .objects = t->objects,
+                             .rate = -1,
+                             .age = -1};
+    const cli_leaks_rows *rows = &r->run->rows;
+    size_t last = rows->points - 1;
+    double span = rows->seconds[last] - rows->seconds[0];
+    if (!r->run->has_allocated || span <= 0)
+        return f;
+    f->rate = fmax(0, t->allocated[last] - t->allocated[0]) / span;
+    f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
     return f;
 }
 
@@ -390,18 +387,11 @@ static void judge_rows(cli_leaks_findings *out, ranking *r)
 
 static void add_rows(cli_leaks_findings *out, const ranking *r)
 {
-    const cli_leaks_run *run = r->run;
-    for (size_t i = 0; i < run->rows.len; i++) {
-        const cli_leaks_row *row = &run->rows.rows[i];
-        cli_leaks_finding *f = &out->list[out->len++];
-        *f = (cli_leaks_finding){.verdict = row->verdict,
-                                 .row = i,
-                                 .stacks = 1,
-                                 .group = row->group,
-                                 .cause = r->causes[i],
-                                 .now = row->now,
-                                 .objects = row->objects_now};
-        set_age(f, run, row->allocated);
+    const cli_leaks_rows *rows = &r->run->rows;
+    for (size_t i = 0; i < rows->len; i++) {
+        total one = {.stacks = 0};
+        add_to_total(&one, r->run, &rows->rows[i]);
+        add_sum(out, r, CLI_LEAKS_STACK, &one, &rows->rows[i].verdict)->group = rows->rows[i].group;
     }
 }
 

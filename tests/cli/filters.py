@@ -400,10 +400,10 @@ def test_a_filter_that_matches_nothing_says_what_there_is(t):
     t.write("none", profile([]))
     functions = "the nearest functions are "
     for args, filters, want in (
-            (["a"], ["--focus=prase"], functions + "Parse, main, malloc"),
-            (["a"], ["--focus=parse$"], functions + "Parse, main, malloc"),  # the case differs
+            (["a"], ["--focus=prase"], functions + "Parse, main, app::read_line(int)"),
+            (["a"], ["--focus=parse$"], functions + "Parse, main, app::read_line(int)"),  # the case differs
             (["a"], ["--ignore=^main\\.[(]red_line"], functions + "app::read_line(int), parse_line, main"),
-            (["a"], ["--hide=prase"], functions + "Parse, main, malloc"),
+            (["a"], ["--hide=prase"], functions + "Parse, main, app::read_line(int)"),
             (["a"], ["--focus=%"], functions + "app::read_line(int), main, Parse"),
             (["a", "b"], ["--focus=prase"], functions + "Parse, pasre, main"),
             (["b", "a"], ["--focus=" + "y" * 99], functions + "main, Parse, pasre"),
