@@ -52,7 +52,7 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
         double share = run->period > 1 ? -expm1(-size / run->period) : 1;
         return row->sum_level / row->sum_objects / share;
     }
-    return strcmp(run->unit, "count") ? smallest_change(run, row) : 1;
+    return cli_string_is(run->unit, "count") ? 1 : smallest_change(run, row);
 }
 
 static cli_leaks_verdict judge(const ranking *r, const double *levels, const double *allocated,
@@ -376,7 +376,7 @@ static void judge_rows(cli_leaks_findings *out, ranking *r)
     out->now = all.now;
     out->growth = verdict.growth;
     out->slope = verdict.slope;
-    bool is_sampled = r->run->period > 1 && !strcmp(r->run->unit, "bytes");
+    bool is_sampled = r->run->period > 1 && cli_string_is(r->run->unit, "bytes");
     const cli_leaks_series times = {.len = rows->points,
                                     .seconds = rows->seconds,
                                     .weight = is_sampled ? r->run->period : r->weight,
