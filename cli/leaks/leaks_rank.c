@@ -374,7 +374,6 @@ static void judge_rows(cli_leaks_findings *out, ranking *r)
     }
     cli_leaks_verdict verdict = judge_total(r, &all, 1);
     out->now = all.now;
-    out->growth = verdict.growth;
     out->slope = verdict.slope;
     bool is_sampled = r->run->period > 1 && cli_string_is(r->run->unit, "bytes");
     const cli_leaks_series times = {.len = rows->points,
