@@ -52,7 +52,6 @@ int cli_profile_index(cli_profile *profile);
 cli_string cli_profile_string(const cli_profile *profile, int64_t index);
 
 /* The record that has this id; NULL if there is none. */
-const Pd__View__Location *cli_profile_location(const cli_profile *profile, uint64_t id);
 const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id);
 const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
 

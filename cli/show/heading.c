@@ -120,10 +120,12 @@ typedef struct part {
 /* The name of the innermost function of a sample, or 0. */
 static int64_t leaf_name(const cli_profile *profile, const Pd__View__Sample *sample)
 {
-    const Pd__View__Location *leaf =
-        sample->n_location_id ? cli_profile_location(profile, sample->location_id[0]) : NULL;
+    if (!sample->n_location_id)
+        return 0;
+    size_t at = cli_profile_location_index(profile, sample->location_id[0]);
+    const Pd__View__Location *leaf = profile->view->location[at];
     const Pd__View__Function *function =
-        leaf && leaf->n_line ? cli_profile_function(profile, leaf->line[0]->function_id) : NULL;
+        leaf->n_line ? cli_profile_function(profile, leaf->line[0]->function_id) : NULL;
     return function ? function->name : 0;
 }
 
