@@ -83,8 +83,10 @@ cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
     if (!cli_string_begins(comment, "pprofdelta: ") || comment.len > MOST)
         return comment;
     memcpy(text, comment.ptr, comment.len);
-    for (char *at = text, *end; *at && to - buf < CLI_COMMENT_MAX / 2;) {
+    for (char *at = text, *end; at < text + comment.len;) {
         size_t word = 0;
+        if (to - buf > CLI_COMMENT_MAX / 2) /* no room for another time */
+            return comment;
         for (size_t i = 0; i < sizeof times / sizeof *times; i++)
             if (!strncmp(at, times[i], strlen(times[i])))
                 word = strlen(times[i]);
