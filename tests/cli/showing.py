@@ -238,11 +238,11 @@ def test_a_nul_is_a_byte_like_others(t):
     data = profile([(("a\0one", "main"), [1, 1, 1, 1]), (("a\0two", "main"), [2, 2, 2, 2]),
                     (Stack("a", "main", labels={"k\0ey": "v\0alue"}), [4, 4, 4, 4])],
                    types=["alloc_objects/count", "x_\0/co\0unt", "inuse_objects/count", "y\0z/bytes"],
-                   filename="/opt/ap\0p", build_id="5d\x004c", comments=["com\0ment"], default="y\0z",
+                   filename="/opt/ap\0p", build_id="5d\x004c", comments=["pprofdelta: com\0ment"], default="y\0z",
                    doc_url="u\0rl", time=T1)
     t.write("a", data)
     text = t.succeeds("show", "a").text
-    t.contains(text, "binary    /opt/ap\\x00p, build id 5d\\x004c\n", "comment   com\\x00ment\n",
+    t.contains(text, "binary    /opt/ap\\x00p, build id 5d\\x004c\n", "comment   pprofdelta: com\\x00ment\n",
                "x_\\x00/co\\x00unt", "by y\\x00z\n", "  a\\x00one\n", "  a\\x00two\n", "  a\n")
     t.equal(t.succeeds("show", "a", "--folded").text, "main;a 4\nmain;a\\x00one 1\nmain;a\\x00two 2\n")
     t.equal(t.succeeds("show", "a", "a", "--folded").text,
@@ -255,7 +255,7 @@ def test_a_nul_is_a_byte_like_others(t):
     t.equal([s["stack"][0]["function"] for s in got["samples"]], ["a\0one", "a\0two", "a"])
     t.equal(got["samples"][2]["labels"], [{"key": "k\0ey", "str": "v\0alue"}])
     t.equal((got["types"][1]["type"], got["types"][1]["unit"], got["comments"], got["default_sample_type"]),
-            ("x_\0", "co\0unt", ["com\0ment"], "y\0z"))
+            ("x_\0", "co\0unt", ["pprofdelta: com\0ment"], "y\0z"))
     t.equal((got["mappings"][0]["file"], got["mappings"][0]["build_id"]), ("/opt/ap\0p", "5d\x004c"))
     t.contains(t.fails(1, "show", "a", "--type=y").err, 'no sample type is named "y"', "y\\x00z/bytes")
     t.contains(t.succeeds("check", "a").text, "binary /opt/ap\\x00p, build id 5d\\x004c\n")
