@@ -28,7 +28,7 @@ typedef struct cli_profile {
     pprofdelta_census census;
     Pd__View__Profile *view;
     Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
-    uint64_t memory_left;       /* bytes that the view may still take */
+    uint64_t memory_left;       /* bytes more that the view may take */
     bool is_over_limit;         /* unpacking failed: memory_left was too small */
     bool is_out_of_memory;      /* unpacking failed: malloc returned NULL */
     cli_ids locations, functions, mappings;
