@@ -130,15 +130,9 @@ int cli_string_compare(cli_string a, cli_string b)
 
 void cli_string_put(FILE *out, cli_string string, cli_text_form form)
 {
-    cli_strings_put(out, &string, 1, form);
-}
-
-void cli_strings_put(FILE *out, const cli_string *parts, size_t len, cli_text_form form)
-{
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
-    for (size_t i = 0; i < len; i++)
-        put_range(out, parts[i], form);
+    put_range(out, string, form);
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
 }

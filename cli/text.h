@@ -47,9 +47,6 @@ int cli_string_compare(cli_string a, cli_string b);
 /* The same as cli_text_put. */
 void cli_string_put(FILE *out, cli_string string, cli_text_form form);
 
-/* The same for a string in parts. */
-void cli_strings_put(FILE *out, const cli_string *parts, size_t len, cli_text_form form);
-
 /* Writes the string to buf in the SHOWN form and ends it with a NUL. Only whole characters are
  * written. Returns the length in bytes. */
 size_t cli_string_write(char *buf, size_t room, cli_string string);

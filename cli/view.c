@@ -46,22 +46,25 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static bool ids_reserve(cli_ids *ids, size_t len)
-{
-    free(ids->ids);
-    ids->ids = calloc(len + 1, sizeof *ids->ids);
-    ids->len = len;
-    return ids->ids != NULL;
-}
-
-/* Most profiles have their ids in order. */
-static void ids_sort(cli_ids *ids)
+/* Reads the ids of a table, the first field of each of its messages. Most profiles have them in
+ * order. Returns false if memory is short. */
+static bool ids_make(cli_ids *ids, ProtobufCMessage *const *table, size_t len)
 {
     size_t sorted = 1;
-    while (sorted < ids->len && ids->ids[sorted - 1].id < ids->ids[sorted].id)
+    free(ids->ids);
+    *ids = (cli_ids){calloc(len + 1, sizeof *ids->ids), len};
+    if (!ids->ids)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        const char *id = (const char *)table[i] + table[i]->descriptor->fields[0].offset;
+        ids->ids[i].index = i;
+        memcpy(&ids->ids[i].id, id, sizeof ids->ids[i].id);
+    }
+    while (sorted < len && ids->ids[sorted - 1].id < ids->ids[sorted].id)
         sorted++;
-    if (sorted < ids->len)
-        qsort(ids->ids, ids->len, sizeof *ids->ids, by_id);
+    if (sorted < len)
+        qsort(ids->ids, len, sizeof *ids->ids, by_id);
+    return true;
 }
 
 static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
@@ -75,20 +78,11 @@ static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
 int cli_profile_index(cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    if (!ids_reserve(&profile->locations, view->n_location) ||
-        !ids_reserve(&profile->functions, view->n_function) ||
-        !ids_reserve(&profile->mappings, view->n_mapping))
-        return cli_system_error(profile->input.name, "show", ENOMEM);
-    for (size_t i = 0; i < view->n_location; i++)
-        profile->locations.ids[i] = (struct cli_id){view->location[i]->id, i};
-    for (size_t i = 0; i < view->n_function; i++)
-        profile->functions.ids[i] = (struct cli_id){view->function[i]->id, i};
-    for (size_t i = 0; i < view->n_mapping; i++)
-        profile->mappings.ids[i] = (struct cli_id){view->mapping[i]->id, i};
-    ids_sort(&profile->locations);
-    ids_sort(&profile->functions);
-    ids_sort(&profile->mappings);
-    return CLI_DONE;
+    bool is_made =
+        ids_make(&profile->locations, (ProtobufCMessage **)view->location, view->n_location) &&
+        ids_make(&profile->functions, (ProtobufCMessage **)view->function, view->n_function) &&
+        ids_make(&profile->mappings, (ProtobufCMessage **)view->mapping, view->n_mapping);
+    return is_made ? CLI_DONE : cli_system_error(profile->input.name, "show", ENOMEM);
 }
 
 /* protobuf-c takes no tag or length of more than five bytes, padding included, and no field above
@@ -124,14 +118,7 @@ static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
     return cli_profile_index(profile);
 }
 
-int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory)
-{
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = max_memory;
-    return cli_profile_load_with(profile, path, &options);
-}
-
-int cli_profile_load_with(cli_profile *profile, const char *path, const pprofdelta_options *options)
+int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options)
 {
     cli_input input;
     int code = cli_input_read(&input, path, options->max_memory);
@@ -193,12 +180,6 @@ size_t cli_profile_location_index(const cli_profile *profile, uint64_t id)
 {
     const struct cli_id *found = ids_find(&profile->locations, id);
     return found ? found->index : 0;
-}
-
-const Pd__View__Location *cli_profile_location(const cli_profile *profile, uint64_t id)
-{
-    const struct cli_id *found = ids_find(&profile->locations, id);
-    return found ? profile->view->location[found->index] : NULL;
 }
 
 const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id)

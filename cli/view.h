@@ -29,19 +29,15 @@ typedef struct cli_profile {
     pprofdelta_census census;
     Pd__View__Profile *view;
     Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
-    uint64_t memory_left;       /* bytes that the view may still take */
+    uint64_t memory_left;       /* bytes more that the view may take */
     bool is_over_limit;         /* unpacking failed: memory_left was too small */
     bool is_out_of_memory;      /* unpacking failed: malloc returned NULL */
     cli_ids locations, functions, mappings;
 } cli_profile;
 
-/* Reads and checks the file at path. Prints what is wrong; returns an exit code. Free *profile
- * whatever is returned. */
-int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory);
-
-/* The same; cli_edit_write writes as these options say, which must stay. */
-int cli_profile_load_with(cli_profile *profile, const char *path,
-                          const pprofdelta_options *options);
+/* Reads and checks the file at path, to write it as these options say, which must stay. Prints what
+ * is wrong; returns an exit code. Free *profile whatever is returned. */
+int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options);
 
 /* The same for bytes that are already in memory. The profile takes them, and frees them. */
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options);
@@ -57,7 +53,6 @@ int cli_profile_index(cli_profile *profile);
 cli_string cli_profile_string(const cli_profile *profile, int64_t index);
 
 /* The record that has this id; NULL if there is none. */
-const Pd__View__Location *cli_profile_location(const cli_profile *profile, uint64_t id);
 const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id);
 const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
 

@@ -109,9 +109,9 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 static void put_head(const cli_leaks_run *run, const cli_leaks_findings *findings)
 {
     char time[48];
-    put_string("binary", cli_string_of(run->binary));
-    put_string("type", cli_string_of(run->type));
-    put_string("unit", cli_string_of(run->unit));
+    put_string("binary", run->binary);
+    put_string("type", run->type);
+    put_string("unit", run->unit);
     put_string("from", cli_string_of(cli_instant_format(run->from_nanos, time)));
     put_string("to", cli_string_of(cli_instant_format(run->to_nanos, time)));
     printf("\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ",\n", run->from_nanos,

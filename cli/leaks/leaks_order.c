@@ -43,18 +43,12 @@ static size_t count_earlier(const cli_leaks_file *files, size_t len, size_t at)
     return earlier;
 }
 
-static size_t number_runs(cli_leaks_file *files, size_t len)
+static void number_runs(cli_leaks_file *files, size_t len)
 {
-    size_t runs = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (i && files[i].stamp.id == files[i - 1].stamp.id) {
-            files[i].run = files[i - 1].run;
-            continue;
-        }
-        files[i].run = count_earlier(files, len, i);
-        runs++;
-    }
-    return runs;
+    for (size_t i = 0; i < len; i++)
+        files[i].run = i && files[i].stamp.id == files[i - 1].stamp.id
+                           ? files[i - 1].run
+                           : count_earlier(files, len, i);
 }
 
 /* Is `next`, the file behind `file`, the same window as `file`? Then `next` counts, which has the
@@ -92,7 +86,7 @@ cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
         latest = files[i].time_nanos > latest ? files[i].time_nanos : latest;
     }
     qsort(files, len, sizeof *files, by_id_and_time);
-    report.runs = number_runs(files, len);
+    number_runs(files, len);
     qsort(files, len, sizeof *files, by_run);
     const cli_leaks_file *last = NULL;
     for (size_t i = 0; i < len; i++) {

@@ -18,6 +18,7 @@ typedef struct total {
     double largest;  /* growth of one stack */
     size_t last_row; /* plus 1 */
     size_t most;     /* the row that has most in use */
+    cli_leaks_verdict verdict;
 } total;
 
 /* What is judged, and what all its stacks allocated, in samples. */
@@ -52,7 +53,7 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
         double share = run->period > 1 ? -expm1(-size / run->period) : 1;
         return row->sum_level / row->sum_objects / share;
     }
-    return strcmp(run->unit, "count") ? smallest_change(run, row) : 1;
+    return cli_string_is(run->unit, "count") ? 1 : smallest_change(run, row);
 }
 
 static cli_leaks_verdict judge(const ranking *r, const double *levels, const double *allocated,
@@ -71,17 +72,6 @@ static cli_leaks_verdict judge(const ranking *r, const double *levels, const dou
                                      .weight = weight > 0 ? weight : 1,
                                      .tests = tests};
     return cli_leaks_judge(&series);
-}
-
-static void set_age(cli_leaks_finding *f, const cli_leaks_run *run, const double *allocated)
-{
-    size_t last = run->rows.points - 1;
-    double span = run->rows.seconds[last] - run->rows.seconds[0];
-    f->rate = f->age = -1;
-    if (!run->has_allocated || span <= 0)
-        return;
-    f->rate = fmax(0, allocated[last] - allocated[0]) / span;
-    f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -118,7 +108,7 @@ static cli_leaks_verdict judge_total(const ranking *r, const total *t, double te
     return judge(r, t->levels, t->allocated, mean_weight(t), tests);
 }
 
-/* The finding of several stacks. */
+/* The finding of one stack or several. */
 static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli_leaks_what what,
                                   const total *t, const cli_leaks_verdict *verdict)
 {
@@ -129,8 +119,16 @@ static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli
                              .stacks = t->stacks,
                              .cause = r->causes[t->most],
                              .now = t->now,
-                             .objects = t->objects};
-    set_age(f, r->run, t->allocated);
+                             .objects = t->objects,
+                             .rate = -1,
+                             .age = -1};
+    const cli_leaks_rows *rows = &r->run->rows;
+    size_t last = rows->points - 1;
+    double span = rows->seconds[last] - rows->seconds[0];
+    if (!r->run->has_allocated || span <= 0)
+        return f;
+    f->rate = fmax(0, t->allocated[last] - t->allocated[0]) / span;
+    f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
     return f;
 }
 
@@ -243,13 +241,6 @@ static void add_up(total *totals, const cli_leaks_run *run, bool with_sawtooth)
             add_to_functions(totals, run, i);
 }
 
-/* A group is more than its largest stack. */
-static bool is_spread(const total *t, const cli_leaks_verdict *v)
-{
-    static const double most_of_one = 0.8;
-    return t->stacks > 1 && t->largest <= most_of_one * v->growth;
-}
-
 /* Is the group of text a more exact place than that of text b? */
 static bool is_closer(const cli_leaks_run *run, const total *totals, size_t a, size_t b)
 {
@@ -260,24 +251,25 @@ static bool is_closer(const cli_leaks_run *run, const total *totals, size_t a, s
     return cli_string_compare(run->rows.texts[a], run->rows.texts[b]) < 0;
 }
 
-/* The function whose stacks leak together; SIZE_MAX: none. */
-static size_t find_group(const ranking *r, const total *totals, cli_leaks_verdict *verdicts)
+/* The function whose stacks leak together; SIZE_MAX: none. A group is more than its largest stack. */
+static size_t find_group(const ranking *r, total *totals)
 {
-    static const double nearly = 0.8;
+    static const double nearly = 0.8, most_of_one = 0.8;
     const cli_leaks_run *run = r->run;
-    double tests = (double)(run->rows.len + run->rows.texts_len);
-    double most = 0;
+    double most = 0, tests = (double)(run->rows.len + run->rows.texts_len);
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < run->rows.texts_len; i++) {
-        verdicts[i] = (cli_leaks_verdict){.kind = CLI_LEAKS_NONE};
-        if (totals[i].stacks > 1)
-            verdicts[i] = judge_total(r, &totals[i], tests);
-        if (verdicts[i].kind == CLI_LEAKS_SUSPECT && is_spread(&totals[i], &verdicts[i]))
-            most = fmax(most, verdicts[i].growth);
+        total *t = &totals[i];
+        if (t->stacks > 1)
+            t->verdict = judge_total(r, t, tests);
+        if (t->largest > most_of_one * t->verdict.growth)
+            t->verdict.kind = CLI_LEAKS_NONE;
+        if (t->verdict.kind == CLI_LEAKS_SUSPECT)
+            most = fmax(most, t->verdict.growth);
     }
     for (size_t i = 0; i < run->rows.texts_len; i++)
-        if (most > 0 && verdicts[i].kind == CLI_LEAKS_SUSPECT &&
-            is_spread(&totals[i], &verdicts[i]) && verdicts[i].growth >= nearly * most &&
+        if (totals[i].verdict.kind == CLI_LEAKS_SUSPECT &&
+            totals[i].verdict.growth >= nearly * most &&
             (found == SIZE_MAX || is_closer(run, totals, i, found)))
             found = i;
     return found;
@@ -308,28 +300,21 @@ enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two of areas */ };
 
 static void find_groups(cli_leaks_findings *out, ranking *r)
 {
-    size_t texts = r->run->rows.texts_len;
-    total *totals = cli_keep(texts, sizeof *totals);
-    cli_leaks_verdict *verdicts = cli_keep(texts, sizeof *verdicts);
-    bool with_sawtooth = false;
-    for (size_t found = 0; found < MOST_GROUPS;) {
-        add_up(totals, r->run, with_sawtooth);
-        size_t text = find_group(r, totals, verdicts);
-        if (text == SIZE_MAX && with_sawtooth)
-            break;
-        if (text == SIZE_MAX) {
-            with_sawtooth = true;
-            continue;
+    total *totals = cli_keep(r->run->rows.texts_len, sizeof *totals);
+    size_t found = 0;
+    for (int with_sawtooth = 0; with_sawtooth < 2; with_sawtooth++)
+        for (; found < MOST_GROUPS; found++) {
+            add_up(totals, r->run, with_sawtooth);
+            size_t text = find_group(r, totals);
+            if (text == SIZE_MAX)
+                break;
+            cli_leaks_finding *f =
+                add_sum(out, r, CLI_LEAKS_SHARED, &totals[text], &totals[text].verdict);
+            f->group = ++r->groups;
+            f->shared = (uint32_t)text;
+            mark_group(r, f->shared, with_sawtooth);
         }
-        found++;
-        r->groups++;
-        cli_leaks_finding *f = add_sum(out, r, CLI_LEAKS_SHARED, &totals[text], &verdicts[text]);
-        f->group = r->groups;
-        f->shared = (uint32_t)text;
-        mark_group(r, f->shared, with_sawtooth);
-    }
     cli_drop(totals);
-    cli_drop(verdicts);
 }
 
 /* ---- the rest ----------------------------------------------------------------------------- */
@@ -377,9 +362,8 @@ static void judge_rows(cli_leaks_findings *out, ranking *r)
     }
     cli_leaks_verdict verdict = judge_total(r, &all, 1);
     out->now = all.now;
-    out->growth = verdict.growth;
     out->slope = verdict.slope;
-    bool is_sampled = r->run->period > 1 && !strcmp(r->run->unit, "bytes");
+    bool is_sampled = r->run->period > 1 && cli_string_is(r->run->unit, "bytes");
     const cli_leaks_series times = {.len = rows->points,
                                     .seconds = rows->seconds,
                                     .weight = is_sampled ? r->run->period : r->weight,
@@ -390,18 +374,11 @@ static void judge_rows(cli_leaks_findings *out, ranking *r)
 
 static void add_rows(cli_leaks_findings *out, const ranking *r)
 {
-    const cli_leaks_run *run = r->run;
-    for (size_t i = 0; i < run->rows.len; i++) {
-        const cli_leaks_row *row = &run->rows.rows[i];
-        cli_leaks_finding *f = &out->list[out->len++];
-        *f = (cli_leaks_finding){.verdict = row->verdict,
-                                 .row = i,
-                                 .stacks = 1,
-                                 .group = row->group,
-                                 .cause = r->causes[i],
-                                 .now = row->now,
-                                 .objects = row->objects_now};
-        set_age(f, run, row->allocated);
+    const cli_leaks_rows *rows = &r->run->rows;
+    for (size_t i = 0; i < rows->len; i++) {
+        total one = {.stacks = 0};
+        add_to_total(&one, r->run, &rows->rows[i]);
+        add_sum(out, r, CLI_LEAKS_STACK, &one, &rows->rows[i].verdict)->group = rows->rows[i].group;
     }
 }
 

@@ -51,8 +51,8 @@ typedef struct cli_leaks_finding {
 typedef struct cli_leaks_findings {
     cli_leaks_finding *list; /* suspects, then unknown, then the others; the largest first */
     size_t len;
-    size_t suspects, unknown;  /* without the stacks of groups */
-    double now, growth, slope; /* of the whole run */
+    size_t suspects, unknown; /* without the stacks of groups */
+    double now, slope;        /* of the whole run */
     /* The smallest leaks that would be suspects: see cli_leaks_smallest. */
     double smallest, smallest_in_noise;
 } cli_leaks_findings;

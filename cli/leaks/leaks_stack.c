@@ -30,7 +30,7 @@ void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
 {
     for (size_t i = 0; i < rows->frames_len; i++) {
         const cli_frame_text *text = &rows->frames[i].text;
-        bool is_own_file = cli_string_is(text->module, run->binary);
+        bool is_own_file = !cli_string_compare(text->module, run->binary);
         unsigned kind = cli_frame_kind(text->name, text->module, text->file, text->is_nameless);
         bool is_of_library = cli_frame_is_of_library(
             text->name, is_own_file ? cli_string_of("") : text->module, text->file);

@@ -84,7 +84,7 @@ static void put_age(const cli_leaks_finding *f)
 static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char text[48];
-    cli_string unit = cli_string_of(f->what == CLI_LEAKS_AREAS ? "bytes" : run->unit);
+    cli_string unit = f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
     fputs("          ", stdout);
     put_slope(run, unit, f->verdict.slope);
     printf(", %s", format_value(f->now, unit, text));
@@ -101,7 +101,7 @@ static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
 static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char growth[48], noise[48];
-    cli_string unit = cli_string_of(run->unit);
+    cli_string unit = run->unit;
     printf("          %s", cli_leaks_reason_text(f->verdict.reason));
     if (f->verdict.reason == CLI_LEAKS_UNSURE)
         printf(" (%s, and chance makes %s)", format_value(f->verdict.growth, unit, growth),
@@ -132,8 +132,8 @@ static void put_members(const cli_leaks_report *report, const cli_leaks_run *run
         if (!cli_leaks_is_member(member) || member->group != f->group)
             continue;
         printf("          stack %zu of %zu: %s, ", ++put, f->stacks,
-               format_value(member->now, cli_string_of(run->unit), text));
-        put_slope(run, cli_string_of(run->unit), member->verdict.slope);
+               format_value(member->now, run->unit, text));
+        put_slope(run, run->unit, member->verdict.slope);
         putchar('\n');
         cli_leaks_put_stack(run, member->row, report->all_frames, "            ");
     }
@@ -185,20 +185,20 @@ static void put_heading(const cli_leaks_run *run, const cli_leaks_findings *find
 {
     char text[48], time[48];
     fputs("run       ", stdout);
-    if (*run->binary) {
-        cli_text_put(stdout, run->binary, CLI_TEXT_SHOWN);
+    if (run->binary.len) {
+        cli_string_put(stdout, run->binary, CLI_TEXT_SHOWN);
         fputs(", ", stdout);
     }
     put_count(run->windows, "window");
     printf(" in %s, from %s%s\n", format_span(run->span, text),
            cli_instant_format(run->from_nanos, time),
            run->has_restarted ? ", after a restart" : "");
-    printf("in use    %s (", format_value(findings->now, cli_string_of(run->unit), text));
-    cli_text_put(stdout, run->type, CLI_TEXT_SHOWN);
+    printf("in use    %s (", format_value(findings->now, run->unit, text));
+    cli_string_put(stdout, run->type, CLI_TEXT_SHOWN);
     fputs(") in ", stdout);
     put_count(run->rows.len, "stack");
     fputs(", ", stdout);
-    put_slope(run, cli_string_of(run->unit), findings->slope);
+    put_slope(run, run->unit, findings->slope);
     putchar('\n');
 }
 
@@ -237,7 +237,7 @@ static bool has_reason(const cli_leaks_finding *const *shown, size_t len, cli_le
 static void put_power(const cli_leaks_run *run, const cli_leaks_findings *findings)
 {
     char least[48], most[48];
-    cli_string unit = cli_string_of(run->unit);
+    cli_string unit = run->unit;
     double smallest = findings->smallest, noisy = findings->smallest_in_noise;
     if (has_few_windows(run) || !isfinite(noisy) || run->span <= 0)
         return;

@@ -23,7 +23,7 @@ enum { THIRDS = 3, MOST_PAIRS = CLI_LEAKS_POINTS * CLI_LEAKS_POINTS / 2 };
 
 /* Growth that may be chance is worth a word if it is so far from the mean, or so unlikely in any of
  * the series. Less is enough if the level goes up only: if what it loses on the way is a small share
- * of what it gains. Random comings and goings seldom look like that. */
+ * of what it gains. Random comings and goings are seldom so. */
 static const double least_sigmas = 3;
 static const double rising_sigmas = 1;
 static const double rising_loss = 1 / 8.0;
@@ -184,7 +184,7 @@ static double largest_fall(const cli_leaks_series *s, size_t from)
     return largest;
 }
 
-/* Does the last third still grow? A part of the mean speed is enough, less what is chance. clock is
+/* Does the last third grow? A part of the mean speed is enough, less what is chance. clock is
  * the seconds or the work; less of it than `least` shows nothing. */
 static bool has_stopped(const cli_leaks_series *s, const parts *p, const cli_leaks_verdict *v,
                         const double *clock, double least)
@@ -256,7 +256,7 @@ static bool rises_from(const cli_leaks_series *s, size_t from, const cli_leaks_v
     return lost <= rising_loss * gained && gained - lost >= least_sigmas * v->noise;
 }
 
-/* It may have risen since the first point, or since the end of the start-up; it still rises. */
+/* It may have risen since the first point, or since the end of the start-up, up to its last point. */
 static bool keeps_rising(const cli_leaks_series *s, const parts *p, const cli_leaks_verdict *v)
 {
     return v->growth >= rising_sigmas * v->noise &&
@@ -272,7 +272,7 @@ static bool falls_back(const cli_leaks_series *s)
     return fall > sawtooth_share * peak && fall > 2 * least_sigmas * sqrt(s->weight * peak);
 }
 
-/* Growth that may be chance: what does the series look like from its first point? */
+/* Growth that may be chance: what shape has the series from its first point? */
 static cli_leaks_reason reason_without_growth(const cli_leaks_series *s, const parts *p,
                                               const cli_leaks_verdict *v)
 {

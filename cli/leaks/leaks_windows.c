@@ -78,7 +78,8 @@ static int find_runs(cli_leaks_runs *runs, const cli_leaks_file *files, size_t l
         if (code)
             return code;
         if (is_other || restarted)
-            runs->runs[runs->len++] = (cli_leaks_run){.first = i, .has_restarted = !is_other};
+            runs->runs[runs->len++] = (cli_leaks_run){
+                .first = i, .has_restarted = !is_other, .binary = cli_string_of("")};
         add_window(&runs->runs[runs->len - 1], &files[i], i);
         last = i;
     }
@@ -196,11 +197,6 @@ static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
     return code;
 }
 
-static void copy_text(char *to, size_t room, cli_string text)
-{
-    to[cli_string_write(to, room, text)] = '\0';
-}
-
 /* Sampled heaps have the mean distance between two samples as their period. */
 static double period_of(const cli_profile *profile)
 {
@@ -209,14 +205,16 @@ static double period_of(const cli_profile *profile)
     return is_space && profile->view->period > 0 ? (double)profile->view->period : 0;
 }
 
-static void describe(cli_leaks_run *run, const cli_profile *profile,
-                     const cli_leaks_columns *columns)
+static void describe(const reader *r, const cli_profile *profile, const cli_leaks_columns *columns)
 {
-    copy_text(run->type, sizeof run->type, cli_profile_type(profile, columns->level));
-    copy_text(run->unit, sizeof run->unit, cli_profile_unit(profile, columns->level));
-    if (profile->census.binary_len)
-        copy_text(run->binary, sizeof run->binary,
-                  (cli_string){profile->census.binary, profile->census.binary_len});
+    cli_leaks_run *run = r->run;
+    if (!r->windows) {
+        run->type = cli_keep_string(cli_profile_type(profile, columns->level));
+        run->unit = cli_keep_string(cli_profile_unit(profile, columns->level));
+    }
+    if (profile->census.binary_len && !run->binary.len)
+        run->binary =
+            cli_keep_string((cli_string){profile->census.binary, profile->census.binary_len});
     run->period = period_of(profile);
     run->is_heap = cli_profile_has_bytes(profile);
     run->has_allocated = columns->allocated != SIZE_MAX;
@@ -290,7 +288,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
         r->run->left_out = file->path;
         return CLI_DONE;
     }
-    describe(r->run, profile, &columns);
+    describe(r, profile, &columns);
     r->run->to_nanos = file->time_nanos;
     cli_leaks_moment moment = moment_of(r, file);
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);

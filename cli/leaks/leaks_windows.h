@@ -23,14 +23,14 @@ typedef struct cli_leaks_run {
     int64_t from_nanos, to_nanos; /* of the first and the last window's values */
     double span;                  /* seconds between them */
     cli_leaks_rows rows;
-    cli_leaks_rows areas;    /* points: only those of blocks with an account */
-    size_t areas_block;      /* the block of the last point of areas */
-    char type[64], unit[64]; /* what is judged */
-    double period;           /* bytes between two samples; 0: not known */
-    bool is_heap;            /* the profiles have bytes */
+    cli_leaks_rows areas;  /* points: only those of blocks with an account */
+    size_t areas_block;    /* the block of the last point of areas */
+    cli_string type, unit; /* what is judged */
+    double period;         /* bytes between two samples; 0: not known */
+    bool is_heap;          /* the profiles have bytes */
     bool has_allocated;
     bool has_restarted; /* it begins with a restart of the process of the run before */
-    char binary[512];   /* empty: not known */
+    cli_string binary;  /* empty: not known */
 } cli_leaks_run;
 
 /* How files are read and judged: what the command line says. */

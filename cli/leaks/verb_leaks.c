@@ -208,10 +208,8 @@ static int perform(run *r)
     cli_progress_end();
     if (code)
         return code;
-    if (!options->quiet) {
-        note_order(&r->files, &order);
-        note_runs(&r->files, &r->runs);
-    }
+    note_order(&r->files, &order);
+    note_runs(&r->files, &r->runs);
     code = print(r, &order);
     return code || !options->fail ? code : status_of(r);
 }

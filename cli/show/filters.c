@@ -90,7 +90,7 @@ static bool is_foreign(const char *text, size_t *at)
 
 /* Compiles text. is_whole: it matches whole strings only. If it is not an expression, prints where
  * and why with the name of the option, and returns CLI_USAGE. */
-static int make_pattern(cli_pattern *pattern, const char *option, const char *text, bool is_whole)
+static int make_pattern(cli_filter *filter, const char *option, const char *text, bool is_whole)
 {
     regex_t alone;
     char reason[128];
@@ -105,16 +105,16 @@ static int make_pattern(cli_pattern *pattern, const char *option, const char *te
         return refuse(option, text, right_part(text), reason);
     }
     regfree(&alone);
-    pattern->is_compiled =
-        !compile(&pattern->compiled, is_whole ? "^(" : "", text, len, is_whole ? ")$" : "");
-    return pattern->is_compiled ? CLI_DONE : refuse(option, text, 0, "it takes too much memory");
+    filter->has_pattern =
+        !compile(&filter->pattern, is_whole ? "^(" : "", text, len, is_whole ? ")$" : "");
+    return filter->has_pattern ? CLI_DONE : refuse(option, text, 0, "it takes too much memory");
 }
 
-bool cli_pattern_matches(const cli_pattern *pattern, cli_string string)
+bool cli_pattern_matches(const regex_t *pattern, cli_string string)
 {
     char buf[ROOM];
     cli_string_write(buf, sizeof buf, string);
-    return !regexec(&pattern->compiled, buf, 0, NULL, 0);
+    return !regexec(pattern, buf, 0, NULL, 0);
 }
 
 /* ---- ranges of numbers -------------------------------------------------------------------- */
@@ -161,8 +161,7 @@ static int make_tag(cli_filter *filter)
     if (!filter->value)
         return CLI_DONE;
     filter->is_range = read_range(filter);
-    return filter->is_range ? CLI_DONE
-                            : make_pattern(&filter->pattern, "--tag", filter->value, true);
+    return filter->is_range ? CLI_DONE : make_pattern(filter, "--tag", filter->value, true);
 }
 
 int cli_filters_add(cli_filters *filters, cli_filter_kind kind, const char *text)
@@ -179,14 +178,14 @@ int cli_filters_add(cli_filters *filters, cli_filter_kind kind, const char *text
     *filter = (cli_filter){.kind = kind, .text = text};
     if (kind == CLI_FILTER_TAG)
         return make_tag(filter);
-    return make_pattern(&filter->pattern, option, text, false);
+    return make_pattern(filter, option, text, false);
 }
 
 void cli_filters_free(cli_filters *filters)
 {
     for (size_t i = 0; i < filters->len; i++)
-        if (filters->list[i].pattern.is_compiled)
-            regfree(&filters->list[i].pattern.compiled);
+        if (filters->list[i].has_pattern)
+            regfree(&filters->list[i].pattern);
     filters->len = 0;
 }
 
@@ -203,7 +202,7 @@ bool cli_filters_have(const cli_filters *filters, cli_filter_kind kind)
 static bool is_value(const cli_filter *filter, cli_string value)
 {
     return cli_string_is(value, filter->value) ||
-           (filter->pattern.is_compiled && cli_pattern_matches(&filter->pattern, value));
+           (filter->has_pattern && cli_pattern_matches(&filter->pattern, value));
 }
 
 /* A number is compared as "4096" and, if it has a unit, as "4096bytes". */

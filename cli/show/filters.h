@@ -21,18 +21,14 @@ typedef enum cli_filter_kind {
     CLI_FILTER_HIDE
 } cli_filter_kind;
 
-typedef struct cli_pattern {
-    regex_t compiled;
-    bool is_compiled;
-} cli_pattern;
-
 typedef struct cli_filter {
     cli_filter_kind kind;
-    const char *text;    /* as it was given */
-    cli_pattern pattern; /* of FOCUS, IGNORE and HIDE, and of a TAG's value if it is one */
-    cli_string key;      /* of TAG */
-    const char *value;   /* of TAG; NULL: any */
-    bool is_range;       /* of TAG: the value is MIN:MAX */
+    const char *text; /* as it was given */
+    regex_t pattern;  /* of FOCUS, IGNORE and HIDE, and of a TAG's value if it is one */
+    bool has_pattern;
+    cli_string key;    /* of TAG */
+    const char *value; /* of TAG; NULL: any */
+    bool is_range;     /* of TAG: the value is MIN:MAX */
     int64_t least, most;
 } cli_filter;
 
@@ -55,7 +51,7 @@ bool cli_filters_have(const cli_filters *filters, cli_filter_kind kind);
 
 /* Whether it matches the string as it is shown (CLI_TEXT_SHOWN). Of a string longer
  * than 32 KiB, only the beginning takes part. */
-bool cli_pattern_matches(const cli_pattern *pattern, cli_string string);
+bool cli_pattern_matches(const regex_t *pattern, cli_string string);
 
 /* Whether a TAG keeps the sample. */
 bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,

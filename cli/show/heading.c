@@ -75,47 +75,32 @@ static void put_libraries(const cli_profile *profile)
         printf("%-10sand %zu more: --raw\n", "", len - MOST_LIBRARIES);
 }
 
-/* Reads a word of a stamp that is a time, like "from=NANOS". Returns the length of "from=", or 0 if
- * it is not a time. */
-static size_t time_word(cli_string word, int64_t *nanos)
-{
-    static const char *const names[] = {"from=", "to="};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t len = strlen(names[i]);
-        char digits[24] = "", *end;
-        if (word.len <= len || word.len - len >= sizeof digits ||
-            memcmp(word.ptr, names[i], len) != 0)
-            continue;
-        memcpy(digits, word.ptr + len, word.len - len);
-        *nanos = strtoll(digits, &end, 10);
-        return *end || !*nanos ? 0 : len;
-    }
-    return 0;
-}
-
 cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
 {
     enum { MOST = CLI_COMMENT_MAX / 4 }; /* every stamp is shorter */
-    static const char stamp[] = "pprofdelta: ";
-    size_t prefix = sizeof stamp - 1, len = 0;
-    if (comment.len < prefix || memcmp(comment.ptr, stamp, prefix) != 0 || comment.len > MOST)
+    static const char *const times[] = {" from=", " to="};
+    char text[MOST + 1] = "", *to = buf;
+    if (!cli_string_begins(comment, "pprofdelta: ") || comment.len > MOST)
         return comment;
-    for (size_t at = 0, end; at < comment.len; at = end) {
-        const char *space = memchr(comment.ptr + at + 1, ' ', comment.len - at - 1);
-        end = space ? (size_t)(space - comment.ptr) : comment.len;
-        size_t gap = comment.ptr[at] == ' ';
-        cli_string word = {comment.ptr + at + gap, end - at - gap};
-        int64_t nanos;
-        size_t name = time_word(word, &nanos);
-        size_t copied = gap + (name ? name : word.len);
-        memcpy(buf + len, comment.ptr + at, copied);
-        len += copied;
-        if (name)
-            len += strlen(cli_instant_format(nanos, buf + len));
-        if (len > CLI_COMMENT_MAX / 2) /* room for another word with a time is left */
+    memcpy(text, comment.ptr, comment.len);
+    for (char *at = text, *end; at < text + comment.len;) {
+        size_t word = 0;
+        if (to - buf > CLI_COMMENT_MAX / 2) /* no room for another time */
             return comment;
+        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+            if (!strncmp(at, times[i], strlen(times[i])))
+                word = strlen(times[i]);
+        int64_t nanos = word ? strtoll(at + word, &end, 10) : 0;
+        size_t copied = word ? word : 1;
+        memcpy(to, at, copied);
+        to += copied;
+        at += copied;
+        if (nanos && (!*end || *end == ' ')) {
+            to += strlen(cli_instant_format(nanos, to));
+            at = end;
+        }
     }
-    return (cli_string){buf, len};
+    return (cli_string){buf, (size_t)(to - buf)};
 }
 
 /* ---- resident memory ---------------------------------------------------------------------- */
@@ -137,10 +122,12 @@ typedef struct part {
 /* The name of the innermost function of a sample, or 0. */
 static int64_t leaf_name(const cli_profile *profile, const Pd__View__Sample *sample)
 {
-    const Pd__View__Location *leaf =
-        sample->n_location_id ? cli_profile_location(profile, sample->location_id[0]) : NULL;
+    if (!sample->n_location_id)
+        return 0;
+    size_t at = cli_profile_location_index(profile, sample->location_id[0]);
+    const Pd__View__Location *leaf = profile->view->location[at];
     const Pd__View__Function *function =
-        leaf && leaf->n_line ? cli_profile_function(profile, leaf->line[0]->function_id) : NULL;
+        leaf->n_line ? cli_profile_function(profile, leaf->line[0]->function_id) : NULL;
     return function ? function->name : 0;
 }
 

@@ -1,6 +1,7 @@
 /* What the filters kept, and what is hidden: see shown.h. */
 #include "show/shown.h"
 
+#include "keep.h"
 #include "message.h"
 #include "suggest.h"
 #include "show/wrappers.h"
@@ -9,6 +10,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 1024 };
@@ -40,7 +42,7 @@ static void add_string(line *l, cli_string string)
  *
  * A function is as near as the nearest of its words is to the longest word of the expression,
  * whatever the case of the letters. */
-enum { NEAREST = 3, LONGEST = 96, LABELS = 8, WORD = CLI_SUGGEST_LONGEST, LABEL_ROOM = 256 };
+enum { NEAREST = 3, LONGEST = 96, LABELS = 8, WORD = CLI_SUGGEST_LONGEST };
 
 typedef struct word {
     char text[WORD];
@@ -79,57 +81,45 @@ static word longest_word(const char *text)
     return longest;
 }
 
-/* The distance of a name, but at most `most`. */
-static size_t distance_of(const word *wanted, cli_string name, size_t most)
-{
-    word next;
-    while (next_word(&name, &next)) {
-        size_t more = wanted->len > next.len ? wanted->len - next.len : next.len - wanted->len;
-        if (more >= most)
-            continue;
-        size_t distance = cli_suggest_distance(wanted->text, wanted->len, next.text, next.len);
-        most = distance < most ? distance : most;
-    }
-    return most;
-}
-
 typedef struct near {
     cli_string name;
     size_t distance;
 } near;
 
-static bool is_nearer(const near *a, const near *b)
+static size_t distance_of(const word *wanted, cli_string name)
 {
-    return a->distance != b->distance ? a->distance < b->distance : a->name.len < b->name.len;
+    size_t least = SIZE_MAX;
+    word next;
+    while (next_word(&name, &next)) {
+        size_t distance = cli_suggest_distance(wanted->text, wanted->len, next.text, next.len);
+        least = distance < least ? distance : least;
+    }
+    return least;
 }
 
-/* Keeps the list sorted, without equal names: the nearest first, and of those the shortest. */
-static void consider(near list[NEAREST], cli_string name, const word *wanted)
+/* The nearest first, and of those the shortest. */
+static int by_distance(const void *a, const void *b)
 {
-    size_t at = NEAREST - 1;
-    near next = {name, distance_of(wanted, name, list[at].distance)};
-    if (list[at].name.len && !is_nearer(&next, &list[at]))
-        return;
-    for (size_t i = 0; i < NEAREST; i++)
-        if (list[i].name.len && !cli_string_compare(list[i].name, name))
-            return;
-    for (; at && (!list[at - 1].name.len || is_nearer(&next, &list[at - 1])); at--)
-        list[at] = list[at - 1];
-    list[at] = next;
+    const near *x = a, *y = b;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    if (x->name.len != y->name.len)
+        return x->name.len < y->name.len ? -1 : 1;
+    return cli_string_compare(x->name, y->name);
 }
 
 /* "; nothing matches, and the nearest functions are parse, serve" */
 static void add_functions(line *l, const cli_shown *shown, const cli_filter *filter)
 {
-    near list[NEAREST];
+    near *list = cli_keep(shown->names_len, sizeof *list);
     word wanted = longest_word(filter->text);
-    for (size_t i = 0; i < NEAREST; i++)
-        list[i] = (near){cli_string_of(""), SIZE_MAX};
+    size_t len = 0;
     for (size_t i = 0; i < shown->names_len; i++)
         if (!cli_string_is(shown->names[i], CLI_HIDDEN))
-            consider(list, shown->names[i], &wanted);
-    add(l, list[0].name.len ? "the nearest functions are " : "there are no functions");
-    for (size_t i = 0; i < NEAREST && list[i].name.len; i++) {
+            list[len++] = (near){shown->names[i], distance_of(&wanted, shown->names[i])};
+    qsort(list, len, sizeof *list, by_distance);
+    add(l, len ? "the nearest functions are " : "there are no functions");
+    for (size_t i = 0; i < len && i < NEAREST; i++) {
         cli_string name = list[i].name;
         size_t left_out = name.len > LONGEST ? name.len - LONGEST : 0;
         add(l, "%s%s", i ? ", " : "", left_out ? "..." : "");
@@ -138,7 +128,7 @@ static void add_functions(line *l, const cli_shown *shown, const cli_filter *fil
 }
 
 typedef struct labels {
-    char texts[LABELS + 1][LABEL_ROOM];
+    char texts[LABELS + 1][LONGEST + 1];
     size_t len;
 } labels;
 
@@ -159,7 +149,7 @@ static void find_labels(labels *l, const cli_profile *profile, const cli_string 
         for (size_t k = 0; k < view->sample[i]->n_label; k++) {
             const Pd__View__Label *label = view->sample[i]->label[k];
             cli_string name = cli_profile_string(profile, label->key);
-            char text[LABEL_ROOM];
+            char text[LONGEST + 1];
             size_t len = 0;
             if (key && cli_string_compare(name, *key) != 0)
                 continue;
@@ -184,7 +174,7 @@ static void add_labels(line *l, const cli_shown *shown, const cli_filter *filter
         find_labels(&found, &shown->profiles[side], NULL);
     add(l, has_key ? "its values are " : found.len ? "the labels are " : "no sample has a label");
     for (size_t i = 0; i < found.len && i < LABELS; i++)
-        add(l, "%s%.96s", i ? ", " : "", found.texts[i]);
+        add(l, "%s%s", i ? ", " : "", found.texts[i]);
     add(l, "%s", found.len > LABELS ? ", and more" : "");
 }
 

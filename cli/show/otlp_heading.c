@@ -6,11 +6,19 @@
  *
  * Long lists are cut: --json has all. */
 #include "show/otlp_forms.h"
+#include "show/record_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 enum { MOST_LINES = 5, MOST_PROFILES = 8 };
+
+static const char resource[] = "<[resource.attributes|, ><s:key>=<v:value><]>"
+                               "<!resource.attributes|>(no attributes)<]>\n";
+static const char scope[] = "<s:scope.name><?scope.version|> <s:scope.version><]>\n";
+static const char one_profile[] = "<?sample_type.type_strindex|><s:sample_type.type_strindex><]>"
+                                  "<!sample_type.type_strindex|>(no type)<]>"
+                                  "<?profile_id|> <h:profile_id><]>";
 
 static void put_title(size_t nth, const char *title)
 {
@@ -23,29 +31,12 @@ static void put_more(size_t len)
         printf("%-10sand %zu more: --json\n", "", len - MOST_LINES);
 }
 
-static void put_attributes(const cli_profile *profile, Pd__Otlp__KeyValue *const *attributes,
-                           size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        fputs(i ? ", " : "", stdout);
-        cli_string_put(stdout, cli_otlp_key(profile, attributes[i]), CLI_TEXT_SHOWN);
-        putchar('=');
-        cli_otlp_put_value(profile, attributes[i]->value);
-    }
-    if (!len)
-        fputs("(no attributes)", stdout);
-    putchar('\n');
-}
-
 static void put_resources(const cli_profile *profile)
 {
-    const Pd__Otlp__Request *request = profile->request;
-    size_t len = request->n_resource_profiles;
+    size_t len = profile->request->n_resource_profiles;
     for (size_t i = 0; i < len && i < MOST_LINES; i++) {
-        const Pd__Otlp__Resource *resource = request->resource_profiles[i]->resource;
         put_title(i, "resource");
-        put_attributes(profile, resource ? resource->attributes : NULL,
-                       resource ? resource->n_attributes : 0);
+        cli_record_put(profile, &profile->request->resource_profiles[i]->base, resource);
     }
     put_more(len);
 }
@@ -54,30 +45,15 @@ static void put_scopes(const cli_profile *profile)
 {
     size_t nth = 0;
     for (size_t i = 0; i < profile->request->n_resource_profiles; i++) {
-        const Pd__Otlp__ResourceProfiles *resource = profile->request->resource_profiles[i];
-        for (size_t j = 0; j < resource->n_scope_profiles; j++) {
-            const Pd__Otlp__Scope *scope = resource->scope_profiles[j]->scope;
-            if (nth++ >= MOST_LINES || !scope)
+        const Pd__Otlp__ResourceProfiles *resources = profile->request->resource_profiles[i];
+        for (size_t j = 0; j < resources->n_scope_profiles; j++) {
+            if (nth++ >= MOST_LINES || !resources->scope_profiles[j]->scope)
                 continue;
             put_title(nth - 1, "scope");
-            cli_string_put(stdout, cli_otlp_bytes(scope->name), CLI_TEXT_SHOWN);
-            fputs(scope->version.len ? " " : "", stdout);
-            cli_string_put(stdout, cli_otlp_bytes(scope->version), CLI_TEXT_SHOWN);
-            putchar('\n');
+            cli_record_put(profile, &resources->scope_profiles[j]->base, scope);
         }
     }
     put_more(nth);
-}
-
-static void put_profile(const cli_profile *profile, const Pd__Otlp__Profile *one, size_t nth)
-{
-    fputs(nth ? ", " : " (", stdout);
-    cli_string type =
-        cli_otlp_string(profile, one->sample_type ? one->sample_type->type_strindex : 0);
-    cli_string_put(stdout, type.len ? type : cli_string_of("(no type)"), CLI_TEXT_SHOWN);
-    if (one->profile_id.len)
-        putchar(' ');
-    cli_otlp_put_hex(one->profile_id);
 }
 
 static void put_profiles(const cli_profile *profile)
@@ -86,11 +62,13 @@ static void put_profiles(const cli_profile *profile)
     const pprofdelta_census *facts = &profile->census;
     printf("%-10s%" PRIu64, "profiles", facts->profiles);
     for (size_t i = 0; i < profile->request->n_resource_profiles; i++) {
-        const Pd__Otlp__ResourceProfiles *resource = profile->request->resource_profiles[i];
-        for (size_t j = 0; j < resource->n_scope_profiles; j++) {
-            const Pd__Otlp__ScopeProfiles *scope = resource->scope_profiles[j];
-            for (size_t k = 0; k < scope->n_profiles && nth < MOST_PROFILES; k++)
-                put_profile(profile, scope->profiles[k], nth++);
+        const Pd__Otlp__ResourceProfiles *resources = profile->request->resource_profiles[i];
+        for (size_t j = 0; j < resources->n_scope_profiles; j++) {
+            const Pd__Otlp__ScopeProfiles *scopes = resources->scope_profiles[j];
+            for (size_t k = 0; k < scopes->n_profiles && nth < MOST_PROFILES; k++) {
+                fputs(nth++ ? ", " : " (", stdout);
+                cli_record_put(profile, &scopes->profiles[k]->base, one_profile);
+            }
         }
     }
     puts(facts->profiles > nth ? ", ...: --json)" : ")");

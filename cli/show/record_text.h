@@ -5,6 +5,7 @@
  *     "<x:address>"     a number as 0x1f
  *     "<q:filename>"    a string, quoted as in --raw: bytes, or the string that an index leads to
  *     "<j:filename>"    the same as in JSON
+ *     "<s:filename>"    the same as it is shown to people
  *     "<f:function_id>" the quoted name of the function with that id
  *     "<h:trace_id>"    bytes in hexadecimal
  *     "<v:value>"       a value of OTLP as JSON

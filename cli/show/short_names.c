@@ -19,12 +19,6 @@ typedef struct shortening {
     size_t depth;
 } shortening;
 
-static bool begins(cli_string text, const char *with)
-{
-    size_t len = strlen(with);
-    return text.len >= len && !memcmp(text.ptr, with, len);
-}
-
 static bool ends(cli_string text, const char *with)
 {
     size_t len = strlen(with);
@@ -80,11 +74,11 @@ static bool is_default(cli_string argument, cli_string list)
                                             "std::hash<", "std::default_delete<"};
     if (cli_string_is(argument, "alloc::alloc::Global"))
         return true;
-    if (begins(argument, "std::allocator<") && ends(argument, ">"))
+    if (cli_string_begins(argument, "std::allocator<") && ends(argument, ">"))
         return true;
     for (size_t i = 0; i < COUNT(templates); i++) {
         size_t len = strlen(templates[i]);
-        if (!begins(argument, templates[i]) || !ends(argument, ">"))
+        if (!cli_string_begins(argument, templates[i]) || !ends(argument, ">"))
             continue;
         size_t of = argument.len - len - 1; /* it is of the first argument: std::less<K> */
         return list.ptr[of] == ',' && !memcmp(list.ptr, argument.ptr + len, of);
@@ -120,15 +114,15 @@ static void say_basic(shortening *s, size_t from)
     while (word && is_letter(s->to[word - 1]))
         word--;
     cli_string before = {s->to, word}, name = {s->to + word, from - 1 - word};
-    if (!ends(before, space) || !begins(name, basic) ||
+    if (!ends(before, space) || !cli_string_begins(name, basic) ||
         (word >= sizeof space && is_letter(s->to[word - sizeof space])) ||
         (!is_wide && !cli_string_is(list, "char>")))
         return;
     size_t short_len = name.len - len + is_wide;
     cli_string next = rest_of(s);
-    size_t tilde = begins(next, "::~");
+    size_t tilde = cli_string_begins(next, "::~");
     cli_string member = {next.ptr + 2 + tilde, next.len > 2 + tilde ? next.len - 2 - tilde : 0};
-    bool is_constructor = begins(next, "::") && member.len >= name.len &&
+    bool is_constructor = cli_string_begins(next, "::") && member.len >= name.len &&
                           !memcmp(member.ptr, name.ptr, name.len) &&
                           (member.len == name.len || !is_letter(member.ptr[name.len]));
     memmove(s->to + word + is_wide, name.ptr + len, name.len - len);
@@ -150,12 +144,12 @@ static size_t skipped(const shortening *s)
 {
     static const char *const spaces[] = {"__cxx11::", "__1::", "__ndk1::", "_V2::"};
     cli_string rest = rest_of(s);
-    if (begins(rest, "[abi:")) {
+    if (cli_string_begins(rest, "[abi:")) {
         const char *end = memchr(rest.ptr, ']', rest.len);
         return end ? (size_t)(end - rest.ptr) + 1 : 0;
     }
     for (size_t i = 0; i < COUNT(spaces); i++)
-        if (begins(rest, spaces[i]) && ends((cli_string){s->to, s->len}, "::"))
+        if (cli_string_begins(rest, spaces[i]) && ends((cli_string){s->to, s->len}, "::"))
             return strlen(spaces[i]);
     return 0;
 }
@@ -167,13 +161,13 @@ static size_t token(const shortening *s)
     static const char *const operators[] = {"->", "<<", ">>", "<=>", "<=", ">=", "<", ">"};
     cli_string rest = rest_of(s);
     size_t len = sizeof word - 1;
-    if (begins(rest, "->"))
+    if (cli_string_begins(rest, "->"))
         return 2;
-    if (!begins(rest, word) || (s->at && is_letter(rest.ptr[-1])))
+    if (!cli_string_begins(rest, word) || (s->at && is_letter(rest.ptr[-1])))
         return 0;
     cli_string sign = {rest.ptr + len, rest.len - len};
     for (size_t i = 0; i < COUNT(operators); i++)
-        if (begins(sign, operators[i]))
+        if (cli_string_begins(sign, operators[i]))
             return len + strlen(operators[i]);
     return len;
 }

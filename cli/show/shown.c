@@ -205,9 +205,10 @@ static bool keep(const work *w, cli_kept *kept, const cli_profile *profile, cons
     return is_kept;
 }
 
-/* Takes out the frames that are not shown. kinds has room for those of the stack. */
-static void cut(const work *w, cli_stack *stack, const cli_frame **frames, unsigned char *kinds)
+/* Takes out the frames that are not shown. */
+static void cut(const work *w, cli_stack *stack, const cli_frame **frames)
 {
+    unsigned char *kinds = cli_keep(stack->len, 1);
     size_t from = 0, to = stack->len, len = 0;
     for (size_t i = 0; i < stack->len; i++)
         kinds[i] = frames[i]->kind;
@@ -222,49 +223,32 @@ static void cut(const work *w, cli_stack *stack, const cli_frame **frames, unsig
     if (!len && stack->len)
         frames[len++] = &w->frames[w->len];
     stack->len = len;
+    cli_drop(kinds);
 }
 
-static void select_samples(work *w, size_t k, const cli_frame **frames, unsigned char *kinds)
+static void select_samples(work *w, size_t k)
 {
     cli_shown *shown = w->shown;
     const Pd__View__Profile *view = shown->profiles[k].view;
+    size_t sums = (shown->filters->len + 1) * view->n_sample_type;
+    shown->kept[k] = (cli_kept){.sums = cli_keep(sums, sizeof(pprofdelta_sum)),
+                                .matched = cli_keep(shown->filters->len, sizeof(size_t))};
     for (size_t i = 0; i < view->n_sample; i++) {
         cli_stack *stack = &shown->stacks[shown->len];
-        *stack = (cli_stack){.frames = frames, .sample = view->sample[i], .side = k};
-        stack->len = unfold(&w->sources[k], view->sample[i], frames);
+        size_t len = unfold(&w->sources[k], view->sample[i], NULL);
+        const cli_frame **frames = cli_keep(len, sizeof *frames);
+        *stack = (cli_stack){frames, len, view->sample[i], k};
+        unfold(&w->sources[k], view->sample[i], frames);
         if (!keep(w, &shown->kept[k], &shown->profiles[k], stack))
             continue;
-        cut(w, stack, frames, kinds);
-        frames += stack->len;
+        cut(w, stack, frames);
         shown->len++;
-    }
-}
-
-static void make_stacks(work *w)
-{
-    cli_shown *shown = w->shown;
-    size_t samples = 0, deepest = 0, frames[CLI_SIDES] = {0};
-    for (size_t k = 0; k < shown->sides; k++) {
-        const Pd__View__Profile *view = shown->profiles[k].view;
-        samples += view->n_sample;
-        for (size_t i = 0; i < view->n_sample; i++) {
-            size_t len = unfold(&w->sources[k], view->sample[i], NULL);
-            frames[k] += len;
-            deepest = len > deepest ? len : deepest;
-        }
-    }
-    shown->stacks = cli_keep(samples + 1, sizeof *shown->stacks);
-    unsigned char *kinds = cli_keep(deepest, 1);
-    for (size_t k = 0; k < shown->sides; k++) {
-        size_t sums = (shown->filters->len + 1) * shown->profiles[k].view->n_sample_type;
-        shown->kept[k] = (cli_kept){.sums = cli_keep(sums, sizeof(pprofdelta_sum)),
-                                    .matched = cli_keep(shown->filters->len, sizeof(size_t))};
-        select_samples(w, k, cli_keep(frames[k], sizeof(cli_frame *)), kinds);
     }
 }
 
 void cli_shown_make(cli_shown *shown, bool is_whole)
 {
+    size_t samples = 0;
     work w = {.shown = shown,
               .is_short = !is_whole,
               .folds = !is_whole && !shown->filters->shows_wrappers};
@@ -274,7 +258,11 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
     make_frames(&w);
     number_names(&w);
     judge_frames(&w);
-    make_stacks(&w);
+    for (size_t k = 0; k < shown->sides; k++)
+        samples += shown->profiles[k].view->n_sample;
+    shown->stacks = cli_keep(samples + 1, sizeof *shown->stacks);
+    for (size_t k = 0; k < shown->sides; k++)
+        select_samples(&w, k);
 }
 
 /* ---- groups ------------------------------------------------------------------------------- */

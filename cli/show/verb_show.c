@@ -233,15 +233,16 @@ static int print(const show_options *options, const cli_profile *profiles)
 /* The limit counts for both profiles together. */
 static int load_and_print(const show_options *options, cli_profile *profiles)
 {
-    uint64_t memory = options->max_memory;
+    pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
+    library.max_memory = options->max_memory;
     cli_progress_start(true);
     for (size_t i = 0; i < options->files_len; i++) {
-        int code = cli_profile_load(&profiles[i], options->files[i], memory);
+        int code = cli_profile_load(&profiles[i], options->files[i], &library);
         if (!code && options->form != RAW) /* which shows what is in the file */
             code = cli_names_find(&profiles[i], &options->names);
         if (code)
             return code;
-        memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
+        library.max_memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
     }
     if (options->form != FLAME)
         cli_progress_end();

@@ -145,7 +145,7 @@ static int perform(run *r)
     if (code)
         return code;
     cli_progress_start(!r->quiet);
-    code = cli_profile_load_with(&r->profile, r->file, &r->library);
+    code = cli_profile_load(&r->profile, r->file, &r->library);
     return code ? code : find_symbols(r);
 }
 

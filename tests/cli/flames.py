@@ -136,26 +136,6 @@ def test_where_the_page_goes(t):
     t.contains(result.err, "/dev/full: cannot write")
 
 
-def test_a_page_replaces_only_a_page(t):
-    before, after = pair(t)
-    t.succeeds("--state", "state", before, "-o", "first")
-    victims = [(before, "a pprof profile"), (after, "a pprof profile"), ("first", "a pprof profile"),
-               ("state", "a state that pprofdelta wrote")]
-    for name, data, what in (("plain", cur(), "a pprof profile"), ("text", b"text\n", "text"),
-                             ("a.json", b'{"a": 1}', "JSON"),
-                             ("noise", b"\xff\xfe\0", "data of an unknown kind")):
-        t.write(name, data)
-        victims.append((name, what))
-    for name, what in victims:
-        stood = t.load(name)
-        for shown in ((after,), (before, after)):
-            result = t.fails(1, "show", *shown, "--flame", name)
-            t.equal(result.err, f"pprofdelta: {name}: is not replaced: it is {what}, and a page replaces "
-                    "only a page\npprofdelta: hint: give another name, or delete the file first\n")
-            t.equal(t.load(name), stood, name)
-    t.equal(t.litter(), [])
-
-
 def test_what_a_page_replaces(t):
     t.write("cur", cur())
     want = page(t, "cur")

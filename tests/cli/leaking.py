@@ -92,15 +92,6 @@ def test_wrappers_and_start_up_are_folded(t):
     t.equal(t.succeeds("leaks", *files, *again).text.count(hidden), 2)
 
 
-def test_stacks_of_a_program_that_freed_everything(t):
-    """show says why there is no stack, and how to see those that allocated."""
-    heap(t, "end.pb.gz", 0, {"freed": (10, 0)})
-    t.contains(t.succeeds("show", "--stacks", "--type=inuse_space", "end.pb.gz").text,
-               "0 stacks, by inuse_space: all is 0; --type=TYPE shows another type\n")
-    t.contains(t.succeeds("show", "--stacks", "--type=alloc_space", "end.pb.gz").text,
-               "1 stack, by alloc_space, leaf first\n")
-
-
 def test_one_way_to_print_a_stack(t):
     """The lines of show --stacks and those of leaks are the same but for their indent."""
     files = [heap(t, f"heap.{i:02}.pb.gz", i, {("malloc", "leak", "a_longer_name", "main", "_start"):
@@ -168,22 +159,6 @@ def test_growth_without_a_fall_is_not_clean(t):
             for i in range(len(levels))]
     t.lacks(t.succeeds("leaks", *flat).text, "unknown 1")
     t.equal(t.run("leaks", "--fail", *flat).code, 0)
-
-
-def test_stacks_that_come_and_go_in_a_caller_that_grows(t):
-    """Each stack rises and falls; the sum at their caller grows, as that of a cache which loses count."""
-    draw, files = random.Random(3), []
-    levels = [23.5, 24.2, 26.6, 36.2, 43.8, 47.3, 48.6, 46.7, 52.3, 55.3]
-    for i, level in enumerate(levels):
-        shares = [draw.random() ** 3 for _ in range(12)]
-        stacks = {(f"step{k}", "Cache::insert", "main"):
-                  (400 * MIB * (i + 1), int(level * MIB * share / sum(shares)))
-                  for k, share in enumerate(shares)}
-        files.append(heap(t, f"{i}.pb.gz", i, stacks, period=512 << 10))
-    run = leaks(t, *files)["runs"][0]
-    t.check(run["suspects"] + run["unknown"] > 0, f"all is clean: {run}")
-    t.check(any(f["what"] in ("shared", "rest") for f in run["findings"]), f"{run['findings']}")
-    t.check(t.run("leaks", "--fail", *files).code in (5, 6), "--fail exits with 0")
 
 
 def test_growth_that_no_stack_explains(t):
@@ -329,11 +304,6 @@ def test_the_order_of_the_files_does_not_matter(t):
         t.equal(result.text, want)
         t.contains(result.err, "older than a file before: the files are taken in the order of")
         t.equal(t.succeeds("leaks", "-q", *mixed).err, "")
-
-
-def test_a_file_that_is_given_twice_counts_once(t):
-    files = film(t)
-    want = t.succeeds("leaks", *files).text
     result = t.succeeds("leaks", *files, files[3], files[9])
     t.equal(result.text, want)
     t.contains(result.err, "is the same window as another file; 2 files do not count")
@@ -573,23 +543,6 @@ def test_a_leak_that_is_split_over_many_stacks(t):
     t.check(found["stacks"] >= 36, "a stack that falls back by chance is not in the group")
     t.equal(report["runs"][0]["suspects"], 1)
     t.contains(t.succeeds("leaks", *files).text, " stacks with new_session in common; the largest:")
-
-
-def test_sampling_noise_is_no_leak(t):
-    """A population that comes and goes, sampled at 512 KiB: each object counts as 512 of 1 KiB."""
-    draw = random.Random(11)
-    for case in range(3):
-        files, ends, made = [], [[] for _ in range(60)], [0] * 60
-        for i in range(20):
-            stacks = {}
-            for k in range(60):
-                ends[k] = [e for e in ends[k] if e > i]
-                for _ in range(draw.randrange(4)):
-                    made[k] += 1
-                    ends[k].append(i + draw.expovariate(0.5))
-                stacks[f"f{k}"] = (512 * made[k], 512 * len(ends[k]))
-            files.append(heap(t, f"{case}.{i}.pb.gz", i, stacks, period=512 << 10))
-        t.equal(suspects(leaks(t, *files)), [])
 
 
 def test_addresses_move_and_ids_change(t):

@@ -58,7 +58,7 @@ TEST(in_order)
     cli_leaks_order_report report;
     add("a", 1), add("b", 2), add("c", 3);
     CHECK_STR(plan(&report), "a0 b0 c0");
-    CHECK(report.runs == 1 && !report.moved && !report.again && !report.gaps);
+    CHECK(!report.moved && !report.again && !report.gaps);
 }
 
 TEST(out_of_order)
@@ -120,7 +120,6 @@ TEST(processes_are_runs)
     batch("x", 9, 1, 3, 1, FULL), batch("a", 7, 1, 4, 1, FULL), batch("y", 9, 1, 4, 1, DELTA);
     add("g", 5);
     CHECK_STR(plan(&report), "g0 x1 y1 a2");
-    CHECK(report.runs == 3);
 }
 
 /* The plan is the same whatever the order on the command line is. */
