@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 int cli_not_run(const char *path, int error)
@@ -15,48 +16,36 @@ int cli_not_run(const char *path, int error)
     return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
 }
 
-static int refuse_rights(const char *path, const char *what)
-{
-    cli_error("%s: %s: the loader preloads nothing into it, so it cannot be recorded", path, what);
-    cli_hint("record a copy without that right, or what it runs, from inside");
-    return CLI_NOT_RUN;
-}
+#define NOT_LOADED ": the loader preloads nothing into it, so it cannot be recorded"
 
 static int refuse(const pd_launch_result *found)
 {
-    const char *why = NULL;
-    switch (found->obstacle) {
-    case PD_LAUNCH_OK:
+    static const char *const reasons[] = {
+        [PD_LAUNCH_SETUID] = "is setuid" NOT_LOADED,
+        [PD_LAUNCH_SETGID] = "is setgid" NOT_LOADED,
+        [PD_LAUNCH_CAPABILITIES] = "has file capabilities" NOT_LOADED,
+        [PD_LAUNCH_CUT_OFF] = "this executable is cut off",
+        [PD_LAUNCH_OTHER_MACHINE] = "is for another machine than the agent, and cannot be recorded",
+        [PD_LAUNCH_STATIC] = "is linked statically: there is no loader that could preload the "
+                             "agent, so it cannot be recorded",
+        [PD_LAUNCH_OTHER_LIBC] = "is for another C library than the agent, and cannot be recorded",
+    };
+    if (found->obstacle == PD_LAUNCH_OK)
         return CLI_DONE;
-    case PD_LAUNCH_NOT_OPENED:
+    if (found->obstacle == PD_LAUNCH_NOT_OPENED)
         return cli_not_run(found->path, found->error);
-    case PD_LAUNCH_SETUID:
-        return refuse_rights(found->path, "is setuid");
-    case PD_LAUNCH_SETGID:
-        return refuse_rights(found->path, "is setgid");
-    case PD_LAUNCH_CAPABILITIES:
-        return refuse_rights(found->path, "has file capabilities");
-    case PD_LAUNCH_CUT_OFF:
-        why = "this executable is cut off";
-        break;
-    case PD_LAUNCH_OTHER_MACHINE:
-        why = "is for another machine than the agent, and cannot be recorded";
-        break;
-    case PD_LAUNCH_STATIC:
-        why = "is linked statically: there is no loader that could preload the agent, so it "
-              "cannot be recorded";
-        break;
-    case PD_LAUNCH_OTHER_LIBC:
-        why = "is for another C library than the agent, and cannot be recorded";
-        break;
-    case PD_LAUNCH_SANITIZED:
+    if (found->obstacle == PD_LAUNCH_SANITIZED) {
         cli_error("%s: is built with a sanitizer (%s), which must come first and counts "
                   "allocations itself: it cannot be recorded",
                   found->path, found->sanitizer);
         return CLI_NOT_RUN;
     }
-    cli_error("%s: %s", found->path, why);
-    const char *advice = pd_runtime_advice(pd_runtime_of(found->path));
+    cli_error("%s: %s", found->path, reasons[found->obstacle]);
+    bool has_rights = found->obstacle == PD_LAUNCH_SETUID || found->obstacle == PD_LAUNCH_SETGID ||
+                      found->obstacle == PD_LAUNCH_CAPABILITIES;
+    const char *advice = has_rights
+                             ? "record a copy without that right, or what it runs, from inside"
+                             : pd_runtime_advice(pd_runtime_of(found->path));
     if (*advice)
         cli_hint("%s", advice);
     return CLI_NOT_RUN;
