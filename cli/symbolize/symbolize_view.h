@@ -22,10 +22,9 @@ typedef struct cli_module_report {
     const Pd__View__Mapping *mapping;
     cli_apart_end end;
     cli_module_state state;
-    uint64_t wanted;    /* locations that were looked for */
-    uint64_t named;     /* that have a function now */
-    uint64_t lined;     /* that have a line now */
-    char other_id[129]; /* the build id of the file that was not used */
+    uint64_t wanted; /* locations that were looked for */
+    uint64_t named;  /* that have a function now */
+    uint64_t lined;  /* that have a line now */
 } cli_module_report;
 
 typedef struct cli_symbolize_report {
