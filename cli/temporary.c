@@ -1,4 +1,4 @@
-/* Files that are written beside those that they replace: see temporary.h. */
+/* Files that are replaced as a whole or not at all: see temporary.h. */
 #include "temporary.h"
 
 #include "cli.h"

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a module lacks, as the end of a sentence. NULL: nothing. */
-static const char *lack_of(const cli_module_report *module)
+/* What a module does not have, as the end of a sentence. NULL: nothing. */
+static const char *missing_of(const cli_module_report *module)
 {
-    static const char *const lacks[] = {
+    static const char *const reasons[] = {
         [CLI_MODULE_READ] = NULL,
         [CLI_MODULE_TABLE_ONLY] =
             "has no debug information, only a symbol table; install its debug symbols",
@@ -22,7 +22,7 @@ static const char *lack_of(const cli_module_report *module)
                                    "names a directory that has the right one",
         [CLI_MODULE_UNREADABLE] = "is not an ELF file that can be read",
     };
-    return module->end == CLI_APART_DONE ? lacks[module->state] : cli_apart_reason(module->end);
+    return module->end == CLI_APART_DONE ? reasons[module->state] : cli_apart_reason(module->end);
 }
 
 static void name_of(const cli_profile *profile, const cli_module_report *module, char *to,
@@ -41,11 +41,11 @@ static void name_of(const cli_profile *profile, const cli_module_report *module,
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module)
 {
     char name[1024];
-    const char *lack = lack_of(module);
+    const char *why = missing_of(module);
     uint64_t left = module->wanted - module->lined;
     name_of(profile, module, name, sizeof name);
-    if (lack && left)
-        cli_note("%s: %s; %" PRIu64 " of %" PRIu64 " locations have no lines", name, lack, left,
+    if (why && left)
+        cli_note("%s: %s; %" PRIu64 " of %" PRIu64 " locations have no lines", name, why, left,
                  module->wanted);
     else if (left)
         cli_note("%s: its debug information has no lines for %" PRIu64 " of %" PRIu64 " locations",

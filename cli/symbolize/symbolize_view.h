@@ -39,7 +39,7 @@ typedef struct cli_symbolize_report {
  * before the profile. */
 int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
                        cli_symbolize_report *report);
-/* symbolize_notes.c: prints what a module lacks, and what to do about it, if it lacks something. */
+/* symbolize_notes.c: prints what a module does not have, if anything, and what to do about it. */
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
 
 void cli_symbolize_report_free(cli_symbolize_report *report);
