@@ -429,7 +429,8 @@ def test_a_write_that_fails_half_way(t):
 def test_compression(t):
     before, after = pair(t)
     for args, magic in (((), b"\x1f\x8b"), (("--compress=gzip",), b"\x1f\x8b"),
-                        (("--compress=zstd",), b"\x28\xb5\x2f\xfd"), (("--compress=none",), b"\x0a")):
+                        (("--compress=zstd",), b"\x28\xb5\x2f\xfd"),
+                        (("--compress=zstd", "-9"), b"\x28\xb5\x2f\xfd"), (("--compress=none",), b"\x0a")):
         data = t.succeeds(before, after, *args).out
         t.equal(data[:len(magic)], magic, str(args))
         if magic[0] != 0x28:
