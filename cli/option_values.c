@@ -27,8 +27,8 @@ static void list_names(char *to, size_t room, const char *const *names)
     size_t len = 0;
     *to = 0;
     for (int i = 0; names[i] && len < room; i++) {
-        const char *joint = !i ? "" : names[i + 1] ? ", " : " or ";
-        len += (size_t)snprintf(to + len, room - len, "%s%s", joint, names[i]);
+        const char *between = !i ? "" : names[i + 1] ? ", " : " or ";
+        len += (size_t)snprintf(to + len, room - len, "%s%s", between, names[i]);
     }
 }
 

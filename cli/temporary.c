@@ -1,4 +1,4 @@
-/* Files that are written beside those that they replace: see temporary.h. */
+/* Files that are replaced as a whole or not at all: see temporary.h. */
 #include "temporary.h"
 
 #include "cli.h"
@@ -127,13 +127,17 @@ int cli_temporary_create(cli_temporary *t, const char *target, const char *owner
     return -1;
 }
 
-/* Has a signal come that ends this process? */
-static bool is_ending(void)
+/* Has a signal come that ends this process when it is no longer blocked? */
+static bool is_ending(const cli_temporary *t)
 {
     sigset_t ending, pending;
+    bool has_come = false;
     cli_ending_signals(&ending);
-    return !sigpending(&pending) && !sigandset(&pending, &pending, &ending) &&
-           !sigisemptyset(&pending);
+    sigpending(&pending);
+    for (int number = 1; number < SIGRTMIN; number++)
+        has_come |= sigismember(&pending, number) == 1 && sigismember(&ending, number) == 1 &&
+                    !sigismember(&t->before, number);
+    return has_come;
 }
 
 int cli_sync(int fd)
@@ -168,7 +172,7 @@ int cli_temporary_replace(cli_temporary *t, const char *target, bool is_synced)
 {
     /* Some file systems report a failed write only to close. The file stays open, and locked. */
     int copy = dup(t->fd);
-    if (copy < 0 || close(copy) || (is_synced && cli_sync(t->fd)) || is_ending() ||
+    if (copy < 0 || close(copy) || (is_synced && cli_sync(t->fd)) || is_ending(t) ||
         rename(t->name, target)) {
         cli_temporary_remove(t);
         return -1;

@@ -1,6 +1,6 @@
 /* Demangles the names of a profile's functions: see symbolize_view.h and demangle.h.
  *
- *     names that look mangled, each once -> child -> demangled names -> functions
+ *     names that look mangled -> child -> demangled names -> functions
  *
  * The child writes each result at once. So if it dies, the name that it was at is known. That name is
  * left out, and another child goes on behind it. After some such names the others stay mangled. */
@@ -17,10 +17,10 @@
 
 enum { SECONDS_MAX = 2, MEMORY_MAX = 256 << 20, BAD_NAMES_MAX = 8 };
 
-/* The strings that are to be demangled, by index, and the index of the result, or 0. */
+/* The functions whose names are to be demangled. */
 typedef struct names {
     const cli_profile *profile;
-    int64_t *mangled, *plain;
+    Pd__View__Function **functions;
     size_t len, done;
 } names;
 
@@ -40,7 +40,7 @@ static bool work(void *cookie, FILE *out)
     char mangled[CLI_MANGLED_MAX + 1], plain[CLI_DEMANGLED_MAX];
     cli_apart_limit(SECONDS_MAX, MEMORY_MAX);
     for (size_t i = n->done; i < n->len; i++) {
-        cli_string name = cli_profile_string(n->profile, n->mangled[i]);
+        cli_string name = cli_profile_string(n->profile, n->functions[i]->name);
         memcpy(mangled, name.ptr, name.len);
         mangled[name.len] = '\0';
         size_t len = strlen(mangled) == name.len ? cli_demangle(mangled, plain) : 0;
@@ -57,7 +57,12 @@ static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
         cli_string plain = cli_answer_string(answer);
         if (answer->is_over)
             return;
-        n->plain[n->done++] = cli_edit_string(edit, plain);
+        Pd__View__Function *f = n->functions[n->done++];
+        int64_t name = cli_edit_string(edit, plain);
+        if (!name)
+            continue;
+        f->system_name = f->name;
+        f->name = name;
     }
 }
 
@@ -74,12 +79,6 @@ static void demangle(names *n, cli_edit *edit)
     }
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* A name that differs from the system name was demangled before. */
 static bool is_wanted(const cli_profile *profile, const Pd__View__Function *function)
 {
@@ -90,35 +89,11 @@ static bool is_wanted(const cli_profile *profile, const Pd__View__Function *func
 static bool collect(names *n)
 {
     const Pd__View__Profile *view = n->profile->view;
-    n->mangled = calloc(view->n_function + 1, sizeof *n->mangled);
-    n->plain = calloc(view->n_function + 1, sizeof *n->plain);
-    if (!n->mangled || !n->plain)
-        return false;
-    size_t len = 0;
-    for (size_t i = 0; i < view->n_function; i++)
+    n->functions = calloc(view->n_function + 1, sizeof *n->functions);
+    for (size_t i = 0; n->functions && i < view->n_function; i++)
         if (is_wanted(n->profile, view->function[i]))
-            n->mangled[len++] = view->function[i]->name;
-    qsort(n->mangled, len, sizeof *n->mangled, by_index);
-    for (size_t i = 0; i < len; i++)
-        if (!n->len || n->mangled[n->len - 1] != n->mangled[i])
-            n->mangled[n->len++] = n->mangled[i];
-    return true;
-}
-
-static void rename_functions(const names *n)
-{
-    const Pd__View__Profile *view = n->profile->view;
-    for (size_t i = 0; i < view->n_function; i++) {
-        Pd__View__Function *f = view->function[i];
-        const int64_t *found = is_wanted(n->profile, f)
-                                   ? bsearch(&f->name, n->mangled, n->len, sizeof f->name, by_index)
-                                   : NULL;
-        int64_t plain = found ? n->plain[found - n->mangled] : 0;
-        if (!plain)
-            continue;
-        f->system_name = f->name;
-        f->name = plain;
-    }
+            n->functions[n->len++] = view->function[i];
+    return n->functions != NULL;
 }
 
 int cli_demangle_view(cli_profile *profile)
@@ -126,15 +101,15 @@ int cli_demangle_view(cli_profile *profile)
     names n = {.profile = profile};
     cli_edit edit;
     int code = CLI_DONE;
-    bool is_ready = collect(&n);
-    if (is_ready && n.len && cli_demangle_is_supported()) {
+    if (!cli_demangle_is_supported())
+        return CLI_DONE;
+    if (!collect(&n))
+        return cli_system_error(profile->input.name, "demangle", ENOMEM);
+    if (n.len) {
         cli_edit_begin(&edit, profile);
         demangle(&n, &edit);
-        if (!edit.is_failed)
-            rename_functions(&n);
         code = cli_edit_end(&edit);
     }
-    free(n.mangled);
-    free(n.plain);
-    return is_ready ? code : cli_system_error(profile->input.name, "demangle", ENOMEM);
+    free(n.functions);
+    return code;
 }

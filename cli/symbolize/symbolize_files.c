@@ -116,7 +116,7 @@ typedef enum proof {
 
 static bool is_wanted(const search *s, const cli_elf_file *file, const char *id, proof has)
 {
-    char own[sizeof s->files->other_id] = "";
+    char own[CLI_BUILD_ID_ROOM] = "";
     const char *wanted = s->request->build_id;
     if (has == LINK) {
         write_id(s->files->binary.elf, own, sizeof own);
@@ -128,7 +128,7 @@ static bool is_wanted(const search *s, const cli_elf_file *file, const char *id,
 __attribute__((format(printf, 3, 4))) static void consider(const search *s, proof has,
                                                            const char *format, ...)
 {
-    char path[PATH_MAX], id[sizeof s->files->other_id];
+    char path[PATH_MAX], id[CLI_BUILD_ID_ROOM];
     cli_elf_file file;
     va_list arguments;
     va_start(arguments, format);
@@ -142,10 +142,8 @@ __attribute__((format(printf, 3, 4))) static void consider(const search *s, proo
         keep(s, &file);
         return;
     }
-    if (*s->request->build_id && !strcmp(path, s->request->path)) {
+    if (*s->request->build_id && !strcmp(path, s->request->path))
         s->files->was_other = true;
-        memcpy(s->files->other_id, id, sizeof id);
-    }
     file_close(&file);
 }
 

@@ -28,8 +28,7 @@ typedef struct cli_elf_files {
     cli_elf_file binary, debug; /* debug: another file than the binary */
     bool is_debug_binary;       /* the binary has the debug information itself */
     bool was_unreadable;        /* a file was there, and is no ELF file */
-    bool was_other;             /* a file was there, with another build id: */
-    char other_id[2 * 64 + 1];
+    bool was_other;             /* a file was there, with another build id */
 } cli_elf_files;
 
 /* Fills *files. What is not found stays empty. */

@@ -101,18 +101,12 @@ static cli_wanted *take_wanted(const cli_elf_files *files, const cli_module_requ
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void put_head(FILE *out, cli_module_state state, const char *other_id)
-{
-    cli_answer_put_number(out, state);
-    cli_answer_put_string(out, other_id);
-}
-
 static bool put_nothing(FILE *out, const cli_elf_files *files)
 {
     cli_module_state state = files->was_other        ? CLI_MODULE_OTHER_BUILD
                              : files->was_unreadable ? CLI_MODULE_UNREADABLE
                                                      : CLI_MODULE_MISSING;
-    put_head(out, state, files->other_id);
+    cli_answer_put_number(out, state);
     cli_answer_put_number(out, 0);
     return true;
 }
@@ -157,11 +151,9 @@ static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_
     if (dwarf)
         cli_dwarf_load_alt(dwarf, dir);
     bool has_units = dwarf && !dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL);
-    put_head(out,
-             has_units   ? CLI_MODULE_READ
-             : has_table ? CLI_MODULE_TABLE_ONLY
-                         : CLI_MODULE_NO_SYMBOLS,
-             "");
+    cli_answer_put_number(out, has_units   ? CLI_MODULE_READ
+                               : has_table ? CLI_MODULE_TABLE_ONLY
+                                           : CLI_MODULE_NO_SYMBOLS);
     fflush(out); /* the reader may crash below */
     bool is_done = cli_dwarf_write(has_units ? dwarf : NULL, dir, wanted, len, out);
     cli_answer_put_number(out, 0);

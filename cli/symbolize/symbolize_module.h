@@ -21,6 +21,8 @@ typedef struct cli_debug_places {
     bool asks_servers;   /* debuginfod-find is run for build ids that are in no directory */
 } cli_debug_places;
 
+enum { CLI_BUILD_ID_ROOM = 2 * 64 + 1 }; /* of its text */
+
 /* A mapping and the addresses in it. */
 typedef struct cli_module_request {
     const char *path;     /* of the file; empty: unknown */
@@ -43,7 +45,7 @@ typedef enum cli_module_state {
 
 /* What the child answers, as numbers and strings (apart.h):
  *
- *     state, build id of a file that was not used
+ *     state
  *     for each address that has frames:
  *         its index plus one, the number of frames, and for each frame, innermost call first:
  *             name, linkage name, file, start line, line, column

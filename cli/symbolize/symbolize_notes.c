@@ -8,26 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a module lacks, as the end of a sentence. NULL: nothing. */
-static const char *lack_of(const cli_module_report *module)
+/* What a module does not have, as the end of a sentence. NULL: nothing. */
+static const char *missing_of(const cli_module_report *module)
 {
-    if (module->end != CLI_APART_DONE)
-        return cli_apart_reason(module->end);
-    switch (module->state) {
-    case CLI_MODULE_READ:
-        return NULL;
-    case CLI_MODULE_TABLE_ONLY:
-        return "has no debug information, only a symbol table; install its debug symbols";
-    case CLI_MODULE_NO_SYMBOLS:
-        return "has no symbols; install its debug symbols";
-    case CLI_MODULE_MISSING:
-        return "is not here; --debug-dir names a directory that has it or its debug file";
-    case CLI_MODULE_UNREADABLE:
-        return "is not an ELF file that can be read";
-    case CLI_MODULE_OTHER_BUILD:
-        break;
-    }
-    return "is another build";
+    static const char *const reasons[] = {
+        [CLI_MODULE_READ] = NULL,
+        [CLI_MODULE_TABLE_ONLY] =
+            "has no debug information, only a symbol table; install its debug symbols",
+        [CLI_MODULE_NO_SYMBOLS] = "has no symbols; install its debug symbols",
+        [CLI_MODULE_MISSING] =
+            "is not here; --debug-dir names a directory that has it or its debug file",
+        [CLI_MODULE_OTHER_BUILD] = "the file has another build id and is not used; --debug-dir "
+                                   "names a directory that has the right one",
+        [CLI_MODULE_UNREADABLE] = "is not an ELF file that can be read",
+    };
+    return module->end == CLI_APART_DONE ? reasons[module->state] : cli_apart_reason(module->end);
 }
 
 static void name_of(const cli_profile *profile, const cli_module_report *module, char *to,
@@ -46,15 +41,11 @@ static void name_of(const cli_profile *profile, const cli_module_report *module,
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module)
 {
     char name[1024];
-    const char *lack = lack_of(module);
+    const char *why = missing_of(module);
     uint64_t left = module->wanted - module->lined;
     name_of(profile, module, name, sizeof name);
-    if (module->end == CLI_APART_DONE && module->state == CLI_MODULE_OTHER_BUILD)
-        cli_note("%s: the file has %s%s and is not used; %" PRIu64
-                 " locations have no lines; --debug-dir names a directory that has the other build",
-                 name, *module->other_id ? "the build id " : "no build id", module->other_id, left);
-    else if (lack && left)
-        cli_note("%s: %s; %" PRIu64 " of %" PRIu64 " locations have no lines", name, lack, left,
+    if (why && left)
+        cli_note("%s: %s; %" PRIu64 " of %" PRIu64 " locations have no lines", name, why, left,
                  module->wanted);
     else if (left)
         cli_note("%s: its debug information has no lines for %" PRIu64 " of %" PRIu64 " locations",

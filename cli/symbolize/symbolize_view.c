@@ -152,7 +152,6 @@ static void read_answer(cli_edit *edit, cli_answer *answer, const place *from, s
 {
     cli_edit_frame frames[FRAMES_MAX];
     module->state = (cli_module_state)cli_answer_number(answer);
-    copy_string(module->other_id, sizeof module->other_id, cli_answer_string(answer));
     if (answer->is_over || module->state > CLI_MODULE_UNREADABLE) {
         module->state = CLI_MODULE_UNREADABLE;
         return;
@@ -174,7 +173,7 @@ static bool ask_about(cli_edit *edit, const cli_symbolizing *how, const place *f
     cli_string name = cli_profile_string(edit->profile, mapping->filename);
     size_t len = (size_t)(end - from);
     uint64_t *addresses = calloc(len + 1, sizeof *addresses);
-    char path[PATH_MAX], build_id[sizeof module->other_id];
+    char path[PATH_MAX], build_id[CLI_BUILD_ID_ROOM];
     cli_answer answer;
     *module = (cli_module_report){.mapping = mapping, .wanted = len};
     if (!addresses)

@@ -22,10 +22,9 @@ typedef struct cli_module_report {
     const Pd__View__Mapping *mapping;
     cli_apart_end end;
     cli_module_state state;
-    uint64_t wanted;    /* locations that were looked for */
-    uint64_t named;     /* that have a function now */
-    uint64_t lined;     /* that have a line now */
-    char other_id[129]; /* the build id of the file that was not used */
+    uint64_t wanted; /* locations that were looked for */
+    uint64_t named;  /* that have a function now */
+    uint64_t lined;  /* that have a line now */
 } cli_module_report;
 
 typedef struct cli_symbolize_report {
@@ -40,7 +39,7 @@ typedef struct cli_symbolize_report {
  * before the profile. */
 int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
                        cli_symbolize_report *report);
-/* symbolize_notes.c: prints what a module lacks, and what to do about it, if it lacks something. */
+/* symbolize_notes.c: prints what a module does not have, if anything, and what to do about it. */
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
 
 void cli_symbolize_report_free(cli_symbolize_report *report);

@@ -1,6 +1,6 @@
 """pprofdelta check: good files on stdout, bad ones on stderr with their place."""
 
-from pb import gz, profile
+from pb import gz, profile, read
 from samples import cur, pair
 
 GOOD = "ok: {}, {} bytes inflated, 4 types, 3 samples, 1 mapping, 4 locations, 4 functions, "
@@ -88,3 +88,22 @@ def test_a_delta_is_valid_and_said_to_be_one(t):
 def test_unknown_fields_are_counted(t):
     t.write("a", cur(extra=b"\xa8\x06\x01"))
     t.contains(t.succeeds("check", "a").text, "1 unknown field")
+
+
+def test_a_negative_duration_is_none_of_ours(t):
+    """Every stamp that is written is one of a time that passed. What others write is not judged."""
+    stamps = ["pprofdelta: delta from=20 to=10", "pprofdelta: delta from=20 to=10 seq=2 attempt=1",
+              *[f"pprofdelta: live epoch=1 seq=1 attempt=1 kind={kind} from=20 to=10 id=1" for kind in
+                ("full", "delta", "window")]]
+    for stamp in stamps:
+        for duration, code in ((-10, 1), (0, 0), (10, 0)):
+            t.write("p", profile([], time=10, duration=duration, comments=[stamp]))
+            ran = t.run("check", "p", manners=False)
+            t.equal(ran.code, code, f"{stamp} {duration}")
+        t.write("p", profile([], time=10, duration=-10, comments=[stamp]))
+        t.contains(t.fails(1, "check", "p").err, "p: duration_nanos: -10 is negative, in a profile with a stamp")
+    t.write("p", profile([], time=10, duration=-10))
+    t.succeeds("check", "p")
+    t.succeeds("--state", "s", "p", "-q", "-o", "first")
+    t.contains(t.succeeds("check", "first").text, "a delta")
+    t.equal(read(t.load("first")).duration, 0)

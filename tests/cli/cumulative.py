@@ -41,17 +41,6 @@ def test_two_windows_are_refused(t):
     t.succeeds(first, second, "-q", "--force")
 
 
-def test_two_windows_with_a_state(t):
-    first, second = two_windows(t)
-    result = t.succeeds("--state", "s", first, "-o", "out")
-    t.contains(result.err, f"note: {first} has a duration; if it is a window (as of ?seconds=)")
-    before = t.load("s")
-    result = t.fails(1, "--state", "s", second, "-o", "out")
-    t.contains(result.err, f"pprofdelta: {second}: {REFUSED}1.00", "--force")
-    t.equal(t.load("s"), before)
-    t.equal(t.succeeds("--state", "s", second, "-o", "out", "--force").err, "")
-
-
 def test_what_cannot_be_told_is_noted(t):
     for had, has in ((0, 3), (3, 0), (1, 4)):
         contentions(t, "a", 2835, T0, had * SECOND)

@@ -75,19 +75,6 @@ def test_a_full_profile_puts_a_gap_right(t):
     t.contains(t.fails(1, "sum", "6", "4").err, "comes after batch 6 (epoch 2)")
 
 
-def test_a_batch_that_came_again_counts_once(t):
-    film(t)
-    batch(t, "2 again", {"a": [1, 10, -3, -30], "b": [1, 10, 1, 10]}, 2, until=3)
-    result = t.succeeds("sum", "1", "2", "2 again")
-    t.contains(result.err, "note: 2 again: is the same window as 2, sent again; this one counts")
-    t.equal(summed(result), {"a": [5, 50, 1, 10], "b": [3, 30, 2, 20]})
-    result = t.succeeds("sum", "1", "2 again", "2")
-    t.contains(result.err, "is an earlier attempt at the same window")
-    t.equal(summed(result)["b"], [3, 30, 2, 20])
-    result = t.fails(1, "sum", "1", "2 again", "3")
-    t.contains(result.err, "2 again and 3: batch 2 was sent again with more samples, and that attempt is missing")
-
-
 def test_windows_have_what_is_in_use(t):
     film(t)
     batch(t, "w2", {"a": [1, 10, 1, 10], "b": [0, 0, 1, 10], "c": [5, 50, 5, 50]}, 2, "window")

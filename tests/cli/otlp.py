@@ -1,7 +1,8 @@
 """--format=otlp: its options, the environment of OpenTelemetry, and ids that stay over retries."""
 
-from pb import LOCATION, STACK, Request, gz, inflate, mapped, profile, read
+from pb import Request, gz, inflate, profile, read
 from samples import T0, T1, cur, pair, prev
+
 
 def request(t, *args, **kwargs):
     return Request(inflate(t.succeeds(*args, **kwargs).out))  # which run() has checked
@@ -39,14 +40,6 @@ def test_two_states_that_begin_with_one_file_have_ids_of_their_own(t):
     t.equal(len(ids), 16)
 
 
-def test_it_is_verified_and_reported(t):
-    result = t.run(*pair(t), "--format=otlp", "--verify", "--report=json", env=CLEAN,
-                   manners=False)
-    t.equal(result.code, 0)
-    t.contains(result.err, '"out": 3')
-    t.equal(len(Request(inflate(result.out)).profiles), 4)
-
-
 def test_the_resource_of_the_options(t):
     r = otlp(t, "--resource", "service.name=a", "--resource=k=x=y,z%41", "--resource", "service.name=b",
              "--resource=empty=", env=CLEAN)
@@ -71,18 +64,6 @@ def test_a_bad_variable_is_noted_and_ignored(t):
         t.equal(Request(inflate(result.out)).resource, [("service.name", "s")])
     result = t.succeeds(*pair(t), env={"OTEL_RESOURCE_ATTRIBUTES": "bad"})
     t.lacks(result.err, "OTEL")
-
-
-def test_what_nothing_is_known_of_is_entry_0(t):
-    """A location without an address, a mapping and lines equals the zero value, which is there once."""
-    for name, value in (("one", 1), ("two", 4)):
-        t.write(name, mapped([("", 0, 0, [value, value]), ("f", 1, 8, [2 * value, value])],
-                             [(0x1000, 0x2000, 0, "app", "")], time=T0 + value))
-    t.succeeds("--state", "S", "one", "-o", "first")
-    for args in (("one", "two"), ("--state", "S", "two"), ("sum", "--force", "two")):
-        r = request(t, *args, "--format=otlp", env=CLEAN)
-        t.equal(len(r.tables[LOCATION]), 2, str(args))
-        t.check(b"\x0a\x01\0" in r.tables[STACK], f"{args}: no stack has location 0")
 
 
 def test_wrong_command_lines(t):
@@ -120,16 +101,3 @@ def test_a_window_that_is_sent_again_has_its_ids(t):
     t.write("begun.anew", gz(cur()))
     anew = request(t, "--state", "s2", "begun.anew", "--format=otlp", env=CLEAN).ids
     t.equal(len(set(anew + first + second)), 12)
-
-
-def test_a_state_begun_with_pprof_has_an_identity(t):
-    t.write("one.pb.gz", gz(prev()))
-    t.write("two.pb.gz", gz(cur()))
-    t.succeeds("--state", "s", "one.pb.gz", "-o", "out")
-    ids = []
-    for code in 1, 1, 0:
-        run = t.succeeds if not code else lambda *a, **k: t.fails(4, *a, **k)
-        run("--state", "s", "two.pb.gz", "--format=otlp", "--", "sh", "-c", f"cat >got; exit {code}",
-            env=CLEAN)
-        ids.append(t.request(t.load("got")).ids)
-    t.equal(ids[1:], ids[:-1])

@@ -41,12 +41,6 @@ def test_json_of_the_usual_pair(t):
                 (name, "gauge", total, total))
 
 
-def test_json_says_if_there_was_a_base(t):
-    before, after = pair(t)
-    t.equal([report(t, *args)[0]["had_base"] for args in
-             ((before, after), ("--state", "s", before), ("--state", "s", after))], [True, False, True])
-
-
 def test_json_of_everything_at_once(t):
     """Matched, new, vanished, clamped and repeated samples, and the law that ties the sums."""
     before = [(("a",), [100, 1000]), (("b",), [10, 100]), (("gone",), [7, 70]), (("z",), [0, 0])]
@@ -62,21 +56,6 @@ def test_json_of_everything_at_once(t):
             [1170, 1350, 250, 0, 70])
     for kind in got["types"]:
         t.equal(kind["prev"] + kind["delta"] - kind["clamped"] - kind["vanished"], kind["cur"])
-
-
-def test_json_of_a_restart(t):
-    def reason(*args):
-        got, _ = report(t, *args)
-        t.check(got["restart"]["detected"] is True, str(got["restart"]))
-        return got["restart"]["reason"]
-
-    t.equal(reason(*pair(t), f"--started=@{T0 // SECOND + 1}"), "started")
-    t.equal(reason(*two(t, [(("a",), [100, 1000])], [(("a",), [1, 10])])), "mass")
-    t.equal(reason(*two(t, [(("a",), [100, 1000])], [(("a",), [99, 1000])]), "--on-reset=restart"),
-            "decrease")
-    t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two", start=0x55d000000000))
-    t.equal(reason("prev", "cur"), "build_id")
 
 
 def test_json_stands_alone_on_stderr(t):

@@ -102,19 +102,6 @@ def test_raw_is_the_request(t):
         t.contains(got, f"\n{table}_table:\n  0:")
 
 
-def test_what_has_no_place_in_pprof_is_labels(t):
-    samples = json.loads(t.succeeds("show", "--json", ALL).text)["samples"]
-    t.equal(len(samples), 8)
-    labels = [{label["key"]: label.get("str", label.get("num")) for label in one["labels"]} for one in samples]
-    t.equal([(one.get("ratio"), one.get("raw"), one.get("flag"), one.get("nested.a")) for one in labels][0],
-            ("0.1", "00ff", "true", "x"))
-    t.equal([one.get("timestamp_unix_nano") for one in labels if "timestamp_unix_nano" in one],
-            [1767225600000000000 + n for n in (1, 2, 3, 4)])
-    t.equal({one["resource.service.name"] for one in labels}, {"a", "b"})
-    t.equal({one.get("scope.name") for one in labels}, {"one", "two", None})
-    t.equal({one.get("trace_id") for one in labels}, {"0102030405060708090a0b0c0d0e0f10", None})
-
-
 def test_check_says_what_is_in_it(t):
     t.write("packed", gz(open(ALL, "rb").read()))
     t.contains(t.succeeds("check", "packed").text, "packed: ok: gzip, 886 bytes inflated, an OTLP request, "
@@ -130,9 +117,3 @@ def test_deltas_states_and_sums_refuse_it(t):
         refused = t.fails(1, *args, "-o", "out")
         t.contains(refused.err, says, "hint: fetch the profiles as pprof")
     t.check(not os.path.exists(t.path("out")) and not os.path.exists(t.path("S")), "nothing is left")
-
-
-def test_a_request_is_replaced_by_the_next(t):
-    otlp(t)
-    t.succeeds(look("mutex", 1), look("mutex", 2), "-q", "--format=otlp", "-o", "r")
-    t.contains(t.succeeds("check", "r").text, "2 profiles")

@@ -45,7 +45,6 @@ GREW = {"a": [20, 200], "c": [1, 10]}
 OTHERS = [{"build_id": "two", "filename": "app"}, {"build_id": "", "filename": "app"},
           {"build_id": "", "filename": "app (deleted)"}, {"build_id": "one", "filename": "app.old"},
           {"build_id": "two", "filename": "app.old"}, {"build_id": "", "filename": ""}]
-SAME = "counts as the same"
 
 
 def test_a_replaced_file_is_no_restart(t):
@@ -57,19 +56,6 @@ def test_a_replaced_file_is_no_restart(t):
         replaced = names["build_id"] != "one" # which is all that counts, where there is one
         t.equal(result.err, "pprofdelta: note: cur: the files of 1 mapping were replaced, renamed or "
                 "removed since prev; the process counts as the same\n" if replaced else "")
-
-
-def test_a_replaced_file_with_every_other_way(t):
-    write(t, "prev", BEFORE, T0, build_id="one")
-    write(t, "cur", AFTER, T1, build_id="two")
-    for on_reset in ("restart", "fail"):
-        result = t.succeeds("prev", "cur", f"--on-reset={on_reset}", "--verify")
-        t.equal(read(result.out).values(), GREW)
-    # Negative is google/pprof's way, which knows a mapping by its build id alone.
-    result = t.succeeds("prev", "cur", "--on-reset=negative")
-    t.contains(result.err, SAME)
-    start = f"--started=@{T0 // 10**9 + 1}"
-    t.contains(t.succeeds("prev", "cur", start).err, "the program started after")
 
 
 def test_never_a_restart_with_clamp(t):

@@ -129,3 +129,18 @@ def test_outputs(t):
         t.fails(1, "sum", *args, "-o", "out 2")
         t.check(not os.path.exists(t.path("out 2")), "wrote")
     t.equal(t.litter(), [])
+
+
+def test_looks_that_have_no_time(t):
+    names = []
+    for n in range(1, 4):
+        names.append(t.write(f"look.{n}", gz(profile([(("f", "main"), [n, 10 * n, 1, n])], time=0))))
+        t.succeeds("--state", "s", names[-1], "-o", f"delta.{n}")
+    t.succeeds("look.1", "look.2", "-o", "by hand")
+    result = t.succeeds("sum", "look.1", "by hand")
+    t.contains(result.err, "note: by hand: neither this file nor look.1 has a time")
+    t.equal(something(result.out), something(t.load("look.2")))
+    result = t.succeeds("sum", *deltas(1, 3))
+    t.equal((something(result.out), result.err), (something(t.load("look.3")), ""))
+    result = t.fails(1, "sum", "delta.1", "delta.3")
+    t.contains(result.err, "window 2 is missing")

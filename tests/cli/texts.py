@@ -247,3 +247,12 @@ def test_a_dump_that_is_cut_off(t):
     for name in ("dump-jemalloc.heap", "dump-gperftools.heap"):
         good = check_prefixes(t, regress(name))
         t.check(good < 8, f"{name}: {good} prefixes are taken for whole")
+
+
+def test_a_stack_without_counts(t):
+    text = jemalloc(PREV_RECORDS, 512).decode().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(text) if line.startswith("@"))
+    counts = len([line for line in text[at + 1:at + 4] if line.startswith("  t")])
+    t.equal(counts, 3)
+    t.write("a", "".join(text[:at + 1] + text[at + 4:]).encode())
+    t.contains(t.fails(1, "check", "a").err, f"a: line {at + 1}: is a stack without counts")

@@ -134,16 +134,6 @@ def test_status_of_nothing(t):
 
 # ---- restarts --------------------------------------------------------------------------------------
 
-def test_a_restart_is_told_and_forgets(t):
-    one, _, _ = begun(t)
-    t.write("reborn", gz(profile([(("new", "main"), [1, 8, 1, 8])], time=T1)))
-    result = t.succeeds("--state", "s", "reborn")
-    t.equal(read(result.out).values(), {"new;main": [1, 8, 1, 8]})
-    t.contains(result.err, "note: reborn: a restart since s")
-    t.equal(window_of(t, result.out)["restart"], "mass")
-    got = status(t)
-    t.equal((got["samples"], got["unseen"], got["restart"]), (1, 0, "mass"))
-
 
 # ---- failures --------------------------------------------------------------------------------------
 
