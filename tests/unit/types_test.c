@@ -53,9 +53,9 @@ static pprofdelta_status classify(kit *k, pd_type_name *names, size_t len, const
                                   const char *gauge)
 {
     k->rules.counters.len = k->rules.gauges.len = 0;
-    if (counter && pd_type_rules_add(&k->rules.counters, &k->mem, counter, NULL))
+    if (counter && pd_buffer_add_text(&k->mem, &k->rules.counters, pd_bytes_of(counter), NULL))
         return PPROFDELTA_E_MEMORY;
-    if (gauge && pd_type_rules_add(&k->rules.gauges, &k->mem, gauge, NULL))
+    if (gauge && pd_buffer_add_text(&k->mem, &k->rules.gauges, pd_bytes_of(gauge), NULL))
         return PPROFDELTA_E_MEMORY;
     memset(&k->err, 0, sizeof k->err);
     return pd_types_classify(names, len, &k->rules, &k->err);
@@ -113,7 +113,8 @@ TEST(profiles_that_are_not_cumulative_are_named)
     };
     kit k;
     begin(&k);
-    REQUIRE(pd_type_rules_add(&k.rules.counters, &k.mem, "samples", NULL) == PPROFDELTA_OK);
+    REQUIRE(pd_buffer_add_text(&k.mem, &k.rules.counters, pd_bytes_of("samples"), NULL) ==
+            PPROFDELTA_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pd_type_name names[] = {type("samples", "count"), type(cases[i].type, cases[i].unit)};
         pd_type_name *period = &names[1];
@@ -178,7 +179,8 @@ TEST(several_rules_are_all_applied)
     begin(&k);
     static const char *const rules[] = {"x", "y/count", "z"};
     for (size_t i = 0; i < 3; i++)
-        REQUIRE(pd_type_rules_add(&k.rules.counters, &k.mem, rules[i], NULL) == PPROFDELTA_OK);
+        REQUIRE(pd_buffer_add_text(&k.mem, &k.rules.counters, pd_bytes_of(rules[i]), NULL) ==
+                PPROFDELTA_OK);
     pd_type_name names[] = {type("x", "u"), type("y", "count"), type("y", "u"), type("z", "")};
     CHECK(pd_types_classify(names, 4, &k.rules, NULL) == PPROFDELTA_OK);
     CHECK(names[0].is_counter && names[1].is_counter && !names[2].is_counter &&
@@ -387,9 +389,9 @@ TEST(every_allocation_may_fail)
         k.tracker.fail_at = nth;
         pprofdelta_status status = pd_schema_set(&k.schema, &k.mem, names, 3, &k.err);
         if (!status)
-            status = pd_type_rules_add(&k.rules.counters, &k.mem, "a", &k.err);
+            status = pd_buffer_add_text(&k.mem, &k.rules.counters, pd_bytes_of("a"), &k.err);
         if (!status)
-            status = pd_type_rules_add(&k.rules.counters, &k.mem, letters, &k.err);
+            status = pd_buffer_add_text(&k.mem, &k.rules.counters, pd_bytes_of(letters), &k.err);
         refused = k.tracker.refused;
         CHECK(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK) && k.err.status == status);
         k.tracker.fail_at = 0;
