@@ -29,33 +29,10 @@ static inline pprofdelta_sum pd_sum_negated(pprofdelta_sum a)
     return pd_sum_plus(inverse, (pprofdelta_sum){1, 0});
 }
 
-static inline bool pd_sum_equal(pprofdelta_sum a, pprofdelta_sum b)
-{
-    return a.lo == b.lo && a.hi == b.hi;
-}
-
 /* a >= b, signed. */
 static inline bool pd_sum_at_least(pprofdelta_sum a, pprofdelta_sum b)
 {
     return a.hi > b.hi || (a.hi == b.hi && a.lo >= b.lo);
-}
-
-/* The sum of up to 2^32 unsigned values, in two halves without a carry between them, so that the
- * additions of a loop do not wait for each other. */
-typedef struct pd_long_sum {
-    uint64_t low, high; /* sums of the low and of the high 32 bits of each value */
-} pd_long_sum;
-
-static inline void pd_long_sum_add(pd_long_sum *sum, uint64_t value)
-{
-    sum->low += value & UINT32_MAX;
-    sum->high += value >> 32;
-}
-
-static inline pprofdelta_sum pd_long_sum_get(pd_long_sum sum)
-{
-    pprofdelta_sum high = {sum.high << 32, (int64_t)(sum.high >> 32)};
-    return pd_sum_plus(high, (pprofdelta_sum){sum.low, 0});
 }
 
 #endif

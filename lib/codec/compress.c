@@ -2,12 +2,17 @@
  * is compressed twice (unless memory is short). Compressor and output buffer are kept for the next call. */
 #include "codec/compress.h"
 
-void pd_compressor_fini(pd_compressor *compressor, pd_mem *mem)
+static const pd_packer *packer_of(const pd_compressor *c)
 {
-    pd_gzip_free(compressor->gzip);
-    pd_zstd_free(compressor->zstd);
-    pd_buffer_release(mem, &compressor->out);
-    compressor->gzip = compressor->zstd = NULL;
+    return c->compression == PPROFDELTA_GZIP ? &pd_gzip_packer : &pd_zstd_packer;
+}
+
+void pd_compressor_fini(pd_compressor *c, pd_mem *mem)
+{
+    if (c->state)
+        packer_of(c)->end(c->state);
+    c->state = NULL;
+    pd_buffer_release(mem, &c->out);
 }
 
 pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, pd_bytes *out,
@@ -17,16 +22,23 @@ pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, 
         *out = in;
         return PPROFDELTA_OK;
     }
-    c->out.len = 0;
-    /* What is added to a buffer is not touched before it is used, and most of the bound is not. An
-     * allocator may make all of a new buffer ready. */
-    pprofdelta_status status = pd_buffer_room(mem, &c->out, 1, err);
-    if (!status)
-        status = c->compression == PPROFDELTA_GZIP ? pd_gzip_compress(c, mem, in, err)
-                                                   : pd_zstd_compress(c, mem, in, err);
-    if (!status)
+    const pd_packer *packer = packer_of(c);
+    if (!packer->bound)
+        return pd_refuse(err, "options.compression: this build of the library does not compress");
+    size_t bound = packer->bound(c, in.len);
+    size_t room = mem->is_tight ? bound / 2 + 64 : bound; /* profiles shrink 3 to 10 times */
+    for (c->out.len = 0; bound; room = bound) {
+        pprofdelta_status status = pd_buffer_room(mem, &c->out, room, err);
+        if (status)
+            return status;
+        c->out.len = packer->pack(c, in);
         *out = (pd_bytes){c->out.ptr, c->out.len};
-    return status;
+        if (c->out.len)
+            return PPROFDELTA_OK;
+        if (room == bound)
+            break;
+    }
+    return pd_no_memory(err, "a compressor");
 }
 
 pprofdelta_status pd_compress_write(pd_bytes bytes, const pprofdelta_sink *sink, uint64_t *written,

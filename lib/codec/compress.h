@@ -7,8 +7,7 @@
 typedef struct pd_compressor {
     pprofdelta_compression compression;
     int level;     /* 1..9; 0: the default */
-    void *gzip;    /* struct libdeflate_compressor, made when first needed and kept */
-    void *zstd;    /* ZSTD_CCtx, made when first needed and kept */
+    void *state;   /* of the library, made when first needed and kept */
     pd_buffer out; /* the compressed bytes; the capacity is kept */
 } pd_compressor;   /* zero it, set compression and level, to begin */
 
@@ -30,19 +29,15 @@ pprofdelta_status pd_compress(pd_compressor *compressor, pd_mem *mem, pd_bytes i
                               const pprofdelta_sink *sink, uint64_t *written,
                               pprofdelta_error *err);
 
-/* The room to try first, of what a compression library may need at most: half of it if memory is short,
- * since profiles shrink 3 to 10 times. */
-static inline size_t pd_compress_room(const pd_mem *mem, size_t bound)
-{
-    return mem->is_tight ? bound / 2 + 64 : bound;
-}
+/* One for each library: compress_gzip.c and compress_zstd.c. */
+typedef struct pd_packer {
+    /* Returns the most that `len` bytes are compressed to, or 0 if there is no memory. */
+    size_t (*bound)(pd_compressor *c, size_t len);
+    /* Compresses all of `in` into c->out. Returns the length, or 0 if it does not fit. */
+    size_t (*pack)(pd_compressor *c, pd_bytes in);
+    void (*end)(void *state);
+} pd_packer;
 
-/* compress_gzip.c and compress_zstd.c: compress all of `in` into c->out. */
-pprofdelta_status pd_gzip_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
-                                   pprofdelta_error *err);
-pprofdelta_status pd_zstd_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
-                                   pprofdelta_error *err);
-void pd_gzip_free(void *gzip);
-void pd_zstd_free(void *zstd);
+extern const pd_packer pd_gzip_packer, pd_zstd_packer;
 
 #endif

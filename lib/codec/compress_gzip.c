@@ -8,25 +8,21 @@
  * gives hardly less than 2. */
 enum { GZIP_LEVEL = 2 };
 
-void pd_gzip_free(void *gzip)
+static size_t bound(pd_compressor *c, size_t len)
 {
-    libdeflate_free_compressor(gzip);
+    if (!c->state)
+        c->state = libdeflate_alloc_compressor(c->level ? c->level : GZIP_LEVEL);
+    return c->state ? libdeflate_gzip_compress_bound(c->state, len) : 0;
 }
 
-pprofdelta_status pd_gzip_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
-                                   pprofdelta_error *err)
+static size_t pack(pd_compressor *c, pd_bytes in)
 {
-    if (!c->gzip)
-        c->gzip = libdeflate_alloc_compressor(c->level ? c->level : GZIP_LEVEL);
-    if (!c->gzip)
-        return pd_no_memory(err, "a gzip compressor");
-    size_t bound = libdeflate_gzip_compress_bound(c->gzip, in.len);
-    pprofdelta_status status = pd_buffer_room(mem, &c->out, pd_compress_room(mem, bound), err);
-    if (!status)
-        c->out.len = libdeflate_gzip_compress(c->gzip, in.ptr, in.len, c->out.ptr, c->out.cap);
-    if (!status && !c->out.len)
-        status = pd_buffer_room(mem, &c->out, bound, err);
-    if (!status && !c->out.len)
-        c->out.len = libdeflate_gzip_compress(c->gzip, in.ptr, in.len, c->out.ptr, bound);
-    return status;
+    return libdeflate_gzip_compress(c->state, in.ptr, in.len, c->out.ptr, c->out.cap);
 }
+
+static void end(void *state)
+{
+    libdeflate_free_compressor(state);
+}
+
+const pd_packer pd_gzip_packer = {bound, pack, end};

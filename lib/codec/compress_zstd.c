@@ -18,32 +18,22 @@ static ZSTD_CCtx *new_zstd(int level)
     return zstd;
 }
 
-void pd_zstd_free(void *zstd)
+static size_t bound(pd_compressor *c, size_t len)
 {
-    ZSTD_freeCCtx(zstd);
+    if (!c->state)
+        c->state = new_zstd(c->level ? c->level : ZSTD_LEVEL);
+    return c->state ? ZSTD_compressBound(len) : 0;
 }
 
-pprofdelta_status pd_zstd_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
-                                   pprofdelta_error *err)
+static size_t pack(pd_compressor *c, pd_bytes in)
 {
-    if (!c->zstd)
-        c->zstd = new_zstd(c->level ? c->level : ZSTD_LEVEL);
-    if (!c->zstd)
-        return pd_no_memory(err, "a zstd compressor");
-    size_t bound = ZSTD_compressBound(in.len), made = 0;
-    pprofdelta_status status = pd_buffer_room(mem, &c->out, pd_compress_room(mem, bound), err);
-    if (!status)
-        made = ZSTD_compress2(c->zstd, c->out.ptr, c->out.cap, in.ptr, in.len);
-    if (!status && ZSTD_isError(made) && c->out.cap < bound) {
-        status = pd_buffer_room(mem, &c->out, bound, err);
-        if (!status)
-            made = ZSTD_compress2(c->zstd, c->out.ptr, c->out.cap, in.ptr, in.len);
-    }
-    if (status)
-        return status;
-    if (ZSTD_isError(made))
-        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "%s", ZSTD_getErrorName(made));
-    c->out.len = made;
-    return PPROFDELTA_OK;
+    size_t len = ZSTD_compress2(c->state, c->out.ptr, c->out.cap, in.ptr, in.len);
+    return ZSTD_isError(len) ? 0 : len;
 }
+
+static void end(void *state)
+{
+    ZSTD_freeCCtx(state);
+}
+
+const pd_packer pd_zstd_packer = {bound, pack, end};

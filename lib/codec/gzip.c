@@ -105,17 +105,8 @@ static pprofdelta_status read_trailer(reading *src, uint32_t got, uint64_t len,
     return PPROFDELTA_OK;
 }
 
-/* After the last member: nothing may follow. */
-static pprofdelta_status read_end(const reading *src, pprofdelta_error *err)
-{
-    if (src->pos < src->len)
-        return PD_REFUSE(err, src->pos, "bytes after the gzip trailer: %zu, the first 0x%02x",
-                         src->len - src->pos, src->in[src->pos]);
-    return PPROFDELTA_OK;
-}
-
 /* The length in the file's last bytes: of all the content if there is one member. */
-uint64_t pd_gzip_announced(pd_bytes file)
+static uint64_t announced(pd_bytes file)
 {
     enum { MAX_RATIO = 258 * 4 }; /* a copy of 258 bytes takes 2 bits */
     uint64_t size = file.len < HEADER_LEN + TRAILER_LEN ? 0 : load32(file.ptr + file.len - 4);
@@ -124,26 +115,22 @@ uint64_t pd_gzip_announced(pd_bytes file)
 
 /* ---- the quick way ------------------------------------------------------------------------- */
 
-bool pd_gzip_quick(void **gzip, pd_bytes file, pd_buffer *into)
+/* A file of one member. */
+static bool inflate_quick(pd_bytes file, pd_buffer *into)
 {
     reading src = {file.ptr, file.len, 0};
     size_t used = 0, made = 0;
-    if (!*gzip)
-        *gzip = libdeflate_alloc_decompressor();
+    struct libdeflate_decompressor *gzip = libdeflate_alloc_decompressor();
     bool is_good =
-        *gzip && into->cap && !read_header(&src, NULL) &&
-        libdeflate_deflate_decompress_ex(*gzip, src.in + src.pos, src.len - src.pos, into->ptr,
+        gzip && into->cap && !read_header(&src, NULL) &&
+        libdeflate_deflate_decompress_ex(gzip, src.in + src.pos, src.len - src.pos, into->ptr,
                                          into->cap, &used, &made) == LIBDEFLATE_SUCCESS;
     src.pos += used;
     is_good = is_good && !read_trailer(&src, libdeflate_crc32(0, into->ptr, made), made, NULL) &&
               src.pos == src.len;
     into->len = is_good ? made : 0;
-    return is_good;
-}
-
-void pd_gzip_quick_end(void *gzip)
-{
     libdeflate_free_decompressor(gzip);
+    return is_good;
 }
 
 /* ---- the careful way ----------------------------------------------------------------------- */
@@ -205,9 +192,11 @@ static pprofdelta_status end_member(pd_inflater *u, pprofdelta_error *err)
     u->in_member = false;
     if (pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP)
         return PPROFDELTA_OK;
-    status = read_end(&src, err);
-    u->is_done = !status;
-    return status;
+    if (src.pos < src.len)
+        return PD_REFUSE(err, src.pos, "bytes after the gzip trailer: %zu, the first 0x%02x",
+                         src.len - src.pos, src.in[src.pos]);
+    u->is_done = true;
+    return PPROFDELTA_OK;
 }
 
 /* zlib counts in unsigned ints. */
@@ -246,8 +235,8 @@ static pprofdelta_status read_part(pd_inflater *u, uint8_t *out, size_t room, si
     }
 }
 
-pprofdelta_status pd_gzip_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
-                               pprofdelta_error *err)
+static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                                      pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
     /* It stops in the member that makes it too large, whatever the room, for that one is named. */
@@ -262,8 +251,10 @@ pprofdelta_status pd_gzip_some(pd_inflater *u, uint8_t *out, size_t room, size_t
     return status;
 }
 
-void pd_gzip_end(pd_inflater *u)
+static void end(pd_inflater *u)
 {
     if (u->zlib)
         pd_mem_release(u->mem, &u->zlib, &u->zlib_cap, sizeof(pd_zlib));
 }
+
+const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick, NULL};

@@ -25,7 +25,7 @@ typedef struct pd_inflater {
     pd_mem *mem;
     pd_bytes in; /* the file, borrowed */
     size_t pos;
-    pd_format format;
+    const struct pd_decoder *decoder;
     bool is_done; /* everything is inflated and checked */
     bool in_member;
     uint64_t len;        /* what it has inflated to so far */
@@ -64,26 +64,23 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 #define PD_REFUSE(err, offset, ...)                                                                \
     pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
 
-/* ---- gzip.c and zstd.c --------------------------------------------------------------------- */
+/* ---- the formats --------------------------------------------------------------------------- */
 
-/* pd_inflate_some for each format. */
-pprofdelta_status pd_gzip_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
-                               pprofdelta_error *err);
-pprofdelta_status pd_zstd_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
-                               pprofdelta_error *err);
-void pd_gzip_end(pd_inflater *inflater);
-void pd_zstd_end(pd_inflater *inflater);
+typedef struct pd_decoder {
+    const char *name;
+    /* pd_inflate_some, pd_inflate_end (or NULL) and pd_inflate_announced for the format. */
+    pprofdelta_status (*some)(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+                              pprofdelta_error *err);
+    void (*end)(pd_inflater *inflater);
+    uint64_t (*announced)(pd_bytes file);
+    /* The quick way, or NULL: inflates a file whose content fits in into->cap. Returns false for a file
+     * that it refuses. */
+    bool (*quick)(pd_bytes file, pd_buffer *into);
+    /* The first bytes of a file that may be cut off, if `some` cannot tell them, or NULL. Returns how
+     * many there are. *is_good: there are some, or the file is empty. */
+    size_t (*head)(pd_bytes file, uint8_t *out, size_t room, bool *is_good);
+} pd_decoder;
 
-uint64_t pd_gzip_announced(pd_bytes file);
-uint64_t pd_zstd_announced(pd_bytes file);
-
-/* The quick way: a file of one gzip member, whose content fits in into->cap, by libdeflate. Returns
- * false for every other file. *gzip is made when first needed, and kept. */
-bool pd_gzip_quick(void **gzip, pd_bytes file, pd_buffer *into);
-void pd_gzip_quick_end(void *gzip);
-
-/* The first bytes of frames that may be cut off. Returns how many there are. *is_good: there are some, or
- * the frames are empty. */
-size_t pd_zstd_head(pd_bytes in, uint8_t *out, size_t room, bool *is_good);
+extern const pd_decoder pd_gzip_decoder, pd_zstd_decoder; /* gzip.c and zstd.c */
 
 #endif

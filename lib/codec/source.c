@@ -23,23 +23,37 @@ pd_format pd_format_of(const uint8_t *in, size_t len)
     return is_zstd(in, len) ? PD_FORMAT_ZSTD : PD_FORMAT_PLAIN;
 }
 
+static pprofdelta_status copy_plain(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                                    pprofdelta_error *err)
+{
+    (void)err;
+    size_t left = u->in.len - u->pos;
+    *made = room < left ? room : left;
+    if (*made)
+        memcpy(out, u->in.ptr + u->pos, *made);
+    u->pos += *made;
+    u->is_done = u->pos == u->in.len;
+    return PPROFDELTA_OK;
+}
+
+static uint64_t length_of(pd_bytes file)
+{
+    return file.len;
+}
+
+static const pd_decoder plain_decoder = {"plain", copy_plain, NULL, length_of, NULL, NULL},
+                        *const decoders[] = {[PD_FORMAT_PLAIN] = &plain_decoder,
+                                             [PD_FORMAT_GZIP] = &pd_gzip_decoder,
+                                             [PD_FORMAT_ZSTD] = &pd_zstd_decoder};
+
 const char *pd_format_name(pd_format format)
 {
-    static const char *const name[] = {
-        [PD_FORMAT_PLAIN] = "plain", [PD_FORMAT_GZIP] = "gzip", [PD_FORMAT_ZSTD] = "zstd"};
-    return name[format];
+    return decoders[format]->name;
 }
 
 uint64_t pd_inflate_announced(pd_bytes file)
 {
-    switch (pd_format_of(file.ptr, file.len)) {
-    case PD_FORMAT_GZIP:
-        return pd_gzip_announced(file);
-    case PD_FORMAT_ZSTD:
-        return pd_zstd_announced(file);
-    default:
-        return file.len;
-    }
+    return decoders[pd_format_of(file.ptr, file.len)]->announced(file);
 }
 
 pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
@@ -56,33 +70,18 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 void pd_inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded)
 {
     uint64_t most = ((uint64_t)file.len + 1) * PD_INFLATE_RATIO - 1;
-    pd_zstd_end(u); /* what a decoder accepts may depend on the frames that it has read */
+    pd_inflate_end(u); /* what a decoder accepts may depend on what it has read */
     *u = (pd_inflater){.mem = mem,
                        .in = file,
-                       .format = pd_format_of(file.ptr, file.len),
-                       .most = is_bounded ? most : UINT64_MAX,
-                       .zlib = u->zlib,
-                       .zlib_cap = u->zlib_cap};
-}
-
-static pprofdelta_status copy_plain(pd_inflater *u, uint8_t *out, size_t room, size_t *made)
-{
-    size_t left = u->in.len - u->pos;
-    *made = room < left ? room : left;
-    if (*made)
-        memcpy(out, u->in.ptr + u->pos, *made);
-    u->pos += *made;
-    u->is_done = u->pos == u->in.len;
-    return PPROFDELTA_OK;
+                       .decoder = decoders[pd_format_of(file.ptr, file.len)],
+                       .most = is_bounded ? most : UINT64_MAX};
 }
 
 pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
                                   pprofdelta_error *err)
 {
     *made = 0;
-    pprofdelta_status status = u->format == PD_FORMAT_GZIP   ? pd_gzip_some(u, out, room, made, err)
-                               : u->format == PD_FORMAT_ZSTD ? pd_zstd_some(u, out, room, made, err)
-                                                             : copy_plain(u, out, room, made);
+    pprofdelta_status status = u->decoder->some(u, out, room, made, err);
     u->len += *made;
     if ((!status || status == PPROFDELTA_E_INFLATE) && u->len > u->most)
         status = pd_inflate_too_large(u->mem, pd_inflate_announced(u->in) > u->mem->limit,
@@ -92,8 +91,8 @@ pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, siz
 
 void pd_inflate_end(pd_inflater *u)
 {
-    pd_gzip_end(u);
-    pd_zstd_end(u);
+    if (u->decoder && u->decoder->end)
+        u->decoder->end(u);
     *u = (pd_inflater){0};
 }
 
@@ -144,8 +143,8 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
     pd_buffer *w = &s->window;
     uint64_t announced = pd_inflate_announced(s->file);
     pprofdelta_status status = believe(s, announced, err);
-    bool is_read =
-        !status && s->inflater.format == PD_FORMAT_GZIP && pd_gzip_quick(&s->gzip, s->file, w);
+    const pd_decoder *decoder = s->inflater.decoder;
+    bool is_read = !status && decoder->quick && decoder->quick(s->file, w);
     if (!status && !is_read)
         status = inflate_whole(s, err);
     pd_inflate_end(&s->inflater);
@@ -184,7 +183,7 @@ pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_
         return PPROFDELTA_OK;
     s->whole = file;
     pprofdelta_status status =
-        s->inflater.format == PD_FORMAT_PLAIN ? PPROFDELTA_OK : read_whole(s, err);
+        s->inflater.decoder == &plain_decoder ? PPROFDELTA_OK : read_whole(s, err);
     if (!status)
         pd_source_set(s, mem, s->whole);
     return status;
@@ -200,7 +199,6 @@ void pd_source_end(pd_source *s)
     if (!s->mem)
         return;
     pd_inflate_end(&s->inflater);
-    pd_gzip_quick_end(s->gzip);
     pd_buffer_release(s->mem, &s->window);
     *s = (pd_source){0};
 }
@@ -249,39 +247,12 @@ pprofdelta_status pd_source_finish(pd_source *s, pprofdelta_error *err)
     return status;
 }
 
-/* The first bytes of the window stay as they are, with nothing else behind them. */
-static pprofdelta_status is_there(pd_source *s, uint64_t from, uint64_t need, pd_bytes *out,
-                                  pprofdelta_error *err)
-{
-    enum { KEPT = 64 };
-    uint8_t kept[KEPT];
-    size_t at = (size_t)(from - s->base), len = s->window.len - at;
-    len = len < KEPT ? len : KEPT;
-    memcpy(kept, s->window.ptr + at, len);
-    pprofdelta_status status = pd_source_finish(s, err);
-    if (status)
-        return status;
-    if (need <= pd_source_len(s) - from)
-        return pd_because(err, pd_mem_reason(s->mem),
-                          pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                                  PPROFDELTA_NOWHERE, "a field takes more memory than %s",
-                                  pd_mem_who_allows(s->mem)));
-    memcpy(s->window.ptr, kept, len);
-    *out = (pd_bytes){s->window.ptr, len};
-    return PPROFDELTA_OK;
-}
-
 static pprofdelta_status inflate_up_to(pd_source *s, uint64_t from, uint64_t need, pd_bytes *out,
                                        pprofdelta_error *err)
 {
     while (!s->is_done && (pd_source_len(s) < from || pd_source_len(s) - from < need)) {
-        pprofdelta_error local;
         move_on(s, from);
-        pprofdelta_status status = make_room(s, &local);
-        if (status == PPROFDELTA_E_LIMIT && s->window.cap && pd_source_len(s) > from)
-            return is_there(s, from, need, out, err);
-        if (status && err)
-            *err = local;
+        pprofdelta_status status = make_room(s, err);
         if (!status)
             status = inflate_more(s, err);
         if (status)
@@ -311,8 +282,8 @@ pprofdelta_status pd_source_head(pd_mem *mem, pd_bytes file, pd_head *head, ppro
     pprofdelta_status status = PPROFDELTA_OK;
     pd_inflate_begin(&u, mem, file, false);
     head->len = 0;
-    if (u.format == PD_FORMAT_ZSTD) { /* a frame has to be whole before it is inflated */
-        head->len = pd_zstd_head(file, head->bytes, sizeof head->bytes, &head->is_good);
+    if (u.decoder->head) {
+        head->len = u.decoder->head(file, head->bytes, sizeof head->bytes, &head->is_good);
         return PPROFDELTA_OK;
     }
     status = pd_inflate_some(&u, head->bytes, sizeof head->bytes, &head->len, err);

@@ -30,7 +30,6 @@ typedef struct pd_source {
     pd_inflater inflater;
     pd_buffer window;
     uint64_t base; /* the offset of window.ptr[0] in what the file inflates to */
-    void *gzip;    /* for the quick way */
 } pd_source;       /* zero it to begin */
 
 /* Begins a file, which is borrowed until the next beginning: streamed, with pieces of this length, or
@@ -46,10 +45,8 @@ pprofdelta_status pd_source_rewind(pd_source *source, pprofdelta_error *err);
 
 /* Makes `need` bytes (at least 1) from the offset `from` on available, or as many as there are, and
  * forgets those before. More may come with them. *out is valid until the next call. `from` is not
- * before that of an earlier call since the beginning, unless all bytes are in memory.
- *
- * If the limit does not let that many be held at once, the rest is inflated to see whether there are
- * so many: only then it is PPROFDELTA_E_LIMIT. Else *out is a part of them, and is_done. */
+ * before that of an earlier call since the beginning, unless all bytes are in memory. E_LIMIT if the
+ * limit does not let that many be held at once. */
 pprofdelta_status pd_source_reach(pd_source *source, uint64_t from, uint64_t need, pd_bytes *out,
                                   pprofdelta_error *err);
 

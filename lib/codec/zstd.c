@@ -40,7 +40,7 @@ static uint64_t content_of(const uint8_t *frame, size_t len)
     return content < ZSTD_CONTENTSIZE_ERROR ? content : 0;
 }
 
-uint64_t pd_zstd_announced(pd_bytes file)
+static uint64_t announced(pd_bytes file)
 {
     uint64_t content = content_of(file.ptr, file.len);
     return content > (uint64_t)file.len * MAX_RATIO ? 0 : content;
@@ -102,7 +102,7 @@ static pprofdelta_status new_decompressor(pd_inflater *u, pprofdelta_error *err)
     return pd_no_memory(err, "a zstd decompressor");
 }
 
-void pd_zstd_end(pd_inflater *u)
+static void end(pd_inflater *u)
 {
     if (!u->zstd_held && !u->zstd)
         return;
@@ -165,8 +165,8 @@ static pprofdelta_status read_part(pd_inflater *u, ZSTD_outBuffer *to, pprofdelt
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_zstd_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
-                               pprofdelta_error *err)
+static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                                      pprofdelta_error *err)
 {
     ZSTD_outBuffer to = {out, room, 0};
     pprofdelta_status status = PPROFDELTA_OK;
@@ -176,7 +176,8 @@ pprofdelta_status pd_zstd_some(pd_inflater *u, uint8_t *out, size_t room, size_t
     return status;
 }
 
-size_t pd_zstd_head(pd_bytes in, uint8_t *out, size_t room, bool *is_good)
+/* A frame has to be whole before inflate_some takes it. */
+static size_t head_of(pd_bytes in, uint8_t *out, size_t room, bool *is_good)
 {
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
     ZSTD_inBuffer from = {in.ptr, in.len, 0};
@@ -188,3 +189,5 @@ size_t pd_zstd_head(pd_bytes in, uint8_t *out, size_t room, bool *is_good)
     ZSTD_freeDCtx(zstd);
     return to.pos;
 }
+
+const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL, head_of};

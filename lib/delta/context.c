@@ -36,7 +36,7 @@ static pprofdelta_status add_rules(pprofdelta *pd, pd_buffer *rules, const char 
 {
     pprofdelta_status status = PPROFDELTA_OK;
     for (size_t i = 0; i < len && !status; i++)
-        status = pd_type_rules_add(rules, &pd->mem, names[i], err);
+        status = pd_buffer_add_text(&pd->mem, rules, pd_bytes_of(names[i]), err);
     return status;
 }
 

@@ -2,94 +2,50 @@
 
 #include "base/sum.h"
 
-/* Returns whether a known sample has a counter below the ledger's. */
-static bool has_decrease(const pd_window *w)
+/* Compares the rows with the ledger's counters. */
+static pd_verdict compare(const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
-    bool any = false;
-    for (size_t row = 0; row < w->len; row++) {
-        if (w->entry[row] >= ledger->committed)
-            continue;
-        const int64_t *base = pd_ledger_base(ledger, w->entry[row]);
-        const int64_t *values = pd_window_values(w, row);
-        for (size_t i = 0; i < ledger->counters; i++)
-            any |= values[i] < base[i];
-    }
-    return any;
-}
-
-/* Returns whether a sample is new, or has a counter above the ledger's. */
-static bool has_increase(const pd_window *w)
-{
-    const pd_ledger *ledger = w->ledger;
-    bool any = false;
-    for (size_t row = 0; row < w->len && !any; row++) {
-        const int64_t *base = pd_ledger_base(ledger, w->entry[row]);
-        const int64_t *values = pd_window_values(w, row);
-        any = w->entry[row] >= ledger->committed;
-        for (size_t i = 0; i < ledger->counters && !any; i++)
-            any = values[i] > base[i];
-    }
-    return any;
-}
-
-/* Returns whether the window has all entries of the last one. */
-static bool has_all_living(const pd_window *w)
-{
-    const pd_ledger *ledger = w->ledger;
+    pd_verdict verdict = {.restart = PPROFDELTA_RESTART_NONE};
     size_t living = 0;
-    for (size_t entry = 0; entry < ledger->committed; entry++)
-        living += (w->trace[entry] != 0) & (ledger->seen[entry] == ledger->window);
-    return living == ledger->living;
+    for (size_t row = 0; row < w->len; row++) {
+        size_t entry = w->entry[row];
+        bool is_known = entry < ledger->committed;
+        const int64_t *base = pd_ledger_base(ledger, entry), *values = pd_window_values(w, row);
+        verdict.has_increase |= !is_known;
+        for (size_t i = 0; i < ledger->counters && is_known; i++) {
+            verdict.has_decrease |= values[i] < base[i];
+            verdict.has_increase |= values[i] > base[i];
+        }
+        living += pd_ledger_is_living(ledger, entry);
+    }
+    verdict.has_loss = verdict.has_decrease || living != ledger->living;
+    return verdict;
 }
 
-/* The value of a counter in the last window; 0 if the entry was not in it. */
-static uint64_t mass_of(const pd_ledger *ledger, size_t entry, size_t counter)
-{
-    int64_t base = pd_ledger_base(ledger, entry)[counter];
-    return pd_ledger_is_living(ledger, entry) && base > 0 ? (uint64_t)base : 0;
-}
-
-/* The mass that is lost: by vanished samples, if there are any, and by counters that decreased. */
-static pprofdelta_sum mass_lost(const pd_window *w, size_t counter, bool any_vanished)
+/* Returns whether a counter lost at least half of its mass: by entries of the last window that
+ * vanished, and by counters that decreased. */
+static bool lost_half(const pd_window *w, size_t counter)
 {
     const pd_ledger *ledger = w->ledger;
-    pd_long_sum sum = {0, 0};
-    for (size_t entry = 0; any_vanished && entry < ledger->committed; entry++)
-        if (w->trace[entry] == 0)
-            pd_long_sum_add(&sum, mass_of(ledger, entry, counter));
-    for (size_t row = 0; row < w->len; row++) {
-        uint32_t entry = w->entry[row];
-        int64_t value = pd_window_values(w, row)[counter];
-        uint64_t mass = entry < ledger->committed ? mass_of(ledger, entry, counter) : 0;
-        if (mass && value < (int64_t)mass)
-            pd_long_sum_add(&sum, mass - (uint64_t)value);
+    pprofdelta_sum before = {0, 0}, lost = {0, 0};
+    for (size_t entry = 0; entry < ledger->committed; entry++) {
+        int64_t mass = pd_ledger_base(ledger, entry)[counter];
+        if (!pd_ledger_is_living(ledger, entry) || mass <= 0)
+            continue;
+        uint32_t row = pd_window_row_of(w, (uint32_t)entry);
+        int64_t value = row == PD_ROW_NONE ? 0 : pd_window_values(w, row)[counter];
+        pd_sum_add(&before, mass);
+        if (value < mass)
+            pd_sum_add_unsigned(&lost, (uint64_t)mass - (uint64_t)value);
     }
-    return pd_long_sum_get(sum);
+    return (before.lo | (uint64_t)before.hi) && pd_sum_at_least(pd_sum_plus(lost, lost), before);
 }
 
-/* Returns whether at least half of the last window's mass is lost. If little is lost, this ends
- * after a few entries. */
-static bool is_half(const pd_ledger *ledger, size_t counter, pprofdelta_sum lost)
-{
-    enum { AT_ONCE = 256 };
-    pprofdelta_sum twice = pd_sum_plus(lost, lost);
-    pd_long_sum before = {0, 0};
-    for (size_t entry = 0; entry < ledger->committed;) {
-        size_t end = ledger->committed - entry > AT_ONCE ? entry + AT_ONCE : ledger->committed;
-        for (; entry < end; entry++)
-            pd_long_sum_add(&before, mass_of(ledger, entry, counter));
-        if (!pd_sum_at_least(twice, pd_long_sum_get(before)))
-            return false;
-    }
-    return (before.low | before.high) != 0;
-}
-
-/* Returns whether a counter lost at least half of its mass. */
-static bool lost_half(const pd_window *w, bool any_vanished)
+static bool any_lost_half(const pd_window *w)
 {
     for (size_t i = 0; i < w->ledger->counters; i++)
-        if (is_half(w->ledger, i, mass_lost(w, i, any_vanished)))
+        if (lost_half(w, i))
             return true;
     return false;
 }
@@ -97,9 +53,7 @@ static bool lost_half(const pd_window *w, bool any_vanished)
 /* Decides by the counters in w->ledger->base. */
 static pd_verdict judge(const pd_window *w, const pd_reset_facts *facts)
 {
-    pd_verdict verdict = {.has_decrease = has_decrease(w), .has_increase = has_increase(w)};
-    bool any_vanished = !has_all_living(w);
-    verdict.has_loss = verdict.has_decrease || any_vanished;
+    pd_verdict verdict = compare(w);
     if (facts->on_reset == PPROFDELTA_ON_RESET_CLAMP ||
         facts->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return verdict;
@@ -110,7 +64,7 @@ static pd_verdict judge(const pd_window *w, const pd_reset_facts *facts)
         verdict.restart = PPROFDELTA_RESTART_LIVE;
     else if (facts->other_build && facts->main_moved)
         verdict.restart = PPROFDELTA_RESTART_BUILD_ID;
-    else if ((any_vanished || verdict.has_decrease) && lost_half(w, any_vanished))
+    else if (verdict.has_loss && any_lost_half(w))
         verdict.restart =
             facts->other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
     else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && verdict.has_decrease)

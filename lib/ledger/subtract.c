@@ -34,59 +34,19 @@ bool pd_subtract_vanished(const pd_window *w, uint32_t entry, int64_t *out)
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-/* A sum of signed values: the sum of the values as unsigned, and the number of negative ones, each
- * of which makes it 2^64 too large. */
-typedef struct signed_sum {
-    pd_long_sum sum;
-    uint64_t negative;
-} signed_sum;
-
-static inline void signed_sum_add(signed_sum *sum, int64_t value)
-{
-    pd_long_sum_add(&sum->sum, (uint64_t)value);
-    sum->negative += (uint64_t)value >> 63;
-}
-
-static pprofdelta_sum signed_sum_get(const signed_sum *sum)
-{
-    pprofdelta_sum total = pd_long_sum_get(sum->sum);
-    total.hi = (int64_t)((uint64_t)total.hi - sum->negative);
-    return total;
-}
-
-/* Adds up the counters of all entries. Inlined with a constant number of counters, this runs at the
- * speed of memory. */
-static inline void add_columns(signed_sum *sums, const int64_t *base, size_t entries,
-                               size_t counters)
-{
-    for (size_t entry = 0; entry < entries; entry++)
-        for (size_t i = 0; i < counters; i++)
-            signed_sum_add(&sums[i], base[entry * counters + i]);
-}
-
-/* Sets prev: the sums of the ledger. */
-static void book_prev(pd_tally *tally, const pd_ledger *ledger)
-{
-    signed_sum sums[PPROFDELTA_MAX_TYPES] = {{{0, 0}, 0}};
-    size_t entries = ledger->committed, counters = ledger->counters;
-    if (counters == 2) /* as in heap and contention profiles */
-        add_columns(sums, ledger->base, entries, 2);
-    else
-        add_columns(sums, ledger->base, entries, counters);
-    for (size_t i = 0; i < counters; i++)
-        tally->types[i].prev = signed_sum_get(&sums[i]);
-}
-
-/* Adds up the ledger's counters of the entries that the window does not have. */
-static void book_vanished(pd_tally *tally, const pd_window *w)
+/* Adds up the ledger's counters, and those of the entries that the window does not have. */
+static void book_base(pd_tally *tally, const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++) {
-        if (w->trace[entry])
-            continue;
         const int64_t *base = pd_ledger_base(ledger, entry);
-        for (size_t i = 0; i < ledger->counters; i++)
-            pd_sum_add(&tally->types[i].vanished, base[i]);
+        bool is_vanished = pd_window_row_of(w, (uint32_t)entry) == PD_ROW_NONE;
+        tally->vanished += is_vanished;
+        for (size_t i = 0; i < ledger->counters; i++) {
+            pd_sum_add(&tally->types[i].prev, base[i]);
+            if (is_vanished)
+                pd_sum_add(&tally->types[i].vanished, base[i]);
+        }
     }
 }
 
@@ -127,12 +87,8 @@ void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
     size_t known = has_prev ? w->ledger->committed : 0;
     *tally = (pd_tally){0};
     book_rows(tally, w, known, how);
-    if (has_prev) {
-        tally->vanished = known - tally->matched; /* an entry has at most one row */
-        book_prev(tally, w->ledger);
-        if (tally->vanished)
-            book_vanished(tally, w);
-    }
+    if (has_prev)
+        book_base(tally, w);
     tally->clamped += w->lifted_len;
     for (size_t i = 0; i < counters; i++) {
         pd_type_sums *sums = &tally->types[i];

@@ -1,5 +1,6 @@
 #include "ledger/types.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool equals(pd_bytes s, const char *text, size_t len)
@@ -25,29 +26,18 @@ typedef struct listing {
     bool is_full;
 } listing;
 
-static void list_text(listing *l, const void *text, size_t len)
-{
-    const size_t most = sizeof l->text - sizeof "...";
-    if (l->is_full)
-        return;
-    if (len > most - l->len) {
-        l->is_full = true;
-        memcpy(l->text + l->len, "...", sizeof "...");
-        return;
-    }
-    if (len)
-        memcpy(l->text + l->len, text, len);
-    l->len += len;
-    l->text[l->len] = 0;
-}
-
 static void list_name(listing *l, pd_bytes type, pd_bytes unit)
 {
-    if (l->len)
-        list_text(l, ", ", 2);
-    list_text(l, type.ptr, type.len);
-    list_text(l, "/", 1);
-    list_text(l, unit.ptr, unit.len);
+    const size_t most = sizeof l->text;
+    if (l->is_full)
+        return;
+    int len = snprintf(l->text + l->len, most - l->len, "%s%.*s/%.*s", l->len ? ", " : "",
+                       (int)(type.len < most ? type.len : most), (const char *)type.ptr,
+                       (int)(unit.len < most ? unit.len : most), (const char *)unit.ptr);
+    l->len += (size_t)len;
+    l->is_full = l->len >= most;
+    if (l->is_full)
+        memcpy(l->text + most - sizeof "...", "...", sizeof "...");
 }
 
 static listing list_names(const pd_type_name *names, size_t len)
@@ -56,18 +46,6 @@ static listing list_names(const pd_type_name *names, size_t len)
     for (size_t i = 0; i < len; i++)
         list_name(&l, names[i].type, names[i].unit);
     return l;
-}
-
-pprofdelta_status pd_type_rules_add(pd_buffer *rules, pd_mem *mem, const char *rule,
-                                    pprofdelta_error *err)
-{
-    size_t len = strlen(rule) + 1;
-    pprofdelta_status status = pd_buffer_room(mem, rules, len, err);
-    if (status)
-        return status;
-    memcpy(rules->ptr + rules->len, rule, len);
-    rules->len += len;
-    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_buffer *rules,
@@ -224,16 +202,9 @@ pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
 static pprofdelta_status keep_name(pd_schema *schema, pd_mem *mem, pd_bytes name, size_t *at,
                                    size_t *len, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_buffer_room(mem, &schema->text, name.len + 1, err);
-    if (status)
-        return status;
     *at = schema->text.len;
     *len = name.len;
-    if (name.len)
-        memcpy(schema->text.ptr + schema->text.len, name.ptr, name.len);
-    schema->text.ptr[schema->text.len + name.len] = 0;
-    schema->text.len += name.len + 1;
-    return PPROFDELTA_OK;
+    return pd_buffer_add_text(mem, &schema->text, name, err);
 }
 
 pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_name *names,

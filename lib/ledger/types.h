@@ -35,9 +35,6 @@ typedef struct pd_type_rules {
     pd_buffer counters, gauges;
 } pd_type_rules;
 
-pprofdelta_status pd_type_rules_add(pd_buffer *rules, pd_mem *mem, const char *rule,
-                                    pprofdelta_error *err);
-
 /* Marks the counters among names[0..len): the known cumulative types, changed by the rules. Fails
  * if a rule names a type that is not there, and if there is no counter. */
 pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,

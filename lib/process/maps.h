@@ -7,7 +7,7 @@
 #ifndef PD_PROCESS_MAPS_H
 #define PD_PROCESS_MAPS_H
 
-#include "base/mem.h"
+#include "process/maps_line.h"
 
 #define PD_MAP_NONE UINT32_MAX
 
@@ -49,16 +49,5 @@ static inline pd_bytes pd_maps_build_id(const pd_maps *maps, uint32_t map)
 void pd_maps_clear(pd_maps *maps);
 
 void pd_maps_release(pd_maps *maps, pd_mem *mem);
-
-/* The fields of one line of /proc/self/maps. name points into the line. */
-typedef struct pd_maps_line {
-    uint64_t start, limit, file_offset, inode;
-    bool is_executable;
-    pd_bytes name; /* without the mark of a deleted file */
-    bool is_deleted;
-} pd_maps_line;
-
-/* Returns false if the text is not such a line. */
-bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/scale.h"
 #include "profile/fields.h"
-#include "profile/mapping.h"
 #include "wire/writer.h"
 
 #include <math.h>
@@ -98,65 +97,26 @@ static void write_types(maker *m)
 
 /* ---- maps -------------------------------------------------------------------------------- */
 
-static pd_bytes trim(pd_bytes file)
-{
-    while (file.len && (file.ptr[0] == ' ' || file.ptr[0] == '\t')) {
-        file.ptr++;
-        file.len--;
-    }
-    while (file.len && (file.ptr[file.len - 1] == '\r' || file.ptr[file.len - 1] == ' '))
-        file.len--;
-    return pd_filename_unmarked(file);
-}
-
-/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app". Lines of another form are
- * skipped: the counts are valid without them. */
-static bool read_map(pd_lines *lines, struct pd_dump_map *map, bool *is_code)
-{
-    uint64_t device, minor;
-    int64_t inode;
-    bool is_map = pd_lines_hex(lines, &map->start) && pd_lines_take(lines, "-") &&
-                  pd_lines_hex(lines, &map->limit) && pd_lines_is_done(lines) == false &&
-                  lines->rest.len > 5 && lines->rest.ptr[4] == ' ';
-    if (!is_map)
-        return false;
-    *is_code = lines->rest.ptr[2] == 'x';
-    lines->rest.ptr += 4;
-    lines->rest.len -= 4;
-    is_map = pd_lines_hex(lines, &map->offset) && pd_lines_hex(lines, &device) &&
-             pd_lines_take(lines, ":") && pd_lines_hex(lines, &minor) &&
-             pd_lines_decimal(lines, &inode);
-    map->file = trim(lines->rest);
-    return is_map && map->limit > map->start;
-}
-
 /* Properties of the maps that show whether they are complete. */
 typedef struct map_signs {
     bool has_lines, has_stack;
     uint64_t limit; /* of the highest mapping; 0: there is none */
 } map_signs;
 
-static bool is_stack(pd_bytes name)
-{
-    static const char stack[] = "[stack]";
-    return name.len == sizeof stack - 1 && memcmp(name.ptr, stack, name.len) == 0;
-}
-
-/* Keeps the mappings of code. */
+/* Keeps the mappings of code. Lines of another form are skipped: the counts are valid without them. */
 static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
 {
     pd_dump *text = m->text;
     *signs = (map_signs){.has_lines = false};
     while (!m->writer.status && pd_lines_next(lines)) {
-        struct pd_dump_map map;
-        bool is_code;
+        pd_maps_line map;
         signs->has_lines |= !pd_lines_is_done(lines);
-        if (!read_map(lines, &map, &is_code))
+        if (!pd_maps_parse_line(lines->rest, &map))
             continue;
-        signs->has_stack |= is_stack(map.file);
+        signs->has_stack |= pd_bytes_equal(map.name, pd_bytes_of("[stack]"));
         if (map.limit > signs->limit)
             signs->limit = map.limit;
-        if (!is_code)
+        if (!map.is_executable)
             continue;
         m->writer.status = pd_mem_grow(m->writer.mem, &text->maps, &text->maps_cap,
                                        text->maps_len + 1, sizeof *text->maps, m->writer.err);
@@ -170,9 +130,9 @@ static void write_maps(maker *m)
     pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
     for (size_t i = 0; i < text->maps_len; i++) {
-        const struct pd_dump_map *map = &text->maps[i];
+        const pd_maps_line *map = &text->maps[i];
         PD_WRITE_VARINTS(&m->writer, part, PD_MAPPING_ID, i + 1, map->start, map->limit,
-                         map->offset, map->file.len ? S_FILES + i : S_NONE);
+                         map->file_offset, map->name.len ? S_FILES + i : S_NONE);
         pd_write_part(&m->writer, &text->profile, PD_PROFILE_MAPPING, part);
     }
 }
@@ -181,7 +141,7 @@ static void write_maps(maker *m)
 static size_t map_of(const pd_dump *text, uint64_t address, size_t last)
 {
     for (size_t tried = 0; tried < text->maps_len; tried++, last++) {
-        const struct pd_dump_map *map = &text->maps[last % text->maps_len];
+        const pd_maps_line *map = &text->maps[last % text->maps_len];
         if (address >= map->start && address < map->limit)
             return last % text->maps_len + 1;
     }
@@ -230,7 +190,7 @@ static void write_strings(maker *m, const pd_records *records)
     write_string(m, comment);
     for (size_t i = 0; i < m->text->maps_len; i++)
         pd_write_bytes(&m->writer, &m->text->profile, PD_PROFILE_STRING_TABLE,
-                       m->text->maps[i].file.ptr, m->text->maps[i].file.len);
+                       m->text->maps[i].name.ptr, m->text->maps[i].name.len);
 }
 
 /* Finds out whether there are cumulative counts. jemalloc without prof_accum writes zeros, and

@@ -14,6 +14,7 @@
 #define PD_TEXT_DUMP_H
 
 #include "base/keymap.h"
+#include "process/maps_line.h"
 #include "text/records.h"
 
 /* Scales *objects and *bytes in place, rounded to the nearest number. Both stay unchanged if rate
@@ -28,10 +29,7 @@ typedef struct pd_dump {
     pd_keymap addresses; /* of the locations; number + 1 is the location's id */
     pd_buffer sample;    /* scratch: the message that is being built */
     pd_buffer list;      /* scratch: the packed list in that */
-    struct pd_dump_map {
-        uint64_t start, limit, offset;
-        pd_bytes file;
-    } * maps;
+    pd_maps_line *maps;  /* of code */
     size_t maps_len, maps_cap;
 } pd_dump; /* zero it to begin */
 

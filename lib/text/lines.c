@@ -4,7 +4,7 @@
 
 static bool is_space(uint8_t c)
 {
-    return c == ' ' || c == '\t' || c == '\r';
+    return c == ' ' || c == '\t';
 }
 
 static void skip(pd_bytes *bytes, size_t len)
@@ -29,7 +29,7 @@ bool pd_lines_next(pd_lines *lines)
     size_t len = end ? (size_t)(end - begin) : left;
     lines->start = lines->at;
     lines->at += len + (end != NULL);
-    lines->rest = (pd_bytes){begin, len};
+    lines->rest = (pd_bytes){begin, len - (len && begin[len - 1] == '\r')};
     lines->number++;
     return true;
 }
@@ -47,22 +47,37 @@ bool pd_lines_take(pd_lines *lines, const char *word)
     return true;
 }
 
+static unsigned digit_of(uint8_t c)
+{
+    return c >= '0' && c <= '9'   ? c - (unsigned)'0'
+           : c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10
+           : c >= 'A' && c <= 'F' ? c - (unsigned)'A' + 10
+                                  : UINT32_MAX;
+}
+
+/* Takes a number of at most `most`. */
+static bool take_number(pd_lines *lines, unsigned base, uint64_t most, uint64_t *value)
+{
+    size_t digits = 0;
+    bool fits = true;
+    *value = 0;
+    for (; lines->rest.len && digit_of(lines->rest.ptr[0]) < base; digits++) {
+        unsigned digit = digit_of(lines->rest.ptr[0]);
+        fits &= *value <= (most - digit) / base;
+        *value = *value * base + digit;
+        skip(&lines->rest, 1);
+    }
+    return digits && fits;
+}
+
 bool pd_lines_decimal(pd_lines *lines, int64_t *value)
 {
     pd_bytes before = lines->rest;
     bool is_negative = pd_lines_take(lines, "-");
+    uint64_t number;
     if (!is_negative)
         skip_spaces(lines);
-    uint64_t number = 0;
-    size_t digits = 0;
-    bool fits = true;
-    for (; lines->rest.len && lines->rest.ptr[0] >= '0' && lines->rest.ptr[0] <= '9'; digits++) {
-        unsigned digit = (unsigned)(lines->rest.ptr[0] - '0');
-        fits &= number <= ((uint64_t)INT64_MAX - digit) / 10;
-        number = number * 10 + digit;
-        skip(&lines->rest, 1);
-    }
-    if (!digits || !fits) {
+    if (!take_number(lines, 10, INT64_MAX, &number)) {
         lines->rest = before;
         return false;
     }
@@ -70,28 +85,13 @@ bool pd_lines_decimal(pd_lines *lines, int64_t *value)
     return true;
 }
 
-static int hex_digit(uint8_t c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool pd_lines_hex(pd_lines *lines, uint64_t *value)
 {
     pd_bytes before = lines->rest;
-    uint64_t number = 0;
-    size_t digits = 0;
-    bool fits = true;
+    uint64_t number;
     if (!pd_lines_take(lines, "0x"))
         skip_spaces(lines);
-    for (; lines->rest.len && hex_digit(lines->rest.ptr[0]) >= 0; digits++) {
-        fits &= number >> 60 == 0;
-        number = number << 4 | (uint64_t)hex_digit(lines->rest.ptr[0]);
-        skip(&lines->rest, 1);
-    }
-    if (!digits || !fits) {
+    if (!take_number(lines, 16, UINT64_MAX, &number)) {
         lines->rest = before;
         return false;
     }

@@ -53,9 +53,9 @@ static pprofdelta_status classify(kit *k, pd_type_name *names, size_t len, const
                                   const char *gauge)
 {
     k->rules.counters.len = k->rules.gauges.len = 0;
-    if (counter && pd_type_rules_add(&k->rules.counters, &k->mem, counter, NULL))
+    if (counter && pd_buffer_add_text(&k->mem, &k->rules.counters, pd_bytes_of(counter), NULL))
         return PPROFDELTA_E_MEMORY;
-    if (gauge && pd_type_rules_add(&k->rules.gauges, &k->mem, gauge, NULL))
+    if (gauge && pd_buffer_add_text(&k->mem, &k->rules.gauges, pd_bytes_of(gauge), NULL))
         return PPROFDELTA_E_MEMORY;
     memset(&k->err, 0, sizeof k->err);
     return pd_types_classify(names, len, &k->rules, &k->err);
