@@ -22,13 +22,33 @@ void meaning_sort(meaning *m)
         qsort(m->list, m->len, sizeof *m->list, compare_lines);
 }
 
+/* The sample at *at of the sorted lines, with the sum of its values and of those of its equals, which
+ * follow it. NULL: the sum is 0. Moves *at behind them. */
+static const char *joined_sample(const meaning *m, size_t *at)
+{
+    const char *first = m->list[*at];
+    int len = (int)(strrchr(first, ' ') - first) + 1;
+    uint64_t sum = 0;
+    for (; *at < m->len; ++*at) {
+        const char *line = m->list[*at];
+        if (strncmp(line, first, (size_t)len) != 0 || strrchr(line, ' ') != line + len - 1)
+            break;
+        sum += (uint64_t)strtoll(line + len, NULL, 10);
+    }
+    return sum ? arena_format(m->arena, "%.*s%" PRId64, len, first, (int64_t)sum) : NULL;
+}
+
 const char *meaning_join(meaning *m)
 {
     buf all = buf_begin(m->arena);
     meaning_sort(m);
-    for (size_t i = 0; i < m->len; i++) {
-        buf_text(&all, m->list[i]);
-        buf_text(&all, "\n");
+    for (size_t i = 0; i < m->len;) {
+        bool is_sample = !strncmp(m->list[i], "sample ", 7);
+        const char *line = is_sample ? joined_sample(m, &i) : m->list[i++];
+        if (line) {
+            buf_text(&all, line);
+            buf_text(&all, "\n");
+        }
     }
     return buf_string(&all);
 }

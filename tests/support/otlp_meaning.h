@@ -20,7 +20,8 @@ void meaning_add_text(meaning *m, const char *name, const char *text);
 void meaning_add_times(meaning *m, uint64_t start, uint64_t duration);
 void meaning_sort(meaning *m);
 
-/* Sorts the lines, and returns them as one text. */
+/* Sorts the lines, and returns them as one text. A line "sample WHAT VALUE" stands for all with the same
+ * WHAT; VALUE is their sum. */
 const char *meaning_join(meaning *m);
 
 /* Is a line there twice? Sorts the lines. */

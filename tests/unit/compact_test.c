@@ -161,7 +161,6 @@ static uint32_t put_location(kit *k, const world *w, size_t i)
             lines[n] =
                 pd_compact_add_function(c, name, system_name, put_string(k, f->file), f->start);
         }
-    uint64_t start = 0;
     if (l->mapping < MAPPINGS) {
         const mapping *from = &w->mappings[l->mapping];
         pd_compact_mapping to = {.start = from->start,
@@ -170,7 +169,7 @@ static uint32_t put_location(kit *k, const world *w, size_t i)
                                  .filename = put_string(k, from->file),
                                  .build_id = put_string(k, from->build_id),
                                  .has = from->has};
-        m = pd_compact_add_mapping(c, (pd_key){from->key, 1}, &to, &start);
+        m = pd_compact_add_mapping(c, (pd_key){from->key, 1}, &to);
     }
     for (size_t n = 0; n < l->lines_len; n++)
         pd_compact_add_line(c, lines[n], l->lines[n].line, l->lines[n].column);
@@ -407,15 +406,18 @@ TEST(a_mapping_returns_its_written_start)
     kit k;
     begin(&k);
     pd_compact_begin(&k.compact, &k.mem, &k.err);
-    uint64_t start = 1;
     pd_key app = {1, 1}, libc = {2, 1};
     pd_compact_mapping m = {.start = 0x400000, .limit = 0x500000};
-    CHECK(pd_compact_add_mapping(&k.compact, app, &m, &start) == 1 && start == 0x400000);
+    CHECK(pd_compact_add_mapping(&k.compact, app, &m) == 1 &&
+          pd_compact_mapping_start(&k.compact, 1) == 0x400000);
     m.start = 0x7000;
-    CHECK(pd_compact_add_mapping(&k.compact, libc, &m, &start) == 2 && start == 0x7000);
-    CHECK(pd_compact_add_mapping(&k.compact, app, &m, &start) == 1 && start == 0x400000);
+    CHECK(pd_compact_add_mapping(&k.compact, libc, &m) == 2 &&
+          pd_compact_mapping_start(&k.compact, 2) == 0x7000);
+    CHECK(pd_compact_add_mapping(&k.compact, app, &m) == 1 &&
+          pd_compact_mapping_start(&k.compact, 1) == 0x400000);
     m.start = 0x9000;
-    CHECK(pd_compact_add_mapping(&k.compact, libc, &m, &start) == 2 && start == 0x7000);
+    CHECK(pd_compact_add_mapping(&k.compact, libc, &m) == 2 &&
+          pd_compact_mapping_start(&k.compact, 2) == 0x7000);
     end(&k);
 }
 

@@ -34,7 +34,6 @@ static uint32_t write_location(uint64_t seed, pd_compact *c, uint64_t number)
     rng own = {seed * 64 + number}, *r = &own;
     pd_key ident = {number * UINT64_C(0x9e3779b97f4a7c15), number};
     uint32_t id = pd_compact_find_location(c, ident), mapping = 0;
-    uint64_t start;
     if (id)
         return id;
     if (rng_chance(r, 60)) {
@@ -43,7 +42,7 @@ static uint32_t write_location(uint64_t seed, pd_compact *c, uint64_t number)
                                 .filename = draw_string(r, c),
                                 .build_id = draw_string(r, c),
                                 .has = (uint32_t)rng_below(r, 16)};
-        mapping = pd_compact_add_mapping(c, (pd_key){rng_below(r, 9), 1}, &m, &start);
+        mapping = pd_compact_add_mapping(c, (pd_key){rng_below(r, 9), 1}, &m);
     }
     for (size_t lines = rng_below(r, 3); lines; lines--) {
         uint32_t name = draw_string(r, c), system = draw_string(r, c), file = draw_string(r, c);
