@@ -251,7 +251,7 @@ static uint32_t write_mapping(pd_places *p, pd_compact *out, uint32_t map)
     if (known->round == p->symbols.round)
         return known->out;
     const pd_map *m = &p->maps.maps[map];
-    uint64_t word = map, start;
+    uint64_t word = map;
     pd_compact_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
@@ -261,7 +261,7 @@ static uint32_t write_mapping(pd_places *p, pd_compact *out, uint32_t map)
         .has = names_of(p, map),
     };
     known->round = p->symbols.round;
-    return known->out = pd_compact_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping, &start);
+    return known->out = pd_compact_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
 }
 
 void pd_places_write_main(pd_places *p, pd_compact *out)
@@ -285,15 +285,7 @@ pd_encoded pd_places_write(pd_places *p, pd_compact *out, uint32_t place)
     return row->round == p->symbols.round ? row->out : write_place(p, out, row);
 }
 
-/* Writes a place that is not in the table, and gives its lines back. */
-static pd_encoded write_once(pd_places *p, pd_compact *out, pd_symbol_place *place, uint32_t map)
-{
-    set_mapping(p, place, map);
-    pd_encoded location = write_place(p, out, place);
-    p->symbols.lines_len = place->lines_first;
-    return location;
-}
-
+/* The place is not in the table: its lines are given back. */
 pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta_frame *frame)
 {
     pd_writer *w = &out->writer;
@@ -301,86 +293,36 @@ pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta
     pd_symbol_place place;
     if (!w->status)
         w->status = make_place(p, w->mem, &symbol, &place, w->err);
-    return w->status ? 0 : write_once(p, out, &place, PD_MAP_NONE);
+    if (w->status)
+        return 0;
+    set_mapping(p, &place, PD_MAP_NONE);
+    pd_encoded location = write_place(p, out, &place);
+    p->symbols.lines_len = place.lines_first;
+    return location;
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* Stacks share most of their addresses. So the location of an address is stored while a profile is
- * written, in a table with one slot for each hash. */
-enum { KNOWN = 4096 };
-
-/* An address that identifies its location: the writer knows the location by it. */
-static pd_encoded write_address(pd_places *p, pd_compact *out, uint64_t address, uint32_t map)
+static pd_encoded write_address(pd_places *p, pd_compact *out, uint64_t address, uint32_t era)
 {
     pd_writer *w = &out->writer;
-    pd_symbol_place place;
-    uint32_t id = pd_compact_find_location(out, key_of(address, map));
-    if (id)
-        return pd_encode_id(id);
+    uint32_t map, place;
     if (!w->status)
-        w->status = symbolize(p, w->mem, address, &place, w->err);
-    return w->status ? 0 : write_once(p, out, &place, map);
-}
-
-/* A number that may stand for lines. The symbolizer is called once for each number, so its place is
- * stored. */
-static pd_encoded write_number(pd_places *p, pd_compact *out, uint64_t number)
-{
-    pd_writer *w = &out->writer;
-    uint32_t place = 0;
+        w->status = find_map(p, w->mem, address, era, &map, w->err);
     if (!w->status)
-        w->status = find_place(p, w->mem, number, PD_MAP_NONE, &place, w->err);
+        w->status = find_place(p, w->mem, address, map, &place, w->err);
     if (w->status)
         return 0;
     if (p->symbols.places[place].mapping == UNMAPPED)
-        set_mapping(p, &p->symbols.places[place], PD_MAP_NONE);
+        set_mapping(p, &p->symbols.places[place], map);
     return pd_places_write(p, out, place);
 }
 
-/* The location of an address that is not in the table of known ones. */
-static __attribute__((noinline)) pd_encoded
-write_unknown(pd_places *p, pd_compact *out, uint64_t address, uint32_t era, pd_known_place *known)
-{
-    pd_writer *w = &out->writer;
-    uint32_t map = PD_MAP_NONE;
-    if (!w->status)
-        w->status = find_map(p, w->mem, address, era, &map, w->err);
-    bool is_number = map == PD_MAP_NONE && p->symbolize;
-    pd_encoded location =
-        is_number ? write_number(p, out, address) : write_address(p, out, address, map);
-    if (map == PD_MAP_NONE)
-        *known = (pd_known_place){address, p->symbols.round, location, p->era};
-    else if (p->maps.maps[map].is_there)
-        *known = (pd_known_place){address, p->symbols.round, location, born(p, map)};
-    return location;
-}
-
-/* Makes the table. No profile has the round 0. */
-static bool has_table(pd_places *p, pd_writer *w)
-{
-    if (p->known || w->status)
-        return !w->status;
-    w->status = pd_mem_reserve(w->mem, &p->known, &p->known_cap, KNOWN, sizeof *p->known, w->err);
-    if (!w->status)
-        memset(p->known, 0, KNOWN * sizeof *p->known);
-    return !w->status;
-}
-
 uint8_t *pd_places_put(pd_places *p, pd_compact *out, uint8_t *at, const uint64_t *stack,
-                       size_t depth, uint32_t given_era)
+                       size_t depth, uint32_t era)
 {
-    uint32_t era = given_era ? given_era : p->era;
-    if (!has_table(p, &out->writer))
-        return at;
-    for (size_t i = 0; i < depth; i++) {
-        uint64_t address = stack[i];
-        pd_known_place *known = &p->known[mix(address) & (KNOWN - 1)];
-        bool is_known =
-            known->address == address && known->round == p->symbols.round && known->born <= era;
-        at = pd_compact_stack_put(at, is_known ? known->location
-                                               : write_unknown(p, out, address, given_era, known));
-    }
+    for (size_t i = 0; i < depth; i++)
+        at = pd_compact_stack_put(at, write_address(p, out, stack[i], era));
     return at;
 }
 
@@ -400,5 +342,4 @@ void pd_places_release(pd_places *p, pd_mem *mem)
     pd_maps_release(&p->maps, mem);
     pd_mem_release(mem, &p->spans, &p->spans_cap, sizeof *p->spans);
     pd_mem_release(mem, &p->known_maps, &p->known_maps_cap, sizeof *p->known_maps);
-    pd_mem_release(mem, &p->known, &p->known_cap, sizeof *p->known);
 }

@@ -44,13 +44,6 @@ typedef struct pd_place_map {
     bool lacks_symbols; /* a place in it has no lines */
 } pd_place_map;
 
-/* The location of an address in a mapping that is there, or in none. */
-typedef struct pd_known_place {
-    uint64_t address, round;
-    pd_encoded location;
-    uint32_t born; /* valid in this era and in later ones */
-} pd_known_place;
-
 typedef struct pd_places {
     /* Set by the owner. */
     pprofdelta_symbolizer *symbolize; /* NULL: none */
@@ -67,12 +60,10 @@ typedef struct pd_places {
     pd_place_map *known_maps;
     size_t spans_len, spans_cap, known_maps_len, known_maps_cap;
     uint32_t era;
-    uint64_t loads;        /* of the loader, at the last reading */
-    bool is_whole;         /* the last reading succeeded */
-    bool is_reread;        /* the mappings were read again for this profile */
-    pd_known_place *known; /* one for each hash of an address; NULL: not used yet */
-    size_t known_cap;
-} pd_places; /* zero it to begin */
+    uint64_t loads; /* of the loader, at the last reading */
+    bool is_whole;  /* the last reading succeeded */
+    bool is_reread; /* the mappings were read again for this profile */
+} pd_places;        /* zero it to begin */
 
 /* Reads the mappings if they were never read, or as `watch` says. May wait for a dlopen that is under
  * way. */

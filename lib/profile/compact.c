@@ -79,13 +79,10 @@ void pd_compact_expect_mapping(pd_compact *c, pd_key key, uint64_t start)
     known_of(c, key, start);
 }
 
-uint32_t pd_compact_find_mapping(const pd_compact *c, pd_key key, uint64_t *start)
+uint32_t pd_compact_find_mapping(const pd_compact *c, pd_key key)
 {
     uint32_t number = pd_keymap_find(&c->mappings, key);
-    if (number == PD_KEYMAP_NONE || !c->known[number].id)
-        return 0;
-    *start = c->known[number].start;
-    return c->known[number].id;
+    return number == PD_KEYMAP_NONE ? 0 : c->known[number].id;
 }
 
 /* Puts a mapping with its start as written into the list, if it is not there. Returns its id. */
@@ -104,16 +101,12 @@ static uint32_t list_mapping(pd_compact *c, const pd_compact_mapping *m, uint64_
     return w->status ? 0 : id;
 }
 
-uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapping *m,
-                                uint64_t *start)
+uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapping *m)
 {
     pd_compact_known *known = known_of(c, key, m->start);
-    if (!known)
-        return 0;
-    *start = known->start;
-    if (!known->id)
-        known->id = list_mapping(c, m, *start);
-    return known->id;
+    if (known && !known->id)
+        known->id = list_mapping(c, m, known->start);
+    return known ? known->id : 0;
 }
 
 void pd_compact_mapping_has(pd_compact *c, uint32_t id, uint32_t has)

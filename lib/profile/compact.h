@@ -75,14 +75,18 @@ typedef struct pd_compact_known {
     uint32_t id;    /* 0: it was not added, or OTLP has no id for it */
 } pd_compact_known;
 
-/* Returns the output id of the mapping with this key (see transfer.c), or 0. Sets *start to its
- * memory_start as written; addresses in it must be moved accordingly. */
-uint32_t pd_compact_find_mapping(const pd_compact *compact, pd_key key, uint64_t *start);
+/* Returns the output id of the mapping with this key (see transfer.c), or 0. */
+uint32_t pd_compact_find_mapping(const pd_compact *compact, pd_key key);
 
 /* The same, but adds the mapping if it is not there. Its start, as written, is the expected one of
  * the key, if there is one. */
-uint32_t pd_compact_add_mapping(pd_compact *compact, pd_key key, const pd_compact_mapping *mapping,
-                                uint64_t *start);
+uint32_t pd_compact_add_mapping(pd_compact *compact, pd_key key, const pd_compact_mapping *mapping);
+
+/* The memory_start of a mapping as written: addresses in it must be moved accordingly. */
+static inline uint64_t pd_compact_mapping_start(const pd_compact *compact, uint32_t id)
+{
+    return id ? compact->mapping_list[id - 1].start : 0;
+}
 
 /* What is known of the mapping with this output id after all, besides what it was added with. (In
  * OTLP, mappings of two keys that were added with equal contents have one output id.) */

@@ -1,60 +1,41 @@
 #include "profile/otlp_resource.h"
 
-#include "base/keymap.h"
 #include "base/utf8.h"
 #include "profile/fields.h"
 #include "profile/otlp_attributes.h"
 
-/* What is used while a resource is encoded. */
-typedef struct work {
-    pd_writer writer;
-    pd_buffer key, text, value, message;
-    pd_keymap keys;
-    size_t *last; /* of each key: the attribute that counts */
-    size_t last_cap;
-} work;
-
-static pd_bytes repaired(work *k, const char *text, pd_buffer *buffer)
+/* The first or the last attribute with the key of this one. */
+static size_t same_key(const pprofdelta_attribute *attributes, size_t len, size_t index, bool last)
 {
-    if (!k->writer.status)
-        k->writer.status = pd_utf8_repair(pd_bytes_of(text), k->writer.mem, buffer, k->writer.err);
-    return k->writer.status ? (pd_bytes){0} : (pd_bytes){buffer->ptr, buffer->len};
+    size_t found = len;
+    for (size_t i = 0; i < len && (last || found == len); i++)
+        if (pd_bytes_equal(pd_bytes_of(attributes[i].key), pd_bytes_of(attributes[index].key)))
+            found = i;
+    return found;
 }
 
-/* Finds the keys, in order, and the last attribute of each. */
-static void find_keys(work *k, const pprofdelta_attribute *attributes, size_t len)
+static pd_bytes repaired(pd_writer *w, const char *text, pd_buffer *buffer)
 {
-    pd_writer *w = &k->writer;
-    for (size_t i = 0; i < len; i++) {
-        pd_bytes text = repaired(k, attributes[i].key, &k->key);
-        pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
-        if (!w->status)
-            w->status = pd_keymap_room(&k->keys, w->mem, key, w->err);
-        if (!w->status)
-            w->status = pd_mem_grow(w->mem, &k->last, &k->last_cap, k->keys.len + 1,
-                                    sizeof *k->last, w->err);
-        if (w->status)
-            return;
-        k->last[pd_keymap_add(&k->keys, key)] = i;
-    }
+    if (!w->status)
+        w->status = pd_utf8_repair(pd_bytes_of(text), w->mem, buffer, w->err);
+    return w->status ? (pd_bytes){0} : (pd_bytes){buffer->ptr, buffer->len};
 }
 
 pprofdelta_status pd_otlp_resource(const pprofdelta_attribute *attributes, size_t len, pd_mem *mem,
                                    pd_buffer *out, pprofdelta_error *err)
 {
-    work k = {.writer = {.mem = mem, .err = err}};
-    find_keys(&k, attributes, len);
-    for (size_t i = 0; i < k.keys.len && !k.writer.status; i++) {
-        const pprofdelta_attribute *attribute = &attributes[k.last[i]];
-        pd_bytes key = repaired(&k, attribute->key, &k.key);
-        pd_otlp_put_text(&k.writer, &k.value, repaired(&k, attribute->value, &k.text));
-        pd_otlp_put_pair(&k.writer, out, PD_OTLP_RESOURCE_ATTRIBUTES, key, &k.value, &k.message);
+    pd_writer w = {.mem = mem, .err = err};
+    pd_buffer key = {0}, text = {0}, value = {0}, message = {0};
+    pd_buffer *const buffers[] = {&key, &text, &value, &message};
+    for (size_t i = 0; i < len && !w.status; i++) {
+        if (same_key(attributes, len, i, false) != i)
+            continue;
+        const char *counts = attributes[same_key(attributes, len, i, true)].value;
+        pd_otlp_put_text(&w, &value, repaired(&w, counts, &text));
+        pd_otlp_put_pair(&w, out, PD_OTLP_RESOURCE_ATTRIBUTES,
+                         repaired(&w, attributes[i].key, &key), &value, &message);
     }
-    pd_keymap_release(&k.keys, mem);
-    pd_mem_release(mem, &k.last, &k.last_cap, sizeof *k.last);
-    pd_buffer_release(mem, &k.key);
-    pd_buffer_release(mem, &k.text);
-    pd_buffer_release(mem, &k.value);
-    pd_buffer_release(mem, &k.message);
-    return k.writer.status;
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        pd_buffer_release(mem, buffers[i]);
+    return w.status;
 }

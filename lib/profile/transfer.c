@@ -3,30 +3,19 @@
 #include "profile/mapping.h"
 #include "profile/samples.h"
 
-static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
-                               pprofdelta_error *err)
-{
-    pprofdelta_status status = pd_mem_reserve(mem, memo, cap, len, sizeof **memo, err);
-    if (!status && len)
-        memset(*memo, 0, len * sizeof **memo);
-    return status;
-}
-
 pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err)
 {
+    const size_t lens[] = {tables->strings_len, tables->functions_len, tables->mappings_len,
+                           tables->locations_len};
     t->tables = tables;
     t->compact = compact;
-    pprofdelta_status status = clear(mem, &t->strings, &t->strings_cap, tables->strings_len, err);
-    if (!status)
-        status = clear(mem, &t->functions, &t->functions_cap, tables->functions_len, err);
-    if (!status)
-        status = clear(mem, &t->mappings, &t->mappings_cap, tables->mappings_len, err);
-    if (!status)
-        status = clear(mem, &t->locations, &t->locations_cap, tables->locations_len, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &t->starts, &t->starts_cap, tables->mappings_len,
-                                sizeof *t->starts, err);
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (size_t i = 0; i < sizeof lens / sizeof *lens && !status; i++) {
+        status = pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err);
+        if (!status && lens[i])
+            memset(t->ids[i], 0, lens[i] * sizeof *t->ids[i]);
+    }
     return status;
 }
 
@@ -56,7 +45,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
     if (t->mappings[index])
         return t->mappings[index];
     pd_key key = mapping_key(t->tables, index);
-    uint32_t id = pd_compact_find_mapping(t->compact, key, &t->starts[index]);
+    uint32_t id = pd_compact_find_mapping(t->compact, key);
     if (!id) {
         const pd_mapping *m = &t->tables->mappings[index];
         pd_compact_mapping out = {
@@ -67,7 +56,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
             .build_id = pd_transfer_string(t, m->build_id),
             .has = m->has,
         };
-        id = pd_compact_add_mapping(t->compact, key, &out, &t->starts[index]);
+        id = pd_compact_add_mapping(t->compact, key, &out);
     }
     return t->mappings[index] = id;
 }
@@ -106,7 +95,7 @@ static uint32_t add_location(pd_transfer *t, uint32_t index)
         uint32_t m = (uint32_t)location->mapping;
         mapping = pd_transfer_mapping(t, m);
         if (address)
-            address += t->starts[m] - t->tables->mappings[m].start;
+            address += pd_compact_mapping_start(t->compact, mapping) - t->tables->mappings[m].start;
     }
     return pd_compact_add_location(t->compact, t->tables->idents[index], mapping, address,
                                    location->is_folded);
@@ -178,9 +167,6 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, 
 
 void pd_transfer_release(pd_transfer *t, pd_mem *mem)
 {
-    pd_mem_release(mem, &t->strings, &t->strings_cap, sizeof *t->strings);
-    pd_mem_release(mem, &t->functions, &t->functions_cap, sizeof *t->functions);
-    pd_mem_release(mem, &t->mappings, &t->mappings_cap, sizeof *t->mappings);
-    pd_mem_release(mem, &t->locations, &t->locations_cap, sizeof *t->locations);
-    pd_mem_release(mem, &t->starts, &t->starts_cap, sizeof *t->starts);
+    for (size_t i = 0; i < sizeof t->ids / sizeof *t->ids; i++)
+        pd_mem_release(mem, &t->ids[i], &t->caps[i], sizeof *t->ids[i]);
 }

@@ -14,11 +14,15 @@
 typedef struct pd_transfer {
     const pd_tables *tables;
     pd_compact *compact;
-    /* Output ids by index in the tables; of strings plus one. 0: not added yet. */
-    uint32_t *strings, *functions, *mappings;
-    pd_encoded *locations;
-    uint64_t *starts; /* memory_start as written; valid if mappings[i] is set */
-    size_t strings_cap, functions_cap, mappings_cap, locations_cap, starts_cap;
+    /* Output ids by index in the tables; of strings plus one, of locations encoded. 0: not added yet.
+     * ids[] is all of them. */
+    union {
+        struct {
+            uint32_t *strings, *functions, *mappings, *locations;
+        };
+        uint32_t *ids[4];
+    };
+    size_t caps[4];
 } pd_transfer; /* zero it to begin */
 
 /* Begins to copy from these sealed tables to a writer that has begun. Borrows both. */
