@@ -32,7 +32,7 @@ static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
     pd_identity identity = {0};
     for (size_t i = 0; i < e->depth; i++)
         pd_identity_place(&identity, &r->numbers,
-                          r->places.symbols.places[r->frames[e->frames_first + i]].ident);
+                          r->places.places[r->frames[e->frames_first + i]].ident);
     const uint8_t *at = kept.labels;
     const pd_bytes bytes = pd_bytes_of("bytes");
     const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
@@ -160,7 +160,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .vanished = tally->vanished,
         .clamped = tally->clamped,
         .duplicates = r->window.duplicates,
-        .by_address = r->places.symbols.place_keys.len - r->places.by_lines,
+        .by_address = r->places.keys.len - r->places.by_lines,
         .by_lines = r->places.by_lines,
         .had_base = r->has_base || r->restart,
         .restart = r->life.window.restart,
