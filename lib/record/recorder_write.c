@@ -85,7 +85,6 @@ static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t 
     return PPROFDELTA_OK;
 }
 
-/* tally may be NULL: then nothing is counted. */
 static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
 {
     int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
@@ -96,8 +95,7 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
     for (size_t row; (row = pd_window_next(&r->window, &walk)) != PD_ROW_NONE;) {
         if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
-        if (tally)
-            pd_tally_output(tally, raw, r->schema.len);
+        pd_tally_output(tally, raw, r->schema.len);
         pd_recorder_load_carries(r, row, carries);
         pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, values);
         pprofdelta_status status =
@@ -195,22 +193,21 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_tally tally;
     pd_bytes out;
     uint64_t written;
-    bool has_books = report || (r->flags & PPROFDELTA_VERIFY);
     pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&r->life, sink}};
     pprofdelta_status status = pd_recorder_judge(r, err);
     if (!status)
         status = pd_places_begin(&r->places, &r->mem, err);
-    if (!status && has_books)
+    if (!status) {
         pd_tally_begin(&tally, &r->window, r->how);
-    if (!status)
-        status = choose(r, has_books ? &tally : NULL, err);
+        status = choose(r, &tally, err);
+    }
     if (!status && (r->flags & PPROFDELTA_VERIFY))
         status = check_books(r, &tally, err);
     if (!status)
         status = write_profile(r, &out, err);
     if (!status)
         status = pd_compress(&r->compressor, &r->mem, out, &called, &written, err);
-    if (!status && report)
+    if (!status)
         fill_report(r, &tally, written, report);
     return status;
 }
@@ -228,7 +225,7 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
         *err = r->trouble;
     if (r->trouble.status)
         return r->trouble.status;
-    status = write_window(r, sink, report ? &done : NULL, err);
+    status = write_window(r, sink, &done, err);
     status = pd_life_wrote(&r->life, ticket, status, err);
     if (!status && report)
         *report = done;
