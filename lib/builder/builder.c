@@ -127,18 +127,6 @@ static pprofdelta_sample *make_sample(pprofdelta_builder *b)
     return s;
 }
 
-static pprofdelta_sample *reversed(pprofdelta_sample *list)
-{
-    pprofdelta_sample *out = NULL;
-    while (list) {
-        pprofdelta_sample *next = list->next;
-        list->next = out;
-        out = list;
-        list = next;
-    }
-    return out;
-}
-
 static bool is_of_parent(const pprofdelta_sample *s)
 {
     return s->generation != atomic_load_explicit(&s->builder->generation, memory_order_relaxed);
@@ -146,8 +134,7 @@ static bool is_of_parent(const pprofdelta_sample *s)
 
 void pd_builder_drain(pprofdelta_builder *b)
 {
-    pprofdelta_sample *next,
-        *s = reversed(atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire));
+    pprofdelta_sample *s = atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire), *next;
     for (; s; s = next) {
         next = s->next;
         if (!is_of_parent(s))
@@ -181,13 +168,10 @@ void pprofdelta_sample_discard(pprofdelta_sample *s)
 
 static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *err)
 {
-    const char *text = status == PPROFDELTA_E_MEMORY  ? "no memory for a sample"
-                       : status == PPROFDELTA_E_LIMIT ? "a sample takes more than max_memory"
-                                                      : "something that cannot be was pushed to a "
-                                                        "sample: a NULL, or a type that there is "
-                                                        "not";
-    return pd_fail(err, status, status == PPROFDELTA_E_USAGE ? "options" : "memory", NULL,
-                   PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE, "%s", text);
+    if (status == PPROFDELTA_E_USAGE)
+        return pd_refuse(err, "a sample was given a NULL, or a type that there is not");
+    return pd_fail(err, status, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "no memory for a sample, or less than max_memory");
 }
 
 pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *err)

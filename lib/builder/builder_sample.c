@@ -16,23 +16,15 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
     if (begin_push(s, frame != NULL))
         return s ? s->status : PPROFDELTA_E_MEMORY;
     pd_function_parts parts = pd_function_parts_of(frame);
-    pd_sample_frame f = {.address = address,
-                         .start_line = frame->start_line,
-                         .line = frame->line,
-                         .column = frame->column,
-                         .name_len = parts.name.len,
-                         .system_name_len = parts.system_name.len,
-                         .filename_len = parts.filename.len};
+    pd_key lines = pd_location_key_lines_begin(false);
+    pd_sample_frame f = {.address = address, .size = sizeof f + pd_packed_frame_size(&parts)};
     f.ident = address ? pd_location_key_address(PD_NOWHERE_MAPPED, address, false)
-                      : pd_location_key_line(pd_location_key_lines_begin(false), parts.key, f.line,
-                                             f.column);
-    s->status = pd_buffer_room(&s->mem, &s->frames, pd_sample_frame_size(&f), NULL);
+                      : pd_location_key_line(lines, parts.key, frame->line, frame->column);
+    s->status = pd_buffer_room(&s->mem, &s->frames, f.size, NULL);
     if (s->status)
         return s->status;
     pd_buffer_put(&s->frames, &f, sizeof f);
-    pd_buffer_put(&s->frames, parts.name.ptr, f.name_len);
-    pd_buffer_put(&s->frames, parts.system_name.ptr, f.system_name_len);
-    pd_buffer_put(&s->frames, parts.filename.ptr, f.filename_len);
+    pd_pack_frame(&s->frames, &parts, frame->line, frame->column);
     s->frames_len++;
     pd_identity_place(&s->hash, &s->builder->numbers, f.ident);
     return PPROFDELTA_OK;

@@ -4,7 +4,7 @@
  * are known, and strings are read only for new keys. Frames and labels stand one after the other in
  * two buffers:
  *
- *     frames | pd_sample_frame, name, system name, file name | pd_sample_frame ...
+ *     frames | pd_sample_frame, packed frame | pd_sample_frame, packed frame | ...
  *     labels | packed labels
  *
  * From start to add a sample belongs to one thread. Then it belongs to the queue, to the thread
@@ -17,18 +17,12 @@
 
 #include <stdatomic.h>
 
+/* Before each packed frame. */
 typedef struct pd_sample_frame {
-    pd_key ident;
+    pd_key ident; /* of its location */
     uint64_t address;
-    int64_t start_line, line, column;
-    size_t name_len, system_name_len, filename_len;
+    size_t size; /* of both */
 } pd_sample_frame;
-
-/* The bytes of a frame with its texts. */
-static inline size_t pd_sample_frame_size(const pd_sample_frame *f)
-{
-    return sizeof *f + f->name_len + f->system_name_len + f->filename_len;
-}
 
 struct pprofdelta_sample {
     pprofdelta_builder *builder;

@@ -49,7 +49,7 @@ static pprofdelta_status add_place(pd_collected *c, const uint8_t *at, size_t *s
 {
     pd_sample_frame f;
     memcpy(&f, at, sizeof f);
-    *size = pd_sample_frame_size(&f);
+    *size = f.size;
     *out = pd_keymap_find(&c->places, f.ident);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
@@ -63,7 +63,7 @@ static pprofdelta_status add_place(pd_collected *c, const uint8_t *at, size_t *s
         return status;
     *out = pd_keymap_add(&c->places, f.ident);
     c->place_at[*out] = c->bytes.len;
-    pd_buffer_put(&c->bytes, at, *size);
+    pd_buffer_put(&c->bytes, at, f.size);
     return PPROFDELTA_OK;
 }
 
@@ -140,14 +140,9 @@ static pd_encoded write_place(pd_compact *out, const uint8_t *at)
 {
     pd_sample_frame f;
     memcpy(&f, at, sizeof f);
-    at += sizeof f;
     uint32_t id = pd_compact_find_location(out, f.ident);
     if (!id) {
-        uint32_t name = pd_compact_string(out, pd_unpack_text(&at, f.name_len));
-        uint32_t system_name = pd_compact_string(out, pd_unpack_text(&at, f.system_name_len));
-        uint32_t filename = pd_compact_string(out, pd_unpack_text(&at, f.filename_len));
-        uint32_t function = pd_compact_add_function(out, name, system_name, filename, f.start_line);
-        pd_compact_add_line(out, function, f.line, f.column);
+        pd_write_packed_frames(out, at + sizeof f, 1);
         id = pd_compact_add_location(out, f.ident, 0, f.address, false);
     }
     return pd_encode_id(id);

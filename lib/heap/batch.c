@@ -160,7 +160,7 @@ static void release_buffers(pd_batch_writer *writer)
     pd_compact_release(&writer->compact, &writer->mem);
     pd_buffer_release(&writer->mem, &writer->compressor.out);
     if (writer->mem.used > KEEP)
-        pd_symbols_release(&writer->places.symbols, &writer->mem);
+        pd_places_trim(&writer->places, &writer->mem);
 }
 
 void pd_batch_close(pprofdelta_heap *heap)

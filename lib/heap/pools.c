@@ -114,19 +114,16 @@ void pd_pool_fini(pd_pool *pool)
     pool->chunks = NULL;
 }
 
-uint32_t pd_pool_take(pd_pool *pool, bool *full)
+uint32_t pd_pool_take(pd_pool *pool)
 {
-    *full = false;
     uint32_t number = pool->unused;
     if (number) {
         pd_link *link = pd_pool_at(pool, number);
         pool->unused = link->next;
         return number;
     }
-    if (pool->made >= pool->max) {
-        *full = true;
+    if (pool->made >= pool->max)
         return 0;
-    }
     number = pool->made + 1;
     uint8_t **chunk = &pool->chunks[number >> PD_POOL_CHUNK_BITS];
     if (!*chunk) {

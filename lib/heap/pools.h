@@ -86,9 +86,15 @@ static inline void *pd_pool_at(const pd_pool *pool, uint32_t number)
            (number & (PD_POOL_CHUNK - 1)) * pool->element;
 }
 
-/* Returns the number of an unused element, or 0. *full is true if the limit is reached, false if
- * there are no pages. The element has its old contents, or zeros if it is new. */
-uint32_t pd_pool_take(pd_pool *pool, bool *full);
+/* Returns the number of an unused element, or 0 if the pool is full or there are no pages. The element
+ * has its old contents, or zeros if it is new. */
+uint32_t pd_pool_take(pd_pool *pool);
+
+static inline bool pd_pool_is_full(const pd_pool *pool)
+{
+    return !pool->unused && pool->made >= pool->max;
+}
+
 void pd_pool_give(pd_pool *pool, uint32_t number);
 
 /* ---- the chains ------------------------------------------------------------------------------ */

@@ -10,8 +10,7 @@ bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_
         !pd_chains_init(&sites->chains, &sites->pool))
         return false;
     pprofdelta_heap_event nothing = {0};
-    bool full;
-    return pd_site_for(sites, &nothing, pd_site_key(sites, &nothing), &full) == PD_SITE_EMPTY;
+    return pd_site_for(sites, &nothing, pd_site_key(sites, &nothing)) == PD_SITE_EMPTY;
 }
 
 void pd_sites_fini(pd_sites *sites)
@@ -43,13 +42,12 @@ static uint32_t find(const pd_sites *sites, pd_key key)
     return 0;
 }
 
-uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key key, bool *full)
+uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key key)
 {
-    *full = false;
     uint32_t number = find(sites, key);
     if (number)
         return number;
-    number = pd_pool_take(&sites->pool, full);
+    number = pd_pool_take(&sites->pool);
     if (!number)
         return 0;
     pd_trace *trace = pd_trace_copy(&sites->traces, event, kept_depth(sites, event));

@@ -93,9 +93,9 @@ void pd_sites_fini(pd_sites *sites);
 /* The identity of the event's site. Needs no lock. */
 pd_key pd_site_key(const pd_sites *sites, const pprofdelta_heap_event *event);
 
-/* The number of the event's site, which is made if it is new. Returns 0 if there is no room: *full
- * is true if the limit is reached, false if there are no pages. */
-uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key key, bool *full);
+/* The number of the event's site, which is made if it is new. Returns 0 if there is no room: the pool is
+ * full, or there are no pages. */
+uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key key);
 
 /* The sums of the site in the gathering window. Marks the site as changed. */
 pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number);

@@ -71,9 +71,9 @@ void pd_entries_clear_filter(pprofdelta_heap *heap)
     }
 }
 
-static void count_drop(pprofdelta_heap *heap, bool full, uint64_t *capped)
+static void count_drop(pprofdelta_heap *heap, const pd_pool *pool, uint64_t *capped)
 {
-    (*(full ? capped : &heap->stats.dropped_memory))++;
+    (*(pd_pool_is_full(pool) ? capped : &heap->stats.dropped_memory))++;
 }
 
 /* Ends the entry with this pointer, if there is one: its end was not seen. */
@@ -89,11 +89,10 @@ static void end_former(pprofdelta_heap *heap, const void *ptr)
 /* Holds the site of the event. Returns 0 if there is no room; the drop is counted. */
 static uint32_t hold_site(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key)
 {
-    bool full;
-    uint32_t site = pd_site_for(&heap->sites, event, key, &full);
+    uint32_t site = pd_site_for(&heap->sites, event, key);
     if (!site) {
         heap->is_short_of_room = true;
-        count_drop(heap, full, &heap->stats.dropped_sites);
+        count_drop(heap, &heap->sites.pool, &heap->stats.dropped_sites);
         return 0;
     }
     if (event->depth > heap->options.max_depth)
@@ -106,10 +105,9 @@ uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event
                        pd_entry_state state)
 {
     end_former(heap, event->ptr);
-    bool full;
-    uint32_t number = pd_pool_take(&heap->entries, &full);
+    uint32_t number = pd_pool_take(&heap->entries);
     if (!number) {
-        count_drop(heap, full, &heap->stats.dropped_live);
+        count_drop(heap, &heap->entries, &heap->stats.dropped_live);
         return 0;
     }
     uint32_t site = hold_site(heap, event, key);

@@ -176,7 +176,7 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                  .out = &writer->compact,
                  .is_all = kind == PPROFDELTA_HEAP_FULL || inuse == PPROFDELTA_HEAP_SNAPSHOT,
                  .kind = kind};
-    pd_symbols_clear_places(&writer->places.symbols); /* a number may get another meaning */
+    pd_places_clear_places(&writer->places); /* a number may get another meaning */
     pprofdelta_status status = pd_places_begin(&writer->places, &writer->mem, err);
     if (status)
         return status;

@@ -134,47 +134,52 @@ static pd_key key_of(uint64_t address, uint32_t map)
     return (pd_key){mix(address), map};
 }
 
-static pd_key key_of_lines(const pd_symbols *s, const pd_symbol_place *place)
+static const uint8_t *frames_of(const pd_places *p, const pd_symbol_place *place)
+{
+    return place->frames_len ? p->frames.ptr + place->frames_at : NULL;
+}
+
+static pd_key key_of_lines(const pd_places *p, const pd_symbol_place *place)
 {
     pd_key key = pd_location_key_lines_begin(false);
-    for (size_t i = 0; i < place->lines_len; i++) {
-        const pd_symbol_line *line = &s->lines[place->lines_first + i];
-        key = pd_location_key_line(key, s->function_keys.keys[line->function], line->line,
-                                   line->column);
-    }
+    const uint8_t *at = frames_of(p, place);
+    for (size_t i = 0; i < place->frames_len; i++)
+        key = pd_packed_frame_key(key, &at);
     return key;
 }
 
 static void set_mapping(pd_places *p, pd_symbol_place *place, uint32_t map)
 {
     place->mapping = map;
-    if (map == PD_MAP_NONE && place->lines_len) {
-        place->ident = key_of_lines(&p->symbols, place);
+    if (map == PD_MAP_NONE && place->frames_len) {
+        place->ident = key_of_lines(p, place);
         place->address = 0;
         p->by_lines++;
         return;
     }
     place->ident = key_of(place->address, map);
     if (map != PD_MAP_NONE)
-        p->known_maps[map].lacks_symbols |= !place->lines_len;
+        p->known_maps[map].lacks_symbols |= !place->frames_len;
 }
 
 /* Adds the lines of the symbol: *place has them, and is not in the table yet. */
 static pprofdelta_status make_place(pd_places *p, pd_mem *mem, const pprofdelta_symbol *symbol,
                                     pd_symbol_place *place, pprofdelta_error *err)
 {
-    pd_symbols *s = &p->symbols;
     pprofdelta_status status = PPROFDELTA_OK;
-    *place = (pd_symbol_place){
-        .lines_first = s->lines_len, .mapping = UNMAPPED, .is_hidden = symbol->hide != 0};
+    *place = (pd_symbol_place){.frames_at = p->frames.len,
+                               .frames_len = (uint32_t)symbol->frames_len,
+                               .mapping = UNMAPPED,
+                               .is_hidden = symbol->hide != 0};
     for (size_t i = 0; i < symbol->frames_len && !status; i++) {
         const pprofdelta_frame *f = &symbol->frames[i];
         pd_function_parts function = pd_function_parts_of(f);
-        status = pd_symbols_add_line(s, mem, &function, f->line, f->column, err);
+        status = pd_buffer_room(mem, &p->frames, pd_packed_frame_size(&function), err);
+        if (!status)
+            pd_pack_frame(&p->frames, &function, f->line, f->column);
     }
-    place->lines_len = (uint32_t)(s->lines_len - place->lines_first);
     if (status)
-        s->lines_len = place->lines_first;
+        p->frames.len = place->frames_at;
     return status;
 }
 
@@ -196,16 +201,22 @@ static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address,
 {
     pd_key key = key_of(address, map);
     pd_symbol_place place;
-    *out = pd_symbols_find(&p->symbols, key);
+    *out = pd_keymap_find(&p->keys, key);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
     pprofdelta_status status = symbolize(p, mem, address, &place, err);
     if (status)
         return status;
-    status = pd_symbols_add(&p->symbols, mem, key, &place, out, err);
-    if (status)
-        p->symbols.lines_len = place.lines_first;
-    return status;
+    status = pd_mem_grow(mem, &p->places, &p->places_cap, p->keys.len + 1, sizeof *p->places, err);
+    if (!status)
+        status = pd_keymap_room(&p->keys, mem, key, err);
+    if (status) {
+        p->frames.len = place.frames_at;
+        return status;
+    }
+    *out = pd_keymap_add(&p->keys, key);
+    p->places[*out] = place;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_places_find(pd_places *p, pd_mem *mem, uint64_t address, uint32_t *out,
@@ -219,11 +230,11 @@ pprofdelta_status pd_places_find_mapped(pd_places *p, pd_mem *mem, uint64_t addr
 {
     uint32_t map;
     pprofdelta_status status = pd_places_find(p, mem, address, out, err);
-    if (status || p->symbols.places[*out].mapping != UNMAPPED)
+    if (status || p->places[*out].mapping != UNMAPPED)
         return status;
-    status = find_map(p, mem, p->symbols.places[*out].address, 0, &map, err);
+    status = find_map(p, mem, p->places[*out].address, 0, &map, err);
     if (!status)
-        set_mapping(p, &p->symbols.places[*out], map);
+        set_mapping(p, &p->places[*out], map);
     return status;
 }
 
@@ -231,7 +242,7 @@ pprofdelta_status pd_places_find_mapped(pd_places *p, pd_mem *mem, uint64_t addr
 
 pprofdelta_status pd_places_begin(pd_places *p, pd_mem *mem, pprofdelta_error *err)
 {
-    pd_symbols_begin_profile(&p->symbols);
+    p->round++;
     p->is_reread = false;
     return p->has_mappings ? pd_places_read(p, mem, err) : PPROFDELTA_OK;
 }
@@ -248,7 +259,7 @@ static uint32_t names_of(const pd_places *p, uint32_t map)
 static uint32_t write_mapping(pd_places *p, pd_compact *out, uint32_t map)
 {
     pd_place_map *known = &p->known_maps[map];
-    if (known->round == p->symbols.round)
+    if (known->round == p->round)
         return known->out;
     const pd_map *m = &p->maps.maps[map];
     uint64_t word = map;
@@ -260,7 +271,7 @@ static uint32_t write_mapping(pd_places *p, pd_compact *out, uint32_t map)
         .build_id = pd_compact_string(out, pd_maps_build_id(&p->maps, map)),
         .has = names_of(p, map),
     };
-    known->round = p->symbols.round;
+    known->round = p->round;
     return known->out = pd_compact_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
 }
 
@@ -274,15 +285,21 @@ static pd_encoded write_place(pd_places *p, pd_compact *out, pd_symbol_place *pl
 {
     enum { FUNCTIONS = 1 };
     uint32_t mapping = place->mapping == PD_MAP_NONE ? 0 : write_mapping(p, out, place->mapping);
-    if (mapping && place->lines_len && p->names == PD_NAMES_FUNCTIONS)
+    if (mapping && place->frames_len && p->names == PD_NAMES_FUNCTIONS)
         pd_compact_mapping_has(out, mapping, FUNCTIONS);
-    return pd_symbols_write_place(&p->symbols, out, place, mapping);
+    uint32_t id = pd_compact_find_location(out, place->ident);
+    if (!id) {
+        pd_write_packed_frames(out, frames_of(p, place), place->frames_len);
+        id = pd_compact_add_location(out, place->ident, mapping, place->address, false);
+    }
+    place->round = p->round;
+    return place->out = pd_encode_id(id);
 }
 
 pd_encoded pd_places_write(pd_places *p, pd_compact *out, uint32_t place)
 {
-    pd_symbol_place *row = &p->symbols.places[place];
-    return row->round == p->symbols.round ? row->out : write_place(p, out, row);
+    pd_symbol_place *row = &p->places[place];
+    return row->round == p->round ? row->out : write_place(p, out, row);
 }
 
 /* The place is not in the table: its lines are given back. */
@@ -297,7 +314,7 @@ pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta
         return 0;
     set_mapping(p, &place, PD_MAP_NONE);
     pd_encoded location = write_place(p, out, &place);
-    p->symbols.lines_len = place.lines_first;
+    p->frames.len = place.frames_at;
     return location;
 }
 
@@ -313,8 +330,8 @@ static pd_encoded write_address(pd_places *p, pd_compact *out, uint64_t address,
         w->status = find_place(p, w->mem, address, map, &place, w->err);
     if (w->status)
         return 0;
-    if (p->symbols.places[place].mapping == UNMAPPED)
-        set_mapping(p, &p->symbols.places[place], map);
+    if (p->places[place].mapping == UNMAPPED)
+        set_mapping(p, &p->places[place], map);
     return pd_places_write(p, out, place);
 }
 
@@ -328,17 +345,30 @@ uint8_t *pd_places_put(pd_places *p, pd_compact *out, uint8_t *at, const uint64_
 
 /* ---- the life of the table ------------------------------------------------------------------- */
 
+void pd_places_clear_places(pd_places *p)
+{
+    pd_keymap_clear(&p->keys);
+    p->frames.len = 0;
+}
+
 void pd_places_clear(pd_places *p)
 {
-    pd_symbols_clear(&p->symbols);
+    pd_places_clear_places(p);
     pd_maps_clear(&p->maps);
     p->by_lines = p->spans_len = p->known_maps_len = 0;
     p->is_whole = false;
 }
 
+void pd_places_trim(pd_places *p, pd_mem *mem)
+{
+    pd_keymap_release(&p->keys, mem);
+    pd_mem_release(mem, &p->places, &p->places_cap, sizeof *p->places);
+    pd_buffer_release(mem, &p->frames);
+}
+
 void pd_places_release(pd_places *p, pd_mem *mem)
 {
-    pd_symbols_release(&p->symbols, mem);
+    pd_places_trim(p, mem);
     pd_maps_release(&p->maps, mem);
     pd_mem_release(mem, &p->spans, &p->spans_cap, sizeof *p->spans);
     pd_mem_release(mem, &p->known_maps, &p->known_maps_cap, sizeof *p->known_maps);

@@ -13,7 +13,7 @@
 #ifndef PD_PLACES_PLACES_H
 #define PD_PLACES_PLACES_H
 
-#include "places/symbols.h"
+#include "places/packed.h"
 #include "process/maps.h"
 
 /* When the mappings are read again, besides when an address is in none of them. */
@@ -31,6 +31,17 @@ typedef enum pd_places_names {
     PD_NAMES_FUNCTIONS    /* functions, if a place in it has lines; nothing else */
 } pd_places_names;
 
+typedef struct pd_symbol_place {
+    pd_key ident; /* for the writer: see identity.h */
+    uint64_t address;
+    uint64_t round;   /* of the profile in which it has the id `out` */
+    size_t frames_at; /* where its lines stand in `frames` */
+    uint32_t frames_len;
+    uint32_t mapping;
+    pd_encoded out;
+    bool is_hidden;
+} pd_symbol_place;
+
 typedef struct pd_place_span {
     uint32_t map;        /* the mapping's number */
     uint32_t born, gone; /* gone 0: it is there */
@@ -40,7 +51,7 @@ typedef struct pd_place_span {
 typedef struct pd_place_map {
     uint32_t span;      /* its last span */
     uint32_t out;       /* its id in the profile of this round */
-    uint64_t round;     /* see symbols.h */
+    uint64_t round;     /* as of a place */
     bool lacks_symbols; /* a place in it has no lines */
 } pd_place_map;
 
@@ -53,8 +64,13 @@ typedef struct pd_places {
     pd_places_watch watch;
     pd_places_names names;
     /* Places and mappings. */
-    pd_symbols symbols;
-    size_t by_lines; /* places that are identified by their lines */
+    pd_keymap keys;
+    pd_symbol_place *places; /* of each key */
+    size_t places_cap;
+    pd_buffer frames; /* packed: the lines of all places */
+    uint64_t round;   /* of the profile that is being written; 0: none yet. So nothing has to be
+                         cleared between profiles */
+    size_t by_lines;  /* places that are identified by their lines */
     pd_maps maps;
     pd_place_span *spans; /* oldest first; a mapping that came back has several */
     pd_place_map *known_maps;
@@ -98,8 +114,12 @@ uint8_t *pd_places_put(pd_places *places, pd_compact *compact, uint8_t *at, cons
 pd_encoded pd_places_write_frame(pd_places *places, pd_compact *compact,
                                  const pprofdelta_frame *frame);
 
-/* Forgets everything and keeps the capacity. */
+/* Forgets the places, and everything; keeps the capacity. */
+void pd_places_clear_places(pd_places *places);
 void pd_places_clear(pd_places *places);
+
+/* Releases the memory of the places. They must have been forgotten before the next profile. */
+void pd_places_trim(pd_places *places, pd_mem *mem);
 
 void pd_places_release(pd_places *places, pd_mem *mem);
 

@@ -31,7 +31,7 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
             pd_places_find(&r->places, &r->mem, record->stack[*out], &place, err);
         if (status)
             return status;
-        if (!r->places.symbols.places[place].is_hidden)
+        if (!r->places.places[place].is_hidden)
             return PPROFDELTA_OK;
         r->may_hide = true;
     }

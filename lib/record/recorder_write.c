@@ -32,7 +32,7 @@ static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
     pd_identity identity = {0};
     for (size_t i = 0; i < e->depth; i++)
         pd_identity_place(&identity, &r->numbers,
-                          r->places.symbols.places[r->frames[e->frames_first + i]].ident);
+                          r->places.places[r->frames[e->frames_first + i]].ident);
     const uint8_t *at = kept.labels;
     const pd_bytes bytes = pd_bytes_of("bytes");
     const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
@@ -85,7 +85,6 @@ static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t 
     return PPROFDELTA_OK;
 }
 
-/* tally may be NULL: then nothing is counted. */
 static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
 {
     int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
@@ -95,8 +94,7 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
     for (size_t row = 0; row < r->window.len; row++) {
         if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
-        if (tally)
-            pd_tally_output(tally, raw, r->schema.len);
+        pd_tally_output(tally, raw, r->schema.len);
         pd_recorder_load_carries(r, row, carries);
         pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, values);
         pprofdelta_status status =
@@ -159,7 +157,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .vanished = tally->vanished,
         .clamped = tally->clamped,
         .duplicates = r->window.duplicates,
-        .by_address = r->places.symbols.place_keys.len - r->places.by_lines,
+        .by_address = r->places.keys.len - r->places.by_lines,
         .by_lines = r->places.by_lines,
         .had_base = r->has_base || r->restart,
         .restart = r->life.window.restart,
@@ -194,22 +192,21 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_tally tally;
     pd_bytes out;
     uint64_t written;
-    bool has_books = report || (r->flags & PPROFDELTA_VERIFY);
     pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&r->life, sink}};
     pprofdelta_status status = pd_recorder_judge(r, err);
     if (!status)
         status = pd_places_begin(&r->places, &r->mem, err);
-    if (!status && has_books)
+    if (!status) {
         pd_tally_begin(&tally, &r->window, r->how);
-    if (!status)
-        status = choose(r, has_books ? &tally : NULL, err);
+        status = choose(r, &tally, err);
+    }
     if (!status && (r->flags & PPROFDELTA_VERIFY))
         status = check_books(r, &tally, err);
     if (!status)
         status = write_profile(r, &out, err);
     if (!status)
         status = pd_compress(&r->compressor, &r->mem, out, &called, &written, err);
-    if (!status && report)
+    if (!status)
         fill_report(r, &tally, written, report);
     return status;
 }
@@ -227,7 +224,7 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
         *err = r->trouble;
     if (r->trouble.status)
         return r->trouble.status;
-    status = write_window(r, sink, report ? &done : NULL, err);
+    status = write_window(r, sink, &done, err);
     status = pd_life_wrote(&r->life, ticket, status, err);
     if (!status && report)
         *report = done;

@@ -9,20 +9,9 @@ enum { FIRST_PC = 0x1000 };
 static void symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     record_scene *s = cookie;
-    s->symbolized++;
-    const char *word = s->words[pc - FIRST_PC];
-    size_t len = 1;
-    for (const char *at = word; *at; at++)
-        len += *at == '+';
-    pprofdelta_frame *frames = ARENA_ARRAY(&s->arena, pprofdelta_frame, len);
-    for (size_t i = 0; i < len; i++) {
-        size_t part = strcspn(word, "+");
-        frames[i] = (pprofdelta_frame){.name = arena_format(&s->arena, "%.*s", (int)part, word),
-                                       .filename = "file.c",
-                                       .line = 1};
-        word += part + (word[part] == '+');
-    }
-    *out = (pprofdelta_symbol){frames, len, *s->words[pc - FIRST_PC] == '_'};
+    pprofdelta_frame *frame = ARENA_ARRAY(&s->arena, pprofdelta_frame, 1);
+    *frame = (pprofdelta_frame){.name = s->words[pc - FIRST_PC], .filename = "file.c", .line = 1};
+    *out = (pprofdelta_symbol){frame, 1, 0};
 }
 
 void record_begin(record_scene *s)
@@ -80,13 +69,9 @@ static void write_stack(const reading *out, buf *b, const reading_sample *sample
     for (size_t n = 0; n < sample->depth; n++) {
         const Pd__View__Location *l = out->locations[sample->stack[n]].view;
         buf_text(b, n ? ";" : "");
-        for (size_t k = 0; k < l->n_line; k++)
-            for (size_t f = 0; f < out->view->n_function; f++)
-                if (out->view->function[f]->id == l->line[k]->function_id)
-                    buf_format(b, "%s%s", k ? "+" : "",
-                               reading_string(out, out->view->function[f]->name));
-        if (!l->n_line)
-            buf_format(b, "%#" PRIx64, l->address);
+        for (size_t f = 0; f < out->view->n_function && l->n_line; f++)
+            if (out->view->function[f]->id == l->line[0]->function_id)
+                buf_text(b, reading_string(out, out->view->function[f]->name));
     }
 }
 

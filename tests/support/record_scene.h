@@ -4,8 +4,7 @@
  *     CHECK_STR(record_window(&s), "leaf;main {bytes=16} 5 80 0 0");
  *
  * A word of a stack is a program counter; a new word gets the next free one. The callback returns
- * that word as the function name, and hides words that begin with "_". "a+b" is a location where a
- * is inlined into b. */
+ * that word as the function name. */
 #ifndef PD_TESTS_RECORD_SCENE_H
 #define PD_TESTS_RECORD_SCENE_H
 
@@ -22,7 +21,7 @@ typedef struct record_scene {
     arena arena;
     tracker memory;
     const char *words[RECORD_WORDS];
-    size_t words_len, symbolized;
+    size_t words_len;
     pprofdelta_record rows[RECORD_ROWS]; /* the records of the process */
     size_t rows_len;
     pprofdelta_status status;

@@ -1,6 +1,7 @@
 /* The sample builder by itself: what comes out is what was flushed, once, whatever fails. */
 #include "builder_bench.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(equal_samples_add_up_whatever_their_types)
@@ -122,7 +123,11 @@ TEST(a_new_builder_without_memory_is_told)
         tracker memory = {.fail_at = nth};
         pprofdelta_allocator allocator = tracker_allocator(&memory);
         pprofdelta_builder_options o = plain_options();
+        static const pprofdelta_attribute name = {"service.name", "a service"};
         pprofdelta_builder *b = NULL;
+        o.format = PPROFDELTA_OTLP;
+        o.resource = &name;
+        o.resource_len = 1;
         pprofdelta_status status = pprofdelta_builder_new(&o, &allocator, &b, NULL);
         refused = memory.refused > 0;
         CHECK(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK) && !b == refused);
@@ -154,6 +159,41 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
     CHECK(pprofdelta_sample_add(s, &t.err) == PPROFDELTA_E_LIMIT);
     pprofdelta_builder_free(t.b);
     CHECK(memory.live == 0);
+}
+
+typedef struct forking {
+    pprofdelta_builder *b;
+    pid_t pid;
+} forking;
+
+static int fork_in_sink(void *cookie, const void *data, size_t len)
+{
+    forking *f = cookie;
+    (void)data, (void)len;
+    pprofdelta_builder_fork(f->b, PPROFDELTA_FORK_PREPARE);
+    f->pid = fork();
+    pprofdelta_builder_fork(f->b, f->pid ? PPROFDELTA_FORK_PARENT : PPROFDELTA_FORK_CHILD);
+    return 0;
+}
+
+TEST(a_sink_may_fork)
+{
+    bench t;
+    bench_begin(&t);
+    add(&t, "a", 0, 1, NULL);
+    forking f = {t.b, -1};
+    pprofdelta_sink sink = {fork_in_sink, &f};
+    pprofdelta_status status = builder_send(t.b, &sink, &t.report, NULL);
+    if (f.pid == 0) {
+        add(&t, "b", 0, 1, NULL);
+        bool ok = status == PPROFDELTA_E_USAGE && strcmp(export_rows(&t), "b 1 0 0") == 0;
+        _exit(ok ? 0 : 1);
+    }
+    int how = -1;
+    CHECK(status == PPROFDELTA_OK);
+    CHECK(waitpid(f.pid, &how, 0) == f.pid && how == 0);
+    CHECK_STR(export_rows(&t), "");
+    bench_end(&t);
 }
 
 TEST_MAIN()

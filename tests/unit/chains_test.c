@@ -53,7 +53,6 @@ static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
     for (size_t i = 0; i < steps; i++) {
         size_t value = rng_below(&r, VALUES);
         uint32_t hash = (uint32_t)(value * 2654435761U) % hashes;
-        bool full;
         CHECK(find(&chains, hash, value) == numbers[value]);
         if (numbers[value] && rng_chance(&r, 60)) {
             pd_chains_remove(&chains, numbers[value]);
@@ -61,8 +60,8 @@ static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
             numbers[value] = 0;
             there--;
         } else if (!numbers[value]) {
-            numbers[value] = pd_pool_take(&pool, &full);
-            CHECK(numbers[value] && !full);
+            numbers[value] = pd_pool_take(&pool);
+            CHECK(numbers[value]);
             element *e = pd_pool_at(&pool, numbers[value]);
             e->value = value;
             pd_chains_add(&chains, numbers[value], hash);
@@ -91,22 +90,21 @@ TEST(elements_do_not_move_and_are_used_again)
     tracker s = {0};
     pd_pages pages = pages_of(&s, UINT64_MAX);
     pd_pool pool = {0};
-    bool full;
     void *at[3000] = {0};
     REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), 2999));
     for (uint32_t i = 1; i < 3000; i++) {
-        CHECK(pd_pool_take(&pool, &full) == i);
+        CHECK(pd_pool_take(&pool) == i);
         at[i] = pd_pool_at(&pool, i);
     }
     for (uint32_t i = 1; i < 3000; i++)
         CHECK(pd_pool_at(&pool, i) == at[i]);
-    CHECK(pd_pool_take(&pool, &full) == 0 && full);
+    CHECK(pd_pool_take(&pool) == 0 && pd_pool_is_full(&pool));
     pd_pool_give(&pool, 7);
     pd_pool_give(&pool, 2000);
     size_t held = s.live;
-    CHECK(pd_pool_take(&pool, &full) == 2000);
-    CHECK(pd_pool_take(&pool, &full) == 7);
-    CHECK(pd_pool_take(&pool, &full) == 0 && full && s.live == held);
+    CHECK(pd_pool_take(&pool) == 2000);
+    CHECK(pd_pool_take(&pool) == 7);
+    CHECK(pd_pool_take(&pool) == 0 && pd_pool_is_full(&pool) && s.live == held);
     pd_pool_fini(&pool);
     CHECK(s.live == 0);
 }

@@ -1,13 +1,11 @@
-/* The records door by hand: what its records hold, unsampling, symbols, and restarts. The order of calls is
+/* The records door by hand: labels, symbols, restarts and memory. The order of calls is
  * in life_test.c, and what a delta is in fuzz/fuzz_records.c. */
 #include "recorder_size.h"
 
 #include "record_scene.h"
-#include "seeds.h"
 #include "test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---------------------------------------------------------------------------------------------
  * Records
@@ -34,10 +32,6 @@ TEST(a_label_with_a_string_has_no_number)
     CHECK(s.report.duplicates == 1);
     record_end(&s);
 }
-
-/* ---------------------------------------------------------------------------------------------
- * Unsampling
- * ------------------------------------------------------------------------------------------ */
 
 /* ---------------------------------------------------------------------------------------------
  * Symbols

@@ -1,0 +1,77 @@
+#include "places/packed.h"
+
+void pd_pack_frame(pd_buffer *buffer, const pd_function_parts *f, int64_t line, int64_t column)
+{
+    pd_packed_frame packed = {.function = f->key,
+                              .start_line = f->start_line,
+                              .line = line,
+                              .column = column,
+                              .name_len = f->name.len,
+                              .system_name_len = f->system_name.len,
+                              .filename_len = f->filename.len};
+    pd_buffer_put(buffer, &packed, sizeof packed);
+    pd_buffer_put(buffer, f->name.ptr, f->name.len);
+    pd_buffer_put(buffer, f->system_name.ptr, f->system_name.len);
+    pd_buffer_put(buffer, f->filename.ptr, f->filename.len);
+}
+
+void pd_pack_label(pd_buffer *buffer, const pd_label_parts *label)
+{
+    pd_packed_label packed = {label->num, label->key.len, label->str.len, label->num_unit.len};
+    pd_buffer_put(buffer, &packed, sizeof packed);
+    pd_buffer_put(buffer, label->key.ptr, label->key.len);
+    pd_buffer_put(buffer, label->str.ptr, label->str.len);
+    pd_buffer_put(buffer, label->num_unit.ptr, label->num_unit.len);
+}
+
+static pd_bytes unpack_text(const uint8_t **at, size_t len)
+{
+    pd_bytes text = {*at, len};
+    *at += len;
+    return text;
+}
+
+pd_label_parts pd_unpack_label(const uint8_t **at)
+{
+    pd_packed_label packed;
+    memcpy(&packed, *at, sizeof packed);
+    *at += sizeof packed;
+    pd_label_parts label = {.num = packed.num};
+    label.key = unpack_text(at, packed.key_len);
+    label.str = unpack_text(at, packed.str_len);
+    label.num_unit = unpack_text(at, packed.num_unit_len);
+    return label;
+}
+
+pd_key pd_packed_frame_key(pd_key so_far, const uint8_t **at)
+{
+    pd_packed_frame f;
+    memcpy(&f, *at, sizeof f);
+    *at += sizeof f + f.name_len + f.system_name_len + f.filename_len;
+    return pd_location_key_line(so_far, f.function, f.line, f.column);
+}
+
+void pd_write_packed_frames(pd_compact *out, const uint8_t *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        pd_packed_frame f;
+        memcpy(&f, at, sizeof f);
+        at += sizeof f;
+        uint32_t name = pd_compact_string(out, unpack_text(&at, f.name_len));
+        uint32_t system_name = pd_compact_string(out, unpack_text(&at, f.system_name_len));
+        uint32_t filename = pd_compact_string(out, unpack_text(&at, f.filename_len));
+        uint32_t function = pd_compact_add_function(out, name, system_name, filename, f.start_line);
+        pd_compact_add_line(out, function, f.line, f.column);
+    }
+}
+
+void pd_write_packed_labels(pd_compact *out, const uint8_t *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        pd_label_parts label = pd_unpack_label(&at);
+        uint32_t key = pd_compact_string(out, label.key);
+        uint32_t str = pd_compact_string(out, label.str);
+        uint32_t num_unit = pd_compact_string(out, label.num_unit);
+        pd_compact_sample_label(out, key, str, label.num, num_unit);
+    }
+}
