@@ -5,6 +5,7 @@
  *     commit    clears outgoing
  *     abandon   leaves outgoing; the next begin adds to it */
 #include "base/random.h"
+#include "base/option_checks.h"
 #include "base/time.h"
 #include "profile/stamp.h"
 #include "builder/builder.h"
@@ -172,7 +173,7 @@ pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdel
         status = pd_life_wrote(&b->life, ticket, write_window(b, sink, &done, err), err);
     pd_gate_leave(&b->work);
     if (!status && report)
-        *report = done;
+        pd_result_write(report, &done, sizeof done);
     return status;
 }
 

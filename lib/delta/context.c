@@ -11,9 +11,9 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
     *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
     if (!given)
         return pd_options_check_output(out->compression, out->level, err);
-    if (given->size != sizeof *given)
-        return pd_refuse(err, "options.size is not that of this version's pprofdelta_options");
-    *out = *given;
+    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
+    if (status)
+        return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
                            PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE;
     if (out->flags & ~known)
@@ -24,8 +24,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
-    pprofdelta_status status =
-        pd_options_check_format(out->format, out->resource, out->resource_len, err);
+    status = pd_options_check_format(out->format, out->resource, out->resource_len, err);
     if (status)
         return status;
     return pd_options_check_output(out->compression, out->level, err);

@@ -6,6 +6,7 @@
  * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "delta/context.h"
+#include "base/option_checks.h"
 
 static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
 {
@@ -336,7 +337,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
         status = pd_compress_write(pd->encoded, &called, &pd->report.output_len, err);
     status = pd_life_wrote(&pd->life, ticket, status, err);
     if (!status && report)
-        *report = pd->report;
+        pd_result_write(report, &pd->report, sizeof pd->report);
     return status;
 }
 

@@ -6,6 +6,7 @@
  * Nothing is subtracted, added up or dropped, and the stamps stay. So a rewrite is for profiles that were
  * changed: what was added to their tables is numbered densely, and what became unused goes away. */
 #include "pprofdelta_profile.h"
+#include "base/option_checks.h"
 
 #include "delta/context.h"
 #include "delta/kind.h"
@@ -162,9 +163,7 @@ void pprofdelta_profile_free(pprofdelta_profile *profile)
 
 void pprofdelta_profile_census(const pprofdelta_profile *profile, pprofdelta_census *out)
 {
-    pprofdelta_census census = profile->census;
-    census.size = out->size;
-    memcpy(out, &census, out->size < sizeof census ? out->size : sizeof census);
+    pd_result_write(out, &profile->census, sizeof profile->census);
 }
 
 /* ---- the bytes ------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* What a context remembers beside its ledger; and all of it saved, loaded, described. */
 #include "delta/context.h"
+#include "base/option_checks.h"
 #include "profile/stamp.h"
 
 /* Copies the text, with room for a NUL. */
@@ -86,34 +87,41 @@ static void add_up(pprofdelta *pd)
             pd_sum_add(&pd->types[i].prev, pd_ledger_base(ledger, entry)[i]);
 }
 
-void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
+static pprofdelta_memory describe(pprofdelta *pd)
 {
     const pd_series series = pd_life_series(&pd->life);
     const pd_stretch *last = &series.last, *acked = &series.acked;
-    *out = (pprofdelta_memory){.has_base = pd->has_base,
-                               .sequence = acked->sequence,
-                               .attempts = last->attempt,
-                               .from_nanos = acked->from_nanos,
-                               .to_nanos = acked->to_nanos,
-                               .restart = acked->restart,
-                               .build_id = "",
-                               .id = pd->id};
+    pprofdelta_memory out = {.has_base = pd->has_base,
+                             .sequence = acked->sequence,
+                             .attempts = last->attempt,
+                             .from_nanos = acked->from_nanos,
+                             .to_nanos = acked->to_nanos,
+                             .restart = acked->restart,
+                             .build_id = "",
+                             .id = pd->id};
     if (pd_series_is_open(&series)) {
-        out->open_sequence = last->sequence;
-        out->open_from_nanos = last->from_nanos;
-        out->open_to_nanos = last->to_nanos;
-        out->open_restart = last->restart;
+        out.open_sequence = last->sequence;
+        out.open_from_nanos = last->from_nanos;
+        out.open_to_nanos = last->to_nanos;
+        out.open_restart = last->restart;
     }
     if (!pd_has_seen(pd))
-        return;
+        return out;
     name_types(pd);
     add_up(pd);
     if (pd->last.build_id.len) {
         pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see copy_text */
-        out->build_id = (const char *)pd->last.build_id.ptr;
+        out.build_id = (const char *)pd->last.build_id.ptr;
     }
-    out->samples = pd->ledger.kept;
-    out->unseen = pd->ledger.kept - pd->ledger.living;
-    out->types = pd->types;
-    out->types_len = pd->schema.len;
+    out.samples = pd->ledger.kept;
+    out.unseen = pd->ledger.kept - pd->ledger.living;
+    out.types = pd->types;
+    out.types_len = pd->schema.len;
+    return out;
+}
+
+void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
+{
+    pprofdelta_memory memory = describe(pd);
+    pd_result_write(out, &memory, sizeof memory);
 }

@@ -15,10 +15,9 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     *out = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
     if (!given)
         return PPROFDELTA_OK;
-    if (given->size != sizeof *given)
-        return pd_refuse(err, "options.size is not that of this version's "
-                              "pprofdelta_recorder_options");
-    *out = *given;
+    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
+    if (status)
+        return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY | PPROFDELTA_BORROW_STACKS |
                            PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_MAPPINGS;
     if (out->flags & ~known)
@@ -34,7 +33,7 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     if (out->kind != PPROFDELTA_KIND_TYPES && (out->types || out->period_type || out->period_unit))
         return pd_refuse(err,
                          "options.types and options.period_type are for PPROFDELTA_KIND_TYPES");
-    pprofdelta_status status = pd_options_check_output(out->compression, out->level, err);
+    status = pd_options_check_output(out->compression, out->level, err);
     if (!status)
         status = pd_options_check_format(out->format, out->resource, out->resource_len, err);
     if (!status && out->kind == PPROFDELTA_KIND_TYPES)

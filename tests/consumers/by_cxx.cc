@@ -47,6 +47,7 @@ static void use_recorder()
     check("a recorder is made",
           pprofdelta_recorder_new(&options, nullptr, &recorder, nullptr) == PPROFDELTA_OK);
     pprofdelta_report report = pprofdelta_report();
+    report.size = sizeof report;
     for (std::int64_t window = 1; window <= 3; window++) {
         const std::vector<std::uintptr_t> stack = {101, 102};
         const std::int64_t values[] = {window * 5, window * 50, 0, 0};
@@ -94,6 +95,7 @@ static void use_builder()
     std::string out;
     pprofdelta_sink sink = {keep, &out};
     pprofdelta_builder_report report = pprofdelta_builder_report();
+    report.size = sizeof report;
     check("a window",
           pprofdelta_builder_begin(builder, nullptr) == PPROFDELTA_OK &&
               pprofdelta_builder_write(builder, &sink, &report, nullptr) == PPROFDELTA_OK);

@@ -49,7 +49,7 @@ TEST(a_plain_profile_has_a_delta)
     file out = {.len = 0};
     pprofdelta *pd = plain_context();
     pprofdelta_sink sink = {keep, &out};
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     pprofdelta_census census;
     REQUIRE(a.len && b.len && pd);
     CHECK(pprofdelta_base(pd, a.bytes, a.len, NULL) == PPROFDELTA_OK);

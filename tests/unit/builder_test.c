@@ -149,7 +149,7 @@ TEST(wrong_use_is_refused)
     pprofdelta_builder *untouched = t.b, *b = untouched;
     pprofdelta_builder_options o = plain_options();
     CHECK(pprofdelta_builder_new(NULL, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
-    o.size--;
+    o.size = 0;
     CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
     o = plain_options();
     o.flags = PPROFDELTA_VERIFY;
@@ -193,7 +193,7 @@ static int64_t round_of(bench *t, int64_t *flushed)
             continue;
         collector c = {.bytes = buf_begin(&t->arena), .fail_at = i == 20};
         pprofdelta_sink sink = collector_sink(&c);
-        pprofdelta_builder_report report = {0};
+        pprofdelta_builder_report report = {.size = sizeof report};
         if (builder_send(t->b, &sink, &report, NULL) != PPROFDELTA_OK)
             continue;
         *flushed -= (int64_t)report.samples_lost;

@@ -230,7 +230,7 @@ TEST(success_does_not_change_the_error)
 TEST(a_failure_does_not_change_the_results)
 {
     for (size_t i = 0; i < FAILURES; i++) {
-        pprofdelta_report report;
+        pprofdelta_report report = {.size = sizeof report};
         memset(&report, UNTOUCHED, sizeof report);
         CHECK(fail_with(&failures[i], &report, NULL) == failures[i].status);
         CHECK_MSG(is_untouched(&report, sizeof report), "case %zu", i);

@@ -64,7 +64,7 @@ TEST(the_calls_of_the_opening_comment)
     pprofdelta_sink sink = {take, &written};
     pprofdelta *pd = NULL;
     pprofdelta_error err;
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     pprofdelta_profile *profile;
     pprofdelta_census census = {.size = sizeof census};
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, &err) == PPROFDELTA_OK);

@@ -78,7 +78,7 @@ TEST(after_resync_an_abandoned_batch_comes_again_in_a_new_epoch)
     CHECK(is(&p, "full", 2, 2, 5, 30) && p.attempt == 2 && p.sums.len == 3);
     p = sent(&s, 40);
     CHECK(is(&p, "delta", 2, 3, 30, 40) && p.sums.len == 0);
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.batches == 4 && stats.committed == 3 && stats.abandoned == 1 && stats.lost == 0 &&
           stats.resyncs == 1 && stats.epoch == 2 && stats.sequence == 3);
@@ -183,7 +183,7 @@ TEST(sites_are_forgotten_where_room_is_short)
         .ptr = pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
     CHECK(!pprofdelta_heap_track(s.heap, &event));
     sent(&s, 1);
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.forgotten == 7 && stats.sites == 4 && stats.dropped_sites == 1);
     CHECK(pprofdelta_heap_track(s.heap, &event));
@@ -225,7 +225,7 @@ TEST(a_forgotten_site_stays_in_the_peak)
         pprofdelta_heap_abandon(s.heap);
     }
     s.mail.refuses = false;
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.lost == 1 && stats.forgotten == 1 && stats.peak_bytes == 400);
     live_profile p = sent(&s, 3);

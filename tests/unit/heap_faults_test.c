@@ -120,7 +120,7 @@ static bool play(show *s, uint64_t seed, size_t fail_at, bool for_good)
 
 static void finish(show *s)
 {
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     s->memory.fail_at = 0; /* there are pages again: the next batch tells all */
     count(s);
     CHECK(pprofdelta_heap_complete(s->heap, NULL, NULL) == s->deferred);
@@ -148,7 +148,7 @@ static void fail_each(bool for_good)
             continue;
         }
         refused = s.memory.refused > 0;
-        pprofdelta_heap_stats stats;
+        pprofdelta_heap_stats stats = {.size = sizeof stats};
         pprofdelta_heap_describe(s.heap, &stats);
         drops += stats.dropped_memory > 0;
         writes += s.failed_writes > 0;

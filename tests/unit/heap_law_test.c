@@ -276,7 +276,7 @@ static live_sums copy_sums(world *w)
 
 static void do_batch(world *w)
 {
-    pprofdelta_heap_window batch;
+    pprofdelta_heap_window batch = {.size = sizeof batch};
     w->now += 1 + (int64_t)rng_below(&w->r, 1000);
     REQUIRE(pprofdelta_heap_begin(w->heap, w->now, &batch, NULL) == PPROFDELTA_OK);
     live_sums then = copy_sums(w);
@@ -377,7 +377,7 @@ static void end_world(world *w)
     }
     for (size_t slot = 0; slot < SLOTS; slot++)
         CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(w->heap), pointer(slot)));
-    pprofdelta_heap_window batch;
+    pprofdelta_heap_window batch = {.size = sizeof batch};
     CHECK(pprofdelta_heap_begin(w->heap, w->now + 1, &batch, NULL) == PPROFDELTA_OK);
     live_sums then = copy_sums(w);
     deliver(w, &batch, &then);
@@ -385,7 +385,7 @@ static void end_world(world *w)
     sum_up(w);
     for (size_t i = 0; i < w->receiver.now.len; i++)
         CHECK(!w->receiver.now.rows[i].values[2] && !w->receiver.now.rows[i].values[3]);
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(w->heap, &stats);
     CHECK(stats.live == 0 && stats.inuse_objects == 0 && stats.inuse_bytes == 0);
     int64_t objects = 0, bytes = 0;
@@ -420,7 +420,7 @@ static void become_child(world *w)
     w->receiver = (live_receiver){.arena = &w->arena};
     w->sent_len = 0;
     w->sums = live_inherited(&w->sums, &w->most);
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(w->heap, &stats);
     CHECK(stats.tracked == 0 && stats.batches == 0);
 }
@@ -456,7 +456,7 @@ TEST(parent_and_child_each_have_their_own_truth)
         live_on(&w, 1 + seed % 4);
         bool in_batch = seed % 3 == 0;
         live_sums then = {.arena = &w.arena};
-        pprofdelta_heap_window batch;
+        pprofdelta_heap_window batch = {.size = sizeof batch};
         if (in_batch) {
             CHECK(pprofdelta_heap_begin(w.heap, ++w.now, &batch, NULL) == PPROFDELTA_OK);
             then = copy_sums(&w);

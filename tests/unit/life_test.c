@@ -244,8 +244,9 @@ static void say(said *out, const pprofdelta_report *report)
 static pprofdelta_status write_recorder(trial *t, const pprofdelta_sink *sink, said *out,
                                         pprofdelta_error *err)
 {
-    pprofdelta_report report, unset;
+    pprofdelta_report report = {.size = sizeof report}, unset = {.size = sizeof unset};
     memset(&report, 77, sizeof report);
+    report.size = sizeof report;
     unset = report;
     pprofdelta_status status = pprofdelta_recorder_write(t->recorder, sink, &report, err);
     if (!status)
@@ -299,8 +300,9 @@ static pprofdelta_status begin_builder(trial *t, pprofdelta_error *err)
 static pprofdelta_status write_builder(trial *t, const pprofdelta_sink *sink, said *out,
                                        pprofdelta_error *err)
 {
-    pprofdelta_builder_report report, unset;
+    pprofdelta_builder_report report = {.size = sizeof report}, unset = {.size = sizeof unset};
     memset(&report, 77, sizeof report);
+    report.size = sizeof report;
     unset = report;
     pprofdelta_status status = pprofdelta_builder_write(t->builder, sink, &report, err);
     if (!status)
@@ -352,6 +354,7 @@ static void count_allocation(trial *t)
 
 static pprofdelta_status begin_heap(trial *t, pprofdelta_error *err)
 {
+    t->window.size = sizeof t->window;
     return pprofdelta_heap_begin(t->heap, 1, &t->window, err);
 }
 
@@ -429,8 +432,9 @@ static pprofdelta_status begin_context(trial *t, pprofdelta_error *err)
 static pprofdelta_status write_context(trial *t, const pprofdelta_sink *sink, said *out,
                                        pprofdelta_error *err)
 {
-    pprofdelta_report report, unset;
+    pprofdelta_report report = {.size = sizeof report}, unset = {.size = sizeof unset};
     memset(&report, 77, sizeof report);
+    report.size = sizeof report;
     unset = report;
     pprofdelta_status status = pprofdelta_write(t->pd, sink, &report, err);
     if (!status)

@@ -89,7 +89,7 @@ static const char *pair_window(pair *p, records *r, pprofdelta_status *status)
     collector by_record = {.bytes = buf_begin(&p->arena)};
     pprofdelta_sink profile_sink = collector_sink(&by_profile);
     pprofdelta_sink record_sink = collector_sink(&by_record);
-    pprofdelta_report report, expected;
+    pprofdelta_report report = {.size = sizeof report}, expected = {.size = sizeof expected};
     pprofdelta_error err = {0};
     *status =
         pprofdelta_window(p->parsed, profile.ptr, profile.len, &profile_sink, &expected, NULL);

@@ -63,7 +63,7 @@ TEST(a_loaded_context_makes_the_same_windows)
 TEST(describe_returns_what_is_remembered)
 {
     stand k;
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     stand_begin(&k, NULL);
     pprofdelta_describe(k.s.pd, &m);
     CHECK(m.has_base && m.sequence == 2 && m.samples == 4 && m.unseen == 1);
@@ -196,7 +196,7 @@ static void check_size(const pprofdelta_options *options, const char *values, bo
         CHECK_MSG(!is_usual || open.len <= (look ? 4400 : 3000) * 40, "%zu bytes", open.len);
         pprofdelta_commit(s.pd);
     }
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     pprofdelta_describe(s.pd, &m);
     CHECK(m.samples == 4400 && m.unseen == 1400);
     buf saved = keep_save(&s.arena, s.pd);
