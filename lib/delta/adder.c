@@ -175,15 +175,6 @@ static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next)
     return a->is_waiting && !next->restart && !next->live && !a->is_live;
 }
 
-/* Identifies cur's mappings that the sum knows with another file. */
-static pprofdelta_status recognise_mappings(pprofdelta_adder *a, pprofdelta_error *err)
-{
-    pd_tables *tables = &a->pd->cur.tables;
-    if (!pd_mapped_recognise(&a->mapped, tables).is_renamed)
-        return PPROFDELTA_OK;
-    return pd_tables_identify(tables, &a->pd->mem, err);
-}
-
 /* Parses and checks the new profile, in cur, and how it joins. Does not change the sum. */
 static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t len,
                                  pprofdelta_stamp *stamp, pprofdelta_joint *joint,
@@ -207,7 +198,7 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
     else
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     if (!status && goes_on(a, stamp))
-        status = recognise_mappings(a, err);
+        status = pd_recognise_mappings(a->pd, &a->mapped, err);
     if (!status)
         status = classify(a, is_gauge, err);
     if (!status && !a->is_waiting)
@@ -455,14 +446,9 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
 {
     pprofdelta *pd = a->pd;
     pd_look *cur = &pd->cur;
-    pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status =
-        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
-    pd_output_types(pd);
-    if (cur->tables.mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0);
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
     status = write_samples(a, err);
     if (status)
@@ -470,7 +456,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
     if ((stamp.live || !is_cumulative(&a->first)) && !(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_output_stamp(pd, &stamp);
+        pd_stamp_add(&stamp, 0, &pd->compact);
     int64_t time = a->is_forced ? a->to : cur->tables.header.time_nanos;
     pd_compact_header header = pd_output_header(pd, time, duration_of(a));
     return pd_compact_finish(&pd->compact, &header, out);

@@ -78,6 +78,14 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
         pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
     } while (0)
 
+/* What was built takes the place of what is remembered. */
+static inline void pd_take_spare(pprofdelta *pd)
+{
+    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
+    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
+}
+
 /* ---- context.c ------------------------------------------------------------------------------- */
 
 /* Refuses a profile without bytes that has a length. */
@@ -99,6 +107,13 @@ pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_byte
 typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);
 pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
                                      pprofdelta_error *err);
+
+/* ---- delta.c --------------------------------------------------------------------------------- */
+
+/* Finds which of cur's mappings are known under another file, and identifies cur's locations
+ * accordingly. Sets pd->mapped. */
+pprofdelta_status pd_recognise_mappings(pprofdelta *pd, const pd_mapped_list *known,
+                                        pprofdelta_error *err);
 
 /* ---- judge.c --------------------------------------------------------------------------------- */
 
@@ -167,9 +182,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
 /* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->compact. */
-void pd_output_types(pprofdelta *pd);
-void pd_output_comments(pprofdelta *pd); /* but for older stamps */
-void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp);
+pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err); /* types, main mapping */
+void pd_output_comments(pprofdelta *pd);                                  /* but for older stamps */
 pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);
 
 /* Hold the tally against the bytes that came in, before pd_output_compress, and against those that are

@@ -65,9 +65,7 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
         return status;
     if (needs_stacks)
         PD_SWAP(pd_look, pd->cur, pd->prev);
-    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
-    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
-    PD_SWAP(pd_remembered, pd->last, pd->next);
+    pd_take_spare(pd);
     pd_stretch base = {.sequence = pd->life.series.last.sequence, .to_nanos = pd->last.time_nanos};
     bool is_first = !base.sequence; /* all since the process began is window 1 */
     base.sequence += is_first;
@@ -135,11 +133,10 @@ static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
     return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
 }
 
-/* Finds which of cur's mappings the ledger knows under another file, and identifies cur's locations
- * accordingly. */
-static pprofdelta_status recognise_mappings(pprofdelta *pd, pprofdelta_error *err)
+pprofdelta_status pd_recognise_mappings(pprofdelta *pd, const pd_mapped_list *known,
+                                        pprofdelta_error *err)
 {
-    pd->mapped = pd_mapped_recognise(&pd->last.mapped, &pd->cur.tables);
+    pd->mapped = pd_mapped_recognise(known, &pd->cur.tables);
     if (!pd->mapped.is_renamed)
         return PPROFDELTA_OK;
     return pd_tables_identify(&pd->cur.tables, &pd->mem, err);
@@ -170,7 +167,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
         status = pd_judge_times(pd, err);
     bool has_seen = pd_has_seen(pd), by_identity = pd_is_negative(pd); /* as google/pprof has it */
     if (!status && has_seen && !by_identity)
-        status = recognise_mappings(pd, err);
+        status = pd_recognise_mappings(pd, &pd->last.mapped, err);
     if (!status)
         status = pd_remember_look(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
     if (!status)

@@ -206,13 +206,9 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
 {
     pd_look *cur = &pd->cur;
     const pd_tables *t = &cur->tables;
-    pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status = pd_transfer_begin(&cur->transfer, &pd->mem, t, &pd->compact, err);
+    pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
-    pd_output_types(pd);
-    if (t->mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
         pd_compact_comment(&pd->compact, pd_transfer_string(&cur->transfer, t->comments[i].index));

@@ -19,9 +19,8 @@ typedef struct pd_kind {
  * and something else is not a request. */
 pd_kind pd_kind_of(pd_bytes bytes);
 
-/* For bytes that were refused with this status. If they are of a known kind, sets *err to say so
- * and returns PPROFDELTA_E_PROFILE. Otherwise returns the status, and sets *err only if no profile
- * begins as the bytes do: then its text begins with "not a pprof profile". */
+/* For bytes that were refused with this status. If they are of a known kind, sets *err to say so and
+ * returns PPROFDELTA_E_PROFILE. Otherwise returns the status. */
 pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err);
 
 #endif

@@ -2,15 +2,22 @@
 #include "delta/context.h"
 #include "profile/stamp.h"
 
-void pd_output_types(pprofdelta *pd)
+pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_transfer *transfer = &pd->cur.transfer;
     const pd_tables *t = &pd->cur.tables;
+    pd_compact_begin(&pd->compact, &pd->mem, err);
+    pprofdelta_status status = pd_transfer_begin(transfer, &pd->mem, t, &pd->compact, err);
+    if (status)
+        return status;
     for (size_t i = 0; i < t->types_len; i++) {
         uint32_t type = pd_transfer_string(transfer, t->types[i].type);
         uint32_t unit = pd_transfer_string(transfer, t->types[i].unit);
         pd_compact_type(&pd->compact, type, unit);
     }
+    if (t->mappings_len)
+        pd_transfer_mapping(transfer, 0); /* pprof takes the first as the main binary */
+    return status;
 }
 
 /* From a row's order to that of cur's columns. */
@@ -90,11 +97,6 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
     return PPROFDELTA_OK;
 }
 
-void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp)
-{
-    pd_stamp_add(stamp, 0, &pd->compact);
-}
-
 void pd_output_comments(pprofdelta *pd)
 {
     const pd_tables *t = &pd->cur.tables;
@@ -103,11 +105,6 @@ void pd_output_comments(pprofdelta *pd)
             !pd_is_live_stamp(t->strings[t->comments[i].index]))
             pd_compact_comment(&pd->compact,
                                pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
-}
-
-static bool equal(pd_bytes a, pd_bytes b)
-{
-    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
 /* Is `counter` to `gauge` what alloc_space is to inuse_space? */
@@ -127,7 +124,7 @@ static uint32_t counter_for(const pd_look *look, uint32_t default_type)
     pd_bytes name = t->strings[default_type];
     const pd_type_name *gauge = NULL;
     for (size_t i = 0; i < t->types_len && !gauge; i++)
-        if (equal(look->names[i].type, name))
+        if (pd_bytes_equal(look->names[i].type, name))
             gauge = &look->names[i];
     if (!gauge || gauge->is_counter)
         return default_type;
@@ -137,7 +134,7 @@ static uint32_t counter_for(const pd_look *look, uint32_t default_type)
             continue;
         if (is_sibling(look->names[i].type, gauge->type))
             return t->types[i].type;
-        if (same_unit == t->types_len && equal(look->names[i].unit, gauge->unit))
+        if (same_unit == t->types_len && pd_bytes_equal(look->names[i].unit, gauge->unit))
             same_unit = i;
     }
     return same_unit < t->types_len ? t->types[same_unit].type : default_type;
@@ -169,17 +166,12 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
 {
     pd_look *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
-    pd_compact_begin(&pd->compact, &pd->mem, err);
     if (!cur->source.is_whole) /* nothing is looked up in the ledger while samples are written */
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    pprofdelta_status status =
-        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
     pd_tally_begin(tally, &cur->window, story->how);
-    pd_output_types(pd);
-    if (cur->tables.mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
     status = write_samples(pd, story->how, tally, err);
     if (!status && story->how == PD_SUBTRACT_NEGATIVE)
         status = write_vanished(pd, tally, err);
@@ -197,7 +189,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         stamp.acked = pd->life.series.acked.sequence;
     }
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_output_stamp(pd, &stamp);
+        pd_stamp_add(&stamp, 0, &pd->compact);
     /* That of a first window is cur's, which may be anything. */
     int64_t duration = w->duration_nanos > 0 ? w->duration_nanos : 0;
     pd_compact_header header = pd_output_header(pd, w->to_nanos, duration);

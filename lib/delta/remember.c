@@ -59,9 +59,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
     if (status)
         return status;
-    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
-    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
-    PD_SWAP(pd_remembered, pd->last, pd->next);
+    pd_take_spare(pd);
     pd->life.series = state.series;
     pd->id = state.id ? state.id : pd->id;
     pd->has_base = state.has_base;

@@ -58,7 +58,7 @@ def other_files(refuse):
             ("compressed.bz2", b"BZh91AY&SY\x01\x02", "bzip2 data")):
         refuse(name, content, f"this is {what}, not a pprof profile: only gzip and zstd are inflated")
     for name, content, what in (
-            ("core.elf", b"\x7fELF\2\1\1" + b"\0" * 9 + b"\4\0\x3e\0", "a core dump"),
+            ("core.elf", b"\x7fELF\2\1\1" + b"\0" * 9 + b"\4\0\x3e\0", "a program or a core dump"),
             ("flight.jfr", b"FLR\0\0\2\0\1", "a recording by Java Flight Recorder"),
             ("java.hprof", b"JAVA PROFILE 1.0.2\0\0\0\0\4", "a Java heap dump"),
             ("heapdump", b"go1.7 heap dump\n\6\1", "a heap dump by Go's debug.WriteHeapDump"),
@@ -70,7 +70,7 @@ def other_files(refuse):
     refuse("lfs.pb.gz", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n",
            "this is a pointer of Git LFS, not a pprof profile: git lfs pull fetches it")
     refuse("program.elf", b"\x7fELF\2\1\1" + b"\0" * 9 + b"\2\0\x3e\0",
-           "this is a program, not a profile of one")
+           "this is a program or a core dump, not a pprof profile")
     refuse("perf.data", b"PERFILE2h\0\0\0\0\0\0\0",
            "this is a recording by Linux perf, not a pprof profile")
 

@@ -283,7 +283,7 @@ def not_protobuf(refuse):
     refuse("zeros-behind.pb", profile(tail=here(b"\0\0")), FIELD_ZERO)
     refuse("newline-behind.pb", profile(tail=here(b"\n")), f"sample_type[4]: {LENGTH}")
     refuse("empty.pb", b"", "it is empty: 0 bytes")
-    refuse("zeros.pb", here(b"\0" * 64), "not a pprof profile: " + FIELD_ZERO)
+    refuse("zeros.pb", here(b"\0" * 64), FIELD_ZERO)
 
 
 def make(corpus):
