@@ -1,6 +1,6 @@
 /* The parsed door: what a context of the public API holds.
  *
- *     write    bytes -> look                                     (look.h)
+ *     write    bytes -> look                                     (reading.h)
  *              look -> window over the ledger -> verdict         (delta.c, judge.c)
  *              -> subtraction -> compact writer -> compress      (output.c)
  *              -> sink
@@ -16,7 +16,7 @@
 #include "ledger/reset.h"
 #include "ledger/state.h"
 #include "ledger/subtract.h"
-#include "delta/look.h"
+#include "delta/reading.h"
 #include "profile/mapping.h"
 
 struct pprofdelta {

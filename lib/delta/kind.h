@@ -1,5 +1,5 @@
 /* What kind of file it is, by its first bytes: a row {kind, name, rest}. The kind selects what turns the
- * bytes into a profile (look.c). A user who passes an archive, an error page or the text form of a profile
+ * bytes into a profile (reading.c). A user who passes an archive, an error page or the text form of a profile
  * gets its name as the message, instead of a protobuf error. The message has no byte of the file: the file
  * may be one that its reader must not see. */
 #ifndef PD_DELTA_KIND_H

@@ -4,8 +4,8 @@
  *
  * A look has all that a profile needs while it is read, and keeps the capacity for the next one. It
  * knows nothing of what the context remembers. */
-#ifndef PD_DELTA_LOOK_H
-#define PD_DELTA_LOOK_H
+#ifndef PD_DELTA_READING_H
+#define PD_DELTA_READING_H
 
 #include "ledger/types.h"
 #include "delta/plan.h"

@@ -1,4 +1,4 @@
-#include "delta/look.h"
+#include "delta/reading.h"
 
 #include "delta/kind.h"
 #include "profile/stamp.h"
