@@ -183,8 +183,8 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
     pprofdelta *pd = a->pd;
     pd_look *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
-    pd_reading reading =
-        pd_context_reading(pd, cur, (pd_bytes){bytes, len}, (pd_plan_facts){.keeps_bytes = true});
+    pd_reading reading = pd_context_reading(pd, cur, (pd_bytes){bytes, len},
+                                            (pd_reading_facts){.keeps_bytes = true});
     reading.unsamples = true; /* as the deltas are that are added to it */
     pprofdelta_status status = pd_look_parse(cur, &reading, err);
     if (status)

@@ -108,14 +108,75 @@ void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
 }
 
 pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
-                              pd_plan_facts more)
+                              pd_reading_facts more)
 {
     more.format = pd_format_of(bytes.ptr, bytes.len);
     more.packed = bytes.len;
     more.announced = pd_inflate_announced(bytes);
     more.left = pd_mem_left(&pd->mem) + look->source.window.cap; /* which is used again */
     more.piece = pd->piece;
-    return (pd_reading){.bytes = bytes,
-                        .plan = pd_plan_choose(&more, pd->nth_plan),
-                        .keeps_bytes = more.keeps_bytes};
+    more.is_tight = pd->mem.is_tight;
+    return (pd_reading){
+        .bytes = bytes, .piece = pd_reading_piece(&more), .keeps_bytes = more.keeps_bytes};
+}
+
+/* ---- a call, and the same call with less memory ------------------------------------------------ */
+
+/* There is a NUL behind it. */
+static void trim_text(pd_mem *mem, pd_buffer *text)
+{
+    pd_mem_trim(mem, &text->ptr, &text->cap, text->len + 1, 1);
+}
+
+/* Gives back all that the next profile does not need. What is left does not depend on what the context
+ * did before. A delta that was made can then not be written any more. */
+static void release_work(pprofdelta *pd)
+{
+    pd_mem *mem = &pd->mem;
+    pd->is_made = false;
+    pd_window_abandon(&pd->cur.window);
+    pd_look_release(&pd->cur);
+    pd_look_release(&pd->proof);
+    pd_look_trim(&pd->prev);
+    pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
+    pd_transfer_release(&pd->prev.transfer, mem);
+    trim_text(mem, &pd->schema.text);
+    trim_text(mem, &pd->last.build_id);
+    pd_schema_release(&pd->spare_schema, mem);
+    pd_buffer_release(mem, &pd->next.build_id);
+    pd_ledger_release(&pd->spare, mem);
+    pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
+    pd_keymap_fold(&pd->ledger.keys, mem);
+    pd_compact_release(&pd->compact, mem);
+    pd_buffer_release(mem, &pd->compressor.out);
+}
+
+/* Other limits are those of a profile. */
+static bool is_of_memory(pprofdelta_status status, const pprofdelta_error *err)
+{
+    return status == PPROFDELTA_E_LIMIT &&
+           (!strcmp(err->stage, "memory") || !strcmp(err->stage, "inflate"));
+}
+
+pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
+                                  pprofdelta_error *err)
+{
+    pprofdelta_error why;
+    pprofdelta_status status = PPROFDELTA_OK;
+    bool is_tight = pd->is_always_tight;
+    if (!is_tight) {
+        status = call(pd, cookie, &why);
+        is_tight = is_of_memory(status, &why);
+    }
+    if (is_tight) {
+        release_work(pd);
+        pd->mem.is_tight = true;
+        status = call(pd, cookie, &why);
+        pd->mem.is_tight = false;
+    }
+    if (status == PPROFDELTA_E_LIMIT)
+        release_work(pd); /* or else the next call finds all memory taken */
+    if (status && err)
+        *err = why;
+    return status;
 }

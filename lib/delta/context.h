@@ -6,8 +6,8 @@
  *              -> sink
  *     commit   window -> ledger
  *
- * A look is one profile on its way through; the ledger is what stays from window to window. How a
- * profile is read and compressed is decided in plan.c. */
+ * A look is one profile on its way through; the ledger is what stays from window to window. Whether
+ * it is read whole or streamed is decided in reading.c. */
 #ifndef PD_DELTA_CONTEXT_H
 #define PD_DELTA_CONTEXT_H
 
@@ -44,7 +44,6 @@ struct pprofdelta {
     bool is_made;
     pd_bytes given;
     pprofdelta_report report; /* of the delta that was made */
-    unsigned nth_plan;        /* of the call under way: see plan.h */
     pd_mapped_facts mapped;   /* what is known of its mappings */
     bool may_be_window;       /* cur, or prev: see pprofdelta_report */
     pd_commit how;
@@ -61,8 +60,8 @@ struct pprofdelta {
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
     /* The tests' choice. */
-    size_t piece;        /* 0; or every profile is a stream, with pieces of this size */
-    unsigned first_plan; /* the first plan that is tried */
+    size_t piece; /* 0; or every profile is a stream, with pieces of this size */
+    bool is_always_tight;
 };
 
 static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
@@ -98,15 +97,13 @@ static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t
 /* How this look is to read these bytes in the call under way. `more` holds the facts that neither
  * the bytes nor the context show; the others are filled in. */
 pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
-                              pd_plan_facts more);
+                              pd_reading_facts more);
 
-/* ---- frugal.c -------------------------------------------------------------------------------- */
-
-/* Makes a call on the context with the first plan; after E_LIMIT again with the next one. The call
- * leaves the context as it was if it fails. If all fail, err is that of the last one. */
+/* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
+ * context remembers. The call leaves the context as it was if it fails. */
 typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);
-pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
-                                     pprofdelta_error *err);
+pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
+                                  pprofdelta_error *err);
 
 /* ---- delta.c --------------------------------------------------------------------------------- */
 

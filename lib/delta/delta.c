@@ -53,7 +53,7 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
     const pd_bytes *bytes = cookie;
     bool needs_stacks = pd_is_negative(pd);
     pd_reading reading =
-        pd_context_reading(pd, &pd->cur, *bytes, (pd_plan_facts){.keeps_bytes = needs_stacks});
+        pd_context_reading(pd, &pd->cur, *bytes, (pd_reading_facts){.keeps_bytes = needs_stacks});
     pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
     if (!status)
         status = pd_judge_types(pd, &pd->cur, err);
@@ -85,7 +85,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
         status = refuse_pending(pd, err);
     if (status)
         return status;
-    status = pd_call_with_plans(pd, make_base, &given, err);
+    status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
         err->is_prev = 1;
     return status;
@@ -157,7 +157,7 @@ static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = (pd_mapped_facts){0};
-    pd_reading reading = pd_context_reading(pd, &pd->cur, pd->given, (pd_plan_facts){0});
+    pd_reading reading = pd_context_reading(pd, &pd->cur, pd->given, (pd_reading_facts){0});
     pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
     if (!status)
         status = judge_types(pd, err);
@@ -316,7 +316,7 @@ static pprofdelta_status make(pprofdelta *pd, pprofdelta_error *err)
     if (pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                               "first");
-    pprofdelta_status status = pd_call_with_plans(pd, make_window, NULL, err);
+    pprofdelta_status status = pd_context_call(pd, make_window, NULL, err);
     pd->is_made = !status;
     return status;
 }

@@ -87,7 +87,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     pprofdelta_profile *profile = cookie;
     pd_look *look = &pd->cur;
     pd_tables *t = &look->tables;
-    pd_reading reading = pd_context_reading(pd, look, profile->bytes, (pd_plan_facts){0});
+    pd_reading reading = pd_context_reading(pd, look, profile->bytes, (pd_reading_facts){0});
     reading.takes_otlp = true;
     pprofdelta_status status = pd_look_parse(look, &reading, err);
     look->columns = (pd_columns){.len = t->types_len};
@@ -137,7 +137,7 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
     status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
     if (!status) {
         *profile = (pprofdelta_profile){.pd = pd, .bytes = {bytes, len}};
-        status = pd_call_with_plans(pd, check, profile, err);
+        status = pd_context_call(pd, check, profile, err);
     }
     if (!status) {
         *out = profile;
@@ -172,10 +172,7 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
                                            size_t *out_len, pprofdelta_error *err)
 {
     pd_look *look = &profile->pd->cur;
-    pd_reading reading = {.bytes = profile->bytes,
-                          .plan = {.source = PD_SOURCE_WHOLE},
-                          .takes_otlp = true,
-                          .unsamples = true};
+    pd_reading reading = {.bytes = profile->bytes, .takes_otlp = true, .unsamples = true};
     pprofdelta_status status = pd_look_open(look, &reading, err);
     if (status)
         return status;
@@ -225,8 +222,8 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     pd_look *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;
-    pd_reading reading = pd_context_reading(pd, cur, profile->bytes, (pd_plan_facts){0});
-    reading.plan.source = PD_SOURCE_WHOLE; /* the samples are read at random after the passes */
+    pd_reading reading = pd_context_reading(pd, cur, profile->bytes, (pd_reading_facts){0});
+    reading.piece = 0; /* the samples are read at random after the passes */
     reading.unsamples = true;
     pprofdelta_status status = pd_look_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};

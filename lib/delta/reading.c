@@ -3,6 +3,29 @@
 #include "delta/kind.h"
 #include "profile/stamp.h"
 
+/* ---- whole or streamed ------------------------------------------------------------------------- */
+
+enum {
+    PIECE = 128 << 10,
+    SHORT = 2 * PIECE, /* a shorter profile takes less memory whole than as a stream */
+    USUAL_RATIO = 8,   /* for files that do not say what they inflate to */
+    /* A profile that is read whole is held about so many times: inflated, as tables, as ledger and
+     * rows, written, and compressed. If this guess is wrong, the call is made again. */
+    TIMES = 6
+};
+
+size_t pd_reading_piece(const pd_reading_facts *f)
+{
+    uint64_t size = f->announced ? f->announced : f->packed * USUAL_RATIO; /* by the file alone */
+    bool is_large =
+        f->is_tight ? size > SHORT : f->format != PD_FORMAT_PLAIN && f->announced > f->left / TIMES;
+    if (f->keeps_bytes)
+        return 0;
+    return f->piece ? f->piece : is_large ? PIECE : 0;
+}
+
+/* ---- the first pass ---------------------------------------------------------------------------- */
+
 static void name_columns(pd_look *look)
 {
     const pd_tables *t = &look->tables;
@@ -10,8 +33,6 @@ static void name_columns(pd_look *look)
         look->names[i] = (pd_type_name){.type = t->strings[t->types[i].type],
                                         .unit = t->strings[t->types[i].unit]};
 }
-
-/* ---- the first pass ---------------------------------------------------------------------------- */
 
 /* A kind of input that stands for a profile. *bytes is the input, inflated, and becomes the profile. */
 typedef pprofdelta_status to_profile(pd_look *look, const pd_reading *r, pd_bytes *bytes,
@@ -89,11 +110,10 @@ pprofdelta_status pd_look_open(pd_look *look, const pd_reading *r, pprofdelta_er
     enum { HEAD = sizeof((pd_head *)0)->bytes };
     pd_bytes head;
     pd_source *source = &look->source;
-    size_t piece = r->plan.source == PD_SOURCE_WHOLE ? 0 : r->plan.piece;
     look->dump.rate = 0;
     look->dump.has_no_sums = false;
     look->otlp.is_read = false;
-    pprofdelta_status status = pd_source_open(source, look->mem, r->bytes, piece, err);
+    pprofdelta_status status = pd_source_open(source, look->mem, r->bytes, r->piece, err);
     if (!status)
         status = pd_source_reach(source, 0, HEAD, &head, err);
     if (status)
@@ -127,7 +147,7 @@ pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *r, pprofdelta_e
     status = pd_pass_tables(&look->tables, text, &look->source, look->mem, err);
     if (status)
         return tell_kind(look, r, status, err);
-    if (r->plan.is_tight)
+    if (look->mem->is_tight)
         pd_look_trim(look);
     name_columns(look);
     return PPROFDELTA_OK;

@@ -8,7 +8,7 @@
 #define PD_DELTA_READING_H
 
 #include "ledger/types.h"
-#include "delta/plan.h"
+#include "codec/source.h"
 #include "otlp/request.h"
 #include "profile/passes.h"
 #include "profile/transfer.h"
@@ -30,12 +30,30 @@ typedef struct pd_look {
 
 /* How a look gets at its bytes. */
 typedef struct pd_reading {
-    pd_bytes bytes; /* the file, borrowed while the look is read */
-    pd_plan plan;
+    pd_bytes bytes;   /* the file, borrowed while the look is read */
+    size_t piece;     /* how much is inflated at a time, once for each pass; 0: all, into memory */
     bool keeps_bytes; /* the look borrows nothing, even if the bytes are plain */
     bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
     bool unsamples;   /* text dumps are read as what their raw counts stand for */
 } pd_reading;
+
+/* What decides whether a profile is held in memory whole or streamed. */
+typedef struct pd_reading_facts {
+    pd_format format;
+    uint64_t packed;    /* length of the file */
+    uint64_t announced; /* what it says it inflates to; 0 if it does not say */
+    uint64_t left;      /* bytes that the limit leaves */
+    bool keeps_bytes;   /* the profile must stay in memory after the call */
+    bool is_tight;      /* the call is made again because memory was short */
+    size_t piece;       /* the tests' choice: 0; or the source is a stream with such pieces */
+} pd_reading_facts;
+
+/* pd_reading.piece: 0 if the limit is some times the announced length. A call that is made again for want
+ * of memory streams every profile that is not short. That does not depend on the limit, and arrays
+ * then grow by little, by amounts that do not depend on it either. So such a call succeeds from a certain
+ * limit on, and the first way needs more: what succeeds with a limit succeeds with every higher one. The
+ * bytes of the delta are the same. */
+size_t pd_reading_piece(const pd_reading_facts *facts);
 
 /* Opens the source. Afterwards it has the bytes of a pprof profile: an input of another kind that can be
  * read is converted. */
