@@ -60,7 +60,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->compressor.compression = o.compression;
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
-    pd->cur = pd->prev = pd->proof = (pd_look){.mem = &pd->mem, .numbers = &pd->numbers};
+    pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
     status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
     if (!status)
         status = add_rules(pd, &pd->rules.gauges, o.gauges, o.gauges_len, err);
@@ -95,9 +95,9 @@ void pprofdelta_free(pprofdelta *pd)
     pd_mapped_release(&pd->last.mapped, mem);
     pd_mapped_release(&pd->next.mapped, mem);
     pd_compressor_fini(&pd->compressor, mem);
-    pd_look_release(&pd->cur);
-    pd_look_release(&pd->prev);
-    pd_look_release(&pd->proof);
+    pd_input_release(&pd->cur);
+    pd_input_release(&pd->prev);
+    pd_input_release(&pd->proof);
     pd_compact_release(&pd->compact, mem);
     pd_mem_end(mem, pd, sizeof *pd);
 }
@@ -107,13 +107,13 @@ void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
     pd->started_nanos = started_nanos;
 }
 
-pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
+pd_reading pd_context_reading(const pprofdelta *pd, const pd_input *input, pd_bytes bytes,
                               pd_reading_facts more)
 {
     more.format = pd_format_of(bytes.ptr, bytes.len);
     more.packed = bytes.len;
     more.announced = pd_inflate_announced(bytes);
-    more.left = pd_mem_left(&pd->mem) + look->source.window.cap; /* which is used again */
+    more.left = pd_mem_left(&pd->mem) + input->source.window.cap; /* which is used again */
     more.piece = pd->piece;
     more.is_tight = pd->mem.is_tight;
     return (pd_reading){
@@ -135,9 +135,9 @@ static void release_work(pprofdelta *pd)
     pd_mem *mem = &pd->mem;
     pd->is_made = false;
     pd_window_abandon(&pd->cur.window);
-    pd_look_release(&pd->cur);
-    pd_look_release(&pd->proof);
-    pd_look_trim(&pd->prev);
+    pd_input_release(&pd->cur);
+    pd_input_release(&pd->proof);
+    pd_input_trim(&pd->prev);
     pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
     pd_transfer_release(&pd->prev.transfer, mem);
     trim_text(mem, &pd->schema.text);

@@ -1,8 +1,8 @@
-/* A look: one profile on its way through the two passes.
+/* An input: one profile on its way through the two passes.
  *
  *     bytes -> [inflate] -> [text dump, OTLP request] -> tables -> samples -> window
  *
- * A look has all that a profile needs while it is read, and keeps the capacity for the next one. It
+ * An input has all that a profile needs while it is read, and keeps the capacity for the next one. It
  * knows nothing of what the context remembers. */
 #ifndef PD_DELTA_READING_H
 #define PD_DELTA_READING_H
@@ -14,7 +14,7 @@
 #include "profile/transfer.h"
 #include "text/dump.h"
 
-typedef struct pd_look {
+typedef struct pd_input {
     pd_mem *mem; /* of all that follows */
     const pd_stack_numbers *numbers;
     pd_source source;
@@ -26,13 +26,13 @@ typedef struct pd_look {
     pd_transfer transfer;
     pd_type_name names[PPROFDELTA_MAX_TYPES]; /* of its columns */
     pd_columns columns;
-} pd_look; /* zero it, set mem and numbers, to begin */
+} pd_input; /* zero it, set mem and numbers, to begin */
 
-/* How a look gets at its bytes. */
+/* How an input gets at its bytes. */
 typedef struct pd_reading {
-    pd_bytes bytes;   /* the file, borrowed while the look is read */
+    pd_bytes bytes;   /* the file, borrowed while the input is read */
     size_t piece;     /* how much is inflated at a time, once for each pass; 0: all, into memory */
-    bool keeps_bytes; /* the look borrows nothing, even if the bytes are plain */
+    bool keeps_bytes; /* the input borrows nothing, even if the bytes are plain */
     bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
     bool unsamples;   /* text dumps are read as what their raw counts stand for */
 } pd_reading;
@@ -57,30 +57,30 @@ size_t pd_reading_piece(const pd_reading_facts *facts);
 
 /* Opens the source. Afterwards it has the bytes of a pprof profile: an input of another kind that can be
  * read is converted. */
-pprofdelta_status pd_look_open(pd_look *look, const pd_reading *reading, pprofdelta_error *err);
+pprofdelta_status pd_input_open(pd_input *input, const pd_reading *reading, pprofdelta_error *err);
 
 /* The first pass: opens and parses, and names the columns. */
-pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *reading, pprofdelta_error *err);
+pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *reading, pprofdelta_error *err);
 
 /* The second pass, with the columns that were set: see pd_pass_samples and pd_pass_sums. */
-pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdelta_error *err);
-pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err);
+pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprofdelta_error *err);
+pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelta_error *err);
 
-/* Makes the record of a row available to pd_transfer_sample. After pd_look_rewind, the origins of
+/* Makes the record of a row available to pd_transfer_sample. After pd_input_rewind, the origins of
  * the rows rise from call to call. */
-pprofdelta_status pd_look_rewind(pd_look *look, pprofdelta_error *err);
-static inline pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *err)
+pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err);
+static inline pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err)
 {
-    return pd_pass_record(&look->tables, &look->source, look->window.origin[row], err);
+    return pd_pass_record(&input->tables, &input->source, input->window.origin[row], err);
 }
 
 /* The stamp of a live heap. False if it has none that is valid. */
-bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out);
+bool pd_input_live_stamp(const pd_input *input, pprofdelta_stamp *out);
 
-/* Gives back the memory that a parsed look has reserved and does not use. */
-void pd_look_trim(pd_look *look);
+/* Gives back the memory that a parsed input has reserved and does not use. */
+void pd_input_trim(pd_input *input);
 
 /* Gives everything back; mem and numbers stay. */
-void pd_look_release(pd_look *look);
+void pd_input_release(pd_input *input);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a context remembers beside its ledger; and all of it saved, loaded, described. */
+/* What a context remembers besides its ledger; and all of it saved, loaded, described. */
 #include "delta/context.h"
 #include "base/option_checks.h"
 #include "profile/stamp.h"
@@ -14,17 +14,18 @@ static pprofdelta_status copy_text(pd_mem *mem, pd_buffer *to, pd_bytes text, pp
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
-                                   pd_remembered *out, pprofdelta_error *err)
+pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
+                                    const pd_mapped_list *known, pd_remembered *out,
+                                    pprofdelta_error *err)
 {
-    const pd_tables *t = &look->tables;
+    const pd_tables *t = &input->tables;
     pprofdelta_stamp live = {0};
-    pd_look_live_stamp(look, &live);
+    pd_input_live_stamp(input, &live);
     out->live_id = live.id;
     out->live_to_nanos = live.to_nanos;
     out->time_nanos = t->header.time_nanos;
     out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
-    out->rate = look->dump.rate;
+    out->rate = input->dump.rate;
     out->build_id.len = out->binary.len = 0;
     pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
     if (!status && t->mappings_len)
