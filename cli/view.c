@@ -152,7 +152,8 @@ int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_opt
     const cli_input *in = &profile->input;
     if (pprofdelta_profile_open(options, cli_memory_within(options->max_memory), in->bytes, in->len,
                                 &profile->opened, &err))
-        return cli_options_error(in->name, &err);
+        return err.status == PPROFDELTA_E_USAGE ? cli_options_error(in->name, &err)
+                                                : cli_library_error(in->name, &err);
     if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);
     pprofdelta_profile_census(profile->opened, &profile->census);

@@ -96,11 +96,13 @@ static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
     uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
     if (!pd_has_seen(pd) || prev == cur)
         return PPROFDELTA_OK;
+    if (prev && cur)
+        return pd_fail(
+            err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+            "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32, prev, cur);
     return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE,
                    PPROFDELTA_NOWHERE,
-                   "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32
-                   " (0: not a heap profile in text form, with raw counts)",
-                   prev, cur);
+                   "one is a heap profile in text form, with raw counts, and the other is not");
 }
 
 pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
