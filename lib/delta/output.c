@@ -38,18 +38,6 @@ static void unsample(pprofdelta *pd, int64_t *values)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
 }
 
-/* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
- * for some rows before. */
-static void ask_for_record(const pd_input *cur, size_t row)
-{
-    enum { AHEAD = 8, LINE = 64 };
-    if (!cur->source.is_whole || row + AHEAD >= cur->window.len)
-        return;
-    const uint8_t *record = cur->tables.bytes.ptr + cur->window.origin[row + AHEAD];
-    __builtin_prefetch(record);
-    __builtin_prefetch(record + LINE);
-}
-
 static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
                                        pprofdelta_error *err)
 {
@@ -60,7 +48,6 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
     if (!status)
         status = pd_input_rewind(cur, err);
     for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
-        ask_for_record(cur, row);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);

@@ -34,10 +34,7 @@ static void name_columns(pd_input *input)
                                          .unit = t->strings[t->types[i].unit]};
 }
 
-/* A kind of input that stands for a profile. *bytes is the input, inflated, and becomes the profile. */
-typedef pprofdelta_status to_profile(pd_input *input, const pd_reading *r, pd_bytes *bytes,
-                                     pprofdelta_error *err);
-
+/* *bytes is the input, inflated, and becomes the profile that it stands for. */
 static pprofdelta_status convert_text(pd_input *input, const pd_reading *r, pd_bytes *bytes,
                                       pprofdelta_error *err)
 {
@@ -60,21 +57,6 @@ static pprofdelta_status convert_otlp(pd_input *input, const pd_reading *r, pd_b
     return pd_request_read(&input->otlp, input->mem, bytes, err);
 }
 
-static const struct {
-    pprofdelta_file_kind kind;
-    to_profile *convert;
-} converted[] = {{PPROFDELTA_FILE_TEXT, convert_text}, {PPROFDELTA_FILE_OTLP, convert_otlp}};
-
-/* What converts these bytes; NULL: they are read as a profile. */
-static to_profile *converter_of(pd_bytes bytes)
-{
-    pprofdelta_file_kind kind = pd_kind_of(bytes).kind;
-    for (size_t i = 0; i < sizeof converted / sizeof *converted; i++)
-        if (converted[i].kind == kind)
-            return converted[i].convert;
-    return NULL;
-}
-
 /* Copies plain bytes, which are the caller's. */
 static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
 {
@@ -90,7 +72,7 @@ static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
 }
 
 /* An input that is converted becomes a profile whole or not at all. */
-static pprofdelta_status convert(pd_input *input, const pd_reading *r, to_profile *with,
+static pprofdelta_status convert(pd_input *input, const pd_reading *r, pprofdelta_file_kind kind,
                                  pprofdelta_error *err)
 {
     pd_source *source = &input->source;
@@ -99,7 +81,8 @@ static pprofdelta_status convert(pd_input *input, const pd_reading *r, to_profil
         status = pd_source_open(source, input->mem, r->bytes, 0, err);
     pd_bytes bytes = source->whole;
     if (!status)
-        status = with(input, r, &bytes, err);
+        status = kind == PPROFDELTA_FILE_TEXT ? convert_text(input, r, &bytes, err)
+                                              : convert_otlp(input, r, &bytes, err);
     if (!status)
         pd_source_set(source, input->mem, bytes);
     return status;
@@ -118,9 +101,9 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
         status = pd_source_reach(source, 0, HEAD, &head, err);
     if (status)
         return status;
-    to_profile *with = converter_of(head);
-    if (with)
-        return convert(input, r, with, err);
+    pprofdelta_file_kind kind = pd_kind_of(head).kind;
+    if (kind == PPROFDELTA_FILE_TEXT || kind == PPROFDELTA_FILE_OTLP)
+        return convert(input, r, kind, err);
     bool is_borrowed = source->is_whole && source->whole.ptr == r->bytes.ptr;
     return r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK;
 }
