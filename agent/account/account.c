@@ -425,7 +425,7 @@ static void make(const pprofdelta_heap_stats *stats, bool is_last)
 void pd_account_add(pprofdelta_heap *heap, bool is_last)
 {
     pprofdelta_error err;
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     if (!pd_the_agent.settings.account)
         return;
     clear();

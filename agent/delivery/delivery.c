@@ -117,7 +117,7 @@ typedef enum occasion { TIMED, ASKED, LAST } occasion;
  * counts, so that programs without a sample leave nothing. */
 static bool is_empty(pprofdelta_heap *heap, occasion why)
 {
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(heap, &stats);
     return !stats.changed && !(pd_the_agent.settings.snapshot && stats.live) &&
            (why == LAST || pd_mappings_changes() == delivered_changes) && !atomic_load(&has_failed);

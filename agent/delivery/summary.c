@@ -111,7 +111,7 @@ static void add_bytes(pd_fixed_text *text, uint64_t bytes)
 
 static void add_peak(pd_fixed_text *text)
 {
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap *heap = pd_agent_heap();
     if (!heap)
         return;

@@ -300,7 +300,7 @@ void pd_worker_start(void)
 static __attribute__((noinline)) void check_threshold(void)
 {
     static atomic_bool is_above;
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     uint64_t threshold = pd_the_agent.settings.threshold;
     pprofdelta_heap_describe(pd_agent_heap(), &stats);
     uint64_t in_use = stats.inuse_bytes > 0 ? (uint64_t)stats.inuse_bytes : 0;

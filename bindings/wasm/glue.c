@@ -322,12 +322,11 @@ EXPORT(pd_base)(uint32_t len)
 /* The profile is in the room. Writes the delta. The answer is the report. The window is pending. */
 EXPORT(pd_window)(uint32_t len, int64_t started_nanos)
 {
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     begin();
     make_room(&context->mem, len);
     pprofdelta_set_started(context, started_nanos);
-    pprofdelta_status status =
-        pprofdelta_window(context, room.ptr, len, &sink, &report, &error);
+    pprofdelta_status status = pprofdelta_window(context, room.ptr, len, &sink, &report, &error);
     if (!status)
         put_report(&report);
     return finish(status);
@@ -350,7 +349,7 @@ EXPORT(pd_abandon)(void)
 /* The answer is the pprofdelta_memory. */
 EXPORT(pd_describe)(void)
 {
-    pprofdelta_memory memory;
+    pprofdelta_memory memory = {.size = sizeof memory};
     begin();
     pprofdelta_describe(context, &memory);
     put_memory(&memory);

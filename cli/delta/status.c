@@ -124,7 +124,7 @@ int cli_status_print(const cli_options *options)
     pprofdelta *context = NULL;
     int code = read_state(options, &state, &context);
     if (!code) {
-        pprofdelta_memory memory;
+        pprofdelta_memory memory = {.size = sizeof memory};
         pprofdelta_describe(context, &memory);
         if (options->status == CLI_REPORT_JSON)
             print_json(&state, &memory);

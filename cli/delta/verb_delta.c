@@ -67,7 +67,7 @@ static bool is_one_file(const char *a, const char *b)
 
 static int perform(run *r, int argc, char **argv)
 {
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     int code = cli_options_parse(&r->options, argc, argv);
     if (code || r->options.is_done)
         return code;

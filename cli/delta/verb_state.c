@@ -108,7 +108,10 @@ static int perform(run *r)
 
 int cli_state_run(const cli_options *options)
 {
-    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1}};
+    run r = {.options = options,
+             .report.size = sizeof r.report,
+             .output = {.fd = -1},
+             .state = {.lock = -1}};
     int code = perform(&r);
     cli_progress_end();
     cli_output_close(&r.output);

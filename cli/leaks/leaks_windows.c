@@ -35,7 +35,7 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_
 {
     cli_input input;
     const pprofdelta_sink sink = {discard, NULL};
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
     int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
     *restarted = false;

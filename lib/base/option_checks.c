@@ -1,5 +1,37 @@
 #include "base/option_checks.h"
 
+#include <string.h>
+
+enum { MOST = 4096 }; /* a larger size was never set */
+
+static size_t size_of(const void *given)
+{
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    return size;
+}
+
+pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err)
+{
+    size_t size = size_of(given);
+    if (size < sizeof size || size > MOST)
+        return pd_refuse(err, "options.size is not the size of the struct");
+    for (size_t i = len; i < size; i++)
+        if (((const uint8_t *)given)[i])
+            return pd_refuse(err, "options has a member that this version does not know");
+    memcpy(own, given, size < len ? size : len);
+    return PPROFDELTA_OK;
+}
+
+void pd_result_write(void *out, const void *own, size_t len)
+{
+    size_t size = size_of(out);
+    size_t known = size < len ? size : len;
+    if (known > sizeof size)
+        memcpy((uint8_t *)out + sizeof size, (const uint8_t *)own + sizeof size,
+               known - sizeof size);
+}
+
 pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,
                                           pprofdelta_error *err)
 {

@@ -1,10 +1,17 @@
-/* Checks of options that several doors have. Each returns E_USAGE, with a text that names the
- * option. */
+/* Structs that cross the API with their size; and checks of options that several doors have. Each
+ * returns E_USAGE, with a text that names the option. */
 #ifndef PD_BASE_OPTION_CHECKS_H
 #define PD_BASE_OPTION_CHECKS_H
 
 #include "base/error.h"
 
+/* Copies options that begin with their size to `own`, which has `len` bytes and the defaults. Those of
+ * another version may be shorter, or longer with a tail of zeros. */
+pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err);
+
+/* Copies `own`, which has `len` bytes, to a result of the caller that begins with its size: the members
+ * that both have. */
+void pd_result_write(void *out, const void *own, size_t len);
 
 /* options.compression and options.level. */
 pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,

@@ -8,13 +8,15 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static pprofdelta_status check_options(const pprofdelta_builder_options *o, pprofdelta_error *err)
+static pprofdelta_status read_options(const pprofdelta_builder_options *given,
+                                      pprofdelta_builder_options *o, pprofdelta_error *err)
 {
-    if (!o)
+    *o = (pprofdelta_builder_options)PPROFDELTA_BUILDER_OPTIONS_INIT;
+    if (!given)
         return pd_refuse(err, "options is NULL: a builder has no types of its own");
-    if (o->size != sizeof *o)
-        return pd_refuse(err,
-                         "options.size is not that of this version's pprofdelta_builder_options");
+    pprofdelta_status status = pd_options_read(o, sizeof *o, given, err);
+    if (status)
+        return status;
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
         return pd_refuse(err, "options.flags has a bit that a builder does not know");
     return pd_outline_check(o, err);
@@ -28,11 +30,12 @@ static void begin_collected(const pprofdelta_builder *b, pd_collected *collected
     collected->types = types;
 }
 
-pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *options,
+pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *given,
                                          const pprofdelta_allocator *allocator,
                                          pprofdelta_builder **out, pprofdelta_error *err)
 {
-    pprofdelta_status status = check_options(options, err);
+    pprofdelta_builder_options o, *options = &o;
+    pprofdelta_status status = read_options(given, &o, err);
     if (status)
         return status;
     pd_mem mem;

@@ -5,6 +5,7 @@
  *     commit    clears outgoing
  *     abandon   leaves outgoing; the next begin adds to it */
 #include "base/random.h"
+#include "base/option_checks.h"
 #include "base/time.h"
 #include "builder/builder.h"
 
@@ -98,7 +99,7 @@ pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdel
         status = pd_life_wrote(&b->life, ticket, write_window(b, sink, &done, err), err);
     pd_lock_give(&b->work);
     if (!status && report)
-        *report = done;
+        pd_result_write(report, &done, sizeof done);
     return status;
 }
 

@@ -113,7 +113,7 @@ static bool is_in_use(const pd_type_name *name)
  * the counters, in their order, these are. */
 static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
 {
-    pd_look *cur = &a->pd->cur;
+    pd_input *cur = &a->pd->cur;
     size_t len = cur->tables.types_len;
     pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
     for (size_t i = 0, counters = 0; i < len && !status && a->is_live; i++) {
@@ -129,7 +129,7 @@ static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelt
 static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     pprofdelta_status status =
         pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err);
     if (status)
@@ -175,27 +175,18 @@ static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next)
     return a->is_waiting && !next->restart && !next->live && !a->is_live;
 }
 
-/* Identifies cur's mappings that the sum knows with another file. */
-static pprofdelta_status recognise_mappings(pprofdelta_adder *a, pprofdelta_error *err)
-{
-    pd_tables *tables = &a->pd->cur.tables;
-    if (!pd_mapped_recognise(&a->mapped, tables).is_renamed)
-        return PPROFDELTA_OK;
-    return pd_tables_identify(tables, &a->pd->mem, err);
-}
-
 /* Parses and checks the new profile, in cur, and how it joins. Does not change the sum. */
-static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t len,
-                                 pprofdelta_stamp *stamp, pprofdelta_joint *joint,
-                                 pprofdelta_error *err)
+static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_t len,
+                                   pprofdelta_stamp *stamp, pprofdelta_joint *joint,
+                                   pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
-    pd_reading reading =
-        pd_context_reading(pd, cur, (pd_bytes){bytes, len}, (pd_plan_facts){.keeps_bytes = true});
+    pd_reading reading = pd_context_reading(pd, cur, (pd_bytes){bytes, len},
+                                            (pd_reading_facts){.keeps_bytes = true});
     reading.unsamples = true; /* as the deltas are that are added to it */
-    pprofdelta_status status = pd_look_parse(cur, &reading, err);
+    pprofdelta_status status = pd_input_parse(cur, &reading, err);
     if (status)
         return status;
     if (!pd_stamp_of(&cur->tables, stamp))
@@ -207,7 +198,7 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
     else
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     if (!status && goes_on(a, stamp))
-        status = recognise_mappings(a, err);
+        status = pd_recognise_mappings(a->pd, &a->mapped, err);
     if (!status)
         status = classify(a, is_gauge, err);
     if (!status && !a->is_waiting)
@@ -216,12 +207,12 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
         status =
             pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
     if (!status)
-        status = pd_look_samples(cur, (pd_sample_taker){0}, err);
+        status = pd_input_samples(cur, (pd_sample_taker){0}, err);
     return status;
 }
 
 /* Adds the record of a new entry to stacks. */
-static pprofdelta_status keep_stack(pprofdelta_adder *a, pd_look *look, size_t entry,
+static pprofdelta_status keep_stack(pprofdelta_adder *a, pd_input *input, size_t entry,
                                     uint64_t origin, pprofdelta_error *err)
 {
     static const int64_t zeros[PPROFDELTA_MAX_TYPES];
@@ -230,7 +221,7 @@ static pprofdelta_status keep_stack(pprofdelta_adder *a, pd_look *look, size_t e
     if (status)
         return status;
     a->origins[entry] = a->stacks.out.len;
-    pd_transfer_sample(&look->transfer, origin, zeros, look->columns.len);
+    pd_transfer_sample(&input->transfer, origin, zeros, input->columns.len);
     return a->stacks.writer.status;
 }
 
@@ -251,18 +242,18 @@ static void forget_gauges(pprofdelta_adder *a)
 }
 
 /* Adds the counters of a pending window to the ledger. */
-static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_error *err)
+static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pd_ledger *ledger = &pd->ledger;
-    const pd_window *w = &look->window;
+    const pd_window *w = &input->window;
     a->stacks.writer.err = err;
     if (replaces_gauges(a, &a->last)) {
         forget_gauges(a);
         a->has_window = true;
     }
     pprofdelta_status status =
-        pd_transfer_begin(&look->transfer, &pd->mem, &look->tables, &a->stacks, err);
+        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->stacks, err);
     for (size_t row = 0; row < w->len && !status; row++) {
         size_t entry = w->entry[row];
         int64_t *base = pd_ledger_base(ledger, entry);
@@ -271,7 +262,7 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_e
         for (size_t i = 0; i < ledger->counters; i++)
             base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)values[i]);
         if (is_new)
-            status = keep_stack(a, look, entry, w->origin[row], err);
+            status = keep_stack(a, input, entry, w->origin[row], err);
     }
     ledger->committed = ledger->kept = ledger->keys.len;
     return status;
@@ -304,7 +295,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
                                  pprofdelta_joint joint, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     pprofdelta_status status = pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
                                                   goes_on(a, stamp) ? &a->mapped : NULL, err);
     if (status)
@@ -322,7 +313,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
         status = pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
                                  cur->tables.samples, err);
     if (!status)
-        status = pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
+        status = pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
     return status ? status : check_sums(a, stamp, err);
 }
 
@@ -357,12 +348,12 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (status)
         return status;
-    PD_SWAP(pd_look, pd->cur, pd->prev);
-    status = look_at(a, bytes, len, &stamp, &how, err);
+    PD_SWAP(pd_input, pd->cur, pd->prev);
+    status = read_next(a, bytes, len, &stamp, &how, err);
     bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_EQUAL &&
                   how != PPROFDELTA_JOINT_GAP;
     if (status || !counts)
-        PD_SWAP(pd_look, pd->cur, pd->prev);
+        PD_SWAP(pd_input, pd->cur, pd->prev);
     else if ((status = take_in(a, &stamp, how, err)))
         a->is_over = true;
     a->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
@@ -454,15 +445,10 @@ static int64_t duration_of(const pprofdelta_adder *a)
 static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
-    pd_look *cur = &pd->cur;
-    pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status =
-        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    pd_input *cur = &pd->cur;
+    pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
-    pd_output_types(pd);
-    if (cur->tables.mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0);
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
     status = write_samples(a, err);
     if (status)
@@ -470,7 +456,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
     if ((stamp.live || !is_cumulative(&a->first)) && !(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_output_stamp(pd, &stamp);
+        pd_stamp_add(&stamp, 0, &pd->compact);
     int64_t time = a->is_forced ? a->to : cur->tables.header.time_nanos;
     pd_compact_header header = pd_output_header(pd, time, duration_of(a));
     return pd_compact_finish(&pd->compact, &header, out);

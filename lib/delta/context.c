@@ -11,9 +11,9 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
     *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
     if (!given)
         return pd_options_check_output(out->compression, out->level, err);
-    if (given->size != sizeof *given)
-        return pd_refuse(err, "options.size is not that of this version's pprofdelta_options");
-    *out = *given;
+    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
+    if (status)
+        return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
                            PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE;
     if (out->flags & ~known)
@@ -24,8 +24,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
-    pprofdelta_status status =
-        pd_options_check_format(out->format, out->resource, out->resource_len, err);
+    status = pd_options_check_format(out->format, out->resource, out->resource_len, err);
     if (status)
         return status;
     return pd_options_check_output(out->compression, out->level, err);
@@ -61,7 +60,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->compressor.compression = o.compression;
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
-    pd->cur = pd->prev = pd->proof = (pd_look){.mem = &pd->mem, .numbers = &pd->numbers};
+    pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
     status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
     if (!status)
         status = add_rules(pd, &pd->rules.gauges, o.gauges, o.gauges_len, err);
@@ -96,9 +95,9 @@ void pprofdelta_free(pprofdelta *pd)
     pd_mapped_release(&pd->last.mapped, mem);
     pd_mapped_release(&pd->next.mapped, mem);
     pd_compressor_fini(&pd->compressor, mem);
-    pd_look_release(&pd->cur);
-    pd_look_release(&pd->prev);
-    pd_look_release(&pd->proof);
+    pd_input_release(&pd->cur);
+    pd_input_release(&pd->prev);
+    pd_input_release(&pd->proof);
     pd_compact_release(&pd->compact, mem);
     pd_mem_end(mem, pd, sizeof *pd);
 }
@@ -108,15 +107,76 @@ void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
     pd->started_nanos = started_nanos;
 }
 
-pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
-                              pd_plan_facts more)
+pd_reading pd_context_reading(const pprofdelta *pd, const pd_input *input, pd_bytes bytes,
+                              pd_reading_facts more)
 {
     more.format = pd_format_of(bytes.ptr, bytes.len);
     more.packed = bytes.len;
     more.announced = pd_inflate_announced(bytes);
-    more.left = pd_mem_left(&pd->mem) + look->source.window.cap; /* which is used again */
+    more.left = pd_mem_left(&pd->mem) + input->source.window.cap; /* which is used again */
     more.piece = pd->piece;
-    return (pd_reading){.bytes = bytes,
-                        .plan = pd_plan_choose(&more, pd->nth_plan),
-                        .keeps_bytes = more.keeps_bytes};
+    more.is_tight = pd->mem.is_tight;
+    return (pd_reading){
+        .bytes = bytes, .piece = pd_reading_piece(&more), .keeps_bytes = more.keeps_bytes};
+}
+
+/* ---- a call, and the same call with less memory ------------------------------------------------ */
+
+/* There is a NUL behind it. */
+static void trim_text(pd_mem *mem, pd_buffer *text)
+{
+    pd_mem_trim(mem, &text->ptr, &text->cap, text->len + 1, 1);
+}
+
+/* Gives back all that the next profile does not need. What is left does not depend on what the context
+ * did before. A delta that was made can then not be written any more. */
+static void release_work(pprofdelta *pd)
+{
+    pd_mem *mem = &pd->mem;
+    pd->is_made = false;
+    pd_window_abandon(&pd->cur.window);
+    pd_input_release(&pd->cur);
+    pd_input_release(&pd->proof);
+    pd_input_trim(&pd->prev);
+    pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
+    pd_transfer_release(&pd->prev.transfer, mem);
+    trim_text(mem, &pd->schema.text);
+    trim_text(mem, &pd->last.build_id);
+    pd_schema_release(&pd->spare_schema, mem);
+    pd_buffer_release(mem, &pd->next.build_id);
+    pd_ledger_release(&pd->spare, mem);
+    pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
+    pd_keymap_fold(&pd->ledger.keys, mem);
+    pd_compact_release(&pd->compact, mem);
+    pd_buffer_release(mem, &pd->compressor.out);
+}
+
+/* Other limits are those of a profile. */
+static bool is_of_memory(pprofdelta_status status, const pprofdelta_error *err)
+{
+    return status == PPROFDELTA_E_LIMIT &&
+           (!strcmp(err->stage, "memory") || !strcmp(err->stage, "inflate"));
+}
+
+pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
+                                  pprofdelta_error *err)
+{
+    pprofdelta_error why;
+    pprofdelta_status status = PPROFDELTA_OK;
+    bool is_tight = pd->is_always_tight;
+    if (!is_tight) {
+        status = call(pd, cookie, &why);
+        is_tight = is_of_memory(status, &why);
+    }
+    if (is_tight) {
+        release_work(pd);
+        pd->mem.is_tight = true;
+        status = call(pd, cookie, &why);
+        pd->mem.is_tight = false;
+    }
+    if (status == PPROFDELTA_E_LIMIT)
+        release_work(pd); /* or else the next call finds all memory taken */
+    if (status && err)
+        *err = why;
+    return status;
 }

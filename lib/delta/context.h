@@ -1,13 +1,13 @@
 /* The parsed door: what a context of the public API holds.
  *
- *     write    bytes -> look                                     (look.h)
- *              look -> window over the ledger -> verdict         (delta.c, judge.c)
+ *     write    bytes -> input                                   (reading.h)
+ *              input -> window over the ledger -> verdict        (delta.c, judge.c)
  *              -> subtraction -> compact writer -> compress      (output.c)
  *              -> sink
  *     commit   window -> ledger
  *
- * A look is one profile on its way through; the ledger is what stays from window to window. How a
- * profile is read and compressed is decided in plan.c. */
+ * An input is one profile on its way through; the ledger is what stays from window to window. Whether
+ * it is read whole or streamed is decided in reading.c. */
 #ifndef PD_DELTA_CONTEXT_H
 #define PD_DELTA_CONTEXT_H
 
@@ -16,7 +16,7 @@
 #include "ledger/reset.h"
 #include "ledger/state.h"
 #include "ledger/subtract.h"
-#include "delta/look.h"
+#include "delta/reading.h"
 #include "profile/mapping.h"
 
 struct pprofdelta {
@@ -44,25 +44,24 @@ struct pprofdelta {
     bool is_made;
     pd_bytes given;
     pprofdelta_report report; /* of the delta that was made */
-    unsigned nth_plan;        /* of the call under way: see plan.h */
     pd_mapped_facts mapped;   /* what is known of its mappings */
     bool may_be_window;       /* cur, or prev: see pprofdelta_report */
     pd_commit how;
     pd_remembered next;
     /* Machinery, kept for its capacity. */
     pd_stack_numbers numbers;
-    pd_look cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
-    pd_ledger spare;   /* where a base is built before it takes the ledger's place */
+    pd_input cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
+    pd_ledger spare;    /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
     pd_compact compact;
     pd_compressor compressor;
     pd_bytes encoded; /* the delta that was made, compressed: the compressor's, or the writer's */
-    pd_look proof;    /* the output read back, for VERIFY */
+    pd_input proof;   /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
     /* The tests' choice. */
-    size_t piece;        /* 0; or every profile is a stream, with pieces of this size */
-    unsigned first_plan; /* the first plan that is tried */
+    size_t piece; /* 0; or every profile is a stream, with pieces of this size */
+    bool is_always_tight;
 };
 
 static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
@@ -78,6 +77,14 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
         pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
     } while (0)
 
+/* What was built takes the place of what is remembered. */
+static inline void pd_take_spare(pprofdelta *pd)
+{
+    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
+    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
+}
+
 /* ---- context.c ------------------------------------------------------------------------------- */
 
 /* Refuses a profile without bytes that has a length. */
@@ -87,36 +94,41 @@ static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t
     return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
 }
 
-/* How this look is to read these bytes in the call under way. `more` holds the facts that neither
+/* How this input is to read these bytes in the call under way. `more` holds the facts that neither
  * the bytes nor the context show; the others are filled in. */
-pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
-                              pd_plan_facts more);
+pd_reading pd_context_reading(const pprofdelta *pd, const pd_input *input, pd_bytes bytes,
+                              pd_reading_facts more);
 
-/* ---- frugal.c -------------------------------------------------------------------------------- */
-
-/* Makes a call on the context with the first plan; after E_LIMIT again with the next one. The call
- * leaves the context as it was if it fails. If all fail, err is that of the last one. */
+/* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
+ * context remembers. The call leaves the context as it was if it fails. */
 typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);
-pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
-                                     pprofdelta_error *err);
+pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
+                                  pprofdelta_error *err);
+
+/* ---- delta.c --------------------------------------------------------------------------------- */
+
+/* Finds which of cur's mappings are known under another file, and identifies cur's locations
+ * accordingly. Sets pd->mapped. */
+pprofdelta_status pd_recognise_mappings(pprofdelta *pd, const pd_mapped_list *known,
+                                        pprofdelta_error *err);
 
 /* ---- judge.c --------------------------------------------------------------------------------- */
 
 /* Refuses stamped profiles, and those that are not cumulative by their types, and finds the
  * counters. */
-pprofdelta_status pd_judge_types(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
+pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err);
 
 /* Is cur a profile that can follow what is remembered: by its order, time span and sampling rate?
  * Sets pd->may_be_window. */
 pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err);
 
 /* What the delta says of itself. */
-typedef struct pd_story {
+typedef struct pd_ruling {
     pd_subtraction how;
     pprofdelta_restart restart; /* between the profile that was seen last and cur */
     pd_stretch window;
     bool is_set_back; /* the clock was set back since the profile that was seen last */
-} pd_story;
+} pd_ruling;
 
 /* Is a window under way whose delta was made? */
 static inline bool pd_is_pending(const pprofdelta *pd)
@@ -143,7 +155,7 @@ static inline bool pd_is_negative(const pprofdelta *pd)
 }
 
 /* Decides what the filled window is and how it will be remembered (pd->how). */
-pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err);
+pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err);
 
 /* Has the main mapping another build id than the last one? */
 bool pd_judge_other_build(const pprofdelta *pd);
@@ -152,14 +164,15 @@ bool pd_judge_other_build(const pprofdelta *pd);
 
 /* Keeps what is to be remembered beside the ledger. known: the mappings that it knew before, if it
  * goes on with them; or NULL. */
-pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
-                                   pd_remembered *out, pprofdelta_error *err);
+pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
+                                    const pd_mapped_list *known, pd_remembered *out,
+                                    pprofdelta_error *err);
 
 /* ---- output.c -------------------------------------------------------------------------------- */
 
 /* Subtracts, writes pd->cur into the compact writer, and keeps the books in *tally. *profile is the
  * writer's. */
-pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
                                   pd_bytes *profile, pprofdelta_error *err);
 
 /* Compresses that into pd->encoded. If the delta is large, that takes the memory of pd->cur's inflated
@@ -167,9 +180,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
 /* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->compact. */
-void pd_output_types(pprofdelta *pd);
-void pd_output_comments(pprofdelta *pd); /* but for older stamps */
-void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp);
+pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err); /* types, main mapping */
+void pd_output_comments(pprofdelta *pd);                                  /* but for older stamps */
 pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);
 
 /* Hold the tally against the bytes that came in, before pd_output_compress, and against those that are

@@ -6,6 +6,7 @@
  * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "delta/context.h"
+#include "base/option_checks.h"
 
 static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
 {
@@ -15,33 +16,33 @@ static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
-/* Reads the look into the spare ledger. prev's gauges are not needed. Rows are kept if the stacks
+/* Reads the input into the spare ledger. prev's gauges are not needed. Rows are kept if the stacks
  * will be needed. */
-static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_rows,
+static pprofdelta_status fill_spare(pprofdelta *pd, pd_input *input, bool keeps_rows,
                                     pprofdelta_error *err)
 {
     pprofdelta_status status =
-        pd_schema_set(&pd->spare_schema, &pd->mem, look->names, look->tables.types_len, err);
+        pd_schema_set(&pd->spare_schema, &pd->mem, input->names, input->tables.types_len, err);
     if (!status)
-        status = pd_schema_match(&pd->spare_schema, look->names, look->tables.types_len,
-                                 &look->columns, err);
+        status = pd_schema_match(&pd->spare_schema, input->names, input->tables.types_len,
+                                 &input->columns, err);
     if (status)
         return status;
-    size_t samples = pd->mem.is_tight ? 0 : look->tables.samples; /* of which many may be equal */
+    size_t samples = pd->mem.is_tight ? 0 : input->tables.samples; /* of which many may be equal */
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
     if (samples)
         status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err);
     pd_sample_taker taker = {.ledger = &pd->spare};
     if (!status && keeps_rows) {
-        status = pd_window_begin(&look->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
+        status = pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
                                  samples, err);
-        look->window.is_tight = pd->mem.is_tight;
-        taker = (pd_sample_taker){.window = &look->window};
+        input->window.is_tight = pd->mem.is_tight;
+        taker = (pd_sample_taker){.window = &input->window};
     }
     if (!status)
-        status = pd_look_samples(look, taker, err);
+        status = pd_input_samples(input, taker, err);
     if (!status && keeps_rows)
-        pd_window_commit(&look->window, PD_COMMIT_REPLACE);
+        pd_window_commit(&input->window, PD_COMMIT_REPLACE);
     else if (!status)
         pd_ledger_settle(&pd->spare);
     return status;
@@ -52,21 +53,19 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
     const pd_bytes *bytes = cookie;
     bool needs_stacks = pd_is_negative(pd);
     pd_reading reading =
-        pd_context_reading(pd, &pd->cur, *bytes, (pd_plan_facts){.keeps_bytes = needs_stacks});
-    pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
+        pd_context_reading(pd, &pd->cur, *bytes, (pd_reading_facts){.keeps_bytes = needs_stacks});
+    pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
     if (!status)
         status = pd_judge_types(pd, &pd->cur, err);
     if (!status)
-        status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
+        status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
     if (!status)
         status = fill_spare(pd, &pd->cur, needs_stacks, err);
     if (status)
         return status;
     if (needs_stacks)
-        PD_SWAP(pd_look, pd->cur, pd->prev);
-    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
-    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
-    PD_SWAP(pd_remembered, pd->last, pd->next);
+        PD_SWAP(pd_input, pd->cur, pd->prev);
+    pd_take_spare(pd);
     pd_stretch base = {.sequence = pd->life.series.last.sequence, .to_nanos = pd->last.time_nanos};
     bool is_first = !base.sequence; /* all since the process began is window 1 */
     base.sequence += is_first;
@@ -86,7 +85,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
         status = refuse_pending(pd, err);
     if (status)
         return status;
-    status = pd_call_with_plans(pd, make_base, &given, err);
+    status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
         err->is_prev = 1;
     return status;
@@ -97,19 +96,19 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 /* Reads cur's samples into its window. */
 static pprofdelta_status read_samples(pprofdelta *pd, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
     pd_window_abandon(&cur->window);
     pprofdelta_status status =
         pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, samples, err);
     cur->window.is_tight = !cur->source.is_whole || pd->mem.is_tight;
-    return status ? status : pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
+    return status ? status : pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 
 /* If cur lacks a counter that prev has, the error prints the types of both. */
 static pprofdelta_status judge_types(pprofdelta *pd, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     pprofdelta_status status = pd_judge_types(pd, cur, err), match = PPROFDELTA_OK;
     if (status == PPROFDELTA_E_MISMATCH && pd_has_seen(pd) && !cur->dump.has_no_sums)
         match = pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
@@ -119,7 +118,7 @@ static pprofdelta_status judge_types(pprofdelta *pd, pprofdelta_error *err)
 /* Finds the slot of each of cur's columns. The first window of a context sets the slots. */
 static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     size_t types = cur->tables.types_len;
     pprofdelta_status status = PPROFDELTA_OK;
     if (!pd_has_seen(pd)) {
@@ -132,11 +131,10 @@ static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
     return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
 }
 
-/* Finds which of cur's mappings the ledger knows under another file, and identifies cur's locations
- * accordingly. */
-static pprofdelta_status recognise_mappings(pprofdelta *pd, pprofdelta_error *err)
+pprofdelta_status pd_recognise_mappings(pprofdelta *pd, const pd_mapped_list *known,
+                                        pprofdelta_error *err)
 {
-    pd->mapped = pd_mapped_recognise(&pd->last.mapped, &pd->cur.tables);
+    pd->mapped = pd_mapped_recognise(known, &pd->cur.tables);
     if (!pd->mapped.is_renamed)
         return PPROFDELTA_OK;
     return pd_tables_identify(&pd->cur.tables, &pd->mem, err);
@@ -146,7 +144,7 @@ static pprofdelta_status recognise_mappings(pprofdelta *pd, pprofdelta_error *er
  * before. */
 static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     pprofdelta_status status = pd_tables_place(&cur->tables, &pd->mem, err);
     if (!status)
         status = pd_tables_identify(&cur->tables, &pd->mem, err);
@@ -157,8 +155,8 @@ static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = (pd_mapped_facts){0};
-    pd_reading reading = pd_context_reading(pd, &pd->cur, pd->given, (pd_plan_facts){0});
-    pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
+    pd_reading reading = pd_context_reading(pd, &pd->cur, pd->given, (pd_reading_facts){0});
+    pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
     if (!status)
         status = judge_types(pd, err);
     if (!status)
@@ -167,9 +165,10 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
         status = pd_judge_times(pd, err);
     bool has_seen = pd_has_seen(pd), by_identity = pd_is_negative(pd); /* as google/pprof has it */
     if (!status && has_seen && !by_identity)
-        status = recognise_mappings(pd, err);
+        status = pd_recognise_mappings(pd, &pd->last.mapped, err);
     if (!status)
-        status = pd_remember_look(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
+        status =
+            pd_remember_input(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
     return status ? status : read_samples(pd, err);
 }
 
@@ -182,7 +181,7 @@ static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
     if (pd->mapped.is_renamed)
         status = forget_mappings(pd, err);
     if (!status)
-        status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
+        status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
     if (!status && pd->mapped.is_renamed)
         status = read_samples(pd, err);
     return status;
@@ -200,11 +199,11 @@ static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
     return true;
 }
 
-static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *tally)
+static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally *tally)
 {
-    const pd_look *cur = &pd->cur;
-    const pd_stretch *w = &story->window;
-    bool goes_on = pd_has_seen(pd) && !story->restart;
+    const pd_input *cur = &pd->cur;
+    const pd_stretch *w = &ruling->window;
+    bool goes_on = pd_has_seen(pd) && !ruling->restart;
     pd_tally_report(tally, &pd->schema, &cur->columns, pd->types);
     pd->report = (pprofdelta_report){
         .samples_in = cur->tables.samples,
@@ -219,7 +218,7 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .files_replaced = goes_on ? pd->mapped.files_replaced : 0,
         .other_build = goes_on && pd_judge_other_build(pd),
         .unknown_fields = cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
-        .had_base = pd->has_base || story->restart,
+        .had_base = pd->has_base || ruling->restart,
         .restart = w->restart,
         .from_nanos = w->from_nanos,
         .to_nanos = w->to_nanos,
@@ -229,31 +228,31 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .types = pd->types,
         .types_len = cur->columns.len,
         .may_be_window = pd->may_be_window,
-        .clock_set_back = story->is_set_back,
+        .clock_set_back = ruling->is_set_back,
     };
     pd->report.is_same = is_same_again(pd, &pd->report);
 }
 
 /* Everything from a filled window to the compressed delta. */
-static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+static pprofdelta_status encode_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err)
 {
     pd_tally tally;
     pd_bytes profile;
     bool verifies = pd->flags & PPROFDELTA_VERIFY;
-    pprofdelta_status status = pd_judge_window(pd, story, err);
+    pprofdelta_status status = pd_judge_window(pd, ruling, err);
     if (status)
         return status;
-    if (story->restart)
+    if (ruling->restart)
         status = fill_again(pd, err);
     else
         pd_window_lift(&pd->cur.window);
     if (!status)
-        status = pd_output_write(pd, story, &tally, &profile, err);
+        status = pd_output_write(pd, ruling, &tally, &profile, err);
     if (!status && verifies)
         status = pd_output_verify_input(pd, &tally, err);
     if (status)
         return status;
-    fill_report(pd, story, &tally); /* from bytes that pd_output_compress takes */
+    fill_report(pd, ruling, &tally); /* from bytes that pd_output_compress takes */
     status = pd_output_compress(pd, profile, err);
     return !status && verifies ? pd_output_verify(pd, &tally, err) : status;
 }
@@ -266,25 +265,25 @@ static void settle_window(pprofdelta *pd)
 }
 
 /* The delta was made. It may arrive, even if it is abandoned. */
-static void open_attempt(pprofdelta *pd, const pd_story *story)
+static void open_attempt(pprofdelta *pd, const pd_ruling *ruling)
 {
     if (!pd_is_negative(pd))
         settle_window(pd);
-    if (story->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
+    if (ruling->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
         pd_window_commit_settled(&pd->cur.window);
-    pd->has_base |= story->how == PD_SUBTRACT_ALL || story->restart;
-    pd->life.window = story->window;
+    pd->has_base |= ruling->how == PD_SUBTRACT_ALL || ruling->restart;
+    pd->life.window = ruling->window;
 }
 
 static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_error *err)
 {
-    pd_story story;
+    pd_ruling ruling;
     (void)unused;
     pprofdelta_status status = fill_window(pd, err);
     if (!status)
-        status = encode_window(pd, &story, err);
+        status = encode_window(pd, &ruling, err);
     if (!status) {
-        open_attempt(pd, &story);
+        open_attempt(pd, &ruling);
         return status;
     }
     pd_window_abandon(&pd->cur.window);
@@ -314,7 +313,7 @@ static pprofdelta_status make(pprofdelta *pd, pprofdelta_error *err)
     if (pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                               "first");
-    pprofdelta_status status = pd_call_with_plans(pd, make_window, NULL, err);
+    pprofdelta_status status = pd_context_call(pd, make_window, NULL, err);
     pd->is_made = !status;
     return status;
 }
@@ -332,7 +331,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
         status = pd_compress_write(pd->encoded, &called, &pd->report.output_len, err);
     status = pd_life_wrote(&pd->life, ticket, status, err);
     if (!status && report)
-        *report = pd->report;
+        pd_result_write(report, &pd->report, sizeof pd->report);
     return status;
 }
 

@@ -6,6 +6,7 @@
  * Nothing is subtracted, added up or dropped, and the stamps stay. So a rewrite is for profiles that were
  * changed: what was added to their tables is numbered densely, and what became unused goes away. */
 #include "pprofdelta_profile.h"
+#include "base/option_checks.h"
 
 #include "delta/context.h"
 #include "delta/kind.h"
@@ -45,11 +46,13 @@ static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_t
     return status;
 }
 
-static const char *format_name(const pd_look *look, const void *bytes, size_t len)
+static const char *format_name(const pd_input *input, const void *bytes, size_t len)
 {
     if (pd_format_of(bytes, len) != PD_FORMAT_PLAIN)
         return pd_format_name(pd_format_of(bytes, len));
-    return look->dump.rate ? "text" : look->otlp.is_read ? "otlp" : pd_format_name(PD_FORMAT_PLAIN);
+    return input->dump.rate      ? "text"
+           : input->otlp.is_read ? "otlp"
+                                 : pd_format_name(PD_FORMAT_PLAIN);
 }
 
 /* No writer of stamps writes a negative duration. */
@@ -84,14 +87,14 @@ static void count_request(const pd_request *otlp, pprofdelta_census *census)
 static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *err)
 {
     pprofdelta_profile *profile = cookie;
-    pd_look *look = &pd->cur;
-    pd_tables *t = &look->tables;
-    pd_reading reading = pd_context_reading(pd, look, profile->bytes, (pd_plan_facts){0});
+    pd_input *input = &pd->cur;
+    pd_tables *t = &input->tables;
+    pd_reading reading = pd_context_reading(pd, input, profile->bytes, (pd_reading_facts){0});
     reading.takes_otlp = true;
-    pprofdelta_status status = pd_look_parse(look, &reading, err);
-    look->columns = (pd_columns){.len = t->types_len};
+    pprofdelta_status status = pd_input_parse(input, &reading, err);
+    input->columns = (pd_columns){.len = t->types_len};
     if (!status)
-        status = pd_look_samples(look, (pd_sample_taker){0}, err);
+        status = pd_input_samples(input, (pd_sample_taker){0}, err);
     pprofdelta_stamp stamp = {0};
     if (!status && !pd_stamp_of(t, &stamp))
         stamp = (pprofdelta_stamp){0};
@@ -100,7 +103,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     if (status)
         return status;
     profile->census = (pprofdelta_census){
-        .format = format_name(look, profile->bytes.ptr, profile->bytes.len),
+        .format = format_name(input, profile->bytes.ptr, profile->bytes.len),
         .inflated_len = t->len,
         .types = t->types_len,
         .samples = t->samples,
@@ -116,7 +119,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
         .is_stamped = t->is_stamped,
         .stamp = stamp,
     };
-    count_request(&look->otlp, &profile->census);
+    count_request(&input->otlp, &profile->census);
     return describe_binary(profile, t, err);
 }
 
@@ -136,7 +139,7 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
     status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
     if (!status) {
         *profile = (pprofdelta_profile){.pd = pd, .bytes = {bytes, len}};
-        status = pd_call_with_plans(pd, check, profile, err);
+        status = pd_context_call(pd, check, profile, err);
     }
     if (!status) {
         *out = profile;
@@ -162,9 +165,7 @@ void pprofdelta_profile_free(pprofdelta_profile *profile)
 
 void pprofdelta_profile_census(const pprofdelta_profile *profile, pprofdelta_census *out)
 {
-    pprofdelta_census census = profile->census;
-    census.size = out->size;
-    memcpy(out, &census, out->size < sizeof census ? out->size : sizeof census);
+    pd_result_write(out, &profile->census, sizeof profile->census);
 }
 
 /* ---- the bytes ------------------------------------------------------------------------------- */
@@ -172,17 +173,14 @@ void pprofdelta_profile_census(const pprofdelta_profile *profile, pprofdelta_cen
 pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const uint8_t **out,
                                            size_t *out_len, pprofdelta_error *err)
 {
-    pd_look *look = &profile->pd->cur;
-    pd_reading reading = {.bytes = profile->bytes,
-                          .plan = {.source = PD_SOURCE_WHOLE},
-                          .takes_otlp = true,
-                          .unsamples = true};
-    pprofdelta_status status = pd_look_open(look, &reading, err);
+    pd_input *input = &profile->pd->cur;
+    pd_reading reading = {.bytes = profile->bytes, .takes_otlp = true, .unsamples = true};
+    pprofdelta_status status = pd_input_open(input, &reading, err);
     if (status)
         return status;
-    count_request(&look->otlp, &profile->census); /* which is in another place now */
-    *out = look->source.whole.ptr;
-    *out_len = look->source.whole.len;
+    count_request(&input->otlp, &profile->census); /* which is in another place now */
+    *out = input->source.whole.ptr;
+    *out_len = input->source.whole.len;
     return PPROFDELTA_OK;
 }
 
@@ -205,15 +203,11 @@ static void write_samples(pprofdelta *pd)
 
 static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     const pd_tables *t = &cur->tables;
-    pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status = pd_transfer_begin(&cur->transfer, &pd->mem, t, &pd->compact, err);
+    pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
-    pd_output_types(pd);
-    if (t->mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
         pd_compact_comment(&pd->compact, pd_transfer_string(&cur->transfer, t->comments[i].index));
@@ -227,16 +221,16 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to write to");
     pprofdelta *pd = profile->pd;
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;
-    pd_reading reading = pd_context_reading(pd, cur, profile->bytes, (pd_plan_facts){0});
-    reading.plan.source = PD_SOURCE_WHOLE; /* the samples are read at random after the passes */
+    pd_reading reading = pd_context_reading(pd, cur, profile->bytes, (pd_reading_facts){0});
+    reading.piece = 0; /* the samples are read at random after the passes */
     reading.unsamples = true;
-    pprofdelta_status status = pd_look_parse(cur, &reading, err);
+    pprofdelta_status status = pd_input_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     if (!status)
-        status = pd_look_samples(cur, (pd_sample_taker){0}, err);
+        status = pd_input_samples(cur, (pd_sample_taker){0}, err);
     if (!status)
         status = write_profile(pd, &out, err);
     return status ? status : pd_compress(&pd->compressor, &pd->mem, out, sink, &written, err);

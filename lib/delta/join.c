@@ -30,18 +30,27 @@ static pprofdelta_joint joint_of_attempt(const pprofdelta_stamp *last, const ppr
     return is_equal ? PPROFDELTA_JOINT_EQUAL : PPROFDELTA_JOINT_STALE;
 }
 
-/* Another attempt at the same window. */
+/* Another attempt at the same window, or batch. */
 static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                     pprofdelta_joint *joint, pprofdelta_error *err)
 {
     if (next->from_nanos != last->from_nanos || next->restart != last->restart)
-        return REFUSE("there are two windows %" PRIu64
-                      " that do not begin in the same way (at %s and %s): they come from two "
-                      "states",
-                      next->sequence, pd_time_shown(last->from_nanos).text,
-                      pd_time_shown(next->from_nanos).text);
+        return REFUSE("there are two %s %" PRIu64
+                      " that do not begin in the same way (at %s and %s): they come from two %s",
+                      next->live ? "batches" : "windows", next->sequence,
+                      pd_time_shown(last->from_nanos).text, pd_time_shown(next->from_nanos).text,
+                      next->live ? "trackers" : "states");
     *joint = joint_of_attempt(last, next);
     return PPROFDELTA_OK;
+}
+
+static pprofdelta_status refuse_missing(const char *what, uint64_t from, uint64_t to,
+                                        pprofdelta_error *err)
+{
+    if (from == to)
+        return MISSING("%s %" PRIu64 " is missing between them", what, from);
+    return MISSING("%s %" PRIu64 " to %s %" PRIu64 " are missing between them", what, from, what,
+                   to);
 }
 
 static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
@@ -54,11 +63,8 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
         return REFUSE("window %" PRIu64 " comes after window %" PRIu64
                       ": give the deltas of one state in order",
                       next->sequence, last->sequence);
-    if (!is_ended && next->acked == due)
-        return MISSING("window %" PRIu64 " is missing between them", due);
     if (!is_ended)
-        return MISSING("windows %" PRIu64 " to %" PRIu64 " are missing between them", due,
-                       next->acked);
+        return refuse_missing("window", due, next->acked, err);
     bool joins = next->from_nanos == last->to_nanos && next->sequence == due;
     bool was_acked = next->acked == last->sequence;
     if (!joins && (next->from_nanos < last->to_nanos || (was_acked && next->sequence == due)))
@@ -73,16 +79,11 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
     return PPROFDELTA_OK;
 }
 
-/* Profiles without a time join each other: their delta has no times either. */
-static bool is_untimed(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
-{
-    return !last->to_nanos && !next->from_nanos;
-}
-
 static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                       pprofdelta_joint *joint, pprofdelta_error *err)
 {
-    bool has_no_times = is_untimed(last, next);
+    /* Profiles without a time join each other: their delta has no times either. */
+    bool has_no_times = !last->to_nanos && !next->from_nanos;
     *joint = next->restart  ? PPROFDELTA_JOINT_RESTART
              : has_no_times ? PPROFDELTA_JOINT_UNTIMED
                             : PPROFDELTA_JOINT_NEXT;
@@ -108,20 +109,6 @@ static bool is_same_batch(const pprofdelta_stamp *a, const pprofdelta_stamp *b)
            (a->live == PPROFDELTA_LIVE_FULL) == (b->live == PPROFDELTA_LIVE_FULL);
 }
 
-static pprofdelta_status join_batch_again(const pprofdelta_stamp *last,
-                                          const pprofdelta_stamp *next, pprofdelta_joint *joint,
-                                          pprofdelta_error *err)
-{
-    if (next->from_nanos != last->from_nanos)
-        return REFUSE("there are two batches %" PRIu64
-                      " that do not begin at the same time (%s and %s): they come from two "
-                      "trackers",
-                      next->sequence, pd_time_shown(last->from_nanos).text,
-                      pd_time_shown(next->from_nanos).text);
-    *joint = joint_of_attempt(last, next);
-    return PPROFDELTA_OK;
-}
-
 static pprofdelta_status join_behind_gap(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                          pprofdelta_joint *joint, pprofdelta_error *err)
 {
@@ -130,10 +117,7 @@ static pprofdelta_status join_behind_gap(const pprofdelta_stamp *last, const ppr
     if (next->epoch != last->epoch)
         return MISSING("the full profile that opened epoch %" PRIu64 " is missing between them",
                        next->epoch);
-    if (next->first == due + 1)
-        return MISSING("batch %" PRIu64 " is missing between them", due);
-    return MISSING("batches %" PRIu64 " to %" PRIu64 " are missing between them", due,
-                   next->first - 1);
+    return refuse_missing("batch", due, next->first - 1, err);
 }
 
 static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
@@ -144,7 +128,7 @@ static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelt
                       "), or from two programs that one process ran: each has its own heap",
                       last->id, next->id);
     if (is_same_batch(last, next))
-        return join_batch_again(last, next, joint, err);
+        return join_again(last, next, joint, err);
     bool is_later = next->epoch >= last->epoch && next->first > last->sequence;
     *joint = PPROFDELTA_JOINT_RESYNC;
     /* A full profile that was lost is sent again with its number, in a later epoch. */

@@ -1,4 +1,4 @@
-/* What cur is beside prev: can it follow, and is it a restart? */
+/* Cur is compared with prev: can it follow, and is it a restart? */
 #include "base/time.h"
 #include "ledger/reset.h"
 #include "delta/context.h"
@@ -9,25 +9,25 @@
 
 /* ---- types ------------------------------------------------------------------------------------- */
 
-static pprofdelta_status classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+static pprofdelta_status classify(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
-    const pd_tables *t = &look->tables;
+    const pd_tables *t = &input->tables;
     if (pd->flags & PPROFDELTA_FORCE)
-        return pd_types_classify(look->names, t->types_len, &pd->rules, err);
+        return pd_types_classify(input->names, t->types_len, &pd->rules, err);
     pd_type_name period = {.type = t->strings[t->header.period_type.type],
                            .unit = t->strings[t->header.period_type.unit]};
     return pd_types_classify_cumulative(
-        look->names, t->types_len, t->header.has_period_type ? &period : NULL, &pd->rules, err);
+        input->names, t->types_len, t->header.has_period_type ? &period : NULL, &pd->rules, err);
 }
 
-pprofdelta_status pd_judge_types(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
-    if (look->tables.is_stamped && !(pd->flags & PPROFDELTA_FORCE))
+    if (input->tables.is_stamped && !(pd->flags & PPROFDELTA_FORCE))
         return pd_fail(err, PPROFDELTA_E_STAMPED, "delta", "comment", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
-    pprofdelta_status status = classify(pd, look, err);
-    if (status == PPROFDELTA_E_MISMATCH && look->dump.has_no_sums)
+    pprofdelta_status status = classify(pd, input, err);
+    if (status == PPROFDELTA_E_MISMATCH && input->dump.has_no_sums)
         return pd_fail(err, status, "delta", "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                        "this dump has no cumulative counts, only what is in use; jemalloc counts "
                        "with MALLOC_CONF=prof:true,prof_accum:true");
@@ -83,7 +83,7 @@ static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
                     pd->last.live_id ? 0 : pd->last.duration_nanos};
     pprofdelta_stamp stamp;
     pd->may_be_window = false;
-    if (pd->flags & PPROFDELTA_FORCE || pd_look_live_stamp(&pd->cur, &stamp))
+    if (pd->flags & PPROFDELTA_FORCE || pd_input_live_stamp(&pd->cur, &stamp))
         return PPROFDELTA_OK;
     pd_span_kind kind = pd_span_judge(pd_has_seen(pd) ? &prev : NULL, &cur, pd->started_nanos);
     pd->may_be_window = kind == PD_SPAN_UNCLEAR;
@@ -129,7 +129,7 @@ static bool is_other_heap(const pprofdelta *pd)
     const pd_remembered *last = &pd->last;
     int64_t end = last->live_to_nanos ? last->live_to_nanos : last->time_nanos;
     pprofdelta_stamp cur;
-    if (!pd_look_live_stamp(&pd->cur, &cur))
+    if (!pd_input_live_stamp(&pd->cur, &cur))
         return false;
     if (cur.id && last->live_id && cur.id != last->live_id)
         return true;
@@ -196,7 +196,8 @@ static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err
 }
 
 /* The verdict on cur after the profile that was seen last. */
-static pprofdelta_status find_restart(const pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+static pprofdelta_status find_restart(const pprofdelta *pd, pd_ruling *ruling,
+                                      pprofdelta_error *err)
 {
     pd_reset_facts facts = {.on_reset = pd->on_reset,
                             .started_nanos = pd->started_nanos,
@@ -211,34 +212,34 @@ static pprofdelta_status find_restart(const pprofdelta *pd, pd_story *story, ppr
         return refuse_late(pd, err);
     if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && (verdict.restart || verdict.has_decrease))
         return refuse_reset(verdict, err);
-    story->restart = verdict.restart;
-    story->is_set_back = is_before(pd);
+    ruling->restart = verdict.restart;
+    ruling->is_set_back = is_before(pd);
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err)
 {
     const pd_header *cur = &pd->cur.tables.header;
     pprofdelta_status status = PPROFDELTA_OK;
     bool is_first = !pd_has_seen(pd);
-    *story = (pd_story){.how = PD_SUBTRACT_CLAMP};
+    *ruling = (pd_ruling){.how = PD_SUBTRACT_CLAMP};
     if (!is_first)
-        status = find_restart(pd, story, err);
+        status = find_restart(pd, ruling, err);
     if (status)
         return status;
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(pd->last.time_nanos, cur->time_nanos);
-    story->window = pd_series_next(&pd->life.series, story->restart, cur->time_nanos, elapsed);
+    ruling->window = pd_series_next(&pd->life.series, ruling->restart, cur->time_nanos, elapsed);
     if (pd_is_negative(pd)) { /* each attempt is against the base */
-        story->how = PD_SUBTRACT_NEGATIVE;
-        story->window.duration_nanos = elapsed;
+        ruling->how = PD_SUBTRACT_NEGATIVE;
+        ruling->window.duration_nanos = elapsed;
     } else if (is_first && pd->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
-        story->how = PD_SUBTRACT_ALL;
-        story->window.from_nanos = story->window.to_nanos;
-    } else if (is_first || story->restart) {
-        story->how = PD_SUBTRACT_NOTHING;
+        ruling->how = PD_SUBTRACT_ALL;
+        ruling->window.from_nanos = ruling->window.to_nanos;
+    } else if (is_first || ruling->restart) {
+        ruling->how = PD_SUBTRACT_NOTHING;
     }
-    if (!pd->has_base && !story->restart && story->how != PD_SUBTRACT_ALL)
-        story->window.duration_nanos = cur->duration_nanos;
-    pd->how = story->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE;
+    if (!pd->has_base && !ruling->restart && ruling->how != PD_SUBTRACT_ALL)
+        ruling->window.duration_nanos = cur->duration_nanos;
+    pd->how = ruling->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE;
     return PPROFDELTA_OK;
 }

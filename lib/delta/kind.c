@@ -43,93 +43,75 @@ static pd_bytes behind(pd_bytes bytes, size_t len)
     return (pd_bytes){bytes.ptr + len, bytes.len - len};
 }
 
-/* ---- binary data ------------------------------------------------------------------------- */
+/* ---- other kinds ------------------------------------------------------------------------- */
 
 #define MAGIC(string) string, sizeof(string) - 1
 
 #define NOT      ", not a pprof profile"
 #define TAKE_OUT NOT ": extract the profile from it"
 #define CONVERT  NOT ": only gzip and zstd are inflated"
-#define PROGRAM  ", not a profile of one"
-#define KNOWN    PPROFDELTA_FILE_OTHER
+#define DEBUG_1  "the text form of a profile, as ?debug=1 gives it"
+#define GPERF    "a CPU profile in the old form of gperftools"
 
-static const struct {
-    size_t off;
+/* What is of another kind if it begins so. */
+typedef struct row {
     const char *magic;
     size_t len;
-    pd_kind is;
-} binaries[] = {
-    {0, MAGIC("\x1f\x8b"), {KNOWN, "gzip data once more", ": compressed twice"}},
-    {0, MAGIC("\x28\xb5\x2f\xfd"), {KNOWN, "zstd data once more", ": compressed twice"}},
-    {0,
-     MAGIC("\x89PDS"),
-     {PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote", ", not a profile"}},
-    {257, MAGIC("ustar"), {KNOWN, "a tar archive", TAKE_OUT}},
-    {0, MAGIC("PK\3\4"), {KNOWN, "a zip archive", TAKE_OUT}},
-    {0, MAGIC("PK\5\6"), {KNOWN, "an empty zip archive", NOT}},
-    {0, MAGIC("7z\xbc\xaf\x27\x1c"), {KNOWN, "a 7z archive", TAKE_OUT}},
-    {0, MAGIC("Rar!\x1a\7"), {KNOWN, "a rar archive", TAKE_OUT}},
-    {0, MAGIC("!<arch>\n"), {KNOWN, "an ar archive (a library or a Debian package)", NOT}},
-    {0,
-     MAGIC("\xfd"
-           "7zXZ\0"),
-     {KNOWN, "xz data", CONVERT}},
-    {0, MAGIC("\x04\x22\x4d\x18"), {KNOWN, "lz4 data", CONVERT}},
-    {0, MAGIC("\xff\6\0\0sNaPpY"), {KNOWN, "snappy data", CONVERT}},
-    {0, MAGIC("PERFILE"), {KNOWN, "a recording by Linux perf", NOT}},
-    {0, MAGIC("FLR\0"), {KNOWN, "a recording by Java Flight Recorder", NOT}},
-    {0, MAGIC("JAVA PROFILE 1.0"), {KNOWN, "a Java heap dump", NOT}},
-    {0, MAGIC("go1.7 heap dump\n"), {KNOWN, "a heap dump by Go's debug.WriteHeapDump", NOT}},
-    {0,
-     MAGIC("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
-     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it"}},
-    {0,
-     MAGIC("\0\0\0\0\3\0\0\0\0\0\0\0"),
-     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it"}},
-    {0, MAGIC("\xcf\xfa\xed\xfe"), {KNOWN, "a program", PROGRAM}},
-    {0, MAGIC("\x89PNG\r\n\x1a\n"), {KNOWN, "a PNG image", NOT}},
-    {0, MAGIC("\xff\xd8\xff"), {KNOWN, "a JPEG image", NOT}},
-    {0, MAGIC("GIF8"), {KNOWN, "a GIF image", NOT}},
-    {0, MAGIC("%PDF-"), {KNOWN, "a PDF document", NOT}},
-    {0, MAGIC("SQLite format 3\0"), {KNOWN, "an SQLite database", NOT}},
+    const char *name, *rest; /* as in pd_kind */
+} row;
+
+static const row binaries[] = {
+    {MAGIC("\x1f\x8b"), "gzip data once more", ": compressed twice"},
+    {MAGIC("\x28\xb5\x2f\xfd"), "zstd data once more", ": compressed twice"},
+    {MAGIC("PK\3\4"), "a zip archive", TAKE_OUT},
+    {MAGIC("PK\5\6"), "an empty zip archive", NOT},
+    {MAGIC("7z\xbc\xaf\x27\x1c"), "a 7z archive", TAKE_OUT},
+    {MAGIC("Rar!\x1a\7"), "a rar archive", TAKE_OUT},
+    {MAGIC("!<arch>\n"), "an ar archive (a library or a Debian package)", NOT},
+    {MAGIC("\3757zXZ\0"), "xz data", CONVERT},
+    {MAGIC("\x04\x22\x4d\x18"), "lz4 data", CONVERT},
+    {MAGIC("\xff\6\0\0sNaPpY"), "snappy data", CONVERT},
+    {MAGIC("PERFILE"), "a recording by Linux perf", NOT},
+    {MAGIC("FLR\0"), "a recording by Java Flight Recorder", NOT},
+    {MAGIC("JAVA PROFILE 1.0"), "a Java heap dump", NOT},
+    {MAGIC("go1.7 heap dump\n"), "a heap dump by Go's debug.WriteHeapDump", NOT},
+    {MAGIC("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0"), GPERF, ": pprof -proto converts it"},
+    {MAGIC("\0\0\0\0\3\0\0\0\0\0\0\0"), GPERF, ": pprof -proto converts it"},
+    {MAGIC("\xcf\xfa\xed\xfe"), "a program", ", not a profile of one"},
+    {MAGIC("\177ELF"), "a program or a core dump", NOT},
+    {MAGIC("\x89PNG\r\n\x1a\n"), "a PNG image", NOT},
+    {MAGIC("\xff\xd8\xff"), "a JPEG image", NOT},
+    {MAGIC("GIF8"), "a GIF image", NOT},
+    {MAGIC("%PDF-"), "a PDF document", NOT},
+    {MAGIC("SQLite format 3\0"), "an SQLite database", NOT},
 };
 
-/* "go 1.22 trace" */
-static bool is_trace(pd_bytes bytes)
-{
-    enum { INTRO = 16 };
-    pd_bytes intro = {bytes.ptr, bytes.len < INTRO ? bytes.len : INTRO};
-    return has(bytes, 0, MAGIC("go 1.")) && contains(intro, " trace");
-}
+static const row texts[] = {
+    {MAGIC("<?xml"), "an XML document", NOT},
+    {MAGIC("<svg"), "an XML document", NOT},
+    {MAGIC("version https://git-lfs"), "a pointer of Git LFS", NOT ": git lfs pull fetches it"},
+    {MAGIC("heap_v2/"), "a heap profile as text", ", but of an unknown form"},
+    {MAGIC("heap profile: "), DEBUG_1, "; fetch it without debug"},
+    {MAGIC("--- "), DEBUG_1, "; fetch it without debug"},
+};
 
-static bool is_core(pd_bytes elf)
-{
-    enum { BYTE_ORDER = 5, BIG = 2, TYPE = 16, CORE = 4 };
-    if (elf.len < TYPE + 2)
-        return false;
-    bool is_big = elf.ptr[BYTE_ORDER] == BIG;
-    return elf.ptr[TYPE + is_big] == CORE && !elf.ptr[TYPE + !is_big];
-}
+/* These are only known if it is no text. */
+static const row short_magics[] = {
+    {MAGIC("BZh"), "bzip2 data", CONVERT},
+    {MAGIC("MZ"), "a program", ", not a profile of one"},
+    {MAGIC("go 1."), "an execution trace of Go", NOT ": go tool trace reads it"},
+};
 
-static bool find_binary(pd_bytes bytes, pd_kind *out)
+#define FIND(bytes, rows, out) find(bytes, rows, sizeof(rows) / sizeof *(rows), out)
+
+static bool find(pd_bytes bytes, const row *rows, size_t len, pd_kind *out)
 {
-    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
-        if (!has(bytes, binaries[i].off, binaries[i].magic, binaries[i].len))
-            continue;
-        *out = binaries[i].is;
-        return true;
-    }
-    if (is_trace(bytes))
-        *out = (pd_kind){KNOWN, "an execution trace of Go", NOT ": go tool trace reads it"};
-    else if (!has(bytes, 0,
-                  MAGIC("\x7f"
-                        "ELF")))
-        return false;
-    else if (is_core(bytes))
-        *out = (pd_kind){KNOWN, "a core dump", NOT};
-    else
-        *out = (pd_kind){KNOWN, "a program", PROGRAM};
-    return true;
+    for (size_t i = 0; i < len; i++)
+        if (has(bytes, 0, rows[i].magic, rows[i].len)) {
+            *out = (pd_kind){PPROFDELTA_FILE_OTHER, rows[i].name, rows[i].rest};
+            return true;
+        }
+    return false;
 }
 
 /* ---- text -------------------------------------------------------------------------------- */
@@ -187,21 +169,18 @@ static bool is_count(pd_bytes text)
 static pd_kind text_kind(pd_bytes text)
 {
     static const char debug[] = "; fetch it without debug";
+    pd_kind found = {PPROFDELTA_FILE_OTHER, "text", NOT};
     if (is_html(text))
         return (pd_kind){PPROFDELTA_FILE_HTML, "an HTML page", NOT};
     if (is_json(text))
-        return (pd_kind){KNOWN, "JSON", NOT};
-    if (has(text, 0, MAGIC("<?xml")) || has(text, 0, MAGIC("<svg")))
-        return (pd_kind){KNOWN, "an XML document", NOT};
-    if (has(text, 0, MAGIC("version https://git-lfs")))
-        return (pd_kind){KNOWN, "a pointer of Git LFS", NOT ": git lfs pull fetches it"};
-    if (has(text, 0, MAGIC("heap_v2/")))
-        return (pd_kind){KNOWN, "a heap profile as text", ", but of an unknown form"};
-    if (has(text, 0, MAGIC("heap profile: ")) || has(text, 0, MAGIC("--- ")) || is_count(text))
-        return (pd_kind){KNOWN, "the text form of a profile, as ?debug=1 gives it", debug};
+        return (pd_kind){PPROFDELTA_FILE_OTHER, "JSON", NOT};
+    if (is_count(text))
+        return (pd_kind){PPROFDELTA_FILE_OTHER, DEBUG_1, debug};
     if (has(text, 0, MAGIC("goroutine ")) && contains(text, "]:\n"))
-        return (pd_kind){KNOWN, "a list of goroutines, as ?debug=2 gives it", debug};
-    return (pd_kind){KNOWN, "text", NOT};
+        return (pd_kind){PPROFDELTA_FILE_OTHER, "a list of goroutines, as ?debug=2 gives it",
+                         debug};
+    FIND(text, texts, &found);
+    return found;
 }
 
 /* ---- profiles ---------------------------------------------------------------------------- */
@@ -231,42 +210,6 @@ static bool is_profile(pd_bytes head)
         is_one |= *tag < 0x80;
     }
     return is_one;
-}
-
-/* What a profile begins with: the empty string, a value type, or another message. Each message has
- * fields from 1 up to at most 10, which are numbers or bytes. */
-static bool may_be_body(uint8_t tag, uint64_t len, pd_bytes body)
-{
-    if (tag >> 3 == PD_PROFILE_STRING_TABLE)
-        return !len;
-    if (tag >> 3 == PD_PROFILE_COMMENT || !len || !body.len)
-        return true;
-    uint32_t number = body.ptr[0] >> 3, wire = body.ptr[0] & 7;
-    return number && number <= PD_MAPPING_HAS_INLINE_FRAMES &&
-           (wire == PD_WIRE_VARINT || wire == PD_WIRE_BYTES);
-}
-
-/* Whether a profile may begin so, which may be damaged later. The first field that is bytes decides.
- * In front of it are well-formed numbers and unknown fields. */
-static bool begins_as_profile(pd_bytes head)
-{
-    pd_reader r = pd_reader_of(head.ptr, head.len);
-    pd_field f;
-    while (r.at != r.end) {
-        const uint8_t *tag = r.at;
-        bool is_whole = pd_reader_next(&r, &f), is_known = *tag < 0x80;
-        if ((is_known && !is_field_of_profile(*tag)) ||
-            (!is_whole && pd_reader_lacks(&r) <= (uint64_t)(r.end - r.at)))
-            return false;
-        if (is_known && (*tag & 7) == PD_WIRE_BYTES) {
-            uint64_t len = 0;
-            const uint8_t *body = pd_varint_decode(tag + 1, r.end, &len);
-            return !body || may_be_body(*tag, len, (pd_bytes){body, (size_t)(r.end - body)});
-        }
-        if (!is_whole)
-            return is_known;
-    }
-    return true;
 }
 
 /* ---- OTLP requests ----------------------------------------------------------------------- */
@@ -367,16 +310,18 @@ pd_kind pd_kind_of(pd_bytes bytes)
     pd_records records;
     if (!bytes.len)
         return (pd_kind){PPROFDELTA_FILE_EMPTY, "an empty file", NULL};
-    if (find_binary(head, &found))
+    if (has(head, 0, MAGIC("\x89PDS")))
+        return (pd_kind){PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote", ", not a profile"};
+    if (has(head, 257, MAGIC("ustar")))
+        return (pd_kind){PPROFDELTA_FILE_OTHER, "a tar archive", TAKE_OUT};
+    if (FIND(head, binaries, &found))
         return found;
     if (pd_records_begin(&records, first(bytes, LONG)))
         return (pd_kind){PPROFDELTA_FILE_TEXT, "a heap profile as text", NULL};
     if (is_text(head))
         return text_kind(first_word(head));
-    if (has(head, 0, MAGIC("BZh")))
-        return (pd_kind){KNOWN, "bzip2 data", CONVERT};
-    if (has(head, 0, MAGIC("MZ")))
-        return (pd_kind){KNOWN, "a program", PROGRAM};
+    if (FIND(head, short_magics, &found))
+        return found;
     if (is_request(first(bytes, LONG)))
         return (pd_kind){PPROFDELTA_FILE_OTLP, "an OTLP request", NULL};
     if (is_profile(head))
@@ -386,17 +331,12 @@ pd_kind pd_kind_of(pd_bytes bytes)
 
 pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
 {
-    const uint64_t nowhere = PPROFDELTA_NOWHERE;
     pd_kind what = pd_kind_of(bytes);
-    if (what.rest)
-        return pd_because(err,
-                          what.kind == PPROFDELTA_FILE_STATE ? PPROFDELTA_REASON_IS_STATE
-                                                             : PPROFDELTA_REASON_NONE,
-                          pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere,
-                                  "this is %s%s", what.name, what.rest));
-    if (!err || what.kind != PPROFDELTA_FILE_UNKNOWN || begins_as_profile(first(bytes, SHORT)))
+    pprofdelta_reason reason =
+        what.kind == PPROFDELTA_FILE_STATE ? PPROFDELTA_REASON_IS_STATE : PPROFDELTA_REASON_NONE;
+    if (!what.rest)
         return status;
-    pprofdelta_error why = *err;
-    return pd_fail(err, status, why.stage, NULL, nowhere, why.offset, "not a pprof profile: %s%s%s",
-                   why.field, *why.field ? ": " : "", why.text);
+    return pd_because(err, reason,
+                      pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                              PPROFDELTA_NOWHERE, "this is %s%s", what.name, what.rest));
 }

@@ -1,5 +1,5 @@
 /* What kind of file it is, by its first bytes: a row {kind, name, rest}. The kind selects what turns the
- * bytes into a profile (look.c). A user who passes an archive, an error page or the text form of a profile
+ * bytes into a profile (reading.c). A user who passes an archive, an error page or the text form of a profile
  * gets its name as the message, instead of a protobuf error. The message has no byte of the file: the file
  * may be one that its reader must not see. */
 #ifndef PD_DELTA_KIND_H
@@ -19,9 +19,8 @@ typedef struct pd_kind {
  * and something else is not a request. */
 pd_kind pd_kind_of(pd_bytes bytes);
 
-/* For bytes that were refused with this status. If they are of a known kind, sets *err to say so
- * and returns PPROFDELTA_E_PROFILE. Otherwise returns the status, and sets *err only if no profile
- * begins as the bytes do: then its text begins with "not a pprof profile". */
+/* For bytes that were refused with this status. If they are of a known kind, sets *err to say so and
+ * returns PPROFDELTA_E_PROFILE. Otherwise returns the status. */
 pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err);
 
 #endif

@@ -2,15 +2,22 @@
 #include "delta/context.h"
 #include "profile/stamp.h"
 
-void pd_output_types(pprofdelta *pd)
+pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_transfer *transfer = &pd->cur.transfer;
     const pd_tables *t = &pd->cur.tables;
+    pd_compact_begin(&pd->compact, &pd->mem, err);
+    pprofdelta_status status = pd_transfer_begin(transfer, &pd->mem, t, &pd->compact, err);
+    if (status)
+        return status;
     for (size_t i = 0; i < t->types_len; i++) {
         uint32_t type = pd_transfer_string(transfer, t->types[i].type);
         uint32_t unit = pd_transfer_string(transfer, t->types[i].unit);
         pd_compact_type(&pd->compact, type, unit);
     }
+    if (t->mappings_len)
+        pd_transfer_mapping(transfer, 0); /* pprof takes the first as the main binary */
+    return status;
 }
 
 /* From a row's order to that of cur's columns. */
@@ -31,32 +38,19 @@ static void unsample(pprofdelta *pd, int64_t *values)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
 }
 
-/* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
- * for some rows before. */
-static void ask_for_record(const pd_look *cur, size_t row)
-{
-    enum { AHEAD = 8, LINE = 64 };
-    if (!cur->source.is_whole || row + AHEAD >= cur->window.len)
-        return;
-    const uint8_t *record = cur->tables.bytes.ptr + cur->window.origin[row + AHEAD];
-    __builtin_prefetch(record);
-    __builtin_prefetch(record + LINE);
-}
-
 static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
                                        pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = pd_look_rewind(cur, err);
+    pprofdelta_status status = pd_input_rewind(cur, err);
     for (size_t row = 0; row < cur->window.len && !status; row++) {
-        ask_for_record(cur, row);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
         unsample(pd, values);
-        status = pd_look_record(cur, row, err);
+        status = pd_input_record(cur, row, err);
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
@@ -68,7 +62,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
  * just made, so entry n of the ledger is row n of prev's window. */
 static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur, *prev = &pd->prev;
+    pd_input *cur = &pd->cur, *prev = &pd->prev;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pprofdelta_status status =
         pd_transfer_begin(&prev->transfer, &pd->mem, &prev->tables, &pd->compact, err);
@@ -87,11 +81,6 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
     return PPROFDELTA_OK;
 }
 
-void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp)
-{
-    pd_stamp_add(stamp, 0, &pd->compact);
-}
-
 void pd_output_comments(pprofdelta *pd)
 {
     const pd_tables *t = &pd->cur.tables;
@@ -100,11 +89,6 @@ void pd_output_comments(pprofdelta *pd)
             !pd_is_live_stamp(t->strings[t->comments[i].index]))
             pd_compact_comment(&pd->compact,
                                pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
-}
-
-static bool equal(pd_bytes a, pd_bytes b)
-{
-    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
 /* Is `counter` to `gauge` what alloc_space is to inuse_space? */
@@ -118,23 +102,23 @@ static bool is_sibling(pd_bytes counter, pd_bytes gauge)
 
 /* The counter that takes a gauge's place as default type: its sibling by name, else the first of
  * the same unit. Where there is none, or it is no gauge, the default stays. */
-static uint32_t counter_for(const pd_look *look, uint32_t default_type)
+static uint32_t counter_for(const pd_input *input, uint32_t default_type)
 {
-    const pd_tables *t = &look->tables;
+    const pd_tables *t = &input->tables;
     pd_bytes name = t->strings[default_type];
     const pd_type_name *gauge = NULL;
     for (size_t i = 0; i < t->types_len && !gauge; i++)
-        if (equal(look->names[i].type, name))
-            gauge = &look->names[i];
+        if (pd_bytes_equal(input->names[i].type, name))
+            gauge = &input->names[i];
     if (!gauge || gauge->is_counter)
         return default_type;
     size_t same_unit = t->types_len;
     for (size_t i = 0; i < t->types_len; i++) {
-        if (!look->names[i].is_counter)
+        if (!input->names[i].is_counter)
             continue;
-        if (is_sibling(look->names[i].type, gauge->type))
+        if (is_sibling(input->names[i].type, gauge->type))
             return t->types[i].type;
-        if (same_unit == t->types_len && equal(look->names[i].unit, gauge->unit))
+        if (same_unit == t->types_len && pd_bytes_equal(input->names[i].unit, gauge->unit))
             same_unit = i;
     }
     return same_unit < t->types_len ? t->types[same_unit].type : default_type;
@@ -161,29 +145,24 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
     };
 }
 
-pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
                                   pd_bytes *profile, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
-    pd_compact_begin(&pd->compact, &pd->mem, err);
     if (!cur->source.is_whole) /* nothing is looked up in the ledger while samples are written */
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    pprofdelta_status status =
-        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
-    pd_tally_begin(tally, &cur->window, story->how);
-    pd_output_types(pd);
-    if (cur->tables.mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
-    status = write_samples(pd, story->how, tally, err);
-    if (!status && story->how == PD_SUBTRACT_NEGATIVE)
+    pd_tally_begin(tally, &cur->window, ruling->how);
+    status = write_samples(pd, ruling->how, tally, err);
+    if (!status && ruling->how == PD_SUBTRACT_NEGATIVE)
         status = write_vanished(pd, tally, err);
     if (status)
         return status;
     pd_output_comments(pd);
-    const pd_stretch *w = &story->window;
+    const pd_stretch *w = &ruling->window;
     bool has_sequence = pd_has_sequence(pd);
     pprofdelta_stamp stamp = {
         .from_nanos = w->from_nanos, .to_nanos = w->to_nanos, .restart = w->restart};
@@ -194,7 +173,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         stamp.acked = pd->life.series.acked.sequence;
     }
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_output_stamp(pd, &stamp);
+        pd_stamp_add(&stamp, 0, &pd->compact);
     /* That of a first window is cur's, which may be anything. */
     int64_t duration = w->duration_nanos > 0 ? w->duration_nanos : 0;
     pd_compact_header header = pd_output_header(pd, w->to_nanos, duration);
@@ -249,24 +228,24 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
 /* Parses what is to go out, and adds it up. */
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
-    pd_look *proof = &pd->proof;
+    pd_input *proof = &pd->proof;
     pd_bytes out = pd->encoded;
     if (pd->compact.format == PPROFDELTA_OTLP)
         return read_back_otlp(pd, out, sums, err);
-    pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){0});
-    pprofdelta_status status = pd_look_parse(proof, &reading, err);
+    pd_reading reading = pd_context_reading(pd, proof, out, (pd_reading_facts){0});
+    pprofdelta_status status = pd_input_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;
     if (!status)
-        status = pd_look_samples(proof, (pd_sample_taker){0}, err);
-    return status ? status : pd_look_sums(proof, sums, err);
+        status = pd_input_samples(proof, (pd_sample_taker){0}, err);
+    return status ? status : pd_input_sums(proof, sums, err);
 }
 
 pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,
                                          pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
+    pd_input *cur = &pd->cur;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    pprofdelta_status status = pd_look_sums(cur, in, err);
+    pprofdelta_status status = pd_input_sums(cur, in, err);
     for (size_t i = 0; i < cur->columns.len && !status; i++) {
         size_t slot = cur->columns.slot[i];
         if (in[i].lo != tally->types[slot].cur.lo)
@@ -277,7 +256,7 @@ pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,
 
 pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
 {
-    const pd_look *cur = &pd->cur;
+    const pd_input *cur = &pd->cur;
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_status status = read_back(pd, written, err);
     if (status)

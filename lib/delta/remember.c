@@ -1,5 +1,6 @@
-/* What a context remembers beside its ledger; and all of it saved, loaded, described. */
+/* What a context remembers besides its ledger; and all of it saved, loaded, described. */
 #include "delta/context.h"
+#include "base/option_checks.h"
 #include "profile/stamp.h"
 
 /* Copies the text, with room for a NUL. */
@@ -13,17 +14,18 @@ static pprofdelta_status copy_text(pd_mem *mem, pd_buffer *to, pd_bytes text, pp
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
-                                   pd_remembered *out, pprofdelta_error *err)
+pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
+                                    const pd_mapped_list *known, pd_remembered *out,
+                                    pprofdelta_error *err)
 {
-    const pd_tables *t = &look->tables;
+    const pd_tables *t = &input->tables;
     pprofdelta_stamp live = {0};
-    pd_look_live_stamp(look, &live);
+    pd_input_live_stamp(input, &live);
     out->live_id = live.id;
     out->live_to_nanos = live.to_nanos;
     out->time_nanos = t->header.time_nanos;
     out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
-    out->rate = look->dump.rate;
+    out->rate = input->dump.rate;
     out->build_id.len = out->binary.len = 0;
     pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
     if (!status && t->mappings_len)
@@ -58,9 +60,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
     if (status)
         return status;
-    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
-    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
-    PD_SWAP(pd_remembered, pd->last, pd->next);
+    pd_take_spare(pd);
     pd->life.series = state.series;
     pd->id = state.id ? state.id : pd->id;
     pd->has_base = state.has_base;
@@ -86,34 +86,41 @@ static void add_up(pprofdelta *pd)
             pd_sum_add(&pd->types[i].prev, pd_ledger_base(ledger, entry)[i]);
 }
 
-void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
+static pprofdelta_memory describe(pprofdelta *pd)
 {
     const pd_series series = pd_life_series(&pd->life);
     const pd_stretch *last = &series.last, *acked = &series.acked;
-    *out = (pprofdelta_memory){.has_base = pd->has_base,
-                               .sequence = acked->sequence,
-                               .attempts = last->attempt,
-                               .from_nanos = acked->from_nanos,
-                               .to_nanos = acked->to_nanos,
-                               .restart = acked->restart,
-                               .build_id = "",
-                               .id = pd->id};
+    pprofdelta_memory out = {.has_base = pd->has_base,
+                             .sequence = acked->sequence,
+                             .attempts = last->attempt,
+                             .from_nanos = acked->from_nanos,
+                             .to_nanos = acked->to_nanos,
+                             .restart = acked->restart,
+                             .build_id = "",
+                             .id = pd->id};
     if (pd_series_is_open(&series)) {
-        out->open_sequence = last->sequence;
-        out->open_from_nanos = last->from_nanos;
-        out->open_to_nanos = last->to_nanos;
-        out->open_restart = last->restart;
+        out.open_sequence = last->sequence;
+        out.open_from_nanos = last->from_nanos;
+        out.open_to_nanos = last->to_nanos;
+        out.open_restart = last->restart;
     }
     if (!pd_has_seen(pd))
-        return;
+        return out;
     name_types(pd);
     add_up(pd);
     if (pd->last.build_id.len) {
         pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see copy_text */
-        out->build_id = (const char *)pd->last.build_id.ptr;
+        out.build_id = (const char *)pd->last.build_id.ptr;
     }
-    out->samples = pd->ledger.kept;
-    out->unseen = pd->ledger.kept - pd->ledger.living;
-    out->types = pd->types;
-    out->types_len = pd->schema.len;
+    out.samples = pd->ledger.kept;
+    out.unseen = pd->ledger.kept - pd->ledger.living;
+    out.types = pd->types;
+    out.types_len = pd->schema.len;
+    return out;
+}
+
+void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
+{
+    pprofdelta_memory memory = describe(pd);
+    pd_result_write(out, &memory, sizeof memory);
 }

@@ -10,6 +10,7 @@
  * Each batch ends later than every batch and attempt before it, whatever the clock says. So the
  * beginning of a batch shows which attempt at the batch before it was committed. */
 #include "heap/heap.h"
+#include "base/option_checks.h"
 
 #include "base/random.h"
 #include "profile/otlp_resource.h"
@@ -101,7 +102,7 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
         begin(heap, now);
     pd_heap_leave(heap);
     if (!status && window)
-        *window = heap->export.batch;
+        pd_result_write(window, &heap->export.batch, sizeof heap->export.batch);
     pd_lock_give(&heap->exporting);
     return status;
 }

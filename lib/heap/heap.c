@@ -25,17 +25,16 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                                       pprofdelta_heap_options *o, pprofdelta_error *err)
 {
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
-    if (given && given->size != sizeof *given)
-        return pd_refuse(err, "options.size is not that of this version's pprofdelta_heap_options");
-    if (given)
-        *o = *given;
+    pprofdelta_status status = given ? pd_options_read(o, sizeof *o, given, err) : PPROFDELTA_OK;
+    if (status)
+        return status;
     const unsigned known =
         PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
     if (o->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if (o->pages && (!o->pages->map || !o->pages->unmap))
         return pd_refuse(err, "options.pages has no map or no unmap");
-    pprofdelta_status status = pd_options_check_output(o->compression, o->level, err);
+    status = pd_options_check_output(o->compression, o->level, err);
     if (!status)
         status = pd_options_check_format(o->format, o->resource, o->resource_len, err);
     if (status)
@@ -159,10 +158,11 @@ const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *h
 void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
 {
     pd_heap_enter(heap);
-    *out = heap->stats;
-    out->deferred = heap->deferral.len;
-    out->sites = heap->sites.chains.len;
-    out->memory = heap->pages.used;
-    out->changed = heap->sites.changed_len[heap->sites.gathering];
+    pprofdelta_heap_stats stats = heap->stats;
+    stats.deferred = heap->deferral.len;
+    stats.sites = heap->sites.chains.len;
+    stats.memory = heap->pages.used;
+    stats.changed = heap->sites.changed_len[heap->sites.gathering];
     pd_heap_leave(heap);
+    pd_result_write(out, &stats, sizeof stats);
 }

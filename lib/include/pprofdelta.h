@@ -64,8 +64,7 @@ enum {
 
 #define PPROFDELTA_MAX_TYPES 64
 
-/* Begin with PPROFDELTA_OPTIONS_INIT. Later versions add members at the end; `size` shows which
- * ones the caller knows. Zero is the default of every member. The strings and arrays are copied. */
+/* Begin with PPROFDELTA_OPTIONS_INIT. Zero is the default of every member. The strings and arrays are copied. */
 typedef struct pprofdelta_options {
     size_t size;    /* sizeof(pprofdelta_options) */
     unsigned flags; /* PPROFDELTA_NO_STAMP and so on */
@@ -126,6 +125,7 @@ typedef enum pprofdelta_restart {
 } pprofdelta_restart;
 
 typedef struct pprofdelta_report {
+    size_t size;             /* the caller sets it to sizeof(pprofdelta_report) */
     uint64_t samples_in;     /* sample records in cur */
     uint64_t samples_out;    /* sample records written */
     uint64_t matched;        /* distinct samples of cur that are in the ledger */
@@ -169,6 +169,7 @@ typedef struct pprofdelta_report {
 
 /* What a context remembers. */
 typedef struct pprofdelta_memory {
+    size_t size;                /* the caller sets it to sizeof(pprofdelta_memory) */
     int has_base;               /* 0: nothing, or only attempts at the first window */
     uint64_t sequence;          /* of the last committed window, or 1 after a base; 0: none */
     uint64_t attempts;          /* deltas of the window that is open; 0: none is */

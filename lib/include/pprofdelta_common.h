@@ -13,6 +13,10 @@
  *   - Input is const. The library reads it until the call returns and keeps no pointer to it,
  *     unless the comment of the function says otherwise.
  *   - The library never prints, never exits, never asserts on input, and has no global state.
+ *   - Later versions add members to a struct at the end, if its first member is `size`. The caller sets
+ *     it to the sizeof of the struct that it was compiled with. Members of options that the caller
+ *     does not have are 0; members that the library does not have must be 0. Of a struct that the
+ *     library fills, it fills the members that both have. Other structs do not change.
  *   - Two objects may be used by two threads at once. One object is used by one thread at a time,
  *     unless the comment of its functions says otherwise.
  *   - In the steady state (the same stacks, no growth) the library allocates no memory.

@@ -220,8 +220,7 @@ enum {
     PPROFDELTA_HEAP_NAMES_ONLY = 1u << 11
 };
 
-/* Begin with PPROFDELTA_HEAP_OPTIONS_INIT. Later versions add members at the end; `size` shows
- * which members the caller knows. 0 and NULL are the defaults. */
+/* Begin with PPROFDELTA_HEAP_OPTIONS_INIT. 0 and NULL are the defaults. */
 typedef struct pprofdelta_heap_options {
     size_t size; /* sizeof(pprofdelta_heap_options) */
     unsigned flags;
@@ -393,6 +392,7 @@ typedef enum pprofdelta_heap_inuse {
 
 /* A window, and the batch that it is written as. */
 typedef struct pprofdelta_heap_window {
+    size_t size; /* the caller sets it to sizeof(pprofdelta_heap_window) */
     pprofdelta_heap_kind kind;
     uint64_t id, epoch, sequence, attempt; /* as in the stamp */
     int64_t from_nanos, to_nanos;
@@ -497,6 +497,7 @@ PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork 
 /* Counted since the tracker (or the child of a fork) began. Members marked "now" are of the
  * moment. */
 typedef struct pprofdelta_heap_stats {
+    size_t size;                        /* the caller sets it to sizeof(pprofdelta_heap_stats) */
     uint64_t live, sites, deferred;     /* now: tracked allocations, distinct stacks, deferred */
     int64_t inuse_objects, inuse_bytes; /* now: the estimates */
     uint64_t memory;                    /* now: bytes mapped for tracking, without the filter */

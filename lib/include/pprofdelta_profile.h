@@ -17,8 +17,7 @@
 extern "C" {
 #endif
 
-/* What a valid profile has. Later versions add members at the end; `size` shows which ones the caller
- * knows. */
+/* What a valid profile has. */
 typedef struct pprofdelta_census {
     size_t size; /* the caller sets it to sizeof(pprofdelta_census) */
     /* Static: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text"

@@ -306,6 +306,7 @@ PPROFDELTA_API void pprofdelta_sample_discard(pprofdelta_sample *sample);
 
 /* What was written. */
 typedef struct pprofdelta_builder_report {
+    size_t size;           /* the caller sets it to sizeof(pprofdelta_builder_report) */
     int64_t pid;           /* the process, as in the stamp */
     uint64_t sequence;     /* 1 for the first window of this process */
     uint64_t attempt;      /* at this sequence, from 1 (see pprofdelta.h) */

@@ -13,10 +13,9 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     *out = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
     if (!given)
         return PPROFDELTA_OK;
-    if (given->size != sizeof *given)
-        return pd_refuse(err, "options.size is not that of this version's "
-                              "pprofdelta_recorder_options");
-    *out = *given;
+    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
+    if (status)
+        return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY | PPROFDELTA_BORROW_STACKS |
                            PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_MAPPINGS;
     if (out->flags & ~known)

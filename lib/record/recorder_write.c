@@ -2,6 +2,7 @@
  *
  * The first pass finds every place. All that can fail fails there, and what has to be known of a
  * mapping before it is written is known after it. The second pass writes. */
+#include "base/option_checks.h"
 #include "record/recorder.h"
 
 /* ---- the first pass -------------------------------------------------------------------------- */
@@ -227,6 +228,6 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
     status = write_window(r, sink, &done, err);
     status = pd_life_wrote(&r->life, ticket, status, err);
     if (!status && report)
-        *report = done;
+        pd_result_write(report, &done, sizeof done);
     return status;
 }

@@ -78,7 +78,7 @@ static int64_t now(clockid_t clock)
 static pprofdelta_status rounds(pprofdelta *pd, const bytes *prev, const bytes *cur, long count,
                                 bytes *out, pprofdelta_error *err)
 {
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     for (long i = 0; i < count; i++) {
         pprofdelta_status status = pprofdelta_base(pd, prev->ptr, prev->len, err);
         if (status)

@@ -49,7 +49,7 @@ def test_a_gap_is_noticed(t):
     result = t.fails(1, "sum", "1", "2", "4", "-o", "out")
     t.contains(result.err, "pprofdelta: 2 and 4: batch 3 is missing between them", "hint: a full profile")
     result = t.fails(1, "sum", "1", "4", "-o", "out")
-    t.contains(result.err, "batches 2 to 3 are missing")
+    t.contains(result.err, "batch 2 to batch 3 are missing")
     t.check(not os.path.exists(t.path("out")), "wrote")
     result = t.fails(1, "sum", "1", "2", "4", "3")
     t.equal(result.err, "pprofdelta: 3: is out of order: its batch comes before that of 4\n")

@@ -45,7 +45,7 @@ def test_a_missing_window_is_named(t):
     result = t.fails(1, "sum", "delta.1", "delta.2", "delta.4", "-o", "out")
     t.contains(result.err, "pprofdelta: delta.2 and delta.4: window 3 is missing between them")
     result = t.fails(1, "sum", "delta.1", "delta.6")
-    t.contains(result.err, "windows 2 to 5 are missing")
+    t.contains(result.err, "window 2 to window 5 are missing")
     result = t.fails(1, "sum", "look.1", "delta.3")
     t.contains(result.err, "look.1 and delta.3: the window from")
     result = t.fails(1, "sum", "delta.1", "delta.3", "delta.2")

@@ -50,6 +50,7 @@ static void use_builder()
     std::string out;
     pprofdelta_sink sink = {keep, &out};
     pprofdelta_builder_report report = pprofdelta_builder_report();
+    report.size = sizeof report;
     check("a window",
           pprofdelta_builder_begin(builder, nullptr) == PPROFDELTA_OK &&
               pprofdelta_builder_write(builder, &sink, &report, nullptr) == PPROFDELTA_OK);

@@ -426,7 +426,7 @@ static void write_as_otlp(trial *t)
 static void export(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_builder_report report;
+    pprofdelta_builder_report report = {.size = sizeof report};
     pprofdelta_sink sink = {sink_write, t};
     size_t refused = t->memory.refused;
     if (t->exports++ == MOST_EXPORTS)

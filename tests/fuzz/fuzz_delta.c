@@ -121,6 +121,7 @@ static void window(pprofdelta *context, heap *h, pd_bytes in, delta *d)
     pprofdelta_sink sink = {write_delta, d};
     uint64_t calls = h->calls;
     d->len = 0;
+    d->report.size = sizeof d->report;
     d->status = pprofdelta_window(context, in.ptr, in.len, &sink, &d->report, &err);
     d->allocations = h->calls - calls;
     require_error(&err, d->status, in);

@@ -44,7 +44,7 @@ static void set_sampler(trial *t)
 
 static void require_stats(trial *t)
 {
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     int64_t objects = 0, bytes = 0;
     uint64_t live = 0, deferred = 0;
     require(drops_of(t, &stats) == t->drops);
@@ -70,7 +70,7 @@ static void require_stats(trial *t)
  * allocations and their peak were: then these are one row. */
 static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_inuse)
 {
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     live_sums out = {.arena = &t->arena};
     pprofdelta_heap_describe(t->heap, &stats);
     for (size_t i = 0; i < of->len; i++) {
@@ -101,7 +101,7 @@ static void begin(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
     t->now += 1 + (int64_t)(program_number(&t->in) % 100000);
-    pprofdelta_heap_window batch;
+    pprofdelta_heap_window batch = {.size = sizeof batch};
     pprofdelta_status status = pprofdelta_heap_begin(t->heap, t->now, &batch, &err);
     require(status == (t->has_batch ? PPROFDELTA_E_USAGE : PPROFDELTA_OK));
     if (status) {

@@ -362,7 +362,7 @@ static void window(trial *t)
 {
     unsigned how = program_byte(&t->p.in), look = program_byte(&t->p.in);
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     arena_free(&t->arena);
     t->expected = NULL;
     t->is_written = t->is_handed_out = false;

@@ -24,7 +24,7 @@ static pprofdelta_status try_window(pprofdelta *pd, buf *out)
 {
     collector c = {.bytes = *out};
     pprofdelta_sink sink = collector_sink(&c);
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta_status status = pprofdelta_window(pd, look, sizeof look, &sink, &report, &err);
     require(status != PPROFDELTA_E_VERIFY);
@@ -36,7 +36,7 @@ static pprofdelta_status try_window(pprofdelta *pd, buf *out)
 
 static void use(pprofdelta *pd, arena *a)
 {
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     buf out = buf_begin(a);
     pprofdelta_describe(pd, &m);
     require(m.unseen <= m.samples && m.types_len <= PPROFDELTA_MAX_TYPES);
@@ -76,7 +76,7 @@ static pprofdelta *new_context(const pprofdelta_allocator *allocator)
 /* What was loaded is saved as it was, unless its last attempt has arrived: that is committed then. */
 static void require_the_same(pprofdelta *pd, buf given, buf again)
 {
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     pprofdelta_describe(pd, &m);
     if (given.ptr[given.len - 1])
         require(!m.attempts && m.has_base && again.len <= given.len);

@@ -146,7 +146,7 @@ static inline uint64_t drops_of(trial *t, pprofdelta_heap_stats *stats)
 /* Something was to be kept: was it? */
 static inline bool is_kept(trial *t)
 {
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     uint64_t drops = drops_of(t, &stats);
     bool is_kept = drops == t->drops;
     require(is_kept || drops == t->drops + 1);
@@ -234,7 +234,7 @@ static inline void track(trial *t, size_t slot)
 static inline void defer(trial *t, size_t slot)
 {
     pprofdelta_heap_event event = read_event(t, slot);
-    pprofdelta_heap_stats before, after;
+    pprofdelta_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     truth *of = &t->slots[slot];
     pprofdelta_heap_describe(t->heap, &before);
     int answer = pprofdelta_heap_defer(t->heap, &event);
@@ -339,7 +339,7 @@ static inline int is_alive(void *cookie, const void *ptr)
 
 static inline void sweep(trial *t)
 {
-    pprofdelta_heap_stats before, after;
+    pprofdelta_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     pprofdelta_heap_describe(t->heap, &before);
     size_t ended = pprofdelta_heap_sweep(t->heap, program_byte(&t->in), is_alive, t, NULL);
     pprofdelta_heap_describe(t->heap, &after);

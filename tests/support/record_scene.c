@@ -106,6 +106,7 @@ const char *record_pending(record_scene *s)
     }
     collector c = {.bytes = buf_begin(&s->arena)};
     pprofdelta_sink sink = collector_sink(&c);
+    s->report.size = sizeof s->report;
     s->status = pprofdelta_recorder_begin(s->recorder, &s->look, &s->err);
     for (size_t i = 0; i < s->rows_len && !s->status; i++)
         s->status = pprofdelta_recorder_add(s->recorder, &s->rows[i], &s->err);

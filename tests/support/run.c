@@ -132,7 +132,7 @@ static const char *compare_status(twin *t, pprofdelta_status got, status_set wan
 /* After a failure: checks that the library left the caller's objects unchanged. */
 static const char *check_untouched(twin *t, const collector *c, const pprofdelta_report *report)
 {
-    static const pprofdelta_report untouched = {0};
+    static const pprofdelta_report untouched = {.size = sizeof untouched};
     if (c->calls)
         return arena_text(&t->arena, "a refused window wrote something");
     if (memcmp(report, &untouched, sizeof untouched) != 0) /* NOLINT: it was zeroed byte by byte */
@@ -154,6 +154,7 @@ const char *twin_window(twin *t, buf profile, pprofdelta_status *status)
     pprofdelta_error err = {0};
     pprofdelta_report report;
     memset(&report, 0, sizeof report);
+    report.size = sizeof report;
     collector c = {.bytes = buf_begin(&t->arena)};
     pprofdelta_sink sink = collector_sink(&c);
     *status = pprofdelta_window(t->pd, profile.ptr, profile.len, &sink, &report, &err);

@@ -80,6 +80,7 @@ const char *scene_pending(scene *s, buf profile)
 {
     collector c = {.bytes = buf_begin(&s->arena)};
     pprofdelta_sink sink = collector_sink(&c);
+    s->report.size = sizeof s->report;
     s->status = pprofdelta_window(s->pd, profile.ptr, profile.len, &sink, &s->report, NULL);
     s->bytes = c.bytes;
     if (s->status)

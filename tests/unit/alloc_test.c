@@ -105,7 +105,7 @@ static void window(life *l, int nth)
     *c = (collector){.bytes = buf_begin(&l->arena)};
     pprofdelta_sink sink = collector_sink(c);
     const buf *look = &l->looks[nth + 1];
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     do {
         CHECK(c->calls == 0);
         memset(&err, 0, sizeof err);

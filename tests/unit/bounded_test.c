@@ -42,7 +42,7 @@ static void pair_end(pair *p)
 static void check_both(pair *p, buf file, const char *what)
 {
     pprofdelta_error whole_err, err;
-    pprofdelta_memory whole, bounded;
+    pprofdelta_memory whole = {.size = sizeof whole}, bounded = {.size = sizeof bounded};
     p->bounded->piece = draw_piece(&p->rng);
     pprofdelta_status want = pprofdelta_base(p->whole, file.ptr, file.len, &whole_err);
     pprofdelta_status got = pprofdelta_base(p->bounded, file.ptr, file.len, &err);

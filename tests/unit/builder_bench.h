@@ -37,7 +37,7 @@ static inline pprofdelta_builder_options plain_options(void)
 
 static inline void bench_begin(bench *t)
 {
-    *t = (bench){0};
+    *t = (bench){.report.size = sizeof t->report};
     pprofdelta_allocator allocator = tracker_allocator(&t->memory);
     pprofdelta_builder_options o = plain_options();
     if (pprofdelta_builder_new(&o, &allocator, &t->b, NULL))

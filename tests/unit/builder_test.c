@@ -66,7 +66,7 @@ TEST(wrong_use_is_refused)
     pprofdelta_builder *untouched = t.b, *b = untouched;
     pprofdelta_builder_options o = plain_options();
     CHECK(pprofdelta_builder_new(NULL, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
-    o.size--;
+    o.size = 0;
     CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
     o = plain_options();
     o.flags = PPROFDELTA_VERIFY;

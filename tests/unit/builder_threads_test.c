@@ -91,7 +91,7 @@ static void *export_all(void *cookie)
 {
     storm *s = cookie;
     pprofdelta_sink sink = {arrive, s};
-    pprofdelta_builder_report report;
+    pprofdelta_builder_report report = {.size = sizeof report};
     while (atomic_load(&s->running))
         if (builder_send(s->b, &sink, &report, NULL) == PPROFDELTA_OK)
             s->lost += (long long)report.samples_lost;
@@ -144,7 +144,7 @@ static int be_a_child(pprofdelta_builder *b)
 {
     storm child = {.b = b};
     pprofdelta_sink sink = {arrive, &child};
-    pprofdelta_builder_report report = {0};
+    pprofdelta_builder_report report = {.size = sizeof report};
     pprofdelta_frame frame = {.name = "child"};
     pprofdelta_sample *sample = pprofdelta_sample_start(b);
     pprofdelta_sample_push_frame(sample, &frame, 0);

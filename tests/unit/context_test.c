@@ -46,8 +46,8 @@ TEST(options_are_checked)
     for (size_t i = 0; i < 14; i++)
         o[i] = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
     o[0].size = 0;
-    o[1].size--;
-    o[2].size++;
+    o[1].size = sizeof(size_t) - 1;
+    o[2].size = SIZE_MAX;
     o[3].flags = PPROFDELTA_NO_SEQUENCE << 1;
     o[4].flags = ~0u;
     o[5].on_reset = (pprofdelta_on_reset)(PPROFDELTA_ON_RESET_FAIL + 1);
@@ -106,7 +106,7 @@ TEST(windows_after_a_base_have_numbers)
     two_stacks p;
     two_stacks_begin(&p);
     scene s;
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     for (int is_numbered = 1; is_numbered >= 0; is_numbered--) {
         options.flags = is_numbered ? 0 : PPROFDELTA_NO_SEQUENCE;

@@ -292,7 +292,7 @@ TEST(the_stamp_of_a_live_heap_tells_a_restart)
             r->restarts ? PPROFDELTA_RESTART_LIVE : PPROFDELTA_RESTART_NONE;
         CHECK_MSG(!strcmp(rows, wanted), "%s: %s", r->what, rows);
         CHECK_MSG(k.s.report.restart == restart, "%s", r->what);
-        pprofdelta_memory m;
+        pprofdelta_memory m = {.size = sizeof m};
         pprofdelta_describe(k.s.pd, &m);
         CHECK(m.restart == restart);
     }

@@ -106,7 +106,7 @@ TEST(batches_have_kinds_numbers_and_times)
 TEST(what_became_of_batches_is_counted)
 {
     scene s;
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     begin(&s, (pprofdelta_heap_options){0});
     play(&s, "+1 b c +2 b a r +3 b c b c");
     pprofdelta_heap_describe(s.heap, &stats);
@@ -131,7 +131,7 @@ TEST(sites_are_forgotten_where_room_is_short)
         .ptr = pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
     CHECK(!pprofdelta_heap_track(s.heap, &event));
     sent(&s, 1);
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.forgotten == 7 && stats.sites == 4 && stats.dropped_sites == 1);
     CHECK(pprofdelta_heap_track(s.heap, &event));
@@ -173,7 +173,7 @@ TEST(a_forgotten_site_stays_in_the_peak)
         pprofdelta_heap_abandon(s.heap);
     }
     s.mail.refuses = false;
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.lost == 1 && stats.forgotten == 1 && stats.peak_bytes == 400);
     live_profile p = sent(&s, 3);

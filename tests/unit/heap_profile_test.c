@@ -11,7 +11,7 @@
 static int nosy(void *cookie, const void *data, size_t len)
 {
     scene *s = cookie;
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     (void)data, (void)len;
     track(s, 9);
     pprofdelta_heap_describe(s->heap, &stats);

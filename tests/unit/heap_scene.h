@@ -58,7 +58,7 @@ static inline live_profile written(scene *s, pprofdelta_heap_inuse inuse)
 
 static inline pprofdelta_heap_window begun(scene *s, int64_t now)
 {
-    pprofdelta_heap_window batch = {0};
+    pprofdelta_heap_window batch = {.size = sizeof batch};
     CHECK(pprofdelta_heap_begin(s->heap, now, &batch, NULL) == PPROFDELTA_OK);
     return batch;
 }

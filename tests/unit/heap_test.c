@@ -36,7 +36,7 @@ static int track(pprofdelta_heap *heap, size_t at)
 
 static pprofdelta_heap_stats stats_of(pprofdelta_heap *heap)
 {
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(heap, &stats);
     return stats;
 }

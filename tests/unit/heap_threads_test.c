@@ -114,7 +114,7 @@ static int always_alive(void *cookie, const void *ptr)
 static void *watch(void *cookie)
 {
     actor *a = cookie;
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     int alive = 1, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     while (!atomic_load(&a->stage->is_over)) {
         a->wrong += pprofdelta_heap_dump(a->stage->heap, null, rng_below(&a->r, 3) * 8) != 0;
@@ -132,8 +132,8 @@ static int check_child(stage *s, arena *memory)
     pprofdelta_heap_fork(s->heap, PPROFDELTA_FORK_CHILD, 9);
     uint64_t stack[DEPTH] = {1, 2, 3, 4};
     pprofdelta_heap_event event = {.ptr = &stack, .weight = {3, 5}, .stack = stack, .depth = DEPTH};
-    pprofdelta_heap_stats stats;
-    pprofdelta_heap_window batch;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    pprofdelta_heap_window batch = {.size = sizeof batch};
     live_mail mail = {.arena = memory};
     pprofdelta_sink sink = live_sink(&mail);
     live_profile p;
@@ -236,7 +236,7 @@ static void check_end(stage *s, actor *actors, arena *memory, live_receiver *rec
     REQUIRE(live_read(memory, mail.bytes, mail.len, &p));
     live_receive(receiver, &p);
     /* When the peak was is not known here, but how much it was. */
-    pprofdelta_heap_stats stats;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(s->heap, &stats);
     for (size_t i = 0; i < receiver->now.len; i++) {
         int64_t *values = receiver->now.rows[i].values;

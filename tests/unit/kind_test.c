@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "arena.h"
-#include "census.h"
+#include "pprofdelta_profile.h"
 #include "pack.h"
 #include "delta/kind.h"
 #include "rng.h"
@@ -49,16 +49,16 @@ static const struct {
          "a CPU profile in the old form of gperftools"),
     FILE("\x7f"
          "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0",
-         OTHER, "a program"),
+         OTHER, "a program or a core dump"),
     FILE("\x7f"
          "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0",
-         OTHER, "a core dump"),
+         OTHER, "a program or a core dump"),
     FILE("\x7f"
          "ELF\2\2\1\0\0\0\0\0\0\0\0\0\0\4\0\x16",
-         OTHER, "a core dump"),
+         OTHER, "a program or a core dump"),
     FILE("\x7f"
          "ELF",
-         OTHER, "a program"),
+         OTHER, "a program or a core dump"),
     FILE("MZ\x90\0", OTHER, "a program"),
     FILE("\xcf\xfa\xed\xfe\7", OTHER, "a program"),
     FILE("\x89PNG\r\n\x1a\n", OTHER, "a PNG image"),
@@ -187,51 +187,6 @@ TEST(a_prefix_of_compressed_data_is_enough)
     CHECK(kind == PPROFDELTA_FILE_EMPTY);
     CHECK(pprofdelta_identify(NULL, 1, &kind, &name, NULL) == PPROFDELTA_E_USAGE);
     arena_free(&a);
-}
-
-/* What is refused with "not a pprof profile": bytes with which no profile begins. A profile that is
- * damaged behind its beginning has the message of the damage alone. */
-static bool is_called_no_profile(const void *bytes, size_t len)
-{
-    static const char said[] = "not a pprof profile: ";
-    pprofdelta_error err;
-    pprofdelta_status status = census_of(bytes, len, NULL, &err);
-    CHECK(status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE);
-    CHECK(census_of(bytes, len, NULL, NULL) == status);
-    bool begins = !strncmp(err.text, said, sizeof said - 1);
-    CHECK(!begins || (!*err.field && strlen(err.text) > sizeof said - 1));
-    return begins;
-}
-
-TEST(bytes_with_which_no_profile_begins)
-{
-    static const struct {
-        const char *bytes;
-        size_t len;
-        bool is_called;
-    } rows[] = {
-#define ROW(text, is_called) {text, sizeof(text) - 1, is_called}
-        ROW("\x0b\x04\x08\x01\x10\x02", true),       /* a group */
-        ROW("\x09\x04\x08\x01\x10\x02\0\0\0", true), /* a sample type that is a number */
-        ROW("\x02\x04", true),                       /* the field 0 */
-        ROW("\x0a\x04\x0b\x01\x10\x02\x0b", true),   /* a sample type with a group */
-        ROW("\x0a\x04\xff\x01\x10\x02\x0b", true),   /* with a field that none has */
-        ROW("\x32\x01z\x0b", true),                  /* the first string is not empty */
-        ROW("\x48\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", true), /* a time above 64 bits */
-        ROW("\xa8\x06\x01\x0b", true),                               /* behind an unknown field */
-        ROW("\x0a", false),                                          /* cut off */
-        ROW("\x0a\x04\x08", false),
-        ROW("\x0a\xff\x7f\x08", false),
-        ROW("\x48\xff", false),
-        ROW("\x0a\x04\x08\x01\x10\x02\x0b", false), /* damaged later */
-        ROW("\x0a\x04\x08\x01\x0b\x02", false),
-        ROW("\x48\x01\x32\0\x0b", false),
-        ROW("\x6a\x01\x01\x0b", false),
-        ROW("\x0a\0", false), /* without a string table */
-#undef ROW
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_MSG(is_called_no_profile(rows[i].bytes, rows[i].len) == rows[i].is_called, "%zu", i);
 }
 
 TEST_MAIN()

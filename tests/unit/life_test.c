@@ -246,6 +246,7 @@ static pprofdelta_status write_recorder(trial *t, const pprofdelta_sink *sink, s
 {
     pprofdelta_report report, unset;
     memset(&report, 77, sizeof report);
+    report.size = sizeof report;
     unset = report;
     pprofdelta_status status = pprofdelta_recorder_write(t->recorder, sink, &report, err);
     if (!status)
@@ -301,6 +302,7 @@ static pprofdelta_status write_builder(trial *t, const pprofdelta_sink *sink, sa
 {
     pprofdelta_builder_report report, unset;
     memset(&report, 77, sizeof report);
+    report.size = sizeof report;
     unset = report;
     pprofdelta_status status = pprofdelta_builder_write(t->builder, sink, &report, err);
     if (!status)
@@ -352,6 +354,7 @@ static void count_allocation(trial *t)
 
 static pprofdelta_status begin_heap(trial *t, pprofdelta_error *err)
 {
+    t->window.size = sizeof t->window;
     return pprofdelta_heap_begin(t->heap, 1, &t->window, err);
 }
 
@@ -431,6 +434,7 @@ static pprofdelta_status write_context(trial *t, const pprofdelta_sink *sink, sa
 {
     pprofdelta_report report, unset;
     memset(&report, 77, sizeof report);
+    report.size = sizeof report;
     unset = report;
     pprofdelta_status status = pprofdelta_write(t->pd, sink, &report, err);
     if (!status)

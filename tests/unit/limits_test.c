@@ -201,7 +201,7 @@ static outcome run(arena *a, const scene *s, course c, uint64_t limit)
     pprofdelta *pd = NULL;
     o.status = pprofdelta_new(&options, &allocator, &pd, &o.err);
     if (!o.status) {
-        pd->first_plan = c == BY_STREAM;
+        pd->is_always_tight = c == BY_STREAM;
         o.status = by_course(pd, s, c, &o);
         pprofdelta_free(pd);
     }

@@ -78,7 +78,7 @@ static void move_state(arena *a, pprofdelta **pd, const pprofdelta_options *opti
 static const char *one_window(both *b, stage *s)
 {
     buf profile = look(s), pprof = buf_begin(&s->arena), request = buf_begin(&s->arena);
-    pprofdelta_report one = {0}, other = {0};
+    pprofdelta_report one = {.size = sizeof one}, other = {.size = sizeof other};
     otlp_model meant;
     pprofdelta_status status = window(b->pprof, profile, &pprof, &one);
     if (status != window(b->otlp, profile, &request, &other))

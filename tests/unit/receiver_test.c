@@ -269,7 +269,7 @@ static void end_window(course *c, bool is_acknowledged)
 /* One run with this look. Only the profile that is late is refused. */
 static void run(course *c, const look *l, bool is_late, fate end)
 {
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     pprofdelta_census census;
     collector got = {.bytes = buf_begin(&c->arena)};
     pprofdelta_status status = hand_out(c, l, &got, &report);
@@ -540,7 +540,7 @@ enum { COMMIT, ABANDON, RESYNC, ENDS };
 
 static void send_batch(tracker_course *c, int64_t now, bool is_delivered, unsigned end)
 {
-    pprofdelta_heap_window batch;
+    pprofdelta_heap_window batch = {.size = sizeof batch};
     pprofdelta_census census;
     live_mail mail = {.arena = &c->arena};
     pprofdelta_sink sink = live_sink(&mail);

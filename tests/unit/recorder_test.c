@@ -186,7 +186,7 @@ TEST(wrong_use_is_refused)
     pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
     pprofdelta_recorder *r = NULL;
     const pprofdelta_value_type gauge = {"size", "bytes", 0};
-    o.size++;
+    o.size = 0;
     CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
     o = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
     o.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;

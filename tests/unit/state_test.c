@@ -62,7 +62,7 @@ TEST(a_loaded_context_makes_the_same_windows)
 TEST(describe_returns_what_is_remembered)
 {
     stand k;
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     stand_begin(&k, NULL);
     pprofdelta_describe(k.s.pd, &m);
     CHECK(m.has_base && m.sequence == 2 && m.samples == 4 && m.unseen == 1);
@@ -110,7 +110,7 @@ TEST(an_open_window_is_saved)
     const char *rows = scene_pending(&k.s, look_of(&k, 3000, "8 80 0 0", "quite new"));
     pprofdelta_error err = {0};
     buf saved = keep_save(&k.s.arena, k.s.pd);
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     pprofdelta_describe(k.s.pd, &m);
     CHECK(m.attempts == 1 && !saved.ptr[saved.len - 1]);
     CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_E_USAGE && *err.text);
@@ -173,7 +173,7 @@ static void check_size(const pprofdelta_options *options, const char *values, bo
         CHECK_MSG(!is_usual || open.len <= (look ? 4400 : 3000) * 40, "%zu bytes", open.len);
         pprofdelta_commit(s.pd);
     }
-    pprofdelta_memory m;
+    pprofdelta_memory m = {.size = sizeof m};
     pprofdelta_describe(s.pd, &m);
     CHECK(m.samples == 4400 && m.unseen == 1400);
     buf saved = keep_save(&s.arena, s.pd);

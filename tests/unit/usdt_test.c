@@ -286,7 +286,7 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         rng r = {seed};
         size_t alive;
-        pprofdelta_heap_stats stats;
+        pprofdelta_heap_stats stats = {.size = sizeof stats};
         pprofdelta_heap *heap = make();
         log_len = 0;
         listener_want(1);

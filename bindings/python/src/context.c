@@ -90,7 +90,7 @@ static PyObject *context_window(Context *self, PyObject *profile)
 {
     core_input input;
     pprofdelta_sink sink = core_output_sink(&self->output);
-    pprofdelta_report report;
+    pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
     pprofdelta_status status;
     PyObject *result = NULL;
@@ -229,7 +229,7 @@ static PyObject *context_load(Context *self, PyObject *state)
 
 static PyObject *context_describe(Context *self, PyObject *unused)
 {
-    pprofdelta_memory memory;
+    pprofdelta_memory memory = {.size = sizeof memory};
     (void)unused;
     if (!enter(self))
         return NULL;

@@ -1,5 +1,5 @@
-/* The table of plans: every row is a situation, and how a profile is then read. */
-#include "delta/plan.h"
+/* Every row is a situation, and how a profile is then read. */
+#include "delta/reading.h"
 
 #include "test.h"
 
@@ -14,8 +14,8 @@ enum {
     PLAIN = PD_FORMAT_PLAIN,
     GZIP = PD_FORMAT_GZIP,
     ZSTD = PD_FORMAT_ZSTD,
-    WHOLE = PD_SOURCE_WHOLE,
-    STREAM = PD_SOURCE_STREAM
+    WHOLE = 0,
+    STREAM = PIECE
 };
 
 typedef enum role { INPUT, LONG, KEPT } role;
@@ -25,8 +25,8 @@ typedef struct row {
     int format;
     uint64_t announced, left;
     role role;
-    unsigned nth;
-    int source;
+    bool is_tight;
+    size_t piece;
 } row;
 
 static const row rows[] = {
@@ -48,44 +48,34 @@ static const row rows[] = {
     {"second try, kept", GZIP, 40 * MB, GB8, KEPT, 1, WHOLE},
 };
 
-static pd_plan_facts facts_of(const row *r)
+static pd_reading_facts facts_of(const row *r)
 {
-    return (pd_plan_facts){.format = (pd_format)r->format,
-                           .announced = r->announced,
-                           .left = r->left,
-                           .packed = r->role == LONG ? 32 * KB + 1 : 32 * KB,
-                           .keeps_bytes = r->role == KEPT};
+    return (pd_reading_facts){.format = (pd_format)r->format,
+                              .announced = r->announced,
+                              .left = r->left,
+                              .packed = r->role == LONG ? 32 * KB + 1 : 32 * KB,
+                              .keeps_bytes = r->role == KEPT,
+                              .is_tight = r->is_tight};
 }
 
 TEST(every_situation_has_its_plan)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const row *r = &rows[i];
-        pd_plan_facts facts = facts_of(r);
-        pd_plan plan = pd_plan_choose(&facts, r->nth);
-        CHECK_MSG((int)plan.source == r->source, "row %zu, %s: %d", i, r->what, plan.source);
-        CHECK_MSG(plan.piece == PIECE && plan.is_tight == (r->nth > 0), "row %zu, %s", i, r->what);
+        pd_reading_facts facts = facts_of(r);
+        size_t piece = pd_reading_piece(&facts);
+        CHECK_MSG(piece == r->piece, "row %zu, %s: %zu", i, r->what, piece);
+        /* Whether a call that is made again succeeds must not depend on the limit. */
+        facts.left = 1;
+        CHECK_MSG(!r->is_tight || pd_reading_piece(&facts) == piece, "row %zu", i);
     }
-}
-
-/* Whether a later plan succeeds from a certain limit on must not depend on the limit. */
-TEST(later_plans_do_not_depend_on_the_limit)
-{
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (unsigned nth = 1; nth < PD_PLANS; nth++) {
-            pd_plan_facts facts = facts_of(&rows[i]), least = facts;
-            least.left = 1;
-            CHECK(pd_plan_choose(&facts, nth).is_tight);
-            CHECK(pd_plan_choose(&facts, nth).source == pd_plan_choose(&least, nth).source);
-        }
 }
 
 TEST(tests_may_choose)
 {
-    pd_plan_facts facts = facts_of(&rows[0]);
+    pd_reading_facts facts = facts_of(&rows[0]);
     facts.piece = 50;
-    pd_plan plan = pd_plan_choose(&facts, 0);
-    CHECK(plan.source == PD_SOURCE_STREAM && plan.piece == 50);
+    CHECK(pd_reading_piece(&facts) == 50);
 }
 
 TEST_MAIN()

@@ -1,0 +1,86 @@
+/* An input: one profile on its way through the two passes.
+ *
+ *     bytes -> [inflate] -> [text dump, OTLP request] -> tables -> samples -> window
+ *
+ * An input has all that a profile needs while it is read, and keeps the capacity for the next one. It
+ * knows nothing of what the context remembers. */
+#ifndef PD_DELTA_READING_H
+#define PD_DELTA_READING_H
+
+#include "ledger/types.h"
+#include "codec/source.h"
+#include "otlp/request.h"
+#include "profile/passes.h"
+#include "profile/transfer.h"
+#include "text/dump.h"
+
+typedef struct pd_input {
+    pd_mem *mem; /* of all that follows */
+    const pd_stack_numbers *numbers;
+    pd_source source;
+    pd_dump dump;    /* if the profile was made of one in text form */
+    pd_request otlp; /* if it was made of an OTLP request */
+    pd_buffer text;  /* the strings, if the source is streamed */
+    pd_tables tables;
+    pd_window window;
+    pd_transfer transfer;
+    pd_type_name names[PPROFDELTA_MAX_TYPES]; /* of its columns */
+    pd_columns columns;
+} pd_input; /* zero it, set mem and numbers, to begin */
+
+/* How an input gets at its bytes. */
+typedef struct pd_reading {
+    pd_bytes bytes;   /* the file, borrowed while the input is read */
+    size_t piece;     /* how much is inflated at a time, once for each pass; 0: all, into memory */
+    bool keeps_bytes; /* the input borrows nothing, even if the bytes are plain */
+    bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
+    bool unsamples;   /* text dumps are read as what their raw counts stand for */
+} pd_reading;
+
+/* What decides whether a profile is held in memory whole or streamed. */
+typedef struct pd_reading_facts {
+    pd_format format;
+    uint64_t packed;    /* length of the file */
+    uint64_t announced; /* what it says it inflates to; 0 if it does not say */
+    uint64_t left;      /* bytes that the limit leaves */
+    bool keeps_bytes;   /* the profile must stay in memory after the call */
+    bool is_tight;      /* the call is made again because memory was short */
+    size_t piece;       /* the tests' choice: 0; or the source is a stream with such pieces */
+} pd_reading_facts;
+
+/* pd_reading.piece: 0 if the limit is some times the announced length. A call that is made again for want
+ * of memory streams every profile that is not short. That does not depend on the limit, and arrays
+ * then grow by little, by amounts that do not depend on it either. So such a call succeeds from a certain
+ * limit on, and the first way needs more: what succeeds with a limit succeeds with every higher one. The
+ * bytes of the delta are the same. */
+size_t pd_reading_piece(const pd_reading_facts *facts);
+
+/* Opens the source. Afterwards it has the bytes of a pprof profile: an input of another kind that can be
+ * read is converted. */
+pprofdelta_status pd_input_open(pd_input *input, const pd_reading *reading, pprofdelta_error *err);
+
+/* The first pass: opens and parses, and names the columns. */
+pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *reading, pprofdelta_error *err);
+
+/* The second pass, with the columns that were set: see pd_pass_samples and pd_pass_sums. */
+pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprofdelta_error *err);
+pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelta_error *err);
+
+/* Makes the record of a row available to pd_transfer_sample. After pd_input_rewind, the origins of
+ * the rows rise from call to call. */
+pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err);
+static inline pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err)
+{
+    return pd_pass_record(&input->tables, &input->source, input->window.origin[row], err);
+}
+
+/* The stamp of a live heap. False if it has none that is valid. */
+bool pd_input_live_stamp(const pd_input *input, pprofdelta_stamp *out);
+
+/* Gives back the memory that a parsed input has reserved and does not use. */
+void pd_input_trim(pd_input *input);
+
+/* Gives everything back; mem and numbers stay. */
+void pd_input_release(pd_input *input);
+
+#endif

@@ -1,0 +1,241 @@
+/* Programs that were compiled with another version of the headers: each struct that has a size is one
+ * member shorter, as long, or one member longer than the library's.
+ *
+ *     [ members of the caller | MARK MARK ... ]    nothing behind the caller's size is read or written */
+#include "test.h"
+
+#include "pprofdelta_heap.h"
+#include "pprofdelta_profile.h"
+#include "pprofdelta_record.h"
+
+#include <stdbool.h>
+
+enum { MARK = 0x5a, ROOM = 1024, MEMBER = sizeof(uint64_t) };
+
+/* A struct of the caller. `size` is what it says, behind which there are marks. */
+typedef union caller {
+    size_t size;
+    uint64_t aligned;
+    uint8_t bytes[ROOM];
+} caller;
+
+static caller caller_of(const void *from, size_t own, size_t size)
+{
+    caller c;
+    memset(&c, MARK, sizeof c);
+    memset(&c, 0, size);
+    if (from)
+        memcpy(&c, from, own < size ? own : size);
+    c.size = size;
+    return c;
+}
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+static const pprofdelta_value_type counter = {"n", "count", 1};
+static const pprofdelta_options plain = {.size = sizeof plain, .compression = PPROFDELTA_PLAIN};
+static const pprofdelta_recorder_options recorder_plain = {.size = sizeof recorder_plain,
+                                                           .compression = PPROFDELTA_PLAIN};
+static const pprofdelta_builder_options builder_plain = {.size = sizeof builder_plain,
+                                                         .compression = PPROFDELTA_PLAIN,
+                                                         .types = &counter,
+                                                         .types_len = 1};
+static const pprofdelta_heap_options heap_plain = {.size = sizeof heap_plain,
+                                                   .compression = PPROFDELTA_PLAIN};
+
+static pprofdelta_status make_context(const void *options)
+{
+    pprofdelta *pd;
+    pprofdelta_status status = pprofdelta_new(options, NULL, &pd, NULL);
+    if (!status)
+        pprofdelta_free(pd);
+    return status;
+}
+
+static pprofdelta_status make_adder(const void *options)
+{
+    pprofdelta_adder *adder;
+    pprofdelta_status status = pprofdelta_adder_new(options, NULL, &adder, NULL);
+    if (!status)
+        pprofdelta_adder_free(adder);
+    return status;
+}
+
+static pprofdelta_status make_recorder(const void *options)
+{
+    pprofdelta_recorder *r;
+    pprofdelta_status status = pprofdelta_recorder_new(options, NULL, &r, NULL);
+    if (!status)
+        pprofdelta_recorder_free(r);
+    return status;
+}
+
+static pprofdelta_status make_builder(const void *options)
+{
+    pprofdelta_builder *b;
+    pprofdelta_status status = pprofdelta_builder_new(options, NULL, &b, NULL);
+    if (!status)
+        pprofdelta_builder_free(b);
+    return status;
+}
+
+static pprofdelta_status make_heap(const void *options)
+{
+    pprofdelta_heap *heap;
+    pprofdelta_status status = pprofdelta_heap_new(options, &heap, NULL);
+    if (!status)
+        pprofdelta_heap_free(heap);
+    return status;
+}
+
+TEST(options_may_be_shorter_or_longer)
+{
+    static const struct {
+        const char *name;
+        pprofdelta_status (*make)(const void *);
+        const void *options;
+        size_t size;
+    } doors[] = {{"context", make_context, &plain, sizeof plain},
+                 {"adder", make_adder, &plain, sizeof plain},
+                 {"recorder", make_recorder, &recorder_plain, sizeof recorder_plain},
+                 {"builder", make_builder, &builder_plain, sizeof builder_plain},
+                 {"heap", make_heap, &heap_plain, sizeof heap_plain}};
+    for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+        size_t size = doors[i].size;
+        for (size_t given = size - MEMBER; given <= size + MEMBER; given += MEMBER) {
+            caller c = caller_of(doors[i].options, size, given);
+            CHECK_MSG(!doors[i].make(&c), "%s: %zu bytes for %zu", doors[i].name, given, size);
+        }
+        caller c = caller_of(doors[i].options, size, size + MEMBER);
+        c.bytes[size + MEMBER - 1] = 1; /* an option that the library does not know */
+        CHECK_MSG(doors[i].make(&c) == PPROFDELTA_E_USAGE, "%s", doors[i].name);
+    }
+}
+
+/* ---- results ----------------------------------------------------------------------------------- */
+
+static int ignore(void *cookie, const void *data, size_t len)
+{
+    (void)cookie, (void)data, (void)len;
+    return 0;
+}
+
+static const pprofdelta_sink sink = {ignore, NULL};
+
+/* { one counter of 5 } */
+static const uint8_t profile[] = {0x0a, 0x04, 0x08, 0x01, 0x10, 0x02, 0x12, 0x03, 0x12, 0x01, 0x05,
+                                  0x32, 0x00, 0x32, 0x05, 'd',  'e',  'l',  'a',  'y',  0x32, 0x0b,
+                                  'n',  'a',  'n',  'o',  's',  'e',  'c',  'o',  'n',  'd',  's'};
+
+static void fill_report(void *out)
+{
+    pprofdelta *pd;
+    pprofdelta_options options = plain;
+    options.id = 7;
+    REQUIRE(!pprofdelta_new(&options, NULL, &pd, NULL));
+    CHECK(!pprofdelta_window(pd, profile, sizeof profile, &sink, out, NULL));
+    pprofdelta_free(pd);
+}
+
+static void fill_memory(void *out)
+{
+    pprofdelta *pd;
+    pprofdelta_options options = plain;
+    options.id = 7;
+    REQUIRE(!pprofdelta_new(&options, NULL, &pd, NULL));
+    CHECK(!pprofdelta_base(pd, profile, sizeof profile, NULL));
+    pprofdelta_describe(pd, out);
+    pprofdelta_free(pd);
+}
+
+static void fill_census(void *out)
+{
+    pprofdelta_profile *opened;
+    REQUIRE(!pprofdelta_profile_open(NULL, NULL, profile, sizeof profile, &opened, NULL));
+    pprofdelta_profile_census(opened, out);
+    pprofdelta_profile_free(opened);
+}
+
+static void fill_recorder_report(void *out)
+{
+    pprofdelta_recorder *r;
+    pprofdelta_recorder_options options = recorder_plain;
+    options.id = 7;
+    REQUIRE(!pprofdelta_recorder_new(&options, NULL, &r, NULL));
+    CHECK(!pprofdelta_recorder_begin(r, &(pprofdelta_recording){.time_nanos = 1}, NULL));
+    CHECK(!pprofdelta_recorder_write(r, &sink, out, NULL));
+    pprofdelta_recorder_free(r);
+}
+
+static void fill_builder_report(void *out)
+{
+    pprofdelta_builder *b;
+    REQUIRE(!pprofdelta_builder_new(&builder_plain, NULL, &b, NULL));
+    CHECK(!pprofdelta_builder_begin(b, NULL));
+    CHECK(!pprofdelta_builder_write(b, &sink, out, NULL));
+    pprofdelta_builder_free(b);
+}
+
+static void fill_heap_window(void *out)
+{
+    pprofdelta_heap *heap;
+    REQUIRE(!pprofdelta_heap_new(&heap_plain, &heap, NULL));
+    CHECK(!pprofdelta_heap_begin(heap, 1, out, NULL));
+    pprofdelta_heap_free(heap);
+}
+
+static void fill_heap_stats(void *out)
+{
+    pprofdelta_heap *heap;
+    REQUIRE(!pprofdelta_heap_new(&heap_plain, &heap, NULL));
+    pprofdelta_heap_describe(heap, out);
+    pprofdelta_heap_free(heap);
+}
+
+static bool is_marked(const caller *c, size_t from)
+{
+    for (size_t i = from; i < sizeof c->bytes; i++)
+        if (c->bytes[i] != MARK)
+            return false;
+    return true;
+}
+
+TEST(results_may_be_shorter_or_longer)
+{
+    static const struct {
+        const char *name;
+        void (*fill)(void *out);
+        size_t size, last; /* where the last member is */
+    } doors[] = {
+        {"report", fill_report, sizeof(pprofdelta_report), offsetof(pprofdelta_report, id)},
+        {"recorder", fill_recorder_report, sizeof(pprofdelta_report),
+         offsetof(pprofdelta_report, id)},
+        {"memory", fill_memory, sizeof(pprofdelta_memory), offsetof(pprofdelta_memory, id)},
+        {"census", fill_census, sizeof(pprofdelta_census),
+         offsetof(pprofdelta_census, other_attributes)},
+        {"builder", fill_builder_report, sizeof(pprofdelta_builder_report),
+         offsetof(pprofdelta_builder_report, output_len)},
+        {"window", fill_heap_window, sizeof(pprofdelta_heap_window),
+         offsetof(pprofdelta_heap_window, changed)},
+        {"stats", fill_heap_stats, sizeof(pprofdelta_heap_stats),
+         offsetof(pprofdelta_heap_stats, peak_nanos)},
+    };
+    for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+        size_t size = doors[i].size;
+        for (size_t given = size - MEMBER; given <= size + MEMBER; given += MEMBER) {
+            caller c = caller_of(NULL, 0, given);
+            memset(c.bytes + sizeof c.size, MARK, sizeof c.bytes - sizeof c.size);
+            doors[i].fill(&c);
+            CHECK_MSG(c.size == given, "%s", doors[i].name);
+            CHECK_MSG(is_marked(&c, given < size ? given : size), "%s: %zu bytes for %zu",
+                      doors[i].name, given, size);
+            CHECK_MSG(is_marked(&c, doors[i].last) == (given <= doors[i].last),
+                      "%s: %zu bytes for %zu", doors[i].name, given, size);
+        }
+        caller none = caller_of(NULL, 0, 0);
+        doors[i].fill(&none);
+        CHECK_MSG(is_marked(&none, sizeof none.size), "%s", doors[i].name);
+    }
+}
+
+TEST_MAIN()
