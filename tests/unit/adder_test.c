@@ -102,7 +102,7 @@ static const joining joinings[] = {
     {"0-0 #1, 0-0 #3", "window 2 is missing", NULL},
     /* what does not */
     {"0-10 #1, 20-30 #3", "window 2 is missing", NULL},
-    {"0-10 #1, 40-50 #9", "windows 2 to 8 are missing", NULL},
+    {"0-10 #1, 40-50 #9", "window 2 to window 8 are missing", NULL},
     {"5-10 #3, 1-5 #2", "window 2 comes after window 3", NULL},
     {"0-10 #1, 11-20 #2", "two states", NULL},
     {"5-10 #3, 6-12 #3", "two windows 3", NULL},

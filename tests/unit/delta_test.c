@@ -40,6 +40,28 @@ TEST(pairs_are_as_the_oracle_says)
     }
 }
 
+/* The samples that are gone are read in the base, also by a call that is made again for want of memory. */
+TEST(negative_deltas_are_as_the_oracle_says_when_memory_is_short)
+{
+    seed_range range = seeds(5);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        twin t;
+        pprofdelta_status status;
+        stage_begin(&s, seed);
+        s.options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
+        twin_begin(&t, &s.options, NULL);
+        t.pd->is_always_tight = true;
+        const char *wrong = twin_base(&t, look(&s), &status);
+        AGREE(seed, wrong);
+        gen_evolve(&s.g, GEN_ANYTHING);
+        wrong = twin_window(&t, look(&s), &status);
+        AGREE(seed, wrong);
+        twin_end(&t);
+        stage_end(&s);
+    }
+}
+
 /* Now and then the options name what the profile does not have. */
 static void spoil_options(stage *s, const char *names[2])
 {
