@@ -6,31 +6,6 @@
 
 #include <dlfcn.h>
 
-/* The sink is called without a lock: it may track, and ask for the stats. */
-static int nosy(void *cookie, const void *data, size_t len)
-{
-    scene *s = cookie;
-    pprofdelta_heap_stats stats;
-    (void)data, (void)len;
-    track(s, 9);
-    pprofdelta_heap_describe(s->heap, &stats);
-    CHECK(stats.live == 1);
-    return 0;
-}
-
-TEST(the_sink_holds_no_lock)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){0});
-    begun(&s, 1);
-    pprofdelta_sink sink = {nosy, &s};
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
-    live_profile p = sent(&s, 2);
-    CHECK(is(&p, "delta", 1, 2, 1, 2) && p.sums.len == 1);
-    end(&s);
-}
-
 TEST(the_stamp_can_be_left_out)
 {
     scene s;
