@@ -12,6 +12,12 @@ static void add_values(pd_collected *c, size_t sample, const int64_t *values)
         sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
 }
 
+/* What is stored there; NULL if nothing is stored at all. */
+static const uint8_t *bytes_at(const pd_collected *c, size_t at)
+{
+    return c->bytes.ptr ? c->bytes.ptr + at : NULL;
+}
+
 /* ---- in -------------------------------------------------------------------------------------- */
 
 /* A sample from its thread, or from another collection. */
@@ -21,7 +27,7 @@ typedef struct incoming {
     size_t depth;
     const uint8_t *frames;    /* all frames, one after the other; or NULL: */
     const pd_collected *from; /* the collection that has them */
-    const uint32_t *places;   /* and their numbers there */
+    size_t first;             /* and where their places stand there */
     pd_bytes labels;
     size_t labels_len;
 } incoming;
@@ -74,7 +80,7 @@ static pprofdelta_status add_new(pd_collected *c, const incoming *s, pprofdelta_
     pprofdelta_status status = reserve(c, s, err);
     for (size_t i = 0; i < s->depth && !status; i++) {
         if (!s->frames)
-            at = s->from->bytes.ptr + s->from->place_at[s->places[i]];
+            at = bytes_at(s->from, s->from->place_at[s->from->frames[s->first + i]]);
         status = add_place(c, at, &size, &c->frames[c->frames_len + i], err);
         at += size;
     }
@@ -120,8 +126,8 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
                            .values = values_of(from, i),
                            .depth = h->depth,
                            .from = from,
-                           .places = from->frames + h->frames_first,
-                           .labels = {from->bytes.ptr + h->labels_at, h->labels_size},
+                           .first = h->frames_first,
+                           .labels = {bytes_at(from, h->labels_at), h->labels_size},
                            .labels_len = h->labels_len};
         pprofdelta_status status = add(c, &sample, err);
         if (status)
@@ -155,7 +161,7 @@ static void write_stack(const pd_collected *c, pd_compact *out, const pd_collect
         return;
     for (size_t i = 0; i < head->depth; i++) {
         uint32_t place = c->frames[head->frames_first + i];
-        at = pd_compact_stack_put(at, write_place(out, c->bytes.ptr + c->place_at[place]));
+        at = pd_compact_stack_put(at, write_place(out, bytes_at(c, c->place_at[place])));
     }
     pd_compact_stack_end(out, at);
 }
@@ -167,7 +173,7 @@ void pd_collected_write(const pd_collected *c, pd_compact *out)
         if (!pd_compact_has_value(values_of(c, i), c->types))
             continue;
         write_stack(c, out, head);
-        pd_write_packed_labels(out, c->bytes.ptr + head->labels_at, head->labels_len);
+        pd_write_packed_labels(out, bytes_at(c, head->labels_at), head->labels_len);
         pd_compact_sample_end(out, values_of(c, i), c->types);
     }
 }

@@ -28,37 +28,6 @@ TEST(equal_samples_add_up_whatever_their_types)
     bench_end(&t);
 }
 
-TEST(a_discarded_sample_leaves_no_trace)
-{
-    bench t;
-    bench_begin(&t);
-    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
-    pprofdelta_frame frame = {.name = "gone"};
-    pprofdelta_sample_push_frame(s, &frame, 0);
-    pprofdelta_sample_push_value(s, 0, 1);
-    pprofdelta_sample_discard(s);
-    pprofdelta_sample_discard(NULL);
-    CHECK_STR(export_rows(&t), "");
-    CHECK(t.report.strings == t.out.view->n_string_table);
-    for (size_t i = 0; i < t.out.view->n_string_table; i++)
-        CHECK(strcmp(reading_string(&t.out, (int64_t)i), "gone") != 0);
-    bench_end(&t);
-}
-
-TEST(a_sample_needs_no_text_at_all)
-{
-    bench t;
-    bench_begin(&t);
-    pprofdelta_frame frame = {.line = 7};
-    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
-    pprofdelta_sample_push_frame(s, &frame, 0);
-    pprofdelta_sample_push_value(s, 0, 3);
-    CHECK(pprofdelta_sample_add(s, NULL) == PPROFDELTA_OK);
-    CHECK_STR(export_rows(&t), " 3 0 0");
-    CHECK(t.out.view->n_function == 1 && t.out.view->location[0]->line[0]->line == 7);
-    bench_end(&t);
-}
-
 TEST(wrong_use_is_refused)
 {
     bench t;

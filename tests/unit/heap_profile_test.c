@@ -1,36 +1,10 @@
 /* What a batch looks like as a profile: its stamp, symbols and mappings, its size; and who may do
  * what while it is written. */
-#include "census.h"
 #include "heap_scene.h"
 #include "otlp_model.h"
 #include "reading.h"
 
 #include <dlfcn.h>
-
-/* The sink is called without a lock: it may track, and ask for the stats. */
-static int nosy(void *cookie, const void *data, size_t len)
-{
-    scene *s = cookie;
-    pprofdelta_heap_stats stats = {.size = sizeof stats};
-    (void)data, (void)len;
-    track(s, 9);
-    pprofdelta_heap_describe(s->heap, &stats);
-    CHECK(stats.live == 1);
-    return 0;
-}
-
-TEST(the_sink_holds_no_lock)
-{
-    scene s;
-    begin(&s, (pprofdelta_heap_options){0});
-    begun(&s, 1);
-    pprofdelta_sink sink = {nosy, &s};
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
-    live_profile p = sent(&s, 2);
-    CHECK(is(&p, "delta", 1, 2, 1, 2) && p.sums.len == 1);
-    end(&s);
-}
 
 TEST(the_stamp_can_be_left_out)
 {
@@ -63,7 +37,7 @@ TEST(the_parsed_door_knows_a_delta_by_its_stamp)
             begun(&s, i);
         CHECK(pprofdelta_heap_write(s.heap, (pprofdelta_heap_inuse)(i % 2), &s.sink, NULL) ==
               PPROFDELTA_OK);
-        CHECK(!census_of(s.mail.bytes, s.mail.len, &census, NULL));
+        CHECK(pprofdelta_check(pd, s.mail.bytes, s.mail.len, &census, NULL) == PPROFDELTA_OK);
         CHECK_MSG(census.is_stamped == stamped[i], "%d", i);
         CHECK(pprofdelta_base(pd, s.mail.bytes, s.mail.len, NULL) ==
               (stamped[i] ? PPROFDELTA_E_STAMPED : PPROFDELTA_OK));
@@ -192,6 +166,8 @@ static otlp_model model_of(arena *a, pprofdelta_format format, unsigned flags,
 {
     scene s;
     otlp_model model = {0};
+    pprofdelta *pd;
+    pprofdelta_census census;
     pprofdelta_error err = {0};
     begin(&s, (pprofdelta_heap_options){.flags = flags,
                                         .format = format,
@@ -203,7 +179,10 @@ static otlp_model model_of(arena *a, pprofdelta_format format, unsigned flags,
     CHECK(pprofdelta_heap_track(s.heap, &event));
     begun(&s, 1);
     CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_SNAPSHOT, &s.sink, NULL) == PPROFDELTA_OK);
-    CHECK_MSG(!census_of(s.mail.bytes, s.mail.len, NULL, &err), "census: %s", err.text);
+    CHECK(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    CHECK_MSG(pprofdelta_check(pd, s.mail.bytes, s.mail.len, &census, &err) == PPROFDELTA_OK,
+              "check: %s", err.text);
+    pprofdelta_free(pd);
     if (format == PPROFDELTA_OTLP)
         otlp_model_read(a, s.mail.bytes, s.mail.len, &model);
     else

@@ -1,6 +1,7 @@
 /* The tracker's contract, call by call. What adds up to what is the business of fuzz/fuzz_heap.c. */
 #include "live.h"
 #include "rng.h"
+#include "run.h"
 #include "seeds.h"
 
 #include <errno.h>
@@ -82,6 +83,27 @@ TEST(options_are_checked)
           zero.max_retry == init.max_retry && zero.max_export == init.max_export &&
           zero.compression == init.compression && zero.level == init.level &&
           zero.symbolize == init.symbolize && zero.symbolize_cookie == init.symbolize_cookie);
+}
+
+TEST(a_new_tracker_without_pages_is_refused)
+{
+    static const pprofdelta_attribute name = {"service.name", "a service"};
+    bool refused = true;
+    for (size_t nth = 1; refused; nth++) {
+        tracker memory = {.fail_at = nth};
+        pprofdelta_heap_pages pages = tracker_pages(&memory);
+        pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
+        pprofdelta_heap *heap = NULL;
+        o.pages = &pages;
+        o.format = PPROFDELTA_OTLP;
+        o.resource = &name;
+        o.resource_len = 1;
+        pprofdelta_status status = pprofdelta_heap_new(&o, &heap, NULL);
+        refused = memory.refused > 0;
+        CHECK(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK) && !heap == refused);
+        pprofdelta_heap_free(heap);
+        CHECK(memory.live == 0);
+    }
 }
 
 TEST(null_is_never_tracked)
