@@ -72,8 +72,16 @@ static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int
                      int *signal_number)
 {
     for (;;) {
-        if (waitpid(child, status, WNOHANG) == child)
+        pid_t got = waitpid(child, status, WNOHANG);
+        if (got == child)
             return ENDED;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) { /* its status is lost */
+            kill(-child, SIGKILL);
+            *status = -1;
+            return ENDED;
+        }
         int64_t left = deadline ? deadline - now() : 60 * SECOND;
         if (left <= 0)
             return TIMED_OUT;
@@ -162,6 +170,8 @@ static int judge(const char *name, int status)
     if (WIFSIGNALED(status))
         cli_error("%s: was ended by signal %d (%s); the next run covers this window too", name,
                   WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (!WIFEXITED(status))
+        cli_error("%s: ended with an unknown status; the next run covers this window too", name);
     else if (WEXITSTATUS(status))
         cli_error("%s: failed with exit status %d; the next run covers this window too", name,
                   WEXITSTATUS(status));
