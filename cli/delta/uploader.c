@@ -170,6 +170,8 @@ static int judge(const char *name, int status)
     if (WIFSIGNALED(status))
         cli_error("%s: was ended by signal %d (%s); the next run covers this window too", name,
                   WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (!WIFEXITED(status))
+        cli_error("%s: ended with an unknown status; the next run covers this window too", name);
     else if (WEXITSTATUS(status))
         cli_error("%s: failed with exit status %d; the next run covers this window too", name,
                   WEXITSTATUS(status));
