@@ -14,7 +14,6 @@
 #ifndef CLI_H
 #define CLI_H
 
-#include <signal.h>
 #include <stdbool.h>
 
 enum {
@@ -43,9 +42,6 @@ int cli_leaks(int argc, char **argv);
 /* Restores the signal handling and the closed descriptors that the process began with. Call it before
  * exec. */
 void cli_inherited_restore(void);
-
-/* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */
-void cli_ending_signals(sigset_t *set);
 
 /* Prints the version to stdout; returns the exit code. */
 int cli_version(void);

@@ -3,7 +3,6 @@
 
 #include "cli.h"
 #include "message.h"
-#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,11 +175,4 @@ void cli_input_free(cli_input *in)
     free(in->bytes);
     in->bytes = NULL;
     in->len = 0;
-}
-
-int cli_context_new(const pprofdelta_options *options, const char *first, pprofdelta **out)
-{
-    pprofdelta_error err;
-    return pprofdelta_new(options, NULL, out, &err) ? cli_options_error(cli_input_name(first), &err)
-                                                    : CLI_DONE;
 }

@@ -56,8 +56,4 @@ bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *cen
 /* Frees the bytes and keeps the name. */
 void cli_input_free(cli_input *in);
 
-/* Makes a context. `first` is the file that it reads first, as on the command line: the error is
- * about that file if the limit is too low. Prints what is wrong; returns an exit code. */
-int cli_context_new(const pprofdelta_options *options, const char *first, pprofdelta **out);
-
 #endif

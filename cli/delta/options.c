@@ -207,7 +207,7 @@ static const cli_command sum_command = {
 };
 
 /* Checks the command line of two files. */
-static int check_without_state(const cli_options *options)
+static int check_without_state(cli_options *options)
 {
     const char *given = options->first >= 0      ? "--first"
                         : options->timeout_nanos ? "--timeout"
@@ -221,6 +221,7 @@ static int check_without_state(const cli_options *options)
         return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (!options->cur)
         return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]");
+    options->library.flags |= PPROFDELTA_NO_SEQUENCE;
     const char *const files[] = {options->prev, options->cur};
     return cli_check_stdin(files, 2);
 }

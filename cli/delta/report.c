@@ -106,12 +106,21 @@ static void note_window(const pprofdelta_report *report, const char *prev_name,
                  cur_name);
 }
 
-void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
-                      const char *prev_name, const char *cur_name)
+static void note_unread(const char *name, const pprofdelta_report *report, uint64_t unread)
 {
-    /* The JSON has all of this, and nothing else is printed with it. */
-    if (options->quiet || options->report == CLI_REPORT_JSON)
-        return;
+    if (unread >= report->output_len)
+        cli_note("%s: ended with exit status 0 without reading the delta (%" PRIu64
+                 " bytes), which counts as sent",
+                 name, report->output_len);
+    else
+        cli_note("%s: ended with exit status 0 after reading %" PRIu64 " of the delta's %" PRIu64
+                 " bytes, which count as sent",
+                 name, report->output_len - unread, report->output_len);
+}
+
+void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
+                      const char *prev_name, const char *cur_name, uint64_t unread)
+{
     if (report->restart != PPROFDELTA_RESTART_NONE)
         cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
                  cli_restart_reason(report->restart));
@@ -140,21 +149,8 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
         cli_note("%s and %s are the same profile: no counter has changed", prev_name, cur_name);
     if (report->may_be_window)
         note_window(report, prev_name, cur_name);
-}
-
-void cli_report_unread(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
-{
-    const char *name = options->uploader ? options->uploader[0] : "";
-    if (!unread || options->quiet || options->report == CLI_REPORT_JSON)
-        return;
-    if (unread >= report->output_len)
-        cli_note("%s: ended with exit status 0 without reading the delta (%" PRIu64
-                 " bytes), which counts as sent",
-                 name, report->output_len);
-    else
-        cli_note("%s: ended with exit status 0 after reading %" PRIu64 " of the delta's %" PRIu64
-                 " bytes, which count as sent",
-                 name, report->output_len - unread, report->output_len);
+    if (unread)
+        note_unread(options->uploader[0], report, unread);
 }
 
 static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)
@@ -280,8 +276,6 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
 {
     char *bytes = NULL;
     size_t len = 0;
-    if (options->report == CLI_REPORT_NONE)
-        return;
     FILE *out = open_memstream(&bytes, &len);
     if (!out) {
         cli_note("--report: cannot print: %s", strerror(errno));

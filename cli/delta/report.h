@@ -6,16 +6,12 @@
 
 #include <stdio.h>
 
-/* Prints the notes: the target restarted, samples were clamped, and so on. */
+/* Prints the notes: the target restarted, samples were clamped, and so on. `unread` is the number of
+ * bytes that the uploader left unread when it exited with status 0, else 0. */
 void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
-                      const char *prev_name, const char *cur_name);
+                      const char *prev_name, const char *cur_name, uint64_t unread);
 
-/* Prints a note if the uploader exited with status 0 and left `unread` bytes unread. */
-void cli_report_unread(const cli_options *options, const pprofdelta_report *report,
-                       uint64_t unread);
-
-/* Prints the report in the form that --report names, in one write. unread is 0 if there was no
- * uploader. If it cannot be printed, the run has succeeded all the same: the output is complete, and
+/* Prints the report in the form that --report names, in one write. If it cannot be printed, the run has succeeded all the same: the output is complete, and
  * the window counts. */
 void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread);
 

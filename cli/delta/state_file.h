@@ -15,7 +15,7 @@
 #ifndef CLI_STATE_FILE_H
 #define CLI_STATE_FILE_H
 
-#include "pprofdelta.h"
+#include "delta/options.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -28,13 +28,11 @@ typedef struct cli_state {
     int failure;    /* the exit code of a failure that was printed, else 0 */
 } cli_state;
 
-typedef enum cli_waiting { CLI_WAIT, CLI_WAIT_QUIETLY, CLI_NO_WAIT } cli_waiting;
-
 /* Each function prints what is wrong and returns an exit code. Close *state whatever they
  * return. */
 
-/* Opens and locks the state. */
-int cli_state_open(cli_state *state, const char *path, cli_waiting waiting);
+/* Opens and locks the state. If another run has locked it, waits, or fails if no_wait. */
+int cli_state_open(cli_state *state, const char *path, bool no_wait);
 
 /* Opens an existing state for reading, without a lock. */
 int cli_state_open_to_read(cli_state *state, const char *path);
@@ -51,5 +49,8 @@ int cli_state_arrived(cli_state *state);
 
 /* Unlocks and closes the state. */
 void cli_state_close(cli_state *state);
+
+/* --status: prints what is in the state as text or JSON (status.c). */
+int cli_status_print(const cli_options *options);
 
 #endif

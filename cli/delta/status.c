@@ -1,13 +1,11 @@
-/* pprofdelta --state FILE --status: see state_verbs.h.
+/* pprofdelta --state FILE --status: what is in the state.
  *
  * FILE is read without its lock: a state is replaced as a whole, so an open file does not
  * change. */
-#include "delta/state_verbs.h"
-
 #include "decimal.h"
 #include "cli.h"
 #include "instant.h"
-#include "input.h"
+#include "message.h"
 #include "output_file.h"
 #include "delta/report.h"
 #include "delta/state_file.h"
@@ -112,9 +110,10 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
 
 static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
 {
+    pprofdelta_error err;
     int code = cli_state_open_to_read(state, options->state);
-    if (!code)
-        code = cli_context_new(&options->library, options->state, context);
+    if (!code && pprofdelta_new(&options->library, NULL, context, &err))
+        code = cli_options_error(options->state, &err);
     return code ? code : cli_state_load(state, *context);
 }
 

@@ -1,11 +1,11 @@
 /* The uploader: see uploader.h. */
 #include "delta/uploader.h"
 
-#include "buffer.h"
 #include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
+#include "output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include "option_values.h"
 #include "output_file.h"
 #include "pprofdelta_profile.h"
-#include "progress.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -100,8 +99,7 @@ static int check_file(const pprofdelta_options *library, bool is_quiet, const ch
     int code = cli_input_read(&input, path, library->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
-        if (pprofdelta_profile_open(library, NULL, input.bytes,
-                                    input.len, &profile, &err))
+        if (pprofdelta_profile_open(library, NULL, input.bytes, input.len, &profile, &err))
             code = cli_library_error(input.name, &err);
     }
     if (!code && !is_quiet) {
@@ -119,13 +117,13 @@ static int check_files(const check_options *options)
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     int first = CLI_DONE;
     library.max_memory = options->max_memory;
-    cli_progress_start(!options->quiet);
+    if (!options->quiet)
+        cli_progress_start();
     for (size_t i = 0; i < options->files_len; i++) {
         int code = check_file(&library, options->quiet, options->files[i]);
         if (!first)
             first = code;
     }
-    cli_progress_end();
     int printed = cli_output_end_text();
     return printed ? printed : first;
 }

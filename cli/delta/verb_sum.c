@@ -7,7 +7,6 @@
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
-#include "progress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +95,7 @@ static int add(run *r, const char *path)
 static int write_sum(run *r)
 {
     pprofdelta_error err;
-    pprofdelta_sink sink = cli_output_sink(&r->output);
+    const pprofdelta_sink sink = {cli_output_write, &r->output};
     if (pprofdelta_adder_finish(r->adder, &sink, &err))
         return r->gap && err.status == PPROFDELTA_E_MISMATCH ? refuse_gap(r, &err)
                : r->output.failure                           ? r->output.failure
@@ -117,7 +116,8 @@ static int perform(run *r, int argc, char **argv)
         return cli_options_error(cli_input_name(arguments->operands[0]), &err);
     if (r->options.quiet)
         cli_message_quiet();
-    cli_progress_start(!r->options.quiet);
+    else
+        cli_progress_start();
     for (size_t i = 0; i < arguments->operands_len; i++)
         if ((code = add(r, arguments->operands[i])))
             return code;
@@ -128,7 +128,6 @@ int cli_sum(int argc, char **argv)
 {
     run r = {.output = {.fd = -1}};
     int code = perform(&r, argc, argv);
-    cli_progress_end();
     pprofdelta_adder_free(r.adder);
     cli_output_close(&r.output);
     cli_input_free(&r.input);

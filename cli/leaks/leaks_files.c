@@ -6,7 +6,6 @@
 #include "keep.h"
 #include "leaks/leaks_windows.h"
 #include "message.h"
-#include "progress.h"
 
 #include <sys/stat.h>
 

@@ -1,13 +1,12 @@
 /* Reads the windows of a run into the series of its stacks: see leaks_windows.h. */
 #include "leaks/leaks_windows.h"
 
-#include "buffer.h"
 #include "cli.h"
 #include "keep.h"
 #include "leaks/leaks_files.h"
 #include "input.h"
 #include "message.h"
-#include "progress.h"
+#include "output_file.h"
 #include "show/units.h"
 
 #include <string.h>
@@ -169,7 +168,7 @@ static int add_changes(const reader *r, cli_input *file)
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     cli_buffer next = {0};
-    pprofdelta_sink sink = cli_buffer_sink(&next);
+    const pprofdelta_sink sink = {cli_buffer_append, &next};
     int code = CLI_DONE;
     options.max_memory = r->how->max_memory;
     options.compression = PPROFDELTA_PLAIN;
@@ -352,12 +351,13 @@ int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *context = NULL;
+    pprofdelta_error err;
     int code = CLI_DONE;
     *out = (cli_leaks_runs){.len = 0};
     options.max_memory = how->max_memory;
     options.compression = PPROFDELTA_PLAIN;
-    if (has_counter(how->type))
-        code = cli_context_new(&options, files[0].path, &context);
+    if (has_counter(how->type) && pprofdelta_new(&options, NULL, &context, &err))
+        code = cli_options_error(files[0].path, &err);
     if (!code)
         code = find_runs(out, files, len, context, how->max_memory);
     pprofdelta_free(context);

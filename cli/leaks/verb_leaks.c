@@ -19,7 +19,6 @@
 #include "symbolize/names.h"
 #include "option_values.h"
 #include "output_file.h"
-#include "progress.h"
 
 enum { DEFAULT_TOP = 10 };
 
@@ -194,7 +193,8 @@ static int perform(run *r)
     const leaks_options *options = &r->options;
     if (options->quiet)
         cli_message_quiet();
-    cli_progress_start(!options->quiet);
+    else
+        cli_progress_start();
     int code = cli_leaks_files_read(&r->files, options->files, options->files_len, &options->how);
     if (code)
         return code;
@@ -225,7 +225,6 @@ int cli_leaks(int argc, char **argv)
         code = r.options.files_len
                    ? perform(&r)
                    : cli_usage("the profiles are missing: pprofdelta leaks FILE...");
-    cli_progress_end();
     cli_leaks_files_free(&r.files);
     return code;
 }

@@ -6,7 +6,6 @@
 #include "symbolize/names.h"
 #include "option_values.h"
 #include "output_file.h"
-#include "progress.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -235,7 +234,7 @@ static int load_and_print(const show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
-    cli_progress_start(true);
+    cli_progress_start();
     for (size_t i = 0; i < options->files_len; i++) {
         int code = cli_profile_load(&profiles[i], options->files[i], &library);
         if (!code && options->form != RAW) /* which shows what is in the file */
@@ -258,7 +257,6 @@ static int show(show_options *options, int argc, char **argv)
     if (code || arguments.is_done || (code = check_options(options)))
         return code;
     code = load_and_print(options, profiles);
-    cli_progress_end();
     if (!code && options->form != FLAME) /* the page is an output of its own */
         code = cli_output_end_text();
     for (size_t i = 0; i < CLI_SIDES; i++)

@@ -8,7 +8,6 @@
 #include "symbolize/names.h"
 #include "option_values.h"
 #include "output_file.h"
-#include "progress.h"
 #include "symbolize/symbolize_view.h"
 #include "view_edit.h"
 
@@ -144,7 +143,8 @@ static int perform(run *r)
     int code = cli_output_prepare(&r->out, r->output);
     if (code)
         return code;
-    cli_progress_start(!r->quiet);
+    if (!r->quiet)
+        cli_progress_start();
     code = cli_profile_load(&r->profile, r->file, &r->library);
     return code ? code : find_symbols(r);
 }
@@ -161,7 +161,6 @@ int cli_symbolize(int argc, char **argv)
     r.how.places.dirs_len = r.names.dirs_len;
     if (!code && !arguments.is_done)
         code = r.file ? perform(&r) : cli_usage("a profile is missing: pprofdelta symbolize FILE");
-    cli_progress_end();
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);
     return code;
