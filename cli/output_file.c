@@ -3,7 +3,7 @@
 
 #include "cli.h"
 #include "message.h"
-#include "regular.h"
+#include "input.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "cli.h"
 #include "message.h"
 #include "output_file.h"
-#include "regular.h"
+#include "input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,18 +59,18 @@ static int open_either(cli_state *state)
     return examine(state);
 }
 
-static int take_lock(const cli_state *state, bool no_wait)
+static int take_lock(const cli_state *state, const cli_options *options)
 {
     /* If there is no state yet, its directory is locked. */
     const char *user = state->exists ? "another run is using this state"
                                      : "another run is creating a state in this directory";
     if (!flock(state->lock, LOCK_EX | LOCK_NB))
         return CLI_DONE;
-    if (errno == EWOULDBLOCK && no_wait) {
+    if (errno == EWOULDBLOCK && options->no_wait) {
         cli_error("%s: %s, and --no-wait was given", state->path, user);
         return CLI_FAILED;
     }
-    if (errno == EWOULDBLOCK)
+    if (errno == EWOULDBLOCK && !options->quiet)
         cli_note("%s: waiting: %s", state->path, user);
     while (flock(state->lock, LOCK_EX))
         if (errno != EINTR)
@@ -87,13 +87,13 @@ static bool is_current(const cli_state *state)
     return state->exists && st.st_dev == state->is.st_dev && st.st_ino == state->is.st_ino;
 }
 
-int cli_state_open(cli_state *state, const char *path, bool no_wait)
+int cli_state_open(cli_state *state, const cli_options *options)
 {
-    *state = (cli_state){.path = path, .lock = -1};
+    *state = (cli_state){.path = options->state, .lock = -1};
     for (;;) {
         int code = open_either(state);
         if (!code)
-            code = take_lock(state, no_wait);
+            code = take_lock(state, options);
         if (code)
             return code;
         if (is_current(state))

@@ -31,8 +31,9 @@ typedef struct cli_state {
 /* Each function prints what is wrong and returns an exit code. Close *state whatever they
  * return. */
 
-/* Opens and locks the state. If another run has locked it, waits, or fails if no_wait. */
-int cli_state_open(cli_state *state, const char *path, bool no_wait);
+/* Opens and locks the state of these options. If another run has locked it, waits, or fails with
+ * --no-wait. */
+int cli_state_open(cli_state *state, const cli_options *options);
 
 /* Opens an existing state for reading, without a lock. */
 int cli_state_open_to_read(cli_state *state, const char *path);

@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "input.h"
 #include "message.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
 #include "pprofdelta_profile.h"
 #include "text.h"

@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Everything that a run holds, zeroed first, so that one place can give it all back. */
@@ -42,7 +43,7 @@ typedef struct run {
 static bool is_one_file(const char *a, const char *b)
 {
     struct stat of_a, of_b;
-    return !cli_input_is_stdin(a) && !cli_input_is_stdin(b) && !stat(a, &of_a) && !stat(b, &of_b) &&
+    return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && !stat(a, &of_a) && !stat(b, &of_b) &&
            S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
@@ -95,8 +96,7 @@ static int continue_state(run *r)
         return code;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
         return cli_window_error(o->state, r->cur.name, &err);
-    if ((code = cli_state_open(&r->state, o->state, o->no_wait)) ||
-        (code = cli_state_load(&r->state, r->context)))
+    if ((code = cli_state_open(&r->state, o)) || (code = cli_state_load(&r->state, r->context)))
         return code;
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
@@ -120,8 +120,8 @@ static int perform(run *r, int argc, char **argv)
 {
     const cli_options *o = &r->options;
     pprofdelta_error err;
-    int code = cli_options_parse(&r->options, argc, argv);
-    if (code || o->is_done)
+    int code = cli_options_parse(&r->options, &cli_delta_command, argc, argv);
+    if (code || o->arguments.is_done)
         return code;
     if (o->status)
         return cli_status_print(o);
@@ -129,9 +129,7 @@ static int perform(run *r, int argc, char **argv)
     r->output.state = o->state;
     if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
         return code;
-    if (o->quiet)
-        cli_message_quiet();
-    else
+    if (!o->quiet)
         cli_progress_start();
     if (pprofdelta_new(&o->library, NULL, &r->context, &err))
         return cli_options_error(cli_input_name(first), &err);
@@ -153,9 +151,10 @@ int cli_delta(int argc, char **argv)
     cli_output_close(&r.output);
     cli_state_close(&r.state);
     pprofdelta_free(r.context);
-    cli_input_free(&r.prev);
-    cli_input_free(&r.cur);
+    free(r.prev.bytes);
+    free(r.cur.bytes);
     free(r.delta.bytes);
-    cli_options_free(&r.options);
+    free(r.options.counters);
+    free(r.options.resource.list);
     return code;
 }

@@ -9,6 +9,7 @@
 #include "output_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct run {
@@ -107,8 +108,8 @@ static int perform(run *r, int argc, char **argv)
 {
     const cli_arguments *arguments = &r->options.arguments;
     pprofdelta_error err;
-    int code = cli_options_parse_sum(&r->options, argc, argv);
-    if (code || r->options.is_done)
+    int code = cli_options_parse(&r->options, &cli_sum_command, argc, argv);
+    if (code || arguments->is_done)
         return code;
     if ((code = cli_output_prepare(&r->output, r->options.output)))
         return code;
@@ -131,6 +132,7 @@ int cli_sum(int argc, char **argv)
     pprofdelta_adder_free(r.adder);
     cli_output_close(&r.output);
     cli_input_free(&r.input);
-    cli_options_free(&r.options);
+    free(r.options.counters);
+    free(r.options.resource.list);
     return code;
 }

@@ -17,8 +17,10 @@
 #include "keep.h"
 #include "message.h"
 #include "symbolize/names.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
+
+#include <string.h>
 
 enum { DEFAULT_TOP = 10 };
 
@@ -36,7 +38,7 @@ static int check_file(void *options, const char *value)
     (void)options;
     if (!*value)
         return cli_usage("the name of a profile is empty");
-    if (cli_input_is_stdin(value))
+    if (!strcmp(value, "-"))
         return cli_usage("leaks reads each profile more than once, so stdin cannot be one");
     return CLI_DONE;
 }

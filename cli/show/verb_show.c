@@ -4,7 +4,7 @@
 #include "cli.h"
 #include "message.h"
 #include "symbolize/names.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
 
 #include <getopt.h>

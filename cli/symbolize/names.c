@@ -3,7 +3,7 @@
 
 #include "cli.h"
 #include "message.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "symbolize/symbolize_view.h"
 
 #include <errno.h>

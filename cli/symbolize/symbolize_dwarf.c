@@ -4,7 +4,7 @@
 
 #include "symbolize/apart.h"
 #include "symbolize/symbolize_table.h"
-#include "regular.h"
+#include "input.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>

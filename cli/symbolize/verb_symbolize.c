@@ -6,7 +6,7 @@
 #include "cli.h"
 #include "message.h"
 #include "symbolize/names.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
 #include "symbolize/symbolize_view.h"
 #include "view_edit.h"
@@ -53,7 +53,7 @@ static int take_no_servers(const cli_option *option, const char *value, void *as
 }
 
 static const cli_option table[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_output, offsetof(run, output),
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, output),
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
     {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(run, names),
      "      --debug-dir=DIR        look for binaries and debug files in DIR first;\n"
