@@ -92,7 +92,8 @@ static int print_help(const cli_command *command)
     for (const cli_option *option = command->options; option->help; option++)
         if (!(option->not_of & command->verb))
             fputs(option->help, stdout);
-    return cli_output_text(command->after);
+    fputs(command->after, stdout);
+    return cli_output_end_text();
 }
 
 int cli_command_read(const cli_command *command, cli_arguments *arguments, void *options)

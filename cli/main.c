@@ -27,13 +27,6 @@ static const struct verb {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-int cli_version(void)
-{
-    printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
-           pprofdelta_version(), PPROFDELTA_OTLP_PROTO);
-    return cli_output_end_text();
-}
-
 static const struct verb *find_verb(const char *word)
 {
     for (size_t i = 0; i < VERBS; i++)

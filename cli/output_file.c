@@ -434,9 +434,3 @@ int cli_output_end_text(void)
     }
     return CLI_DONE;
 }
-
-int cli_output_text(const char *text)
-{
-    fputs(text, stdout);
-    return cli_output_end_text();
-}

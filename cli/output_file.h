@@ -88,9 +88,6 @@ void cli_ending_signals(sigset_t *set);
  * exit code. A closed pipe (`| head`) is no failure. */
 int cli_output_end_text(void);
 
-/* Prints text to stdout and ends it. Returns an exit code. */
-int cli_output_text(const char *text);
-
 /* Has writing to stdout failed, so that printing more text is useless? */
 bool cli_output_is_over(void);
 

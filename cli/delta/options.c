@@ -4,10 +4,12 @@
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
+#include "output_file.h"
 #include "arguments.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +71,9 @@ static int take_level(const cli_option *option, const char *digits, void *level)
 static int take_version(const cli_option *option, const char *value, void *is_done)
 {
     cli_take_flag(option, value, is_done);
-    int code = cli_version();
+    printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
+           pprofdelta_version(), PPROFDELTA_OTLP_PROTO);
+    int code = cli_output_end_text();
     return code ? code : CLI_ENOUGH;
 }
 

@@ -201,10 +201,3 @@ int cli_state_arrived(cli_state *state)
                  state->path, strerror(errno));
     return CLI_DONE;
 }
-
-void cli_state_close(cli_state *state)
-{
-    if (state->lock >= 0)
-        close(state->lock);
-    *state = (cli_state){.lock = -1};
-}

@@ -22,14 +22,13 @@
 
 typedef struct cli_state {
     const char *path;
-    int lock;       /* the locked descriptor of FILE or of its directory; -1: none */
+    int lock;       /* the locked descriptor of FILE or of its directory; -1: none; close it */
     bool exists;    /* FILE exists, and is what is locked */
     struct stat is; /* what is locked */
     int failure;    /* the exit code of a failure that was printed, else 0 */
 } cli_state;
 
-/* Each function prints what is wrong and returns an exit code. Close *state whatever they
- * return. */
+/* Each function prints what is wrong and returns an exit code. Close the lock whatever they return. */
 
 /* Opens and locks the state of these options. If another run has locked it, waits, or fails with
  * --no-wait. */
@@ -47,11 +46,5 @@ int cli_state_replace(cli_state *state, pprofdelta *context);
 
 /* The delta has arrived: says so in FILE, and syncs that. */
 int cli_state_arrived(cli_state *state);
-
-/* Unlocks and closes the state. */
-void cli_state_close(cli_state *state);
-
-/* --status: prints what is in the state as text or JSON (status.c). */
-int cli_status_print(const cli_options *options);
 
 #endif

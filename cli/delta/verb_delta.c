@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Everything that a run holds, zeroed first, so that one place can give it all back. */
 typedef struct run {
@@ -149,7 +150,8 @@ int cli_delta(int argc, char **argv)
     run r = {.report.size = sizeof r.report, .output = {.fd = -1}, .state = {.lock = -1}};
     int code = perform(&r, argc, argv);
     cli_output_close(&r.output);
-    cli_state_close(&r.state);
+    if (r.state.lock >= 0)
+        close(r.state.lock);
     pprofdelta_free(r.context);
     free(r.prev.bytes);
     free(r.cur.bytes);
