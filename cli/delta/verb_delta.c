@@ -72,21 +72,6 @@ static int compare(run *r)
 
 /* ---- with a state ---------------------------------------------------------------------------- */
 
-static int upload(run *r)
-{
-    cli_upload upload = {.argv = r->options.uploader,
-                         .bytes = r->delta.bytes,
-                         .len = r->delta.len,
-                         .timeout_nanos = r->options.timeout_nanos,
-                         .id = r->report.id,
-                         .sequence = r->report.sequence,
-                         .attempt = r->report.attempt,
-                         .from_nanos = r->report.from_nanos,
-                         .to_nanos = r->report.to_nanos};
-    cli_progress_end(); /* from here on the terminal is the uploader's */
-    return cli_upload_run(&upload, &r->unread);
-}
-
 static int continue_state(run *r)
 {
     const cli_options *o = &r->options;
@@ -106,12 +91,13 @@ static int continue_state(run *r)
                                            : cli_window_error(o->state, r->cur.name, &err);
     if ((code = cli_state_replace(&r->state, r->context)))
         return code;
-    if (o->uploader)
-        code = upload(r);
-    else if (cli_output_write(&r->output, r->delta.bytes, r->delta.len))
-        code = r->output.failure;
-    else
+    if (o->uploader) {
+        cli_progress_end(); /* from here on the terminal is the uploader's */
+        code = cli_upload_run(o, &r->delta, &r->report, &r->unread);
+    } else {
+        cli_output_write(&r->output, r->delta.bytes, r->delta.len);
         code = cli_output_finish(&r->output);
+    }
     return code ? code : cli_state_arrived(&r->state);
 }
 
