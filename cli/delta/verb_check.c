@@ -14,8 +14,6 @@
 #include <stdio.h>
 
 typedef struct check_options {
-    const char *const *files;
-    size_t files_len;
     uint64_t max_memory;
     bool quiet;
 } check_options;
@@ -112,15 +110,15 @@ static int check_file(const pprofdelta_options *library, bool is_quiet, const ch
 }
 
 /* Returns the first exit code that is not 0. */
-static int check_files(const check_options *options)
+static int check_files(const check_options *options, const cli_arguments *files)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     int first = CLI_DONE;
     library.max_memory = options->max_memory;
     if (!options->quiet)
         cli_progress_start();
-    for (size_t i = 0; i < options->files_len; i++) {
-        int code = check_file(&library, options->quiet, options->files[i]);
+    for (size_t i = 0; i < files->operands_len; i++) {
+        int code = check_file(&library, options->quiet, files->operands[i]);
         if (!first)
             first = code;
     }
@@ -135,10 +133,8 @@ int cli_check(int argc, char **argv)
     int code = cli_command_read(&command, &arguments, &options);
     if (code || arguments.is_done)
         return code;
-    options.files = arguments.operands;
-    options.files_len = arguments.operands_len;
-    if (!options.files_len)
+    if (!arguments.operands_len)
         return cli_usage("a profile is missing: pprofdelta check FILE...");
-    code = cli_check_stdin(options.files, options.files_len);
-    return code ? code : check_files(&options);
+    code = cli_check_stdin(arguments.operands, arguments.operands_len);
+    return code ? code : check_files(&options, &arguments);
 }
