@@ -1,5 +1,5 @@
-/* The stacks of a run with their series: see leaks_rows.h. */
-#include "leaks/leaks_rows.h"
+/* The stacks of a run with their series: see leaks.h. */
+#include "leaks/leaks.h"
 
 #include "keep.h"
 
@@ -143,7 +143,7 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
         return;
     cli_leaks_row *row = find_row(rows, profile, sample, place_of);
     double objects = value_of(sample, columns->objects);
-    row->level += level;
+    row->now += level;
     row->made += made;
     row->objects_now += objects;
     row->sum_level += level;
@@ -156,7 +156,7 @@ static void begin_window(cli_leaks_rows *rows, bool adds_allocated)
 {
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
-        row->level = row->objects_now = 0;
+        row->now = row->objects_now = 0;
         if (!adds_allocated)
             row->made = 0;
     }
@@ -168,10 +168,9 @@ static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
         double *lowest = &row->levels[moment->point];
-        if (moment->is_first || row->level < *lowest)
-            *lowest = row->level;
+        if (moment->is_first || row->now < *lowest)
+            *lowest = row->now;
         row->allocated[moment->point] = row->made;
-        row->now = row->level;
     }
 }
 
@@ -189,6 +188,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     cli_drop(place_of);
     rows->seconds[moment->point] = moment->seconds;
     rows->points = moment->point + 1;
+    rows->has_allocated = columns->allocated != SIZE_MAX;
 }
 
 void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
@@ -205,4 +205,24 @@ uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows)
            rows->frames_cap * sizeof *rows->frames + rows->path_cap * sizeof *rows->path +
            rows->texts_cap * sizeof *rows->texts + slots * sizeof *rows->by_text.slots +
            rows->text_bytes;
+}
+
+void cli_leaks_rows_end(cli_leaks_rows *rows)
+{
+    uint32_t *frames = NULL;
+    size_t len = 0, cap = 0;
+    for (size_t i = 0; i < rows->len; i++) {
+        cli_leaks_row *row = &rows->rows[i];
+        size_t first = len;
+        for (size_t k = 0; k < row->path_len; k++) {
+            const cli_leaks_place *place = &rows->places[rows->path[row->path + k]];
+            frames = cli_keep_more(frames, len, place->len, &cap, sizeof *frames);
+            for (size_t n = 0; n < place->len; n++)
+                frames[len++] = (uint32_t)(place->first + n);
+        }
+        row->path = first;
+        row->path_len = len - first;
+    }
+    cli_drop(rows->path);
+    rows->path = frames;
 }

@@ -1,10 +1,9 @@
-/* Reads the windows of a run into the series of its stacks: see leaks_windows.h. */
-#include "leaks/leaks_windows.h"
+/* Reads the windows of a run into the series of its stacks: see leaks.h. */
+#include "leaks/leaks.h"
 
 #include "buffer.h"
 #include "cli.h"
 #include "keep.h"
-#include "leaks/leaks_files.h"
 #include "input.h"
 #include "message.h"
 #include "progress.h"
@@ -14,14 +13,6 @@
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
-static void add_window(cli_leaks_run *run, const cli_leaks_file *file, size_t at)
-{
-    if (!run->windows++)
-        run->from_nanos = file->time_nanos;
-    run->to_nanos = file->time_nanos;
-    run->end = at + 1;
-}
-
 /* Only the report of the window is needed. */
 static int discard(void *cookie, const void *data, size_t len)
 {
@@ -29,15 +20,20 @@ static int discard(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-/* Compares a cumulative profile with the one before it. Sets *restarted. */
-static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_t max_memory,
+/* Sets *restarted: whether the process restarted before this window. A cumulative profile without a
+ * stamp is compared with the one before it, unless context is NULL. */
+static int find_restart(pprofdelta *context, const cli_leaks_file *file, const cli_leaks_how *how,
                         bool *restarted)
 {
     cli_input input;
     const pprofdelta_sink sink = {discard, NULL};
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
+    *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
+    if (file->stamp.live || file->stamp.is_delta || !context)
+        return CLI_DONE;
+    cli_progress_say("comparing", file->path);
+    int code = cli_leaks_read_file(&input, file, how);
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
                   pprofdelta_write(context, &sink, &report, &err))) {
@@ -53,35 +49,28 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_
     return code;
 }
 
-static int has_restarted(pprofdelta *context, const cli_leaks_file *file, uint64_t max_memory,
-                         bool *restarted)
-{
-    *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
-    if (file->stamp.live || file->stamp.is_delta || !context)
-        return CLI_DONE;
-    cli_progress_say("comparing", file->path);
-    return find_restart(context, file, max_memory, restarted);
-}
-
 /* Splits the files into runs: at another process, and at a restart. */
-static int find_runs(cli_leaks_runs *runs, const cli_leaks_file *files, size_t len,
-                     pprofdelta *context, uint64_t max_memory)
+static int find_runs(cli_leaks_work *w, pprofdelta *context)
 {
-    size_t last = SIZE_MAX;
-    runs->runs = cli_keep(len, sizeof *runs->runs);
-    for (size_t i = 0; i < len; i++) {
-        bool restarted;
-        if (files[i].role != CLI_LEAKS_WINDOW)
+    const cli_leaks_file *last = NULL;
+    w->runs = cli_keep(w->files_len, sizeof *w->runs);
+    for (size_t i = 0; i < w->files_len; i++) {
+        const cli_leaks_file *file = &w->files[i];
+        bool restarted, is_other = !last || file->run != last->run;
+        if (file->role != CLI_LEAKS_WINDOW)
             continue;
-        int code = has_restarted(context, &files[i], max_memory, &restarted);
-        bool is_other = last == SIZE_MAX || files[i].run != files[last].run;
+        int code = find_restart(context, file, &w->how, &restarted);
         if (code)
             return code;
         if (is_other || restarted)
-            runs->runs[runs->len++] = (cli_leaks_run){
-                .first = i, .has_restarted = !is_other, .binary = cli_string_of("")};
-        add_window(&runs->runs[runs->len - 1], &files[i], i);
-        last = i;
+            w->runs[w->runs_len++] = (cli_leaks_run){.first = i,
+                                                     .from_nanos = file->time_nanos,
+                                                     .has_restarted = !is_other,
+                                                     .binary = cli_string_of("")};
+        cli_leaks_run *run = &w->runs[w->runs_len - 1];
+        run->windows++;
+        run->end = i + 1;
+        last = file;
     }
     return CLI_DONE;
 }
@@ -165,15 +154,12 @@ typedef struct reader {
 /* Replaces the bytes of the file, which are changes, by the sum so far with them. */
 static int add_changes(const reader *r, cli_input *file)
 {
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     cli_buffer next = {0};
     pprofdelta_sink sink = cli_buffer_sink(&next);
     int code = CLI_DONE;
-    options.max_memory = r->how->max_memory;
-    options.compression = PPROFDELTA_PLAIN;
-    if (pprofdelta_adder_new(&options, NULL, &adder, &err))
+    if (pprofdelta_adder_new(&r->how->library, NULL, &adder, &err))
         code = cli_options_error(file->name, &err);
     else if (pprofdelta_adder_add(adder, r->sum.ptr, r->sum.len, NULL, &err) ||
              pprofdelta_adder_add(adder, file->bytes, file->len, NULL, &err) ||
@@ -217,7 +203,6 @@ static void describe(const reader *r, const cli_profile *profile, const cli_leak
             cli_keep_string((cli_string){profile->census.binary, profile->census.binary_len});
     run->period = period_of(profile);
     run->is_heap = cli_profile_has_bytes(profile);
-    run->has_allocated = columns->allocated != SIZE_MAX;
 }
 
 /* The place of the next window in the series. The last point has as many windows as the others. */
@@ -256,7 +241,7 @@ static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t co
 static int check_memory(const reader *r, const cli_leaks_file *file)
 {
     if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) <=
-        r->how->max_memory)
+        r->how->library.max_memory)
         return CLI_DONE;
     cli_error("%s: the stacks of this run take more memory than the limit", file->path);
     cli_hint_memory();
@@ -314,18 +299,12 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 
 static int read_window(reader *r, const cli_leaks_file *file)
 {
-    cli_profile profile;
-    cli_input input;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), r->how->max_memory);
+    cli_profile profile = {.view = NULL};
+    int code = cli_leaks_read_file(&profile.input, file, r->how);
     if (!code)
-        code = add_up(r, file, &input);
-    if (code) {
-        cli_input_free(&input);
-        return code;
-    }
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = r->how->max_memory;
-    code = cli_profile_take(&profile, input, &options);
+        code = add_up(r, file, &profile.input);
+    if (!code)
+        code = cli_profile_take(&profile, profile.input, &r->how->library);
     if (!code)
         code = add_profile(r, file, &profile);
     if (!code)
@@ -336,32 +315,29 @@ static int read_window(reader *r, const cli_leaks_file *file)
 
 static int read_run(reader r, const cli_leaks_file *files)
 {
-    const cli_leaks_run *run = r.run;
+    cli_leaks_run *run = r.run;
     int code = CLI_DONE;
     for (size_t i = run->first; i < run->end && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
             code = read_window(&r, &files[i]);
     cli_drop((char *)r.sum.ptr);
+    cli_leaks_rows_end(&run->rows);
+    cli_leaks_rows_end(&run->areas);
     return code;
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
-                   const cli_leaks_how *how)
+int cli_leaks_read(cli_leaks_work *w)
 {
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *context = NULL;
     int code = CLI_DONE;
-    *out = (cli_leaks_runs){.len = 0};
-    options.max_memory = how->max_memory;
-    options.compression = PPROFDELTA_PLAIN;
-    if (has_counter(how->type))
-        code = cli_context_new(&options, files[0].path, &context);
+    if (has_counter(w->how.type))
+        code = cli_context_new(&w->how.library, w->files[0].path, &context);
     if (!code)
-        code = find_runs(out, files, len, context, how->max_memory);
+        code = find_runs(w, context);
     pprofdelta_free(context);
-    for (size_t i = 0; i < out->len && !code; i++)
-        code = read_run((reader){.run = &out->runs[i], .how = how}, files);
+    for (size_t i = 0; i < w->runs_len && !code; i++)
+        code = read_run((reader){.run = &w->runs[i], .how = &w->how}, w->files);
     return code;
 }
