@@ -37,7 +37,7 @@ typedef enum cli_leaks_reason {
     CLI_LEAKS_STEADY_GROWTH, /* SUSPECT */
     CLI_LEAKS_FEW_POINTS,    /* UNKNOWN, as are those down to SLOWING */
     CLI_LEAKS_UNSURE,        /* the growth may be chance */
-    CLI_LEAKS_RESIDENT,      /* resident memory grows, and the stacks do not; see leaks_rank.h */
+    CLI_LEAKS_RESIDENT,      /* resident memory grows, and the stacks do not; see leaks.h */
     CLI_LEAKS_LATE,          /* it began in the last third */
     CLI_LEAKS_SLOWING,       /* it is slower than before */
     CLI_LEAKS_FLAT,          /* NONE, as are those below */
