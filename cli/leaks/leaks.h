@@ -219,8 +219,10 @@ void cli_leaks_close_folders(cli_leaks_work *work);
 /* Reads a file again. Prints what is wrong, and frees the bytes then; returns an exit code. */
 int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how);
 
-/* Whether the profile has the type, or, if type is NULL, in-use values. */
-bool cli_leaks_can_judge(const cli_profile *profile, const char *type);
+/* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
+ * values. */
+bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
+                            cli_leaks_columns *columns);
 
 /* Reads the windows of each run into the series of its stacks.
  *

@@ -54,9 +54,10 @@ int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_
 static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 {
     cli_profile profile = {.view = NULL};
+    cli_leaks_columns columns;
     bool can = file->stamp.live || (!cli_leaks_read_file(&profile.input, file, how) &&
                                     !cli_profile_take(&profile, profile.input, &how->library) &&
-                                    cli_leaks_can_judge(&profile, how->type));
+                                    cli_leaks_find_columns(&profile, how->type, &columns));
     cli_profile_free(&profile);
     return can;
 }

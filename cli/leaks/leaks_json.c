@@ -82,8 +82,8 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_verdict *v = &f->verdict;
     putchar('{');
-    put_string("kind", cli_string_of(cli_leaks_kind_word(v->kind)));
-    put_string("reason", cli_string_of(cli_leaks_reason_word(v->reason)));
+    put_string("kind", cli_string_of(cli_leaks_kinds[v->kind].word));
+    put_string("reason", cli_string_of(cli_leaks_reasons[v->reason].word));
     put_string("what", cli_string_of(words[f->what]));
     put_number("now", f->now);
     put_number("objects", f->objects);

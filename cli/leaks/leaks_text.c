@@ -102,7 +102,7 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char growth[48], noise[48];
     cli_string unit = run->unit;
-    printf("          %s", cli_leaks_reason_text(f->verdict.reason));
+    printf("          %s", cli_leaks_reasons[f->verdict.reason].text);
     if (f->verdict.reason == CLI_LEAKS_UNSURE)
         printf(" (%s, and chance makes %s)", format_value(f->verdict.growth, unit, growth),
                format_value(f->verdict.noise, unit, noise));
@@ -153,14 +153,11 @@ static void put_area(const cli_leaks_area *area)
 
 static void put_finding(const cli_leaks_run *run, size_t number, bool all_frames)
 {
-    static const char *const words[] = {[CLI_LEAKS_NONE] = "no leak",
-                                        [CLI_LEAKS_UNKNOWN] = "unknown",
-                                        [CLI_LEAKS_SUSPECT] = "suspect"};
     char head[64];
     const cli_leaks_finding *f = run->findings.shown[number - 1];
     cli_ink ink = cli_screen_ink();
     bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT;
-    snprintf(head, sizeof head, "%s %zu: ", words[f->verdict.kind], number);
+    snprintf(head, sizeof head, "%s %zu: ", cli_leaks_kinds[f->verdict.kind].text, number);
     printf("\n%s", is_suspect ? ink.bold : "");
     if (f->cause.frame)
         cli_frames_put(&f->cause.frame->text, 1, head);

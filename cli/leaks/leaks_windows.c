@@ -9,8 +9,6 @@
 #include "progress.h"
 #include "show/units.h"
 
-#include <string.h>
-
 /* ---- runs --------------------------------------------------------------------------------- */
 
 /* Only the report of the window is needed. */
@@ -108,37 +106,23 @@ static int refuse_types(const cli_profile *profile, const char *type)
     return CLI_FAILED;
 }
 
-/* Finds the columns of a profile by its types. Returns false if it has none to judge. */
-static bool find_columns(const cli_profile *profile, const char *type, cli_leaks_columns *columns)
+bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
+                            cli_leaks_columns *columns)
 {
-    size_t at = 0;
-    *columns = (cli_leaks_columns){column_of(profile, type), SIZE_MAX, SIZE_MAX, SIZE_MAX};
-    if (type && columns->level == SIZE_MAX)
+    size_t wanted = column_of(profile, type);
+    *columns = (cli_leaks_columns){wanted, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    if (type && wanted == SIZE_MAX)
         return false;
-    while (at < KNOWN && (type ? column_of(profile, known[at].level) != columns->level
-                               : column_of(profile, known[at].level) == SIZE_MAX))
-        at++;
-    if (at == KNOWN)
-        return type != NULL;
-    columns->level = column_of(profile, known[at].level);
-    columns->objects = column_of(profile, known[at].objects);
-    columns->bytes = column_of(profile, known[at].bytes);
-    columns->allocated = column_of(profile, known[at].allocated);
-    return true;
-}
-
-bool cli_leaks_can_judge(const cli_profile *profile, const char *type)
-{
-    cli_leaks_columns columns;
-    return find_columns(profile, type, &columns);
-}
-
-/* May the files be compared with each other, to notice a restart? Not if a type is judged that has
- * no counter, like that of a profile of goroutines. */
-static bool has_counter(const char *type)
-{
-    static const char in_use[] = "inuse_";
-    return !type || strncmp(type, in_use, sizeof in_use - 1) == 0;
+    for (size_t i = 0; i < KNOWN; i++) {
+        size_t level = column_of(profile, known[i].level);
+        if (level == SIZE_MAX || (type && level != wanted))
+            continue;
+        *columns = (cli_leaks_columns){level, column_of(profile, known[i].bytes),
+                                       column_of(profile, known[i].objects),
+                                       column_of(profile, known[i].allocated)};
+        return true;
+    }
+    return type != NULL;
 }
 
 /* ---- one window ---------------------------------------------------------------------------- */
@@ -227,14 +211,12 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
  * is in use than in the window before, and enough windows are left. */
 static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t column)
 {
-    double before = 0, now = 0;
+    double before = 0;
     if (r->windows + 1 != r->run->windows || r->windows < CLI_LEAKS_LEAST_POINTS)
         return false;
     for (size_t i = 0; i < r->run->rows.len; i++)
         before += r->run->rows.rows[i].now;
-    for (size_t i = 0; i < profile->view->n_sample; i++)
-        now += (double)profile->view->sample[i]->value[column];
-    return now < before;
+    return cli_sum_double(cli_profile_total(profile, column)) < before;
 }
 
 /* Refuses stacks that take more memory than the limit. */
@@ -266,7 +248,7 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
-    if (!find_columns(profile, r->how->type, &columns))
+    if (!cli_leaks_find_columns(profile, r->how->type, &columns))
         return refuse_types(profile, r->how->type);
     if (is_of_the_end(r, profile, columns.level)) {
         r->run->windows--;
@@ -332,7 +314,9 @@ int cli_leaks_read(cli_leaks_work *w)
 {
     pprofdelta *context = NULL;
     int code = CLI_DONE;
-    if (has_counter(w->how.type))
+    /* No restart can be noticed if a type is judged that has no counter, as in a profile of
+     * goroutines. */
+    if (!w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_"))
         code = cli_context_new(&w->how.library, w->files[0].path, &context);
     if (!code)
         code = find_runs(w, context);
