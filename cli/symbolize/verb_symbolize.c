@@ -129,7 +129,6 @@ static int find_symbols(run *r)
     cli_progress_end();
     if (!code && !r->quiet)
         print_report(r, &report);
-    cli_symbolize_report_free(&report);
     return code;
 }
 
