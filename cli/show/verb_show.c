@@ -1,5 +1,5 @@
 /* pprofdelta show FILE, or PREV CUR: prints profiles for people and for other tools. */
-#include "show/forms.h"
+#include "show/shown.h"
 
 #include "cli.h"
 #include "message.h"
@@ -13,13 +13,15 @@
 
 enum { DEFAULT_TOP = 10 };
 typedef enum show_form { TABLE, RAW, FOLDED, JSON, FLAME, STACKS } show_form;
+static cli_show_form *const forms[] = {cli_show_table, cli_show_raw,   cli_show_folded,
+                                       cli_show_json,  cli_show_flame, cli_show_stacks};
 
 typedef struct show_options {
     const cli_arguments *arguments;
     const char *files[CLI_SIDES];
     size_t files_len;
     const char *type; /* NULL: all types in the table, the default type elsewhere */
-    const char *page; /* the file of --flame */
+    const char *page;
     show_form form;
     size_t top; /* 0: not given */
     size_t stacks;
@@ -202,6 +204,7 @@ static int print(const show_options *options, const cli_profile *profiles)
                        .filters = &options->filters,
                        .only_chosen = options->type != NULL,
                        .is_by_cum = options->is_by_cum,
+                       .page = options->page,
                        .most = options->form == STACKS ? options->stacks
                                : options->top          ? options->top
                                                        : DEFAULT_TOP};
@@ -209,25 +212,7 @@ static int print(const show_options *options, const cli_profile *profiles)
     if (code)
         return code;
     cli_shown_make(&shown, is_whole(options));
-    switch (options->form) {
-    case RAW:
-        cli_show_raw(&shown);
-        break;
-    case JSON:
-        cli_show_json(&shown);
-        break;
-    case FOLDED:
-        cli_show_folded(&shown);
-        break;
-    case FLAME:
-        return cli_show_flame(&shown, options->page);
-    case STACKS:
-        cli_show_stacks(&shown);
-        break;
-    default:
-        cli_show_table(&shown);
-    }
-    return CLI_DONE;
+    return forms[options->form](&shown);
 }
 
 /* The limit counts for both profiles together. */
@@ -259,8 +244,6 @@ static int show(show_options *options, int argc, char **argv)
         return code;
     code = load_and_print(options, profiles);
     cli_progress_end();
-    if (!code && options->form != FLAME) /* the page is an output of its own */
-        code = cli_output_end_text();
     for (size_t i = 0; i < CLI_SIDES; i++)
         cli_profile_free(&profiles[i]);
     return code;
