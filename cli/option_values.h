@@ -19,6 +19,8 @@ int cli_bad_value(const char *option, const char *value, const char *allowed);
 /* option.what: which words an option takes. Their order is that of the values of the library. */
 enum { CLI_COMPRESSION, CLI_FORMAT, CLI_ON_RESET, CLI_FIRST, CLI_DEFAULT_TYPE, CLI_REPORT };
 
+enum { CLI_CLEARED = 1 }; /* a flag becomes false */
+
 /* For cli_option.take: each reads the value into a member of the type in its comment. */
 int cli_take_flag(const cli_option *option, const char *value, void *flag);  /* bool */
 int cli_take_bit(const cli_option *option, const char *value, void *bits);   /* unsigned |= what */

@@ -151,13 +151,12 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
         printf("0x%" PRIx64, (uint64_t)number_at(f));
         break;
     case 's':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_SHOWN);
-        break;
     case 'q':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_QUOTED);
-        break;
     case 'j':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_JSON);
+        cli_string_put(stdout, string_at(profile, message, f),
+                       s->kind == 's'   ? CLI_TEXT_SHOWN
+                       : s->kind == 'q' ? CLI_TEXT_QUOTED
+                                        : CLI_TEXT_JSON);
         break;
     case 'f':
         put_function(profile, (uint64_t)number_at(f));

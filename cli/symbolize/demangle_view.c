@@ -22,7 +22,8 @@ typedef struct names {
     size_t len, done;
 } names;
 
-bool cli_is_mangled(cli_string name)
+/* Does the name look mangled? */
+static bool is_mangled(cli_string name)
 {
     size_t at = 0;
     while (at < name.len && name.ptr[at] == '_')
@@ -80,7 +81,7 @@ static void demangle(names *n, cli_edit *edit)
 static bool is_wanted(const cli_profile *profile, const Pd__View__Function *function)
 {
     return (function->name == function->system_name || !function->system_name) &&
-           cli_is_mangled(cli_profile_string(profile, function->name));
+           is_mangled(cli_profile_string(profile, function->name));
 }
 
 int cli_demangle_view(cli_profile *profile)

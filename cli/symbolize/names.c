@@ -16,14 +16,14 @@
 
 int cli_names_take_dir(const cli_option *option, const char *dir, void *member)
 {
-    cli_names *names = member;
+    cli_debug_places *places = member;
     if (!*dir)
         return cli_bad_value(option->name, dir, "a directory");
     if (access(dir, R_OK | X_OK))
         return cli_usage("%s: %.200s: %s", option->name, dir, strerror(errno));
-    if (names->dirs_len == sizeof names->dirs / sizeof *names->dirs)
-        return cli_usage("%s may be given %zu times", option->name, names->dirs_len);
-    names->dirs[names->dirs_len++] = dir;
+    if (places->dirs_len == sizeof places->dirs / sizeof *places->dirs)
+        return cli_usage("%s may be given %zu times", option->name, places->dirs_len);
+    places->dirs[places->dirs_len++] = dir;
     return CLI_DONE;
 }
 
@@ -83,9 +83,9 @@ static bool is_wrong(const cli_module_report *module)
 int cli_names_find(cli_profile *profile, const cli_names *names)
 {
     cli_symbolize_report report = {0};
-    const cli_symbolizing how = {
-        .places = {.dirs = names->dirs, .dirs_len = names->dirs_len, .needs_build_id = true}};
+    cli_symbolizing how = {.places = names->places};
     bool is_symbolized = !names->is_not_symbolized && cli_module_is_supported();
+    how.places.needs_build_id = true;
     int code = is_symbolized ? cli_symbolize_view(profile, &how, &report) : CLI_DONE;
     for (size_t i = 0; i < report.len && !code; i++)
         if (is_wrong(&report.modules[i]))
