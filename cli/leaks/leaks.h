@@ -90,8 +90,7 @@ typedef struct cli_leaks_columns {
 
 /* Where a window belongs in the series. */
 typedef struct cli_leaks_moment {
-    size_t point;
-    bool is_first; /* of its block */
+    size_t point; /* of its block: the last that there is, or the next */
     double seconds;
     bool adds_allocated; /* the profile counts from the window before, not from the beginning */
 } cli_leaks_moment;
@@ -284,7 +283,8 @@ typedef struct cli_leaks_ranking {
 /* Judges a row by its weight, which is set; `tests` rows are judged together. */
 void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row, double tests);
 
-void cli_leaks_add_up(cli_leaks_total *total, const cli_leaks_rows *rows, size_t row);
+/* Adds the row with that number. */
+void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number);
 cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *ranking,
                                         const cli_leaks_total *total, double tests);
 
@@ -314,8 +314,8 @@ bool cli_leaks_is_member(const cli_leaks_finding *finding);
 
 /* ---- printing (leaks_text.c, leaks_json.c) ---- */
 
-/* Print a run, the first of which is number 0. */
-void cli_leaks_put_text(const cli_leaks_work *work, size_t run);
-void cli_leaks_put_json(const cli_leaks_work *work, size_t run);
+/* Print the run at an index. */
+void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
+void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
 
 #endif

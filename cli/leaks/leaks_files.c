@@ -17,9 +17,14 @@ static void add_file(cli_leaks_work *w, const char *path, DIR *found_in)
     w->files_len++;
 }
 
-/* Adds the profiles of a directory, in the order of their names. */
-static int add_directory(cli_leaks_work *w, const char *path)
+/* Adds a file, or the profiles of a directory in the order of their names. */
+static int add_operand(cli_leaks_work *w, const char *path)
 {
+    struct stat status;
+    if (stat(path, &status) || !S_ISDIR(status.st_mode)) {
+        add_file(w, path, NULL);
+        return CLI_DONE;
+    }
     cli_folder *folder = &w->folders[w->folders_len++];
     int code = cli_folder_read(folder, path);
     if (!code && !folder->len) {
@@ -29,15 +34,6 @@ static int add_directory(cli_leaks_work *w, const char *path)
     for (size_t i = 0; i < folder->len && !code; i++)
         add_file(w, folder->paths[i], folder->dir);
     return code;
-}
-
-static int add_operand(cli_leaks_work *w, const char *operand)
-{
-    struct stat status;
-    if (!stat(operand, &status) && S_ISDIR(status.st_mode))
-        return add_directory(w, operand);
-    add_file(w, operand, NULL);
-    return CLI_DONE;
 }
 
 static cli_file file_of(const cli_leaks_file *file)

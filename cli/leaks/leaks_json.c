@@ -25,7 +25,7 @@ static void put_number(const char *name, double value)
     fputs(", ", stdout);
 }
 
-/* -1 is "not known", and becomes null. */
+/* What is below 0 is not known, and becomes null. */
 static void put_known(const char *name, double value)
 {
     put_number(name, value < 0 ? INFINITY : value);
@@ -91,7 +91,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_number("growth", v->growth);
     put_number("noise", v->noise);
     put_number("doubt", v->doubt);
-    put_known("allocated_per_hour", f->rate < 0 ? -1 : f->rate * 3600);
+    put_known("allocated_per_hour", f->rate * 3600);
     put_known("age_seconds", f->age);
     printf("\"stacks\": %zu, \"group\": %zu, ", f->stacks, f->group);
     if (f->what == CLI_LEAKS_SHARED)

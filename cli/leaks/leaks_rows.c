@@ -168,7 +168,7 @@ static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
         double *lowest = &row->levels[moment->point];
-        if (moment->is_first || row->now < *lowest)
+        if (moment->point == rows->points || row->now < *lowest)
             *lowest = row->now;
         row->allocated[moment->point] = row->made;
     }

@@ -59,15 +59,6 @@ static void put_count(size_t count, const char *noun)
     printf("%zu %s%s", count, noun, count == 1 ? "" : "s");
 }
 
-static void put_sureness(double doubt)
-{
-    static const double least = 1e-4;
-    if (doubt < least)
-        fputs(">99.99% sure", stdout);
-    else
-        printf("%.2f%% sure", 100 * (1 - doubt));
-}
-
 /* ---- a finding ---------------------------------------------------------------------------- */
 
 static void put_age(const cli_leaks_finding *f)
@@ -83,6 +74,7 @@ static void put_age(const cli_leaks_finding *f)
 
 static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
+    static const double least_doubt = 1e-4;
     char text[48];
     cli_string unit = f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
     fputs("          ", stdout);
@@ -91,10 +83,10 @@ static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
     if (f->objects >= 1 && !cli_string_is(unit, "count"))
         printf(" in %.0f object%s", f->objects, f->objects >= 1.5 ? "s" : "");
     fputs(" now", stdout);
-    if (f->verdict.kind == CLI_LEAKS_SUSPECT) {
-        fputs(", ", stdout);
-        put_sureness(f->verdict.doubt);
-    }
+    if (f->verdict.kind == CLI_LEAKS_SUSPECT && f->verdict.doubt < least_doubt)
+        fputs(", >99.99% sure", stdout);
+    else if (f->verdict.kind == CLI_LEAKS_SUSPECT)
+        printf(", %.2f%% sure", 100 * (1 - f->verdict.doubt));
     putchar('\n');
 }
 

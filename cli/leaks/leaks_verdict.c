@@ -330,12 +330,6 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     return v;
 }
 
-/* The count of samples that must leak and stay, if chance makes its square root. */
-static double least_samples(double sigmas)
-{
-    return (sigmas + power_sigmas) * (sigmas + power_sigmas);
-}
-
 /* How many standard deviations a growth needs for a suspect. */
 static double needed_sigmas(double tests)
 {
@@ -353,8 +347,10 @@ double cli_leaks_smallest(const cli_leaks_series *s, double noise)
         return INFINITY;
     const cli_leaks_series times = {.len = s->len, .seconds = s->seconds, .levels = s->seconds};
     parts p = split(&times);
-    double sigmas = needed_sigmas(s->tests), span = s->seconds[s->len - 1] - s->seconds[0];
-    double growth = fmax(s->weight * least_samples(sigmas), (sigmas + power_sigmas) * noise);
+    double sigmas = needed_sigmas(s->tests) + power_sigmas;
+    double span = s->seconds[s->len - 1] - s->seconds[0];
+    /* A count of samples that leak and stay makes its square root of noise. */
+    double growth = fmax(s->weight * (sigmas * sigmas), sigmas * noise);
     return growth * span / (p.centre[2] - p.centre[0]);
 }
 

@@ -196,12 +196,10 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
     size_t size = (windows + CLI_LEAKS_POINTS - 1) / CLI_LEAKS_POINTS;
     size_t points = windows / size, extra = windows - points * size; /* in the first point */
     size_t at = r->windows < extra ? 0 : (r->windows - extra) / size;
-    bool is_first = !r->windows || (r->windows > extra && (r->windows - extra) % size == 0);
     int64_t nanos = r->how->every_nanos ? (int64_t)r->windows * r->how->every_nanos
                                         : file->time_nanos - r->run->from_nanos;
     return (cli_leaks_moment){
         .point = at,
-        .is_first = is_first,
         .seconds = (double)nanos * 1e-9,
         .adds_allocated = file->stamp.is_delta && file->stamp.live != PPROFDELTA_LIVE_DELTA,
     };
@@ -238,9 +236,9 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     size_t column = column_of(profile, "rss_space/bytes");
     if (column == none || cli_sum_is_zero(cli_profile_total(profile, column)))
         return;
-    moment.is_first = !run->areas.points || run->areas_block != moment.point;
+    bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
-    moment.point = run->areas.points - !moment.is_first;
+    moment.point = run->areas.points - is_again;
     cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
                        &moment);
 }

@@ -170,7 +170,7 @@ static int check_options(const show_options *options)
         return cli_usage("%s is for the table, not for --stacks, --flame, --folded, --raw or "
                          "--json",
                          options->top ? "--top" : "--cum");
-    if (options->form == RAW && cli_filters_have(&options->filters, CLI_FILTER_HIDE))
+    if (options->form == RAW && cli_filters_of(&options->filters, CLI_FILTER_HIDE))
         return cli_usage("--hide is not for --raw, which shows records as they are");
     if (options->type && is_whole(options))
         return cli_usage("--type is not for --raw and --json, which show every type");
