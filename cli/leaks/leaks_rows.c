@@ -207,22 +207,24 @@ uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows)
            rows->text_bytes;
 }
 
+/* From the last place to the first, in the same array: each has one frame at least. */
 void cli_leaks_rows_end(cli_leaks_rows *rows)
 {
-    uint32_t *frames = NULL;
-    size_t len = 0, cap = 0;
-    for (size_t i = 0; i < rows->len; i++) {
+    size_t at = 0, places = rows->path_len;
+    for (size_t i = 0; i < places; i++)
+        at += rows->places[rows->path[i]].len;
+    rows->path =
+        cli_keep_more(rows->path, places, at - places, &rows->path_cap, sizeof *rows->path);
+    rows->path_len = at;
+    for (size_t i = rows->len; i-- > 0;) {
         cli_leaks_row *row = &rows->rows[i];
-        size_t first = len;
-        for (size_t k = 0; k < row->path_len; k++) {
+        size_t end = at;
+        for (size_t k = row->path_len; k-- > 0;) {
             const cli_leaks_place *place = &rows->places[rows->path[row->path + k]];
-            frames = cli_keep_more(frames, len, place->len, &cap, sizeof *frames);
-            for (size_t n = 0; n < place->len; n++)
-                frames[len++] = (uint32_t)(place->first + n);
+            for (size_t n = place->len; n-- > 0;)
+                rows->path[--at] = (uint32_t)(place->first + n);
         }
-        row->path = first;
-        row->path_len = len - first;
+        row->path = at;
+        row->path_len = end - at;
     }
-    cli_drop(rows->path);
-    rows->path = frames;
 }
