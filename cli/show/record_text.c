@@ -115,10 +115,11 @@ static void put_number(field f)
 
 static void put_numbers(field f, char kind)
 {
-    size_t len = len_of(f);
+    size_t len = len_of(f), size = size_of(f);
+    const char *numbers = *(const char *const *)f.at;
     for (size_t i = 0; i < len; i++) {
         fputs(kind == '*' ? " " : i ? ", " : "", stdout);
-        put_number(element_of(f, i));
+        put_number((field){f.row, f.message, numbers + i * size});
     }
 }
 
