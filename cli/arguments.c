@@ -181,8 +181,8 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
 
 int cli_take_flag(const cli_option *option, const char *value, void *flag)
 {
-    (void)option, (void)value;
-    *(bool *)flag = true;
+    (void)value;
+    *(bool *)flag = option->what != CLI_CLEARED;
     return CLI_DONE;
 }
 

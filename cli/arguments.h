@@ -65,6 +65,8 @@ int cli_bad_value(const char *option, const char *value, const char *allowed);
 /* option.what: which words an option takes. Their order is that of the values of the library. */
 enum { CLI_COMPRESSION, CLI_FORMAT, CLI_ON_RESET, CLI_FIRST, CLI_DEFAULT_TYPE, CLI_REPORT };
 
+enum { CLI_CLEARED = 1 }; /* a flag becomes false */
+
 /* option.what: what an option names. */
 enum { CLI_OUT, CLI_STATE, CLI_FOLDER, CLI_SHELL };
 

@@ -64,11 +64,21 @@ static size_t len_of(field f)
     return *(const size_t *)((const char *)f.message + f.row->quantifier_offset);
 }
 
+/* The bytes of a value, or of an element. */
 static size_t size_of(field f)
 {
+    if (f.row->type == PROTOBUF_C_TYPE_BYTES)
+        return sizeof(ProtobufCBinaryData);
     bool is_short = f.row->type == PROTOBUF_C_TYPE_INT32 || f.row->type == PROTOBUF_C_TYPE_UINT32 ||
                     f.row->type == PROTOBUF_C_TYPE_BOOL;
     return is_short ? sizeof(int32_t) : sizeof(int64_t);
+}
+
+/* An element of a repeated field. */
+static field element_of(field f, size_t index)
+{
+    f.at = *(const char *const *)f.at + index * size_of(f);
+    return f;
 }
 
 /* The bits of a number. */
@@ -105,11 +115,11 @@ static void put_number(field f)
 
 static void put_numbers(field f, char kind)
 {
-    size_t len = len_of(f);
+    size_t len = len_of(f), size = size_of(f);
     const char *numbers = *(const char *const *)f.at;
     for (size_t i = 0; i < len; i++) {
         fputs(kind == '*' ? " " : i ? ", " : "", stdout);
-        put_number((field){f.row, f.message, numbers + i * size_of(f)});
+        put_number((field){f.row, f.message, numbers + i * size});
     }
 }
 
@@ -131,21 +141,23 @@ static void put_function(const cli_profile *profile, uint64_t id)
                    CLI_TEXT_QUOTED);
 }
 
-static void put_slot(const cli_profile *profile, const ProtobufCMessage *message, const slot *s)
+static void put_slot(const cli_profile *profile, const ProtobufCMessage *message, size_t index,
+                     const slot *s)
 {
     field f = find_field(message, s->name);
+    if (f.at && f.row->label == PROTOBUF_C_LABEL_REPEATED && !strchr("*,n", s->kind))
+        f = element_of(f, index);
     switch (s->kind) {
     case 'x':
         printf("0x%" PRIx64, (uint64_t)number_at(f));
         break;
     case 's':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_SHOWN);
-        break;
     case 'q':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_QUOTED);
-        break;
     case 'j':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_JSON);
+        cli_string_put(stdout, string_at(profile, message, f),
+                       s->kind == 's'   ? CLI_TEXT_SHOWN
+                       : s->kind == 'q' ? CLI_TEXT_QUOTED
+                                        : CLI_TEXT_JSON);
         break;
     case 'f':
         put_function(profile, (uint64_t)number_at(f));
@@ -190,11 +202,11 @@ static void put_list(const cli_profile *profile, const ProtobufCMessage *message
     field f = find_field(message, s->name);
     size_t len = len_of(f);
     for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
-        const ProtobufCMessage *one;
+        const ProtobufCMessage *one = f.message;
         if (s->kind == '@')
             one = &profile->request->dictionary->attribute_table[(*(const int32_t *const *)f.at)[i]]
                        ->base;
-        else
+        else if (f.row->type == PROTOBUF_C_TYPE_MESSAGE)
             one = (*(ProtobufCMessage *const *const *)f.at)[i];
         fputs(i ? s->between : "", stdout);
         put_record(profile, one, i, format);
@@ -224,7 +236,7 @@ static const char *put_record(const cli_profile *profile, const ProtobufCMessage
         } else if (*s.name == '#') {
             printf("%zu", index);
         } else {
-            put_slot(profile, message, &s);
+            put_slot(profile, message, index, &s);
         }
     }
 }

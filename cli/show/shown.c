@@ -251,10 +251,8 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
     size_t samples = 0;
     work w = {.shown = shown,
               .is_short = !is_whole,
-              .folds = !is_whole && !shown->filters->shows_wrappers};
-    for (size_t i = 0; i < shown->filters->len; i++)
-        if (shown->filters->list[i].kind == CLI_FILTER_HIDE)
-            w.hides |= UINT64_C(1) << i;
+              .folds = !is_whole && !shown->filters->shows_wrappers,
+              .hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE)};
     make_frames(&w);
     number_names(&w);
     judge_frames(&w);
