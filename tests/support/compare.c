@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------------
- * Compact
- * ------------------------------------------------------------------------------------------ */
+/* ---- Compact --------------------------------------------------------------------------------- */
 
 static int compare_texts(const void *a, const void *b)
 {
@@ -142,9 +140,7 @@ const char *compare_compact(arena *a, const reading *r)
     return wrong ? wrong : check_twins(a, r);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * As expected
- * ------------------------------------------------------------------------------------------ */
+/* ---- As expected ----------------------------------------------------------------------------- */
 
 /* The texts may be long: shows the first difference. */
 static const char *differ(arena *a, const char *what, const char *got, const char *want)
@@ -270,9 +266,7 @@ const char *compare_output(arena *a, const expectation *x, const void *bytes, si
     return wrong ? wrong : compare_rows(a, x, &r);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The report
- * ------------------------------------------------------------------------------------------ */
+/* ---- The report ------------------------------------------------------------------------------ */
 
 static wide sum_of(pprofdelta_sum sum)
 {

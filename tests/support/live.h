@@ -79,4 +79,10 @@ typedef struct live_mail {
 
 pprofdelta_sink live_sink(live_mail *mail);
 
+/* For ENDS. */
+static inline void heap_end(pprofdelta_heap **heap)
+{
+    pprofdelta_heap_free(*heap);
+}
+
 #endif

@@ -12,9 +12,7 @@ static bool is_nonzero(const int64_t *values, size_t len)
     return false;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Rows
- * ------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* The places of cur, then those of prev, each with the number of its kind: equal identities have
  * equal kinds. The place of a kind that is used first is written. */
@@ -152,9 +150,7 @@ static void make_rows(work *w)
         add_vanished_rows(w);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The header
- * ------------------------------------------------------------------------------------------ */
+/* ---- The header ------------------------------------------------------------------------------ */
 
 static bool has_counter(const work *w, const char *type)
 {

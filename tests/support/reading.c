@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------------
- * Is it a valid profile?
- * ------------------------------------------------------------------------------------------ */
+/* ---- Is it a valid profile? ------------------------------------------------------------------ */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -135,9 +133,7 @@ bool reading_is_valid(arena *a, const Pd__View__Profile *p)
     return is_valid(a, p, &known);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * What is what
- * ------------------------------------------------------------------------------------------ */
+/* ---- What is what ---------------------------------------------------------------------------- */
 
 const char *reading_string(const reading *r, int64_t index)
 {
@@ -315,9 +311,7 @@ static const char *labels_text(const reading *r, const Pd__View__Sample *s)
     return join_sorted(r->arena, texts, s->n_label, ";");
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Equal samples are added up
- * ------------------------------------------------------------------------------------------ */
+/* ---- Equal samples are added up -------------------------------------------------------------- */
 
 static void name_sample(reading *r, const ids *known, const Pd__View__Sample *v, reading_sample *s)
 {
@@ -394,9 +388,7 @@ uint64_t reading_unknown_fields(const Pd__View__Profile *p)
     return sum + (p->period_type ? p->period_type->base.n_unknown_fields : 0);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The whole
- * ------------------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static void *alloc_in_arena(void *cookie, size_t size)
 {

@@ -59,9 +59,7 @@ static buf sums_window(build *b, int64_t from, int64_t to, unsigned sequence, co
     return build_bytes(b);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * How profiles join
- * ------------------------------------------------------------------------------------------ */
+/* ---- How profiles join ----------------------------------------------------------------------- */
 
 /* The parts of a sum, as "FROM-TO [#SEQUENCE] [RESTART] [JOINT]" with commas between them. Without a
  * sequence it is a cumulative profile, or with "stamped" a two-file delta. RESTART is why. Without a
@@ -180,7 +178,7 @@ static pprofdelta_status join_parts(const joining *j, pprofdelta_adder *adder, s
     pprofdelta_status status = PPROFDELTA_OK;
     size_t len = read_parts(j->parts, parts);
     for (size_t i = 0; i < len && !status; i++) {
-        build b;
+        ENDS(build_free) build b;
         const part *p = &parts[i];
         pprofdelta_joint joint = PPROFDELTA_JOINT_FORCED;
         buf bytes = sums_window(&b, p->from, p->to, p->sequence, p->is_stamped ? p->restart : NULL,
@@ -188,14 +186,13 @@ static pprofdelta_status join_parts(const joining *j, pprofdelta_adder *adder, s
         status = pprofdelta_adder_add(adder, bytes.ptr, bytes.len, &joint, err);
         CHECK_MSG(!status || i == len - 1, "case %zu, part %zu: %s", number, i, err->text);
         CHECK_MSG(status || joint == p->joint, "case %zu, part %zu: %d", number, i, joint);
-        build_free(&b);
     }
     return status;
 }
 
 static void check_sum(const joining *j, buf bytes, size_t number)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     reading r = sums_read(&a, bytes);
     char text[32];
     REQUIRE(r.samples_len == 1);
@@ -205,14 +202,13 @@ static void check_sum(const joining *j, buf bytes, size_t number)
     CHECK_MSG(r.view->n_comment == (j->stamp ? 1 : 0), "case %zu", number);
     if (j->stamp && r.view->n_comment)
         CHECK_STR(reading_string(&r, r.view->comment[0]), j->stamp);
-    arena_free(&a);
 }
 
 TEST(windows_join_or_the_message_names_the_gap)
 {
     for (size_t i = 0; i < sizeof joinings / sizeof *joinings; i++) {
         const joining *j = &joinings[i];
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         pprofdelta_adder *adder;
         pprofdelta_error err = {0};
         collector c = {.bytes = buf_begin(&a)};
@@ -230,7 +226,6 @@ TEST(windows_join_or_the_message_names_the_gap)
         if (joins)
             check_sum(j, c.bytes, i);
         pprofdelta_adder_free(adder);
-        arena_free(&a);
     }
 }
 
@@ -246,7 +241,7 @@ TEST(force_never_makes_a_negative_duration)
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.flags = PPROFDELTA_FORCE;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         build b[3];
         buf parts[3];
         pprofdelta_status status;
@@ -261,14 +256,13 @@ TEST(force_never_makes_a_negative_duration)
         CHECK_MSG(r.view->time_nanos == orders[i].time, "%zu", i);
         for (size_t j = 0; j < 3; j++)
             build_free(&b[j]);
-        arena_free(&a);
     }
 }
 
 /* A longer window is a delta, and can be added like one. */
 TEST(sums_can_be_added)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     build b[4];
     buf one = sums_window(&b[0], 0, 10, 1, NULL, "1 1 5 5");
     buf later[] = {sums_window(&b[1], 10, 20, 2, NULL, "10 1 6 6"),
@@ -286,12 +280,9 @@ TEST(sums_can_be_added)
     CHECK(r.view->duration_nanos == 0 && r.view->time_nanos == 40 && r.view->n_comment == 0);
     for (size_t i = 0; i < 4; i++)
         build_free(&b[i]);
-    arena_free(&a);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The law
- * ------------------------------------------------------------------------------------------ */
+/* ---- The law --------------------------------------------------------------------------------- */
 
 enum { MOST_WINDOWS = 7 };
 
@@ -313,7 +304,7 @@ static void shoot(film *f, uint64_t seed, unsigned events)
     f->options.on_reset = seed % 3 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
     f->options.flags &= ~(unsigned)PPROFDELTA_NO_STAMP;
     f->options.first = PPROFDELTA_FIRST_FULL;
-    pprofdelta *pd;
+    ENDS(context_end) pprofdelta *pd = NULL;
     if (!gen_counts(&f->g) || pprofdelta_new(&f->options, NULL, &pd, NULL) != PPROFDELTA_OK)
         return;
     for (size_t i = 0; i < MOST_WINDOWS; i++) {
@@ -328,7 +319,6 @@ static void shoot(film *f, uint64_t seed, unsigned events)
         }
         gen_evolve(&f->g, events);
     }
-    pprofdelta_free(pd);
 }
 
 static void film_end(film *f)
@@ -351,7 +341,7 @@ TEST(base_plus_all_deltas_is_the_last_profile)
     seed_range range = seeds(6);
     size_t added = 0;
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
+        ENDS(film_end) film f;
         shoot(&f, seed + 500, GEN_MOVE | GEN_RENAME | GEN_HEADER);
         pprofdelta_status status;
         pprofdelta_error err = {0};
@@ -390,18 +380,15 @@ TEST(base_plus_all_deltas_is_the_last_profile)
                 CHECK_MSG(again.samples_len == sum.samples_len, "seed %" PRIu64, seed);
             }
         }
-        film_end(&f);
     }
     CHECK(added > 100);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Errors
- * ------------------------------------------------------------------------------------------ */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 TEST(a_sum_beyond_64_bits_is_refused)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     build b[2];
     pprofdelta_status status;
     pprofdelta_error err = {0};
@@ -411,13 +398,12 @@ TEST(a_sum_beyond_64_bits_is_refused)
     CHECK(status == PPROFDELTA_E_LIMIT && strstr(err.text, "64 bits"));
     build_free(&b[0]);
     build_free(&b[1]);
-    arena_free(&a);
 }
 
 TEST(calls_out_of_order_are_refused)
 {
-    arena a = {0};
-    build b;
+    ENDS(arena_free) arena a = {0};
+    ENDS(build_free) build b;
     pprofdelta_adder *adder;
     collector c = {.bytes = buf_begin(&a)};
     pprofdelta_sink sink = collector_sink(&c);
@@ -432,14 +418,12 @@ TEST(calls_out_of_order_are_refused)
     CHECK(pprofdelta_adder_add(adder, one.ptr, one.len, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_adder_free(adder);
-    build_free(&b);
-    arena_free(&a);
 }
 
 TEST(other_types_are_refused)
 {
-    arena a = {0};
-    build b, other = {0};
+    ENDS(arena_free) arena a = {0};
+    ENDS(build_free) build b, other = {0};
     pprofdelta_status status;
     pprofdelta_error err = {0};
     build_types(&other, CONTENTION_TYPES);
@@ -448,15 +432,12 @@ TEST(other_types_are_refused)
     buf parts[] = {sums_window(&b, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&other)};
     sums_add(&a, NULL, parts, 2, &status, &err);
     CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "contentions/count"));
-    build_free(&b);
-    build_free(&other);
-    arena_free(&a);
 }
 
 TEST(an_invalid_stamp_is_refused)
 {
-    arena a = {0};
-    build b = {0};
+    ENDS(arena_free) arena a = {0};
+    ENDS(build_free) build b = {0};
     pprofdelta_status status;
     pprofdelta_error err = {0};
     build_types(&b, HEAP_TYPES);
@@ -465,8 +446,6 @@ TEST(an_invalid_stamp_is_refused)
     buf bytes = build_bytes(&b);
     sums_add(&a, NULL, &bytes, 1, &status, &err);
     CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "stamp"));
-    build_free(&b);
-    arena_free(&a);
 }
 
 /* Every allocation of a sum of three, with one of them sent again. */
@@ -480,7 +459,7 @@ TEST(every_failed_allocation_is_reported)
     bool refused = true;
     for (size_t nth = 1; refused; nth++) {
         tracker memory = {.fail_at = nth};
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         pprofdelta_allocator allocator = tracker_allocator(&memory);
         collector c = {.bytes = buf_begin(&a)};
         pprofdelta_sink sink = collector_sink(&c);
@@ -499,7 +478,6 @@ TEST(every_failed_allocation_is_reported)
         }
         pprofdelta_adder_free(adder);
         CHECK_MSG(memory.live == 0, "allocation %zu", nth);
-        arena_free(&a);
     }
     for (size_t i = 0; i < 4; i++)
         build_free(&b[i]);

@@ -5,9 +5,7 @@
 #include "pprofdelta_profile.h"
 #include "scene.h"
 
-/* ---------------------------------------------------------------------------------------------
- * A small process that has one of everything
- * ------------------------------------------------------------------------------------------ */
+/* ---- A small process that has one of everything ---------------------------------------------- */
 
 typedef struct process {
     build b;
@@ -65,9 +63,7 @@ static void take_looks(process *p, serial_pack pack, bool may_fall, buf looks[3]
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Its life, call by call
- * ------------------------------------------------------------------------------------------ */
+/* ---- Its life, call by call ------------------------------------------------------------------ */
 
 typedef struct life {
     tracker memory;

@@ -62,11 +62,11 @@ static void check_both(pair *p, buf file, const char *what)
 TEST(what_is_cut_off_or_damaged_is_told_as_by_the_ordinary_way)
 {
     seed_range range = seeds(1);
-    pair p;
+    ENDS(pair_end) pair p;
     pair_begin(&p, NULL);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        arena a = {0};
-        gen g;
+        ENDS(arena_free) arena a = {0};
+        ENDS(gen_free) gen g;
         gen_init(&g, seed + 300000);
         serial_style style = serial_draw(&p.rng);
         style.pack = PACK_PLAIN;
@@ -84,22 +84,19 @@ TEST(what_is_cut_off_or_damaged_is_told_as_by_the_ordinary_way)
             if (rng_chance(&p.rng, 90))
                 plain.ptr[at] = was;
         }
-        gen_free(&g);
-        arena_free(&a);
     }
     CHECK(p.refused > 0);
-    pair_end(&p);
 }
 
 TEST(every_file_of_the_test_data_is_told_as_by_the_ordinary_way)
 {
     static const char *const folders[] = {"valid", "hostile", "regress"};
     const char *data = getenv("PD_TESTDATA");
-    pair p;
+    ENDS(pair_end) pair p;
     pair_begin(&p, NULL);
     size_t files = 0;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         const char *folder = arena_format(&a, "%s/%s", data ? data : PD_TESTDATA, folders[i]);
         DIR *dir = opendir(folder);
         for (struct dirent *entry; dir && (entry = readdir(dir));) {
@@ -114,10 +111,8 @@ TEST(every_file_of_the_test_data_is_told_as_by_the_ordinary_way)
         }
         if (dir)
             closedir(dir);
-        arena_free(&a);
     }
     CHECK(files > 20 && p.refused > 20);
-    pair_end(&p);
 }
 
 TEST_MAIN()

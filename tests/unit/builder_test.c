@@ -6,7 +6,7 @@
 
 TEST(equal_samples_add_up_whatever_their_types)
 {
-    bench t;
+    ENDS(bench_end) bench t;
     bench_begin(&t);
     add(&t, "leaf main", 0, 5, NULL);
     add(&t, "leaf main", 1, 1, NULL);
@@ -25,12 +25,11 @@ TEST(equal_samples_add_up_whatever_their_types)
     CHECK(t.report.sequence == 2 && t.report.samples_in == 0);
     add(&t, "main", 0, 1, NULL);
     CHECK_STR(export_rows(&t), "main 1 0 0");
-    bench_end(&t);
 }
 
 TEST(wrong_use_is_refused)
 {
-    bench t;
+    ENDS(bench_end) bench t;
     bench_begin(&t);
     pprofdelta_builder *untouched = t.b, *b = untouched;
     pprofdelta_builder_options o = plain_options();
@@ -58,16 +57,13 @@ TEST(wrong_use_is_refused)
     CHECK(pprofdelta_sample_push_frame(NULL, NULL, 0) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_push_label(NULL, NULL) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_add(NULL, NULL) == PPROFDELTA_E_MEMORY);
-    bench_end(&t);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 TEST(the_steady_state_allocates_nothing)
 {
-    bench t;
+    ENDS(bench_end) bench t;
     size_t calls = 0;
     char name[32];
     bench_begin(&t);
@@ -82,7 +78,6 @@ TEST(the_steady_state_allocates_nothing)
         calls = round == 8 ? t.memory.calls : calls;
     }
     CHECK_MSG(t.memory.calls == calls, "%zu allocations", t.memory.calls - calls);
-    bench_end(&t);
 }
 
 TEST(a_new_builder_without_memory_is_told)
@@ -147,7 +142,7 @@ static int fork_in_sink(void *cookie, const void *data, size_t len)
 
 TEST(a_sink_may_fork)
 {
-    bench t;
+    ENDS(bench_end) bench t;
     bench_begin(&t);
     add(&t, "a", 0, 1, NULL);
     forking f = {t.b, -1};
@@ -162,7 +157,6 @@ TEST(a_sink_may_fork)
     CHECK(status == PPROFDELTA_OK);
     CHECK(waitpid(f.pid, &how, 0) == f.pid && how == 0);
     CHECK_STR(export_rows(&t), "");
-    bench_end(&t);
 }
 
 TEST_MAIN()

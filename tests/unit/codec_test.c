@@ -180,7 +180,7 @@ static bool equal(pd_bytes got, const uint8_t *want, size_t len)
 /* Expects E_INFLATE with these words at this offset, and *out untouched. */
 static void check_refused(pd_buffer file, const char *words, size_t offset)
 {
-    kit k;
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     pd_bytes out = {(const uint8_t *)"untouched", 9};
     pprofdelta_status status = inflate_with(&k, file, &out);
@@ -192,19 +192,17 @@ static void check_refused(pd_buffer file, const char *words, size_t offset)
     CHECK(k.err.stage && strcmp(k.err.stage, "inflate") == 0);
     CHECK(k.err.element == PPROFDELTA_NOWHERE && !k.err.field[0]);
     CHECK(out.len == 9 && memcmp(out.ptr, "untouched", 9) == 0);
-    kit_fini(&k);
 }
 
 static void check_inflates_to(pd_buffer file, const uint8_t *want, size_t len)
 {
-    kit k;
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     pd_bytes out = {0};
     pprofdelta_status status = inflate_with(&k, file, &out);
     CHECK_MSG(status == PPROFDELTA_OK, "status %d: %s", (int)status, k.err.text);
     if (status == PPROFDELTA_OK)
         CHECK(equal(out, want, len));
-    kit_fini(&k);
 }
 
 /* ---- formats and levels -------------------------------------------------------------------------- */
@@ -212,7 +210,7 @@ static void check_inflates_to(pd_buffer file, const uint8_t *want, size_t len)
 static void check_round_trip(pprofdelta_compression compression, int level, pd_buffer content)
 {
     static const pd_format format[] = {PD_FORMAT_GZIP, PD_FORMAT_ZSTD, PD_FORMAT_PLAIN};
-    kit k;
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     k.compressor.compression = compression;
     k.compressor.level = level;
@@ -224,7 +222,6 @@ static void check_round_trip(pprofdelta_compression compression, int level, pd_b
     CHECK(inflate_with(&k, k.sunk, &out) == PPROFDELTA_OK);
     CHECK_MSG(equal(out, content.ptr, content.len), "compression %d, level %d, %zu bytes",
               (int)compression, level, content.len);
-    kit_fini(&k);
 }
 
 TEST(every_format_and_level_round_trips)
@@ -241,7 +238,7 @@ TEST(every_format_and_level_round_trips)
 
 TEST(zstd_output_carries_its_size_and_a_checksum)
 {
-    kit k;
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     k.compressor.compression = PPROFDELTA_ZSTD;
     uint64_t written = 0;
@@ -251,7 +248,6 @@ TEST(zstd_output_carries_its_size_and_a_checksum)
     k.sunk.ptr[k.sunk.len - 1] ^= 1;
     check_refused(k.sunk, "checksum", 0);
     free(content.ptr);
-    kit_fini(&k);
 }
 
 TEST(members_and_frames_are_joined)

@@ -6,9 +6,7 @@
 #include "scene.h"
 #include "two_stacks.h"
 
-/* ---------------------------------------------------------------------------------------------
- * One input for every way to fail
- * ------------------------------------------------------------------------------------------ */
+/* ---- One input for every way to fail --------------------------------------------------------- */
 
 static int refuse(void *cookie, const void *data, size_t len)
 {
@@ -130,9 +128,7 @@ static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Statuses and errors
- * ------------------------------------------------------------------------------------------ */
+/* ---- Statuses and errors --------------------------------------------------------------------- */
 
 TEST(every_status_has_its_own_text)
 {
@@ -198,7 +194,7 @@ TEST(a_failure_sets_the_whole_error_and_no_report)
 
 TEST(a_failed_check_does_not_change_the_results)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     static buf (*const makers[])(two_stacks *) = {make_cut_off, make_damaged, make_dangling,
                                                   make_nothing};
@@ -209,7 +205,6 @@ TEST(a_failed_check_does_not_change_the_results)
         CHECK(pprofdelta_profile_open(NULL, NULL, bad.ptr, bad.len, &profile, NULL));
         CHECK_MSG(is_untouched(&profile, sizeof profile), "case %zu", i);
     }
-    two_stacks_end(&p);
 }
 
 TEST_MAIN()

@@ -108,7 +108,7 @@ TEST(a_new_tracker_without_pages_is_refused)
 
 TEST(null_is_never_tracked)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     pprofdelta_heap_event event = event_at(1);
     pprofdelta_heap_realloc r;
     event.ptr = NULL;
@@ -116,24 +116,22 @@ TEST(null_is_never_tracked)
     CHECK(!pprofdelta_heap_untrack(heap, NULL));
     CHECK(!pprofdelta_heap_realloc_begin(heap, NULL, &r));
     CHECK(stats_of(heap).sites == 1 && stats_of(heap).dropped_memory == 0);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(a_pointer_that_was_freed_unseen_gives_way)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     CHECK(track(heap, 1) && track(heap, 1) && track(heap, 1));
     pprofdelta_heap_stats s = stats_of(heap);
     CHECK(s.live == 1 && s.replaced == 2 && s.tracked == 3 && s.untracked == 2);
     CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
     CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
-    pprofdelta_heap_free(heap);
 }
 
 /* A full byte of the filter stays full: it says perhaps, and is never wrong the other way. */
 TEST(a_crowd_in_one_kilobyte_is_still_found)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     const pprofdelta_heap_filter *filter = pprofdelta_heap_filter_of(heap);
     enum { N = 600 };
     for (size_t i = 0; i < N; i++) {
@@ -145,12 +143,11 @@ TEST(a_crowd_in_one_kilobyte_is_still_found)
         CHECK(pprofdelta_heap_maybe(filter, (const char *)pointer(1) + i));
         CHECK(pprofdelta_heap_untrack(heap, (const char *)pointer(1) + i));
     }
-    pprofdelta_heap_free(heap);
 }
 
 TEST(realloc_ends_one_way_or_the_other)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     pprofdelta_heap_realloc r = {0}, other;
     CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &r) && r.held == 0);
     CHECK(track(heap, 1));
@@ -175,7 +172,6 @@ TEST(realloc_ends_one_way_or_the_other)
     CHECK(track(heap, 4)); /* in the same element, in another life */
     pprofdelta_heap_realloc_end(heap, &other, true);
     CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(4)));
-    pprofdelta_heap_free(heap);
 }
 
 static int drop_second(void *cookie, pprofdelta_heap_event *event)
@@ -187,7 +183,7 @@ static int drop_second(void *cookie, pprofdelta_heap_event *event)
 
 TEST(what_is_deferred_counts_when_it_is_committed)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_deferred = 4});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_deferred = 4});
     static const int answers[] = {PPROFDELTA_HEAP_DEFERRED, PPROFDELTA_HEAP_DEFERRED,
                                   PPROFDELTA_HEAP_COMPLETE_SOON, PPROFDELTA_HEAP_COMPLETE_SOON,
                                   PPROFDELTA_HEAP_DROPPED};
@@ -207,7 +203,6 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.completed == 1 &&
           s.cancelled == 3 && s.inuse_bytes == 100);
     CHECK(pprofdelta_heap_untrack(heap, pointer(1)));
-    pprofdelta_heap_free(heap);
 }
 
 typedef struct census {
@@ -235,7 +230,7 @@ static int dies_while_asked(void *cookie, const void *ptr)
 
 TEST(a_sweep_asks_everything_once_a_round)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     census c = {.heap = heap};
     int done = 7;
     CHECK(pprofdelta_heap_sweep(heap, 100, lives_if_even, &c, &done) == 0 && done == 1 &&
@@ -257,12 +252,11 @@ TEST(a_sweep_asks_everything_once_a_round)
     CHECK(stats_of(heap).live == 350 && stats_of(heap).swept == 350);
     CHECK(pprofdelta_heap_sweep(heap, SIZE_MAX, dies_while_asked, &c, &done) == 0 && done);
     CHECK(stats_of(heap).live == 350);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(deep_stacks_are_cut_at_the_root)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_depth = 2});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_depth = 2});
     static const uint64_t deep[] = {1, 2, 3}, other[] = {1, 2, 4}, flat[] = {1, 2};
     const uint64_t *stacks[] = {deep, other, flat};
     for (size_t i = 0; i < 3; i++) {
@@ -272,7 +266,6 @@ TEST(deep_stacks_are_cut_at_the_root)
         CHECK(pprofdelta_heap_track(heap, &event));
     }
     CHECK(stats_of(heap).cut == 2 && stats_of(heap).sites == 2);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
@@ -310,7 +303,7 @@ static const char *read_back(FILE *file, char *text, size_t size)
 TEST(a_dump_is_the_text_that_pprof_reads)
 {
     static char text[1 << 20];
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     CHECK(track(heap, 1));
     pprofdelta_heap_event event = event_at(2);
     event.weight = (pprofdelta_weight){1, 5000};
@@ -337,13 +330,13 @@ TEST(a_dump_is_the_text_that_pprof_reads)
     CHECK(strstr(text, "5000]") && strstr(text, "2: 100"));
     fclose(file);
     CHECK(pprofdelta_heap_dump(heap, -1, 1) == EBADF);
-    pprofdelta_heap_free(heap);
 }
 
 /* Numbers that are not addresses must not be looked for in mappings. */
 TEST(a_dump_has_no_mappings_where_there_are_none)
 {
     static char text[1 << 16];
+    ENDS(heap_end)
     pprofdelta_heap *heap = make((pprofdelta_heap_options){.flags = PPROFDELTA_NO_MAPPINGS});
     CHECK(track(heap, 1));
     FILE *file = tmpfile();
@@ -353,7 +346,6 @@ TEST(a_dump_has_no_mappings_where_there_are_none)
                                                   "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
                                                   "\nMAPPED_LIBRARIES:\n# none\n");
     fclose(file);
-    pprofdelta_heap_free(heap);
 }
 
 TEST_MAIN()

@@ -149,7 +149,7 @@ static void check_identified(const buf *packed, size_t i)
 
 TEST(compressed_files_have_the_kind_of_their_content)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     for (size_t i = 0; i < FILES; i++) {
         buf plain = buf_begin(&a);
         buf_add(&plain, files[i].bytes, files[i].len);
@@ -158,14 +158,13 @@ TEST(compressed_files_have_the_kind_of_their_content)
         for (size_t n = 0; n < sizeof packed / sizeof *packed; n++)
             check_identified(&packed[n], i);
     }
-    arena_free(&a);
 }
 
 /* The first part of something large is enough; what cannot be inflated is of no kind. */
 TEST(a_prefix_of_compressed_data_is_enough)
 {
     enum { LARGE = 1 << 20, HEAD = 64 << 10 };
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     pprofdelta_file_kind kind;
     const char *name;
     rng r = {7};
@@ -186,7 +185,6 @@ TEST(a_prefix_of_compressed_data_is_enough)
     CHECK(pprofdelta_identify(NULL, 0, &kind, &name, NULL) == PPROFDELTA_OK);
     CHECK(kind == PPROFDELTA_FILE_EMPTY);
     CHECK(pprofdelta_identify(NULL, 1, &kind, &name, NULL) == PPROFDELTA_E_USAGE);
-    arena_free(&a);
 }
 
 TEST_MAIN()

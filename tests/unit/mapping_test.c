@@ -123,9 +123,7 @@ TEST(similar_names_of_files_are_files)
         check_file(names[i], names[i]);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * This kernel
- * ------------------------------------------------------------------------------------------ */
+/* ---- This kernel ----------------------------------------------------------------------------- */
 
 enum { SIZE = 1 << 16 };
 
@@ -275,8 +273,8 @@ TEST(the_number_of_mappings_is_limited)
         static build b;
         b = (build){0};
         build_types(&b, CONTENTION_TYPES);
-        arena names = {0};
-        scene s;
+        ENDS(arena_free) arena names = {0};
+        ENDS(scene_end) scene s;
         scene_begin(&s, NULL);
         for (uint64_t i = 0; i < MANY; i++) {
             const char *name = arena_format(&names, "f%" PRIu64, i);
@@ -292,9 +290,7 @@ TEST(the_number_of_mappings_is_limited)
         scene_window(&s, build_bytes(&b));
         CHECK(s.status == PPROFDELTA_OK && s.report.fresh == (replaced ? 0 : 1));
         CHECK(s.report.files_replaced == (replaced ? 1 : 0));
-        scene_end(&s);
         build_free(&b);
-        arena_free(&names);
     }
 }
 

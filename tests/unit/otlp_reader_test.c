@@ -47,7 +47,7 @@ TEST(what_is_in_a_request)
                                                           PPROFDELTA_ZSTD};
     static const char *const formats[] = {"otlp", "gzip", "zstd"};
     for (size_t i = 0; i < 3; i++) {
-        arena a = {NULL};
+        ENDS(arena_free) arena a = {NULL};
         pprofdelta_profile *profile;
         pprofdelta_census census = {.size = sizeof census};
         pprofdelta_file_kind kind;
@@ -67,7 +67,6 @@ TEST(what_is_in_a_request)
         buf pprof = testdata_file(&a, "valid/heap.1.pb.gz");
         CHECK(!census_of(pprof.ptr, pprof.len, &census, NULL));
         CHECK(!census.request && !census.request_len && !census.profiles);
-        arena_free(&a);
     }
 }
 
@@ -79,7 +78,7 @@ static void check_refused(pprofdelta_status status, const pprofdelta_error *err)
 
 TEST(deltas_and_sums_refuse_a_request)
 {
-    arena a = {NULL};
+    ENDS(arena_free) arena a = {NULL};
     pprofdelta *pd;
     pprofdelta_adder *adder;
     pprofdelta_error err;
@@ -99,7 +98,6 @@ TEST(deltas_and_sums_refuse_a_request)
     CHECK(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
     check_refused(pprofdelta_adder_add(adder, request.ptr, request.len, NULL, &err), &err);
     pprofdelta_adder_free(adder);
-    arena_free(&a);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------ */
@@ -120,7 +118,7 @@ static pprofdelta_status read_with(const pprofdelta_allocator *allocator, uint64
 
 TEST(each_prefix_is_refused)
 {
-    arena a = {NULL};
+    ENDS(arena_free) arena a = {NULL};
     buf request = request_of(&a, "block", PPROFDELTA_PLAIN);
     uint64_t peak;
     for (size_t len = 0; len < request.len; len++) {
@@ -136,12 +134,11 @@ TEST(each_prefix_is_refused)
         CHECK(err.text[0]);
     }
     CHECK(!read_with(NULL, UINT64_C(1) << 28, request, NULL, &peak));
-    arena_free(&a);
 }
 
 TEST(each_allocation_may_fail)
 {
-    arena a = {NULL};
+    ENDS(arena_free) arena a = {NULL};
     buf request = request_of(&a, "block", PPROFDELTA_PLAIN);
     pprofdelta_status status = PPROFDELTA_E_MEMORY;
     for (size_t nth = 1; status && nth < 100000; nth++) {
@@ -153,7 +150,6 @@ TEST(each_allocation_may_fail)
         CHECK(!t.live);
     }
     CHECK(!status);
-    arena_free(&a);
 }
 
 /* ---- requests that multiply ---------------------------------------------------------------------- */
@@ -425,12 +421,12 @@ TEST(requests_do_not_multiply)
         SHAPE(samples_x_depth, SMALL, true),      SHAPE(key_x_depth, SMALL, true),
         SHAPE(points_x_attributes, SMALL, true),  SHAPE(samples_x_resource, SMALL, true),
         SHAPE(resources_x_key, SMALL, true),      SHAPE(empty_times_x_resource, LARGE, false),
-        SHAPE(profiles_x_comments, LARGE, true), SHAPE(mappings_x_build_id, LARGE, true),
+        SHAPE(profiles_x_comments, LARGE, true),  SHAPE(mappings_x_build_id, LARGE, true),
         SHAPE(locations_x_unknown, LARGE, false), SHAPE(samples_x_link, LARGE, true),
         SHAPE(deep_timestamps, SMALL, false),
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        arena a = {NULL};
+        ENDS(arena_free) arena a = {NULL};
         parts p = parts_begin(&a, shapes[i].size);
         pprofdelta_error err = {.text = ""};
         uint64_t peak;
@@ -447,7 +443,6 @@ TEST(requests_do_not_multiply)
                                    "the conversion of this OTLP request takes more than %" PRIu64
                                    " bytes: 512 times its size, and 64 MiB",
                                    most));
-        arena_free(&a);
     }
 }
 

@@ -98,16 +98,14 @@ static pprofdelta_status read_streamed(pd_source *s, pd_mem *mem, size_t piece, 
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Reading, both ways
- * ------------------------------------------------------------------------------------------ */
+/* ---- Reading, both ways ---------------------------------------------------------------------- */
 
 TEST(any_pieces_are_the_whole)
 {
     seed_range range = slow_seeds(20);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         rng r = {seed};
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         pd_mem mem;
         pd_mem_init(&mem, NULL, PLENTY);
         pd_source s = {0};
@@ -125,7 +123,6 @@ TEST(any_pieces_are_the_whole)
         }
         pd_source_end(&s);
         CHECK(mem.used == 0);
-        arena_free(&a);
     }
 }
 
@@ -185,7 +182,7 @@ TEST(what_is_wrong_is_told_as_by_the_whole_way)
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         rng r = {seed};
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         buf content = draw_content(&a, &r, rng_below(&r, 300));
         buf file = draw_file(&a, &r, content);
         for (size_t len = 0; len < file.len; len++)
@@ -199,18 +196,15 @@ TEST(what_is_wrong_is_told_as_by_the_whole_way)
         buf_add(&more, file.ptr, file.len);
         buf_text(&more, "more");
         compare(more, &r, &a, "more behind it", seed);
-        arena_free(&a);
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Limits
- * ------------------------------------------------------------------------------------------ */
+/* ---- Limits ---------------------------------------------------------------------------------- */
 
 TEST(what_the_limit_cannot_hold_is_refused)
 {
     enum { LEN = 4 << 20, LIMIT = 1 << 20, PIECE = 1000 };
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     rng r = {1};
     buf content = {.arena = &a, .ptr = arena_alloc(&a, LEN), .len = LEN};
     for (size_t i = 0; i < LEN; i++)
@@ -230,12 +224,11 @@ TEST(what_the_limit_cannot_hold_is_refused)
         pd_source_end(&s);
         CHECK(mem.used == 0);
     }
-    arena_free(&a);
 }
 
 TEST(a_failed_allocation_is_told)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     rng r = {7};
     buf content = draw_content(&a, &r, 100000);
     const buf files[] = {content, pack_gzip(&a, content, 2), pack_zstd(&a, content, 2)};
@@ -256,7 +249,6 @@ TEST(a_failed_allocation_is_told)
             CHECK(memory.live == 0);
         }
     }
-    arena_free(&a);
 }
 
 TEST_MAIN()

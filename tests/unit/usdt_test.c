@@ -1,7 +1,7 @@
 /* The probes of the heap door: what a listener finds in the file and hears, call by call, and that
  * what it heard adds up to what the tracker has. */
 #include "listener.h"
-#include "pprofdelta_heap.h"
+#include "live.h"
 #include "rng.h"
 #include "seeds.h"
 #include "test.h"
@@ -119,11 +119,10 @@ TEST(the_file_has_both_probes)
 TEST(nothing_fires_while_nobody_listens)
 {
     CHECK(listen() || probes_len);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event event = event_at(1, 10);
     CHECK(pprofdelta_heap_track(heap, &event) && pprofdelta_heap_untrack(heap, event.ptr));
     CHECK(log_len == 0);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(an_allocation_and_its_end)
@@ -133,7 +132,7 @@ TEST(an_allocation_and_its_end)
     if (!listen())
         return;
     listener_want(1);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event known = event_at(1, 77), unknown = event_at(2, 0);
     CHECK(pprofdelta_heap_track(heap, &known) && pprofdelta_heap_track(heap, &unknown));
     CHECK(!pprofdelta_heap_untrack(heap, pointer(3)));
@@ -146,7 +145,6 @@ TEST(an_allocation_and_its_end)
     expect(&at, 'a', 1, 77, 1001);
     expect(&at, 'f', 1, 0, 0);
     CHECK(at == log_len);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(realloc_ends_the_old_block_at_once)
@@ -157,7 +155,7 @@ TEST(realloc_ends_the_old_block_at_once)
     if (!listen())
         return;
     listener_want(1);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event event = event_at(1, 50);
     CHECK(pprofdelta_heap_track(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
@@ -173,7 +171,6 @@ TEST(realloc_ends_the_old_block_at_once)
     expect(&at, 'f', 1, 0, 0);
     expect(&at, 'a', 1, 333, 1001);
     CHECK(at == log_len);
-    pprofdelta_heap_free(heap);
 }
 
 /* Forgets the second, moves the third, and leaves the others. */
@@ -192,7 +189,7 @@ TEST(deferred_allocations_are_heard_when_they_are_made)
     if (!listen())
         return;
     listener_want(1);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     for (size_t i = 1; i <= 4; i++) {
         pprofdelta_heap_event event = event_at(i, 10 * i);
         CHECK(pprofdelta_heap_defer(heap, &event));
@@ -209,7 +206,6 @@ TEST(deferred_allocations_are_heard_when_they_are_made)
     expect(&at, 'f', 1, 0, 0);
     expect(&at, 'f', 30, 0, 0);
     CHECK(at == log_len);
-    pprofdelta_heap_free(heap);
 }
 
 /* ---- any calls ------------------------------------------------------------------------------- */
@@ -287,7 +283,7 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
         rng r = {seed};
         size_t alive;
         pprofdelta_heap_stats stats = {.size = sizeof stats};
-        pprofdelta_heap *heap = make();
+        ENDS(heap_end) pprofdelta_heap *heap = make();
         log_len = 0;
         listener_want(1);
         for (int i = 0; i < 300; i++)
@@ -299,7 +295,6 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
         CHECK_MSG(sum == stats.inuse_bytes && alive == stats.live,
                   "seed %" PRIu64 ": %" PRId64 " bytes in %zu, not %" PRId64 " in %" PRIu64, seed,
                   sum, alive, stats.inuse_bytes, stats.live);
-        pprofdelta_heap_free(heap);
     }
 }
 
@@ -308,13 +303,12 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
 /* A machine without probes: nothing is changed. */
 TEST(tracking_works_without_probes)
 {
-    pprofdelta_heap *heap = NULL;
+    ENDS(heap_end) pprofdelta_heap *heap = NULL;
     const uint64_t stack[] = {1};
     const int place = 0;
     pprofdelta_heap_event event = {.ptr = &place, .weight = {1, 1}, .stack = stack, .depth = 1};
     CHECK(pprofdelta_heap_new(NULL, &heap, NULL) == PPROFDELTA_OK);
     CHECK(pprofdelta_heap_track(heap, &event) && pprofdelta_heap_untrack(heap, &place));
-    pprofdelta_heap_free(heap);
 }
 
 #endif
