@@ -128,14 +128,6 @@ static void make_model(trial *t, size_t types_len)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static void require_told(pprofdelta_status status, const pprofdelta_error *err)
-{
-    if (status)
-        fuzz_require_filled(err, status, 0, 0);
-    else
-        fuzz_require_untouched(err);
-}
-
 static void start(trial *t, slot *s)
 {
     if (s->m)
@@ -223,7 +215,7 @@ static model_sample *flush(trial *t, slot *s)
     s->m = NULL; /* nobody else may flush it now */
     pprofdelta_status status = pprofdelta_sample_add(s->sample, &err);
     require(status == s->status);
-    require_told(status, &err);
+    fuzz_require_told(&err, status);
     if (m)
         ARENA_PUSH(&t->arena, t->m.samples, t->m.samples_len, t->m.samples_cap, m);
     if (t->memory.refused > refused) { /* only a new sample takes memory */
@@ -344,13 +336,6 @@ static live_sums sums_of(arena *a, buf profile, reading *r)
     return sums;
 }
 
-static void agree(const char *wrong)
-{
-    if (wrong)
-        fprintf(stderr, "%s\n", wrong);
-    require(!wrong);
-}
-
 /* A sample of zeros stands for one that was lost. */
 static model_sample *lost_one(trial *t)
 {
@@ -372,7 +357,7 @@ static void require_report(trial *t, const pprofdelta_builder_report *report, co
             any |= r->samples[i].values[n];
         require(any);
     }
-    agree(compare_compact(&t->export_arena, r));
+    fuzz_agree(compare_compact(&t->export_arena, r));
 }
 
 /* In it is what was flushed before the sink was called, but perhaps not the one that
@@ -395,7 +380,7 @@ static void arrived(trial *t, const pprofdelta_builder_report *report)
     live_sums said = sums_of(&t->export_arena, t->output, &got);
     buf profile = serial_write(&t->export_arena, &t->m, &style);
     live_sums wanted = sums_of(&t->export_arena, profile, &want);
-    agree(live_differ(&said, &wanted));
+    fuzz_agree(live_differ(&said, &wanted));
     require_report(t, report, &got);
     for (size_t i = in; i < len; i++)
         t->m.samples[i - in] = t->m.samples[i];
@@ -439,7 +424,7 @@ static void export(trial *t)
     pprofdelta_status status = pprofdelta_builder_begin(t->b, &err);
     if (!status)
         status = pprofdelta_builder_write(t->b, &sink, &report, &err);
-    require_told(status, &err);
+    fuzz_require_told(&err, status);
     if (status == PPROFDELTA_E_MEMORY)
         require(t->memory.refused > refused && !t->is_called);
     else if (t->is_forked)
@@ -497,7 +482,7 @@ static bool make_builder(trial *t)
     if (how & 16)
         arm(t, program_byte(&t->in), false);
     pprofdelta_status status = pprofdelta_builder_new(&o, &allocator, &t->b, &err);
-    require_told(status, &err);
+    fuzz_require_told(&err, status);
     require(status == (t->memory.refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
     require(!t->b == (status != PPROFDELTA_OK));
     return t->b;

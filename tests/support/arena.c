@@ -105,6 +105,12 @@ void buf_add(buf *b, const void *data, size_t len)
     b->ptr[b->len] = 0;
 }
 
+void buf_add32(buf *b, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        buf_add(b, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
+}
+
 void buf_text(buf *b, const char *text)
 {
     buf_add(b, text, strlen(text));
@@ -122,6 +128,11 @@ void buf_format(buf *b, const char *format, ...)
         abort();
     }
     buf_add(b, piece, (size_t)len);
+}
+
+bool buf_equal(buf a, buf b)
+{
+    return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
 const char *buf_string(const buf *b)

@@ -36,6 +36,8 @@ buf buf_begin(arena *a);
 void buf_add(buf *b, const void *data, size_t len);
 void buf_text(buf *b, const char *text);
 __attribute__((format(printf, 2, 3))) void buf_format(buf *b, const char *format, ...);
+void buf_add32(buf *b, uint32_t value); /* little-endian */
 const char *buf_string(const buf *b);
+bool buf_equal(buf a, buf b);
 
 #endif

@@ -153,8 +153,7 @@ static bool wrote_the_same(arena *a, const life *x, const life *y)
     for (int i = 0; i < 2; i++) {
         buf p, q;
         if (!unpack(a, x->got[i].bytes.ptr, x->got[i].bytes.len, &p) ||
-            !unpack(a, y->got[i].bytes.ptr, y->got[i].bytes.len, &q) || p.len != q.len ||
-            memcmp(p.ptr, q.ptr, p.len) != 0)
+            !unpack(a, y->got[i].bytes.ptr, y->got[i].bytes.len, &q) || !buf_equal(p, q))
             return false;
     }
     return true;

@@ -210,8 +210,7 @@ TEST(rewrite_keeps_every_sample)
         pprofdelta_sink first = collector_sink(&once), second = collector_sink(&twice);
         REQUIRE(!rewrite(*in, &first));
         REQUIRE(!rewrite(once.bytes, &second));
-        CHECK(once.bytes.len == twice.bytes.len &&
-              !memcmp(once.bytes.ptr, twice.bytes.ptr, once.bytes.len));
+        CHECK(buf_equal(once.bytes, twice.bytes));
         CHECK(!census_of(in->ptr, in->len, &before, NULL));
         CHECK(!census_of(once.bytes.ptr, once.bytes.len, &after, NULL));
         CHECK(after.samples == before.samples && after.time_nanos == before.time_nanos);

@@ -171,8 +171,7 @@ static pprofdelta_status write_window(trial *t, call c, pprofdelta_error *err)
     AGREES(got.counted == t->m.window);
     if (!t->first.len)
         t->first = t->output;
-    AGREES(t->first.len == t->output.len &&
-           memcmp(t->first.ptr, t->output.ptr, t->output.len) == 0);
+    AGREES(buf_equal(t->first, t->output));
     return status;
 }
 

@@ -231,11 +231,6 @@ static void scene_begin(scene *s, const shape *of)
 
 /* ---- Every limit ----------------------------------------------------------------------------- */
 
-static bool is_same(buf a, buf b)
-{
-    return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
-}
-
 /* Tries one way with a limit, after it did or did not succeed with a lower one. */
 static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
 {
@@ -245,7 +240,7 @@ static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
               s->shape->name, course_names[c], limit, o.err.text);
     CHECK_MSG(!o.status || !did, "%s, %s: less than %" PRIu64 " was enough; %s", s->shape->name,
               course_names[c], limit, o.err.text);
-    CHECK_MSG(o.status || is_same(o.out.bytes, want), "%s, %s: other bytes with %" PRIu64,
+    CHECK_MSG(o.status || buf_equal(o.out.bytes, want), "%s, %s: other bytes with %" PRIu64,
               s->shape->name, course_names[c], limit);
     arena_free(&a);
     return !o.status;

@@ -259,7 +259,7 @@ static void end_window(course *c, bool is_acknowledged)
         bool is_marked = c->state.ptr[c->state.len - 1];
         buf again = keep_save(&c->arena, c->pd);
         CHECK(is_acknowledged || /* an abandoned window is what a pending one was */
-              (again.len == c->state.len && !memcmp(again.ptr, c->state.ptr, again.len)));
+              buf_equal(again, c->state));
         c->state = is_marked ? c->state : again;
         pprofdelta_free(c->pd);
         c->pd = NULL;

@@ -118,8 +118,8 @@ TEST(any_pieces_are_the_whole)
             if (status == PPROFDELTA_E_LIMIT && content.len / PD_INFLATE_RATIO > file.len)
                 continue;
             CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
-            CHECK_MSG(got.len == content.len && memcmp(got.ptr, content.ptr, got.len) == 0,
-                      "seed %" PRIu64 ": %zu of %zu bytes", seed, got.len, content.len);
+            CHECK_MSG(buf_equal(got, content), "seed %" PRIu64 ": %zu of %zu bytes", seed, got.len,
+                      content.len);
         }
         pd_source_end(&s);
         CHECK(mem.used == 0);

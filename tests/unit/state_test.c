@@ -18,8 +18,8 @@ static void move_house(twin *t, const pprofdelta_options *options, size_t step, 
     pprofdelta_status status = pprofdelta_load(fresh, &source, &err);
     CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
     buf again = keep_save(&a, fresh);
-    CHECK_MSG(again.len == saved.len && !memcmp(again.ptr, saved.ptr, saved.len),
-              "seed %" PRIu64 ": a loaded state is saved differently", seed);
+    CHECK_MSG(buf_equal(again, saved), "seed %" PRIu64 ": a loaded state is saved differently",
+              seed);
     pprofdelta_free(t->pd);
     t->pd = fresh;
 }
@@ -107,7 +107,7 @@ TEST(an_open_window_is_saved)
     CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_E_USAGE && *err.text);
     pprofdelta_abandon(k.s.pd);
     buf again = keep_save(&k.s.arena, k.s.pd);
-    CHECK(saved.len == again.len && !memcmp(saved.ptr, again.ptr, saved.len));
+    CHECK(buf_equal(saved, again));
     for (int has_arrived = 0; has_arrived < 2; has_arrived++) {
         saved.ptr[saved.len - 1] = (uint8_t)has_arrived;
         CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_OK);

@@ -138,8 +138,7 @@ static void try_each_byte(stand *k, buf state, size_t *taken)
             REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_STATE);
             if (status == PPROFDELTA_OK) {
                 buf again = keep_save(&k->s.arena, k->s.pd);
-                CHECK_MSG(again.len == forged.len && !memcmp(again.ptr, forged.ptr, again.len),
-                          "byte %zu, value %zu", at, i);
+                CHECK_MSG(buf_equal(again, forged), "byte %zu, value %zu", at, i);
                 scene_pending(&k->s, look_of(k, 9000, "8 80 0 0", "fresh main"));
                 pprofdelta_abandon(k->s.pd);
                 ++*taken;
