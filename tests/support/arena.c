@@ -79,6 +79,17 @@ void arena_room(arena *a, void *array, size_t len, size_t *cap, size_t size)
     *cap = room;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void sort_texts(const char **texts, size_t len)
+{
+    if (len)
+        qsort(texts, len, sizeof *texts, compare_texts);
+}
+
 buf buf_begin(arena *a)
 {
     return (buf){.arena = a};

@@ -25,6 +25,9 @@ void arena_room(arena *a, void *array, size_t len, size_t *cap, size_t size);
 #define ARENA_PUSH(a, array, len, cap, ...)                                                        \
     (arena_room((a), &(array), (len), &(cap), sizeof *(array)), (array)[(len)++] = __VA_ARGS__)
 
+/* In the order of strcmp. */
+void sort_texts(const char **texts, size_t len);
+
 /* Bytes that grow. A NUL follows them, so that text can be read as a string. */
 typedef struct buf {
     arena *arena;

@@ -196,7 +196,7 @@ static otlp_lines otlp_header(otlp *s, const Pd__Otlp__Profile *p)
     otlp_model_add(&out, "drop_frames", texts[0]);
     otlp_model_add(&out, "keep_frames", texts[1]);
     otlp_model_add(&out, "doc_url", texts[2]);
-    otlp_lines_sort(&out);
+    sort_texts(out.texts, out.len);
     return out;
 }
 
@@ -230,7 +230,7 @@ static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, otlp
 
 static bool has_twice(otlp_lines *l)
 {
-    otlp_lines_sort(l);
+    sort_texts(l->texts, l->len);
     for (size_t i = 1; i < l->len; i++)
         if (!strcmp(l->texts[i - 1], l->texts[i]))
             return true;

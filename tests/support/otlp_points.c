@@ -12,17 +12,6 @@ void otlp_lines_add(otlp_lines *l, const char *line)
     ARENA_PUSH(l->arena, l->texts, l->len, l->cap, line);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-void otlp_lines_sort(otlp_lines *l)
-{
-    if (l->len)
-        qsort(l->texts, l->len, sizeof *l->texts, by_text);
-}
-
 /* The length of a UTF-8 sequence by its decoded value; 0: none. */
 static size_t decode(const uint8_t *p, size_t left)
 {
@@ -98,7 +87,7 @@ static void quote(buf *b, ProtobufCBinaryData text)
 static otlp_lines summed(otlp_lines all)
 {
     otlp_lines out = {.arena = all.arena};
-    otlp_lines_sort(&all);
+    sort_texts(all.texts, all.len);
     for (size_t i = 0; i < all.len;) {
         const char *first = all.texts[i];
         int len = (int)(strrchr(first, '=') - first) + 1;
@@ -115,7 +104,7 @@ static otlp_lines summed(otlp_lines all)
 
 static void add_sorted(buf *b, otlp_lines *labels)
 {
-    otlp_lines_sort(labels);
+    sort_texts(labels->texts, labels->len);
     for (size_t i = 0; i < labels->len; i++) {
         buf_text(b, "{");
         buf_text(b, labels->texts[i]);

@@ -17,7 +17,6 @@ typedef struct otlp_lines {
 } otlp_lines;
 
 void otlp_lines_add(otlp_lines *l, const char *line);
-void otlp_lines_sort(otlp_lines *l);
 
 /* A string as OTLP has it, in quotes, with its length, so that no two have one text. A byte that is
  * not UTF-8 becomes U+FFFD. */

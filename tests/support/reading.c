@@ -279,15 +279,9 @@ static void name_location(reading *r, const ids *known, size_t place)
     l->text = buf_string(&t);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static const char *join_sorted(arena *a, const char **texts, size_t len, const char *between)
 {
-    if (len)
-        qsort(texts, len, sizeof *texts, compare_texts);
+    sort_texts(texts, len);
     buf b = buf_begin(a);
     for (size_t i = 0; i < len; i++) {
         buf_text(&b, texts[i]);

@@ -4,6 +4,7 @@
 #include "delta_stage.h"
 
 #include "delta/kind.h"
+#include "emit.h"
 #include "otlp/request.h"
 
 #include <inttypes.h>
@@ -154,38 +155,18 @@ TEST(each_allocation_may_fail)
 
 /* ---- requests that multiply ---------------------------------------------------------------------- */
 
-static void put_varint(buf *b, uint64_t value)
-{
-    for (; value > 127; value >>= 7)
-        buf_add(b, &(uint8_t){(uint8_t)value | 128}, 1);
-    buf_add(b, &(uint8_t){(uint8_t)value}, 1);
-}
-
-static void put(buf *b, unsigned field, uint64_t value)
-{
-    put_varint(b, field << 3);
-    put_varint(b, value);
-}
-
-static void put_part(buf *b, unsigned field, buf part)
-{
-    put_varint(b, field << 3 | 2);
-    put_varint(b, part.len);
-    buf_add(b, part.ptr, part.len);
-}
-
 /* A message of one field: a number, or a part. */
 static buf of(arena *a, unsigned field, uint64_t value)
 {
     buf b = buf_begin(a);
-    put(&b, field, value);
+    wire_number(&b, field, value);
     return b;
 }
 
 static buf in(arena *a, unsigned field, buf part)
 {
     buf b = buf_begin(a);
-    put_part(&b, field, part);
+    wire_bytes(&b, field, part);
     return b;
 }
 
@@ -216,8 +197,8 @@ static buf members(arena *a, unsigned field, size_t size)
 {
     buf b = buf_begin(a);
     for (unsigned i = 0; b.len < size; i++)
-        put_part(&b, field,
-                 both(in(a, 1, text(a, arena_format(a, "%u", i))), in(a, 2, of(a, 3, 1))));
+        wire_bytes(&b, field,
+                   both(in(a, 1, text(a, arena_format(a, "%u", i))), in(a, 2, of(a, 3, 1))));
     return b;
 }
 
@@ -238,7 +219,7 @@ static buf request_of_parts(parts *p)
 {
     buf dictionary = buf_begin(p->a), nothing = buf_begin(p->a), body = buf_begin(p->a);
     for (unsigned i = 1; i <= 7; i++) {
-        put_part(&dictionary, i, nothing);
+        wire_bytes(&dictionary, i, nothing);
         dictionary = both(dictionary, p->tables[i]);
     }
     if (!p->samples.len)
@@ -248,8 +229,8 @@ static buf request_of_parts(parts *p)
     if (!p->scopes.len)
         p->scopes = in(p->a, 2, p->profiles);
     if (p->resource.len)
-        put_part(&body, 1, nothing);
-    put_part(&body, 1, both(p->resource, p->scopes));
+        wire_bytes(&body, 1, nothing);
+    wire_bytes(&body, 1, both(p->resource, p->scopes));
     return both(in(p->a, 2, dictionary), p->resources.len ? p->resources : body);
 }
 
@@ -269,7 +250,7 @@ static buf samples_of(parts *p, buf part)
 {
     buf b = buf_begin(p->a);
     for (uint64_t i = 1; b.len < p->half; i++)
-        put_part(&b, 2, both(times(p, i, sizeof i), part));
+        wire_bytes(&b, 2, both(times(p, i, sizeof i), part));
     return b;
 }
 
@@ -320,7 +301,7 @@ static void points_x_attributes(parts *p)
         p->tables[STRING] = both(p->tables[STRING], in(p->a, STRING, text(p->a, key)));
         buf attribute = both(of(p->a, 1, i), in(p->a, 2, of(p->a, 3, 1)));
         p->tables[ATTRIBUTE] = both(p->tables[ATTRIBUTE], in(p->a, ATTRIBUTE, attribute));
-        put_varint(&list, i);
+        wire_varint(&list, i);
     }
     p->samples = in(p->a, 2, both(in(p->a, 2, list), times(p, 1, p->half)));
 }
@@ -336,7 +317,7 @@ static buf profiles_of_times(parts *p, buf sample)
 {
     buf b = buf_begin(p->a);
     for (uint64_t i = 1; b.len < p->half; i++)
-        put_part(&b, 2, both(of(p->a, 4, i), sample));
+        wire_bytes(&b, 2, both(of(p->a, 4, i), sample));
     return b;
 }
 
