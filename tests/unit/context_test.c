@@ -7,14 +7,6 @@
 #include "scene.h"
 #include "two_stacks.h"
 
-/* Takes what it is given and counts the calls. */
-static int ignore(void *cookie, const void *data, size_t len)
-{
-    (void)data, (void)len;
-    ++*(size_t *)cookie;
-    return 0;
-}
-
 static buf cut_off(buf whole)
 {
     whole.len--;
@@ -76,8 +68,8 @@ TEST(null_where_the_header_allows_it)
     pprofdelta *pd = NULL;
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK && pd);
     buf good = two_stacks_look(&p, 10);
-    size_t writes = 0;
-    pprofdelta_sink sink = {ignore, &writes}, no_write = {NULL, &writes};
+    collector c = {.bytes = buf_begin(&p.b.arena)};
+    pprofdelta_sink sink = collector_sink(&c), no_write = {NULL, &c};
     pprofdelta_profile_free(NULL);
     CHECK(census_of(NULL, 0, NULL, NULL) == PPROFDELTA_E_PROFILE);
     CHECK(pprofdelta_base(pd, NULL, 0, NULL) == PPROFDELTA_E_PROFILE);
@@ -87,9 +79,9 @@ TEST(null_where_the_header_allows_it)
     CHECK(pprofdelta_window(pd, NULL, 1, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &no_write, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(writes == 0);
+    CHECK(c.calls == 0);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &sink, NULL, NULL) == PPROFDELTA_OK);
-    CHECK(writes > 0);
+    CHECK(c.calls > 0);
     pprofdelta_free(pd); /* with a window pending */
 }
 
@@ -223,14 +215,14 @@ TEST(rewrite_refuses_what_is_wrong)
     ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     buf plain = two_stacks_look(&p, 10);
-    size_t calls = 0;
-    pprofdelta_sink sink = {ignore, &calls}, none = {NULL, NULL};
+    collector c = {.bytes = buf_begin(&p.b.arena)};
+    pprofdelta_sink sink = collector_sink(&c), none = {NULL, NULL};
     CHECK(rewrite(cut_off(plain), &sink) != PPROFDELTA_OK);
     CHECK(rewrite((buf){.len = 1}, &sink) == PPROFDELTA_E_USAGE);
     CHECK(rewrite(plain, &none) == PPROFDELTA_E_USAGE);
     CHECK(rewrite(plain, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(calls == 0);
-    CHECK(rewrite(plain, &sink) == PPROFDELTA_OK && calls > 0);
+    CHECK(c.calls == 0);
+    CHECK(rewrite(plain, &sink) == PPROFDELTA_OK && c.calls > 0);
 }
 
 TEST(a_profile_has_a_census_and_bytes)

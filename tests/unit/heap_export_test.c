@@ -33,7 +33,7 @@ static const char *play(scene *s, const char *steps)
         if (*at == '+')
             track(s, number);
         else if (*at == '-')
-            CHECK(pprofdelta_heap_untrack(s->heap, pointer(number)));
+            CHECK(pprofdelta_heap_untrack(s->heap, live_pointer(number)));
         for (size_t i = 0; *at == '*' && i < number; i++)
             track(s, 100 + i + (size_t)now * 10);
         if (*at == 'r')
@@ -122,11 +122,11 @@ TEST(sites_are_forgotten_where_room_is_short)
     for (size_t i = 0; i < 10; i++) {
         track(&s, i);
         if (i < 7)
-            pprofdelta_heap_untrack(s.heap, pointer(i));
+            pprofdelta_heap_untrack(s.heap, live_pointer(i));
     }
     uint64_t stack[] = {7, 7};
     pprofdelta_heap_event event = {
-        .ptr = pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
+        .ptr = live_pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
     CHECK(!pprofdelta_heap_track(s.heap, &event));
     sent(&s, 1);
     pprofdelta_heap_stats stats = {.size = sizeof stats};
@@ -153,14 +153,14 @@ TEST(a_forgotten_site_stays_in_the_peak)
 {
     ENDS(end) scene s;
     begin(&s, (pprofdelta_heap_options){.max_sites = 3, .max_attempts = 1});
-    pprofdelta_heap_event without_stack = {.ptr = pointer(9), .weight = {2, 100}};
+    pprofdelta_heap_event without_stack = {.ptr = live_pointer(9), .weight = {2, 100}};
     CHECK(pprofdelta_heap_track(s.heap, &without_stack));
     for (size_t i = 1; i <= 3; i++)
         track(&s, i);
-    pprofdelta_heap_untrack(s.heap, pointer(3));
+    pprofdelta_heap_untrack(s.heap, live_pointer(3));
     uint64_t stack[] = {7, 7};
     pprofdelta_heap_event event = {
-        .ptr = pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
+        .ptr = live_pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
     CHECK(!pprofdelta_heap_track(s.heap, &event));
     for (int64_t now = 1; now <= 2; now++) {
         begun(&s, now);
@@ -226,7 +226,7 @@ TEST(each_mapping_may_fail)
         for (size_t n = 0; n < 60 && !status; n++) {
             uint64_t stack[300] = {0x100 + n}; /* few of them have room in one mapping */
             pprofdelta_heap_event event = {
-                .ptr = pointer(n), .weight = {2, 100}, .stack = stack, .depth = 300};
+                .ptr = live_pointer(n), .weight = {2, 100}, .stack = stack, .depth = 300};
             live += pprofdelta_heap_track(s.heap, &event);
             if (n < 50)
                 live -= pprofdelta_heap_untrack(s.heap, event.ptr);

@@ -79,7 +79,7 @@ TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
                       .flags = flags, .symbolize = interpreter, .symbolize_cookie = &calls});
         for (size_t i = 0; i < 2; i++) {
             pprofdelta_heap_event event = {
-                .ptr = pointer(i), .weight = {1, 1}, .stack = stack + i, .depth = 6 - i};
+                .ptr = live_pointer(i), .weight = {1, 1}, .stack = stack + i, .depth = 6 - i};
             CHECK(pprofdelta_heap_track(s.heap, &event));
         }
         begun(&s, 1);

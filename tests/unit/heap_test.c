@@ -10,15 +10,10 @@
 
 static const uint64_t a_stack[] = {0x1000, 0x2000, 0x3000, 0x4000};
 
-static const void *pointer(size_t at)
-{
-    return (const void *)(uintptr_t)(0x10000 + at * 4096);
-}
-
 static pprofdelta_heap_event event_at(size_t at)
 {
     return (pprofdelta_heap_event){
-        .ptr = pointer(at), .weight = {2, 100}, .stack = a_stack, .depth = 4};
+        .ptr = live_pointer(at), .weight = {2, 100}, .stack = a_stack, .depth = 4};
 }
 
 static pprofdelta_heap *make(pprofdelta_heap_options options)
@@ -124,8 +119,9 @@ TEST(a_pointer_that_was_freed_unseen_gives_way)
     CHECK(track(heap, 1) && track(heap, 1) && track(heap, 1));
     pprofdelta_heap_stats s = stats_of(heap);
     CHECK(s.live == 1 && s.replaced == 2 && s.tracked == 3 && s.untracked == 2);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
+          !pprofdelta_heap_untrack(heap, live_pointer(1)));
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
 }
 
 /* A full byte of the filter stays full: it says perhaps, and is never wrong the other way. */
@@ -136,12 +132,12 @@ TEST(a_crowd_in_one_kilobyte_is_still_found)
     enum { N = 600 };
     for (size_t i = 0; i < N; i++) {
         pprofdelta_heap_event event = event_at(0);
-        event.ptr = (const char *)pointer(1) + i;
+        event.ptr = (const char *)live_pointer(1) + i;
         CHECK(pprofdelta_heap_track(heap, &event));
     }
     for (size_t i = 0; i < N; i++) {
-        CHECK(pprofdelta_heap_maybe(filter, (const char *)pointer(1) + i));
-        CHECK(pprofdelta_heap_untrack(heap, (const char *)pointer(1) + i));
+        CHECK(pprofdelta_heap_maybe(filter, (const char *)live_pointer(1) + i));
+        CHECK(pprofdelta_heap_untrack(heap, (const char *)live_pointer(1) + i));
     }
 }
 
@@ -149,29 +145,29 @@ TEST(realloc_ends_one_way_or_the_other)
 {
     ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     pprofdelta_heap_realloc r = {0}, other;
-    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &r) && r.held == 0);
+    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r) && r.held == 0);
     CHECK(track(heap, 1));
-    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
+    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
     CHECK(stats_of(heap).live == 1); /* counts until it is known to be gone */
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
-    CHECK(!pprofdelta_heap_untrack(heap, pointer(1)));
-    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &other));
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
+    CHECK(!pprofdelta_heap_untrack(heap, live_pointer(1)));
+    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &other));
     pprofdelta_heap_realloc_end(heap, &r, false);
-    CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
-    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
+    CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
+    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
     /* Somebody else is given the old block before realloc has returned. */
     CHECK(track(heap, 1) && stats_of(heap).live == 2 && stats_of(heap).replaced == 0);
     pprofdelta_heap_realloc_end(heap, &r, true);
     CHECK(stats_of(heap).live == 1);
     pprofdelta_heap_realloc_end(heap, &r, true); /* once is enough */
     pprofdelta_heap_realloc_end(heap, &r, false);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(1)));
-    CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, pointer(3), &r));
+    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(1)));
+    CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, live_pointer(3), &r));
     other = r;
     pprofdelta_heap_realloc_end(heap, &r, true);
     CHECK(track(heap, 4)); /* in the same element, in another life */
     pprofdelta_heap_realloc_end(heap, &other, true);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(4)));
+    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(4)));
 }
 
 static int drop_second(void *cookie, pprofdelta_heap_event *event)
@@ -193,16 +189,17 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     }
     pprofdelta_heap_stats s = stats_of(heap);
     CHECK(s.deferred == 4 && s.dropped_deferred == 1 && s.live == 0 && s.tracked == 0);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(0)) && !pprofdelta_heap_untrack(heap, pointer(0)));
-    CHECK(pprofdelta_heap_untrack(heap, pointer(2))); /* an early free */
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(2)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(0)) &&
+          !pprofdelta_heap_untrack(heap, live_pointer(0)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(2))); /* an early free */
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(2)));
     int calls = 0;
     CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 1 && calls == 2);
     CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 0 && calls == 2);
     s = stats_of(heap);
     CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.completed == 1 &&
           s.cancelled == 3 && s.inuse_bytes == 100);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)));
 }
 
 typedef struct census {
@@ -240,7 +237,7 @@ TEST(a_sweep_asks_everything_once_a_round)
     pprofdelta_heap_event event = event_at(5000);
     CHECK(pprofdelta_heap_defer(heap, &event)); /* not asked for */
     for (size_t i = 0; i < 300; i++)
-        CHECK(pprofdelta_heap_untrack(heap, pointer(i)));
+        CHECK(pprofdelta_heap_untrack(heap, live_pointer(i)));
     size_t ended = 0;
     for (int round = 0; round < 2; round++) {
         done = 0;
@@ -281,10 +278,10 @@ TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
     CHECK(s.live == tracked && tracked > 5000 && s.dropped_memory == 100000 - tracked);
     CHECK(s.memory <= 1 << 20);
     for (size_t i = 0; i < 100000; i++)
-        pprofdelta_heap_untrack(heap, pointer(i));
+        pprofdelta_heap_untrack(heap, live_pointer(i));
     for (size_t i = 0; i < 1000000; i++) {
         CHECK(track(heap, i) == 1);
-        CHECK(pprofdelta_heap_untrack(heap, pointer(i)) == 1);
+        CHECK(pprofdelta_heap_untrack(heap, live_pointer(i)) == 1);
     }
     CHECK(stats_of(heap).memory == s.memory && stats_of(heap).live == 0);
     pprofdelta_heap_free(heap);

@@ -59,14 +59,9 @@ static bool listen(void)
 
 static const uint64_t a_stack[] = {0x1000, 0x2000};
 
-static const void *pointer(size_t at)
-{
-    return (const void *)(uintptr_t)(0x10000 + at * 4096); // NOLINT(performance-no-int-to-ptr)
-}
-
 static pprofdelta_heap_event event_at(size_t at, size_t size)
 {
-    return (pprofdelta_heap_event){.ptr = pointer(at),
+    return (pprofdelta_heap_event){.ptr = live_pointer(at),
                                    .weight = {3, (int64_t)(1000 + at)},
                                    .stack = a_stack,
                                    .depth = 2,
@@ -90,7 +85,7 @@ static void expect(size_t *at, char kind, size_t pointer_at, uint64_t size, uint
     if (*at >= log_len)
         return;
     const heard *h = &log_[(*at)++];
-    uint64_t want = (uint64_t)(uintptr_t)pointer(pointer_at);
+    uint64_t want = (uint64_t)(uintptr_t)live_pointer(pointer_at);
     CHECK_MSG(h->kind == kind && h->ptr == want && h->size == size && h->weight == weight,
               "event %zu is %c 0x%" PRIx64 " %" PRIu64 " %" PRIu64, *at - 1, h->kind, h->ptr,
               h->size, h->weight);
@@ -135,9 +130,10 @@ TEST(an_allocation_and_its_end)
     ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event known = event_at(1, 77), unknown = event_at(2, 0);
     CHECK(pprofdelta_heap_track(heap, &known) && pprofdelta_heap_track(heap, &unknown));
-    CHECK(!pprofdelta_heap_untrack(heap, pointer(3)));
+    CHECK(!pprofdelta_heap_untrack(heap, live_pointer(3)));
     CHECK(pprofdelta_heap_track(heap, &known)); /* its end was not seen */
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
+          !pprofdelta_heap_untrack(heap, live_pointer(1)));
     listener_want(-1);
     expect(&at, 'a', 1, 77, 1001);
     expect(&at, 'a', 2, 334, 1002); /* a third of its weight */
@@ -178,7 +174,7 @@ static int complete_some(void *cookie, pprofdelta_heap_event *event)
 {
     size_t call = (*(size_t *)cookie)++;
     if (call == 2)
-        event->ptr = pointer(30);
+        event->ptr = live_pointer(30);
     return call != 1;
 }
 
@@ -195,13 +191,14 @@ TEST(deferred_allocations_are_heard_when_they_are_made)
         CHECK(pprofdelta_heap_defer(heap, &event));
         expect(&at, 'a', i, 10 * i, 1000 + i);
     }
-    CHECK(pprofdelta_heap_untrack(heap, pointer(4)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(4)));
     expect(&at, 'f', 4, 0, 0);
     CHECK(pprofdelta_heap_complete(heap, complete_some, &calls) == 2);
     expect(&at, 'f', 2, 0, 0);
     expect(&at, 'f', 3, 0, 0);
     expect(&at, 'a', 30, 334, 1003);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && pprofdelta_heap_untrack(heap, pointer(30)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
+          pprofdelta_heap_untrack(heap, live_pointer(30)));
     listener_want(-1);
     expect(&at, 'f', 1, 0, 0);
     expect(&at, 'f', 30, 0, 0);
@@ -222,7 +219,7 @@ static int complete_by_chance(void *cookie, pprofdelta_heap_event *event)
 {
     rng *r = cookie;
     if (rng_chance(r, 20))
-        event->ptr = pointer(rng_below(r, POINTERS));
+        event->ptr = live_pointer(rng_below(r, POINTERS));
     return !rng_chance(r, 20);
 }
 
