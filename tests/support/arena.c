@@ -90,6 +90,16 @@ void sort_texts(const char **texts, size_t len)
         qsort(texts, len, sizeof *texts, compare_texts);
 }
 
+bool next_text(const char **list, char text[TEXT_SIZE])
+{
+    if (!*list)
+        return false;
+    size_t len = strcspn(*list, "|");
+    snprintf(text, TEXT_SIZE, "%.*s", (int)len, *list);
+    *list = (*list)[len] ? *list + len + 1 : NULL;
+    return true;
+}
+
 buf buf_begin(arena *a)
 {
     return (buf){.arena = a};

@@ -28,6 +28,11 @@ void arena_room(arena *a, void *array, size_t len, size_t *cap, size_t size);
 /* In the order of strcmp. */
 void sort_texts(const char **texts, size_t len);
 
+enum { TEXT_SIZE = 128 };
+
+/* Takes the next text of a list; "|" stands between two. Returns false behind the last. */
+bool next_text(const char **list, char text[TEXT_SIZE]);
+
 /* Bytes that grow. A NUL follows them, so that text can be read as a string. */
 typedef struct buf {
     arena *arena;

@@ -45,11 +45,8 @@ static size_t receive(const sent *all, size_t len, rng *shuffle, delta *kept)
         for (size_t times = shuffle ? 1 + rng_below(shuffle, 2) : 1; times; times--)
             if (all[i].is_delivered)
                 order[n++] = i;
-    for (size_t i = n; shuffle && i > 1; i--) {
-        size_t other = rng_below(shuffle, i), kept_order = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = kept_order;
-    }
+    if (shuffle)
+        rng_shuffle(shuffle, order, n);
     for (size_t i = 0; i < n; i++)
         have = take(kept, have, (delta){.stamp = all[order[i]].stamp});
     return have;

@@ -169,23 +169,16 @@ TEST(a_restart_that_is_told_holds_until_commit)
 
 TEST(wrong_use_is_refused)
 {
-    pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    pprofdelta_recorder *r = NULL;
     const pprofdelta_value_type gauge = {"size", "bytes", 0};
-    o.size = 0;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
-    o.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o.on_reset = PPROFDELTA_ON_RESET_AUTO;
-    o.flags = PPROFDELTA_FORCE;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o.flags = 0;
-    o.types = &gauge;
-    o.types_len = 1;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o.kind = PPROFDELTA_KIND_TYPES;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
+    const pprofdelta_recorder_options bad[] = {
+        {.size = 0},
+        {.size = sizeof *bad, .on_reset = PPROFDELTA_ON_RESET_NEGATIVE},
+        {.size = sizeof *bad, .flags = PPROFDELTA_FORCE},
+        {.size = sizeof *bad, .types = &gauge, .types_len = 1},
+        {.size = sizeof *bad, .types = &gauge, .types_len = 1, .kind = PPROFDELTA_KIND_TYPES}};
+    pprofdelta_recorder *r = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(pprofdelta_recorder_new(&bad[i], NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
     REQUIRE(pprofdelta_recorder_new(NULL, NULL, &r, NULL) == PPROFDELTA_OK);
     collector c = {.calls = 0};
     pprofdelta_sink sink = collector_sink(&c);
