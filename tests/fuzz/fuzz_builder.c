@@ -200,10 +200,7 @@ static void push_value(trial *t, slot *s)
 
 static bool counts(const trial *t, const slot *s)
 {
-    bool is_any = false;
-    for (size_t i = 0; i < t->m.types_len; i++)
-        is_any |= s->m->values[i] != 0;
-    return is_any && !s->status && !s->is_stale;
+    return is_nonzero(s->m->values, t->m.types_len) && !s->status && !s->is_stale;
 }
 
 /* Returns what the next export has to have of it; NULL: nothing. */
@@ -351,12 +348,8 @@ static void require_report(trial *t, const pprofdelta_builder_report *report, co
     require(report->strings == r->view->n_string_table && report->output_len == t->output.len);
     require(r->view->time_nanos == report->to_nanos);
     require(r->view->n_comment == 1 && reading_is_stamp(r, 0));
-    for (size_t i = 0; i < r->samples_len; i++) {
-        int64_t any = 0;
-        for (size_t n = 0; n < t->m.types_len; n++)
-            any |= r->samples[i].values[n];
-        require(any);
-    }
+    for (size_t i = 0; i < r->samples_len; i++)
+        require(is_nonzero(r->samples[i].values, t->m.types_len));
     fuzz_agree(compare_compact(&t->export_arena, r));
 }
 

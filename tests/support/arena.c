@@ -90,6 +90,14 @@ void sort_texts(const char **texts, size_t len)
         qsort(texts, len, sizeof *texts, compare_texts);
 }
 
+bool is_nonzero(const int64_t *values, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (values[i])
+            return true;
+    return false;
+}
+
 bool next_text(const char **list, char text[TEXT_SIZE])
 {
     if (!*list)

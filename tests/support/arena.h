@@ -28,6 +28,9 @@ void arena_room(arena *a, void *array, size_t len, size_t *cap, size_t size);
 /* In the order of strcmp. */
 void sort_texts(const char **texts, size_t len);
 
+/* Is any of them? */
+bool is_nonzero(const int64_t *values, size_t len);
+
 enum { TEXT_SIZE = 128 };
 
 /* Takes the next text of a list; "|" stands between two. Returns false behind the last. */

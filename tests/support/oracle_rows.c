@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_nonzero(const int64_t *values, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (values[i])
-            return true;
-    return false;
-}
-
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* The places of cur, then those of prev, each with the number of its kind: equal identities have

@@ -322,14 +322,6 @@ static void film_end(film *f)
     arena_free(&f->arena);
 }
 
-static bool is_something(const int64_t *values, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (values[i])
-            return true;
-    return false;
-}
-
 /* The law: the first full delta and all later ones make the last look again. */
 TEST(base_plus_all_deltas_is_the_last_profile)
 {
@@ -350,7 +342,7 @@ TEST(base_plus_all_deltas_is_the_last_profile)
             size_t found = 0;
             for (size_t i = 0; i < last.samples_len; i++) {
                 const reading_sample *s = &last.samples[i], *same = NULL;
-                if (!is_something(s->values, last.view->n_sample_type))
+                if (!is_nonzero(s->values, last.view->n_sample_type))
                     continue;
                 for (size_t n = 0; n < sum.samples_len && !same; n++)
                     if (!strcmp(sum.samples[n].key, s->key))

@@ -8,6 +8,7 @@
 #include "delta/kind.h"
 #include "rng.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 #define OTHER PPROFDELTA_FILE_OTHER
@@ -47,18 +48,10 @@ static const struct {
     FILE("go 1.5 trace\0\0\0\0", OTHER, "an execution trace of Go"),
     FILE("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10", OTHER,
          "a CPU profile in the old form of gperftools"),
-    FILE("\x7f"
-         "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0",
-         OTHER, "a program or a core dump"),
-    FILE("\x7f"
-         "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0",
-         OTHER, "a program or a core dump"),
-    FILE("\x7f"
-         "ELF\2\2\1\0\0\0\0\0\0\0\0\0\0\4\0\x16",
-         OTHER, "a program or a core dump"),
-    FILE("\x7f"
-         "ELF",
-         OTHER, "a program or a core dump"),
+    FILE(ELFMAG "\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0", OTHER, "a program or a core dump"),
+    FILE(ELFMAG "\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0", OTHER, "a program or a core dump"),
+    FILE(ELFMAG "\2\2\1\0\0\0\0\0\0\0\0\0\0\4\0\x16", OTHER, "a program or a core dump"),
+    FILE(ELFMAG, OTHER, "a program or a core dump"),
     FILE("MZ\x90\0", OTHER, "a program"),
     FILE("\xcf\xfa\xed\xfe\7", OTHER, "a program"),
     FILE("\x89PNG\r\n\x1a\n", OTHER, "a PNG image"),
