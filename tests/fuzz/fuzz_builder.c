@@ -114,12 +114,8 @@ static void make_places(trial *t)
 
 static void make_model(trial *t, size_t types_len)
 {
-    t->m = (model){.drop_frames = "",
-                   .keep_frames = "",
-                   .default_sample_type = "",
-                   .doc_url = "",
-                   .period_type = {"", ""},
-                   .types_len = types_len};
+    t->m = model_empty;
+    t->m.types_len = types_len;
     t->m.types = ARENA_ARRAY(&t->arena, model_type, types_len);
     for (size_t i = 0; i < types_len; i++)
         t->m.types[i] = (model_type){types[i].type, types[i].unit};

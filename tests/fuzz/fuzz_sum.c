@@ -51,11 +51,8 @@ static const model_type types[LIVE_TYPES] = {{"alloc_objects", "count"}, {"alloc
 
 static void make_model(trial *t)
 {
-    t->m = (model){.drop_frames = "",
-                   .keep_frames = "",
-                   .default_sample_type = "",
-                   .doc_url = "",
-                   .period_type = {"space", "bytes"}};
+    t->m = model_empty;
+    t->m.period_type = (model_type){"space", "bytes"};
     t->m.types = ARENA_ARRAY(&t->arena, model_type, LIVE_TYPES);
     memcpy(t->m.types, types, sizeof types);
     t->m.types_len = LIVE_TYPES;

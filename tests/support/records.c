@@ -120,12 +120,10 @@ static model_sample *make_sample(records *r, arena *a, const records_row *row,
 
 void records_model(records *r, arena *a, model *m)
 {
-    *m = (model){.drop_frames = "",
-                 .keep_frames = "",
-                 .default_sample_type = or_empty(r->options.default_type),
-                 .doc_url = "",
-                 .period = r->period,
-                 .time_nanos = r->time_nanos};
+    *m = model_empty;
+    m->default_sample_type = or_empty(r->options.default_type);
+    m->period = r->period;
+    m->time_nanos = r->time_nanos;
     const pprofdelta_kind kind = r->options.kind;
     m->period_type =
         kind == PPROFDELTA_KIND_HEAP ? (model_type){"space", "bytes"}
