@@ -100,8 +100,7 @@ static int check_file(const pprofdelta_options *library, bool is_quiet, const ch
     int code = cli_input_read(&input, path, library->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
-        if (pprofdelta_profile_open(library, NULL, input.bytes,
-                                    input.len, &profile, &err))
+        if (pprofdelta_profile_open(library, NULL, input.bytes, input.len, &profile, &err))
             code = cli_library_error(input.name, &err);
     }
     if (!code && !is_quiet) {

@@ -425,7 +425,7 @@ TEST(requests_do_not_multiply)
         SHAPE(samples_x_depth, SMALL, true),      SHAPE(key_x_depth, SMALL, true),
         SHAPE(points_x_attributes, SMALL, true),  SHAPE(samples_x_resource, SMALL, true),
         SHAPE(resources_x_key, SMALL, true),      SHAPE(empty_times_x_resource, LARGE, false),
-        SHAPE(profiles_x_comments, LARGE, true), SHAPE(mappings_x_build_id, LARGE, true),
+        SHAPE(profiles_x_comments, LARGE, true),  SHAPE(mappings_x_build_id, LARGE, true),
         SHAPE(locations_x_unknown, LARGE, false), SHAPE(samples_x_link, LARGE, true),
         SHAPE(deep_timestamps, SMALL, false),
     };
