@@ -127,22 +127,22 @@ static void put_head(const cli_leaks_run *run, const cli_leaks_findings *finding
     printf("\"suspects\": %zu, \"unknown\": %zu,\n", findings->suspects, findings->unknown);
 }
 
-void cli_leaks_put_json(const cli_leaks_report *report, size_t at)
+void cli_leaks_put_json(const cli_leaks_report *report, size_t number)
 {
-    const cli_leaks_run *run = &report->runs->runs[at];
+    const cli_leaks_run *run = &report->runs->runs[number];
     const cli_leaks_finding **shown;
-    size_t left, len = cli_leaks_find_shown(report, &report->findings[at], &shown, &left);
-    if (!at)
+    size_t left, len = cli_leaks_find_shown(report, &report->findings[number], &shown, &left);
+    if (!number)
         printf("{\"schema\": 1, \"out_of_order\": %zu, \"duplicates\": %zu, \"gaps\": %zu,\n"
                "\"runs\": [",
                report->order.moved, report->order.again, report->order.gaps);
-    fputs(at ? ",\n{" : "\n{", stdout);
-    put_head(run, &report->findings[at]);
+    fputs(number ? ",\n{" : "\n{", stdout);
+    put_head(run, &report->findings[number]);
     fputs("\"findings\": [", stdout);
     for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
         fputs(i ? ",\n" : "\n", stdout);
         put_finding(run, shown[i]);
     }
     fputs("\n]}", stdout);
-    fputs(at + 1 == report->runs->len ? "\n]}\n" : "", stdout);
+    fputs(number + 1 == report->runs->len ? "\n]}\n" : "", stdout);
 }

@@ -14,8 +14,8 @@ typedef struct cli_leaks_report {
 } cli_leaks_report;
 
 /* Print a run, the first of which is number 0. */
-void cli_leaks_put_text(const cli_leaks_report *report, size_t run);
-void cli_leaks_put_json(const cli_leaks_report *report, size_t run);
+void cli_leaks_put_text(const cli_leaks_report *report, size_t number);
+void cli_leaks_put_json(const cli_leaks_report *report, size_t number);
 
 /* Makes a list of the findings that are printed, of which there may be `top`; *left more would be
  * printed, and follow in the list. Returns the number of those that are printed. */

@@ -294,13 +294,13 @@ static void put_hidden(const cli_leaks_run *run, const cli_leaks_finding *const 
         printf("hidden    %s\n", cli_wrappers_describe(folded, text));
 }
 
-void cli_leaks_put_text(const cli_leaks_report *report, size_t at)
+void cli_leaks_put_text(const cli_leaks_report *report, size_t number)
 {
-    const cli_leaks_run *run = &report->runs->runs[at];
-    const cli_leaks_findings *findings = &report->findings[at];
+    const cli_leaks_run *run = &report->runs->runs[number];
+    const cli_leaks_findings *findings = &report->findings[number];
     const cli_leaks_finding **shown;
     size_t left, len = cli_leaks_find_shown(report, findings, &shown, &left);
-    if (at)
+    if (number)
         putchar('\n');
     put_heading(run, findings);
     put_verdict(run, findings);
