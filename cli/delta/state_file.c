@@ -166,7 +166,6 @@ int cli_state_replace(cli_state *state, pprofdelta *context)
     cli_buffer bytes = {0};
     cli_temporary next = {.fd = -1};
     const pprofdelta_sink sink = cli_buffer_sink(&bytes);
-    int error = 0;
     if (pprofdelta_save(context, &sink, &err)) {
         free(bytes.bytes);
         return cli_library_error(state->path, &err);
@@ -176,10 +175,10 @@ int cli_state_replace(cli_state *state, pprofdelta *context)
         free(bytes.bytes);
         return CLI_FAILED;
     }
-    if (cli_temporary_create(&next, state->path, state->path, true))
-        error = errno;
-    else if (!(error = cli_write_all(next.fd, bytes.bytes, bytes.len)) &&
-             cli_temporary_replace(&next, state->path, true))
+    int error = cli_temporary_create(&next, state->path, state->path, true)
+                    ? errno
+                    : cli_write_all(next.fd, bytes.bytes, bytes.len);
+    if (!error && cli_temporary_replace(&next, state->path, true))
         error = errno;
     cli_temporary_remove(&next);
     free(bytes.bytes);

@@ -39,7 +39,7 @@ static cli_key key_of_address(const cli_profile *profile, const Pd__View__Locati
         if (!id.len)
             id = (cli_string){name.ptr, cli_profile_file_len(name)};
     }
-    if (id.len) {
+    if (mapping && id.len) {
         cli_key file = hash_string(id);
         words[1] = file.lo;
         words[2] = file.hi;

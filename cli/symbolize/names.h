@@ -16,7 +16,7 @@ typedef struct cli_names {
 } cli_names;
 
 /* For cli_option.take of --debug-dir, whose member is the cli_names. The others are flags. */
-int cli_names_take_dir(const cli_option *option, const char *dir, void *names);
+int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
 
 /* Names what can be named without a question: uses only files with the build id of their mapping,
  * asks no server, and prints only that a file is another build or is damaged. Returns an exit code. */

@@ -18,8 +18,8 @@ static const char *missing_of(const cli_module_report *module)
         [CLI_MODULE_NO_SYMBOLS] = "has no symbols; install its debug symbols",
         [CLI_MODULE_MISSING] =
             "is not here; --debug-dir names a directory that has it or its debug file",
-        [CLI_MODULE_OTHER_BUILD] = "the file has another build id and is not used; --debug-dir "
-                                   "names a directory that has the right one",
+        [CLI_MODULE_OTHER_BUILD] = ("the file has another build id and is not used; --debug-dir "
+                                    "names a directory that has the right one"),
         [CLI_MODULE_UNREADABLE] = "is not an ELF file that can be read",
     };
     return module->end == CLI_APART_DONE ? reasons[module->state] : cli_apart_reason(module->end);
