@@ -171,7 +171,7 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
     int i = 0;
     while (value && names[i] && strcmp(value, names[i]) != 0)
         i++;
-    if (names[i]) {
+    if (!value || names[i]) {
         *(int *)chosen = i;
         return CLI_DONE;
     }

@@ -331,7 +331,7 @@ static int make_resource(const record_options *o, char **text)
     int code = cli_resource_make(&resource, &o->resources);
     if (!code && !(*text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
-    if (!code && strlen(*text) >= PD_RESOURCE_MAX) {
+    if (!code && *text && strlen(*text) >= PD_RESOURCE_MAX) {
         cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);
         code = CLI_FAILED;
     }

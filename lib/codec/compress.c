@@ -54,7 +54,7 @@ pprofdelta_status pd_compress_write(pd_bytes bytes, const pprofdelta_sink *sink,
 pprofdelta_status pd_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
                               const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err)
 {
-    pd_bytes out;
+    pd_bytes out = {NULL, 0};
     pprofdelta_status status = pd_compress_bytes(c, mem, in, &out, err);
     return status ? status : pd_compress_write(out, sink, written, err);
 }
