@@ -183,9 +183,11 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
-    pd_reading reading = pd_context_reading(pd, cur, (pd_bytes){bytes, len},
-                                            (pd_reading_facts){.keeps_bytes = true});
-    reading.unsamples = true; /* as the deltas are that are added to it */
+    pd_reading reading = {
+        .bytes = {bytes, len},
+        .keeps_bytes = true,
+        .unsamples = true /* as the deltas are that are added to it */
+    };
     pprofdelta_status status = pd_input_parse(cur, &reading, err);
     if (status)
         return status;

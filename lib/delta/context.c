@@ -107,19 +107,6 @@ void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
     pd->started_nanos = started_nanos;
 }
 
-pd_reading pd_context_reading(const pprofdelta *pd, const pd_input *input, pd_bytes bytes,
-                              pd_reading_facts more)
-{
-    more.format = pd_format_of(bytes.ptr, bytes.len);
-    more.packed = bytes.len;
-    more.announced = pd_inflate_announced(bytes);
-    more.left = pd_mem_left(&pd->mem) + input->source.window.cap; /* which is used again */
-    more.piece = pd->piece;
-    more.is_tight = pd->mem.is_tight;
-    return (pd_reading){
-        .bytes = bytes, .piece = pd_reading_piece(&more), .keeps_bytes = more.keeps_bytes};
-}
-
 /* ---- a call, and the same call with less memory ------------------------------------------------ */
 
 /* There is a NUL behind it. */

@@ -94,11 +94,6 @@ static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t
     return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
 }
 
-/* How this input is to read these bytes in the call under way. `more` holds the facts that neither
- * the bytes nor the context show; the others are filled in. */
-pd_reading pd_context_reading(const pprofdelta *pd, const pd_input *input, pd_bytes bytes,
-                              pd_reading_facts more);
-
 /* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
  * context remembers. The call leaves the context as it was if it fails. */
 typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);

@@ -52,8 +52,7 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
 {
     const pd_bytes *bytes = cookie;
     bool needs_stacks = pd_is_negative(pd);
-    pd_reading reading =
-        pd_context_reading(pd, &pd->cur, *bytes, (pd_reading_facts){.keeps_bytes = needs_stacks});
+    pd_reading reading = {.bytes = *bytes, .piece = pd->piece, .keeps_bytes = needs_stacks};
     pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
     if (!status)
         status = pd_judge_types(pd, &pd->cur, err);
@@ -155,7 +154,7 @@ static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = (pd_mapped_facts){0};
-    pd_reading reading = pd_context_reading(pd, &pd->cur, pd->given, (pd_reading_facts){0});
+    pd_reading reading = {.bytes = pd->given, .piece = pd->piece};
     pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
     if (!status)
         status = judge_types(pd, err);

@@ -232,7 +232,7 @@ static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofde
     pd_bytes out = pd->encoded;
     if (pd->compact.format == PPROFDELTA_OTLP)
         return read_back_otlp(pd, out, sums, err);
-    pd_reading reading = pd_context_reading(pd, proof, out, (pd_reading_facts){0});
+    pd_reading reading = {.bytes = out, .piece = pd->piece};
     pprofdelta_status status = pd_input_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;
     if (!status)

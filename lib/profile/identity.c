@@ -29,7 +29,7 @@ pd_key pd_file_key(pd_bytes filename, pd_bytes build_id)
 
 pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset)
 {
-    return file.lo | file.hi ? (pd_place){file, file_offset - start} : PD_NOWHERE_MAPPED;
+    return pd_key_is_set(file) ? (pd_place){file, file_offset - start} : PD_NOWHERE_MAPPED;
 }
 
 pd_key pd_location_key_address(pd_place place, uint64_t address, bool is_folded)

@@ -136,11 +136,6 @@ bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b)
 
 /* ---- mappings of earlier profiles ------------------------------------------------------------ */
 
-static bool is_key(pd_key key)
-{
-    return (key.lo | key.hi) != 0;
-}
-
 /* A mapping without a range cannot be recognised by its place. */
 static bool has_range(uint64_t start, uint64_t limit)
 {
@@ -170,7 +165,7 @@ static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identi
                                       const pd_mapping *m)
 {
     const pd_mapped *first = NULL;
-    for (size_t i = 0; i < known->len && is_key(identity); i++) {
+    for (size_t i = 0; i < known->len && pd_key_is_set(identity); i++) {
         if (!pd_key_equal(known->list[i].identity, identity))
             continue;
         if (same_place(&known->list[i], m))
@@ -184,7 +179,7 @@ static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identi
 /* Returns whether a mapping of the profile has this identity. The places must be unchanged. */
 static bool has_identity(const pd_tables *t, pd_key identity)
 {
-    for (size_t i = 0; i < looked_at(t) && is_key(identity); i++)
+    for (size_t i = 0; i < looked_at(t) && pd_key_is_set(identity); i++)
         if (pd_key_equal(t->places[i].file, identity))
             return true;
     return false;
@@ -251,7 +246,7 @@ pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
         t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;
-        facts.has_common |= same && is_key(same->identity) &&
+        facts.has_common |= same && pd_key_is_set(same->identity) &&
                             pd_key_equal(same->identity, t->places[i].file) &&
                             is_of_a_file(t->strings[t->mappings[i].filename]);
     }

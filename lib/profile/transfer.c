@@ -31,7 +31,7 @@ static pd_key mapping_key(const pd_tables *t, uint32_t index)
 {
     const pd_mapping *m = &t->mappings[index];
     pd_key file = t->places[index].file;
-    bool has_file = (file.lo | file.hi) != 0;
+    bool has_file = pd_key_is_set(file);
     pd_bytes name = pd_filename_unmarked(t->strings[m->filename]);
     pd_key named = has_file ? (pd_key){0, 0} : pd_key_of_bytes(name.ptr, name.len, 0);
     uint64_t words[] = {
