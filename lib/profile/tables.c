@@ -212,8 +212,6 @@ static void read_string(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
     if (!p->status && t->strings_len == UINT32_MAX - 1)
         p->status = pd_fail(p->err, PPROFDELTA_E_LIMIT, "profile", "string_table", p->element, off,
                             "more than %u strings", UINT32_MAX);
-    if (!t->strings_len)
-        t->first_string_off = pd_parse_offset(p, r.at);
     pd_bytes *string = APPEND(p, t, strings);
     if (string)
         *string = pd_reader_bytes(r);
@@ -296,12 +294,15 @@ static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const 
 void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
 {
     pd_field f;
+    bool had_strings = t->strings_len;
     while (!p->status && pd_reader_next_quick(top, &f)) {
         const pd_field_row *row = pd_row_of(&pd_profile_rows, f.number);
         p->element = elements(t, row);
         if (!pd_field_read(p, &pd_profile_rows, &f, t))
             read_part(p, t, row, &f);
     }
+    if (!had_strings && t->strings_len)
+        t->first_string_off = pd_parse_offset(p, t->strings[0].ptr);
 }
 
 void pd_tables_begin(pd_tables *t)
