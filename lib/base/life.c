@@ -77,6 +77,16 @@ void pd_life_leave_sink(pd_life *life)
     life->is_in_sink = false;
 }
 
+pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
+                                pprofdelta_error *err)
+{
+    if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
+        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", bytes.len);
+    *written = bytes.len;
+    return PPROFDELTA_OK;
+}
+
 int pd_life_sink_write(void *cookie, const void *data, size_t len)
 {
     const pd_life_sink *s = cookie;

@@ -22,7 +22,7 @@
 #ifndef PD_BASE_LIFE_H
 #define PD_BASE_LIFE_H
 
-#include "base/error.h"
+#include "base/mem.h"
 
 #include <stdbool.h>
 
@@ -100,6 +100,11 @@ pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint
  * runs. */
 void pd_life_enter_sink(pd_life *life);
 void pd_life_leave_sink(pd_life *life);
+
+/* Hands bytes to the sink in one call. *written is their number; it is set on success only. If the
+ * sink refuses, the status is PPROFDELTA_E_SINK and the stage "write". */
+pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
+                                pprofdelta_error *err);
 
 /* A sink that calls another one, between these two. */
 typedef struct pd_life_sink {

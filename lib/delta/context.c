@@ -9,9 +9,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
                                       pprofdelta_error *err)
 {
     *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
-    if (!given)
-        return pd_options_check_output(out->compression, out->level, err);
-    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
+    pprofdelta_status status =
+        given ? pd_options_read(out, sizeof *out, given, err) : PPROFDELTA_OK;
     if (status)
         return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
@@ -24,10 +23,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
-    status = pd_options_check_format(out->format, out->resource, out->resource_len, err);
-    if (status)
-        return status;
-    return pd_options_check_output(out->compression, out->level, err);
+    return pd_options_check_output(out->compression, out->level, out->format, out->resource,
+                                   out->resource_len, err);
 }
 
 static pprofdelta_status add_rules(pprofdelta *pd, pd_buffer *rules, const char *const *names,

@@ -327,7 +327,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
         return status;
     status = make(pd, err);
     if (!status)
-        status = pd_compress_write(pd->encoded, &called, &pd->report.output_len, err);
+        status = pd_sink_write(&called, pd->encoded, &pd->report.output_len, err);
     status = pd_life_wrote(&pd->life, ticket, status, err);
     if (!status && report)
         pd_result_write(report, &pd->report, sizeof pd->report);

@@ -214,6 +214,7 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
 {
     pd_source *source = &pd->proof.source;
     pprofdelta_status status = pd_source_open(source, &pd->mem, out, 0, err);
+    pd->proof.has_converted = true;
     if (!status)
         status = pd_request_sums(&pd->proof.otlp, &pd->mem, source->whole, sums,
                                  pd->cur.columns.len, err);

@@ -69,6 +69,7 @@ static pprofdelta_status convert(pd_input *input, const pd_reading *r, pprofdelt
 {
     pd_source *source = &input->source;
     pprofdelta_status status = PPROFDELTA_OK;
+    input->has_converted = true;
     if (!source->is_whole)
         status = pd_source_open(source, input->mem, r->bytes, 0, err);
     pd_bytes bytes = source->whole;
@@ -357,8 +358,10 @@ void pd_input_release(pd_input *input)
     const pd_stack_numbers *numbers = input->numbers;
     pd_buffer_release(mem, &input->text);
     pd_source_end(&input->source);
-    pd_dump_release(&input->dump, mem);
-    pd_request_release(&input->otlp, mem);
+    if (input->has_converted) {
+        pd_dump_release(&input->dump, mem);
+        pd_request_release(&input->otlp, mem);
+    }
     pd_tables_release(&input->tables, mem);
     pd_window_release(&input->window, mem);
     pd_transfer_release(&input->transfer, mem);
