@@ -200,7 +200,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     else
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     if (!status && goes_on(a, stamp))
-        status = pd_recognise_mappings(a->pd, &a->mapped, err);
+        status = pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err);
     if (!status)
         status = classify(a, is_gauge, err);
     if (!status && !a->is_waiting)

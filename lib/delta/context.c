@@ -135,13 +135,6 @@ static void release_work(pprofdelta *pd)
     pd_buffer_release(mem, &pd->compressor.out);
 }
 
-/* Other limits are those of a profile. */
-static bool is_of_memory(pprofdelta_status status, const pprofdelta_error *err)
-{
-    return status == PPROFDELTA_E_LIMIT &&
-           (!strcmp(err->stage, "memory") || !strcmp(err->stage, "inflate"));
-}
-
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
                                   pprofdelta_error *err)
 {
@@ -150,7 +143,8 @@ pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
     bool is_tight = pd->is_always_tight;
     if (!is_tight) {
         status = call(pd, cookie, &why);
-        is_tight = is_of_memory(status, &why);
+        is_tight = status == PPROFDELTA_E_LIMIT && /* other limits are those of a profile */
+                   (!strcmp(why.stage, "memory") || !strcmp(why.stage, "inflate"));
     }
     if (is_tight) {
         release_work(pd);

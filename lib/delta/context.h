@@ -100,18 +100,15 @@ typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
                                   pprofdelta_error *err);
 
-/* ---- delta.c --------------------------------------------------------------------------------- */
-
-/* Finds which of cur's mappings are known under another file, and identifies cur's locations
- * accordingly. Sets pd->mapped. */
-pprofdelta_status pd_recognise_mappings(pprofdelta *pd, const pd_mapped_list *known,
-                                        pprofdelta_error *err);
-
 /* ---- judge.c --------------------------------------------------------------------------------- */
 
 /* Refuses stamped profiles, and those that are not cumulative by their types, and finds the
  * counters. */
 pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err);
+
+/* The same for cur, and finds the slot of each of its columns. The first window of a context sets the
+ * slots. If cur lacks a counter that prev has, the error prints the types of both. */
+pprofdelta_status pd_judge_columns(pprofdelta *pd, pprofdelta_error *err);
 
 /* Is cur a profile that can follow what is remembered: by its order, time span and sampling rate?
  * Sets pd->may_be_window. */

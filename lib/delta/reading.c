@@ -1,7 +1,6 @@
 #include "delta/reading.h"
 
 #include "delta/kind.h"
-#include "profile/stamp.h"
 
 /* ---- whole or streamed ------------------------------------------------------------------------- */
 
@@ -280,8 +279,7 @@ pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelt
 
 pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err)
 {
-    if (!input->source.is_whole)
-        input->tables.bytes = (pd_bytes){0};
+    input->tables.bytes = (pd_bytes){0};
     input->tables.base = 0;
     return pd_source_rewind(&input->source, err);
 }
@@ -300,8 +298,6 @@ pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error 
 {
     pd_source *source = &input->source;
     pd_tables *t = &input->tables;
-    if (source->is_whole)
-        return PPROFDELTA_OK;
     uint64_t origin = input->window.origin[row], before = origin - t->base, need = 1;
     if (before < t->bytes.len)
         need = lacks((pd_bytes){t->bytes.ptr + before, t->bytes.len - (size_t)before});
@@ -313,15 +309,6 @@ pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error 
         need = lacks(t->bytes);
     }
     return PPROFDELTA_OK;
-}
-
-bool pd_input_live_stamp(const pd_input *input, pprofdelta_stamp *out)
-{
-    pprofdelta_stamp stamp;
-    if (!pd_stamp_of(&input->tables, &stamp) || !stamp.live || stamp.from_nanos > stamp.to_nanos)
-        return false;
-    *out = stamp;
-    return true;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------ */

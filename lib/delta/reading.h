@@ -81,13 +81,10 @@ pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprof
 /* Adds up each column over all records: what a window's sums are verified against. */
 pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelta_error *err);
 
-/* Makes the record of a row available in tables.bytes, for pd_transfer_sample. After pd_input_rewind,
+/* For a streamed input: makes the record of a row available in tables.bytes, for pd_transfer_sample. After pd_input_rewind,
  * the origins of the rows rise from call to call. */
 pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err);
 pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err);
-
-/* The stamp of a live heap. False if it has none that is valid. */
-bool pd_input_live_stamp(const pd_input *input, pprofdelta_stamp *out);
 
 /* Gives back the memory that a parsed input has reserved and does not use. */
 void pd_input_trim(pd_input *input);

@@ -237,11 +237,14 @@ static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
     return true;
 }
 
-pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
+pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
+                                      const pd_mapped_list *known, pd_tables *t,
+                                      pprofdelta_error *err)
 {
     pd_mapped_facts facts = {0};
+    *out = facts;
     if (!known->len || !t->mappings_len)
-        return facts;
+        return PPROFDELTA_OK;
     facts.main_moved = has_main_moved(known, t);
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
@@ -256,7 +259,8 @@ pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
         if (mark && rename_place(&t->places[i], &t->mappings[i], known->list[mark - 1].file))
             facts.is_renamed = true;
     }
-    return facts;
+    *out = facts;
+    return facts.is_renamed ? pd_tables_identify(t, mem, err) : PPROFDELTA_OK;
 }
 
 /* Returns whether one of the first `len` has its identity or its file. */

@@ -69,7 +69,7 @@ struct pd_tables;
 
 /* The result for a profile. */
 typedef struct pd_mapped_facts {
-    bool is_renamed; /* some places were changed: the locations must be identified again */
+    bool is_renamed; /* some places were changed, and the locations identified again */
     bool main_moved; /* the main mapping is new and in another place, and the known one is gone */
     bool has_main;   /* the main mapping is a known one, perhaps by its place only */
     bool has_common; /* a mapping of a file has a known identity */
@@ -77,8 +77,10 @@ typedef struct pd_mapped_facts {
 } pd_mapped_facts;
 
 /* Replaces the places of sealed tables, which are of the profile's own identities, by those of the
- * ledger's keys. Sets pd_mapping.mark. */
-pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, struct pd_tables *tables);
+ * ledger's keys, and identifies the locations accordingly. Sets pd_mapping.mark. */
+pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
+                                      const pd_mapped_list *known, struct pd_tables *tables,
+                                      pprofdelta_error *err);
 
 /* Makes *out the list for a ledger with the profile's samples: the main mapping, the mappings that
  * locations use, and then the mappings of `known` that the profile does not have, up to the same
