@@ -2,7 +2,6 @@
 #include "base/time.h"
 #include "ledger/reset.h"
 #include "delta/context.h"
-#include "profile/mapping.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 #include "profile/transfer.h"
 
-#include "profile/mapping.h"
 #include "profile/samples.h"
 
 pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,

@@ -3,7 +3,7 @@
 #include "../support/test.h"
 
 #include "process/maps.h"
-#include "profile/mapping.h"
+#include "profile/identity.h"
 #include "scene.h"
 
 #include <inttypes.h>
