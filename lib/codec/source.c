@@ -78,7 +78,9 @@ pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, siz
 
 void pd_inflate_end(pd_inflater *u)
 {
-    if (u->decoder && u->decoder->end)
+    if (!u->decoder) /* it is zeroed */
+        return;
+    if (u->decoder->end)
         u->decoder->end(u);
     pd_buffer_release(u->mem, &u->state);
     *u = (pd_inflater){0};

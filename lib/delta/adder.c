@@ -72,8 +72,9 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     size_t cap = 1;
     pd_compact_release(&adder->stacks, &pd->mem);
     pd_mem_release(&pd->mem, &adder->origins, &adder->origins_cap, sizeof *adder->origins);
-    pd_mapped_release(&adder->mapped, &pd->mem);
-    pd_mapped_release(&adder->spare_mapped, &pd->mem);
+    pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        pd_mem_release(&pd->mem, &lists[i]->list, &lists[i]->cap, sizeof *lists[i]->list);
     pd_mem_release(&pd->mem, &adder, &cap, sizeof *adder);
     pprofdelta_free(pd);
 }

@@ -85,12 +85,13 @@ void pprofdelta_free(pprofdelta *pd)
     pd_ledger_release(&pd->spare, mem);
     pd_schema_release(&pd->schema, mem);
     pd_schema_release(&pd->spare_schema, mem);
-    pd_buffer_release(mem, &pd->last.build_id);
-    pd_buffer_release(mem, &pd->next.build_id);
-    pd_buffer_release(mem, &pd->last.binary);
-    pd_buffer_release(mem, &pd->next.binary);
-    pd_mapped_release(&pd->last.mapped, mem);
-    pd_mapped_release(&pd->next.mapped, mem);
+    pd_remembered *const remembered[] = {&pd->last, &pd->next};
+    for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
+        pd_mapped_list *mapped = &remembered[i]->mapped;
+        pd_buffer_release(mem, &remembered[i]->build_id);
+        pd_buffer_release(mem, &remembered[i]->binary);
+        pd_mem_release(mem, &mapped->list, &mapped->cap, sizeof *mapped->list);
+    }
     pd_compressor_fini(&pd->compressor, mem);
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);

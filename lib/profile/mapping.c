@@ -16,12 +16,6 @@ static bool same_place(const pd_mapped *known, const pd_mapping *m)
            known->file_offset == m->file_offset;
 }
 
-static pd_key identity_of(const pd_tables *t, size_t index)
-{
-    const pd_mapping *m = &t->mappings[index];
-    return pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
-}
-
 /* The number of mappings that are examined. */
 static size_t looked_at(const pd_tables *t)
 {
@@ -166,18 +160,14 @@ pprofdelta_status pd_mapped_remember(pd_mapped_list *out, pd_mem *mem, const pd_
     out->len = 0;
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapping *m = &t->mappings[i];
-        if (m->mark)
-            out->list[out->len++] = (pd_mapped){m->start, m->limit, m->file_offset,
-                                                identity_of(t, i), t->places[i].file};
+        if (!m->mark)
+            continue;
+        pd_key identity = pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
+        out->list[out->len++] =
+            (pd_mapped){m->start, m->limit, m->file_offset, identity, t->places[i].file};
     }
     for (size_t i = 0; known && i < known->len && out->len < most; i++)
         if (!is_listed(out, used, &known->list[i]))
             out->list[out->len++] = known->list[i];
     return PPROFDELTA_OK;
-}
-
-void pd_mapped_release(pd_mapped_list *list, pd_mem *mem)
-{
-    pd_mem_release(mem, &list->list, &list->cap, sizeof *list->list);
-    list->len = 0;
 }

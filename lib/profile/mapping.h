@@ -44,6 +44,4 @@ pprofdelta_status pd_mapped_remember(pd_mapped_list *out, pd_mem *mem,
                                      const struct pd_tables *tables, const pd_mapped_list *known,
                                      pprofdelta_error *err);
 
-void pd_mapped_release(pd_mapped_list *list, pd_mem *mem);
-
 #endif

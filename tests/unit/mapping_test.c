@@ -4,6 +4,7 @@
 
 #include "process/maps.h"
 #include "profile/identity.h"
+#include "profile/mapping.h"
 #include "scene.h"
 
 #include <inttypes.h>
