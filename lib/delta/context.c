@@ -27,15 +27,6 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
                                    out->resource_len, err);
 }
 
-static pprofdelta_status add_rules(pprofdelta *pd, pd_buffer *rules, const char *const *names,
-                                   size_t len, pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < len && !status; i++)
-        status = pd_buffer_add_text(&pd->mem, rules, pd_bytes_of(names[i]), err);
-    return status;
-}
-
 pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
                                  const pprofdelta_allocator *allocator, pprofdelta **out,
                                  pprofdelta_error *err)
@@ -58,9 +49,10 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
-    status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
-    if (!status)
-        status = add_rules(pd, &pd->rules.gauges, o.gauges, o.gauges_len, err);
+    for (size_t i = 0; i < o.counters_len && !status; i++)
+        status = pd_buffer_add_text(&pd->mem, &pd->rules.counters, pd_bytes_of(o.counters[i]), err);
+    for (size_t i = 0; i < o.gauges_len && !status; i++)
+        status = pd_buffer_add_text(&pd->mem, &pd->rules.gauges, pd_bytes_of(o.gauges[i]), err);
     if (!status && o.format == PPROFDELTA_OTLP)
         status = pd_otlp_resource(o.resource, o.resource_len, &pd->mem, &pd->resource, err);
     pd->compact.format = o.format;

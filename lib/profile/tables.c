@@ -153,6 +153,13 @@ static void read_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
     pd_message_read(p, r, &pd_sample_type_rows, type);
 }
 
+static void read_period_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
+{
+    t->header.has_period_type = true;
+    t->header.period_type.off = off;
+    pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
+}
+
 static void add_id(pd_parse *p, pd_idmap *map, const pd_rows *rows, uint64_t id, uint64_t off)
 {
     bool is_new = true;
@@ -198,10 +205,10 @@ static void read_location(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
     while ((row = pd_message_next(p, &message, &f))) {
         pd_reader body = pd_parse_body(p, row->name, &f);
         pd_line *line = APPEND(p, t, lines);
-        if (!line)
-            break;
-        *line = (pd_line){0};
-        pd_message_read(p, body, &pd_line_rows, line);
+        if (line) {
+            *line = (pd_line){0};
+            pd_message_read(p, body, &pd_line_rows, line);
+        }
     }
     location->lines_len = t->lines_len - location->lines_first;
     add_id(p, &t->location_map, &pd_location_rows, location->id, off);
@@ -285,9 +292,7 @@ static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const 
         read_string(p, t, r, off);
         break;
     default:
-        t->header.has_period_type = true;
-        t->header.period_type.off = off;
-        pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
+        read_period_type(p, t, r, off);
     }
 }
 
