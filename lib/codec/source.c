@@ -181,7 +181,8 @@ pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_
 
 pprofdelta_status pd_source_rewind(pd_source *s, pprofdelta_error *err)
 {
-    return s->is_whole ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->piece, err);
+    bool has_first = s->is_whole || !s->base;
+    return has_first ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->piece, err);
 }
 
 void pd_source_end(pd_source *s)

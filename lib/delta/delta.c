@@ -104,17 +104,6 @@ static pprofdelta_status read_samples(pprofdelta *pd, pprofdelta_error *err)
     return status ? status : pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 
-/* Identifies cur's mappings as those of another process, which have nothing to do with the ones
- * before. */
-static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
-{
-    pd_input *cur = &pd->cur;
-    pprofdelta_status status = pd_tables_place(&cur->tables, &pd->mem, err);
-    if (!status)
-        status = pd_tables_identify(&cur->tables, &pd->mem, err);
-    return status;
-}
-
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
@@ -141,7 +130,7 @@ static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
     if (pd->mapped.is_renamed)
-        status = forget_mappings(pd, err);
+        status = pd_tables_place(&pd->cur.tables, &pd->mem, err);
     if (!status)
         status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
     if (!status && pd->mapped.is_renamed)

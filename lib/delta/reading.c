@@ -142,6 +142,8 @@ static bool next_part(parts *p, pd_reader *top, pprofdelta_status *status, pprof
         if (top->trouble && (need = pd_reader_lacks(top)) <= (uint64_t)(top->end - top->at))
             return false;
         p->at += (uint64_t)(top->at - p->part.ptr);
+    } else if ((*status = pd_source_rewind(p->source, err))) {
+        return false;
     }
     *status = pd_source_reach(p->source, p->at, need, &p->part, err);
     if (*status)
@@ -255,7 +257,7 @@ pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprof
                           .columns = &input->columns};
     parts p = {.source = &input->source, .at = t->samples_off};
     pd_reader top = {0};
-    pprofdelta_status status = pd_source_rewind(p.source, err);
+    pprofdelta_status status = PPROFDELTA_OK;
     while (!status && r.parse.element < t->samples && next_part(&p, &top, &status, err)) {
         r.parse.zero = p.part.ptr;
         r.parse.base = p.at;
@@ -269,7 +271,7 @@ pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelt
 {
     parts p = {.source = &input->source, .at = input->tables.samples_off};
     pd_reader top = {0};
-    pprofdelta_status status = pd_source_rewind(p.source, err);
+    pprofdelta_status status = PPROFDELTA_OK;
     while (!status && next_part(&p, &top, &status, err))
         pd_samples_sum(&top, input->tables.types_len, sums);
     return status;

@@ -479,7 +479,7 @@ pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *e
             t->places[i] = pd_place_in_file(*key, m->start, m->file_offset);
         }
     }
-    return status;
+    return status ? status : pd_tables_identify(t, mem, err);
 }
 
 pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
@@ -516,10 +516,7 @@ pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_erro
         return s.status;
     for (size_t i = 0; i < tables->comments_len; i++)
         tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i].index]);
-    s.status = pd_tables_place(tables, mem, err);
-    if (!s.status)
-        s.status = pd_tables_identify(tables, mem, err);
-    return s.status;
+    return pd_tables_place(tables, mem, err);
 }
 
 pprofdelta_status pd_tables_parse(pd_tables *t, pd_mem *mem, pd_bytes bytes, pprofdelta_error *err)

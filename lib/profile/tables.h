@@ -152,7 +152,8 @@ void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r);
  * and locations. */
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
-/* For sealed tables: sets the places of the mappings again, from the mappings. */
+/* For sealed tables: sets the places of the mappings again, from the mappings, and the identities of the
+ * locations. */
 pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
 /* For sealed tables: sets the identities of the locations again, after places were changed. */
