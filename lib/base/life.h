@@ -107,7 +107,7 @@ typedef struct pd_life_sink {
     pd_life *life;
     const pprofdelta_sink *sink;
 } pd_life_sink;
-int pd_life_sink_write(void *sink, const void *data, size_t len);
+int pd_life_sink_write(void *cookie, const void *data, size_t len);
 
 /* After a write that had this status: the window can be committed if it is OK. Returns the status, or
  * E_USAGE if the sink ended the window or forked, and this is the child. */

@@ -73,9 +73,9 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *reading, ppro
 /* The first pass: opens and parses, and names the columns. */
 pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *reading, pprofdelta_error *err);
 
-/* The second pass, with the columns that were set: hands every sample on, to nobody if the taker is
- * zeroed. A row holds columns->slot's order; its origin is the offset of its first record's tag.
- * Unknown fields are counted in the tables. */
+/* The second pass, with the columns that were set: gives every sample to the taker; a zeroed taker takes
+ * none. A row holds columns->slot's order; its origin is the offset of its first record's tag. Unknown
+ * fields are counted in the tables. */
 pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprofdelta_error *err);
 
 /* Adds up each column over all records: what a window's sums are verified against. */
