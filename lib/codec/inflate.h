@@ -34,8 +34,7 @@ typedef struct pd_inflater {
     uint64_t member_len; /* what it has inflated to */
     /* gzip */
     uint32_t crc;
-    struct pd_zlib *zlib;
-    size_t zlib_cap;
+    pd_buffer state; /* zlib's */
     /* zstd */
     size_t frame_size;
     void *zstd;         /* ZSTD_DCtx */
@@ -68,7 +67,8 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 
 typedef struct pd_decoder {
     const char *name;
-    /* pd_inflate_some, pd_inflate_end (or NULL) and pd_inflate_announced for the format. */
+    /* pd_inflate_some, what pd_inflate_end does besides (or NULL), and pd_inflate_announced (NULL: the
+     * length of the file) for the format. */
     pprofdelta_status (*some)(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
                               pprofdelta_error *err);
     void (*end)(pd_inflater *inflater);
