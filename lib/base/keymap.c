@@ -7,14 +7,6 @@ static size_t next(const pd_keymap *map, size_t slot)
     return slot + 1 == map->slots_cap ? 0 : slot + 1;
 }
 
-/* The slot at which probing for the key begins. */
-static size_t home(const pd_keymap *map, pd_key key)
-{
-    if (map->is_tight)
-        return (size_t)((uint64_t)(uint32_t)key.lo * map->slots_cap >> 32);
-    return (size_t)key.lo & map->low;
-}
-
 /* The key's bits in a slot: those above the number. */
 static uint32_t mark(const pd_keymap *map, pd_key key)
 {
@@ -35,23 +27,31 @@ static bool holds(const pd_keymap *map, uint32_t slot, pd_key key)
 /* The slot that holds the key, or the free slot at which it belongs. */
 static size_t probe(const pd_keymap *map, pd_key key)
 {
-    size_t slot = home(map, key);
+    size_t slot = pd_keymap_home(map, key);
     while (map->slots[slot] && !holds(map, map->slots[slot], key))
         slot = next(map, slot);
     return slot;
 }
 
-void pd_keymap_reindex(pd_keymap *map)
+size_t pd_keymap_reindex(pd_keymap *map, size_t len, size_t most)
 {
-    if (!map->slots_cap)
-        return;
-    memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
-    for (size_t i = 0; i < map->len; i++) {
-        size_t slot = home(map, map->keys[i]);
-        while (map->slots[slot]) /* all keys differ: the first free slot is right */
+    enum { AHEAD = 16 };
+    if (map->slots_cap)
+        memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
+    for (map->len = 0; map->len < len; map->len++) {
+        pd_key key = map->keys[map->len];
+        size_t slot = pd_keymap_home(map, key), passed = 0;
+        if (map->len + AHEAD < len)
+            pd_keymap_prefetch(map, map->keys[map->len + AHEAD]);
+        while (map->slots[slot] && passed < most && !holds(map, map->slots[slot], key)) {
             slot = next(map, slot);
-        map->slots[slot] = mark(map, map->keys[i]) | ((uint32_t)i + 1);
+            passed++;
+        }
+        if (map->slots[slot])
+            break;
+        map->slots[slot] = mark(map, key) | ((uint32_t)map->len + 1);
     }
+    return map->len;
 }
 
 static size_t slots_for(const pd_keymap *map, size_t keys)
@@ -90,7 +90,7 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
         if (status)
             return status;
         set_low(map);
-        pd_keymap_reindex(map);
+        pd_keymap_reindex(map, map->len, SIZE_MAX);
     }
     return pd_mem_reserve(mem, &map->keys, &map->cap, need, sizeof *map->keys, err);
 }
@@ -103,7 +103,7 @@ void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room)
     pd_mem_trim(mem, &map->slots, &map->slots_cap, need, sizeof *map->slots);
     if (map->slots_cap < before) {
         set_low(map);
-        pd_keymap_reindex(map);
+        pd_keymap_reindex(map, map->len, SIZE_MAX);
     }
 }
 
@@ -124,20 +124,12 @@ uint32_t pd_keymap_add(pd_keymap *map, pd_key key)
     return number_in(map, map->slots[slot]);
 }
 
-uint32_t pd_keymap_add_untrusted(pd_keymap *map, pd_key key)
-{
-    size_t first = home(map, key), slot = probe(map, key);
-    size_t passed = slot >= first ? slot - first : slot + map->slots_cap - first;
-    return passed > PD_KEYMAP_PROBES_MAX ? PD_KEYMAP_NONE : pd_keymap_add(map, key);
-}
-
 void pd_keymap_truncate(pd_keymap *map, size_t len)
 {
     if (map->len == len)
         return;
     if (map->len - len > map->slots_cap / 8) {
-        map->len = len;
-        pd_keymap_reindex(map);
+        pd_keymap_reindex(map, len, SIZE_MAX);
         return;
     }
     /* Newest first. A key went into the first free slot of its run while all older keys had theirs.

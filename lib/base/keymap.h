@@ -43,11 +43,20 @@ uint32_t pd_keymap_find(const pd_keymap *map, pd_key key);
  * room: see pd_keymap_room. */
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
 
-/* The same for a key from a file, which an attacker may have chosen to collide with others. Returns
- * PD_KEYMAP_NONE if more than PD_KEYMAP_PROBES_MAX probes are needed: random keys never need so
- * many. */
-enum { PD_KEYMAP_PROBES_MAX = 4096 };
-uint32_t pd_keymap_add_untrusted(pd_keymap *map, pd_key key);
+/* The slot at which probing for the key begins. */
+static inline size_t pd_keymap_home(const pd_keymap *map, pd_key key)
+{
+    if (__builtin_expect(map->is_tight, 0))
+        return (size_t)((uint64_t)(uint32_t)key.lo * map->slots_cap >> 32);
+    return (size_t)key.lo & map->low;
+}
+
+/* Loads the key's slot into the cache, for a pd_keymap_add a little later. */
+static inline void pd_keymap_prefetch(const pd_keymap *map, pd_key key)
+{
+    if (map->slots_cap)
+        __builtin_prefetch(&map->slots[pd_keymap_home(map, key)], 1);
+}
 
 /* Returns whether the key has the number `guess`, by one compare. */
 static inline bool pd_keymap_is_at(const pd_keymap *map, uint32_t guess, pd_key key)
@@ -70,8 +79,11 @@ void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room);
 /* Removes the newest keys, down to `len` keys. */
 void pd_keymap_truncate(pd_keymap *map, size_t len);
 
-/* Rebuilds the slots after the owner moved or dropped keys in place and set len. */
-void pd_keymap_reindex(pd_keymap *map);
+/* Rebuilds the slots, after the owner put `len` keys in place. Stops at a key that equals an earlier
+ * one, or that has more than `most` keys in its way. Returns the new len. Random keys never have
+ * PD_KEYMAP_PASSED_MAX others in their way; an attacker can choose keys that have. */
+enum { PD_KEYMAP_PASSED_MAX = 4096 };
+size_t pd_keymap_reindex(pd_keymap *map, size_t len, size_t most);
 
 /* Releases the slots. Until the next pd_keymap_reserve, of any size, keys can only be removed, not
  * found or added. */

@@ -92,14 +92,16 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 
 /* ---- a window is filled ---------------------------------------------------------------------- */
 
-/* Reads cur's samples into its window. */
-static pprofdelta_status read_samples(pprofdelta *pd, pprofdelta_error *err)
+/* Reads cur's samples into its window, with or without rows for those that have not changed. */
+static pprofdelta_status read_samples(pprofdelta *pd, bool omits, pprofdelta_error *err)
 {
     pd_input *cur = &pd->cur;
     size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
     pd_window_abandon(&cur->window);
     pprofdelta_status status =
-        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, samples, err);
+        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
+                        omits ? samples / 8 : samples, err);
+    cur->window.omits = omits;
     cur->window.is_tight = !cur->source.is_whole || pd->mem.is_tight;
     return status ? status : pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
@@ -120,12 +122,16 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     if (!status)
         status =
             pd_remember_input(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
-    return status ? status : read_samples(pd, err);
+    if (!status)
+        status = read_samples(pd, has_seen && !by_identity && !pd->ledger.is_open, err);
+    if (!status && pd->cur.window.lacks_row)
+        status = read_samples(pd, false, err);
+    return status;
 }
 
 /* ---- ... judged, and made a delta ------------------------------------------------------------ */
 
-/* In a restart, cur's mappings have nothing to do with those before. */
+/* In a restart, cur's mappings have nothing to do with those before, and every sample is new. */
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
@@ -133,8 +139,8 @@ static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
         status = pd_tables_place(&pd->cur.tables, &pd->mem, err);
     if (!status)
         status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
-    if (!status && pd->mapped.is_renamed)
-        status = read_samples(pd, err);
+    if (!status && (pd->mapped.is_renamed || pd->cur.window.unchanged))
+        status = read_samples(pd, false, err);
     return status;
 }
 

@@ -162,8 +162,7 @@ static void drop(pd_ledger *ledger, uint32_t window, size_t also)
         }
         pd_ledger_move(ledger, kept++, i);
     }
-    ledger->keys.len = kept;
-    pd_keymap_reindex(&ledger->keys);
+    pd_keymap_reindex(&ledger->keys, kept, SIZE_MAX);
 }
 
 void pd_ledger_commit(pd_ledger *ledger)

@@ -17,8 +17,9 @@ static pd_verdict compare(const pd_window *w)
             verdict.has_decrease |= values[i] < base[i];
             verdict.has_increase |= values[i] > base[i];
         }
-        living += pd_ledger_is_living(ledger, entry);
     }
+    for (size_t entry = 0; entry < ledger->committed; entry++)
+        living += w->trace[entry] && pd_ledger_is_living(ledger, entry);
     verdict.has_loss = verdict.has_decrease || living != ledger->living;
     return verdict;
 }
@@ -33,8 +34,8 @@ static bool lost_half(const pd_window *w, size_t counter)
         int64_t mass = pd_ledger_base(ledger, entry)[counter];
         if (!pd_ledger_is_living(ledger, entry) || mass <= 0)
             continue;
-        uint32_t row = pd_window_row_of(w, (uint32_t)entry);
-        int64_t value = row == PD_ROW_NONE ? 0 : pd_window_values(w, row)[counter];
+        const int64_t *values = pd_window_counters(w, entry);
+        int64_t value = values ? values[counter] : 0;
         pd_sum_add(&before, mass);
         if (value < mass)
             pd_sum_add_unsigned(&lost, (uint64_t)mass - (uint64_t)value);

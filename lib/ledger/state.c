@@ -110,28 +110,32 @@ static void refuse_number(stream *s, const uint8_t *end, const char *field, uint
         refuse(s, field, element, "a number is not valid");
 }
 
-/* Returns the number; 0 if it cannot be read. A varint must not be longer than it has to be. */
-static inline uint64_t pass_element(stream *s, uint64_t value, uint64_t most, const char *field,
-                                    uint64_t element)
+/* Takes a number that is read; 0 if it cannot be. A varint must not be longer than it has to be. */
+static inline uint64_t read_number(stream *s, uint64_t most, const char *field, uint64_t element)
 {
-    bool is_there = reach(s, PD_VARINT_MAX) != 0;
-    uint8_t *at = s->chunk + s->at;
-    if (s->sink) { /* a number that is written stays as it is, also after a failure */
-        s->at = is_there ? (size_t)(pd_varint_encode(at, value) - s->chunk) : s->at;
-        return value;
-    }
-    const uint8_t *end = pd_varint_decode(at, s->chunk + s->len, &value);
+    size_t there = reach(s, PD_VARINT_MAX);
+    const uint8_t *at = s->chunk + s->at, *end = NULL;
+    uint64_t value;
+    if (there >= PD_VARINT_MAX)
+        end = pd_varint_decode_short(at, &value);
+    if (__builtin_expect(!end, 0))
+        end = pd_varint_decode(at, at + there, &value);
     if (__builtin_expect(!end || value > most || (end - at > 1 && !end[-1]), 0)) {
         refuse_number(s, end, field, element);
         return 0;
     }
-    s->at = (size_t)(end - s->chunk);
+    s->at += (size_t)(end - at);
     return value;
 }
 
+/* Returns the number. One that is written stays as it is, also after a failure. */
 static uint64_t pass_number(stream *s, uint64_t value, uint64_t most, const char *field)
 {
-    return pass_element(s, value, most, field, PPROFDELTA_NOWHERE);
+    if (s->source)
+        return read_number(s, most, field, PPROFDELTA_NOWHERE);
+    if (reach(s, PD_VARINT_MAX))
+        s->at = (size_t)(pd_varint_encode(s->chunk + s->at, value) - s->chunk);
+    return value;
 }
 
 static int64_t pass_time(stream *s, int64_t nanos)
@@ -253,37 +257,11 @@ static void pass_remembered(stream *s, pd_remembered *last)
 /* ---- the entries ----------------------------------------------------------------------------- */
 
 /* Makes room for an entry that is read: for twice as many as there are. */
-static void make_room(stream *s, pd_ledger *ledger, size_t entries)
+static void make_room(stream *s, pd_ledger *ledger, size_t entry, size_t entries)
 {
-    size_t len = ledger->keys.len, need = 2 * len + FIRST_ENTRIES;
-    if (!len || len == ledger->keys.cap)
+    size_t need = 2 * entry + FIRST_ENTRIES;
+    if (!entry || entry == ledger->keys.cap)
         s->status = pd_ledger_reserve(ledger, s->mem, need < entries ? need : entries, s->err);
-}
-
-/* Gives the key that was read its slot. */
-static void add_key(stream *s, pd_keymap *keys, size_t entry, pd_key key)
-{
-    uint32_t number = s->status ? PD_KEYMAP_NONE : pd_keymap_add_untrusted(keys, key);
-    if (number != entry)
-        refuse(s, "entry", entry,
-               number == PD_KEYMAP_NONE ? "the keys are not hashes: too many of them collide"
-                                        : "an earlier entry has the same key");
-}
-
-/* How much more the open attempt had than the base. */
-static void pass_tried(stream *s, pd_ledger *ledger, size_t entry)
-{
-    const int64_t *base = pd_ledger_base(ledger, entry);
-    int64_t *tried = pd_ledger_tried(ledger, entry);
-    uint64_t any = entry >= ledger->committed;
-    for (size_t i = 0; i < ledger->counters; i++) {
-        uint64_t more = (uint64_t)tried[i] - (uint64_t)base[i];
-        more = pass_element(s, more, UINT64_MAX, "counter", entry);
-        tried[i] = (int64_t)((uint64_t)base[i] + more);
-        any |= more;
-    }
-    if (!any)
-        refuse(s, "entry", entry, "the open attempt has nothing more");
 }
 
 /* Returns whether the open attempt had more than the base. */
@@ -294,25 +272,52 @@ static bool has_more(const pd_ledger *ledger, size_t entry)
                                       ledger->counters * sizeof *ledger->base) != 0);
 }
 
-/* An entry that is read has its age in ledger->seen, until number_windows. */
-static void pass_entry(stream *s, pd_ledger *ledger, size_t entry)
+/* An entry: its key, its age with a bit that says whether it has more, its counters, and how much
+ * more the open attempt had. */
+static void write_entry(stream *s, const pd_ledger *ledger, size_t entry)
 {
-    pd_key key = pass_key(s, ledger->keys.keys[entry]);
-    uint64_t age = s->sink ? ledger->window - ledger->seen[entry] : 0;
-    uint64_t mark = s->sink ? age * 2 + has_more(ledger, entry) : 0;
-    mark = pass_element(s, mark, UINT32_MAX, "age", entry);
-    if (entry >= ledger->committed ? mark != 1 : mark & 1 && !ledger->is_open)
-        refuse(s, "age", entry, "the entry is new, or has more, without an open attempt");
-    int64_t *base = pd_ledger_base(ledger, entry);
+    enum { MOST = sizeof(pd_key) + PD_VARINT_MAX * (1 + 2 * PPROFDELTA_MAX_TYPES) };
+    const int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
+    uint64_t age = ledger->window - ledger->seen[entry];
+    bool more = has_more(ledger, entry);
+    if (!reach(s, MOST))
+        return;
+    pass_key(s, ledger->keys.keys[entry]);
+    uint8_t *at = pd_varint_encode(s->chunk + s->at, age * 2 + more);
     for (size_t i = 0; i < ledger->counters; i++)
-        base[i] = (int64_t)pass_element(s, (uint64_t)base[i], UINT64_MAX, "counter", entry);
-    if (s->source) {
-        add_key(s, &ledger->keys, entry, key);
-        ledger->seen[entry] = (uint32_t)(mark / 2);
-        memcpy(pd_ledger_tried(ledger, entry), base, ledger->counters * sizeof *base);
+        at = pd_varint_encode(at, (uint64_t)base[i]);
+    for (size_t i = 0; i < ledger->counters && more; i++)
+        at = pd_varint_encode(at, (uint64_t)tried[i] - (uint64_t)base[i]);
+    s->at = (size_t)(at - s->chunk);
+}
+
+/* An entry that is read has its age in ledger->seen, until number_windows. */
+static void read_entry(stream *s, pd_ledger *ledger, size_t entry)
+{
+    int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
+    uint64_t any = entry >= ledger->committed;
+    ledger->keys.keys[entry] = pass_key(s, (pd_key){0, 0});
+    uint64_t mark = read_number(s, UINT32_MAX, "age", entry);
+    if (any ? mark != 1 : mark & 1 && !ledger->is_open)
+        refuse(s, "age", entry, "the entry is new, or has more, without an open attempt");
+    ledger->seen[entry] = (uint32_t)(mark / 2);
+    for (size_t i = 0; i < ledger->counters; i++)
+        base[i] = (int64_t)read_number(s, UINT64_MAX, "counter", entry);
+    for (size_t i = 0; i < ledger->counters && ledger->is_open; i++) {
+        uint64_t more = mark & 1 ? read_number(s, UINT64_MAX, "counter", entry) : 0;
+        tried[i] = (int64_t)((uint64_t)base[i] + more);
+        any |= more;
     }
-    if (mark & 1)
-        pass_tried(s, ledger, entry);
+    if (mark & 1 && !any)
+        refuse(s, "entry", entry, "the open attempt has nothing more");
+}
+
+/* Gives the keys that were read their slots. */
+static void index_keys(stream *s, pd_ledger *ledger, size_t entries)
+{
+    size_t entry = pd_keymap_reindex(&ledger->keys, entries, PD_KEYMAP_PASSED_MAX);
+    if (entry < entries)
+        refuse(s, "entry", entry, "an earlier entry has the same key, or too many keys collide");
 }
 
 /* Converts ages to window numbers. The last window gets the number after the largest age. */
@@ -329,24 +334,38 @@ static void number_windows(pd_ledger *ledger)
         ledger->seen[i] = ledger->window - ledger->seen[i];
 }
 
+static void write_ledger(stream *s, const pd_ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->kept && !s->status; i++)
+        write_entry(s, ledger, i);
+}
+
+static void read_ledger(stream *s, pd_ledger *ledger, size_t entries)
+{
+    for (size_t i = 0; i < entries && !s->status; i++) {
+        make_room(s, ledger, i, entries);
+        if (!s->status)
+            read_entry(s, ledger, i);
+    }
+    if (!s->status)
+        index_keys(s, ledger, entries);
+    if (!s->status)
+        number_windows(ledger);
+}
+
 static void pass_ledger(stream *s, pd_ledger *ledger, bool is_open)
 {
     size_t entries = (size_t)pass_number(s, ledger->kept, PD_KEYMAP_MAX, "entry");
     size_t committed =
         is_open ? (size_t)pass_number(s, ledger->committed, entries, "entry") : entries;
-    if (s->source) {
-        ledger->committed = committed;
-        ledger->kept = entries;
-        ledger->is_open = is_open;
+    if (s->sink) {
+        write_ledger(s, ledger);
+        return;
     }
-    for (size_t i = 0; i < entries && !s->status; i++) {
-        if (s->source)
-            make_room(s, ledger, entries);
-        if (!s->status)
-            pass_entry(s, ledger, i);
-    }
-    if (s->source && !s->status)
-        number_windows(ledger);
+    ledger->committed = committed;
+    ledger->kept = entries;
+    ledger->is_open = is_open;
+    read_ledger(s, ledger, entries);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

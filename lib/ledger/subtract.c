@@ -34,20 +34,23 @@ bool pd_subtract_vanished(const pd_window *w, uint32_t entry, int64_t *out)
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-/* Adds up the ledger's counters, and those of the entries that the window does not have. */
+/* Adds up the ledger's counters, those of the entries that the window does not have, and those that
+ * have not changed. */
 static void book_base(pd_tally *tally, const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++) {
         const int64_t *base = pd_ledger_base(ledger, entry);
-        bool is_vanished = pd_window_row_of(w, (uint32_t)entry) == PD_ROW_NONE;
-        tally->vanished += is_vanished;
+        uint32_t row = pd_window_row_of(w, entry);
+        tally->vanished += row == PD_ROW_NONE;
         for (size_t i = 0; i < ledger->counters; i++) {
-            pd_sum_add(&tally->types[i].prev, base[i]);
-            if (is_vanished)
-                pd_sum_add(&tally->types[i].vanished, base[i]);
+            pd_type_sums *sums = &tally->types[i];
+            pd_sum_add(&sums->prev, base[i]);
+            if (row >= PD_ROW_UNCHANGED)
+                pd_sum_add(row == PD_ROW_NONE ? &sums->vanished : &sums->cur, base[i]);
         }
     }
+    tally->matched += w->unchanged;
 }
 
 static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)

@@ -63,7 +63,8 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->len = 0;
     w->duplicates = 0;
     w->guess = 0;
-    w->is_tight = false;
+    w->is_tight = w->omits = w->lacks_row = false;
+    w->unchanged = 0;
     memset(w->lifted, 0, sizeof w->lifted);
     w->lifted_len = 0;
     if (w->trace_cap)
@@ -94,19 +95,23 @@ void pd_window_lift(pd_window *w)
 
 void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
 {
-    int64_t *sum = pd_window_values(w, w->trace[entry] - 1);
+    uint32_t row = pd_window_row_of(w, entry);
     w->duplicates++;
-    for (size_t i = 0; i < w->stride; i++)
-        sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
+    for (size_t i = 0; i < w->stride; i++) {
+        if (row == PD_ROW_UNCHANGED) {
+            w->lacks_row |= values[i] != 0;
+            continue;
+        }
+        int64_t *sum = pd_window_values(w, row) + i;
+        *sum = (int64_t)((uint64_t)*sum + (uint64_t)values[i]);
+    }
 }
 
 /* Sets what the entry has in the attempt: no counter is below its base. */
-static void try_entry(const pd_window *w, size_t entry, uint32_t row)
+static void try_entry(const pd_ledger *ledger, size_t entry, const int64_t *values)
 {
-    const pd_ledger *ledger = w->ledger;
     bool is_new = entry >= ledger->committed;
     int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
-    const int64_t *values = row == PD_ROW_NONE ? base : pd_window_values(w, row);
     for (size_t i = 0; i < ledger->counters; i++) {
         tried[i] = is_new || values[i] > base[i] ? values[i] : base[i];
         base[i] = is_new ? 0 : base[i];
@@ -122,22 +127,21 @@ void pd_window_settle(pd_window *w, pd_commit how)
         ledger->committed = 0;
     ledger->window++;
     for (size_t entry = 0; entry < ledger->keys.len; entry++) {
-        uint32_t row = pd_window_row_of(w, (uint32_t)entry);
-        if (row == PD_ROW_NONE && entry >= ledger->committed)
+        const int64_t *values = pd_window_counters(w, entry);
+        if (!values && entry >= ledger->committed)
             continue;
         pd_ledger_move(ledger, kept, entry);
-        if (row != PD_ROW_NONE)
+        if (values)
             ledger->seen[kept] = ledger->window;
-        try_entry(w, kept++, row);
+        try_entry(ledger, kept, values ? values : pd_ledger_base(ledger, kept));
+        kept++;
     }
-    if (kept != ledger->keys.len) {
-        ledger->keys.len = kept;
-        pd_keymap_reindex(&ledger->keys);
-    }
+    if (kept != ledger->keys.len)
+        pd_keymap_reindex(&ledger->keys, kept, SIZE_MAX);
     ledger->kept = kept;
-    ledger->living = w->len;
+    ledger->living = w->len + w->unchanged;
     ledger->is_open = true;
-    w->len = 0;
+    w->len = w->unchanged = 0;
 }
 
 void pd_window_commit_settled(pd_window *w)
@@ -150,7 +154,7 @@ void pd_window_abandon(pd_window *w)
 {
     if (w->ledger)
         pd_ledger_rollback(w->ledger);
-    w->len = 0;
+    w->len = w->unchanged = 0;
 }
 
 void pd_window_keep_origins(pd_window *w, pd_mem *mem, size_t rows)

@@ -8,16 +8,22 @@
  *              origin[i]   where the door finds the sample's stack: an offset or an index
  *              values      [counters... | gauges...]; equal samples are added up
  *
- *     entry e  trace[e]    0, or the row of the entry + 1
+ *     entry e  trace[e]    0, the row of the entry + 1, or the mark of an unchanged sample
  *
- * Rows are in order of first appearance, which is the order of the output: their origins rise. */
+ * Rows are in order of first appearance, which is the order of the output: their origins rise.
+ *
+ * A sample is unchanged if its counters are those of the ledger and its gauges are 0. Most samples
+ * of most profiles are, and none of them is in the output. A door can leave out their rows. They
+ * are needed after all if such a sample comes again with other values, and in a restart: the door
+ * then fills the window again. */
 #ifndef PD_LEDGER_WINDOW_H
 #define PD_LEDGER_WINDOW_H
 
 #include "base/sum.h"
 #include "ledger/ledger.h"
 
-#define PD_ROW_NONE UINT32_MAX /* the entry is not in the window */
+#define PD_ROW_NONE      UINT32_MAX       /* the entry is not in the window */
+#define PD_ROW_UNCHANGED (UINT32_MAX - 1) /* its sample has no row */
 
 typedef struct pd_window {
     pd_ledger *ledger;
@@ -31,6 +37,9 @@ typedef struct pd_window {
     uint64_t duplicates; /* samples added to an earlier one */
     uint32_t guess;      /* the probable entry of the next sample */
     bool is_tight;       /* set by the door after pd_window_begin: grows in small steps */
+    bool omits;          /* likewise, if no attempt is open: unchanged samples get no rows */
+    bool lacks_row;      /* an unchanged sample came again: fill the window with all rows */
+    size_t unchanged;    /* entries with an unchanged sample */
     /* What pd_window_lift added, for each counter, and the number of rows that it changed. */
     pprofdelta_sum lifted[PPROFDELTA_MAX_TYPES];
     size_t lifted_len;
@@ -46,10 +55,30 @@ static inline int64_t *pd_window_values(const pd_window *window, size_t row)
     return window->values + row * window->stride;
 }
 
-/* Returns the row of an entry, or PD_ROW_NONE. */
-static inline uint32_t pd_window_row_of(const pd_window *window, uint32_t entry)
+/* Returns the row of an entry, PD_ROW_NONE or PD_ROW_UNCHANGED. */
+static inline uint32_t pd_window_row_of(const pd_window *window, size_t entry)
 {
     return window->trace[entry] - 1;
+}
+
+/* Returns the counters of an entry in this window, or NULL. */
+static inline const int64_t *pd_window_counters(const pd_window *window, size_t entry)
+{
+    uint32_t row = pd_window_row_of(window, entry);
+    if (row == PD_ROW_UNCHANGED)
+        return pd_ledger_base(window->ledger, entry);
+    return row == PD_ROW_NONE ? NULL : pd_window_values(window, row);
+}
+
+static inline bool pd_window_is_unchanged(const pd_window *w, size_t entry, const int64_t *values)
+{
+    const int64_t *base = pd_ledger_base(w->ledger, entry);
+    int64_t any = entry >= w->ledger->committed;
+    for (size_t i = 0; i < w->ledger->counters; i++)
+        any |= values[i] ^ base[i];
+    for (size_t i = w->ledger->counters; i < w->stride; i++)
+        any |= values[i];
+    return any == 0;
 }
 
 /* Makes room for one more entry in the ledger and one more row in the window. */
@@ -61,6 +90,13 @@ void pd_window_lift(pd_window *window);
 
 /* Adds a sample whose entry is in the window already. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
+
+/* Loads the slot of a sample that comes after the next one, unless its entry will be guessed. */
+static inline void pd_window_prefetch(const pd_window *w, pd_key key)
+{
+    if (!pd_keymap_is_at(&w->ledger->keys, w->guess + 1, key))
+        pd_keymap_prefetch(&w->ledger->keys, key);
+}
 
 /* Adds a sample. */
 static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key key,
@@ -85,6 +121,11 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
     w->guess = entry + 1;
     if (__builtin_expect(w->trace[entry] != 0, 0)) {
         pd_window_add_again(w, entry, values);
+        return PPROFDELTA_OK;
+    }
+    if (w->omits && pd_window_is_unchanged(w, entry, values)) {
+        w->trace[entry] = PD_ROW_UNCHANGED + 1;
+        w->unchanged++;
         return PPROFDELTA_OK;
     }
     size_t row = w->len++;

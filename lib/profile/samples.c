@@ -171,28 +171,58 @@ bool pd_sample_quick(pd_sample_reader *r, pd_reader *top, pd_sample *s)
 
 /* ---- all records ------------------------------------------------------------------------------- */
 
-/* Skips fields up to a sample and takes its record. */
-static bool next_sample(pd_reader *top, const uint8_t **start, pd_reader *body)
+/* Skips fields up to a sample, if there is one. */
+static bool find_sample(pd_reader *top, pd_field *f)
 {
-    pd_field f = {0};
-    while (pd_reader_next_quick(top, &f))
-        if (f.number == PD_PROFILE_SAMPLE) {
-            *start = f.start;
-            *body = f.body;
+    while (pd_reader_next_quick(top, f))
+        if (f->number == PD_PROFILE_SAMPLE) {
+            top->at = f->start;
             return true;
         }
     return false;
 }
 
-static inline pprofdelta_status take(pd_sample_taker taker, const pd_parse *parse,
-                                     const pd_sample *s, const uint8_t *start)
+/* The next sample, of which *start is set. Returns false if there is none, or on error. */
+static bool read_sample(pd_sample_reader *r, pd_reader *top, pd_sample *s, const uint8_t **start)
 {
-    pd_key key = pd_identity_key(&s->stack);
-    if (taker.window)
-        return pd_window_add(taker.window, parse->mem, key, pd_parse_offset(parse, start),
-                             s->values, parse->err);
-    if (taker.ledger)
-        return pd_ledger_put(taker.ledger, parse->mem, key, s->values, parse->err);
+    pd_field f = {0};
+    if (!find_sample(top, &f))
+        return false;
+    *start = top->at;
+    if (pd_sample_quick(r, top, s))
+        return true;
+    top->at = f.body.end;
+    pd_sample_careful(r, f.body, s);
+    return !r->parse.status;
+}
+
+/* A sample that was read. It is handed on after the next one was read: by then its slot in the key
+ * map has been loaded. */
+typedef struct waiting {
+    const pd_sample *sample; /* NULL: there is none */
+    pd_key key;
+    uint64_t origin;
+} waiting;
+
+static inline waiting wait_for_slot(const pd_sample_taker *taker, const pd_parse *parse,
+                                    const pd_sample *s, const uint8_t *start)
+{
+    waiting w = {s, pd_identity_key(&s->stack), pd_parse_offset(parse, start)};
+    if (taker->ledger)
+        pd_keymap_prefetch(&taker->ledger->keys, w.key);
+    else if (taker->window)
+        pd_window_prefetch(taker->window, w.key);
+    return w;
+}
+
+static inline pprofdelta_status take(const pd_sample_taker *taker, const pd_parse *parse,
+                                     const waiting *w)
+{
+    if (taker->window && w->sample)
+        return pd_window_add(taker->window, parse->mem, w->key, w->origin, w->sample->values,
+                             parse->err);
+    if (taker->ledger && w->sample)
+        return pd_ledger_put(taker->ledger, parse->mem, w->key, w->sample->values, parse->err);
     return PPROFDELTA_OK;
 }
 
@@ -200,21 +230,20 @@ pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample
 {
     size_t samples = r->tables->samples;
     pprofdelta_status status = PPROFDELTA_OK;
-    pd_sample s;
+    pd_sample two[2];
+    waiting w = {0};
     while (!status && r->parse.element < samples) {
+        pd_sample *s = &two[r->parse.element % 2];
         const uint8_t *start = top->at;
-        pd_reader body;
-        if (__builtin_expect(!pd_sample_quick(r, top, &s), 0)) {
-            if (!next_sample(top, &start, &body))
-                break;
-            pd_sample_careful(r, body, &s);
-            status = r->parse.status;
-        }
-        if (!status)
-            status = take(taker, &r->parse, &s, start);
+        if (!pd_sample_quick(r, top, s) && !read_sample(r, top, s, &start))
+            break;
+        status = take(&taker, &r->parse, &w);
+        w = wait_for_slot(&taker, &r->parse, s, start);
         r->parse.element++;
     }
-    return status;
+    if (r->parse.status)
+        return r->parse.status;
+    return status ? status : take(&taker, &r->parse, &w);
 }
 
 /* ---- values of records that were checked ------------------------------------------------------- */
