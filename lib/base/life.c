@@ -20,7 +20,8 @@ pd_stretch pd_series_next(const pd_series *series, pprofdelta_restart restart, i
                             .to_nanos = next.to_nanos,
                             .restart = restart};
     next.attempt++;
-    next.to_nanos = now && now < next.to_nanos ? next.to_nanos : now;
+    int64_t before = next.to_nanos ? next.to_nanos : next.from_nanos;
+    next.to_nanos = now && now < before ? before : now;
     if (__builtin_add_overflow(next.duration_nanos, elapsed, &next.duration_nanos))
         next.duration_nanos = INT64_MAX;
     return next;

@@ -244,7 +244,7 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_
         ruling->how = PD_SUBTRACT_NOTHING;
     }
     if (!pd->has_base && !ruling->restart && ruling->how != PD_SUBTRACT_ALL)
-        ruling->window.duration_nanos = cur->duration_nanos;
+        ruling->window.duration_nanos = cur->duration_nanos > 0 ? cur->duration_nanos : 0;
     pd->how = ruling->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE;
     return PPROFDELTA_OK;
 }

@@ -439,5 +439,6 @@ void pd_otlp_end(pd_compact *c, const pd_compact_header *h)
     if (c->writer.status)
         return;
     put_heads(c, h->series ? (pd_key){h->series, 0} : content_key(c), h->sequence);
-    put_all(c, h);
+    if (!c->writer.status)
+        put_all(c, h);
 }

@@ -149,7 +149,7 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, 
     pd_reader top = pd_reader_of(bytes.ptr + at, bytes.len - at);
     pd_reader body;
     const uint8_t *start;
-    pd_field f;
+    pd_field f = {.number = 0};
     if (!pd_reader_expect(&top, PD_TAG_SAMPLE, &start, &body)) {
         if (!pd_reader_next(&top, &f))
             return;
