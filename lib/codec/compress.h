@@ -25,7 +25,7 @@ static inline pprofdelta_status pd_compress(pd_compressor *c, pd_mem *mem, pd_by
                                             const pprofdelta_sink *sink, uint64_t *written,
                                             pprofdelta_error *err)
 {
-    pd_bytes out;
+    pd_bytes out = {NULL, 0};
     pprofdelta_status status = pd_compress_bytes(c, mem, in, &out, err);
     return status ? status : pd_sink_write(sink, out, written, err);
 }

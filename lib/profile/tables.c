@@ -144,15 +144,6 @@ void pd_idmap_release(pd_idmap *map, pd_mem *mem)
 
 /* ---- the parts of a profile -------------------------------------------------------------------- */
 
-static void read_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
-{
-    pd_value_type *type = APPEND(p, t, types);
-    if (!type)
-        return;
-    *type = (pd_value_type){.off = off};
-    pd_message_read(p, r, &pd_sample_type_rows, type);
-}
-
 static void read_period_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
     t->header.has_period_type = true;
@@ -271,9 +262,14 @@ static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const 
         return;
     }
     pd_reader r = pd_parse_body(p, row->name, f);
+    pd_value_type *type;
     switch (f->number) {
     case PD_PROFILE_SAMPLE_TYPE:
-        read_type(p, t, r, off);
+        type = APPEND(p, t, types);
+        if (!type)
+            break;
+        *type = (pd_value_type){.off = off};
+        pd_message_read(p, r, &pd_sample_type_rows, type);
         break;
     case PD_PROFILE_SAMPLE:
         if (!t->samples++)
