@@ -163,10 +163,10 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
         put_function(profile, (uint64_t)number_at(f));
         break;
     case 'h':
-        cli_otlp_put_hex(*(const ProtobufCBinaryData *)f.at);
+        cli_otlp_put_hex(f.at ? *(const ProtobufCBinaryData *)f.at : (ProtobufCBinaryData){0});
         break;
     case 'v':
-        cli_otlp_put_value(profile, *(const Pd__Otlp__AnyValue *const *)f.at);
+        cli_otlp_put_value(profile, f.at ? *(const Pd__Otlp__AnyValue *const *)f.at : NULL);
         break;
     case 'n':
         printf("%zu", len_of(f));

@@ -150,11 +150,9 @@ static void judge_frames(work *w)
         char room[CLI_SHORT_NAME_MAX];
         names[i] = match(shown->filters, cli_short_name(shown->names[i], room));
     }
-    for (size_t k = 0; k < shown->sides; k++) {
-        source *s = &w->sources[k];
+    for (source *s = w->sources; s < w->sources + CLI_SIDES && s->profile; s++)
         for (size_t i = 0; i < s->first[s->profile->view->n_location]; i++)
             judge_frame(w, s, &s->frames[i], names);
-    }
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -259,7 +257,7 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
     for (size_t k = 0; k < shown->sides; k++)
         samples += shown->profiles[k].view->n_sample;
     shown->stacks = cli_keep(samples + 1, sizeof *shown->stacks);
-    for (size_t k = 0; k < shown->sides; k++)
+    for (size_t k = 0; k < CLI_SIDES && w.sources[k].profile; k++)
         select_samples(&w, k);
 }
 
