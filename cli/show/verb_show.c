@@ -5,7 +5,6 @@
 #include "message.h"
 #include "symbolize/names.h"
 #include "option_values.h"
-#include "output_file.h"
 #include "progress.h"
 
 #include <getopt.h>
