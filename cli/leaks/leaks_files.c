@@ -5,7 +5,6 @@
 #include "input.h"
 #include "keep.h"
 #include "message.h"
-#include "progress.h"
 
 #include <sys/stat.h>
 

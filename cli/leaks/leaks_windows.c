@@ -1,12 +1,11 @@
 /* Reads the windows of a run into the series of its stacks: see leaks.h. */
 #include "leaks/leaks.h"
 
-#include "buffer.h"
 #include "cli.h"
 #include "keep.h"
 #include "input.h"
 #include "message.h"
-#include "progress.h"
+#include "output_file.h"
 #include "show/units.h"
 
 /* ---- runs --------------------------------------------------------------------------------- */
@@ -141,7 +140,7 @@ static int add_changes(const reader *r, cli_input *file)
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     cli_buffer next = {0};
-    pprofdelta_sink sink = cli_buffer_sink(&next);
+    const pprofdelta_sink sink = {cli_buffer_append, &next};
     int code = CLI_DONE;
     if (pprofdelta_adder_new(&r->how->library, NULL, &adder, &err))
         code = cli_options_error(file->name, &err);
@@ -311,11 +310,14 @@ static int read_run(reader r, const cli_leaks_file *files)
 int cli_leaks_read(cli_leaks_work *w)
 {
     pprofdelta *context = NULL;
+    pprofdelta_error err;
     int code = CLI_DONE;
     /* No restart can be noticed if a type is judged that has no counter, as in a profile of
      * goroutines. */
     if (!w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_"))
-        code = cli_context_new(&w->how.library, w->files[0].path, &context);
+        code = pprofdelta_new(&w->how.library, NULL, &context, &err)
+                   ? cli_options_error(w->files[0].path, &err)
+                   : CLI_DONE;
     if (!code)
         code = find_runs(w, context);
     pprofdelta_free(context);

@@ -3,9 +3,10 @@
 
 #include "cli.h"
 #include "message.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
-#include "progress.h"
+
+#include <string.h>
 
 enum { DEFAULT_TOP = 10 };
 
@@ -19,7 +20,7 @@ static int check_file(void *options, const char *value)
     (void)options;
     if (!*value)
         return cli_usage("the name of a profile is empty");
-    if (cli_input_is_stdin(value))
+    if (!strcmp(value, "-"))
         return cli_usage("leaks reads each profile more than once, so stdin cannot be one");
     return CLI_DONE;
 }
@@ -154,7 +155,8 @@ static int perform(verb *v, const cli_arguments *arguments)
         return cli_usage("the profiles are missing: pprofdelta leaks FILE...");
     if (v->quiet)
         cli_message_quiet();
-    cli_progress_start(!v->quiet);
+    else
+        cli_progress_start();
     if (!w->how.top)
         w->how.top = w->how.all ? SIZE_MAX : DEFAULT_TOP;
     int code = cli_leaks_find_files(w, arguments->operands, arguments->operands_len);
@@ -179,7 +181,6 @@ int cli_leaks(int argc, char **argv)
     int code = cli_command_read(&command, &arguments, &v);
     if (!code && !arguments.is_done)
         code = perform(&v, &arguments);
-    cli_progress_end();
     cli_leaks_close_folders(&v.work);
     return code;
 }

@@ -1,7 +1,7 @@
 /* What the user asks `show` to keep, to drop and to hide: see filters.h. */
 #include "show/filters.h"
 
-#include "option_values.h"
+#include "arguments.h"
 #include "cli.h"
 #include "message.h"
 

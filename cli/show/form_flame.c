@@ -99,8 +99,7 @@ static void put_page(page *p, const cli_flame_tree *tree)
 /* A failure stays in the output, which takes nothing after it. */
 static ssize_t write_bytes(void *output, const char *bytes, size_t len)
 {
-    pprofdelta_sink sink = cli_output_sink(output);
-    sink.write(sink.cookie, bytes, len);
+    cli_output_write(output, bytes, len);
     return (ssize_t)len;
 }
 
@@ -116,12 +115,12 @@ static int make_page(page *p, const cli_flame_tree *tree)
 
 int cli_show_flame(cli_shown *shown)
 {
-    page p = {.shown = shown};
+    page p = {.shown = shown, .output = {.fd = -1, .is_page = true}};
     if (!strcmp(shown->page, "-") && isatty(STDOUT_FILENO))
         return cli_usage(
             "(stdout): is a terminal, and the page is for a browser: --flame OUT.html");
     cli_flame_tree tree = cli_flame_tree_make(shown);
-    int code = cli_output_prepare_page(&p.output, shown->page);
+    int code = cli_output_prepare(&p.output, shown->page);
     if (!code)
         code = make_page(&p, &tree);
     cli_output_close(&p.output);

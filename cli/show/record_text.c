@@ -54,13 +54,18 @@ static field find_field(const ProtobufCMessage *message, const char *name)
     return inner ? find_field(inner, name + len + 1) : (field){0};
 }
 
+static ProtobufCBinaryData bytes_at(field f)
+{
+    return f.at ? *(const ProtobufCBinaryData *)f.at : (ProtobufCBinaryData){0};
+}
+
 /* The number of elements of a repeated field, or of bytes. */
 static size_t len_of(field f)
 {
     if (!f.at)
         return 0;
     if (f.row->label != PROTOBUF_C_LABEL_REPEATED)
-        return ((const ProtobufCBinaryData *)f.at)->len;
+        return bytes_at(f).len;
     return *(const size_t *)((const char *)f.message + f.row->quantifier_offset);
 }
 
@@ -116,7 +121,7 @@ static void put_number(field f)
 static void put_numbers(field f, char kind)
 {
     size_t len = len_of(f), size = size_of(f);
-    const char *numbers = *(const char *const *)f.at;
+    const char *numbers = f.at ? *(const char *const *)f.at : NULL;
     for (size_t i = 0; i < len; i++) {
         fputs(kind == '*' ? " " : i ? ", " : "", stdout);
         put_number((field){f.row, f.message, numbers + i * size});
@@ -128,7 +133,7 @@ static cli_string string_at(const cli_profile *profile, const ProtobufCMessage *
     if (message->descriptor == &pd__otlp__key_value__descriptor)
         return cli_otlp_key(profile, (const Pd__Otlp__KeyValue *)message);
     if (f.at && f.row->type == PROTOBUF_C_TYPE_BYTES)
-        return cli_otlp_bytes(*(const ProtobufCBinaryData *)f.at);
+        return cli_otlp_bytes(bytes_at(f));
     bool is_pprof = !strcmp(message->descriptor->package_name, "pd.view");
     return is_pprof ? cli_profile_string(profile, number_at(f))
                     : cli_otlp_string(profile, (int32_t)number_at(f));
@@ -163,7 +168,7 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
         put_function(profile, (uint64_t)number_at(f));
         break;
     case 'h':
-        cli_otlp_put_hex(f.at ? *(const ProtobufCBinaryData *)f.at : (ProtobufCBinaryData){0});
+        cli_otlp_put_hex(bytes_at(f));
         break;
     case 'v':
         cli_otlp_put_value(profile, f.at ? *(const Pd__Otlp__AnyValue *const *)f.at : NULL);

@@ -15,6 +15,7 @@ typedef struct source {
     const cli_profile *profile;
     cli_frame *frames; /* those of location i are frames[first[i]] to frames[first[i + 1] - 1] */
     size_t *first;
+    size_t len;        /* of all frames */
     uint64_t *matches; /* for each string of the table: the filters that match it */
     bool *is_matched;  /* and whether that is known */
     bool is_heap;
@@ -58,7 +59,7 @@ static void add_side(work *w, source *s)
         if (!location->n_line)
             add_frame(w, s->profile, location, NULL);
     }
-    s->first[view->n_location] = w->len - from;
+    s->first[view->n_location] = s->len = w->len - from;
 }
 
 static void make_frames(work *w)
@@ -149,9 +150,11 @@ static void judge_frames(work *w)
         char room[CLI_SHORT_NAME_MAX];
         names[i] = match(shown->filters, cli_short_name(shown->names[i], room));
     }
-    for (source *s = w->sources; s < w->sources + CLI_SIDES && s->profile; s++)
-        for (size_t i = 0; i < s->first[s->profile->view->n_location]; i++)
+    for (size_t k = 0; k < shown->sides; k++) {
+        source *s = &w->sources[k];
+        for (size_t i = 0; i < s->len; i++)
             judge_frame(w, s, &s->frames[i], names);
+    }
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -162,6 +165,7 @@ static size_t unfold(const source *s, const Pd__View__Sample *sample, const cli_
     size_t len = 0;
     for (size_t i = 0; i < sample->n_location_id; i++) {
         size_t at = cli_profile_location_index(s->profile, sample->location_id[i]);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every side was made */
         for (size_t k = s->first[at]; k < s->first[at + 1]; k++, len++)
             if (to)
                 to[len] = &s->frames[k];
@@ -256,7 +260,7 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
     for (size_t k = 0; k < shown->sides; k++)
         samples += shown->profiles[k].view->n_sample;
     shown->stacks = cli_keep(samples + 1, sizeof *shown->stacks);
-    for (size_t k = 0; k < CLI_SIDES && w.sources[k].profile; k++)
+    for (size_t k = 0; k < shown->sides; k++)
         select_samples(&w, k);
 }
 

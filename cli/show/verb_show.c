@@ -4,8 +4,7 @@
 #include "cli.h"
 #include "message.h"
 #include "symbolize/names.h"
-#include "option_values.h"
-#include "progress.h"
+#include "arguments.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -219,7 +218,7 @@ static int load_and_print(show_options *options, cli_profile *profiles)
     shown->most = options->form == STACKS ? options->stacks
                   : options->top          ? options->top
                                           : DEFAULT_TOP;
-    cli_progress_start(true);
+    cli_progress_start();
     int code = load(options, profiles);
     if (options->form != FLAME)
         cli_progress_end();

@@ -96,14 +96,14 @@ static bool read_answer(cli_answer *answer, int fd)
 {
     enum { MOST = 1 << 30 };
     uint8_t piece[1 << 16];
-    const pprofdelta_sink sink = cli_buffer_sink(&answer->buffer);
     for (;;) {
         ssize_t got = read(fd, piece, sizeof piece);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return !got;
-        if (answer->buffer.len + (size_t)got > MOST || sink.write(sink.cookie, piece, (size_t)got))
+        if (answer->buffer.len + (size_t)got > MOST ||
+            cli_buffer_append(&answer->buffer, piece, (size_t)got))
             return false;
     }
 }

@@ -10,7 +10,7 @@
 #ifndef CLI_APART_H
 #define CLI_APART_H
 
-#include "buffer.h"
+#include "output_file.h"
 #include "text.h"
 
 #include <stdbool.h>

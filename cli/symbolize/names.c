@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "symbolize/symbolize_view.h"
 
 #include <errno.h>

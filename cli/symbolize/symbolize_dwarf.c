@@ -3,7 +3,7 @@
 #include "symbolize/symbolize_dwarf.h"
 
 #include "symbolize/apart.h"
-#include "regular.h"
+#include "input.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>

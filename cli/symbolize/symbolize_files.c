@@ -1,7 +1,7 @@
 /* Finds ELF files and debug files: see symbolize_files.h. Runs in the child process. */
 #include "symbolize/symbolize_files.h"
 
-#include "regular.h"
+#include "input.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>

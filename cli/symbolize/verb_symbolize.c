@@ -6,9 +6,8 @@
 #include "cli.h"
 #include "message.h"
 #include "symbolize/names.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
-#include "progress.h"
 #include "symbolize/symbolize_view.h"
 #include "view_edit.h"
 
@@ -46,7 +45,7 @@ static int take_servers(const cli_option *option, const char *urls, void *asks_s
 }
 
 static const cli_option table[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_output, offsetof(run, output),
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, output),
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
     {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(run, how.places),
      "      --debug-dir=DIR        look for binaries and debug files in DIR first;\n"
@@ -135,7 +134,8 @@ static int perform(run *r)
     int code = cli_output_prepare(&r->out, r->output);
     if (code)
         return code;
-    cli_progress_start(!r->quiet);
+    if (!r->quiet)
+        cli_progress_start();
     code = cli_profile_load(&r->profile, r->file, &r->library);
     return code ? code : find_symbols(r);
 }
@@ -150,7 +150,6 @@ int cli_symbolize(int argc, char **argv)
     int code = cli_command_read(&command, &arguments, &r);
     if (!code && !arguments.is_done)
         code = r.file ? perform(&r) : cli_usage("a profile is missing: pprofdelta symbolize FILE");
-    cli_progress_end();
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);
     return code;

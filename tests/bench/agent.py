@@ -16,6 +16,8 @@ import statistics
 import subprocess
 import tempfile
 
+from bench import show
+
 RATE = 512 * 1024
 SIZES = [(64, 1, "64 B, freed at once"), (64, 1000, "64 B, 1,000 alive"),
          (0, 10000, "16 to 1024 B, 10,000 alive"), (2000, 100, "2,000 B, 100 alive")]
@@ -77,20 +79,15 @@ def main():
         rows = contestants(arguments.build, work)
         print("a pair of malloc and free, nanoseconds (adds: by the profiler, at one sample in "
               "512 KiB)\n")
-        titles = [title for _, _, title in SIZES]
-        width = max(len(name) for name, _, _ in rows)
-        print("| " + " | ".join(["".ljust(width), *titles]) + " |")
-        print("|" + "|".join("-" * (len(t) + 2) for t in ["x" * width, *titles]) + "|")
         measured = [measure(program, rows, size, kept, arguments.quick)
                     for size, kept, _ in SIZES]
+        table = [["", *(title for _, _, title in SIZES)]]
         for name, base, _ in rows:
-            cells = []
-            for title, times in zip(titles, measured):
-                cell = f"{times[name]:.1f}"
-                if base:
-                    cell += f" (adds {times[name] - times[base]:.1f})"
-                cells.append(cell.rjust(len(title)))
-            print("| " + " | ".join([name.ljust(width), *cells]) + " |")
+            table.append([name])
+            for times in measured:
+                adds = f" (adds {times[name] - times[base]:.1f})" if base else ""
+                table[-1].append(f"{times[name]:.1f}{adds}")
+        show(table, 1)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import random
 import re
 
 from flames import data_of, stacks_of
-from pb import HEAP, Stack, Strings, chunk, number, packed, profile
+from pb import HEAP, Stack, Writer, profile
 from samples import pair
 
 # ---- a model with inlined calls, mappings and files --------------------------------------------------
@@ -39,27 +39,17 @@ class Model:
                           if chance.random() < 0.5]) for _ in range(60)]
 
     def bytes(self):
-        s, out, functions = Strings(), b"", {}
-        for kind, unit in (name.split("/") for name in self.types):
-            out += chunk(1, number(1, s(kind)) + number(2, s(unit)))
+        w, functions = Writer(self.types), {}
         for places, values, labels in self.samples:
-            body = packed(1, [place + 1 for place in places]) + packed(2, values)
-            for key, value in labels:
-                body += chunk(3, number(1, s(key)) + (number(2, s(value)) if isinstance(value, str) else
-                                                      number(3, value) + number(4, s("bytes"))))
-            out += chunk(2, body)
+            w.sample([place + 1 for place in places], values, labels)
         for at, module in enumerate(MODULES, 1):
-            out += chunk(3, number(1, at) + number(2, at << 32) + number(3, (at << 32) + 4096) +
-                         number(5, s(module)))
+            w.mapping(at, at << 32, (at << 32) + 4096, file=module)
         for at, (module, lines) in enumerate(self.locations, 1):
-            body = number(1, at) + number(2, module + 1) + number(3, (module + 1 << 32) + at)
-            for name, file, line in lines:
-                function = functions.setdefault((name, file), len(functions) + 1)
-                body += chunk(4, number(1, function) + number(2, line))
-            out += chunk(4, body)
+            w.location(at, module + 1, (module + 1 << 32) + at,
+                       [(functions.setdefault(line[:2], len(functions) + 1), line[2]) for line in lines])
         for (name, file), at in functions.items():
-            out += chunk(5, number(1, at) + number(2, s(name)) + number(4, s(file)))
-        return out + s.bytes()
+            w.function(at, name, file)
+        return w.bytes()
 
     def frames(self, sample):
         """(name, file, line, module) of each, leaf first."""

@@ -35,20 +35,47 @@ def packed(field, values):
     return chunk(field, b"".join(varint(v) for v in values)) if values else b""
 
 
-class Strings:
-    def __init__(self):
-        self.index = {b"": 0}
+class Writer:
+    """Writes the messages of a profile in the order of the calls, which give the ids, and the strings behind them."""
 
-    def __call__(self, text):
+    def __init__(self, types):
+        self.out, self.index = bytearray(), {b"": 0}
+        for name in types:
+            self.out += chunk(1, self.type(name))
+
+    def string(self, text):
         data = text if isinstance(text, bytes) else text.encode()
         return self.index.setdefault(data, len(self.index))
 
+    def type(self, name):
+        kind, unit = name.split("/")
+        return number(1, self.string(kind)) + number(2, self.string(unit))
+
+    def sample(self, ids, values, labels=()):
+        """labels: (key, text or number of bytes)."""
+        body = packed(1, ids) + packed(2, values)
+        for key, value in labels:
+            is_number = isinstance(value, int)
+            text = self.string(key), self.string("bytes" if is_number else value)
+            body += chunk(3, number(1, text[0]) + (number(3, value) + number(4, text[1]) if is_number else
+                                                   number(2, text[1])))
+        self.out += chunk(2, body)
+
+    def mapping(self, at, start, limit, offset=0, file="", build_id="", has=b""):
+        self.out += chunk(3, number(1, at) + number(2, start) + number(3, limit) + number(4, offset) +
+                          number(5, self.string(file)) + number(6, self.string(build_id)) + has)
+
+    def location(self, at, mapping, address, lines=()):
+        """lines: (function, line)."""
+        self.out += chunk(4, number(1, at) + number(2, mapping) + number(3, address) + b"".join(
+            chunk(4, number(1, function) + number(2, line)) for function, line in lines))
+
+    def function(self, at, name, file=""):
+        text = self.string(name)
+        self.out += chunk(5, number(1, at) + number(2, text) + number(3, text) + number(4, self.string(file)))
+
     def bytes(self):
-        return b"".join(chunk(6, s) for s in self.index)
-
-
-def types_of(names):
-    return [tuple(name.split("/")) for name in names]
+        return bytes(self.out) + b"".join(chunk(6, text) for text in self.index)
 
 
 class Stack(tuple):
@@ -66,54 +93,35 @@ def profile(samples, types=None, time=0, duration=0, addresses=True, build_id=""
     """samples: a list of (stack, values); a stack is a tuple of function names, leaf first. With
     addresses, every function has one of its own; without, its line is all that is known. The one
     mapping begins at start."""
-    s = Strings()
-    functions = {}
-    out = b""
-    for kind, unit in types_of(types or HEAP):
-        out += chunk(1, number(1, s(kind)) + number(2, s(unit)))
+    w, functions = Writer(types or HEAP), {}
     for stack, values in samples:
         ids = [functions.setdefault(name, len(functions) + 1) for name in stack]
-        body = packed(1, ids) + packed(2, values)
-        for key, value in getattr(stack, "labels", {}).items():
-            if isinstance(value, int):
-                body += chunk(3, number(1, s(key)) + number(3, value) + number(4, s("bytes")))
-            else:
-                body += chunk(3, number(1, s(key)) + number(2, s(value)))
-        out += chunk(2, body)
-    out += chunk(3, number(1, 1) + number(2, start) + number(3, start + 0x500000) +
-                 number(5, s(filename)) + number(6, s(build_id)) + number(7, 1))
+        w.sample(ids, values, getattr(stack, "labels", {}).items())
+    w.mapping(1, start, start + 0x500000, 0, filename, build_id, number(7, 1))
     for name, at in functions.items():
-        address = number(3, address_of(name) - 0x400000 + start) if addresses else b""
-        out += chunk(4, number(1, at) + number(2, 1) + address +
-                     chunk(4, number(1, at) + number(2, 10 + at)))
-        out += chunk(5, number(1, at) + number(2, s(name)) + number(3, s(name)) +
-                     number(4, s("app.go")))
+        w.location(at, 1, address_of(name) - 0x400000 + start if addresses else 0, [(at, 10 + at)])
+        w.function(at, name, "app.go")
     tail = number(9, time) + number(10, duration)
     if period_type:
-        kind, unit = period_type.split("/")
-        tail += chunk(11, number(1, s(kind)) + number(2, s(unit)))
-    tail += number(12, period) + packed(13, [s(c) for c in comments])
-    tail += number(14, s(default)) + number(15, s(doc_url))
-    return out + s.bytes() + tail + extra
+        tail += chunk(11, w.type(period_type))
+    tail += number(12, period) + packed(13, [w.string(c) for c in comments])
+    tail += number(14, w.string(default)) + number(15, w.string(doc_url))
+    return w.bytes() + tail + extra
 
 
 def mapped(samples, mappings, types=HEAP[:2], time=0):
     """Stacks of one frame in mappings of one's own. samples: a list of (function, number of its
     mapping from 1, address, values), where "" is no function; mappings: a list of (start, limit,
     file offset, name, build id)."""
-    s = Strings()
-    out = b"".join(chunk(1, number(1, s(kind)) + number(2, s(unit)))
-                   for kind, unit in types_of(types))
+    w = Writer(types)
     for i, (name, mapping, address, values) in enumerate(samples, 1):
-        out += chunk(2, packed(1, [i]) + packed(2, values))
-        out += chunk(4, number(1, i) + number(2, mapping) + number(3, address) +
-                     (chunk(4, number(1, i)) if name else b""))
+        w.sample([i], values)
+        w.location(i, mapping, address, [(i, 0)] if name else ())
         if name:
-            out += chunk(5, number(1, i) + number(2, s(name)) + number(3, s(name)))
-    for i, (start, limit, offset, name, build_id) in enumerate(mappings, 1):
-        out += chunk(3, number(1, i) + number(2, start) + number(3, limit) + number(4, offset) +
-                     number(5, s(name)) + number(6, s(build_id)) + number(7, 1))
-    return out + s.bytes() + number(9, time)
+            w.function(i, name)
+    for i, mapping in enumerate(mappings, 1):
+        w.mapping(i, *mapping, number(7, 1))
+    return w.bytes() + number(9, time)
 
 
 def address_of(name):

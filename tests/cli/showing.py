@@ -7,7 +7,7 @@ import struct
 import subprocess
 import termios
 
-from pb import Stack, Strings, chunk, gz, mapped, number, packed, profile
+from pb import Stack, Writer, gz, mapped, profile
 from samples import CUR, SECOND, T1, cur, pair, two
 
 
@@ -148,14 +148,8 @@ def test_a_stamped_delta(t):
 def test_names_without_symbols(t):
     t.write("a", profile([(("", "main"), [1, 1, 1, 1])], filename="/opt/app"))
     t.contains(t.succeeds("show", "a").text, "(no name)")
-    s = Strings()
-    data = chunk(1, number(1, s("samples")) + number(2, s("count")))
-    data += chunk(2, packed(1, [1]) + packed(2, [5])) + chunk(2, packed(1, [2]) + packed(2, [6]))
-    data += chunk(3, number(1, 1) + number(2, 0x400000) + number(3, 0x500000) +
-                  number(4, 0x1000) + number(5, s("/usr/lib/libx.so")))
-    data += chunk(4, number(1, 1) + number(2, 1) + number(3, 0x400123))
-    data += chunk(4, number(1, 2) + number(3, 0xabc))
-    t.write("b", data + s.bytes())
+    t.write("b", mapped([("", 1, 0x400123, [5]), ("", 0, 0xabc, [6])],
+                        [(0x400000, 0x500000, 0x1000, "/usr/lib/libx.so", "")], types=["samples/count"]))
     text = t.succeeds("show", "b").text
     t.contains(text, "libx.so+0x1123\n", "0xabc\n")
     t.equal(t.succeeds("show", "b", "--folded").text, "0xabc 6\nlibx.so+0x1123 5\n")
@@ -263,14 +257,9 @@ def test_a_nul_is_a_byte_like_others(t):
 
 def libraries(count):
     """A profile with `count` libraries beside its binary, and a frame without a name in each."""
-    s = Strings()
-    data = chunk(1, number(1, s("samples")) + number(2, s("count")))
-    for n in range(count + 1):
-        data += chunk(2, packed(1, [n + 1]) + packed(2, [n + 1]))
-        data += chunk(3, number(1, n + 1) + number(2, 0x1000 * (n + 1)) + number(3, 0x1000 * (n + 2)) +
-                      number(5, s(f"/lib/lib{n}.so" if n else "/bin/app")) + number(6, s(f"id{n}")))
-        data += chunk(4, number(1, n + 1) + number(2, n + 1) + number(3, 0x1000 * (n + 1) + 0x10))
-    return data + s.bytes()
+    return mapped([("", n, 0x1000 * n + 0x10, [n]) for n in range(1, count + 2)],
+                  [(0x1000 * n, 0x1000 * (n + 1), 0, f"/lib/lib{n - 1}.so" if n > 1 else "/bin/app", f"id{n - 1}")
+                   for n in range(1, count + 2)], types=["samples/count"])
 
 
 def test_the_files_of_frames_without_a_name_are_named(t):

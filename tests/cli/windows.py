@@ -132,9 +132,6 @@ def test_status_of_nothing(t):
     t.check(not os.path.exists(t.path("s")), "made one")
 
 
-# ---- restarts --------------------------------------------------------------------------------------
-
-
 # ---- failures --------------------------------------------------------------------------------------
 
 def stands(t, before, what="", attempts=0):

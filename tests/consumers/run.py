@@ -124,8 +124,9 @@ if have("pkg-config", "c++") and compiles(
     makes_the_delta("C++", out("cc"))
 if have("pkg-config", "go", "cc"):
     shutil.copy(os.path.join(here, "consumer.go"), out("consumer.go"))
-    env.update(CGO_ENABLED="1", GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GO111MODULE="off",
-               GOCACHE=os.environ.get("GOCACHE") or out("go-cache"))
+    env.update(CGO_ENABLED="1", GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GO111MODULE="off")
+    if not any(os.environ.get(home) for home in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
+        env["GOCACHE"] = out("go-cache")
     if compiles("Go", "go", "build", "-o", out("go"), out("consumer.go")):
         makes_the_delta("Go", out("go"))
 makes_the_delta("Python", sys.executable, os.path.join(here, "consumer.py"))

@@ -47,7 +47,7 @@ class Page:
 
     def __init__(self, t, *args):
         t.succeeds("show", *args, "--flame", "page.html")
-        self.t, self.browser = t, shared
+        self.t = t
         self.run, self.text, self.type, self.settle = shared.run, shared.text, shared.type, shared.settle
         shared.scheme("light")
         shared.open(t.path("page.html"))
@@ -73,42 +73,48 @@ class Page:
                 f"(document.querySelector('{selector}'))")
 
     def click(self, share, row):
-        self.browser.click(*self.point(share, row))
+        shared.click(*self.point(share, row))
 
     def colour(self, share, row):
         """What the graph shows near the bottom of a frame, where no letter stands."""
         x, y = share * self.box[2], row * ROW + ROW - 3
-        return tuple(self.browser.run(
+        return tuple(self.run(
             f"[...document.querySelector('#graph').getContext('2d').getImageData({x}, {y}, 1, 1).data]"))
 
     def detail(self):
-        return self.browser.text("#detail")
+        return self.text("#detail")
 
     def found(self):
-        return self.browser.text("#found")
+        return self.text("#found")
 
     def functions(self):
-        return self.browser.run("[...document.querySelectorAll('#table tbody tr')]"
+        return self.run("[...document.querySelectorAll('#table tbody tr')]"
                                 ".map(row => [...row.cells].map(cell => cell.textContent))")
 
     def keys(self, *keys):
         for key in keys:
-            self.browser.key(key)
+            shared.key(key)
+
+    def walk(self, *steps):
+        """Steps of keys, and what the line about the selected frame says after each."""
+        for keys, detail in steps:
+            self.keys(*keys.split())
+            self.t.contains(self.detail(), detail)
 
     def focus(self):
-        self.browser.run("document.querySelector('#graph').focus()")
+        self.run("document.querySelector('#graph').focus()")
 
     def seen(self, name):
         folder = os.environ.get("SCREENSHOTS")
-        picture = self.browser.screenshot()
+        picture = shared.screenshot()
         self.t.check(picture.startswith(b"\x89PNG"), "no picture")
         if folder:
             with open(os.path.join(folder, name + ".png"), "wb") as file:
                 file.write(picture)
 
     def clean(self):
-        self.t.equal(self.browser.errors, [], "errors")
-        self.t.equal([url.split("/")[-1] for url in self.browser.requests], ["page.html"], "requests")
+        self.t.equal(shared.errors, [], "errors")
+        self.t.equal([url.split("/")[-1] for url in shared.requests], ["page.html"], "requests")
 
 
 def on_page(*profiles):
@@ -156,12 +162,10 @@ def test_zooms(t, page):
     t.check(page.colour(0.1, 3) != ground and page.colour(0.74, 3) != ground, "deep is 3 of 4")
     t.equal(page.colour(0.77, 3), ground, "right's own quarter")
     page.seen("zoomed")
-    page.click(0.2, 4)
-    t.contains(page.detail(), "parse, total 3 (18.8%)")
-    page.click(0.5, 1)
-    t.contains(page.detail(), "main, total 16")
-    page.click(0.3, 3)
-    t.contains(page.detail(), "parse, total 8 (50.0%)")
+    for share, row, detail in ((0.2, 4, "parse, total 3 (18.8%)"), (0.5, 1, "main, total 16"),
+                               (0.3, 3, "parse, total 8 (50.0%)")):
+        page.click(share, row)
+        t.contains(page.detail(), detail)
     page.click_on("#reset")
     t.contains(page.detail(), "all, total 16")
     t.equal(page.run("document.querySelector('#reset').disabled"), True)
@@ -176,10 +180,7 @@ def test_finds(t, page):
     t.equal([row[-1] for row in page.functions()], ["parse"])
     t.check(page.colour(0.6, 2) != before, "what was not found does not step back")
     t.check(page.colour(0.3, 3) != page.colour(0.6, 2), "what was found does not stand out")
-    page.keys("Enter")
-    t.contains(page.detail(), "parse, total 8")
-    page.keys("Enter")
-    t.contains(page.detail(), "parse, total 3")
+    page.walk(("Enter", "parse, total 8"), ("Enter", "parse, total 3"))
     page.seen("found")
     page.keys("Escape")
     t.equal((page.found(), len(page.functions())), ("", 5))
@@ -193,26 +194,16 @@ def test_finds(t, page):
 
 @on_page()
 def test_obeys_keys(t, page):
-    page.keys("ArrowDown", "ArrowDown")  # the graph has the keys from the start
-    t.contains(page.detail(), "left, total 12")
-    page.keys("ArrowRight")
-    t.contains(page.detail(), "right, total 4")
-    page.keys("ArrowDown", "Enter")
-    t.contains(page.detail(), "deep, total 3 (18.8%)")
+    page.walk(("ArrowDown ArrowDown", "left, total 12"),  # the graph has the keys from the start
+              ("ArrowRight", "right, total 4"), ("ArrowDown Enter", "deep, total 3 (18.8%)"))
     t.check(page.colour(0.99, 3) != page.colour(0.5, 12), "deep is not as wide as the graph")
-    page.keys("Backspace")
-    t.contains(page.detail(), "right, total 4")
-    page.keys("Escape")
-    t.contains(page.detail(), "all, total 16")
-    page.keys("ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp")
-    t.contains(page.detail(), "main, total 16")
-    page.keys("t")
-    t.contains(page.detail(), "main, total 800B")
+    page.walk(("Backspace", "right, total 4"), ("Escape", "all, total 16"),
+              ("ArrowDown ArrowDown ArrowRight ArrowLeft ArrowUp", "main, total 16"), ("t", "main, total 800B"))
     # Everything can be reached with Tab alone: what has the focus says who it is.
     page.run("document.activeElement.blur()")
     reached = []
     for _ in range(30):
-        page.browser.key("Tab")
+        shared.key("Tab")
         reached.append(page.run("document.activeElement === document.body ? '' : "
                                         "document.activeElement.id || document.activeElement.textContent"))
     for name in ("type", "search", "theme", "graph", "Self", "Total", "Function"):
@@ -250,7 +241,7 @@ def test_sorts_the_table(t, page):
 def test_light_and_dark(t, page):
     ground = "getComputedStyle(document.body).backgroundColor"
     t.equal(page.run(ground), "rgb(255, 255, 255)")
-    page.browser.scheme("dark")
+    shared.scheme("dark")
     t.equal(page.run(ground), "rgb(21, 24, 27)")
     t.equal(page.colour(0.5, 12), (21, 24, 27, 255))
     page.seen("dark")
@@ -258,7 +249,7 @@ def test_light_and_dark(t, page):
     t.equal(page.text("#theme"), "Theme: light")
     t.equal((page.run(ground), page.colour(0.5, 12)), ("rgb(255, 255, 255)", (255,) * 4))
     page.click_on("#theme")
-    page.browser.scheme("light")
+    shared.scheme("light")
     t.equal((page.run(ground), page.colour(0.5, 12)), ("rgb(21, 24, 27)", (21, 24, 27, 255)))
 
 
@@ -294,19 +285,10 @@ def test_turns_the_tree_around(t, page):
     """Inverted: leaf first, callers below."""
     page.keys("i")
     t.equal(page.value("#view-kind"), "inverted")
-    page.keys("ArrowDown")
-    t.contains(page.detail(), "parse, total 11 (68.8%), self 0")
-    page.keys("ArrowDown")
-    t.contains(page.detail(), "left, total 8 (50.0%)")
-    page.keys("ArrowRight")
-    t.contains(page.detail(), "deep, total 3 (18.8%)")
-    page.keys("ArrowDown", "ArrowDown")
-    t.contains(page.detail(), "main, total 3 (18.8%), self 3")
+    page.walk(("ArrowDown", "parse, total 11 (68.8%), self 0"), ("ArrowDown", "left, total 8 (50.0%)"),
+              ("ArrowRight", "deep, total 3 (18.8%)"), ("ArrowDown ArrowDown", "main, total 3 (18.8%), self 3"))
     page.seen("inverted")
-    page.keys("t", "Escape", "ArrowDown")
-    t.contains(page.detail(), "parse, total 600B (75.0%)")
-    page.keys("g")
-    t.contains(page.detail(), "all, total 800B")
+    page.walk(("t Escape ArrowDown", "parse, total 600B (75.0%)"), ("g", "all, total 800B"))
 
 
 def test_shows_callers_and_callees(t):
@@ -315,28 +297,17 @@ def test_shows_callers_and_callees(t):
     page.keys("ArrowDown", "ArrowDown", "ArrowRight", "b")  # right: 6 of 18
     t.equal(page.run("document.querySelector('#view-kind').selectedOptions[0].textContent"),
             "callers and callees of right")
-    t.contains(page.detail(), "right, total 6 (100.0%), self 1 (16.7%)")
-    page.keys("ArrowUp")
-    t.contains(page.detail(), "main, total 4 (66.7%)")
-    page.keys("ArrowRight")
-    t.contains(page.detail(), "left, total 2 (33.3%)")
-    page.keys("ArrowUp")
-    t.contains(page.detail(), "main, total 2 (33.3%)")
+    page.walk(("", "right, total 6 (100.0%), self 1 (16.7%)"), ("ArrowUp", "main, total 4 (66.7%)"),
+              ("ArrowRight", "left, total 2 (33.3%)"), ("ArrowUp", "main, total 2 (33.3%)"))
     page.seen("around")
-    page.keys("ArrowDown", "ArrowDown", "ArrowDown")
-    t.contains(page.detail(), "deep, total 3 (50.0%)")
-    page.keys("Enter")
-    t.contains(page.detail(), "deep, total 3")
-    page.keys("Escape", "Escape")
-    t.contains(page.detail(), "all, total 18")
+    page.walk(("ArrowDown ArrowDown ArrowDown", "deep, total 3 (50.0%)"), ("Enter", "deep, total 3"),
+              ("Escape Escape", "all, total 18"))
     # From the table, and a function that calls itself counts once.
     t.write("b", profile([(("f", "g", "f", "main"), [4, 1, 0, 0]), (("f", "h"), [1, 1, 0, 0])], default=OBJECTS))
     page = Page(t, "b")
     page.do("[...document.querySelectorAll('#table tbody tr')].find(row => row.cells[4].textContent === 'f')"
                      ".querySelector('.around').click()")
-    t.contains(page.detail(), "f, total 5 (100.0%), self 1 (20.0%)")
-    page.keys("ArrowUp")
-    t.contains(page.detail(), "main, total 4 (80.0%)")
+    page.walk(("", "f, total 5 (100.0%), self 1 (20.0%)"), ("ArrowUp", "main, total 4 (80.0%)"))
     page.clean()
 
 
@@ -383,10 +354,8 @@ def test_the_other_views_add_up(t):
 @on_page(profile([((name, "main"), [value, 1, 0, 0]) for name, value in
                    (("a", 1), ("b", 5), ("c", 3), ("d", 9))], default=OBJECTS))
 def test_the_heaviest_come_first(t, page):
-    page.keys("ArrowDown", "ArrowDown")
-    for name in "dbca":
-        t.contains(page.detail(), f"{name}, total ")
-        page.keys("ArrowRight")
+    page.keys("ArrowDown")
+    page.walk(("ArrowDown", "d, total "), *(("ArrowRight", f"{name}, total ") for name in "bca"))
 
 
 @on_page(profile([(Stack(*stack, labels={"user": name}), values) for (stack, values), name in
@@ -413,8 +382,8 @@ def test_an_address_leads_back(t, page):
     t.contains(page.detail(), "right, total 4")
 
     def at(address):
-        page.browser.open("about:blank")
-        page.browser.open(t.path("page.html"), address)
+        shared.open("about:blank")
+        shared.open(t.path("page.html"), address)
         return page.detail()
 
     t.contains(at("#view=around&of=right&type=1"), "right, total 600B (100.0%)")
@@ -448,7 +417,7 @@ def test_filters_by_label(t):
     t.equal(filter_by("/(/"), "Label: not a pattern: Unterminated group")
     t.equal(filter_by(""), "alloc_objects: 14")
     t.write("b", profile(SAMPLES, default=OBJECTS))
-    t.equal(Page(t, "b").browser.run("document.querySelector('#label-label').hidden"), True)
+    t.equal(Page(t, "b").run("document.querySelector('#label-label').hidden"), True)
     page.clean()
 
 
@@ -463,10 +432,8 @@ def test_width_by_the_change(t, page):
     t.check(page.colour(0.3, 3) != ground and page.colour(0.63, 2) != ground, "left is 16 of 25")
     t.equal(page.colour(0.7, 3), ground, "fresh calls nothing")
     page.focus()
-    page.keys("Escape", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight")
-    t.contains(page.detail(), "right, 4 \u2192 1, change -3")
-    page.keys("i")
-    t.contains(page.detail(), "all, 16 \u2192 35, change +19")
+    page.walk(("Escape ArrowDown ArrowDown ArrowRight ArrowRight", "right, 4 \u2192 1, change -3"),
+              ("i", "all, 16 \u2192 35, change +19"))
     page.seen("change-inverted")
 
 
@@ -476,13 +443,13 @@ def test_tooltips_and_copies(t, page):
                      "{ value: { writeText: async text => { window.copied.push(text) } } })")
     tip = "document.querySelector('#tip')"
     t.equal(page.run(f"{tip}.hidden"), True)
-    page.browser.point(*page.point(0.5, 2))
+    shared.point(*page.point(0.5, 2))
     t.equal(page.run(f"[...{tip}.children].map(line => line.textContent)"),
             ["a::very::long<name>(int)", "app.go:11", "total 3 (100.0%)", "self 3 (100.0%)"])
-    page.browser.point(page.box[0] + page.box[2] - 2, page.box[1] + 1.5 * ROW)
+    shared.point(page.box[0] + page.box[2] - 2, page.box[1] + 1.5 * ROW)
     box = page.run(f"(() => {{ const b = {tip}.getBoundingClientRect(); return [b.left, b.right, b.bottom] }})()")
     t.check(0 <= box[0] and box[1] <= 1200 and box[2] <= 900, f"the tooltip is outside: {box}")
-    page.browser.point(5, 5)
+    shared.point(5, 5)
     t.equal(page.run(f"{tip}.hidden"), True)
     t.contains(page.detail(), "all, ")
     page.keys("ArrowDown", "ArrowDown", "c", "C", "i", "ArrowDown", "ArrowDown", "C")
@@ -625,7 +592,7 @@ def test_fifty_thousand_samples(t):
 
 def check_pictures(page):
     """Bounds on what is done for one picture. They count work, because times depend on the machine."""
-    t, run = page.t, page.browser.run
+    t, run = page.t, page.run
     slices = "(({ slices, most }) => [Number(slices), Number(most)])(document.querySelector('#busy').dataset)"
     run("window.rows = 0, window.matched = 0, window.rowsOf = [], window.words = new Set(); (() => {"
         "const make = document.createElement.bind(document), match = matchTexts;"

@@ -49,15 +49,15 @@ def block(values):
 
 def lay(t, name, values, time):
     """In the middle of the samples, and behind the last of them, 768 MiB of one string."""
-    tables = b"".join(
-        pb.chunk(4, pb.number(1, i) + pb.number(2, 1) + pb.number(3, 0x1000 + i) +
-                 pb.chunk(4, pb.number(1, i))) + pb.chunk(5, pb.number(1, i) + pb.number(2, 5))
-        for i in range(1, DEPTH + 1))
-    words = ["", "alloc_objects", "count", "alloc_space", "bytes", "name", "/bin/app"]
-    head = (pb.chunk(1, pb.number(1, 1) + pb.number(2, 2)) +
-            pb.chunk(1, pb.number(1, 3) + pb.number(2, 4)) +
-            pb.chunk(3, pb.number(1, 1) + pb.number(2, 0x1000) + pb.number(3, 1 << 20) +
-                     pb.number(5, 6)) + b"".join(pb.chunk(6, word.encode()) for word in words))
+    w = pb.Writer(TYPES)
+    w.mapping(1, 0x1000, 1 << 20, file="/bin/app")
+    w.string("name")
+    head = w.bytes()
+    w.out.clear()
+    for i in range(1, DEPTH + 1):
+        w.location(i, 1, 0x1000 + i, [(i, 0)])
+        w.function(i, "name")
+    tables = bytes(w.out)
     samples = gzip.compress(block(values), 1)
     string = gzip.compress(pb.varint(6 << 3 | 2) + pb.varint(STRING), 1)
     letters = gzip.compress(b"x" * (1 << 24), 1) * (STRING >> 24)

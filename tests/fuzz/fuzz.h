@@ -92,4 +92,21 @@ static inline void fuzz_require_filled(const pprofdelta_error *err, pprofdelta_s
     require(err->offset == PPROFDELTA_NOWHERE || err->offset <= most);
 }
 
+/* Whether a call without an input went well or not. */
+static inline void fuzz_require_told(const pprofdelta_error *err, pprofdelta_status status)
+{
+    if (status)
+        fuzz_require_filled(err, status, 0, 0);
+    else
+        fuzz_require_untouched(err);
+}
+
+/* wrong: what is wrong, or NULL. */
+static inline void fuzz_agree(const char *wrong)
+{
+    if (wrong)
+        fprintf(stderr, "%s\n", wrong);
+    require(!wrong);
+}
+
 #endif

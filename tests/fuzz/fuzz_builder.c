@@ -114,12 +114,8 @@ static void make_places(trial *t)
 
 static void make_model(trial *t, size_t types_len)
 {
-    t->m = (model){.drop_frames = "",
-                   .keep_frames = "",
-                   .default_sample_type = "",
-                   .doc_url = "",
-                   .period_type = {"", ""},
-                   .types_len = types_len};
+    t->m = model_empty;
+    t->m.types_len = types_len;
     t->m.types = ARENA_ARRAY(&t->arena, model_type, types_len);
     for (size_t i = 0; i < types_len; i++)
         t->m.types[i] = (model_type){types[i].type, types[i].unit};
@@ -127,14 +123,6 @@ static void make_model(trial *t, size_t types_len)
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
-
-static void require_told(pprofdelta_status status, const pprofdelta_error *err)
-{
-    if (status)
-        fuzz_require_filled(err, status, 0, 0);
-    else
-        fuzz_require_untouched(err);
-}
 
 static void start(trial *t, slot *s)
 {
@@ -208,10 +196,7 @@ static void push_value(trial *t, slot *s)
 
 static bool counts(const trial *t, const slot *s)
 {
-    bool is_any = false;
-    for (size_t i = 0; i < t->m.types_len; i++)
-        is_any |= s->m->values[i] != 0;
-    return is_any && !s->status && !s->is_stale;
+    return is_nonzero(s->m->values, t->m.types_len) && !s->status && !s->is_stale;
 }
 
 /* Returns what the next export has to have of it; NULL: nothing. */
@@ -223,7 +208,7 @@ static model_sample *flush(trial *t, slot *s)
     s->m = NULL; /* nobody else may flush it now */
     pprofdelta_status status = pprofdelta_sample_add(s->sample, &err);
     require(status == s->status);
-    require_told(status, &err);
+    fuzz_require_told(&err, status);
     if (m)
         ARENA_PUSH(&t->arena, t->m.samples, t->m.samples_len, t->m.samples_cap, m);
     if (t->memory.refused > refused) { /* only a new sample takes memory */
@@ -344,13 +329,6 @@ static live_sums sums_of(arena *a, buf profile, reading *r)
     return sums;
 }
 
-static void agree(const char *wrong)
-{
-    if (wrong)
-        fprintf(stderr, "%s\n", wrong);
-    require(!wrong);
-}
-
 /* A sample of zeros stands for one that was lost. */
 static model_sample *lost_one(trial *t)
 {
@@ -366,13 +344,9 @@ static void require_report(trial *t, const pprofdelta_builder_report *report, co
     require(report->strings == r->view->n_string_table && report->output_len == t->output.len);
     require(r->view->time_nanos == report->to_nanos);
     require(r->view->n_comment == 1 && reading_is_stamp(r, 0));
-    for (size_t i = 0; i < r->samples_len; i++) {
-        int64_t any = 0;
-        for (size_t n = 0; n < t->m.types_len; n++)
-            any |= r->samples[i].values[n];
-        require(any);
-    }
-    agree(compare_compact(&t->export_arena, r));
+    for (size_t i = 0; i < r->samples_len; i++)
+        require(is_nonzero(r->samples[i].values, t->m.types_len));
+    fuzz_agree(compare_compact(&t->export_arena, r));
 }
 
 /* In it is what was flushed before the sink was called, but perhaps not the one that
@@ -395,7 +369,7 @@ static void arrived(trial *t, const pprofdelta_builder_report *report)
     live_sums said = sums_of(&t->export_arena, t->output, &got);
     buf profile = serial_write(&t->export_arena, &t->m, &style);
     live_sums wanted = sums_of(&t->export_arena, profile, &want);
-    agree(live_differ(&said, &wanted));
+    fuzz_agree(live_differ(&said, &wanted));
     require_report(t, report, &got);
     for (size_t i = in; i < len; i++)
         t->m.samples[i - in] = t->m.samples[i];
@@ -439,7 +413,7 @@ static void export(trial *t)
     pprofdelta_status status = pprofdelta_builder_begin(t->b, &err);
     if (!status)
         status = pprofdelta_builder_write(t->b, &sink, &report, &err);
-    require_told(status, &err);
+    fuzz_require_told(&err, status);
     if (status == PPROFDELTA_E_MEMORY)
         require(t->memory.refused > refused && !t->is_called);
     else if (t->is_forked)
@@ -497,7 +471,7 @@ static bool make_builder(trial *t)
     if (how & 16)
         arm(t, program_byte(&t->in), false);
     pprofdelta_status status = pprofdelta_builder_new(&o, &allocator, &t->b, &err);
-    require_told(status, &err);
+    fuzz_require_told(&err, status);
     require(status == (t->memory.refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
     require(!t->b == (status != PPROFDELTA_OK));
     return t->b;

@@ -12,9 +12,12 @@
  *   - as OTLP it means the same (otlp_model.h)
  *   - in pieces it is the same delta
  *   - every failure fills in the error struct, and everything is given back */
-#include "counting.h"
+#include "fuzz.h"
+
 #include "pair.h"
 #include "delta/context.h"
+#include "keep.h"
+#include "run.h"
 #include "same_meaning.h"
 #include "values.h"
 
@@ -52,18 +55,18 @@ static size_t piece_of(const uint8_t *header)
     return header[PAIR_WHAT] >> 6 & 1 ? 1 + at * at / 8 : 0;
 }
 
-static pprofdelta *new_context(const pprofdelta_options *options, heap *h)
+static pprofdelta *new_context(const pprofdelta_options *options, tracker *memory)
 {
-    pprofdelta_allocator allocator = {heap_resize, heap_release, h};
+    pprofdelta_allocator allocator = tracker_allocator(memory);
     pprofdelta *context = NULL;
     require(pprofdelta_new(options, &allocator, &context, NULL) == PPROFDELTA_OK);
     return context;
 }
 
-static void free_context(pprofdelta *context, const heap *h)
+static void free_context(pprofdelta *context, const tracker *memory)
 {
     pprofdelta_free(context);
-    require(!h->held);
+    require(!memory->live);
 }
 
 static size_t inflated_len(const uint8_t *bytes, size_t len)
@@ -77,26 +80,15 @@ static size_t inflated_len(const uint8_t *bytes, size_t len)
 
 /* ---- one call of the library, with the promises of every call held against it ---------------- */
 
+static arena deltas; /* of this input */
+
 typedef struct delta {
     pprofdelta_status status;
-    uint8_t *bytes; /* what the sink got */
-    size_t len;
+    buf bytes; /* what the sink got */
     pprofdelta_report report;
-    uint64_t allocations; /* that the call made */
-    bool refuse;          /* the sink shall */
+    size_t allocations; /* that the call made */
+    bool refuse;        /* the sink shall */
 } delta;
-
-static int write_delta(void *cookie, const void *data, size_t len)
-{
-    delta *d = cookie;
-    if (d->refuse)
-        return 1;
-    d->bytes = realloc(d->bytes, d->len + len + 1);
-    require(d->bytes);
-    memcpy(d->bytes + d->len, data, len);
-    d->len += len;
-    return 0;
-}
 
 static void require_error(const pprofdelta_error *err, pprofdelta_status status, pd_bytes in)
 {
@@ -115,23 +107,28 @@ static pprofdelta_status base(pprofdelta *context, pd_bytes in)
     return status;
 }
 
-static void window(pprofdelta *context, heap *h, pd_bytes in, delta *d)
+static void window(pprofdelta *context, const tracker *memory, pd_bytes in, delta *d)
 {
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_sink sink = {write_delta, d};
-    uint64_t calls = h->calls;
-    d->len = 0;
+    collector c = {.bytes = buf_begin(&deltas), .fail_at = d->refuse};
+    pprofdelta_sink sink = collector_sink(&c);
+    size_t calls = memory->calls;
     d->report.size = sizeof d->report;
     d->status = pprofdelta_window(context, in.ptr, in.len, &sink, &d->report, &err);
-    d->allocations = h->calls - calls;
+    d->allocations = memory->calls - calls;
+    d->bytes = c.bytes;
     require_error(&err, d->status, in);
-    require(d->status == PPROFDELTA_OK || d->len == 0);
+    require(d->status == PPROFDELTA_OK || d->bytes.len == 0);
 }
 
 static void require_same(const delta *a, const delta *b)
 {
-    require(a->status == b->status && a->len == b->len);
-    require(!a->len || !memcmp(a->bytes, b->bytes, a->len));
+    require(a->status == b->status && buf_equal(a->bytes, b->bytes));
+}
+
+static pd_bytes bytes_of(const delta *d)
+{
+    return (pd_bytes){d->bytes.ptr, d->bytes.len};
 }
 
 /* ---- the promises ---------------------------------------------------------------------------- */
@@ -140,15 +137,15 @@ typedef struct trial {
     pair in;
     pprofdelta_options options;
     size_t piece;
-    bool has_base;        /* prev could be remembered */
-    bool is_small;        /* see reading; of both profiles */
-    const delta *first;   /* the delta that all others are held against */
-    const delta *nothing; /* the state of a context that remembers nothing */
+    bool has_base;      /* prev could be remembered */
+    bool is_small;      /* see sums; of both profiles */
+    const delta *first; /* the delta that all others are held against */
+    buf nothing;        /* the state of a context that remembers nothing */
 } trial;
 
-static pprofdelta *begin(const trial *t, heap *h)
+static pprofdelta *begin(const trial *t, tracker *memory)
 {
-    pprofdelta *context = new_context(&t->options, h);
+    pprofdelta *context = new_context(&t->options, memory);
     context->piece = t->piece;
     return context;
 }
@@ -176,10 +173,11 @@ static void require_law(const pprofdelta_type_report *type, bool is_small)
 static void require_report(const trial *t, const delta *d)
 {
     const pprofdelta_report *r = &d->report;
-    reading cur = read_profile(t->in.cur), out = read_profile((pd_bytes){d->bytes, d->len});
+    sums cur = read_profile(t->in.cur), out = read_profile(bytes_of(d));
     bool is_negative = t->options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
     bool never_restarts = is_negative || t->options.on_reset == PPROFDELTA_ON_RESET_CLAMP;
-    require(!r->had_base == !t->has_base && !r->sequence && !r->attempt && r->output_len == d->len);
+    require(!r->had_base == !t->has_base && !r->sequence && !r->attempt &&
+            r->output_len == d->bytes.len);
     require(r->samples_in == cur.samples && r->samples_out == out.samples);
     require(r->matched + r->fresh + r->duplicates == r->samples_in);
     require(r->samples_out <= r->matched + r->fresh + (is_negative ? r->vanished : 0));
@@ -188,7 +186,7 @@ static void require_report(const trial *t, const delta *d)
     require(!never_restarts || r->restart == PPROFDELTA_RESTART_NONE);
     for (size_t i = 0; i < r->types_len; i++) {
         const pprofdelta_type_report *type = &r->types[i];
-        require(type->cur.lo == cur.sums[i].lo && type->delta.lo == out.sums[i].lo);
+        require(type->cur.lo == cur.types[i].lo && type->delta.lo == out.types[i].lo);
         if (type->is_counter)
             require_law(type, t->is_small);
         else
@@ -203,25 +201,25 @@ static void require_valid_output(const trial *t, const delta *d)
     static const char *const formats[] = {"gzip", "zstd", "plain"};
     bool is_stamped = !(t->options.flags & PPROFDELTA_NO_STAMP);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    heap h = {0};
-    pprofdelta *context = new_context(&options, &h);
+    tracker memory = {0};
+    pprofdelta *context = new_context(&options, &memory);
     pprofdelta_census census;
-    require(!fuzz_census(d->bytes, d->len, &census, NULL));
+    require(!fuzz_census(d->bytes.ptr, d->bytes.len, &census, NULL));
     require(!strcmp(census.format, formats[t->options.compression]));
     require(!census.is_stamped == !is_stamped);
     require(census.types == d->report.types_len && census.samples == d->report.samples_out);
     require(census.time_nanos == d->report.to_nanos && !census.unknown_fields);
     if (is_stamped)
-        require(pprofdelta_base(context, d->bytes, d->len, NULL) == PPROFDELTA_E_STAMPED);
-    free_context(context, &h);
+        require(pprofdelta_base(context, d->bytes.ptr, d->bytes.len, NULL) == PPROFDELTA_E_STAMPED);
+    free_context(context, &memory);
 }
 
 /* Neither has anything that the other lacks, but for the stamp. */
 static void require_same_size(const delta *a, const delta *b)
 {
     pprofdelta_census one, other;
-    require(!fuzz_census(a->bytes, a->len, &one, NULL));
-    require(!fuzz_census(b->bytes, b->len, &other, NULL));
+    require(!fuzz_census(a->bytes.ptr, a->bytes.len, &one, NULL));
+    require(!fuzz_census(b->bytes.ptr, b->bytes.len, &other, NULL));
     require(one.samples == other.samples && one.mappings == other.mappings);
     require(one.locations == other.locations && one.functions == other.functions);
     require(one.strings - !!one.is_stamped == other.strings && !other.is_stamped);
@@ -236,29 +234,27 @@ static void require_fixed_point(const trial *t, const delta *d)
     options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY;
     options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
     options.first = PPROFDELTA_FIRST_FULL;
-    heap h = {0};
-    pprofdelta *context = new_context(&options, &h);
+    tracker memory = {0};
+    pprofdelta *context = new_context(&options, &memory);
     delta once = {0}, twice = {0};
-    window(context, &h, (pd_bytes){d->bytes, d->len}, &once);
+    window(context, &memory, bytes_of(d), &once);
     require(once.status == PPROFDELTA_OK);
     require(!once.report.duplicates && once.report.samples_out == d->report.samples_out);
     pprofdelta_abandon(context);
     require_same_size(d, &once);
-    window(context, &h, (pd_bytes){once.bytes, once.len}, &twice);
+    window(context, &memory, bytes_of(&once), &twice);
     require_same(&once, &twice);
-    free(once.bytes);
-    free(twice.bytes);
-    free_context(context, &h);
+    free_context(context, &memory);
 }
 
 /* A second look at the same: no counter has moved. An attempt has arrays of its own: when both have
  * their arrays, nothing is allocated. A start that is still to come is one restart after the other. */
-static void require_steady(const trial *t, pprofdelta *context, heap *h)
+static void require_steady(const trial *t, pprofdelta *context, tracker *memory)
 {
     delta again = {0};
     for (int i = 0; i < 3; i++) {
         pprofdelta_abandon(context);
-        window(context, h, t->in.cur, &again);
+        window(context, memory, t->in.cur, &again);
         if (again.status == PPROFDELTA_E_RESET)
             require(t->options.on_reset == PPROFDELTA_ON_RESET_FAIL);
         else if (again.report.restart != PPROFDELTA_RESTART_STARTED)
@@ -266,7 +262,7 @@ static void require_steady(const trial *t, pprofdelta *context, heap *h)
         require(i < 2 || !again.allocations || t->piece);
     }
     pprofdelta_commit(context);
-    window(context, h, t->in.cur, &again);
+    window(context, memory, t->in.cur, &again);
     if (t->options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE) {
         require(again.status == PPROFDELTA_E_USAGE);
     } else if (t->options.on_reset == PPROFDELTA_ON_RESET_FAIL) {
@@ -277,22 +273,20 @@ static void require_steady(const trial *t, pprofdelta *context, heap *h)
         if ((t->is_small && !is_restart) || t->options.on_reset == PPROFDELTA_ON_RESET_CLAMP)
             require_no_counters(&again.report);
     }
-    free(again.bytes);
 }
 
 /* cur against itself. */
 static void require_no_difference(const trial *t)
 {
-    heap h = {0};
+    tracker memory = {0};
     delta d = {0};
-    pprofdelta *context = begin(t, &h);
+    pprofdelta *context = begin(t, &memory);
     require(base(context, t->in.cur) == PPROFDELTA_OK);
-    window(context, &h, t->in.cur, &d);
+    window(context, &memory, t->in.cur, &d);
     require(d.status == PPROFDELTA_OK && d.report.restart == PPROFDELTA_RESTART_NONE);
     require(!d.report.fresh && !d.report.vanished && !d.report.clamped);
     require_no_counters(&d.report);
-    free(d.bytes);
-    free_context(context, &h);
+    free_context(context, &memory);
 }
 
 static void set_started(const trial *t, pprofdelta *context)
@@ -303,28 +297,16 @@ static void set_started(const trial *t, pprofdelta *context)
         pprofdelta_set_started(context, starts[(old & 7) % 5]);
 }
 
-static int read_state(void *cookie, void *data, size_t room, size_t *len)
-{
-    pd_bytes *state = cookie;
-    *len = room < state->len ? room : state->len;
-    memcpy(data, state->ptr, *len);
-    state->ptr += *len;
-    state->len -= *len;
-    return 0;
-}
-
 /* Begins with prev again, if there is one, whatever the context remembers. */
 static void begin_again(const trial *t, pprofdelta *context)
 {
-    pd_bytes state = {t->nothing->bytes, t->nothing->len};
-    pprofdelta_source source = {read_state, &state};
     pprofdelta_abandon(context);
-    require(pprofdelta_load(context, &source, NULL) == PPROFDELTA_OK);
+    require(keep_load(context, t->nothing, NULL) == PPROFDELTA_OK);
     require(t->has_base == (base(context, t->in.prev) == PPROFDELTA_OK));
 }
 
 /* A window with something wrong in it. Where it comes out right all the same, it is forgotten. */
-static void spoil(const trial *t, pprofdelta *context, heap *h)
+static void spoil(const trial *t, pprofdelta *context, tracker *memory)
 {
     size_t len = t->in.cur.len, at = len ? len * t->in.header[PAIR_AT] / 256 : 0;
     delta d = {.refuse = t->in.header[PAIR_BAD] % 5 == 0};
@@ -344,17 +326,16 @@ static void spoil(const trial *t, pprofdelta *context, heap *h)
         in = t->in.prev;
         break;
     case 4:
-        h->fail = h->calls + 1 + t->in.header[PAIR_AT];
+        memory->fail_at = memory->calls + 1 + t->in.header[PAIR_AT];
         break;
     default:
         break;
     }
-    window(context, h, in, &d);
+    window(context, memory, in, &d);
     require(!d.refuse || d.status != PPROFDELTA_OK);
-    h->fail = 0;
+    memory->fail_at = 0;
     if (d.status == PPROFDELTA_OK || d.status == PPROFDELTA_E_SINK) /* it was handed out */
         begin_again(t, context);
-    free(d.bytes);
     free(copy);
 }
 
@@ -362,26 +343,25 @@ static void spoil(const trial *t, pprofdelta *context, heap *h)
 static void starve(const trial *t)
 {
     const uint8_t *nth = t->in.header + PAIR_NTH;
-    heap h = {.fail = (nth[0] | (uint64_t)nth[1] << 8) % 512 + 1};
-    pprofdelta_allocator allocator = {heap_resize, heap_release, &h};
+    tracker memory = {.fail_at = (nth[0] | (size_t)nth[1] << 8) % 512 + 1, .is_alone = true};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta *context = NULL;
     if (pprofdelta_new(&t->options, &allocator, &context, &err)) {
-        require(!context && !h.held);
+        require(!context && !memory.live);
         fuzz_require_filled(&err, PPROFDELTA_E_MEMORY, 0, 1);
-        context = new_context(&t->options, &h);
+        context = new_context(&t->options, &memory);
     }
     context->piece = t->piece;
     set_started(t, context);
     delta d = {0};
     if (base(context, t->in.prev) == PPROFDELTA_E_MEMORY)
         require(t->has_base == (base(context, t->in.prev) == PPROFDELTA_OK));
-    window(context, &h, t->in.cur, &d);
+    window(context, &memory, t->in.cur, &d);
     if (d.status == PPROFDELTA_E_MEMORY)
-        window(context, &h, t->in.cur, &d);
+        window(context, &memory, t->in.cur, &d);
     require_same(t->first, &d);
-    free(d.bytes);
-    free_context(context, &h);
+    free_context(context, &memory);
 }
 
 /* Little memory is a reason to refuse, never to give another answer. */
@@ -389,11 +369,11 @@ static void squeeze(const trial *t)
 {
     pprofdelta_options options = t->options;
     options.max_memory = UINT64_C(1) << (12 + t->in.header[PAIR_AT] % 10);
-    heap h = {0};
-    pprofdelta_allocator allocator = {heap_resize, heap_release, &h};
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta *context = NULL;
     if (pprofdelta_new(&options, &allocator, &context, NULL) != PPROFDELTA_OK) {
-        require(!h.held);
+        require(!memory.live);
         return;
     }
     context->piece = t->piece;
@@ -401,23 +381,22 @@ static void squeeze(const trial *t)
     delta d = {0};
     pprofdelta_status status = base(context, t->in.prev);
     require(status == PPROFDELTA_E_LIMIT || t->has_base == (status == PPROFDELTA_OK));
-    window(context, &h, t->in.cur, &d);
+    window(context, &memory, t->in.cur, &d);
     if (d.status != PPROFDELTA_E_LIMIT && status != PPROFDELTA_E_LIMIT)
         require_same(t->first, &d);
-    free(d.bytes);
-    free_context(context, &h);
+    free_context(context, &memory);
 }
 
 /* Window after window on one context, some of them lost: samples vanish, come back and are
  * forgotten, and the law holds in each. */
 static void take_turns(const trial *t)
 {
-    heap h = {0};
+    tracker memory = {0};
     delta d = {0};
-    pprofdelta *context = begin(t, &h);
+    pprofdelta *context = begin(t, &memory);
     uint8_t turns = t->in.header[PAIR_AT], is_lost = t->in.header[PAIR_BAD];
     for (int i = 0; i < 8; i++) {
-        window(context, &h, turns >> i & 1 ? t->in.prev : t->in.cur, &d);
+        window(context, &memory, turns >> i & 1 ? t->in.prev : t->in.cur, &d);
         if (d.status)
             continue;
         require(d.report.matched + d.report.fresh + d.report.duplicates == d.report.samples_in);
@@ -429,76 +408,71 @@ static void take_turns(const trial *t)
         else
             pprofdelta_commit(context);
     }
-    free(d.bytes);
-    free_context(context, &h);
+    free_context(context, &memory);
 }
 
-static void require_same_as_whole(const trial *t, pprofdelta *context, heap *h, pprofdelta *other,
-                                  heap *other_h, pd_bytes in)
+static void require_same_as_whole(const trial *t, pprofdelta *context, tracker *memory,
+                                  pprofdelta *other, tracker *other_memory, pd_bytes in)
 {
     delta d = {0}, whole = {0};
-    window(context, h, in, &d);
-    window(other, other_h, in, &whole);
+    window(context, memory, in, &d);
+    window(other, other_memory, in, &whole);
     bool has_limits = d.status == PPROFDELTA_E_LIMIT || whole.status == PPROFDELTA_E_LIMIT;
     require(has_limits || d.status == whole.status);
     if (!d.status && !whole.status && t->options.compression == PPROFDELTA_PLAIN)
         require_same(&d, &whole);
     pprofdelta_commit(context);
     pprofdelta_commit(other);
-    free(d.bytes);
-    free(whole.bytes);
 }
 
 /* Window after window the same as when everything is in memory. */
 static void compare_with_whole(const trial *t)
 {
-    heap h = {0}, other_h = {0};
+    tracker memory = {0}, other_memory = {0};
     if (!t->piece)
         return;
-    pprofdelta *context = begin(t, &h), *other = new_context(&t->options, &other_h);
+    pprofdelta *context = begin(t, &memory), *other = new_context(&t->options, &other_memory);
     pprofdelta_status status = base(context, t->in.prev), whole = base(other, t->in.prev);
     if (status != PPROFDELTA_E_LIMIT && whole != PPROFDELTA_E_LIMIT) {
         require(status == whole);
-        require_same_as_whole(t, context, &h, other, &other_h, t->in.cur);
-        require_same_as_whole(t, context, &h, other, &other_h, t->in.prev);
-        require_same_as_whole(t, context, &h, other, &other_h, t->in.cur);
+        require_same_as_whole(t, context, &memory, other, &other_memory, t->in.cur);
+        require_same_as_whole(t, context, &memory, other, &other_memory, t->in.prev);
+        require_same_as_whole(t, context, &memory, other, &other_memory, t->in.cur);
     }
-    free_context(context, &h);
-    free_context(other, &other_h);
+    free_context(context, &memory);
+    free_context(other, &other_memory);
 }
 
 /* The delta as OTLP means the same. */
 static void require_otlp(const trial *t, const delta *d)
 {
-    heap h = {0};
+    tracker memory = {0};
     delta request = {0};
     trial other = *t;
-    if (!meaning_is_compared(d->len))
+    if (!meaning_is_compared(d->bytes.len))
         return;
     other.options.format = PPROFDELTA_OTLP;
-    pprofdelta *context = begin(&other, &h);
+    pprofdelta *context = begin(&other, &memory);
     set_started(t, context);
     base(context, t->in.prev);
-    window(context, &h, t->in.cur, &request);
+    window(context, &memory, t->in.cur, &request);
     require(request.status == PPROFDELTA_OK || request.status == PPROFDELTA_E_LIMIT);
     if (!request.status)
-        require_same_meaning((pd_bytes){d->bytes, d->len}, (pd_bytes){request.bytes, request.len});
-    free(request.bytes);
-    free_context(context, &h);
+        require_same_meaning(bytes_of(d), bytes_of(&request));
+    free_context(context, &memory);
 }
 
 /* All of it, on the pair's own context. */
 static void try_all(trial *t)
 {
-    heap h = {0};
-    delta d = {0}, after = {0}, nothing = {0};
-    pprofdelta *context = begin(t, &h);
-    require(!pprofdelta_save(context, &(pprofdelta_sink){write_delta, &nothing}, NULL));
-    t->nothing = &nothing;
+    tracker memory = {.is_alone = true};
+    delta d = {0}, after = {0};
+    pprofdelta *context = begin(t, &memory);
+    t->nothing = keep_save(&deltas, context);
     set_started(t, context);
     t->first = &d;
     t->has_base = base(context, t->in.prev) == PPROFDELTA_OK;
-    window(context, &h, t->in.cur, &d);
+    window(context, &memory, t->in.cur, &d);
     starve(t);
     squeeze(t);
     compare_with_whole(t);
@@ -513,17 +487,14 @@ static void try_all(trial *t)
         if (t->options.on_reset != PPROFDELTA_ON_RESET_NEGATIVE || t->has_base)
             require_no_difference(t);
     }
-    spoil(t, context, &h);
-    window(context, &h, t->in.cur, &after);
+    spoil(t, context, &memory);
+    window(context, &memory, t->in.cur, &after);
     require_same(&d, &after);
     if (d.status == PPROFDELTA_OK) {
-        require_steady(t, context, &h);
+        require_steady(t, context, &memory);
         take_turns(t);
     }
-    free(d.bytes);
-    free(after.bytes);
-    free(nothing.bytes);
-    free_context(context, &h);
+    free_context(context, &memory);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -535,5 +506,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     t.options = options_of(data);
     t.piece = piece_of(data);
     try_all(&t);
+    arena_free(&deltas);
     return 0;
 }

@@ -61,7 +61,7 @@ static void require_stats(trial *t)
     require(stats.live == live && (t->nested || stats.deferred == deferred));
     require(stats.inuse_objects == objects && stats.inuse_bytes == bytes);
     require(stats.peak_bytes == t->most && stats.peak_bytes >= bytes);
-    require(stats.memory <= t->mapped && stats.memory <= t->options.max_memory);
+    require(stats.memory <= t->memory.live && stats.memory <= t->options.max_memory);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -91,10 +91,7 @@ static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_i
 static void agree(trial *t, const live_sums *got, const live_sums *want, bool allocs, bool inuse)
 {
     live_sums a = part(t, got, allocs, inuse), b = part(t, want, allocs, inuse);
-    const char *wrong = live_differ(&a, &b);
-    if (wrong)
-        fprintf(stderr, "%s\n", wrong);
-    require(!wrong);
+    fuzz_agree(live_differ(&a, &b));
 }
 
 static void begin(trial *t)
@@ -104,11 +101,9 @@ static void begin(trial *t)
     pprofdelta_heap_window batch = {.size = sizeof batch};
     pprofdelta_status status = pprofdelta_heap_begin(t->heap, t->now, &batch, &err);
     require(status == (t->has_batch ? PPROFDELTA_E_USAGE : PPROFDELTA_OK));
-    if (status) {
-        fuzz_require_filled(&err, status, 0, 0);
+    fuzz_require_told(&err, status);
+    if (status)
         return;
-    }
-    fuzz_require_untouched(&err);
     t->id = t->id ? t->id : batch.id; /* a child has a random one */
     require(batch.id == t->id && batch.to_nanos == t->now && batch.from_nanos < t->now);
     t->batch = batch;
@@ -155,16 +150,13 @@ static pprofdelta_status write_once(trial *t, pprofdelta_heap_inuse inuse, live_
 {
     pprofdelta_sink sink = live_sink(mail);
     pprofdelta_error err = fuzz_unfilled();
-    size_t refused = t->refused;
+    size_t refused = t->memory.refused;
     pprofdelta_status status = pprofdelta_heap_write(t->heap, inuse, &sink, &err);
-    if (status)
-        fuzz_require_filled(&err, status, 0, 0);
-    else
-        fuzz_require_untouched(&err);
+    fuzz_require_told(&err, status);
     require(t->has_batch || status == PPROFDELTA_E_USAGE);
     t->is_written = !status;
     if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
-        require(t->refused > refused || t->options.max_export < UINT64_C(1) << 20);
+        require(t->memory.refused > refused || t->options.max_export < UINT64_C(1) << 20);
     else if (t->has_batch)
         require(status == (mail->refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
     require(mail->calls == (status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK));
@@ -241,8 +233,8 @@ static void fork_by_hand(trial *t)
 static void arm(trial *t)
 {
     unsigned how = program_byte(&t->in);
-    t->fail_at = t->maps + 1 + how / 2;
-    t->fails_for_good = how & 1;
+    t->memory.fail_at = t->memory.calls + 1 + how / 2;
+    t->memory.is_alone = !(how & 1);
 }
 
 static void step(trial *t)
@@ -310,13 +302,10 @@ static bool make_heap(trial *t)
         arm(t);
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta_status status = pprofdelta_heap_new(o, &t->heap, &err);
-    if (!status) {
-        fuzz_require_untouched(&err);
-        return true;
-    }
-    fuzz_require_filled(&err, status, 0, 0);
-    require(status == PPROFDELTA_E_MEMORY && !t->heap && (t->refused || caps & 32));
-    return false;
+    fuzz_require_told(&err, status);
+    if (status)
+        require(status == PPROFDELTA_E_MEMORY && !t->heap && (t->memory.refused || caps & 32));
+    return !status;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -325,7 +314,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     trial t = {
         .in = program_of(data, size), .step = step, .now = 1000, .otlp.format = PPROFDELTA_OTLP};
-    t.pages = (pprofdelta_heap_pages){map, unmap, &t};
+    t.pages = tracker_pages(&t.memory);
     t.sums.arena = t.receiver.arena = &t.arena;
     if (make_heap(&t)) {
         while (program_has_more(&t.in) && t.steps < MOST_STEPS)
@@ -334,7 +323,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         pd_compact_release(&t.otlp, &t.heap->writer.mem);
         pprofdelta_heap_free(t.heap);
     }
-    require(!t.mapped);
+    require(!t.memory.live);
     for (size_t i = 0; i < SLOTS; i++)
         require(!pprofdelta_heap_maybe(&filter, pointer(i)));
     arena_free(&t.arena);

@@ -1,22 +1,14 @@
 /* Any bytes at all: they inflate within the limit or are refused with a reason, and what they
  * inflate to comes back from every format. A source that reads them whole, and sources that read them
  * in pieces of any length, accept and refuse the same, and for the same. */
+#include "fuzz.h"
+
+#include "arena.h"
 #include "codec/compress.h"
-#include "codec/source.h"
 
 #include <libdeflate.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LIMIT (UINT64_C(16) << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void check_error(pprofdelta_status status, const pprofdelta_error *err, size_t size)
 {
@@ -65,35 +57,22 @@ static void round_trip(pd_bytes content)
 typedef struct outcome {
     pprofdelta_status status;
     pprofdelta_error err;
-    uint8_t *ptr; /* what it inflated to */
-    size_t len, cap;
+    buf bytes; /* what it inflated to */
 } outcome;
 
-static void append(outcome *o, pd_bytes more)
-{
-    if (more.len > o->cap - o->len) {
-        o->cap = 2 * (o->len + more.len);
-        o->ptr = realloc(o->ptr, o->cap);
-        require(o->ptr != NULL);
-    }
-    if (more.len)
-        memcpy(o->ptr + o->len, more.ptr, more.len);
-    o->len += more.len;
-}
-
 /* Reads the file in pieces of this length, or whole if it is 0. */
-static outcome read_by(size_t piece, const uint8_t *data, size_t size)
+static outcome read_by(arena *a, size_t piece, const uint8_t *data, size_t size)
 {
-    outcome o = {0};
+    outcome o = {.bytes = buf_begin(a)};
     pd_mem mem;
     pd_mem_init(&mem, NULL, LIMIT);
     pd_source s = {0};
     o.status = pd_source_open(&s, &mem, (pd_bytes){data, size}, piece, &o.err);
     for (bool is_end = false; !o.status && !is_end; is_end = s.is_done) {
         pd_bytes out;
-        o.status = pd_source_reach(&s, o.len, piece ? piece : 1, &out, &o.err);
+        o.status = pd_source_reach(&s, o.bytes.len, piece ? piece : 1, &out, &o.err);
         if (!o.status)
-            append(&o, out);
+            buf_add(&o.bytes, out.ptr, out.len);
     }
     if (o.status)
         check_error(o.status, &o.err, size);
@@ -108,7 +87,7 @@ static void require_same(const outcome *a, const outcome *b)
     if (a->status)
         require(a->err.offset == b->err.offset && strcmp(a->err.text, b->err.text) == 0);
     else
-        require(a->len == b->len && (!a->len || memcmp(a->ptr, b->ptr, a->len) == 0));
+        require(buf_equal(a->bytes, b->bytes));
 }
 
 /* libdeflate, which reads files whole, accepts a Huffman code that no symbol has; zlib does not. */
@@ -130,37 +109,37 @@ static bool is_other_limit(const outcome *a, const outcome *b, bool is_whole, pd
 static void check_file(const uint8_t *data, size_t size)
 {
     enum { FEW = 2000, MANY = 8000, LARGE = 256 << 10 };
-    outcome all = read_by(0, data, size), first = read_by(LARGE, data, size);
+    arena a = {0};
+    outcome all = read_by(&a, 0, data, size), first = read_by(&a, LARGE, data, size);
     pd_format format = pd_format_of(data, size);
     if (!is_other_limit(&all, &first, true, format) && !is_unused_code(&all, &first))
         require_same(&all, &first);
     size_t drawn = size ? 1 + (size_t)data[size - 1] * data[size / 2] : 1;
     const size_t pieces[] = {1, 7, drawn, 4096, 128 << 10};
-    bool is_small = size < FEW && first.len < MANY; /* else pieces of a few bytes take too long */
+    bool is_small =
+        size < FEW && first.bytes.len < MANY; /* else pieces of a few bytes take too long */
     for (size_t i = is_small ? 0 : 2; i < (is_small ? 3 : 5); i++) {
-        outcome o = read_by(pieces[i], data, size);
+        outcome o = read_by(&a, pieces[i], data, size);
         if (!is_other_limit(&o, &first, false, format))
             require_same(&o, &first);
-        free(o.ptr);
     }
     if (!all.status)
-        round_trip((pd_bytes){all.ptr, all.len});
-    free(first.ptr);
-    free(all.ptr);
+        round_trip((pd_bytes){all.bytes.ptr, all.bytes.len});
+    arena_free(&a);
 }
 
 /* A gzip file of this deflate data, with the right trailer. */
 static void check_file_of(const uint8_t *deflated, size_t len, pd_bytes content)
 {
     static const uint8_t head[10] = {0x1f, 0x8b, 8};
-    outcome file = {0};
-    uint32_t numbers[] = {libdeflate_crc32(0, content.ptr, content.len), (uint32_t)content.len};
-    append(&file, (pd_bytes){head, sizeof head});
-    append(&file, (pd_bytes){deflated, len});
-    for (unsigned i = 0; i < 8; i++)
-        append(&file, (pd_bytes){&(uint8_t){(uint8_t)(numbers[i / 4] >> 8 * (i % 4))}, 1});
+    arena a = {0};
+    buf file = buf_begin(&a);
+    buf_add(&file, head, sizeof head);
+    buf_add(&file, deflated, len);
+    buf_add32(&file, libdeflate_crc32(0, content.ptr, content.len));
+    buf_add32(&file, (uint32_t)content.len);
     check_file(file.ptr, file.len);
-    free(file.ptr);
+    arena_free(&a);
 }
 
 /* Random bytes have no right CRC. What libdeflate accepts is checked as a file whose trailer fits. */

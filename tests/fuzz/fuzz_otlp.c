@@ -18,7 +18,7 @@ static void hold(const uint8_t *data, size_t size, pd_bytes made)
     Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, size, data);
     Pd__View__Profile *profile = pd__view__profile__unpack(NULL, made.len, made.ptr);
     require(request && profile);
-    otlp_lines want = otlp_points_of_request(&a, request);
+    otlp_lines want = otlp_points_of_request(&a, request, NULL);
     otlp_lines got = otlp_points_of_profile(&a, profile);
     const char *wrong = otlp_lines_differ(&a, &got, &want);
     if (wrong)

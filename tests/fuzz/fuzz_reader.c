@@ -1,16 +1,19 @@
 /* Any bytes as a profile: they are refused with a reason that can be followed, or they are a valid
  * profile, also in the eyes of a reader of another make.
  *
- * Each input is read twice: by itself, with options of every kind, and as the base of a context that
- * has seen all the inputs before. Neither may change the verdict. What is accepted goes
+ * Each input is read three times: by itself, with options of every kind, and as the base of two contexts
+ * that have seen all the inputs before, of which one reads in pieces. Neither may change the verdict, nor a
+ * word of it. What is accepted goes
  * through protobuf-c's message view, which must find the same elements, and every reference is
  * followed there the slow and obvious way. (What protobuf-c does not take is left out: it knows no
  * tag longer than five bytes.) And every sample is read both ways, the quick and the careful. */
 #include "fuzz.h"
 
+#include "delta/context.h"
 #include "profile.pb-c.h"
 #include "profile/samples.h"
 #include "reading.h"
+#include "run.h"
 #include "view.h"
 
 #include <stdbool.h>
@@ -130,16 +133,22 @@ static void require_all_ways(const uint8_t *bytes, size_t len)
 
 /* ---- the target ------------------------------------------------------------------------------- */
 
-/* Options of every kind, chosen by the bytes, so that the input stays a file like any other. None
- * of them takes part in a check. */
+/* What chooses options, so that the input stays a file like any other. */
+static uint32_t hash_of(const uint8_t *data, size_t size)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ data[i]) * 16777619u;
+    return hash;
+}
+
+/* Options of every kind. None of them takes part in a check. */
 static pprofdelta_status check(const uint8_t *data, size_t size, pprofdelta_census *census,
                                pprofdelta_error *err)
 {
     static const char *const counters[] = {"no_such_type", "samples/count"}, *const gauges[] = {
                                                                                  "x"};
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ data[i]) * 16777619u;
+    uint32_t hash = hash_of(data, size);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.flags = hash >> 8 & 15;
     options.on_reset = (pprofdelta_on_reset)((hash >> 12) % 5);
@@ -170,17 +179,18 @@ static void make_room(pprofdelta *context)
     require(pprofdelta_base(context, frame, sizeof frame, NULL) == PPROFDELTA_E_WIRE);
 }
 
-static pprofdelta *old_context(void)
+static pprofdelta *old_context(bool is_in_pieces)
 {
-    static pprofdelta *context;
+    static pprofdelta *contexts[2];
+    pprofdelta **context = &contexts[is_in_pieces];
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.max_memory = FUZZ_MAX_MEMORY;
     options.flags = PPROFDELTA_FORCE | PPROFDELTA_DEFAULT_COUNTER;
-    if (!context) {
-        require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
-        make_room(context);
+    if (!*context) {
+        require(pprofdelta_new(&options, NULL, context, NULL) == PPROFDELTA_OK);
+        make_room(*context);
     }
-    return context;
+    return *context;
 }
 
 static void check_refusal(pprofdelta_status status, const pprofdelta_error *err, size_t size,
@@ -195,12 +205,16 @@ static void check_refusal(pprofdelta_status status, const pprofdelta_error *err,
     require(status != PPROFDELTA_E_PROFILE || !strcmp(err->stage, "profile"));
 }
 
-/* The same bytes, as the base of a context that has a past. */
-static void check_again(const uint8_t *data, size_t size, pprofdelta_status status,
-                        const pprofdelta_error *err)
+/* The same bytes, as the base of a context that has a past, whole or in pieces of any length. */
+static void check_again(const uint8_t *data, size_t size, bool is_in_pieces,
+                        pprofdelta_status status, const pprofdelta_error *err)
 {
+    pprofdelta *context = old_context(is_in_pieces);
+    uint32_t hash = hash_of(data, size);
+    size_t piece = hash % 5 ? 1 + hash / 5 % (hash % 2 ? 300 : 20000) : 1;
+    context->piece = is_in_pieces ? piece : 0;
     pprofdelta_error again = fuzz_unfilled();
-    pprofdelta_status second = pprofdelta_base(old_context(), data, size, &again);
+    pprofdelta_status second = pprofdelta_base(context, data, size, &again);
     /* What it kept from larger inputs counts against its limit. */
     if (status == PPROFDELTA_E_LIMIT || second == PPROFDELTA_E_LIMIT)
         return;
@@ -208,9 +222,17 @@ static void check_again(const uint8_t *data, size_t size, pprofdelta_status stat
         second == PPROFDELTA_E_MISMATCH)
         return; /* only a base is refused for these */
     require(second == status);
-    if (status)
-        require(again.offset == err->offset && again.element == err->element &&
-                !strcmp(again.field, err->field) && !strcmp(again.text, err->text));
+    again.is_prev = err->is_prev; /* that a base is read is no part of it */
+    require(!status || same_error(&again, err));
+}
+
+/* What both contexts remember now. */
+static void check_memories(void)
+{
+    pprofdelta_memory whole = {.size = sizeof whole}, pieces = {.size = sizeof pieces};
+    pprofdelta_describe(old_context(false), &whole);
+    pprofdelta_describe(old_context(true), &pieces);
+    require(whole.samples == pieces.samples && whole.to_nanos == pieces.to_nanos);
 }
 
 static bool is_request(const uint8_t *data, size_t size)
@@ -241,6 +263,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (inflates)
         require_all_ways(inflated.ptr, inflated.len);
     pd_source_end(&source);
-    check_again(data, size, status, &err);
+    check_again(data, size, false, status, &err);
+    check_again(data, size, true, status, &err);
+    check_memories();
     return 0;
 }

@@ -55,10 +55,7 @@ static void require_told(const trial *t, pprofdelta_status status, const pprofde
     require(status != PPROFDELTA_E_VERIFY);
     require(status != PPROFDELTA_E_MEMORY || t->memory.refused);
     require(status != PPROFDELTA_E_LIMIT || t->p.is_limited);
-    if (status)
-        fuzz_require_filled(err, status, 0, 0);
-    else
-        fuzz_require_untouched(err);
+    fuzz_require_told(err, status);
 }
 
 /* Lets the allocation that the program names fail, if it wants that. */
@@ -196,13 +193,6 @@ static status_set ask(trial *t)
     return oracle_window(&t->oracle, profile.ptr, profile.len, &t->expected);
 }
 
-static void agree(const char *wrong)
-{
-    if (wrong)
-        fprintf(stderr, "%s\n", wrong);
-    require(!wrong);
-}
-
 /* What holds of every window. */
 static void require_lawful(trial *t, const pprofdelta_report *report)
 {
@@ -265,8 +255,8 @@ static void require_expected(trial *t, pprofdelta_report report)
     if (process_is_scaled(&t->p))
         report.samples_out = want->samples_out;
     else
-        agree(compare_output(&t->arena, &output, t->output.ptr, t->output.len));
-    agree(compare_report(&t->arena, t->expected, &report));
+        fuzz_agree(compare_output(&t->arena, &output, t->output.ptr, t->output.len));
+    fuzz_agree(compare_report(&t->arena, t->expected, &report));
 }
 
 static void write_again(trial *t, bool refuses)
@@ -274,7 +264,7 @@ static void write_again(trial *t, bool refuses)
     buf first = t->output;
     size_t calls = t->memory.calls;
     if (write_once(t, refuses, NULL) == PPROFDELTA_OK)
-        require(first.len == t->output.len && !memcmp(first.ptr, t->output.ptr, first.len));
+        require(buf_equal(first, t->output));
     require(t->memory.calls == calls);
 }
 

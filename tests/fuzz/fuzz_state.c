@@ -55,7 +55,7 @@ static void use(pprofdelta *pd, arena *a)
     open.ptr[open.len - 1] = 1;                       /* the same, said by one byte */
     if (keep_load(pd, open, NULL) == PPROFDELTA_OK) { /* or there is not enough memory */
         buf again = keep_save(a, pd);
-        require(again.len == committed.len && !memcmp(again.ptr, committed.ptr, again.len));
+        require(buf_equal(again, committed));
     }
     require(try_window(pd, &out) == PPROFDELTA_OK);
     pprofdelta_abandon(pd);
@@ -81,7 +81,7 @@ static void require_the_same(pprofdelta *pd, buf given, buf again)
     if (given.ptr[given.len - 1])
         require(!m.attempts && m.has_base && again.len <= given.len);
     else
-        require(again.len == given.len && !memcmp(again.ptr, given.ptr, again.len));
+        require(buf_equal(again, given));
 }
 
 /* The context knows a window of its own; after a refusal it still does. */
@@ -106,7 +106,7 @@ static void load(const uint8_t *state, size_t len)
         require(status == PPROFDELTA_E_STATE || status == PPROFDELTA_E_LIMIT);
         fuzz_require_filled(&err, status, len, len);
         buf after = keep_save(&a, pd);
-        require(after.len == before.len && !memcmp(after.ptr, before.ptr, after.len));
+        require(buf_equal(after, before));
     }
     pprofdelta_free(pd);
     require(memory.live == 0);

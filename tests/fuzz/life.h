@@ -9,6 +9,7 @@
 #include "live.h"
 #include "profile/compact.h"
 #include "program.h"
+#include "run.h"
 
 #include <math.h>
 
@@ -37,8 +38,7 @@ typedef struct trial {
     arena arena;
     pprofdelta_heap_options options;
     pprofdelta_heap_pages pages;
-    size_t mapped, maps, fail_at, refused;
-    bool fails_for_good;
+    tracker memory; /* the pages */
     pprofdelta_heap *heap;
     pd_compact otlp; /* its other writer */
     pprofdelta_sampler sampler;
@@ -67,30 +67,6 @@ typedef struct trial {
 
 /* Zeroed between inputs: a tracker leaves it as it was. */
 static pprofdelta_heap_filter filter;
-
-/* ---- pages ----------------------------------------------------------------------------------- */
-
-static inline void *map(void *cookie, size_t size)
-{
-    trial *t = cookie;
-    t->maps++;
-    if (t->fail_at && (t->fails_for_good ? t->maps >= t->fail_at : t->maps == t->fail_at)) {
-        t->refused++;
-        return NULL;
-    }
-    void *pages = calloc(1, size);
-    require(pages);
-    t->mapped += size;
-    return pages;
-}
-
-static inline void unmap(void *cookie, void *ptr, size_t size)
-{
-    trial *t = cookie;
-    require(size <= t->mapped);
-    t->mapped -= size;
-    free(ptr);
-}
 
 /* ---- what is true ---------------------------------------------------------------------------- */
 
@@ -135,7 +111,8 @@ static inline void be_born(trial *t, truth *of, const pprofdelta_heap_event *eve
 static inline uint64_t drops_of(trial *t, pprofdelta_heap_stats *stats)
 {
     pprofdelta_heap_describe(t->heap, stats);
-    require(!stats->dropped_memory || t->refused || t->options.max_memory < UINT64_C(1) << 20);
+    require(!stats->dropped_memory || t->memory.refused ||
+            t->options.max_memory < UINT64_C(1) << 20);
     require(!stats->dropped_live || t->options.max_live < SLOTS + HANDS);
     require(!stats->dropped_sites || t->options.max_sites < 1000);
     require(!stats->dropped_deferred || t->options.max_deferred < SLOTS);

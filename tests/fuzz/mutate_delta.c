@@ -6,46 +6,32 @@
 #include <string.h>
 
 typedef struct draft {
-    dice dice;
-    pd_mem mem;
+    rng rng;
+    arena arena;
     uint8_t header[PAIR_HEADER];
-    pd_buffer prev, cur;
+    buf prev, cur;
 } draft;
 
-static void fill(draft *d, pd_buffer *buffer, pd_bytes bytes)
+static buf copy(draft *d, pd_bytes bytes)
 {
-    buffer->len = 0;
-    if (pd_buffer_room(&d->mem, buffer, bytes.len + 1, NULL))
-        return;
-    if (bytes.len)
-        memcpy(buffer->ptr, bytes.ptr, bytes.len);
-    buffer->len = bytes.len;
+    buf b = buf_begin(&d->arena);
+    buf_add(&b, bytes.ptr, bytes.len);
+    return b;
 }
 
-static pd_bytes bytes_of(const pd_buffer *buffer)
+static void draft_begin(draft *d, const pair *in, unsigned seed)
 {
-    return (pd_bytes){buffer->ptr, buffer->len};
-}
-
-static draft draft_of(const pair *in, unsigned seed)
-{
-    draft d = {.dice = {seed}};
-    pd_mem_init(&d.mem, NULL, UINT64_MAX);
-    memcpy(d.header, in->header, sizeof d.header);
-    fill(&d, &d.prev, in->prev);
-    fill(&d, &d.cur, in->cur);
-    return d;
+    *d = (draft){.rng = {seed}};
+    memcpy(d->header, in->header, sizeof d->header);
+    d->prev = copy(d, in->prev);
+    d->cur = copy(d, in->cur);
 }
 
 /* Several times over, for a difference that takes more than one step. */
-static void change(draft *d, pd_buffer *which, pd_bytes donor)
+static void change(draft *d, buf *which, buf donor)
 {
-    for (size_t times = 1 + dice_below(&d->dice, 3); times; times--) {
-        pd_buffer out = {0};
-        mutate_profile(&d->dice, &d->mem, bytes_of(which), donor, &out);
-        fill(d, which, bytes_of(&out));
-        pd_buffer_release(&d->mem, &out);
-    }
+    for (size_t times = 1 + rng_below(&d->rng, 3); times; times--)
+        *which = mutate_profile(&d->rng, &d->arena, *which, donor);
 }
 
 /* The pair, written to data; `size` bytes that stand there already stay where it does not fit. */
@@ -59,30 +45,29 @@ static size_t finish(draft *d, uint8_t *data, size_t size, size_t max_size)
         memcpy(data + PAIR_HEADER + d->prev.len, d->cur.ptr, d->cur.len);
         size = len;
     }
-    pd_buffer_release(&d->mem, &d->prev);
-    pd_buffer_release(&d->mem, &d->cur);
+    arena_free(&d->arena);
     return size;
 }
 
 /* Both in the same way: what stays alike is subtracted, not refused. */
 static void change_both(draft *d)
 {
-    dice again = d->dice;
-    change(d, &d->prev, (pd_bytes){0});
-    d->dice = again;
-    change(d, &d->cur, (pd_bytes){0});
+    rng again = d->rng;
+    change(d, &d->prev, (buf){0});
+    d->rng = again;
+    change(d, &d->cur, (buf){0});
 }
 
 static void swap(draft *d)
 {
-    pd_buffer kept = d->prev;
+    buf kept = d->prev;
     d->prev = d->cur;
     d->cur = kept;
 }
 
 static void mutate(draft *d)
 {
-    switch (dice_below(&d->dice, 16)) {
+    switch (rng_below(&d->rng, 16)) {
     case 0:
     case 1:
         LLVMFuzzerMutate(d->header, PAIR_LEN, PAIR_LEN);
@@ -92,8 +77,8 @@ static void mutate(draft *d)
         break;
     case 3:
     case 4:
-        fill(d, &d->cur, bytes_of(&d->prev));
-        change(d, &d->cur, bytes_of(&d->prev));
+        d->cur = d->prev;
+        change(d, &d->cur, d->prev);
         break;
     case 5:
     case 6:
@@ -102,10 +87,10 @@ static void mutate(draft *d)
     case 7:
     case 8:
     case 9:
-        change(d, &d->prev, bytes_of(&d->cur));
+        change(d, &d->prev, d->cur);
         break;
     default:
-        change(d, &d->cur, bytes_of(&d->prev));
+        change(d, &d->cur, d->prev);
     }
 }
 
@@ -114,8 +99,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     pair in;
     if (!pair_split(data, size, &in))
         return LLVMFuzzerMutate(data, size, max_size);
-    draft d = draft_of(&in, seed);
-    if (dice_below(&d.dice, 24)) {
+    draft d;
+    draft_begin(&d, &in, seed);
+    if (rng_below(&d.rng, 24)) {
         mutate(&d);
         return finish(&d, data, size, max_size);
     }
@@ -130,11 +116,12 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len, const uint8_t *
     pair one, other;
     if (!pair_split(a, a_len, &one) || !pair_split(b, b_len, &other))
         return 0;
-    draft d = draft_of(&one, seed);
-    pd_bytes taken = dice_below(&d.dice, 2) ? other.cur : other.prev;
-    if (dice_below(&d.dice, 2))
+    draft d;
+    draft_begin(&d, &one, seed);
+    buf taken = copy(&d, rng_below(&d.rng, 2) ? other.cur : other.prev);
+    if (rng_below(&d.rng, 2))
         change(&d, &d.cur, taken);
     else
-        fill(&d, &d.cur, taken);
+        d.cur = taken;
     return finish(&d, out, 0, max_size);
 }

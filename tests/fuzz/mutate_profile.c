@@ -1,45 +1,24 @@
 #include "mutate_profile.h"
 
-#include "profile/fields.h"
+#include "emit.h"
+#include "profile.pb-c.h"
 #include "wire/reader.h"
-#include "wire/writer.h"
+
+#include <string.h>
 
 /* What a field holds, as far as it can be taken apart. */
 typedef enum content { NUMBER, NUMBERS, TEXT, MESSAGE } content;
 
-typedef struct shape {
-    uint32_t fields; /* 1 .. fields are known */
-    struct {
-        content content;
-        const struct shape *inside; /* of a MESSAGE */
-    } field[16];
-} shape;
-
-static const shape value_type = {2, {{0}}}, label = {4, {{0}}}, mapping = {10, {{0}}},
-                   line = {3, {{0}}}, function = {5, {{0}}};
-static const shape location = {5, {[PD_LOCATION_LINE] = {MESSAGE, &line}}};
-static const shape sample = {3,
-                             {[PD_SAMPLE_LOCATION_ID] = {NUMBERS, NULL},
-                              [PD_SAMPLE_VALUE] = {NUMBERS, NULL},
-                              [PD_SAMPLE_LABEL] = {MESSAGE, &label}}};
-static const shape profile = {15,
-                              {[PD_PROFILE_SAMPLE_TYPE] = {MESSAGE, &value_type},
-                               [PD_PROFILE_SAMPLE] = {MESSAGE, &sample},
-                               [PD_PROFILE_MAPPING] = {MESSAGE, &mapping},
-                               [PD_PROFILE_LOCATION] = {MESSAGE, &location},
-                               [PD_PROFILE_FUNCTION] = {MESSAGE, &function},
-                               [PD_PROFILE_STRING_TABLE] = {TEXT, NULL},
-                               [PD_PROFILE_PERIOD_TYPE] = {MESSAGE, &value_type},
-                               [PD_PROFILE_COMMENT] = {NUMBERS, NULL}}};
+typedef ProtobufCMessageDescriptor shape;
 
 /* A field with its bytes; number 0 is what could not be taken apart. */
 typedef struct piece {
     uint32_t number, wire;
     uint64_t value;
-    pd_bytes whole, body;
+    buf whole, body;
 } piece;
 
-enum { MOST_PIECES = 4096, MOST_NUMBERS = 1024, MOST_TEXT = 64 };
+enum { MOST_PIECES = 4096, MOST_TEXT = 64 };
 
 typedef struct pieces {
     piece *at;
@@ -47,38 +26,44 @@ typedef struct pieces {
 } pieces;
 
 typedef struct numbers {
-    uint64_t at[MOST_NUMBERS];
-    size_t len;
+    uint64_t *at;
+    size_t len, cap;
 } numbers;
 
 typedef struct job {
-    dice *dice;
-    pd_writer writer;
+    rng *rng;
+    arena *arena;
 } job;
-
-size_t dice_below(dice *d, size_t n)
-{
-    d->state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t x = d->state;
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (size_t)((x ^ x >> 31) % n);
-}
 
 static size_t below(job *j, size_t n)
 {
-    return dice_below(j->dice, n);
+    return rng_below(j->rng, n);
+}
+
+static content content_of(const shape *s, uint32_t number)
+{
+    const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(s, number);
+    if (!field)
+        return NUMBER;
+    return field->type == PROTOBUF_C_TYPE_MESSAGE      ? MESSAGE
+           : field->type == PROTOBUF_C_TYPE_BYTES      ? TEXT
+           : field->label == PROTOBUF_C_LABEL_REPEATED ? NUMBERS
+                                                       : NUMBER;
 }
 
 /* ---- taking apart ---------------------------------------------------------------------------- */
 
-static void add_piece(job *j, pieces *p, piece added)
+static buf bytes_of(const uint8_t *ptr, const uint8_t *end)
 {
-    if (!pd_mem_grow(j->writer.mem, &p->at, &p->cap, p->len + 1, sizeof *p->at, NULL))
-        p->at[p->len++] = added;
+    return (buf){.ptr = (uint8_t *)(uintptr_t)ptr, .len = (size_t)(end - ptr)};
 }
 
-static pieces take_apart(job *j, pd_bytes in)
+static void add_piece(job *j, pieces *p, piece added)
+{
+    ARENA_PUSH(j->arena, p->at, p->len, p->cap, added);
+}
+
+static pieces take_apart(job *j, buf in)
 {
     pieces p = {0};
     if (!in.len)
@@ -86,65 +71,60 @@ static pieces take_apart(job *j, pd_bytes in)
     pd_reader r = pd_reader_of(in.ptr, in.len);
     pd_field f;
     while (p.len < MOST_PIECES && pd_reader_next(&r, &f)) {
-        piece got = {f.number, f.wire, f.value, {f.start, (size_t)(r.at - f.start)}, {0}};
+        piece got = {f.number, f.wire, f.value, bytes_of(f.start, r.at), {0}};
         if (f.wire == PD_WIRE_BYTES)
-            got.body = (pd_bytes){f.body.at, (size_t)(f.body.end - f.body.at)};
+            got.body = bytes_of(f.body.at, f.body.end);
         add_piece(j, &p, got);
     }
     if (r.at < r.end)
-        add_piece(j, &p, (piece){.whole = {r.at, (size_t)(r.end - r.at)}});
+        add_piece(j, &p, (piece){.whole = bytes_of(r.at, r.end)});
     return p;
 }
 
-static void drop(job *j, pieces *p)
+static void add_number(job *j, numbers *n, uint64_t number)
 {
-    pd_mem_release(j->writer.mem, &p->at, &p->cap, sizeof *p->at);
+    ARENA_PUSH(j->arena, n->at, n->len, n->cap, number);
 }
 
-static numbers take_numbers(const piece *p)
+static numbers take_numbers(job *j, const piece *p)
 {
-    numbers n;
-    n.len = 0;
+    numbers n = {0};
+    uint64_t number;
     if (p->wire != PD_WIRE_BYTES) {
-        n.at[n.len++] = p->value;
+        add_number(j, &n, p->value);
         return n;
     }
     pd_reader r = pd_reader_of(p->body.ptr, p->body.len);
-    while (n.len < MOST_NUMBERS && pd_reader_varint(&r, &n.at[n.len]))
-        n.len++;
+    while (pd_reader_varint(&r, &number))
+        add_number(j, &n, number);
     return n;
 }
 
 /* ---- putting together ------------------------------------------------------------------------ */
 
-static void put_raw(job *j, pd_buffer *out, pd_bytes bytes)
+static void put_raw(buf *out, buf bytes)
 {
-    if (bytes.len)
-        pd_write_raw(&j->writer, out, bytes.ptr, bytes.len);
+    buf_add(out, bytes.ptr, bytes.len);
 }
 
-static void put_pieces(job *j, pd_buffer *out, const pieces *p, size_t from, size_t to)
+static void put_pieces(buf *out, const pieces *p, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
-        put_raw(j, out, p->at[i].whole);
+        put_raw(out, p->at[i].whole);
 }
 
-static void put_packed(job *j, pd_buffer *out, uint32_t number, const numbers *n)
+static void put_packed(job *j, buf *out, uint32_t number, const numbers *n)
 {
-    pd_buffer body = {0};
-    for (size_t i = 0; i < n->len; i++) {
-        uint8_t *at = pd_write_room(&j->writer, &body, PD_VARINT_MAX);
-        if (at)
-            pd_write_done(&body, pd_varint_encode(at, n->at[i]));
-    }
-    pd_write_part(&j->writer, out, number, &body);
-    pd_buffer_release(j->writer.mem, &body);
+    buf body = buf_begin(j->arena);
+    for (size_t i = 0; i < n->len; i++)
+        wire_varint(&body, n->at[i]);
+    wire_bytes(out, number, body);
 }
 
-static void put_unpacked(job *j, pd_buffer *out, uint32_t number, const numbers *n)
+static void put_unpacked(buf *out, uint32_t number, const numbers *n)
 {
     for (size_t i = 0; i < n->len; i++)
-        pd_write_varint_always(&j->writer, out, number, n->at[i]);
+        wire_number(out, number, n->at[i]);
 }
 
 /* ---- changing one field ---------------------------------------------------------------------- */
@@ -190,8 +170,8 @@ static uint64_t change_number(job *j, uint64_t value)
 static void change_numbers(job *j, numbers *n, const numbers *donor)
 {
     size_t at = n->len ? below(j, n->len) : 0;
-    if (n->len < MOST_NUMBERS && (!n->len || !below(j, 6))) {
-        n->at[n->len++] = donor->len ? donor->at[below(j, donor->len)] : below(j, 12);
+    if (!n->len || !below(j, 6)) {
+        add_number(j, n, donor->len ? donor->at[below(j, donor->len)] : below(j, 12));
         return;
     }
     uint64_t kept = n->at[at];
@@ -212,17 +192,17 @@ static void change_numbers(job *j, numbers *n, const numbers *donor)
 }
 
 /* Strings stay short enough to be looked at. */
-static void put_changed_text(job *j, pd_buffer *out, uint32_t number, pd_bytes text)
+static void put_changed_text(buf *out, uint32_t number, buf text)
 {
     uint8_t bytes[MOST_TEXT];
     size_t len = text.len < sizeof bytes ? text.len : sizeof bytes;
     if (len)
         memcpy(bytes, text.ptr, len);
     len = LLVMFuzzerMutate(bytes, len, sizeof bytes);
-    pd_write_bytes(&j->writer, out, number, bytes, len);
+    wire_bytes(out, number, (buf){.ptr = bytes, .len = len});
 }
 
-static void mutate_message(job *j, const shape *s, pd_bytes in, pd_bytes donor, pd_buffer *out);
+static buf mutate_message(job *j, const shape *s, buf in, buf donor);
 
 /* A field of the same number in the donor, or NULL. */
 static const piece *counterpart(job *j, const pieces *donor, uint32_t number)
@@ -236,33 +216,30 @@ static const piece *counterpart(job *j, const pieces *donor, uint32_t number)
     return NULL;
 }
 
-static void put_changed(job *j, const shape *s, const piece *p, const pieces *donor, pd_buffer *out)
+static void put_changed(job *j, const shape *s, const piece *p, const pieces *donor, buf *out)
 {
     const piece *other = counterpart(j, donor, p->number);
-    bool is_known = p->number && p->number <= s->fields;
-    content kind = is_known ? s->field[p->number].content : NUMBER;
+    content kind = content_of(s, p->number);
     if (kind == NUMBERS && (p->wire == PD_WIRE_BYTES || p->wire == PD_WIRE_VARINT)) {
-        numbers n = take_numbers(p), from = {.len = 0};
+        numbers n = take_numbers(j, p), from = {0};
         if (other)
-            from = take_numbers(other);
+            from = take_numbers(j, other);
         change_numbers(j, &n, &from);
         if (below(j, 16))
             put_packed(j, out, p->number, &n);
         else
-            put_unpacked(j, out, p->number, &n);
+            put_unpacked(out, p->number, &n);
     } else if (kind == MESSAGE && p->wire == PD_WIRE_BYTES) {
-        pd_buffer body = {0};
-        mutate_message(j, s->field[p->number].inside, p->body, other ? other->body : (pd_bytes){0},
-                       &body);
-        pd_write_part(&j->writer, out, p->number, &body);
-        pd_buffer_release(j->writer.mem, &body);
+        const shape *inside = protobuf_c_message_descriptor_get_field(s, p->number)->descriptor;
+        wire_bytes(out, p->number,
+                   mutate_message(j, inside, p->body, other ? other->body : (buf){0}));
     } else if (kind == TEXT && p->wire == PD_WIRE_BYTES) {
-        put_changed_text(j, out, p->number, p->body);
+        put_changed_text(out, p->number, p->body);
     } else if (p->wire == PD_WIRE_VARINT) {
         uint64_t value = other && !below(j, 4) ? other->value : change_number(j, p->value);
-        pd_write_varint_always(&j->writer, out, p->number, value);
+        wire_number(out, p->number, value);
     } else {
-        put_raw(j, out, p->whole);
+        put_raw(out, p->whole);
     }
 }
 
@@ -283,47 +260,46 @@ static void shuffle(job *j, pieces *p)
 }
 
 /* A field from scratch, with a small number or nothing in it. */
-static void put_new(job *j, const shape *s, pd_buffer *out)
+static void put_new(job *j, const shape *s, buf *out)
 {
-    uint32_t number = (uint32_t)below(j, s->fields + 1) + 1; /* one of them unknown */
-    bool is_known = number <= s->fields;
-    if (is_known && s->field[number].content != NUMBER)
-        pd_write_bytes(&j->writer, out, number, NULL, 0);
+    uint32_t number = (uint32_t)below(j, s->n_fields + 1) + 1; /* one of them unknown */
+    if (content_of(s, number) != NUMBER)
+        wire_bytes(out, number, (buf){0});
     else
-        pd_write_varint_always(&j->writer, out, number, below(j, 12));
+        wire_number(out, number, below(j, 12));
 }
 
 /* The numbers of one field: packed where they are not, and the other way round. */
-static void put_repacked(job *j, const pieces *p, size_t at, pd_buffer *out)
+static void put_repacked(job *j, const pieces *p, size_t at, buf *out)
 {
     uint32_t number = p->at[at].number;
     if (p->at[at].wire == PD_WIRE_BYTES) {
-        numbers n = take_numbers(&p->at[at]);
-        put_pieces(j, out, p, 0, at);
-        put_unpacked(j, out, number, &n);
-        put_pieces(j, out, p, at + 1, p->len);
+        numbers n = take_numbers(j, &p->at[at]);
+        put_pieces(out, p, 0, at);
+        put_unpacked(out, number, &n);
+        put_pieces(out, p, at + 1, p->len);
         return;
     }
-    numbers all = {.len = 0};
+    numbers all = {0};
     for (size_t i = 0; i < p->len; i++) {
         if (p->at[i].number != number) {
-            put_raw(j, out, p->at[i].whole);
+            put_raw(out, p->at[i].whole);
             continue;
         }
-        numbers n = take_numbers(&p->at[i]);
-        for (size_t k = 0; k < n.len && all.len < MOST_NUMBERS; k++)
-            all.at[all.len++] = n.at[k];
+        numbers n = take_numbers(j, &p->at[i]);
+        for (size_t k = 0; k < n.len; k++)
+            add_number(j, &all, n.at[k]);
     }
     put_packed(j, out, number, &all);
 }
 
 static bool holds_numbers(const shape *s, const piece *p)
 {
-    return p->number && p->number <= s->fields && s->field[p->number].content == NUMBERS &&
+    return content_of(s, p->number) == NUMBERS &&
            (p->wire == PD_WIRE_BYTES || p->wire == PD_WIRE_VARINT);
 }
 
-static void put_rearranged(job *j, const shape *s, pieces *p, const pieces *donor, pd_buffer *out)
+static void put_rearranged(job *j, const shape *s, pieces *p, const pieces *donor, buf *out)
 {
     size_t at = below(j, p->len), to = below(j, p->len);
     const piece *other = donor->len ? &donor->at[below(j, donor->len)] : &p->at[to];
@@ -333,24 +309,24 @@ static void put_rearranged(job *j, const shape *s, pieces *p, const pieces *dono
     }
     switch (below(j, 7)) {
     case 0: /* delete */
-        put_pieces(j, out, p, 0, at);
-        put_pieces(j, out, p, at + 1, p->len);
+        put_pieces(out, p, 0, at);
+        put_pieces(out, p, at + 1, p->len);
         return;
     case 1: /* repeat, somewhere else */
-        put_pieces(j, out, p, 0, to);
-        put_raw(j, out, p->at[at].whole);
+        put_pieces(out, p, 0, to);
+        put_raw(out, p->at[at].whole);
         break;
     case 2: /* take over */
-        put_pieces(j, out, p, 0, to);
-        put_raw(j, out, other->whole);
+        put_pieces(out, p, 0, to);
+        put_raw(out, other->whole);
         break;
     case 3: /* replace */
-        put_pieces(j, out, p, 0, to);
-        put_raw(j, out, other->whole);
+        put_pieces(out, p, 0, to);
+        put_raw(out, other->whole);
         to++;
         break;
     case 4:
-        put_pieces(j, out, p, 0, to);
+        put_pieces(out, p, 0, to);
         put_new(j, s, out);
         break;
     case 5:
@@ -361,29 +337,29 @@ static void put_rearranged(job *j, const shape *s, pieces *p, const pieces *dono
         shuffle(j, p);
         to = 0;
     }
-    put_pieces(j, out, p, to, p->len);
+    put_pieces(out, p, to, p->len);
 }
 
 /* Three times of four inside one of the fields, else among them. */
-static void mutate_message(job *j, const shape *s, pd_bytes in, pd_bytes donor, pd_buffer *out)
+static buf mutate_message(job *j, const shape *s, buf in, buf donor)
 {
     pieces p = take_apart(j, in), d = take_apart(j, donor);
+    buf out = buf_begin(j->arena);
+    buf_add(&out, NULL, 0); /* no null pointer, whatever is left out */
     if (!p.len) {
-        put_new(j, s, out);
+        put_new(j, s, &out);
     } else if (below(j, 4)) {
         size_t at = below(j, p.len);
-        put_pieces(j, out, &p, 0, at);
-        put_changed(j, s, &p.at[at], &d, out);
-        put_pieces(j, out, &p, at + 1, p.len);
+        put_pieces(&out, &p, 0, at);
+        put_changed(j, s, &p.at[at], &d, &out);
+        put_pieces(&out, &p, at + 1, p.len);
     } else {
-        put_rearranged(j, s, &p, &d, out);
+        put_rearranged(j, s, &p, &d, &out);
     }
-    drop(j, &p);
-    drop(j, &d);
+    return out;
 }
 
-void mutate_profile(dice *d, pd_mem *mem, pd_bytes in, pd_bytes donor, pd_buffer *out)
+buf mutate_profile(rng *r, arena *a, buf in, buf donor)
 {
-    job j = {.dice = d, .writer = {.mem = mem}};
-    mutate_message(&j, &profile, in, donor, out);
+    return mutate_message(&(job){r, a}, &pd__view__profile__descriptor, in, donor);
 }

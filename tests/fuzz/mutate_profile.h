@@ -7,7 +7,8 @@
 #ifndef PD_TESTS_FUZZ_MUTATE_PROFILE_H
 #define PD_TESTS_FUZZ_MUTATE_PROFILE_H
 
-#include "base/mem.h"
+#include "arena.h"
+#include "rng.h"
 
 /* libFuzzer's own mutations, for the bytes of strings and for everything now and then. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
@@ -15,16 +16,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len,
                                  uint8_t *out, size_t max_size, unsigned seed);
 
-/* Equal seeds, equal mutations. */
-typedef struct dice {
-    uint64_t state;
-} dice;
-
-/* A number below n, which is not 0. */
-size_t dice_below(dice *d, size_t n);
-
-/* Appends to *out, whose memory belongs to *mem, one mutation of `in`. Pieces are taken from
- * `donor`, which may be `in` or empty. */
-void mutate_profile(dice *d, pd_mem *mem, pd_bytes in, pd_bytes donor, pd_buffer *out);
+/* Returns one mutation of `in`, in the arena. Pieces are taken from `donor`, which may be `in` or
+ * empty. */
+buf mutate_profile(rng *r, arena *a, buf in, buf donor);
 
 #endif

@@ -6,25 +6,18 @@
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    dice d = {seed};
-    if (!dice_below(&d, 4))
+    rng r = {seed};
+    arena a = {0};
+    if (!rng_below(&r, 4))
         return LLVMFuzzerMutate(data, size, max_size);
-    pd_mem mem;
-    pd_mem_init(&mem, NULL, UINT64_MAX);
-    pd_buffer out = {0}, next = {0};
-    mutate_profile(&d, &mem, (pd_bytes){data, size}, (pd_bytes){data, size}, &out);
-    for (size_t more = dice_below(&d, 3); more; more--) {
-        next.len = 0;
-        mutate_profile(&d, &mem, (pd_bytes){out.ptr, out.len}, (pd_bytes){data, size}, &next);
-        pd_buffer kept = out;
-        out = next;
-        next = kept;
-    }
+    const buf given = {.ptr = data, .len = size};
+    buf out = mutate_profile(&r, &a, given, given);
+    for (size_t more = rng_below(&r, 3); more; more--)
+        out = mutate_profile(&r, &a, out, given);
     if (out.len && out.len <= max_size) {
         memcpy(data, out.ptr, out.len);
         size = out.len;
     }
-    pd_buffer_release(&mem, &out);
-    pd_buffer_release(&mem, &next);
+    arena_free(&a);
     return size;
 }

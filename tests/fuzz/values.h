@@ -8,20 +8,20 @@
 #include "profile/fields.h"
 #include "wire/reader.h"
 
-typedef struct reading {
-    pprofdelta_sum sums[PPROFDELTA_MAX_TYPES];
+typedef struct sums {
+    pprofdelta_sum types[PPROFDELTA_MAX_TYPES];
     uint64_t samples;
     bool is_small; /* every value is from 0 to 2^40: no sum of them wraps in 64 bits */
-} reading;
+} sums;
 
-static inline void read_value(reading *r, size_t *column, uint64_t value)
+static inline void read_value(sums *r, size_t *column, uint64_t value)
 {
     require(*column < PPROFDELTA_MAX_TYPES);
     r->is_small &= value <= UINT64_C(1) << 40;
-    pd_sum_add(&r->sums[(*column)++], (int64_t)value);
+    pd_sum_add(&r->types[(*column)++], (int64_t)value);
 }
 
-static inline void read_sample(reading *r, pd_reader body)
+static inline void read_sample(sums *r, pd_reader body)
 {
     pd_field f;
     size_t column = 0;
@@ -39,9 +39,9 @@ static inline void read_sample(reading *r, pd_reader body)
 }
 
 /* Of a profile that the library accepted. */
-static inline reading read_profile(pd_bytes in)
+static inline sums read_profile(pd_bytes in)
 {
-    reading r = {.is_small = true};
+    sums r = {.is_small = true};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.max_memory = FUZZ_MAX_MEMORY;
     pprofdelta_profile *profile;

@@ -62,9 +62,7 @@ def test_cpp(t):
 
 
 def test_rust(t):
-    program = build(t, "rust")
-    os.rename(program, t.path("rust"))
-    put_server(t, t.path("rust"), 12, 500)
+    put_server(t, build(t, "rust"), 12, 500)
     check_report(t, shell(t, commands("pprofdelta record"), **{"60s": "1h"}))
 
 

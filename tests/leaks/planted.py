@@ -1,12 +1,15 @@
 """leaks, over servers with planted leaks: what is found, what is missed, and what is a false suspect."""
 
+import atexit
 import json
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+servers = []  # the folder with those that were built
 LEAKS = ("leak_fast", "leak_slow", "leak_rare", "leak_thread")
 
 
@@ -23,9 +26,14 @@ def site(finding):
 
 
 def build(t, language):
-    """The server of a language, built if its compiler is here."""
+    """The server of a language, built once if its compiler is here."""
     source = os.path.join(HERE, "server." + {"cpp": "cc", "rust": "rs", "go": "go"}[language])
-    out = t.path("server")
+    if not servers:
+        servers.append(tempfile.mkdtemp(prefix="pprofdelta-servers-"))
+        atexit.register(shutil.rmtree, servers[0], ignore_errors=True)
+    out = os.path.join(servers[0], language)
+    if os.path.exists(out):
+        return out
     command = {"cpp": ["c++", "-g", "-O2", "-pthread", source, "-o", out],
                "rust": ["rustc", "-g", "-O", source, "-o", out],
                "go": ["go", "build", "-o", out, source]}[language]

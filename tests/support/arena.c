@@ -79,6 +79,35 @@ void arena_room(arena *a, void *array, size_t len, size_t *cap, size_t size)
     *cap = room;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void sort_texts(const char **texts, size_t len)
+{
+    if (len)
+        qsort(texts, len, sizeof *texts, compare_texts);
+}
+
+bool is_nonzero(const int64_t *values, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (values[i])
+            return true;
+    return false;
+}
+
+bool next_text(const char **list, char text[TEXT_SIZE])
+{
+    if (!*list)
+        return false;
+    size_t len = strcspn(*list, "|");
+    snprintf(text, TEXT_SIZE, "%.*s", (int)len, *list);
+    *list = (*list)[len] ? *list + len + 1 : NULL;
+    return true;
+}
+
 buf buf_begin(arena *a)
 {
     return (buf){.arena = a};
@@ -105,6 +134,12 @@ void buf_add(buf *b, const void *data, size_t len)
     b->ptr[b->len] = 0;
 }
 
+void buf_add32(buf *b, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        buf_add(b, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
+}
+
 void buf_text(buf *b, const char *text)
 {
     buf_add(b, text, strlen(text));
@@ -122,6 +157,11 @@ void buf_format(buf *b, const char *format, ...)
         abort();
     }
     buf_add(b, piece, (size_t)len);
+}
+
+bool buf_equal(buf a, buf b)
+{
+    return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
 const char *buf_string(const buf *b)

@@ -3,26 +3,17 @@
 #include "view.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------------
- * Compact
- * ------------------------------------------------------------------------------------------ */
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+/* ---- Compact --------------------------------------------------------------------------------- */
 
 /* A text that occurs twice, or NULL. */
 static const char *find_twin(arena *a, const char *const *texts, size_t len)
 {
     const char **sorted = ARENA_ARRAY(a, const char *, len);
-    if (len) {
+    if (len)
         memcpy(sorted, texts, len * sizeof *sorted);
-        qsort(sorted, len, sizeof *sorted, compare_texts);
-    }
+    sort_texts(sorted, len);
     for (size_t i = 1; i < len; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
             return sorted[i];
@@ -142,9 +133,7 @@ const char *compare_compact(arena *a, const reading *r)
     return wrong ? wrong : check_twins(a, r);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * As expected
- * ------------------------------------------------------------------------------------------ */
+/* ---- As expected ----------------------------------------------------------------------------- */
 
 /* The texts may be long: shows the first difference. */
 static const char *differ(arena *a, const char *what, const char *got, const char *want)
@@ -270,9 +259,7 @@ const char *compare_output(arena *a, const expectation *x, const void *bytes, si
     return wrong ? wrong : compare_rows(a, x, &r);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The report
- * ------------------------------------------------------------------------------------------ */
+/* ---- The report ------------------------------------------------------------------------------ */
 
 static wide sum_of(pprofdelta_sum sum)
 {

@@ -20,6 +20,24 @@ static void put_varint(buf *b, uint64_t value, size_t min_len)
     buf_add(b, bytes, len);
 }
 
+void wire_varint(buf *b, uint64_t value)
+{
+    put_varint(b, value, 1);
+}
+
+void wire_number(buf *b, unsigned field, uint64_t value)
+{
+    wire_varint(b, field << 3 | WIRE_VARINT);
+    wire_varint(b, value);
+}
+
+void wire_bytes(buf *b, unsigned field, buf bytes)
+{
+    wire_varint(b, field << 3 | WIRE_BYTES);
+    wire_varint(b, bytes.len);
+    buf_add(b, bytes.ptr, bytes.len);
+}
+
 static size_t draw_len(emitter *e, size_t most)
 {
     return rng_chance(&e->rng, e->long_varints) ? 1 + rng_below(&e->rng, most) : 1;

@@ -35,6 +35,11 @@ typedef struct message {
     size_t len, cap;
 } message;
 
+/* Appended to bytes in the shortest form: a varint, a varint field, a field of bytes. */
+void wire_varint(buf *b, uint64_t value);
+void wire_number(buf *b, unsigned field, uint64_t value);
+void wire_bytes(buf *b, unsigned field, buf bytes);
+
 message message_begin(emitter *e, unsigned last_field);
 buf message_end(message *m);
 

@@ -95,19 +95,13 @@ const char *live_differ(const live_sums *got, const live_sums *want)
     return wrong ? wrong : first_difference(want, got, "wanted, got");
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static const char *key_text(arena *a, const uint64_t *stack, size_t depth, const char **labels,
                             size_t labels_len)
 {
     buf b = buf_begin(a);
     for (size_t i = 0; i < depth; i++)
         buf_format(&b, "%" PRIx64 " ", stack[i]);
-    if (labels_len)
-        qsort(labels, labels_len, sizeof *labels, compare_texts);
+    sort_texts(labels, labels_len);
     for (size_t i = 0; i < labels_len; i++)
         buf_format(&b, "{%s}", labels[i]);
     return buf_string(&b);

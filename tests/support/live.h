@@ -79,4 +79,16 @@ typedef struct live_mail {
 
 pprofdelta_sink live_sink(live_mail *mail);
 
+/* A pointer for an event, with this number. */
+static inline const void *live_pointer(size_t at)
+{
+    return (const void *)(uintptr_t)(0x10000 + at * 4096); // NOLINT(performance-no-int-to-ptr)
+}
+
+/* For ENDS. */
+static inline void heap_end(pprofdelta_heap **heap)
+{
+    pprofdelta_heap_free(*heap);
+}
+
 #endif

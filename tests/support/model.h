@@ -71,6 +71,12 @@ typedef struct model {
     int64_t period, time_nanos, duration_nanos;
 } model;
 
+static const model model_empty = {.drop_frames = "",
+                                  .keep_frames = "",
+                                  .default_sample_type = "",
+                                  .doc_url = "",
+                                  .period_type = {"", ""}};
+
 static inline void model_number(model *m)
 {
     for (size_t i = 0; i < m->mappings_len; i++)

@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------------
- * Types
- * ------------------------------------------------------------------------------------------ */
+/* ---- Types ----------------------------------------------------------------------------------- */
 
 static bool option_names(const char *option, const expected_type *type)
 {
@@ -73,9 +71,7 @@ static bool times_stacks(const work *w)
     return subtracted || (!counters && w->types_len && found == w->types_len);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Can there be a delta?
- * ------------------------------------------------------------------------------------------ */
+/* ---- Can there be a delta? ------------------------------------------------------------------- */
 
 static bool is_stamped(const reading *r)
 {
@@ -146,9 +142,7 @@ static bool is_window(work *w)
     return !(began > before && began <= now && has >= life - life / 4);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Restarts
- * ------------------------------------------------------------------------------------------ */
+/* ---- Restarts -------------------------------------------------------------------------------- */
 
 static bool any_fell(const work *w)
 {
@@ -233,9 +227,7 @@ static bool is_late(const work *w)
     return w->is_set_back && fell && !grew && !is_known;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The calls
- * ------------------------------------------------------------------------------------------ */
+/* ---- The calls ------------------------------------------------------------------------------- */
 
 void oracle_init(oracle *o, const pprofdelta_options *options)
 {
@@ -302,7 +294,8 @@ static void number_window(work *w)
         o->restart = w->restart;
     }
     o->attempts++;
-    o->to_nanos = now && now < o->to_nanos ? o->to_nanos : now;
+    int64_t least = o->to_nanos ? o->to_nanos : o->from_nanos;
+    o->to_nanos = now && now < least ? least : now;
     o->duration_nanos = elapsed + (is_negative(o) ? 0 : o->duration_nanos);
     if (o->duration_nanos > INT64_MAX)
         o->duration_nanos = INT64_MAX;

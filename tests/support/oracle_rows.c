@@ -4,17 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_nonzero(const int64_t *values, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (values[i])
-            return true;
-    return false;
-}
-
-/* ---------------------------------------------------------------------------------------------
- * Rows
- * ------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* The places of cur, then those of prev, each with the number of its kind: equal identities have
  * equal kinds. The place of a kind that is used first is written. */
@@ -152,9 +142,7 @@ static void make_rows(work *w)
         add_vanished_rows(w);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The header
- * ------------------------------------------------------------------------------------------ */
+/* ---- The header ------------------------------------------------------------------------------ */
 
 static bool has_counter(const work *w, const char *type)
 {

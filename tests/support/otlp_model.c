@@ -23,7 +23,7 @@ const char *otlp_model_join(otlp_lines *l, const otlp_lines *points)
     buf all = buf_begin(l->arena);
     for (size_t i = 0; i < points->len; i++)
         otlp_lines_add(l, points->texts[i]);
-    otlp_lines_sort(l);
+    sort_texts(l->texts, l->len);
     for (size_t i = 0; i < l->len; i++) {
         buf_text(&all, l->texts[i]);
         buf_text(&all, "\n");

@@ -11,7 +11,7 @@
 typedef struct otlp {
     arena *a;
     const Pd__Otlp__Dictionary *d;
-    bool *strings, *mappings, *locations, *functions, *attributes, *stacks; /* used */
+    otlp_used used;
     const char *wrong;
 } otlp;
 
@@ -41,7 +41,7 @@ static const char *otlp_text(otlp *s, ProtobufCBinaryData text)
 
 static const char *otlp_string(otlp *s, int32_t index)
 {
-    return use(s, s->strings, index, s->d->n_string_table, "string")
+    return use(s, s->used.strings, index, s->d->n_string_table, "string")
                ? otlp_text(s, s->d->string_table[index])
                : "lost";
 }
@@ -49,7 +49,7 @@ static const char *otlp_string(otlp *s, int32_t index)
 /* The attribute with this index: its key, and the value itself. NULL if there is none. */
 static const Pd__Otlp__Attribute *attribute(otlp *s, int32_t index, const char **key)
 {
-    if (!use(s, s->attributes, index, s->d->n_attribute_table, "attribute"))
+    if (!use(s, s->used.attributes, index, s->d->n_attribute_table, "attribute"))
         return NULL;
     const Pd__Otlp__Attribute *attr = s->d->attribute_table[index];
     if (!attr->value)
@@ -71,79 +71,46 @@ static const char *text_value(otlp *s, const Pd__Otlp__AnyValue *value)
     return "lost";
 }
 
+static bool has_twice(otlp_lines *l)
+{
+    sort_texts(l->texts, l->len);
+    for (size_t i = 1; i < l->len; i++)
+        if (!strcmp(l->texts[i - 1], l->texts[i]))
+            return true;
+    return false;
+}
+
 /* Labels of one key are one attribute, with an array if there are several. */
-static void use_labels(otlp *s, const Pd__Otlp__Sample *sample)
+static void check_sample(otlp *s, const Pd__Otlp__Sample *sample)
 {
     otlp_lines keys = {.arena = s->a};
+    if (sample->n_values != 1 || !sample->values[0] || sample->n_timestamps_unix_nano ||
+        sample->link_index)
+        blame(s, "a sample has not one value, or has more than a value");
     for (size_t i = 0; i < sample->n_attribute_indices; i++) {
         const char *key;
         const Pd__Otlp__Attribute *attr = attribute(s, sample->attribute_indices[i], &key);
         if (!attr)
             continue;
-        for (size_t j = 0; j < keys.len; j++)
-            if (!strcmp(keys.texts[j], key))
-                blame(s, "a sample has two attributes with one key");
         otlp_lines_add(&keys, key);
-        otlp_string(s, attr->unit_strindex);
         if (attr->value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE &&
             attr->value->array_value->n_values < 2)
             blame(s, "an array of a label has fewer than two values");
     }
+    if (has_twice(&keys))
+        blame(s, "a sample has two attributes with one key");
 }
 
-static void use_mapping(otlp *s, int32_t index)
+/* Attributes of a mapping or a location: texts (perhaps NULL), and flags that are set. */
+static void check_attributes(otlp *s, const int32_t *indices, size_t len, const char *text,
+                             const char *flag)
 {
-    if (!index || !use(s, s->mappings, index, s->d->n_mapping_table, "mapping"))
-        return;
-    const Pd__Otlp__Mapping *m = s->d->mapping_table[index];
-    const char *key;
-    otlp_string(s, m->filename_strindex);
-    for (size_t i = 0; i < m->n_attribute_indices; i++) {
-        const Pd__Otlp__Attribute *attr = attribute(s, m->attribute_indices[i], &key);
-        if (attr && !strstr(key, "process.executable.build_id.") &&
-            !(strstr(key, "'pprof.mapping.has_") && is_true(attr)))
-            blame(s, arena_format(s->a, "a mapping has an attribute %s", key));
+    for (size_t i = 0; i < len; i++) {
+        const char *key;
+        const Pd__Otlp__Attribute *attr = attribute(s, indices[i], &key);
+        if (attr && !(text && strstr(key, text)) && !(strstr(key, flag) && is_true(attr)))
+            blame(s, arena_format(s->a, "an attribute %s is in a wrong place", key));
     }
-}
-
-static void use_function(otlp *s, int32_t index)
-{
-    if (!index || !use(s, s->functions, index, s->d->n_function_table, "function"))
-        return;
-    const Pd__Otlp__Function *f = s->d->function_table[index];
-    otlp_string(s, f->name_strindex);
-    otlp_string(s, f->system_name_strindex);
-    otlp_string(s, f->filename_strindex);
-}
-
-static void use_location(otlp *s, int32_t index)
-{
-    if (!use(s, s->locations, index, s->d->n_location_table, "location"))
-        return;
-    const Pd__Otlp__Location *l = s->d->location_table[index];
-    const char *key;
-    for (size_t i = 0; i < l->n_attribute_indices; i++) {
-        const Pd__Otlp__Attribute *attr = attribute(s, l->attribute_indices[i], &key);
-        if (attr && (!is_true(attr) || !strstr(key, "'pprof.location.is_folded'")))
-            blame(s, "a location has an attribute that is not pprof.location.is_folded");
-    }
-    use_mapping(s, l->mapping_index);
-    for (size_t i = 0; i < l->n_lines; i++)
-        use_function(s, l->lines[i]->function_index);
-}
-
-static void use_sample(otlp *s, const Pd__Otlp__Sample *sample)
-{
-    if (sample->n_values != 1 || !sample->values[0] || sample->n_timestamps_unix_nano ||
-        sample->link_index)
-        blame(s, "a sample has not one value, or has more than a value");
-    use_labels(s, sample);
-    if (s->stacks[sample->stack_index] ||
-        !use(s, s->stacks, sample->stack_index, s->d->n_stack_table, "stack"))
-        return;
-    const Pd__Otlp__Stack *stack = s->d->stack_table[sample->stack_index];
-    for (size_t i = 0; i < stack->n_location_indices; i++)
-        use_location(s, stack->location_indices[i]);
 }
 
 static void otlp_profile(otlp *s, size_t nth, const Pd__Otlp__Profile *p, otlp_lines *out)
@@ -156,7 +123,7 @@ static void otlp_profile(otlp *s, size_t nth, const Pd__Otlp__Profile *p, otlp_l
                                      otlp_string(s, p->sample_type->type_strindex),
                                      otlp_string(s, p->sample_type->unit_strindex)));
     for (size_t i = 0; i < p->n_samples; i++)
-        use_sample(s, p->samples[i]);
+        check_sample(s, p->samples[i]);
 }
 
 /* What all profiles of the request have alike. */
@@ -196,7 +163,7 @@ static otlp_lines otlp_header(otlp *s, const Pd__Otlp__Profile *p)
     otlp_model_add(&out, "drop_frames", texts[0]);
     otlp_model_add(&out, "keep_frames", texts[1]);
     otlp_model_add(&out, "doc_url", texts[2]);
-    otlp_lines_sort(&out);
+    sort_texts(out.texts, out.len);
     return out;
 }
 
@@ -228,15 +195,6 @@ static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, otlp
 
 /* ---- the form of the dictionary -------------------------------------------------------------- */
 
-static bool has_twice(otlp_lines *l)
-{
-    otlp_lines_sort(l);
-    for (size_t i = 1; i < l->len; i++)
-        if (!strcmp(l->texts[i - 1], l->texts[i]))
-            return true;
-    return false;
-}
-
 /* Is entry 0 the zero value, is every other entry used, and is none there twice? */
 static void check_table(otlp *s, const char *name, size_t len, ProtobufCMessage *const *entries,
                         const bool *used)
@@ -267,7 +225,7 @@ static void check_strings(otlp *s)
 {
     otlp_lines all = {.arena = s->a};
     for (size_t i = 0; i < s->d->n_string_table; i++) {
-        if (i && !s->strings[i])
+        if (i && !s->used.strings[i])
             blame(s, arena_format(s->a, "string %zu is not used", i));
         otlp_lines_add(&all, otlp_text(s, s->d->string_table[i]));
     }
@@ -279,10 +237,18 @@ static void check_strings(otlp *s)
 
 #define CHECK_TABLE(s, name)                                                                       \
     check_table((s), #name, (s)->d->n_##name##_table,                                              \
-                (ProtobufCMessage *const *)(s)->d->name##_table, (s)->name##s)
+                (ProtobufCMessage *const *)(s)->d->name##_table, (s)->used.name##s)
 
 static void check_dictionary(otlp *s)
 {
+    for (size_t i = 0; i < s->d->n_mapping_table; i++)
+        check_attributes(s, s->d->mapping_table[i]->attribute_indices,
+                         s->d->mapping_table[i]->n_attribute_indices,
+                         "process.executable.build_id.", "'pprof.mapping.has_");
+    for (size_t i = 0; i < s->d->n_location_table; i++)
+        check_attributes(s, s->d->location_table[i]->attribute_indices,
+                         s->d->location_table[i]->n_attribute_indices, NULL,
+                         "'pprof.location.is_folded'");
     CHECK_TABLE(s, mapping);
     CHECK_TABLE(s, location);
     CHECK_TABLE(s, function);
@@ -320,7 +286,8 @@ static void check_id(otlp *s, otlp_model *out, size_t nth, ProtobufCBinaryData i
 
 static void read_request(otlp *s, const Pd__Otlp__Request *q, otlp_model *out)
 {
-    otlp_lines l = {.arena = s->a}, points = otlp_points_of_request(s->a, q), header = {.len = 0};
+    otlp_lines l = {.arena = s->a}, points = otlp_points_of_request(s->a, q, &s->used),
+               header = {.len = 0};
     if (q->n_resource_profiles != 1 || q->resource_profiles[0]->n_scope_profiles != 1 ||
         !q->resource_profiles[0]->scope_profiles[0]->scope) {
         blame(s, "there is not one resource with one scope");
@@ -340,9 +307,7 @@ static void read_request(otlp *s, const Pd__Otlp__Request *q, otlp_model *out)
     for (size_t i = 0; i < header.len; i++)
         otlp_lines_add(&l, header.texts[i]);
     otlp_scope(s, scope->scope, scope->n_profiles, &l);
-    otlp_model_add(&l, "main", otlp_main_of_request(s->a, q));
-    if (s->d->n_mapping_table > 1)
-        use_mapping(s, 1); /* the main one, which is written in any case */
+    otlp_model_add(&l, "main", otlp_main_of_request(s->a, q, &s->used));
     check_dictionary(s);
     out->text = otlp_model_join(&l, &points);
 }
@@ -357,12 +322,12 @@ bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *
     *out = (otlp_model){.text = "", .resource = "", .wrong = "there is no dictionary"};
     if (q->dictionary) {
         const Pd__Otlp__Dictionary *d = q->dictionary;
-        s.strings = ARENA_ARRAY(a, bool, d->n_string_table);
-        s.mappings = ARENA_ARRAY(a, bool, d->n_mapping_table);
-        s.locations = ARENA_ARRAY(a, bool, d->n_location_table);
-        s.functions = ARENA_ARRAY(a, bool, d->n_function_table);
-        s.attributes = ARENA_ARRAY(a, bool, d->n_attribute_table);
-        s.stacks = ARENA_ARRAY(a, bool, d->n_stack_table);
+        s.used.strings = ARENA_ARRAY(a, bool, d->n_string_table);
+        s.used.mappings = ARENA_ARRAY(a, bool, d->n_mapping_table);
+        s.used.locations = ARENA_ARRAY(a, bool, d->n_location_table);
+        s.used.functions = ARENA_ARRAY(a, bool, d->n_function_table);
+        s.used.attributes = ARENA_ARRAY(a, bool, d->n_attribute_table);
+        s.used.stacks = ARENA_ARRAY(a, bool, d->n_stack_table);
         read_request(&s, q, out);
         out->wrong = s.wrong;
     }

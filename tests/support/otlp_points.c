@@ -12,17 +12,6 @@ void otlp_lines_add(otlp_lines *l, const char *line)
     ARENA_PUSH(l->arena, l->texts, l->len, l->cap, line);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-void otlp_lines_sort(otlp_lines *l)
-{
-    if (l->len)
-        qsort(l->texts, l->len, sizeof *l->texts, by_text);
-}
-
 /* The length of a UTF-8 sequence by its decoded value; 0: none. */
 static size_t decode(const uint8_t *p, size_t left)
 {
@@ -98,7 +87,7 @@ static void quote(buf *b, ProtobufCBinaryData text)
 static otlp_lines summed(otlp_lines all)
 {
     otlp_lines out = {.arena = all.arena};
-    otlp_lines_sort(&all);
+    sort_texts(all.texts, all.len);
     for (size_t i = 0; i < all.len;) {
         const char *first = all.texts[i];
         int len = (int)(strrchr(first, '=') - first) + 1;
@@ -115,7 +104,7 @@ static otlp_lines summed(otlp_lines all)
 
 static void add_sorted(buf *b, otlp_lines *labels)
 {
-    otlp_lines_sort(labels);
+    sort_texts(labels->texts, labels->len);
     for (size_t i = 0; i < labels->len; i++) {
         buf_text(b, "{");
         buf_text(b, labels->texts[i]);
@@ -181,11 +170,16 @@ typedef struct request {
     placed *profiles;
     size_t len, cap, resources, scopes;
     bool has_times; /* profiles of several times */
+    otlp_used *used;
 } request;
+
+/* The entry of this table of the dictionary. */
+#define ENTRY(r, name, index)                                                                      \
+    ((r)->used ? (void)((r)->used->name##s[index] = true) : (void)0, (r)->d->name##_table[index])
 
 static ProtobufCBinaryData string_at(const request *r, int32_t index)
 {
-    return index ? r->d->string_table[index] : nothing;
+    return index ? ENTRY(r, string, index) : nothing;
 }
 
 static ProtobufCBinaryData key_of(const request *r, const Pd__Otlp__KeyValue *attribute)
@@ -299,7 +293,7 @@ static const Pd__Otlp__AnyValue *attribute_of(const request *r, const int32_t *i
                                               const char *key)
 {
     for (size_t i = 0; i < len; i++) {
-        const Pd__Otlp__Attribute *attribute = r->d->attribute_table[indices[i]];
+        const Pd__Otlp__Attribute *attribute = ENTRY(r, attribute, indices[i]);
         if (is_text(string_at(r, attribute->key_strindex), key))
             return attribute->value ? attribute->value : &unset;
     }
@@ -355,11 +349,11 @@ static void put_location(const request *r, buf *b, const Pd__Otlp__Location *l)
                is_true(attribute_of(r, l->attribute_indices, l->n_attribute_indices,
                                     "pprof.location.is_folded")));
     if (l->mapping_index)
-        put_request_mapping(r, b, r->d->mapping_table[l->mapping_index]);
+        put_request_mapping(r, b, ENTRY(r, mapping, l->mapping_index));
     for (size_t i = 0; i < l->n_lines; i++) {
         const Pd__Otlp__Line *line = l->lines[i];
         if (line->function_index) {
-            const Pd__Otlp__Function *f = r->d->function_table[line->function_index];
+            const Pd__Otlp__Function *f = ENTRY(r, function, line->function_index);
             put_function(b, string_at(r, f->name_strindex), string_at(r, f->system_name_strindex),
                          string_at(r, f->filename_strindex), f->start_line);
         }
@@ -388,7 +382,7 @@ static otlp_lines labels_of(const request *r, const placed *m, const Pd__Otlp__S
 {
     otlp_lines labels = {.arena = r->a};
     for (size_t i = 0; i < s->n_attribute_indices; i++) {
-        const Pd__Otlp__Attribute *one = r->d->attribute_table[s->attribute_indices[i]];
+        const Pd__Otlp__Attribute *one = ENTRY(r, attribute, s->attribute_indices[i]);
         label_value(r, &labels, string_at(r, one->key_strindex), one->value,
                     string_at(r, one->unit_strindex));
     }
@@ -417,14 +411,14 @@ static const char *stack_of(const request *r, const Pd__Otlp__Sample *s)
 {
     static const Pd__Otlp__Location nowhere = PD__OTLP__LOCATION__INIT;
     buf b = buf_begin(r->a);
-    const Pd__Otlp__Stack *stack = s->stack_index ? r->d->stack_table[s->stack_index] : NULL;
+    const Pd__Otlp__Stack *stack = s->stack_index ? ENTRY(r, stack, s->stack_index) : NULL;
     for (size_t i = 0; stack && i < stack->n_location_indices; i++) {
         int32_t index = stack->location_indices[i];
         buf location = buf_begin(r->a);
         if (!index)
             put_location(r, &b, &nowhere);
         else if (!r->locations[index]) {
-            put_location(r, &location, r->d->location_table[index]);
+            put_location(r, &location, ENTRY(r, location, index));
             r->locations[index] = buf_string(&location);
         }
         if (index)
@@ -458,10 +452,10 @@ static void add_points(const request *r, otlp_lines *out, const placed *m)
     }
 }
 
-static request request_of(arena *a, const Pd__Otlp__Request *view)
+static request request_of(arena *a, const Pd__Otlp__Request *view, otlp_used *used)
 {
     static const Pd__Otlp__Dictionary empty = PD__OTLP__DICTIONARY__INIT;
-    request r = {.a = a, .d = view->dictionary ? view->dictionary : &empty};
+    request r = {.a = a, .d = view->dictionary ? view->dictionary : &empty, .used = used};
     r.locations = ARENA_ARRAY(a, const char *, r.d->n_location_table);
     r.resources = view->n_resource_profiles;
     for (size_t i = 0; i < view->n_resource_profiles; i++) {
@@ -481,21 +475,21 @@ static request request_of(arena *a, const Pd__Otlp__Request *view)
     return r;
 }
 
-otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *view)
+otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *view, otlp_used *used)
 {
-    const request r = request_of(a, view);
+    const request r = request_of(a, view, used);
     otlp_lines out = {.arena = a};
     for (size_t i = 0; i < r.len; i++)
         add_points(&r, &out, &r.profiles[i]);
     return summed(out);
 }
 
-const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *view)
+const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *view, otlp_used *used)
 {
-    const request r = request_of(a, view);
+    const request r = request_of(a, view, used);
     buf b = buf_begin(a);
     if (r.d->n_mapping_table > 1)
-        put_request_mapping(&r, &b, r.d->mapping_table[1]);
+        put_request_mapping(&r, &b, ENTRY(&r, mapping, 1));
     return buf_string(&b);
 }
 

@@ -17,7 +17,6 @@ typedef struct otlp_lines {
 } otlp_lines;
 
 void otlp_lines_add(otlp_lines *l, const char *line);
-void otlp_lines_sort(otlp_lines *l);
 
 /* A string as OTLP has it, in quotes, with its length, so that no two have one text. A byte that is
  * not UTF-8 becomes U+FFFD. */
@@ -25,14 +24,19 @@ const char *otlp_quoted(arena *a, ProtobufCBinaryData text);
 const char *otlp_quoted_text(arena *a, const char *text);
 bool otlp_is_utf8(ProtobufCBinaryData text);
 
-/* The request must be valid. */
-otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *request);
+/* Which entries of the dictionary's tables were read. */
+typedef struct otlp_used {
+    bool *strings, *mappings, *locations, *functions, *attributes, *stacks;
+} otlp_used;
+
+/* The request must be valid. used: NULL, or marks what the points are made of. */
+otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *request, otlp_used *used);
 
 /* The ids of the profile are its indices, from 1. */
 otlp_lines otlp_points_of_profile(arena *a, const Pd__View__Profile *profile);
 
 /* The main mapping: the first of which anything is known; "" if there is none. */
-const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *request);
+const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *request, otlp_used *used);
 const char *otlp_main_of_profile(arena *a, const Pd__View__Profile *profile);
 
 /* NULL, or the first difference. Both are sorted. */

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------------
- * Is it a valid profile?
- * ------------------------------------------------------------------------------------------ */
+/* ---- Is it a valid profile? ------------------------------------------------------------------ */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -135,9 +133,7 @@ bool reading_is_valid(arena *a, const Pd__View__Profile *p)
     return is_valid(a, p, &known);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * What is what
- * ------------------------------------------------------------------------------------------ */
+/* ---- What is what ---------------------------------------------------------------------------- */
 
 const char *reading_string(const reading *r, int64_t index)
 {
@@ -283,15 +279,9 @@ static void name_location(reading *r, const ids *known, size_t place)
     l->text = buf_string(&t);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static const char *join_sorted(arena *a, const char **texts, size_t len, const char *between)
 {
-    if (len)
-        qsort(texts, len, sizeof *texts, compare_texts);
+    sort_texts(texts, len);
     buf b = buf_begin(a);
     for (size_t i = 0; i < len; i++) {
         buf_text(&b, texts[i]);
@@ -315,9 +305,7 @@ static const char *labels_text(const reading *r, const Pd__View__Sample *s)
     return join_sorted(r->arena, texts, s->n_label, ";");
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Equal samples are added up
- * ------------------------------------------------------------------------------------------ */
+/* ---- Equal samples are added up -------------------------------------------------------------- */
 
 static void name_sample(reading *r, const ids *known, const Pd__View__Sample *v, reading_sample *s)
 {
@@ -394,9 +382,7 @@ uint64_t reading_unknown_fields(const Pd__View__Profile *p)
     return sum + (p->period_type ? p->period_type->base.n_unknown_fields : 0);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The whole
- * ------------------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static void *alloc_in_arena(void *cookie, size_t size)
 {

@@ -118,22 +118,12 @@ static model_sample *make_sample(records *r, arena *a, const records_row *row,
     return s;
 }
 
-static bool is_any(const int64_t *values, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (values[i])
-            return true;
-    return false;
-}
-
 void records_model(records *r, arena *a, model *m)
 {
-    *m = (model){.drop_frames = "",
-                 .keep_frames = "",
-                 .default_sample_type = or_empty(r->options.default_type),
-                 .doc_url = "",
-                 .period = r->period,
-                 .time_nanos = r->time_nanos};
+    *m = model_empty;
+    m->default_sample_type = or_empty(r->options.default_type);
+    m->period = r->period;
+    m->time_nanos = r->time_nanos;
     const pprofdelta_kind kind = r->options.kind;
     m->period_type =
         kind == PPROFDELTA_KIND_HEAP ? (model_type){"space", "bytes"}
@@ -150,7 +140,7 @@ void records_model(records *r, arena *a, model *m)
         take_functions(a, m, l);
     }
     for (size_t i = 0; i < r->rows_len; i++)
-        if (!r->rows[i].is_gone && is_any(r->rows[i].values, r->types_len))
+        if (!r->rows[i].is_gone && is_nonzero(r->rows[i].values, r->types_len))
             ARENA_PUSH(a, m->samples, m->samples_len, m->samples_cap,
                        make_sample(r, a, &r->rows[i], m->locations));
 }

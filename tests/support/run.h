@@ -55,6 +55,12 @@ void twin_commit(twin *t);
 void twin_abandon(twin *t);
 void twin_set_started(twin *t, int64_t started_nanos);
 
+/* For ENDS. */
+static inline void context_end(pprofdelta **pd)
+{
+    pprofdelta_free(*pd);
+}
+
 /* A file below the folder of the test data; empty if it cannot be read. */
 buf testdata_file(arena *a, const char *name);
 

@@ -51,9 +51,7 @@ typedef struct serial {
     size_t *columns; /* column on the wire -> column of the model */
 } serial;
 
-/* ---------------------------------------------------------------------------------------------
- * Strings
- * ------------------------------------------------------------------------------------------ */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 static unsigned bucket_of(const char *text)
 {
@@ -83,9 +81,7 @@ static uint64_t string(serial *s, const char *text)
     return added->index;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Ids
- * ------------------------------------------------------------------------------------------ */
+/* ---- Ids ------------------------------------------------------------------------------------- */
 
 static uint64_t draw_id(serial *s, size_t number)
 {
@@ -203,9 +199,7 @@ static void make_tables(serial *s)
     make_table(s, &s->locations, m->locations_len, locations, by_use, false, repeat);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Messages
- * ------------------------------------------------------------------------------------------ */
+/* ---- Messages -------------------------------------------------------------------------------- */
 
 static void write_type(serial *s, message *top, unsigned field, const model_type *type)
 {
@@ -294,9 +288,7 @@ static void write_sample(serial *s, message *top, const model_sample *sample, co
     emit_message(top, 2, &v);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Samples, split into records
- * ------------------------------------------------------------------------------------------ */
+/* ---- Samples, split into records ------------------------------------------------------------- */
 
 /* Moves a part of each value into another set of values. */
 static int64_t *draw_part(serial *s, int64_t *values)
@@ -375,9 +367,7 @@ static void write_samples(serial *s, message *top)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The profile
- * ------------------------------------------------------------------------------------------ */
+/* ---- The profile ----------------------------------------------------------------------------- */
 
 static bool same_type(const model_type *a, const model_type *b)
 {

@@ -8,6 +8,8 @@
  *
  *     TEST_MAIN()
  *
+ * ENDS(scene_end) scene s; calls scene_end(&s) where the scope of s is left, by REQUIRE, too.
+ *
  * A failed CHECK is reported and the test goes on; REQUIRE ends the test. A test in which no check
  * ran has failed. With an argument, only the tests whose names contain it run. The last line of
  * output is "N passed, N failed", which `./dev test` adds up. */
@@ -42,6 +44,8 @@ static inline void test_register(test_case *test)
         test_register(&test);                                                                      \
     }                                                                                              \
     static void function(void)
+
+#define ENDS(function) __attribute__((cleanup(function)))
 
 #define CHECK_MSG(condition, ...)                                                                  \
     do {                                                                                           \

@@ -138,19 +138,14 @@ def test_names_are_kept(t):
     elf = Elf(path)
     at = elf.addresses(*WANTED)[3]
     offset, address, size, _ = elf.code()
-    mapping = [(address, address + size, offset, path, elf.build_id)]
 
     def symbolized(line, flags, *options):
-        data = pb.chunk(1, pb.number(1, 1) + pb.number(2, 2)) + pb.chunk(2, pb.packed(1, [1]) + pb.packed(2, [5]))
-        s = pb.Strings()
-        s("n"), s("count")
-        data += pb.chunk(4, pb.number(1, 1) + pb.number(2, 1) + pb.number(3, at) +
-                         pb.chunk(4, pb.number(1, 1) + pb.number(2, line)))
-        data += pb.chunk(5, pb.number(1, 1) + pb.number(2, s("given")) + pb.number(3, s("given")))
-        start, limit, off, name, build_id = mapping[0]
-        data += pb.chunk(3, pb.number(1, 1) + pb.number(2, start) + pb.number(3, limit) + pb.number(4, off) +
-                         pb.number(5, s(name)) + pb.number(6, s(build_id)) + flags)
-        t.write("in.pb", data + s.bytes())
+        w = pb.Writer(["n/count"])
+        w.sample([1], [5])
+        w.location(1, 1, at, [(1, line)])
+        w.function(1, "given")
+        w.mapping(1, address, address + size, offset, path, elf.build_id, flags)
+        t.write("in.pb", w.bytes())
         t.succeeds("symbolize", "in.pb", "-o", "out.pb", *options)
         out = Symbolized(t.load("out.pb"))
         return out.frames[0][-1][0], out.flags[0]

@@ -38,30 +38,29 @@ static buf sums_add(arena *a, const pprofdelta_options *options, const buf *prof
 }
 
 /* One window: from and to in seconds. sequence 0: no stamp. restart may be NULL. */
-static buf sums_window(build *b, int64_t from, int64_t to, unsigned sequence, const char *restart,
+static buf sums_window(arena *a, int64_t from, int64_t to, unsigned sequence, const char *restart,
                        const char *values)
 {
-    char stamp[160];
-    *b = (build){0};
-    build_types(b, HEAP_TYPES);
-    build_sample(b, "leaf main", values);
-    b->m.time_nanos = to;
-    b->m.duration_nanos = from ? to - from : 0;
+    ENDS(build_free) build b = {0};
+    build_types(&b, HEAP_TYPES);
+    build_sample(&b, "leaf main", values);
+    b.m.time_nanos = to;
+    b.m.duration_nanos = from ? to - from : 0;
     if (sequence || restart) {
-        snprintf(stamp, sizeof stamp, "pprofdelta: delta from=%lld to=%lld", (long long)from,
-                 (long long)to);
+        const char *stamp = arena_format(&b.arena, "pprofdelta: delta from=%lld to=%lld",
+                                         (long long)from, (long long)to);
         if (sequence)
-            snprintf(stamp + strlen(stamp), sizeof stamp - strlen(stamp), " seq=%u", sequence);
+            stamp = arena_format(&b.arena, "%s seq=%u", stamp, sequence);
         if (restart && *restart)
-            snprintf(stamp + strlen(stamp), sizeof stamp - strlen(stamp), " restart=%s", restart);
-        build_comment(b, stamp);
+            stamp = arena_format(&b.arena, "%s restart=%s", stamp, restart);
+        build_comment(&b, stamp);
     }
-    return build_bytes(b);
+    buf bytes = build_bytes(&b), kept = buf_begin(a);
+    buf_add(&kept, bytes.ptr, bytes.len);
+    return kept;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * How profiles join
- * ------------------------------------------------------------------------------------------ */
+/* ---- How profiles join ----------------------------------------------------------------------- */
 
 /* The parts of a sum, as "FROM-TO [#SEQUENCE] [RESTART] [JOINT]" with commas between them. Without a
  * sequence it is a cumulative profile, or with "stamped" a two-file delta. RESTART is why. Without a
@@ -180,22 +179,21 @@ static pprofdelta_status join_parts(const joining *j, pprofdelta_adder *adder, s
     pprofdelta_status status = PPROFDELTA_OK;
     size_t len = read_parts(j->parts, parts);
     for (size_t i = 0; i < len && !status; i++) {
-        build b;
+        ENDS(arena_free) arena a = {0};
         const part *p = &parts[i];
         pprofdelta_joint joint = PPROFDELTA_JOINT_FORCED;
-        buf bytes = sums_window(&b, p->from, p->to, p->sequence, p->is_stamped ? p->restart : NULL,
+        buf bytes = sums_window(&a, p->from, p->to, p->sequence, p->is_stamped ? p->restart : NULL,
                                 ones[i]);
         status = pprofdelta_adder_add(adder, bytes.ptr, bytes.len, &joint, err);
         CHECK_MSG(!status || i == len - 1, "case %zu, part %zu: %s", number, i, err->text);
         CHECK_MSG(status || joint == p->joint, "case %zu, part %zu: %d", number, i, joint);
-        build_free(&b);
     }
     return status;
 }
 
 static void check_sum(const joining *j, buf bytes, size_t number)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     reading r = sums_read(&a, bytes);
     char text[32];
     REQUIRE(r.samples_len == 1);
@@ -205,14 +203,13 @@ static void check_sum(const joining *j, buf bytes, size_t number)
     CHECK_MSG(r.view->n_comment == (j->stamp ? 1 : 0), "case %zu", number);
     if (j->stamp && r.view->n_comment)
         CHECK_STR(reading_string(&r, r.view->comment[0]), j->stamp);
-    arena_free(&a);
 }
 
 TEST(windows_join_or_the_message_names_the_gap)
 {
     for (size_t i = 0; i < sizeof joinings / sizeof *joinings; i++) {
         const joining *j = &joinings[i];
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         pprofdelta_adder *adder;
         pprofdelta_error err = {0};
         collector c = {.bytes = buf_begin(&a)};
@@ -230,7 +227,6 @@ TEST(windows_join_or_the_message_names_the_gap)
         if (joins)
             check_sum(j, c.bytes, i);
         pprofdelta_adder_free(adder);
-        arena_free(&a);
     }
 }
 
@@ -246,52 +242,42 @@ TEST(force_never_makes_a_negative_duration)
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.flags = PPROFDELTA_FORCE;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        arena a = {0};
-        build b[3];
+        ENDS(arena_free) arena a = {0};
         buf parts[3];
         pprofdelta_status status;
         pprofdelta_error err;
         for (size_t j = 0; j < 3; j++)
-            parts[j] = sums_window(&b[j], orders[i].times[j][0], orders[i].times[j][1], 0, NULL,
-                                   "1 1 5 5");
+            parts[j] =
+                sums_window(&a, orders[i].times[j][0], orders[i].times[j][1], 0, NULL, "1 1 5 5");
         buf bytes = sums_add(&a, &options, parts, 3, &status, &err);
         REQUIRE(status == PPROFDELTA_OK);
         reading r = sums_read(&a, bytes);
         CHECK_MSG(r.view->duration_nanos == orders[i].duration, "%zu", i);
         CHECK_MSG(r.view->time_nanos == orders[i].time, "%zu", i);
-        for (size_t j = 0; j < 3; j++)
-            build_free(&b[j]);
-        arena_free(&a);
     }
 }
 
 /* A longer window is a delta, and can be added like one. */
 TEST(sums_can_be_added)
 {
-    arena a = {0};
-    build b[4];
-    buf one = sums_window(&b[0], 0, 10, 1, NULL, "1 1 5 5");
-    buf later[] = {sums_window(&b[1], 10, 20, 2, NULL, "10 1 6 6"),
-                   sums_window(&b[2], 20, 30, 3, NULL, "100 1 7 7")};
+    ENDS(arena_free) arena a = {0};
+    buf one = sums_window(&a, 0, 10, 1, NULL, "1 1 5 5");
+    buf later[] = {sums_window(&a, 10, 20, 2, NULL, "10 1 6 6"),
+                   sums_window(&a, 20, 30, 3, NULL, "100 1 7 7")};
     pprofdelta_status status;
     pprofdelta_error err;
     buf hour = sums_add(&a, NULL, later, 2, &status, &err);
     REQUIRE(status == PPROFDELTA_OK);
-    buf all[] = {one, hour, sums_window(&b[3], 30, 40, 4, NULL, "1000 1 8 8")};
+    buf all[] = {one, hour, sums_window(&a, 30, 40, 4, NULL, "1000 1 8 8")};
     buf bytes = sums_add(&a, NULL, all, 3, &status, &err);
     REQUIRE(status == PPROFDELTA_OK);
     reading h = sums_read(&a, hour), r = sums_read(&a, bytes);
     CHECK(h.view->duration_nanos == 20 && h.view->time_nanos == 30);
     CHECK(r.samples_len == 1 && r.samples[0].values[0] == 1111 && r.samples[0].values[3] == 8);
     CHECK(r.view->duration_nanos == 0 && r.view->time_nanos == 40 && r.view->n_comment == 0);
-    for (size_t i = 0; i < 4; i++)
-        build_free(&b[i]);
-    arena_free(&a);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The law
- * ------------------------------------------------------------------------------------------ */
+/* ---- The law --------------------------------------------------------------------------------- */
 
 enum { MOST_WINDOWS = 7 };
 
@@ -313,7 +299,7 @@ static void shoot(film *f, uint64_t seed, unsigned events)
     f->options.on_reset = seed % 3 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
     f->options.flags &= ~(unsigned)PPROFDELTA_NO_STAMP;
     f->options.first = PPROFDELTA_FIRST_FULL;
-    pprofdelta *pd;
+    ENDS(context_end) pprofdelta *pd = NULL;
     if (!gen_counts(&f->g) || pprofdelta_new(&f->options, NULL, &pd, NULL) != PPROFDELTA_OK)
         return;
     for (size_t i = 0; i < MOST_WINDOWS; i++) {
@@ -328,7 +314,6 @@ static void shoot(film *f, uint64_t seed, unsigned events)
         }
         gen_evolve(&f->g, events);
     }
-    pprofdelta_free(pd);
 }
 
 static void film_end(film *f)
@@ -337,21 +322,13 @@ static void film_end(film *f)
     arena_free(&f->arena);
 }
 
-static bool is_something(const int64_t *values, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (values[i])
-            return true;
-    return false;
-}
-
 /* The law: the first full delta and all later ones make the last look again. */
 TEST(base_plus_all_deltas_is_the_last_profile)
 {
     seed_range range = seeds(6);
     size_t added = 0;
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
+        ENDS(film_end) film f;
         shoot(&f, seed + 500, GEN_MOVE | GEN_RENAME | GEN_HEADER);
         pprofdelta_status status;
         pprofdelta_error err = {0};
@@ -365,7 +342,7 @@ TEST(base_plus_all_deltas_is_the_last_profile)
             size_t found = 0;
             for (size_t i = 0; i < last.samples_len; i++) {
                 const reading_sample *s = &last.samples[i], *same = NULL;
-                if (!is_something(s->values, last.view->n_sample_type))
+                if (!is_nonzero(s->values, last.view->n_sample_type))
                     continue;
                 for (size_t n = 0; n < sum.samples_len && !same; n++)
                     if (!strcmp(sum.samples[n].key, s->key))
@@ -390,38 +367,30 @@ TEST(base_plus_all_deltas_is_the_last_profile)
                 CHECK_MSG(again.samples_len == sum.samples_len, "seed %" PRIu64, seed);
             }
         }
-        film_end(&f);
     }
     CHECK(added > 100);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Errors
- * ------------------------------------------------------------------------------------------ */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 TEST(a_sum_beyond_64_bits_is_refused)
 {
-    arena a = {0};
-    build b[2];
+    ENDS(arena_free) arena a = {0};
     pprofdelta_status status;
     pprofdelta_error err = {0};
-    buf parts[] = {sums_window(&b[0], 0, 10, 1, NULL, "9223372036854775807 1 0 0"),
-                   sums_window(&b[1], 10, 20, 2, NULL, "1 1 0 0")};
+    buf parts[] = {sums_window(&a, 0, 10, 1, NULL, "9223372036854775807 1 0 0"),
+                   sums_window(&a, 10, 20, 2, NULL, "1 1 0 0")};
     sums_add(&a, NULL, parts, 2, &status, &err);
     CHECK(status == PPROFDELTA_E_LIMIT && strstr(err.text, "64 bits"));
-    build_free(&b[0]);
-    build_free(&b[1]);
-    arena_free(&a);
 }
 
 TEST(calls_out_of_order_are_refused)
 {
-    arena a = {0};
-    build b;
+    ENDS(arena_free) arena a = {0};
     pprofdelta_adder *adder;
     collector c = {.bytes = buf_begin(&a)};
     pprofdelta_sink sink = collector_sink(&c);
-    buf one = sums_window(&b, 0, 10, 1, NULL, "1 1 5 5");
+    buf one = sums_window(&a, 0, 10, 1, NULL, "1 1 5 5");
     pprofdelta_adder_free(NULL);
     REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
     CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
@@ -432,31 +401,26 @@ TEST(calls_out_of_order_are_refused)
     CHECK(pprofdelta_adder_add(adder, one.ptr, one.len, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_adder_free(adder);
-    build_free(&b);
-    arena_free(&a);
 }
 
 TEST(other_types_are_refused)
 {
-    arena a = {0};
-    build b, other = {0};
+    ENDS(arena_free) arena a = {0};
+    ENDS(build_free) build other = {0};
     pprofdelta_status status;
     pprofdelta_error err = {0};
     build_types(&other, CONTENTION_TYPES);
     build_sample(&other, "leaf main", "1 1");
     build_comment(&other, "pprofdelta: delta from=10 to=20 seq=2");
-    buf parts[] = {sums_window(&b, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&other)};
+    buf parts[] = {sums_window(&a, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&other)};
     sums_add(&a, NULL, parts, 2, &status, &err);
     CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "contentions/count"));
-    build_free(&b);
-    build_free(&other);
-    arena_free(&a);
 }
 
 TEST(an_invalid_stamp_is_refused)
 {
-    arena a = {0};
-    build b = {0};
+    ENDS(arena_free) arena a = {0};
+    ENDS(build_free) build b = {0};
     pprofdelta_status status;
     pprofdelta_error err = {0};
     build_types(&b, HEAP_TYPES);
@@ -465,22 +429,19 @@ TEST(an_invalid_stamp_is_refused)
     buf bytes = build_bytes(&b);
     sums_add(&a, NULL, &bytes, 1, &status, &err);
     CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "stamp"));
-    build_free(&b);
-    arena_free(&a);
 }
 
 /* Every allocation of a sum of three, with one of them sent again. */
 TEST(every_failed_allocation_is_reported)
 {
-    build b[4];
-    buf parts[] = {sums_window(&b[0], 0, 10, 1, NULL, "1 1 5 5"),
-                   sums_window(&b[1], 10, 20, 2, NULL, "10 1 6 6"),
-                   sums_window(&b[2], 10, 30, 2, NULL, "10 1 6 6"),
-                   sums_window(&b[3], 30, 40, 3, NULL, "100 1 7 7")};
+    ENDS(arena_free) arena a = {0};
+    buf parts[] = {sums_window(&a, 0, 10, 1, NULL, "1 1 5 5"),
+                   sums_window(&a, 10, 20, 2, NULL, "10 1 6 6"),
+                   sums_window(&a, 10, 30, 2, NULL, "10 1 6 6"),
+                   sums_window(&a, 30, 40, 3, NULL, "100 1 7 7")};
     bool refused = true;
     for (size_t nth = 1; refused; nth++) {
         tracker memory = {.fail_at = nth};
-        arena a = {0};
         pprofdelta_allocator allocator = tracker_allocator(&memory);
         collector c = {.bytes = buf_begin(&a)};
         pprofdelta_sink sink = collector_sink(&c);
@@ -499,10 +460,7 @@ TEST(every_failed_allocation_is_reported)
         }
         pprofdelta_adder_free(adder);
         CHECK_MSG(memory.live == 0, "allocation %zu", nth);
-        arena_free(&a);
     }
-    for (size_t i = 0; i < 4; i++)
-        build_free(&b[i]);
 }
 
 TEST_MAIN()

@@ -5,9 +5,7 @@
 #include "pprofdelta_profile.h"
 #include "scene.h"
 
-/* ---------------------------------------------------------------------------------------------
- * A small process that has one of everything
- * ------------------------------------------------------------------------------------------ */
+/* ---- A small process that has one of everything ---------------------------------------------- */
 
 typedef struct process {
     build b;
@@ -65,9 +63,7 @@ static void take_looks(process *p, serial_pack pack, bool may_fall, buf looks[3]
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Its life, call by call
- * ------------------------------------------------------------------------------------------ */
+/* ---- Its life, call by call ------------------------------------------------------------------ */
 
 typedef struct life {
     tracker memory;
@@ -157,8 +153,7 @@ static bool wrote_the_same(arena *a, const life *x, const life *y)
     for (int i = 0; i < 2; i++) {
         buf p, q;
         if (!unpack(a, x->got[i].bytes.ptr, x->got[i].bytes.len, &p) ||
-            !unpack(a, y->got[i].bytes.ptr, y->got[i].bytes.len, &q) || p.len != q.len ||
-            memcmp(p.ptr, q.ptr, p.len) != 0)
+            !unpack(a, y->got[i].bytes.ptr, y->got[i].bytes.len, &q) || !buf_equal(p, q))
             return false;
     }
     return true;

@@ -8,8 +8,6 @@
 #include "run.h"
 
 #include <libdeflate.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <zstd.h>
 
 #define LIMIT (UINT64_C(64) << 20)
@@ -20,10 +18,7 @@ typedef struct kit {
     pd_mem mem;
     pd_source source;
     pd_compressor compressor;
-    pd_buffer sunk;
     pprofdelta_error err;
-    unsigned long writes;
-    bool refuse;
 } kit;
 
 static void kit_init(kit *k, uint64_t limit)
@@ -38,52 +33,19 @@ static void kit_fini(kit *k)
     pd_source_end(&k->source);
     pd_compressor_fini(&k->compressor, &k->mem);
     CHECK(k->mem.used == 0 && k->memory.live == 0);
-    free(k->sunk.ptr);
 }
 
-static void append(pd_buffer *b, const void *data, size_t len)
+static buf deflate_with(kit *k, buf in)
 {
-    if (!len)
-        return;
-    if (len > b->cap - b->len) {
-        b->cap = (b->len + len) * 2;
-        b->ptr = realloc(b->ptr, b->cap);
-        if (!b->ptr)
-            abort();
-    }
-    memcpy(b->ptr + b->len, data, len);
-    b->len += len;
+    collector c = {.bytes = buf_begin(in.arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    uint64_t written = 0;
+    CHECK(!pd_compress(&k->compressor, &k->mem, (pd_bytes){in.ptr, in.len}, &sink, &written, NULL));
+    CHECK(c.calls == 1 && written == c.bytes.len);
+    return c.bytes;
 }
 
-static void append_byte(pd_buffer *b, unsigned byte)
-{
-    append(b, &(uint8_t){(uint8_t)byte}, 1);
-}
-
-static void append32(pd_buffer *b, uint32_t value)
-{
-    for (int i = 0; i < 4; i++)
-        append_byte(b, value >> 8 * i & 0xff);
-}
-
-static int sink_write(void *cookie, const void *data, size_t len)
-{
-    kit *k = cookie;
-    k->writes++;
-    if (k->refuse)
-        return 1;
-    append(&k->sunk, data, len);
-    return 0;
-}
-
-static pprofdelta_status deflate_into_sunk(kit *k, const uint8_t *in, size_t len, uint64_t *written)
-{
-    pprofdelta_sink sink = {sink_write, k};
-    k->sunk.len = 0;
-    return pd_compress(&k->compressor, &k->mem, (pd_bytes){in, len}, &sink, written, &k->err);
-}
-
-static pprofdelta_status inflate_with(kit *k, pd_buffer file, pd_bytes *out)
+static pprofdelta_status inflate_with(kit *k, buf file, pd_bytes *out)
 {
     pprofdelta_status status =
         pd_source_open(&k->source, &k->mem, (pd_bytes){file.ptr, file.len}, 0, &k->err);
@@ -93,94 +55,69 @@ static pprofdelta_status inflate_with(kit *k, pd_buffer file, pd_bytes *out)
 }
 
 /* Bytes that compress about as a profile does, the same ones for the same seed. */
-static void fill(uint8_t *p, size_t len, uint32_t seed)
+static buf content_of(arena *a, size_t len, uint32_t seed)
 {
+    buf b = {.arena = a, .ptr = arena_alloc(a, len), .len = len, .cap = len};
     for (size_t i = 0; i < len; i++) {
         seed = seed * 1664525 + 1013904223;
         bool again = i >= 40 && seed >> 29 > 2;
-        p[i] = again ? p[i - 40] : (uint8_t)(seed >> 16 & 0x3f);
+        b.ptr[i] = again ? b.ptr[i - 40] : (uint8_t)(seed >> 16 & 0x3f);
     }
-}
-
-static pd_buffer content_of(size_t len, uint32_t seed)
-{
-    pd_buffer b = {malloc(len + 1), len, len + 1};
-    if (!b.ptr)
-        abort();
-    fill(b.ptr, len, seed);
     return b;
-}
-
-/* Deflate data of level 0 (stored) to 12. */
-static void append_deflated(pd_buffer *b, pd_buffer content, int level)
-{
-    struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
-    size_t bound = libdeflate_deflate_compress_bound(c, content.len);
-    uint8_t *packed = malloc(bound);
-    if (!c || !packed)
-        abort();
-    append(b, packed, libdeflate_deflate_compress(c, content.ptr, content.len, packed, bound));
-    free(packed);
-    libdeflate_free_compressor(c);
 }
 
 enum { FTEXT = 1, FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16 };
 
-static void append_header(pd_buffer *b, unsigned flags, uint16_t crc_error)
+static void append_header(buf *b, unsigned flags)
 {
     size_t start = b->len;
-    append(b, "\x1f\x8b\x08", 3);
-    append_byte(b, flags);
-    append(b, "\1\2\3\4\0\3", 6);
+    const uint8_t head[] = {0x1f, 0x8b, 8, (uint8_t)flags, 1, 2, 3, 4, 0, 3};
+    buf_add(b, head, sizeof head);
     if (flags & FEXTRA)
-        append(b, "\5\0extra", 7);
+        buf_add(b, "\5\0extra", 7);
     if (flags & FNAME)
-        append(b, "name", 5);
+        buf_add(b, "name", 5);
     if (flags & FCOMMENT)
-        append(b, "a comment", 10);
+        buf_add(b, "a comment", 10);
     if (flags & FHCRC) {
-        uint32_t crc = libdeflate_crc32(0, b->ptr + start, b->len - start) ^ crc_error;
-        append_byte(b, crc & 0xff);
-        append_byte(b, crc >> 8 & 0xff);
+        uint32_t crc = libdeflate_crc32(0, b->ptr + start, b->len - start);
+        const uint8_t bytes[] = {crc & 0xff, crc >> 8 & 0xff};
+        buf_add(b, bytes, sizeof bytes);
     }
 }
 
-static void append_member(pd_buffer *b, pd_buffer content, unsigned flags)
+static void append_member(buf *b, buf content, unsigned flags)
 {
-    append_header(b, flags, 0);
-    append_deflated(b, content, 6);
-    append32(b, libdeflate_crc32(0, content.ptr, content.len));
-    append32(b, (uint32_t)content.len);
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(6);
+    size_t bound = libdeflate_deflate_compress_bound(c, content.len);
+    uint8_t *packed = arena_alloc(b->arena, bound);
+    append_header(b, flags);
+    buf_add(b, packed, libdeflate_deflate_compress(c, content.ptr, content.len, packed, bound));
+    libdeflate_free_compressor(c);
+    buf_add32(b, libdeflate_crc32(0, content.ptr, content.len));
+    buf_add32(b, (uint32_t)content.len);
 }
 
-static void append_frame(pd_buffer *b, pd_buffer content, bool with_size)
+static void append_frame(buf *b, buf content, bool with_size)
 {
     ZSTD_CCtx *c = ZSTD_createCCtx();
     size_t bound = ZSTD_compressBound(content.len);
-    uint8_t *packed = malloc(bound);
-    if (!c || !packed)
-        abort();
+    uint8_t *packed = arena_alloc(b->arena, bound);
     ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, with_size);
     ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
-    append(b, packed, ZSTD_compress2(c, packed, bound, content.ptr, content.len));
-    free(packed);
+    buf_add(b, packed, ZSTD_compress2(c, packed, bound, content.ptr, content.len));
     ZSTD_freeCCtx(c);
 }
 
-static void append_skippable(pd_buffer *b)
+static void append_skippable(buf *b)
 {
-    append(b, "\x5a\x2a\x4d\x18\3\0\0\0abc", 11);
-}
-
-static bool equal(pd_bytes got, const uint8_t *want, size_t len)
-{
-    return got.len == len && (len == 0 || memcmp(got.ptr, want, len) == 0);
+    buf_add(b, "\x5a\x2a\x4d\x18\3\0\0\0abc", 11);
 }
 
 /* Expects E_INFLATE with these words at this offset, and *out untouched. */
-static void check_refused(pd_buffer file, const char *words, size_t offset)
+static void check_refused(buf file, const char *words, size_t offset)
 {
-    kit k;
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     pd_bytes out = {(const uint8_t *)"untouched", 9};
     pprofdelta_status status = inflate_with(&k, file, &out);
@@ -192,115 +129,99 @@ static void check_refused(pd_buffer file, const char *words, size_t offset)
     CHECK(k.err.stage && strcmp(k.err.stage, "inflate") == 0);
     CHECK(k.err.element == PPROFDELTA_NOWHERE && !k.err.field[0]);
     CHECK(out.len == 9 && memcmp(out.ptr, "untouched", 9) == 0);
-    kit_fini(&k);
 }
 
-static void check_inflates_to(pd_buffer file, const uint8_t *want, size_t len)
+static void check_inflates_to(buf file, buf want)
 {
-    kit k;
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     pd_bytes out = {0};
     pprofdelta_status status = inflate_with(&k, file, &out);
     CHECK_MSG(status == PPROFDELTA_OK, "status %d: %s", (int)status, k.err.text);
-    if (status == PPROFDELTA_OK)
-        CHECK(equal(out, want, len));
-    kit_fini(&k);
+    CHECK(out.len == want.len && (!out.len || !memcmp(out.ptr, want.ptr, out.len)));
 }
 
 /* ---- formats and levels -------------------------------------------------------------------------- */
 
-static void check_round_trip(pprofdelta_compression compression, int level, pd_buffer content)
+static void check_round_trip(pprofdelta_compression compression, int level, buf content)
 {
     static const pd_format format[] = {PD_FORMAT_GZIP, PD_FORMAT_ZSTD, PD_FORMAT_PLAIN};
-    kit k;
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     k.compressor.compression = compression;
     k.compressor.level = level;
-    uint64_t written = 0;
-    pd_bytes out = {0};
-    CHECK(deflate_into_sunk(&k, content.ptr, content.len, &written) == PPROFDELTA_OK);
-    CHECK(k.writes == 1 && written == k.sunk.len);
-    CHECK(pd_format_of(k.sunk.ptr, k.sunk.len) == format[compression]);
-    CHECK(inflate_with(&k, k.sunk, &out) == PPROFDELTA_OK);
-    CHECK_MSG(equal(out, content.ptr, content.len), "compression %d, level %d, %zu bytes",
-              (int)compression, level, content.len);
-    kit_fini(&k);
+    buf packed = deflate_with(&k, content);
+    CHECK(pd_format_of(packed.ptr, packed.len) == format[compression]);
+    check_inflates_to(packed, content);
 }
 
 TEST(every_format_and_level_round_trips)
 {
     static const size_t sizes[] = {1, 2, 100, 5000, 300000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        pd_buffer content = content_of(sizes[i], (uint32_t)i);
+        ENDS(arena_free) arena a = {0};
+        buf content = content_of(&a, sizes[i], (uint32_t)i);
         for (int level = 0; level <= 9; level++)
             for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_PLAIN; c++)
                 check_round_trip((pprofdelta_compression)c, level, content);
-        free(content.ptr);
     }
 }
 
 TEST(zstd_output_carries_its_size_and_a_checksum)
 {
-    kit k;
+    ENDS(arena_free) arena a = {0};
+    ENDS(kit_fini) kit k;
     kit_init(&k, LIMIT);
     k.compressor.compression = PPROFDELTA_ZSTD;
-    uint64_t written = 0;
-    pd_buffer content = content_of(5000, 3);
-    CHECK(deflate_into_sunk(&k, content.ptr, content.len, &written) == PPROFDELTA_OK);
-    CHECK(ZSTD_getFrameContentSize(k.sunk.ptr, k.sunk.len) == content.len);
-    k.sunk.ptr[k.sunk.len - 1] ^= 1;
-    check_refused(k.sunk, "checksum", 0);
-    free(content.ptr);
-    kit_fini(&k);
+    buf content = content_of(&a, 5000, 3), packed = deflate_with(&k, content);
+    CHECK(ZSTD_getFrameContentSize(packed.ptr, packed.len) == content.len);
+    packed.ptr[packed.len - 1] ^= 1;
+    check_refused(packed, "checksum", 0);
 }
 
 TEST(members_and_frames_are_joined)
 {
-    pd_buffer content = content_of(70000, 9), gzip = {0}, zstd = {0};
+    ENDS(arena_free) arena a = {0};
+    buf content = content_of(&a, 70000, 9), gzip = buf_begin(&a), zstd = buf_begin(&a);
     size_t cuts[] = {0, 0, 1, 1, 30000, 69999, 70000, 70000};
     append_skippable(&zstd);
     for (size_t i = 0; i + 1 < sizeof cuts / sizeof *cuts; i++) {
-        pd_buffer part = {content.ptr + cuts[i], cuts[i + 1] - cuts[i], 0};
+        buf part = {.ptr = content.ptr + cuts[i], .len = cuts[i + 1] - cuts[i]};
         append_member(&gzip, part, i % 2 ? FNAME : 0);
         append_frame(&zstd, part, i % 2);
         if (i % 3 == 0)
             append_skippable(&zstd);
     }
-    check_inflates_to(gzip, content.ptr, content.len);
-    check_inflates_to(zstd, content.ptr, content.len);
-    free(gzip.ptr);
-    free(zstd.ptr);
-    free(content.ptr);
+    check_inflates_to(gzip, content);
+    check_inflates_to(zstd, content);
 }
 
 /* ---- damage -------------------------------------------------------------------------------------- */
 
 TEST(every_header_option_is_read)
 {
-    pd_buffer content = content_of(500, 4);
+    ENDS(arena_free) arena a = {0};
+    buf content = content_of(&a, 500, 4), twice = buf_begin(&a);
+    buf_add(&twice, content.ptr, content.len);
+    buf_add(&twice, content.ptr, content.len);
     for (unsigned flags = 0; flags < 32; flags++) {
-        pd_buffer file = {0};
+        buf file = buf_begin(&a);
         append_member(&file, content, flags);
-        check_inflates_to(file, content.ptr, content.len);
+        check_inflates_to(file, content);
         append_member(&file, content, 31 - flags);
-        pd_buffer twice = {0};
-        append(&twice, content.ptr, content.len);
-        append(&twice, content.ptr, content.len);
-        check_inflates_to(file, twice.ptr, twice.len);
-        free(twice.ptr);
-        free(file.ptr);
+        check_inflates_to(file, twice);
     }
-    free(content.ptr);
 }
 
 TEST(bytes_behind_the_end_are_refused)
 {
-    pd_buffer content = content_of(50, 4), gzip = {0}, zstd = {0};
+    ENDS(arena_free) arena a = {0};
+    buf content = content_of(&a, 50, 4), gzip = buf_begin(&a), zstd = buf_begin(&a);
     append_member(&gzip, content, 0);
     append_frame(&zstd, content, true);
     size_t gzip_len = gzip.len, zstd_len = zstd.len;
-    append_byte(&gzip, 0);
-    append_byte(&zstd, 0x28);
+    buf_add(&gzip, "", 1);
+    buf_add(&zstd, "\x28", 1);
     check_refused(gzip, "bytes after the gzip trailer: 1, the first 0x00", gzip_len);
     check_refused(zstd, "bytes after the last zstd frame: 1, the first 0x28", zstd_len);
     append_frame(&gzip, content, true);
@@ -310,9 +231,6 @@ TEST(bytes_behind_the_end_are_refused)
     gzip.ptr[gzip_len] = 0x1f;
     gzip.len = gzip_len + 1;
     check_refused(gzip, "bytes after the gzip trailer: 1, the first 0x1f", gzip_len);
-    free(gzip.ptr);
-    free(zstd.ptr);
-    free(content.ptr);
 }
 
 /* Deflate data, bit by bit. Spaces are for the eye. */
@@ -351,16 +269,16 @@ TEST(the_damage_is_named_with_its_byte)
          "invalid code -- missing end-of-block"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ENDS(arena_free) arena a = {0};
         uint8_t packed[64];
         char words[80];
         size_t bits = pack_bits(cases[i].bits, packed);
-        pd_buffer file = {0};
-        append_header(&file, i % 2 ? FNAME : 0, 0);
+        buf file = buf_begin(&a);
+        append_header(&file, i % 2 ? FNAME : 0);
         size_t body = file.len;
-        append(&file, packed, sizeof packed);
+        buf_add(&file, packed, sizeof packed);
         snprintf(words, sizeof words, "the deflate data is damaged: %s", cases[i].why);
         check_refused(file, words, body + (bits - 1) / 8);
-        free(file.ptr);
     }
 }
 
@@ -383,10 +301,10 @@ TEST(zstd_headers_that_lie_are_refused)
         {"\x28\xb5\x2f\xfd\x21\7\0\1\0\0", 10, "needs a dictionary"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pd_buffer file = {0};
-        append(&file, cases[i].bytes, cases[i].len);
+        ENDS(arena_free) arena a = {0};
+        buf file = buf_begin(&a);
+        buf_add(&file, cases[i].bytes, cases[i].len);
         check_refused(file, cases[i].why, 0);
-        free(file.ptr);
     }
 }
 
@@ -395,22 +313,13 @@ TEST(zstd_headers_that_lie_are_refused)
 /* More than what a file of a few bytes is inflated with the careful way. */
 enum { CAREFUL = 140000 };
 
-/* Content that compresses a thousand times. */
-static pd_buffer zeros_of(size_t len)
-{
-    pd_buffer b = {calloc(len, 1), len, len};
-    if (!b.ptr)
-        abort();
-    return b;
-}
-
 /* A trailer that lies is told as a lie, also if what it says is beyond the limit, and takes no more
  * memory than a file of that length may. */
 TEST(a_lying_length_does_not_allocate)
 {
     enum { ZEROS = 3000000 };
     static const struct {
-        size_t len; /* of the content; ZEROS: of zeros */
+        size_t len; /* of the content; ZEROS: of zeros, which compress a thousand times */
         uint32_t says;
         uint64_t limit, most;
     } lies[] = {
@@ -420,12 +329,12 @@ TEST(a_lying_length_does_not_allocate)
         {50000, 2 << 20, 1 << 20, 1 << 20},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        pd_buffer content = lies[i].len == ZEROS ? zeros_of(ZEROS) : content_of(lies[i].len, 4),
-                  file = {0};
-        append_member(&file, content, 0);
+        ENDS(arena_free) arena a = {0};
+        buf zeros = {.ptr = arena_alloc(&a, ZEROS), .len = ZEROS}, file = buf_begin(&a);
+        append_member(&file, lies[i].len == ZEROS ? zeros : content_of(&a, lies[i].len, 4), 0);
         file.len -= 4;
-        append32(&file, lies[i].says);
-        kit k;
+        buf_add32(&file, lies[i].says);
+        ENDS(kit_fini) kit k;
         kit_init(&k, lies[i].limit);
         pd_bytes out = {0};
         char words[40];
@@ -433,9 +342,6 @@ TEST(a_lying_length_does_not_allocate)
         CHECK_MSG(inflate_with(&k, file, &out) == PPROFDELTA_E_INFLATE, "%zu", i);
         CHECK_MSG(strstr(k.err.text, words), "%zu: %s", i, k.err.text);
         CHECK_MSG(k.mem.peak < lies[i].most, "%zu: %llu", i, (unsigned long long)k.mem.peak);
-        kit_fini(&k);
-        free(file.ptr);
-        free(content.ptr);
     }
 }
 

@@ -7,23 +7,13 @@
 #include "scene.h"
 #include "two_stacks.h"
 
-/* Takes what it is given and counts the calls. */
-static int ignore(void *cookie, const void *data, size_t len)
-{
-    (void)data, (void)len;
-    ++*(size_t *)cookie;
-    return 0;
-}
-
 static buf cut_off(buf whole)
 {
     whole.len--;
     return whole;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Options and arguments
- * ------------------------------------------------------------------------------------------ */
+/* ---- Options and arguments ------------------------------------------------------------------- */
 
 static pprofdelta_status try_options(const pprofdelta_options *options)
 {
@@ -73,13 +63,13 @@ TEST(options_are_checked)
 TEST(null_where_the_header_allows_it)
 {
     pprofdelta_free(NULL);
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     pprofdelta *pd = NULL;
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK && pd);
     buf good = two_stacks_look(&p, 10);
-    size_t writes = 0;
-    pprofdelta_sink sink = {ignore, &writes}, no_write = {NULL, &writes};
+    collector c = {.bytes = buf_begin(&p.b.arena)};
+    pprofdelta_sink sink = collector_sink(&c), no_write = {NULL, &c};
     pprofdelta_profile_free(NULL);
     CHECK(census_of(NULL, 0, NULL, NULL) == PPROFDELTA_E_PROFILE);
     CHECK(pprofdelta_base(pd, NULL, 0, NULL) == PPROFDELTA_E_PROFILE);
@@ -89,26 +79,23 @@ TEST(null_where_the_header_allows_it)
     CHECK(pprofdelta_window(pd, NULL, 1, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &no_write, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(writes == 0);
+    CHECK(c.calls == 0);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &sink, NULL, NULL) == PPROFDELTA_OK);
-    CHECK(writes > 0);
+    CHECK(c.calls > 0);
     pprofdelta_free(pd); /* with a window pending */
-    two_stacks_end(&p);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The order of calls
- * ------------------------------------------------------------------------------------------ */
+/* ---- The order of calls ---------------------------------------------------------------------- */
 
 /* Its first window has a number, as every later one; a later base keeps the numbers. */
 TEST(windows_after_a_base_have_numbers)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
-    scene s;
     pprofdelta_memory m = {.size = sizeof m};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     for (int is_numbered = 1; is_numbered >= 0; is_numbered--) {
+        ENDS(scene_end) scene s;
         options.flags = is_numbered ? 0 : PPROFDELTA_NO_SEQUENCE;
         scene_begin(&s, &options);
         CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
@@ -134,18 +121,16 @@ TEST(windows_after_a_base_have_numbers)
             CHECK(census.stamp.acked == (!is_numbered ? 0 : sequence == 3 ? 1 : 3));
             CHECK_STR(scene_base(&s, two_stacks_look(&p, 14)), "base");
         }
-        scene_end(&s);
     }
-    two_stacks_end(&p);
 }
 
 TEST(negative_deltas_need_a_base_each)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-    scene s;
+    ENDS(scene_end) scene s;
     scene_begin(&s, &options);
     scene_window(&s, two_stacks_look(&p, 10));
     CHECK(s.status == PPROFDELTA_E_USAGE);
@@ -160,15 +145,13 @@ TEST(negative_deltas_need_a_base_each)
     CHECK(s.status == PPROFDELTA_E_USAGE);
     CHECK_STR(scene_base(&s, two_stacks_look(&p, 5)), "base");
     CHECK_STR(scene_window(&s, two_stacks_look(&p, 4)), "leaf;main -1 0");
-    scene_end(&s);
-    two_stacks_end(&p);
 }
 
 TEST(a_start_holds_until_it_is_set_again)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
-    scene s;
+    ENDS(scene_end) scene s;
     scene_begin(&s, NULL);
     scene_window(&s, two_stacks_look(&p, 10));
     int64_t now = p.b.m.time_nanos;
@@ -184,13 +167,9 @@ TEST(a_start_holds_until_it_is_set_again)
     pprofdelta_set_started(s.pd, p.b.m.time_nanos + 1);
     pprofdelta_set_started(s.pd, 0);
     CHECK_STR(scene_window(&s, two_stacks_look(&p, 14)), "leaf;main 2 0");
-    scene_end(&s);
-    two_stacks_end(&p);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * A profile by itself
- * ------------------------------------------------------------------------------------------ */
+/* ---- A profile by itself --------------------------------------------------------------------- */
 
 static pprofdelta_status rewrite(buf in, const pprofdelta_sink *sink)
 {
@@ -210,7 +189,7 @@ static pprofdelta_status rewrite(buf in, const pprofdelta_sink *sink)
  * is left out. */
 TEST(rewrite_keeps_every_sample)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     build_place(&p.b, "unused", NULL, 0);
     buf plain = two_stacks_look(&p, 0);
@@ -223,37 +202,34 @@ TEST(rewrite_keeps_every_sample)
         pprofdelta_sink first = collector_sink(&once), second = collector_sink(&twice);
         REQUIRE(!rewrite(*in, &first));
         REQUIRE(!rewrite(once.bytes, &second));
-        CHECK(once.bytes.len == twice.bytes.len &&
-              !memcmp(once.bytes.ptr, twice.bytes.ptr, once.bytes.len));
+        CHECK(buf_equal(once.bytes, twice.bytes));
         CHECK(!census_of(in->ptr, in->len, &before, NULL));
         CHECK(!census_of(once.bytes.ptr, once.bytes.len, &after, NULL));
         CHECK(after.samples == before.samples && after.time_nanos == before.time_nanos);
         CHECK(after.types == before.types && after.strings <= before.strings);
     }
-    two_stacks_end(&p);
 }
 
 TEST(rewrite_refuses_what_is_wrong)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     buf plain = two_stacks_look(&p, 10);
-    size_t calls = 0;
-    pprofdelta_sink sink = {ignore, &calls}, none = {NULL, NULL};
+    collector c = {.bytes = buf_begin(&p.b.arena)};
+    pprofdelta_sink sink = collector_sink(&c), none = {NULL, NULL};
     CHECK(rewrite(cut_off(plain), &sink) != PPROFDELTA_OK);
     CHECK(rewrite((buf){.len = 1}, &sink) == PPROFDELTA_E_USAGE);
     CHECK(rewrite(plain, &none) == PPROFDELTA_E_USAGE);
     CHECK(rewrite(plain, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(calls == 0);
-    CHECK(rewrite(plain, &sink) == PPROFDELTA_OK && calls > 0);
-    two_stacks_end(&p);
+    CHECK(c.calls == 0);
+    CHECK(rewrite(plain, &sink) == PPROFDELTA_OK && c.calls > 0);
 }
 
 TEST(a_profile_has_a_census_and_bytes)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
-    scene s;
+    ENDS(scene_end) scene s;
     scene_begin(&s, NULL);
     p.b.m.duration_nanos = 77;
     buf plain = two_stacks_look(&p, 10);
@@ -289,13 +265,9 @@ TEST(a_profile_has_a_census_and_bytes)
     pprofdelta_census c;
     CHECK(!census_of(s.bytes.ptr, s.bytes.len, &c, NULL));
     CHECK(c.is_stamped == 1 && c.samples == 2 && c.unknown_fields == 0);
-    scene_end(&s);
-    two_stacks_end(&p);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Verify: a check that can fail
- * ------------------------------------------------------------------------------------------ */
+/* ---- Verify: a check that can fail ----------------------------------------------------------- */
 
 static pprofdelta_status verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
 {
@@ -316,11 +288,11 @@ static pd_tally book(const pprofdelta_report *report)
 
 TEST(verify_sees_what_does_not_add_up)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.compression = PPROFDELTA_PLAIN;
-    scene s;
+    ENDS(scene_end) scene s;
     scene_begin(&s, &options);
     scene_window(&s, two_stacks_look(&p, 10));
     CHECK_STR(scene_pending(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
@@ -343,8 +315,6 @@ TEST(verify_sees_what_does_not_add_up)
     good = book(&s.report);
     s.pd->encoded = (pd_bytes){other.ptr, other.len}; /* the delta of the window before */
     CHECK(verify(s.pd, &good, NULL) == PPROFDELTA_E_VERIFY);
-    scene_end(&s);
-    two_stacks_end(&p);
 }
 
 TEST_MAIN()

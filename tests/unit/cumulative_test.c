@@ -66,7 +66,7 @@ static buf mutex(stand *k, const char *values, int64_t time, int64_t duration)
 /* As two scrapes of mutex?seconds=3: the beginnings of two windows are their times. */
 TEST(a_window_is_refused)
 {
-    stand k;
+    ENDS(end) stand k;
     begin(&k);
     for (int way = 0; way < 4; way++) { /* as base or as window; kept in memory or in a state */
         start(&k);
@@ -83,24 +83,22 @@ TEST(a_window_is_refused)
                   "leaf;main 72 2"); /* nothing has changed by it */
         CHECK(!k.s.report.may_be_window);
     }
-    end(&k);
 }
 
 TEST(force_takes_a_window)
 {
-    stand k;
+    ENDS(end) stand k;
     begin(&k);
     k.options.flags = PPROFDELTA_FORCE;
     start(&k);
     scene_base(&k.s, mutex(&k, "2 10", T0, 3 * S));
     CHECK_STR(scene_window(&k.s, mutex(&k, "3 12", T0 + 60 * S, 3 * S)), "leaf;main 1 2");
     CHECK(!k.s.report.may_be_window);
-    end(&k);
 }
 
 TEST(a_new_process_may_count_its_own_time)
 {
-    stand k;
+    ENDS(end) stand k;
     begin(&k);
     start(&k);
     scene_base(&k.s, mutex(&k, "100 1000", T0, 3600 * S));
@@ -116,12 +114,11 @@ TEST(a_new_process_may_count_its_own_time)
     pprofdelta_set_started(k.s.pd, T0 + 40 * S);
     CHECK_STR(scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S)), "leaf;main 5 50");
     CHECK(k.s.report.restart == PPROFDELTA_RESTART_STARTED);
-    end(&k);
 }
 
 TEST(one_duration_of_two_is_told)
 {
-    stand k;
+    ENDS(end) stand k;
     begin(&k);
     for (int which = 0; which < 2; which++) {
         start(&k);
@@ -129,7 +126,6 @@ TEST(one_duration_of_two_is_told)
         scene_window(&k.s, mutex(&k, "3 12", T0 + 2 * S, which ? 0 : 3 * S));
         CHECK(k.s.status == PPROFDELTA_OK && k.s.report.may_be_window);
     }
-    end(&k);
 }
 
 /* ---- what is not cumulative by its types ----------------------------------------------------- */
@@ -162,7 +158,7 @@ TEST(cpu_and_goroutine_profiles_are_refused)
         {"delay/nanoseconds cpu/nanoseconds", "1 1", NULL, "cpu", "nanoseconds", PPROFDELTA_OK},
         {"goroutine/bytes", "1", "goroutine", NULL, NULL, PPROFDELTA_OK},
     };
-    stand k;
+    ENDS(end) stand k;
     begin(&k);
     for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
         const char *counter = cases[i / 2].counter;
@@ -182,14 +178,13 @@ TEST(cpu_and_goroutine_profiles_are_refused)
         scene_window(&k.s, profile);
         CHECK_MSG(k.s.status == want, "case %zu: window: %d", i, k.s.status);
     }
-    end(&k);
 }
 
 /* ---- the same profile once more -------------------------------------------------------------- */
 
 TEST(the_same_profile_is_told)
 {
-    stand k;
+    ENDS(end) stand k;
     begin(&k);
     for (int has_state = 0; has_state < 2; has_state++) {
         start(&k);
@@ -211,7 +206,6 @@ TEST(the_same_profile_is_told)
     scene_window(&k.s, mutex(&k, "2 10", 0, 0)); /* nothing tells whether the process stood still */
     scene_window(&k.s, mutex(&k, "2 10", 0, 0));
     CHECK(k.s.status == PPROFDELTA_OK && !k.s.report.is_same);
-    end(&k);
 }
 
 /* ---- live heaps ------------------------------------------------------------------------------ */
@@ -265,7 +259,7 @@ static const run runs[] = {
 
 TEST(the_stamp_of_a_live_heap_tells_a_restart)
 {
-    stand k;
+    ENDS(end) stand k;
     begin(&k);
     for (size_t i = 0; i < 2 * (sizeof runs / sizeof *runs); i++) {
         const run *r = &runs[i / 2];
@@ -296,7 +290,6 @@ TEST(the_stamp_of_a_live_heap_tells_a_restart)
         pprofdelta_describe(k.s.pd, &m);
         CHECK(m.restart == restart);
     }
-    end(&k);
 }
 
 TEST_MAIN()

@@ -7,9 +7,7 @@
 #include "seeds.h"
 #include "wide.h"
 
-/* ---------------------------------------------------------------------------------------------
- * Against the oracle
- * ------------------------------------------------------------------------------------------ */
+/* ---- Against the oracle ---------------------------------------------------------------------- */
 
 /* Every other profile is read in pieces: from a byte at a time to everything at once. */
 static void draw_piece(stage *s, twin *t)
@@ -24,9 +22,9 @@ TEST(pairs_are_as_the_oracle_says)
 {
     seed_range range = seeds(25);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
+        ENDS(stage_end) stage s;
         stage_begin(&s, seed);
-        twin t;
+        ENDS(twin_end) twin t;
         twin_begin(&t, &s.options, NULL);
         pprofdelta_status status;
         const char *wrong = twin_base(&t, look(&s), &status);
@@ -35,8 +33,6 @@ TEST(pairs_are_as_the_oracle_says)
         draw_piece(&s, &t);
         wrong = twin_window(&t, look(&s), &status);
         AGREE(seed, wrong);
-        twin_end(&t);
-        stage_end(&s);
     }
 }
 
@@ -45,8 +41,8 @@ TEST(negative_deltas_are_as_the_oracle_says_when_memory_is_short)
 {
     seed_range range = seeds(5);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
-        twin t;
+        ENDS(stage_end) stage s;
+        ENDS(twin_end) twin t;
         pprofdelta_status status;
         stage_begin(&s, seed);
         s.options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
@@ -57,8 +53,6 @@ TEST(negative_deltas_are_as_the_oracle_says_when_memory_is_short)
         gen_evolve(&s.g, GEN_ANYTHING);
         wrong = twin_window(&t, look(&s), &status);
         AGREE(seed, wrong);
-        twin_end(&t);
-        stage_end(&s);
     }
 }
 
@@ -115,11 +109,11 @@ TEST(sequences_are_as_the_oracle_says)
 {
     seed_range range = seeds(30);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
+        ENDS(stage_end) stage s;
         stage_begin(&s, seed + 100000);
         const char *names[2];
         spoil_options(&s, names);
-        twin t;
+        ENDS(twin_end) twin t;
         twin_begin(&t, &s.options, NULL);
         const char *wrong = NULL;
         for (size_t steps = 3 + rng_below(&s.rng, 6); steps && !wrong; steps--) {
@@ -127,8 +121,6 @@ TEST(sequences_are_as_the_oracle_says)
             AGREE(seed, wrong);
             gen_evolve(&s.g, GEN_ANYTHING);
         }
-        twin_end(&t);
-        stage_end(&s);
     }
 }
 
@@ -137,10 +129,10 @@ TEST(long_sequences_are_as_the_oracle_says)
 {
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
+        ENDS(stage_end) stage s;
         stage_begin(&s, seed + 200000);
         s.options.on_reset = seed % 2 ? PPROFDELTA_ON_RESET_CLAMP : PPROFDELTA_ON_RESET_AUTO;
-        twin t;
+        ENDS(twin_end) twin t;
         twin_begin(&t, &s.options, NULL);
         const char *wrong = NULL;
         for (size_t windows = 60; windows && !wrong; windows--) {
@@ -153,14 +145,10 @@ TEST(long_sequences_are_as_the_oracle_says)
                 twin_abandon(&t);
             gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
         }
-        twin_end(&t);
-        stage_end(&s);
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Windows sum to what was counted
- * ------------------------------------------------------------------------------------------ */
+/* ---- Windows sum to what was counted --------------------------------------------------------- */
 
 /* What each sample was reported to have counted, and the most it ever said it had. */
 typedef struct account {
@@ -216,12 +204,12 @@ TEST(windows_sum_to_what_was_counted)
 {
     seed_range range = seeds(3);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
+        ENDS(stage_end) stage s;
         stage_begin(&s, seed + 900000);
         s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
         s.options.first = PPROFDELTA_FIRST_FULL;
         accounts all = {0};
-        twin t;
+        ENDS(twin_end) twin t;
         twin_begin(&t, &s.options, NULL);
         for (size_t windows = 8; windows && gen_counts(&s.g); windows--) {
             buf now = look_in_order(&s);
@@ -239,24 +227,20 @@ TEST(windows_sum_to_what_was_counted)
             check_accounts(&s, &all, seed);
             gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
         }
-        twin_end(&t);
-        stage_end(&s);
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The calls
- * ------------------------------------------------------------------------------------------ */
+/* ---- The calls ------------------------------------------------------------------------------- */
 
 TEST(a_pending_window_lets_no_other_in)
 {
-    build b = {0};
+    ENDS(build_free) build b = {0};
     build_types(&b, "contentions/count delay/nanoseconds");
     model_sample *sample = build_sample(&b, "leaf main", "1 1000");
     buf one = build_bytes(&b);
     sample->values[0] = 3;
     buf two = build_bytes(&b);
-    twin t;
+    ENDS(twin_end) twin t;
     twin_begin(&t, NULL, NULL);
     pprofdelta_status first, second, base, third;
     const char *wrong = twin_window(&t, one, &first);
@@ -272,8 +256,6 @@ TEST(a_pending_window_lets_no_other_in)
     wrong = twin_window(&t, two, &third);
     CHECK_MSG(!wrong, "%s", wrong);
     CHECK(third == PPROFDELTA_OK && t.report.sequence == 2);
-    twin_end(&t);
-    build_free(&b);
 }
 
 TEST(real_pairs_are_as_the_oracle_says)
@@ -282,8 +264,8 @@ TEST(real_pairs_are_as_the_oracle_says)
     static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_CLAMP,
                                                 PPROFDELTA_ON_RESET_NEGATIVE};
     for (size_t i = 0; i < 9; i++) {
-        arena a = {0};
-        twin t;
+        ENDS(arena_free) arena a = {0};
+        ENDS(twin_end) twin t;
         pprofdelta_status status;
         pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
         options.on_reset = modes[i / 3];
@@ -295,8 +277,6 @@ TEST(real_pairs_are_as_the_oracle_says)
         wrong = twin_window(
             &t, testdata_file(&a, arena_format(&a, "valid/%s.2.pb.gz", kinds[i % 3])), &status);
         CHECK_MSG(!wrong && !status, "%s: %s", kinds[i % 3], wrong);
-        twin_end(&t);
-        arena_free(&a);
     }
 }
 

@@ -6,29 +6,13 @@
 #include "scene.h"
 #include "two_stacks.h"
 
-/* ---------------------------------------------------------------------------------------------
- * One input for every way to fail
- * ------------------------------------------------------------------------------------------ */
-
-static int refuse(void *cookie, const void *data, size_t len)
-{
-    (void)cookie, (void)data, (void)len;
-    return 1;
-}
-
-static int ignore(void *cookie, const void *data, size_t len)
-{
-    (void)data, (void)len;
-    ++*(size_t *)cookie;
-    return 0;
-}
+/* ---- One input for every way to fail --------------------------------------------------------- */
 
 typedef struct failure {
     pprofdelta_status status;
     pprofdelta_on_reset on_reset;
     const char *stage;
     buf (*make)(two_stacks *p);
-    pprofdelta_sink sink; /* or all zero for one that takes everything */
 } failure;
 
 static buf make_good(two_stacks *p)
@@ -92,15 +76,15 @@ static buf make_nothing(two_stacks *p)
 }
 
 static const failure failures[] = {
-    {PPROFDELTA_E_INFLATE, PPROFDELTA_ON_RESET_AUTO, "inflate", make_damaged, {NULL, NULL}},
-    {PPROFDELTA_E_WIRE, PPROFDELTA_ON_RESET_AUTO, "wire", make_cut_off, {NULL, NULL}},
-    {PPROFDELTA_E_PROFILE, PPROFDELTA_ON_RESET_AUTO, "profile", make_dangling, {NULL, NULL}},
-    {PPROFDELTA_E_PROFILE, PPROFDELTA_ON_RESET_AUTO, "profile", make_nothing, {NULL, NULL}},
-    {PPROFDELTA_E_MISMATCH, PPROFDELTA_ON_RESET_AUTO, "delta", make_other_types, {NULL, NULL}},
-    {PPROFDELTA_E_OLDER, PPROFDELTA_ON_RESET_AUTO, "delta", make_older, {NULL, NULL}},
-    {PPROFDELTA_E_STAMPED, PPROFDELTA_ON_RESET_AUTO, "delta", make_stamped, {NULL, NULL}},
-    {PPROFDELTA_E_RESET, PPROFDELTA_ON_RESET_FAIL, "delta", make_smaller, {NULL, NULL}},
-    {PPROFDELTA_E_SINK, PPROFDELTA_ON_RESET_AUTO, "write", make_good, {refuse, NULL}},
+    {PPROFDELTA_E_INFLATE, PPROFDELTA_ON_RESET_AUTO, "inflate", make_damaged},
+    {PPROFDELTA_E_WIRE, PPROFDELTA_ON_RESET_AUTO, "wire", make_cut_off},
+    {PPROFDELTA_E_PROFILE, PPROFDELTA_ON_RESET_AUTO, "profile", make_dangling},
+    {PPROFDELTA_E_PROFILE, PPROFDELTA_ON_RESET_AUTO, "profile", make_nothing},
+    {PPROFDELTA_E_MISMATCH, PPROFDELTA_ON_RESET_AUTO, "delta", make_other_types},
+    {PPROFDELTA_E_OLDER, PPROFDELTA_ON_RESET_AUTO, "delta", make_older},
+    {PPROFDELTA_E_STAMPED, PPROFDELTA_ON_RESET_AUTO, "delta", make_stamped},
+    {PPROFDELTA_E_RESET, PPROFDELTA_ON_RESET_FAIL, "delta", make_smaller},
+    {PPROFDELTA_E_SINK, PPROFDELTA_ON_RESET_AUTO, "write", make_good},
 };
 enum { FAILURES = sizeof failures / sizeof *failures };
 
@@ -108,31 +92,28 @@ enum { FAILURES = sizeof failures / sizeof *failures };
 static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
                                    pprofdelta_error *err)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.id = 1;
     options.on_reset = f->on_reset;
-    scene s;
+    ENDS(scene_end) scene s;
     scene_begin(&s, &options);
     CHECK_STR(scene_window(&s, two_stacks_look(&p, 10)), "leaf;main 10 1000, other 100 100");
-    size_t writes = 0;
-    pprofdelta_sink sink = f->sink.write ? f->sink : (pprofdelta_sink){ignore, &writes};
+    bool refuses = f->status == PPROFDELTA_E_SINK;
+    collector c = {.bytes = buf_begin(&p.b.arena), .fail_at = refuses};
+    pprofdelta_sink sink = collector_sink(&c);
     buf bad = f->make(&p);
     pprofdelta_status status = pprofdelta_window(s.pd, bad.ptr, bad.len, &sink, report, err);
-    CHECK(writes == 0);
+    CHECK(c.calls == refuses);
     p.b.m.time_nanos = 1000000;
     CHECK_STR(scene_window(&s, two_stacks_look(&p, 12)),
               "leaf;main 2 0"); /* as if nothing had been */
     CHECK(s.report.sequence == 2);
-    scene_end(&s);
-    two_stacks_end(&p);
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Statuses and errors
- * ------------------------------------------------------------------------------------------ */
+/* ---- Statuses and errors --------------------------------------------------------------------- */
 
 TEST(every_status_has_its_own_text)
 {
@@ -198,7 +179,7 @@ TEST(a_failure_sets_the_whole_error_and_no_report)
 
 TEST(a_failed_check_does_not_change_the_results)
 {
-    two_stacks p;
+    ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     static buf (*const makers[])(two_stacks *) = {make_cut_off, make_damaged, make_dangling,
                                                   make_nothing};
@@ -209,7 +190,6 @@ TEST(a_failed_check_does_not_change_the_results)
         CHECK(pprofdelta_profile_open(NULL, NULL, bad.ptr, bad.len, &profile, NULL));
         CHECK_MSG(is_untouched(&profile, sizeof profile), "case %zu", i);
     }
-    two_stacks_end(&p);
 }
 
 TEST_MAIN()

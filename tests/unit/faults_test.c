@@ -76,17 +76,15 @@ static void check_whole(twin *t, buf profile, uint64_t seed)
     CHECK_MSG(goes_on(status), "seed %" PRIu64 ": status %d", seed, status);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Input
- * ------------------------------------------------------------------------------------------ */
+/* ---- Input ----------------------------------------------------------------------------------- */
 
 TEST(every_prefix_fails_cleanly_or_is_whole)
 {
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
+        ENDS(film_end) film f;
         if (film_begin_as(&f, seed, PACK_PLAIN, 10) && f.looks[1].len < 6000) {
-            twin t;
+            ENDS(twin_end) twin t;
             twin_begin(&t, &f.options, NULL);
             pprofdelta_status status;
             const char *wrong = twin_base(&t, f.looks[0], &status);
@@ -98,9 +96,7 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
                     twin_abandon(&t);
             }
             check_whole(&t, f.looks[1], seed);
-            twin_end(&t);
         }
-        film_end(&f);
     }
 }
 
@@ -151,9 +147,9 @@ TEST(damaged_input_between_windows_costs_no_window)
 {
     seed_range range = seeds(10);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
+        ENDS(film_end) film f;
         if (film_begin_as(&f, seed + 1000, seed % 5 ? PACK_PLAIN : PACK_GZIP, 0)) {
-            twin t;
+            ENDS(twin_end) twin t;
             twin_begin(&t, &f.options, NULL);
             bool is_taken =
                 false; /* a profile that was taken may have other types, or a later time */
@@ -166,15 +162,11 @@ TEST(damaged_input_between_windows_costs_no_window)
             /* A base that fails leaves the old one. */
             pprofdelta_base(t.pd, "\x0a", 1, NULL);
             CHECK(goes_on(check_next(&t, f.looks[3], seed)) || is_taken);
-            twin_end(&t);
         }
-        film_end(&f);
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * The sink
- * ------------------------------------------------------------------------------------------ */
+/* ---- The sink -------------------------------------------------------------------------------- */
 
 /* The oracle's window, when the context's was made outside of the twin and abandoned. */
 static void abandon_naively(twin *t, buf profile)
@@ -188,9 +180,9 @@ TEST(a_sink_that_refuses_costs_no_window)
 {
     seed_range range = seeds(2);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
+        ENDS(film_end) film f;
         if (film_begin_as(&f, seed + 2000, PACK_PLAIN, 10)) {
-            twin t;
+            ENDS(twin_end) twin t;
             twin_begin(&t, &f.options, NULL);
             check_whole(&t, f.looks[0], seed);
             twin_commit(&t);
@@ -207,15 +199,11 @@ TEST(a_sink_that_refuses_costs_no_window)
             }
             pprofdelta_abandon(t.pd);
             check_whole(&t, f.looks[2], seed);
-            twin_end(&t);
         }
-        film_end(&f);
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 typedef pprofdelta_status attempt(twin *t, buf profile);
 
@@ -268,14 +256,13 @@ static void fail_each(attempt *feed, uint64_t first)
 {
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
+        ENDS(film_end) film f;
         if (film_begin_as(&f, seed + first, (serial_pack)(seed % 3), 10)) {
             size_t nth = 1;
             while (nth < 1000 && fail_nth(&f, nth, seed % 2, feed, seed))
                 nth++;
             CHECK_MSG(nth < 1000, "seed %" PRIu64 ": a thousand allocations", seed);
         }
-        film_end(&f);
     }
 }
 
@@ -307,7 +294,7 @@ TEST(the_steady_state_allocates_nothing)
         PPROFDELTA_ON_RESET_FAIL};
     seed_range range = seeds(2);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        film f;
+        ENDS(film_end) film f;
         bool counts = film_begin_as(&f, seed + 5000, PACK_PLAIN, 0);
         f.options.on_reset = modes[seed / 4 % 4];
         tracker memory = {0};
@@ -344,7 +331,6 @@ TEST(the_steady_state_allocates_nothing)
         }
         pprofdelta_free(pd);
         CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
-        film_end(&f);
     }
 }
 

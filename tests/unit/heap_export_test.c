@@ -33,7 +33,7 @@ static const char *play(scene *s, const char *steps)
         if (*at == '+')
             track(s, number);
         else if (*at == '-')
-            CHECK(pprofdelta_heap_untrack(s->heap, pointer(number)));
+            CHECK(pprofdelta_heap_untrack(s->heap, live_pointer(number)));
         for (size_t i = 0; *at == '*' && i < number; i++)
             track(s, 100 + i + (size_t)now * 10);
         if (*at == 'r')
@@ -95,40 +95,38 @@ TEST(batches_have_kinds_numbers_and_times)
          "delta 1/3.1 30-40 [100: 200], full 2/4.1 0-50 [110: 220]"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        scene s;
+        ENDS(end) scene s;
         begin(&s, rows[i].options);
         CHECK_STR(play(&s, rows[i].steps), rows[i].said);
         CHECK(s.receiver.gaps == 0);
-        end(&s);
     }
 }
 
 TEST(what_became_of_batches_is_counted)
 {
-    scene s;
+    ENDS(end) scene s;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     begin(&s, (pprofdelta_heap_options){0});
     play(&s, "+1 b c +2 b a r +3 b c b c");
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.batches == 4 && stats.committed == 3 && stats.abandoned == 1 && stats.lost == 0 &&
           stats.resyncs == 1 && stats.epoch == 2 && stats.sequence == 3);
-    end(&s);
 }
 
 /* Sites without anything in use make room; their counters go to the one without a stack, and the
  * next batch tells everything anew. */
 TEST(sites_are_forgotten_where_room_is_short)
 {
-    scene s;
+    ENDS(end) scene s;
     begin(&s, (pprofdelta_heap_options){.max_sites = 10});
     for (size_t i = 0; i < 10; i++) {
         track(&s, i);
         if (i < 7)
-            pprofdelta_heap_untrack(s.heap, pointer(i));
+            pprofdelta_heap_untrack(s.heap, live_pointer(i));
     }
     uint64_t stack[] = {7, 7};
     pprofdelta_heap_event event = {
-        .ptr = pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
+        .ptr = live_pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
     CHECK(!pprofdelta_heap_track(s.heap, &event));
     sent(&s, 1);
     pprofdelta_heap_stats stats = {.size = sizeof stats};
@@ -147,23 +145,22 @@ TEST(sites_are_forgotten_where_room_is_short)
     /* Nothing is short any more: nothing more is forgotten. */
     p = sent(&s, 3);
     CHECK(is(&p, "delta", 2, 3, 2, 3));
-    end(&s);
 }
 
 /* A site that is forgotten was part of the peak. Its share goes where its counters go, also if it was
  * held for a batch that is lost, and the next batch has the same peak. */
 TEST(a_forgotten_site_stays_in_the_peak)
 {
-    scene s;
+    ENDS(end) scene s;
     begin(&s, (pprofdelta_heap_options){.max_sites = 3, .max_attempts = 1});
-    pprofdelta_heap_event without_stack = {.ptr = pointer(9), .weight = {2, 100}};
+    pprofdelta_heap_event without_stack = {.ptr = live_pointer(9), .weight = {2, 100}};
     CHECK(pprofdelta_heap_track(s.heap, &without_stack));
     for (size_t i = 1; i <= 3; i++)
         track(&s, i);
-    pprofdelta_heap_untrack(s.heap, pointer(3));
+    pprofdelta_heap_untrack(s.heap, live_pointer(3));
     uint64_t stack[] = {7, 7};
     pprofdelta_heap_event event = {
-        .ptr = pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
+        .ptr = live_pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
     CHECK(!pprofdelta_heap_track(s.heap, &event));
     for (int64_t now = 1; now <= 2; now++) {
         begun(&s, now);
@@ -182,7 +179,6 @@ TEST(a_forgotten_site_stays_in_the_peak)
         int64_t sites = *p.sums.rows[i].key ? 1 : 2;
         CHECK(p.sums.rows[i].values[4] == 2 * sites && p.sums.rows[i].values[5] == 100 * sites);
     }
-    end(&s);
 }
 
 /* No more than was granted is ever held for writing. */
@@ -230,7 +226,7 @@ TEST(each_mapping_may_fail)
         for (size_t n = 0; n < 60 && !status; n++) {
             uint64_t stack[300] = {0x100 + n}; /* few of them have room in one mapping */
             pprofdelta_heap_event event = {
-                .ptr = pointer(n), .weight = {2, 100}, .stack = stack, .depth = 300};
+                .ptr = live_pointer(n), .weight = {2, 100}, .stack = stack, .depth = 300};
             live += pprofdelta_heap_track(s.heap, &event);
             if (n < 50)
                 live -= pprofdelta_heap_untrack(s.heap, event.ptr);
@@ -277,7 +273,7 @@ static int fork_in_sink(void *cookie, const void *data, size_t len)
 /* What was in use is in use in the child. Its windows are its own, and the parent's go on. */
 TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
 {
-    scene s;
+    ENDS(end) scene s;
     begin(&s, (pprofdelta_heap_options){0});
     track(&s, 1);
     sent(&s, 1);
@@ -297,7 +293,6 @@ TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
     CHECK(status == PPROFDELTA_OK && pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
     live_profile p = sent(&s, 3);
     CHECK(is(&p, "delta", 1, 3, 2, 3) && p.sums.len == 0);
-    end(&s);
 }
 
 TEST_MAIN()

@@ -62,10 +62,10 @@ static live_mail send_batch(scene *s, int64_t now, pprofdelta_heap_inuse inuse, 
 /* In use is added up, and the gauge is that of the last batch. */
 TEST(a_sum_has_the_last_gauge)
 {
-    scene s;
     pprofdelta_adder *adder;
     const int64_t values[][2] = {{100, 7}, {90, 0}, {0, 5}};
     for (size_t batches = 1; batches <= 3; batches++) {
+        ENDS(end) scene s;
         begin(&s, (pprofdelta_heap_options)GAUGE);
         REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
         for (size_t i = 0; i < batches; i++) {
@@ -86,14 +86,13 @@ TEST(a_sum_has_the_last_gauge)
             in_use += r.samples[i].values[3];
         CHECK(in_use == 100 * (int64_t)batches);
         pprofdelta_adder_free(adder);
-        end(&s);
     }
 }
 
 /* The rows are those of one batch: they are not in the next one, nor in another attempt. */
 TEST(rows_end_with_their_batch)
 {
-    scene s;
+    ENDS(end) scene s;
     pprofdelta_heap_row rows[2];
     begin(&s, (pprofdelta_heap_options)GAUGE);
     track(&s, 1);
@@ -105,12 +104,11 @@ TEST(rows_end_with_their_batch)
     CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
     reading r = read_mail(&s, s.mail.bytes, s.mail.len);
     CHECK(r.samples_len == 1 && r.view->n_comment == 1);
-    end(&s);
 }
 
 TEST(misuse_is_refused)
 {
-    scene s;
+    ENDS(end) scene s;
     pprofdelta_heap *heap = NULL;
     pprofdelta_heap_row rows[1] = {{frames, 1, NULL, 0, 1}};
     static const char *const bad[][2] = {{"", "bytes"},
@@ -130,7 +128,6 @@ TEST(misuse_is_refused)
     end(&s);
     begin(&s, (pprofdelta_heap_options)GAUGE);
     CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
-    end(&s);
 }
 
 TEST_MAIN()

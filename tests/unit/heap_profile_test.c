@@ -9,7 +9,7 @@
 
 TEST(the_stamp_can_be_left_out)
 {
-    scene s;
+    ENDS(end) scene s;
     begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_NO_STAMP, .period = 4096});
     track(&s, 1);
     begun(&s, 1);
@@ -20,13 +20,12 @@ TEST(the_stamp_can_be_left_out)
     CHECK_STR(reading_string(&r, r.view->default_sample_type), "inuse_space");
     CHECK_STR(reading_string(&r, r.view->period_type->type), "space");
     CHECK_STR(reading_string(&r, r.view->period_type->unit), "bytes");
-    end(&s);
 }
 
 /* A full profile counts from the beginning and may be the input of a delta; the others may not. */
 TEST(the_parsed_door_knows_a_delta_by_its_stamp)
 {
-    scene s;
+    ENDS(end) scene s;
     pprofdelta *pd;
     pprofdelta_census census;
     begin(&s, (pprofdelta_heap_options){0});
@@ -46,7 +45,6 @@ TEST(the_parsed_door_knows_a_delta_by_its_stamp)
             pprofdelta_heap_commit(s.heap);
     }
     pprofdelta_free(pd);
-    end(&s);
 }
 
 enum { FOO = 5, FOO_AGAIN, BAR, UNKNOWN };
@@ -75,13 +73,13 @@ TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
     uint64_t stack[] = {FOO, FOO_AGAIN, BAR, UNKNOWN, native, FOO};
     CHECK(a_native_frame());
     for (unsigned flags = 0; flags <= PPROFDELTA_NO_MAPPINGS; flags += PPROFDELTA_NO_MAPPINGS) {
-        scene s;
+        ENDS(end) scene s;
         size_t calls = 0;
         begin(&s, (pprofdelta_heap_options){
                       .flags = flags, .symbolize = interpreter, .symbolize_cookie = &calls});
         for (size_t i = 0; i < 2; i++) {
             pprofdelta_heap_event event = {
-                .ptr = pointer(i), .weight = {1, 1}, .stack = stack + i, .depth = 6 - i};
+                .ptr = live_pointer(i), .weight = {1, 1}, .stack = stack + i, .depth = 6 - i};
             CHECK(pprofdelta_heap_track(s.heap, &event));
         }
         begun(&s, 1);
@@ -103,7 +101,6 @@ TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
             CHECK(!l->mapping_id == !is_mapped && l->n_line == (i != 2));
         }
         CHECK(ids[0] == ids[4] && ids[0] != ids[1] && ids[1] != ids[3]);
-        end(&s);
     }
 }
 
@@ -125,7 +122,7 @@ static int a_function(void)
  * without a mapping; the program is the first mapping, as pprof takes it. */
 TEST(addresses_have_their_mappings)
 {
-    scene s;
+    ENDS(end) scene s;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     *&s = (scene){0};
     s.mail.arena = &s.arena;
@@ -148,7 +145,6 @@ TEST(addresses_have_their_mappings)
     CHECK(ours->memory_start <= here && here < ours->memory_limit);
     CHECK(theirs->memory_start <= theirs_at && theirs_at < theirs->memory_limit);
     pprofdelta_heap_note_mappings(s.heap);
-    end(&s);
 }
 
 /* Names of the program's own functions: none has lines, and no other mapping has names. */
@@ -199,14 +195,13 @@ TEST(a_request_means_what_the_profile_means)
                  {0, name_own, " 1111"},
                  {PPROFDELTA_HEAP_NAMES_ONLY, name_own, " 1000"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         otlp_model pprof = model_of(&a, PPROFDELTA_PPROF, kinds[i].flags, kinds[i].symbolize),
                    request = model_of(&a, PPROFDELTA_OTLP, kinds[i].flags, kinds[i].symbolize);
         REQUIRE(pprof.text && request.text);
         const char *wrong = otlp_model_differ(&a, &pprof, &request);
         CHECK_MSG(!wrong, "%zu: %s", i, wrong);
         CHECK_MSG(strstr(request.text, kinds[i].has), "%zu: %s", i, request.text);
-        arena_free(&a);
     }
 }
 

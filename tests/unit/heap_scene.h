@@ -34,17 +34,12 @@ static inline void end(scene *s)
     arena_free(&s->arena);
 }
 
-static const void *pointer(size_t at)
-{
-    return (const void *)(uintptr_t)(0x10000 + at * 4096);
-}
-
 /* Each pointer from a stack of its own. */
 static inline void track(scene *s, size_t at)
 {
     uint64_t stack[] = {0x100 + at, 0x200};
     pprofdelta_heap_event event = {
-        .ptr = pointer(at), .weight = {2, 100}, .stack = stack, .depth = 2};
+        .ptr = live_pointer(at), .weight = {2, 100}, .stack = stack, .depth = 2};
     CHECK(pprofdelta_heap_track(s->heap, &event));
 }
 

@@ -10,15 +10,10 @@
 
 static const uint64_t a_stack[] = {0x1000, 0x2000, 0x3000, 0x4000};
 
-static const void *pointer(size_t at)
-{
-    return (const void *)(uintptr_t)(0x10000 + at * 4096);
-}
-
 static pprofdelta_heap_event event_at(size_t at)
 {
     return (pprofdelta_heap_event){
-        .ptr = pointer(at), .weight = {2, 100}, .stack = a_stack, .depth = 4};
+        .ptr = live_pointer(at), .weight = {2, 100}, .stack = a_stack, .depth = 4};
 }
 
 static pprofdelta_heap *make(pprofdelta_heap_options options)
@@ -71,44 +66,14 @@ TEST(options_are_checked)
     CHECK(pprofdelta_heap_new(NULL, &heap, NULL) == PPROFDELTA_OK);
     pprofdelta_heap_free(heap);
     pprofdelta_heap_free(NULL);
-    pprofdelta_heap_options zero, init = PPROFDELTA_HEAP_OPTIONS_INIT;
-    memset(&zero, 0, sizeof zero);
-    zero.size = sizeof zero;
-    CHECK(zero.size == init.size && zero.flags == init.flags && zero.period == init.period &&
-          zero.id == init.id && zero.started_nanos == init.started_nanos &&
-          zero.filter == init.filter && zero.pages == init.pages &&
-          zero.max_memory == init.max_memory && zero.max_live == init.max_live &&
-          zero.max_sites == init.max_sites && zero.max_depth == init.max_depth &&
-          zero.max_deferred == init.max_deferred && zero.max_attempts == init.max_attempts &&
-          zero.max_retry == init.max_retry && zero.max_export == init.max_export &&
-          zero.compression == init.compression && zero.level == init.level &&
-          zero.symbolize == init.symbolize && zero.symbolize_cookie == init.symbolize_cookie);
-}
-
-TEST(a_new_tracker_without_pages_is_refused)
-{
-    static const pprofdelta_attribute name = {"service.name", "a service"};
-    bool refused = true;
-    for (size_t nth = 1; refused; nth++) {
-        tracker memory = {.fail_at = nth};
-        pprofdelta_heap_pages pages = tracker_pages(&memory);
-        pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
-        pprofdelta_heap *heap = NULL;
-        o.pages = &pages;
-        o.format = PPROFDELTA_OTLP;
-        o.resource = &name;
-        o.resource_len = 1;
-        pprofdelta_status status = pprofdelta_heap_new(&o, &heap, NULL);
-        refused = memory.refused > 0;
-        CHECK(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK) && !heap == refused);
-        pprofdelta_heap_free(heap);
-        CHECK(memory.live == 0);
-    }
+    static const pprofdelta_heap_options zero = {.size = sizeof zero},
+                                         init = PPROFDELTA_HEAP_OPTIONS_INIT;
+    CHECK(memcmp(&zero, &init, sizeof zero) == 0);
 }
 
 TEST(null_is_never_tracked)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     pprofdelta_heap_event event = event_at(1);
     pprofdelta_heap_realloc r;
     event.ptr = NULL;
@@ -116,66 +81,63 @@ TEST(null_is_never_tracked)
     CHECK(!pprofdelta_heap_untrack(heap, NULL));
     CHECK(!pprofdelta_heap_realloc_begin(heap, NULL, &r));
     CHECK(stats_of(heap).sites == 1 && stats_of(heap).dropped_memory == 0);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(a_pointer_that_was_freed_unseen_gives_way)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     CHECK(track(heap, 1) && track(heap, 1) && track(heap, 1));
     pprofdelta_heap_stats s = stats_of(heap);
     CHECK(s.live == 1 && s.replaced == 2 && s.tracked == 3 && s.untracked == 2);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
-    pprofdelta_heap_free(heap);
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
+          !pprofdelta_heap_untrack(heap, live_pointer(1)));
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
 }
 
 /* A full byte of the filter stays full: it says perhaps, and is never wrong the other way. */
 TEST(a_crowd_in_one_kilobyte_is_still_found)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     const pprofdelta_heap_filter *filter = pprofdelta_heap_filter_of(heap);
     enum { N = 600 };
     for (size_t i = 0; i < N; i++) {
         pprofdelta_heap_event event = event_at(0);
-        event.ptr = (const char *)pointer(1) + i;
+        event.ptr = (const char *)live_pointer(1) + i;
         CHECK(pprofdelta_heap_track(heap, &event));
     }
     for (size_t i = 0; i < N; i++) {
-        CHECK(pprofdelta_heap_maybe(filter, (const char *)pointer(1) + i));
-        CHECK(pprofdelta_heap_untrack(heap, (const char *)pointer(1) + i));
+        CHECK(pprofdelta_heap_maybe(filter, (const char *)live_pointer(1) + i));
+        CHECK(pprofdelta_heap_untrack(heap, (const char *)live_pointer(1) + i));
     }
-    pprofdelta_heap_free(heap);
 }
 
 TEST(realloc_ends_one_way_or_the_other)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     pprofdelta_heap_realloc r = {0}, other;
-    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &r) && r.held == 0);
+    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r) && r.held == 0);
     CHECK(track(heap, 1));
-    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
+    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
     CHECK(stats_of(heap).live == 1); /* counts until it is known to be gone */
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
-    CHECK(!pprofdelta_heap_untrack(heap, pointer(1)));
-    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &other));
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
+    CHECK(!pprofdelta_heap_untrack(heap, live_pointer(1)));
+    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &other));
     pprofdelta_heap_realloc_end(heap, &r, false);
-    CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
-    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
+    CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
+    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
     /* Somebody else is given the old block before realloc has returned. */
     CHECK(track(heap, 1) && stats_of(heap).live == 2 && stats_of(heap).replaced == 0);
     pprofdelta_heap_realloc_end(heap, &r, true);
     CHECK(stats_of(heap).live == 1);
     pprofdelta_heap_realloc_end(heap, &r, true); /* once is enough */
     pprofdelta_heap_realloc_end(heap, &r, false);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(1)));
-    CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, pointer(3), &r));
+    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(1)));
+    CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, live_pointer(3), &r));
     other = r;
     pprofdelta_heap_realloc_end(heap, &r, true);
     CHECK(track(heap, 4)); /* in the same element, in another life */
     pprofdelta_heap_realloc_end(heap, &other, true);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(4)));
-    pprofdelta_heap_free(heap);
+    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(4)));
 }
 
 static int drop_second(void *cookie, pprofdelta_heap_event *event)
@@ -187,7 +149,7 @@ static int drop_second(void *cookie, pprofdelta_heap_event *event)
 
 TEST(what_is_deferred_counts_when_it_is_committed)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_deferred = 4});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_deferred = 4});
     static const int answers[] = {PPROFDELTA_HEAP_DEFERRED, PPROFDELTA_HEAP_DEFERRED,
                                   PPROFDELTA_HEAP_COMPLETE_SOON, PPROFDELTA_HEAP_COMPLETE_SOON,
                                   PPROFDELTA_HEAP_DROPPED};
@@ -197,17 +159,17 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     }
     pprofdelta_heap_stats s = stats_of(heap);
     CHECK(s.deferred == 4 && s.dropped_deferred == 1 && s.live == 0 && s.tracked == 0);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(0)) && !pprofdelta_heap_untrack(heap, pointer(0)));
-    CHECK(pprofdelta_heap_untrack(heap, pointer(2))); /* an early free */
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(2)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(0)) &&
+          !pprofdelta_heap_untrack(heap, live_pointer(0)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(2))); /* an early free */
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(2)));
     int calls = 0;
     CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 1 && calls == 2);
     CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 0 && calls == 2);
     s = stats_of(heap);
     CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.completed == 1 &&
           s.cancelled == 3 && s.inuse_bytes == 100);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)));
-    pprofdelta_heap_free(heap);
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)));
 }
 
 typedef struct census {
@@ -235,7 +197,7 @@ static int dies_while_asked(void *cookie, const void *ptr)
 
 TEST(a_sweep_asks_everything_once_a_round)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     census c = {.heap = heap};
     int done = 7;
     CHECK(pprofdelta_heap_sweep(heap, 100, lives_if_even, &c, &done) == 0 && done == 1 &&
@@ -245,7 +207,7 @@ TEST(a_sweep_asks_everything_once_a_round)
     pprofdelta_heap_event event = event_at(5000);
     CHECK(pprofdelta_heap_defer(heap, &event)); /* not asked for */
     for (size_t i = 0; i < 300; i++)
-        CHECK(pprofdelta_heap_untrack(heap, pointer(i)));
+        CHECK(pprofdelta_heap_untrack(heap, live_pointer(i)));
     size_t ended = 0;
     for (int round = 0; round < 2; round++) {
         done = 0;
@@ -257,12 +219,11 @@ TEST(a_sweep_asks_everything_once_a_round)
     CHECK(stats_of(heap).live == 350 && stats_of(heap).swept == 350);
     CHECK(pprofdelta_heap_sweep(heap, SIZE_MAX, dies_while_asked, &c, &done) == 0 && done);
     CHECK(stats_of(heap).live == 350);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(deep_stacks_are_cut_at_the_root)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_depth = 2});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_depth = 2});
     static const uint64_t deep[] = {1, 2, 3}, other[] = {1, 2, 4}, flat[] = {1, 2};
     const uint64_t *stacks[] = {deep, other, flat};
     for (size_t i = 0; i < 3; i++) {
@@ -272,7 +233,6 @@ TEST(deep_stacks_are_cut_at_the_root)
         CHECK(pprofdelta_heap_track(heap, &event));
     }
     CHECK(stats_of(heap).cut == 2 && stats_of(heap).sites == 2);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
@@ -288,10 +248,10 @@ TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
     CHECK(s.live == tracked && tracked > 5000 && s.dropped_memory == 100000 - tracked);
     CHECK(s.memory <= 1 << 20);
     for (size_t i = 0; i < 100000; i++)
-        pprofdelta_heap_untrack(heap, pointer(i));
+        pprofdelta_heap_untrack(heap, live_pointer(i));
     for (size_t i = 0; i < 1000000; i++) {
         CHECK(track(heap, i) == 1);
-        CHECK(pprofdelta_heap_untrack(heap, pointer(i)) == 1);
+        CHECK(pprofdelta_heap_untrack(heap, live_pointer(i)) == 1);
     }
     CHECK(stats_of(heap).memory == s.memory && stats_of(heap).live == 0);
     pprofdelta_heap_free(heap);
@@ -300,60 +260,50 @@ TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
     CHECK(pprofdelta_heap_new(&tiny, &heap, NULL) == PPROFDELTA_E_MEMORY);
 }
 
-static const char *read_back(FILE *file, char *text, size_t size)
+/* The text of a dump of the largest sites. */
+static const char *dump(pprofdelta_heap *heap, size_t sites)
 {
+    static char text[1 << 20];
+    FILE *file = tmpfile();
+    errno = 77;
+    CHECK(file && pprofdelta_heap_dump(heap, fileno(file), sites) == 0 && errno == 77);
     rewind(file);
-    text[fread(text, 1, size - 1, file)] = 0;
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
     return text;
 }
 
 TEST(a_dump_is_the_text_that_pprof_reads)
 {
-    static char text[1 << 20];
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     CHECK(track(heap, 1));
     pprofdelta_heap_event event = event_at(2);
     event.weight = (pprofdelta_weight){1, 5000};
     event.depth = 1;
     CHECK(pprofdelta_heap_track(heap, &event));
-    FILE *file = tmpfile();
-    REQUIRE(file);
-    errno = 77;
-    CHECK(pprofdelta_heap_dump(heap, fileno(file), 10) == 0 && errno == 77);
     static const char wanted[] = "heap profile: 3: 5100 [3: 5100] @ heapprofile\n"
                                  "1: 5000 [1: 5000] @ 0x1001\n"
                                  "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
                                  "\nMAPPED_LIBRARIES:\n";
-    read_back(file, text, sizeof text);
+    const char *text = dump(heap, 10);
     CHECK_MSG(strncmp(text, wanted, sizeof wanted - 1) == 0, "%.300s", text);
     CHECK(strstr(text, " r-xp ") || strstr(text, " r-x"));
-    rewind(file);
-    CHECK(ftruncate(fileno(file), 0) == 0 && pprofdelta_heap_dump(heap, fileno(file), 1) == 0);
-    read_back(file, text, sizeof text);
+    text = dump(heap, 1);
     CHECK(strstr(text, "5000]") && !strstr(text, "2: 100"));
-    rewind(file);
-    CHECK(ftruncate(fileno(file), 0) == 0 && pprofdelta_heap_dump(heap, fileno(file), 0) == 0);
-    read_back(file, text, sizeof text);
+    text = dump(heap, 0);
     CHECK(strstr(text, "5000]") && strstr(text, "2: 100"));
-    fclose(file);
     CHECK(pprofdelta_heap_dump(heap, -1, 1) == EBADF);
-    pprofdelta_heap_free(heap);
 }
 
 /* Numbers that are not addresses must not be looked for in mappings. */
 TEST(a_dump_has_no_mappings_where_there_are_none)
 {
-    static char text[1 << 16];
+    ENDS(heap_end)
     pprofdelta_heap *heap = make((pprofdelta_heap_options){.flags = PPROFDELTA_NO_MAPPINGS});
     CHECK(track(heap, 1));
-    FILE *file = tmpfile();
-    REQUIRE(file);
-    CHECK(pprofdelta_heap_dump(heap, fileno(file), 0) == 0);
-    CHECK_STR(read_back(file, text, sizeof text), "heap profile: 2: 100 [2: 100] @ heapprofile\n"
-                                                  "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
-                                                  "\nMAPPED_LIBRARIES:\n# none\n");
-    fclose(file);
-    pprofdelta_heap_free(heap);
+    CHECK_STR(dump(heap, 0), "heap profile: 2: 100 [2: 100] @ heapprofile\n"
+                             "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
+                             "\nMAPPED_LIBRARIES:\n# none\n");
 }
 
 TEST_MAIN()

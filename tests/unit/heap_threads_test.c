@@ -255,7 +255,7 @@ TEST(sixteen_threads_and_everything_else_at_once)
 {
     static stage s;
     static actor actors[THREADS + 1];
-    arena memory = {0};
+    ENDS(arena_free) arena memory = {0};
     live_receiver receiver = {.arena = &memory};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.compression = PPROFDELTA_PLAIN;
@@ -276,7 +276,6 @@ TEST(sixteen_threads_and_everything_else_at_once)
         CHECK_MSG(actors[i].wrong == 0, "thread %zu: %lu", i, actors[i].wrong);
     check_end(&s, actors, &memory, &receiver);
     pprofdelta_heap_free(s.heap);
-    arena_free(&memory);
 }
 
 TEST_MAIN()

@@ -1,7 +1,7 @@
 /* The map of ids compared with a naive list, for every kind of numbering. */
 #include "../support/test.h"
 
-#include "profile/idmap.h"
+#include "profile/tables.h"
 #include "run.h"
 
 #define PLENTY (UINT64_C(1) << 40)
@@ -139,7 +139,7 @@ static bool finds_all(const pd_idmap *map, const ids *all, rng *r)
 /* One map for all of them, so that each finds what the last one left. */
 TEST(equals_a_naive_list)
 {
-    kit k;
+    ENDS(end) kit k;
     begin(&k);
     for (uint64_t seed = 1; seed <= 1500; seed++) {
         rng r = {seed};
@@ -152,12 +152,11 @@ TEST(equals_a_naive_list)
         if (bad == PD_IDMAP_NONE)
             CHECK_MSG(finds_all(&k.map, &all, &r), "seed %llu", (unsigned long long)seed);
     }
-    end(&k);
 }
 
 TEST(a_plain_sequence_takes_no_memory)
 {
-    kit k;
+    ENDS(end) kit k;
     begin(&k);
     ids all = {.len = IDS_MAX};
     for (size_t i = 0; i < IDS_MAX; i++)
@@ -167,7 +166,6 @@ TEST(a_plain_sequence_takes_no_memory)
     rng r = {1};
     CHECK(bad == PD_IDMAP_NONE && finds_all(&k.map, &all, &r));
     CHECK(k.tracker.calls == 0);
-    end(&k);
 }
 
 /* An id may be as large as it likes: what it takes depends on how many there are. */
@@ -175,7 +173,7 @@ TEST(a_huge_id_takes_no_extra_memory)
 {
     uint64_t worst = 0;
     for (unsigned bit = 0; bit < 64; bit++) {
-        kit k;
+        ENDS(end) kit k;
         begin(&k);
         ids all = {.len = 2, .items = {1, UINT64_C(1) << bit | 2}};
         uint32_t bad = 0;
@@ -183,7 +181,6 @@ TEST(a_huge_id_takes_no_extra_memory)
         rng r = {1};
         CHECK(bad == PD_IDMAP_NONE && finds_all(&k.map, &all, &r));
         worst = k.mem.peak > worst ? k.mem.peak : worst;
-        end(&k);
     }
     CHECK_MSG(worst < 16384, "%llu bytes", (unsigned long long)worst);
 }
@@ -192,7 +189,8 @@ TEST(a_huge_id_takes_no_extra_memory)
 TEST(a_sealed_map_may_be_moved)
 {
     for (uint64_t seed = 1; seed <= NUMBERINGS; seed++) {
-        kit k, moved;
+        ENDS(end) kit k;
+        kit moved;
         begin(&k);
         rng r = {seed};
         static ids all;
@@ -205,7 +203,6 @@ TEST(a_sealed_map_may_be_moved)
         memset(&k.map, 0, sizeof k.map);
         CHECK_MSG(finds_all(&moved.map, &all, &r), "numbering %d", (int)(seed % NUMBERINGS));
         memcpy(&k.map, &moved.map, sizeof k.map);
-        end(&k);
     }
 }
 

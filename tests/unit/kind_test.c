@@ -8,6 +8,7 @@
 #include "delta/kind.h"
 #include "rng.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 #define OTHER PPROFDELTA_FILE_OTHER
@@ -47,18 +48,10 @@ static const struct {
     FILE("go 1.5 trace\0\0\0\0", OTHER, "an execution trace of Go"),
     FILE("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10", OTHER,
          "a CPU profile in the old form of gperftools"),
-    FILE("\x7f"
-         "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0",
-         OTHER, "a program or a core dump"),
-    FILE("\x7f"
-         "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0",
-         OTHER, "a program or a core dump"),
-    FILE("\x7f"
-         "ELF\2\2\1\0\0\0\0\0\0\0\0\0\0\4\0\x16",
-         OTHER, "a program or a core dump"),
-    FILE("\x7f"
-         "ELF",
-         OTHER, "a program or a core dump"),
+    FILE(ELFMAG "\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0", OTHER, "a program or a core dump"),
+    FILE(ELFMAG "\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0", OTHER, "a program or a core dump"),
+    FILE(ELFMAG "\2\2\1\0\0\0\0\0\0\0\0\0\0\4\0\x16", OTHER, "a program or a core dump"),
+    FILE(ELFMAG, OTHER, "a program or a core dump"),
     FILE("MZ\x90\0", OTHER, "a program"),
     FILE("\xcf\xfa\xed\xfe\7", OTHER, "a program"),
     FILE("\x89PNG\r\n\x1a\n", OTHER, "a PNG image"),
@@ -149,7 +142,7 @@ static void check_identified(const buf *packed, size_t i)
 
 TEST(compressed_files_have_the_kind_of_their_content)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     for (size_t i = 0; i < FILES; i++) {
         buf plain = buf_begin(&a);
         buf_add(&plain, files[i].bytes, files[i].len);
@@ -158,14 +151,13 @@ TEST(compressed_files_have_the_kind_of_their_content)
         for (size_t n = 0; n < sizeof packed / sizeof *packed; n++)
             check_identified(&packed[n], i);
     }
-    arena_free(&a);
 }
 
 /* The first part of something large is enough; what cannot be inflated is of no kind. */
 TEST(a_prefix_of_compressed_data_is_enough)
 {
     enum { LARGE = 1 << 20, HEAD = 64 << 10 };
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     pprofdelta_file_kind kind;
     const char *name;
     rng r = {7};
@@ -186,7 +178,6 @@ TEST(a_prefix_of_compressed_data_is_enough)
     CHECK(pprofdelta_identify(NULL, 0, &kind, &name, NULL) == PPROFDELTA_OK);
     CHECK(kind == PPROFDELTA_FILE_EMPTY);
     CHECK(pprofdelta_identify(NULL, 1, &kind, &name, NULL) == PPROFDELTA_E_USAGE);
-    arena_free(&a);
 }
 
 TEST_MAIN()

@@ -171,8 +171,7 @@ static pprofdelta_status write_window(trial *t, call c, pprofdelta_error *err)
     AGREES(got.counted == t->m.window);
     if (!t->first.len)
         t->first = t->output;
-    AGREES(t->first.len == t->output.len &&
-           memcmp(t->first.ptr, t->output.ptr, t->output.len) == 0);
+    AGREES(buf_equal(t->first, t->output));
     return status;
 }
 
@@ -213,11 +212,6 @@ static pprofdelta_status open_recorder(trial *t)
     return pprofdelta_recorder_new(&o, &allocator, &t->recorder, NULL);
 }
 
-static void close_recorder(trial *t)
-{
-    pprofdelta_recorder_free(t->recorder);
-}
-
 static void count_nothing(trial *t)
 {
     (void)t;
@@ -236,33 +230,30 @@ static pprofdelta_status begin_recorder(trial *t, pprofdelta_error *err)
     return status;
 }
 
-static void say(said *out, const pprofdelta_report *report)
+static pprofdelta_report unset_report(void)
 {
-    *out = (said){report->sequence, report->attempt, (int64_t)report->types[0].delta.lo};
+    pprofdelta_report report;
+    memset(&report, 77, sizeof report);
+    report.size = sizeof report;
+    return report;
+}
+
+/* Only a write that succeeded touches its report. */
+static pprofdelta_status say(trial *t, pprofdelta_status status, said *out,
+                             const pprofdelta_report *report)
+{
+    const pprofdelta_report unset = unset_report();
+    AGREES(!status || memcmp(report, &unset, sizeof unset) == 0);
+    if (!status)
+        *out = (said){report->sequence, report->attempt, (int64_t)report->types[0].delta.lo};
+    return status;
 }
 
 static pprofdelta_status write_recorder(trial *t, const pprofdelta_sink *sink, said *out,
                                         pprofdelta_error *err)
 {
-    pprofdelta_report report, unset;
-    memset(&report, 77, sizeof report);
-    report.size = sizeof report;
-    unset = report;
-    pprofdelta_status status = pprofdelta_recorder_write(t->recorder, sink, &report, err);
-    if (!status)
-        say(out, &report);
-    AGREES(!status || memcmp(&report, &unset, sizeof report) == 0);
-    return status;
-}
-
-static pprofdelta_status commit_recorder(trial *t)
-{
-    return pprofdelta_recorder_commit(t->recorder);
-}
-
-static void abandon_recorder(trial *t)
-{
-    pprofdelta_recorder_abandon(t->recorder);
+    pprofdelta_report report = unset_report();
+    return say(t, pprofdelta_recorder_write(t->recorder, sink, &report, err), out, &report);
 }
 
 /* ---- the builder ----------------------------------------------------------------------------- */
@@ -276,11 +267,6 @@ static pprofdelta_status open_builder(trial *t)
     o.types = types;
     o.types_len = 1;
     return pprofdelta_builder_new(&o, &allocator, &t->builder, NULL);
-}
-
-static void close_builder(trial *t)
-{
-    pprofdelta_builder_free(t->builder);
 }
 
 static void count_sample(trial *t)
@@ -311,16 +297,6 @@ static pprofdelta_status write_builder(trial *t, const pprofdelta_sink *sink, sa
     return status;
 }
 
-static pprofdelta_status commit_builder(trial *t)
-{
-    return pprofdelta_builder_commit(t->builder);
-}
-
-static void abandon_builder(trial *t)
-{
-    pprofdelta_builder_abandon(t->builder);
-}
-
 /* ---- the heap -------------------------------------------------------------------------------- */
 
 static pprofdelta_status open_heap(trial *t)
@@ -336,11 +312,6 @@ static pprofdelta_status open_heap(trial *t)
     o.max_sites = 16;
     o.max_attempts = UINT32_MAX;
     return pprofdelta_heap_new(&o, &t->heap, NULL);
-}
-
-static void close_heap(trial *t)
-{
-    pprofdelta_heap_free(t->heap);
 }
 
 static void count_allocation(trial *t)
@@ -373,16 +344,6 @@ static pprofdelta_status write_heap(trial *t, const pprofdelta_sink *sink, said 
     AGREES(p.sequence == t->window.sequence && p.attempt == t->window.attempt);
     *out = (said){p.sequence, p.attempt, counted - before};
     return status;
-}
-
-static pprofdelta_status commit_heap(trial *t)
-{
-    return pprofdelta_heap_commit(t->heap);
-}
-
-static void abandon_heap(trial *t)
-{
-    pprofdelta_heap_abandon(t->heap);
 }
 
 /* ---- parsed profiles ------------------------------------------------------------------------- */
@@ -418,11 +379,6 @@ static pprofdelta_status open_context(trial *t)
     return pprofdelta_new(&o, &allocator, &t->pd, NULL);
 }
 
-static void close_context(trial *t)
-{
-    pprofdelta_free(t->pd);
-}
-
 static pprofdelta_status begin_context(trial *t, pprofdelta_error *err)
 {
     buf given = profile_of(&t->arena, t->m.counted);
@@ -432,26 +388,30 @@ static pprofdelta_status begin_context(trial *t, pprofdelta_error *err)
 static pprofdelta_status write_context(trial *t, const pprofdelta_sink *sink, said *out,
                                        pprofdelta_error *err)
 {
-    pprofdelta_report report, unset;
-    memset(&report, 77, sizeof report);
-    report.size = sizeof report;
-    unset = report;
-    pprofdelta_status status = pprofdelta_write(t->pd, sink, &report, err);
-    if (!status)
-        say(out, &report);
-    AGREES(!status || memcmp(&report, &unset, sizeof report) == 0);
-    return status;
+    pprofdelta_report report = unset_report();
+    return say(t, pprofdelta_write(t->pd, sink, &report, err), out, &report);
 }
 
-static pprofdelta_status commit_context(trial *t)
-{
-    return pprofdelta_commit(t->pd);
-}
+/* ---- what every door has under the same names ------------------------------------------------- */
 
-static void abandon_context(trial *t)
-{
-    pprofdelta_abandon(t->pd);
-}
+#define ENDINGS(door, member, functions)                                                           \
+    static void close_##door(trial *t)                                                             \
+    {                                                                                              \
+        functions##_free(t->member);                                                               \
+    }                                                                                              \
+    static pprofdelta_status commit_##door(trial *t)                                               \
+    {                                                                                              \
+        return functions##_commit(t->member);                                                      \
+    }                                                                                              \
+    static void abandon_##door(trial *t)                                                           \
+    {                                                                                              \
+        functions##_abandon(t->member);                                                            \
+    }
+
+ENDINGS(recorder, recorder, pprofdelta_recorder)
+ENDINGS(builder, builder, pprofdelta_builder)
+ENDINGS(heap, heap, pprofdelta_heap)
+ENDINGS(context, pd, pprofdelta)
 
 /* ---- every sequence -------------------------------------------------------------------------- */
 

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------------
- * Looks at a heap, by hand
- * ------------------------------------------------------------------------------------------ */
+/* ---- Looks at a heap, by hand ---------------------------------------------------------------- */
 
 typedef struct shape {
     const char *name;
@@ -126,9 +124,7 @@ static buf make_look(arena *a, const shape *s, unsigned look)
     return s->is_zstd ? pack_zstd(a, bytes, 1) : pack_gzip(a, bytes, 1);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Ways to a delta
- * ------------------------------------------------------------------------------------------ */
+/* ---- Ways to a delta ------------------------------------------------------------------------- */
 
 typedef enum course {
     BY_WINDOW,
@@ -233,14 +229,7 @@ static void scene_begin(scene *s, const shape *of)
     s->state = save(s);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Every limit
- * ------------------------------------------------------------------------------------------ */
-
-static bool is_same(buf a, buf b)
-{
-    return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
-}
+/* ---- Every limit ----------------------------------------------------------------------------- */
 
 /* Tries one way with a limit, after it did or did not succeed with a lower one. */
 static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
@@ -251,7 +240,7 @@ static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
               s->shape->name, course_names[c], limit, o.err.text);
     CHECK_MSG(!o.status || !did, "%s, %s: less than %" PRIu64 " was enough; %s", s->shape->name,
               course_names[c], limit, o.err.text);
-    CHECK_MSG(o.status || is_same(o.out.bytes, want), "%s, %s: other bytes with %" PRIu64,
+    CHECK_MSG(o.status || buf_equal(o.out.bytes, want), "%s, %s: other bytes with %" PRIu64,
               s->shape->name, course_names[c], limit);
     arena_free(&a);
     return !o.status;

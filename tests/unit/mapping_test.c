@@ -2,7 +2,9 @@
  * are remembered. The oracle of delta_test.c knows files that are replaced while the process lives. */
 #include "../support/test.h"
 
+#include "arena.h"
 #include "process/maps.h"
+#include "profile/identity.h"
 #include "profile/mapping.h"
 #include "scene.h"
 
@@ -53,79 +55,31 @@ TEST(the_deleted_mark_is_removed)
 
 TEST(made_up_names_are_no_files)
 {
-    static const char *const names[] = {"",
-                                        "//anon",
-                                        "[anon]",
-                                        "[heap]",
-                                        "[stack]",
-                                        "[stack:12]",
-                                        "[anon:libc_malloc]",
-                                        "[anon_shmem:buffers]",
-                                        "[uprobes]",
-                                        "[vvar]",
-                                        "[JIT] tid 12",
-                                        "[",
-                                        "[vdso",
-                                        "[vdso]x",
-                                        "/memfd:",
-                                        "/memfd:jit",
-                                        "/memfd:a/b c",
-                                        "/dev/zero",
-                                        "/dev/ashmem/dalvik-jit-code-cache",
-                                        "/dev/dri/renderD128",
-                                        "/dev/",
-                                        "/SYSV00000000",
-                                        "/SYSVdeadBEEF",
-                                        "/anon_hugepage",
-                                        "/secretmem",
-                                        "/[aio]",
-                                        "/dmabuf:x",
-                                        "anon_inode:[io_uring]",
-                                        "anon_inode:i915.gem",
-                                        "socket:[84204]"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        check_file(names[i], "");
+    const char *names =
+        "|//anon|[anon]|[heap]|[stack]|[stack:12]|[anon:libc_malloc]|[anon_shmem:buffers]|"
+        "[uprobes]|[vvar]|[JIT] tid 12|[|[vdso|[vdso]x|/memfd:|/memfd:jit|/memfd:a/b c|"
+        "/dev/zero|/dev/ashmem/dalvik-jit-code-cache|/dev/dri/renderD128|/dev/|/SYSV00000000|"
+        "/SYSVdeadBEEF|/anon_hugepage|/secretmem|/[aio]|/dmabuf:x|anon_inode:[io_uring]|"
+        "anon_inode:i915.gem|socket:[84204]";
+    char text[TEXT_SIZE];
+    while (next_text(&names, text))
+        check_file(text, "");
     CHECK(!pd_filename_file((pd_bytes){NULL, 0}).len);
 }
 
 TEST(similar_names_of_files_are_files)
 {
-    static const char *const names[] = {"/app",
-                                        "a",
-                                        "anon",
-                                        "[vdso]",
-                                        "[vsyscall]",
-                                        "[vectors]",
-                                        "[sigpage]",
-                                        "/[",
-                                        "/[aio]/app",
-                                        "//anonymous",
-                                        "/anon_hugepages",
-                                        "/anon",
-                                        "/memfd",
-                                        "/memfd/jit",
-                                        "/bin/memfd:jit",
-                                        "memfd:jit",
-                                        "/SYSV",
-                                        "/SYSV0000000",
-                                        "/SYSV000000000",
-                                        "/SYSV0000000g",
-                                        "/bin/SYSV00000000",
-                                        "/dev",
-                                        "/dev/shm/lib.so",
-                                        "/dev/hugepages/text",
-                                        "/device/zero",
-                                        "/bin/dev/zero",
-                                        "/secretmem/a",
-                                        "anon_inode",
-                                        "C:\\app.exe"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        check_file(names[i], names[i]);
+    const char *names =
+        "/app|a|anon|[vdso]|[vsyscall]|[vectors]|[sigpage]|/[|/[aio]/app|//anonymous|"
+        "/anon_hugepages|/anon|/memfd|/memfd/jit|/bin/memfd:jit|memfd:jit|/SYSV|/SYSV0000000|"
+        "/SYSV000000000|/SYSV0000000g|/bin/SYSV00000000|/dev|/dev/shm/lib.so|"
+        "/dev/hugepages/text|/device/zero|/bin/dev/zero|/secretmem/a|anon_inode|C:\\app.exe";
+    char text[TEXT_SIZE];
+    while (next_text(&names, text))
+        check_file(text, text);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * This kernel
- * ------------------------------------------------------------------------------------------ */
+/* ---- This kernel ----------------------------------------------------------------------------- */
 
 enum { SIZE = 1 << 16 };
 
@@ -275,8 +229,8 @@ TEST(the_number_of_mappings_is_limited)
         static build b;
         b = (build){0};
         build_types(&b, CONTENTION_TYPES);
-        arena names = {0};
-        scene s;
+        ENDS(arena_free) arena names = {0};
+        ENDS(scene_end) scene s;
         scene_begin(&s, NULL);
         for (uint64_t i = 0; i < MANY; i++) {
             const char *name = arena_format(&names, "f%" PRIu64, i);
@@ -292,9 +246,7 @@ TEST(the_number_of_mappings_is_limited)
         scene_window(&s, build_bytes(&b));
         CHECK(s.status == PPROFDELTA_OK && s.report.fresh == (replaced ? 0 : 1));
         CHECK(s.report.files_replaced == (replaced ? 1 : 0));
-        scene_end(&s);
         build_free(&b);
-        arena_free(&names);
     }
 }
 

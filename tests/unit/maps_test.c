@@ -1,5 +1,6 @@
 /* Where files are mapped: lines of /proc/self/maps, the mappings of this process compared with the
  * loader's list of them, and a library whose file is replaced while it is loaded. */
+#include "arena.h"
 #include "process/maps.h"
 #include "test.h"
 
@@ -33,31 +34,18 @@ TEST(lines_are_taken_apart)
     CHECK(l.is_executable && is(l.name, "[vdso]"));
     REQUIRE(parse("7f00-7f10 r-xp 00000000 08:01 9 /lib/x.so (deleted)", &l));
     CHECK(l.is_deleted && is(l.name, "/lib/x.so"));
-    static const char *const bad[] = {"",
-                                      "x",
-                                      "7f00",
-                                      "7f00-",
-                                      "7f00-7f10",
-                                      "7f00-7f10 r-xp",
-                                      "7f00-7f10 r-xp 0 08:01",
-                                      "-7f10 r-xp 0 08:01 9 /x",
-                                      "7f10-7f00 r-xp 0 08:01 9 /x",
-                                      "7f00-7f10+r-xp 0 08:01 9 /x",
-                                      "7f00-7f10 r-xp+0 08:01 9 /x",
-                                      "7f00-7f10 r-xp + 08:01 9 /x",
-                                      "7f00-7f10 r-xp 0+08:01 9 /x",
-                                      "7f00-7f10 r-xp 0 +:01 9 /x",
-                                      "7f00-7f10 r-xp 0 08+01 9 /x",
-                                      "7f00-7f10 r-xp 0 08:+ 9 /x",
-                                      "7f00-7f10 r-xp 0 08:01+9 /x",
-                                      "7f00-7f10 r-xp 0 08:01 + /x"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK_MSG(!parse(bad[i], &l), "\"%s\"", bad[i]);
+    const char *bad =
+        "|x|7f00|7f00-|7f00-7f10|7f00-7f10 r-xp|7f00-7f10 r-xp 0 08:01|-7f10 r-xp 0 08:01 9 /x|"
+        "7f10-7f00 r-xp 0 08:01 9 /x|7f00-7f10+r-xp 0 08:01 9 /x|7f00-7f10 r-xp+0 08:01 9 /x|"
+        "7f00-7f10 r-xp + 08:01 9 /x|7f00-7f10 r-xp 0+08:01 9 /x|7f00-7f10 r-xp 0 +:01 9 /x|"
+        "7f00-7f10 r-xp 0 08+01 9 /x|7f00-7f10 r-xp 0 08:+ 9 /x|7f00-7f10 r-xp 0 08:01+9 /x|"
+        "7f00-7f10 r-xp 0 08:01 + /x";
+    char text[TEXT_SIZE];
+    while (next_text(&bad, text))
+        CHECK_MSG(!parse(text, &l), "\"%s\"", text);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * This process
- * ------------------------------------------------------------------------------------------ */
+/* ---- This process ---------------------------------------------------------------------------- */
 
 typedef struct loaded {
     uintptr_t address; /* of something in it */
@@ -155,9 +143,7 @@ TEST(two_regions_of_one_made_up_name_stay_apart)
         munmap(at[i], SIZE);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * A file that is replaced
- * ------------------------------------------------------------------------------------------ */
+/* ---- A file that is replaced ----------------------------------------------------------------- */
 
 static void copy_file(const char *from, const char *to)
 {

@@ -4,6 +4,7 @@
 #include "delta_stage.h"
 
 #include "delta/kind.h"
+#include "emit.h"
 #include "otlp/request.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ TEST(what_is_in_a_request)
                                                           PPROFDELTA_ZSTD};
     static const char *const formats[] = {"otlp", "gzip", "zstd"};
     for (size_t i = 0; i < 3; i++) {
-        arena a = {NULL};
+        ENDS(arena_free) arena a = {NULL};
         pprofdelta_profile *profile;
         pprofdelta_census census = {.size = sizeof census};
         pprofdelta_file_kind kind;
@@ -67,7 +68,6 @@ TEST(what_is_in_a_request)
         buf pprof = testdata_file(&a, "valid/heap.1.pb.gz");
         CHECK(!census_of(pprof.ptr, pprof.len, &census, NULL));
         CHECK(!census.request && !census.request_len && !census.profiles);
-        arena_free(&a);
     }
 }
 
@@ -79,7 +79,7 @@ static void check_refused(pprofdelta_status status, const pprofdelta_error *err)
 
 TEST(deltas_and_sums_refuse_a_request)
 {
-    arena a = {NULL};
+    ENDS(arena_free) arena a = {NULL};
     pprofdelta *pd;
     pprofdelta_adder *adder;
     pprofdelta_error err;
@@ -99,7 +99,6 @@ TEST(deltas_and_sums_refuse_a_request)
     CHECK(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
     check_refused(pprofdelta_adder_add(adder, request.ptr, request.len, NULL, &err), &err);
     pprofdelta_adder_free(adder);
-    arena_free(&a);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------ */
@@ -120,7 +119,7 @@ static pprofdelta_status read_with(const pprofdelta_allocator *allocator, uint64
 
 TEST(each_prefix_is_refused)
 {
-    arena a = {NULL};
+    ENDS(arena_free) arena a = {NULL};
     buf request = request_of(&a, "block", PPROFDELTA_PLAIN);
     uint64_t peak;
     for (size_t len = 0; len < request.len; len++) {
@@ -136,12 +135,11 @@ TEST(each_prefix_is_refused)
         CHECK(err.text[0]);
     }
     CHECK(!read_with(NULL, UINT64_C(1) << 28, request, NULL, &peak));
-    arena_free(&a);
 }
 
 TEST(each_allocation_may_fail)
 {
-    arena a = {NULL};
+    ENDS(arena_free) arena a = {NULL};
     buf request = request_of(&a, "block", PPROFDELTA_PLAIN);
     pprofdelta_status status = PPROFDELTA_E_MEMORY;
     for (size_t nth = 1; status && nth < 100000; nth++) {
@@ -153,43 +151,22 @@ TEST(each_allocation_may_fail)
         CHECK(!t.live);
     }
     CHECK(!status);
-    arena_free(&a);
 }
 
 /* ---- requests that multiply ---------------------------------------------------------------------- */
-
-static void put_varint(buf *b, uint64_t value)
-{
-    for (; value > 127; value >>= 7)
-        buf_add(b, &(uint8_t){(uint8_t)value | 128}, 1);
-    buf_add(b, &(uint8_t){(uint8_t)value}, 1);
-}
-
-static void put(buf *b, unsigned field, uint64_t value)
-{
-    put_varint(b, field << 3);
-    put_varint(b, value);
-}
-
-static void put_part(buf *b, unsigned field, buf part)
-{
-    put_varint(b, field << 3 | 2);
-    put_varint(b, part.len);
-    buf_add(b, part.ptr, part.len);
-}
 
 /* A message of one field: a number, or a part. */
 static buf of(arena *a, unsigned field, uint64_t value)
 {
     buf b = buf_begin(a);
-    put(&b, field, value);
+    wire_number(&b, field, value);
     return b;
 }
 
 static buf in(arena *a, unsigned field, buf part)
 {
     buf b = buf_begin(a);
-    put_part(&b, field, part);
+    wire_bytes(&b, field, part);
     return b;
 }
 
@@ -220,8 +197,8 @@ static buf members(arena *a, unsigned field, size_t size)
 {
     buf b = buf_begin(a);
     for (unsigned i = 0; b.len < size; i++)
-        put_part(&b, field,
-                 both(in(a, 1, text(a, arena_format(a, "%u", i))), in(a, 2, of(a, 3, 1))));
+        wire_bytes(&b, field,
+                   both(in(a, 1, text(a, arena_format(a, "%u", i))), in(a, 2, of(a, 3, 1))));
     return b;
 }
 
@@ -242,7 +219,7 @@ static buf request_of_parts(parts *p)
 {
     buf dictionary = buf_begin(p->a), nothing = buf_begin(p->a), body = buf_begin(p->a);
     for (unsigned i = 1; i <= 7; i++) {
-        put_part(&dictionary, i, nothing);
+        wire_bytes(&dictionary, i, nothing);
         dictionary = both(dictionary, p->tables[i]);
     }
     if (!p->samples.len)
@@ -252,8 +229,8 @@ static buf request_of_parts(parts *p)
     if (!p->scopes.len)
         p->scopes = in(p->a, 2, p->profiles);
     if (p->resource.len)
-        put_part(&body, 1, nothing);
-    put_part(&body, 1, both(p->resource, p->scopes));
+        wire_bytes(&body, 1, nothing);
+    wire_bytes(&body, 1, both(p->resource, p->scopes));
     return both(in(p->a, 2, dictionary), p->resources.len ? p->resources : body);
 }
 
@@ -273,7 +250,7 @@ static buf samples_of(parts *p, buf part)
 {
     buf b = buf_begin(p->a);
     for (uint64_t i = 1; b.len < p->half; i++)
-        put_part(&b, 2, both(times(p, i, sizeof i), part));
+        wire_bytes(&b, 2, both(times(p, i, sizeof i), part));
     return b;
 }
 
@@ -324,7 +301,7 @@ static void points_x_attributes(parts *p)
         p->tables[STRING] = both(p->tables[STRING], in(p->a, STRING, text(p->a, key)));
         buf attribute = both(of(p->a, 1, i), in(p->a, 2, of(p->a, 3, 1)));
         p->tables[ATTRIBUTE] = both(p->tables[ATTRIBUTE], in(p->a, ATTRIBUTE, attribute));
-        put_varint(&list, i);
+        wire_varint(&list, i);
     }
     p->samples = in(p->a, 2, both(in(p->a, 2, list), times(p, 1, p->half)));
 }
@@ -340,7 +317,7 @@ static buf profiles_of_times(parts *p, buf sample)
 {
     buf b = buf_begin(p->a);
     for (uint64_t i = 1; b.len < p->half; i++)
-        put_part(&b, 2, both(of(p->a, 4, i), sample));
+        wire_bytes(&b, 2, both(of(p->a, 4, i), sample));
     return b;
 }
 
@@ -425,12 +402,12 @@ TEST(requests_do_not_multiply)
         SHAPE(samples_x_depth, SMALL, true),      SHAPE(key_x_depth, SMALL, true),
         SHAPE(points_x_attributes, SMALL, true),  SHAPE(samples_x_resource, SMALL, true),
         SHAPE(resources_x_key, SMALL, true),      SHAPE(empty_times_x_resource, LARGE, false),
-        SHAPE(profiles_x_comments, LARGE, true), SHAPE(mappings_x_build_id, LARGE, true),
+        SHAPE(profiles_x_comments, LARGE, true),  SHAPE(mappings_x_build_id, LARGE, true),
         SHAPE(locations_x_unknown, LARGE, false), SHAPE(samples_x_link, LARGE, true),
         SHAPE(deep_timestamps, SMALL, false),
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        arena a = {NULL};
+        ENDS(arena_free) arena a = {NULL};
         parts p = parts_begin(&a, shapes[i].size);
         pprofdelta_error err = {.text = ""};
         uint64_t peak;
@@ -447,7 +424,6 @@ TEST(requests_do_not_multiply)
                                    "the conversion of this OTLP request takes more than %" PRIu64
                                    " bytes: 512 times its size, and 64 MiB",
                                    most));
-        arena_free(&a);
     }
 }
 

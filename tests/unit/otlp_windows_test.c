@@ -108,7 +108,7 @@ TEST(windows_mean_the_same)
     seed_range range = seeds(12);
     size_t windows = 0;
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        stage s;
+        ENDS(stage_end) stage s;
         both b = {0};
         stage_begin(&s, seed + 7000000);
         if (s.options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
@@ -127,7 +127,6 @@ TEST(windows_mean_the_same)
         }
         pprofdelta_free(b.pprof);
         pprofdelta_free(b.otlp);
-        stage_end(&s);
     }
     CHECK(getenv("PD_TEST_SEED") || windows > range.to);
 }

@@ -45,11 +45,8 @@ static size_t receive(const sent *all, size_t len, rng *shuffle, delta *kept)
         for (size_t times = shuffle ? 1 + rng_below(shuffle, 2) : 1; times; times--)
             if (all[i].is_delivered)
                 order[n++] = i;
-    for (size_t i = n; shuffle && i > 1; i--) {
-        size_t other = rng_below(shuffle, i), kept_order = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = kept_order;
-    }
+    if (shuffle)
+        rng_shuffle(shuffle, order, n);
     for (size_t i = 0; i < n; i++)
         have = take(kept, have, (delta){.stamp = all[order[i]].stamp});
     return have;
@@ -75,12 +72,6 @@ static const sent *find(const sent *all, size_t len, const pprofdelta_stamp *sta
         if (is_again(&all[i].stamp, stamp))
             return &all[i];
     return NULL;
-}
-
-static int refuse_all(void *cookie, const void *data, size_t len)
-{
-    (void)cookie, (void)data, (void)len;
-    return -1;
 }
 
 /* ---- windows of a process after another -------------------------------------------------------- */
@@ -225,11 +216,11 @@ static pprofdelta_status hand_out(course *c, const look *l, collector *got,
                 .stack = (uintptr_t[]){0x1000 + key}, .depth = 1, .values = &l->counts[key]};
             status = pprofdelta_recorder_add(c->recorder, &record, NULL);
         }
+        collector refused = {.fail_at = 1};
+        pprofdelta_sink refuses = collector_sink(&refused);
         if (!status) /* twice: the sink may have refused the first one */
-            status = pprofdelta_recorder_write(c->recorder, &(pprofdelta_sink){refuse_all, NULL},
-                                               NULL, NULL) == PPROFDELTA_E_SINK
-                         ? PPROFDELTA_OK
-                         : PPROFDELTA_E_SINK;
+            CHECK(pprofdelta_recorder_write(c->recorder, &refuses, NULL, NULL) ==
+                  PPROFDELTA_E_SINK);
         c->was_told = false;
         return status ? status : pprofdelta_recorder_write(c->recorder, &sink, report, NULL);
     }
@@ -259,7 +250,7 @@ static void end_window(course *c, bool is_acknowledged)
         bool is_marked = c->state.ptr[c->state.len - 1];
         buf again = keep_save(&c->arena, c->pd);
         CHECK(is_acknowledged || /* an abandoned window is what a pending one was */
-              (again.len == c->state.len && !memcmp(again.ptr, c->state.ptr, again.len)));
+              buf_equal(again, c->state));
         c->state = is_marked ? c->state : again;
         pprofdelta_free(c->pd);
         c->pd = NULL;
@@ -511,11 +502,6 @@ typedef struct tracker_course {
     size_t last_of[MOST]; /* the last attempt at each sequence, in sent */
 } tracker_course;
 
-static const void *pointer(size_t at)
-{
-    return (const void *)(uintptr_t)(0x10000 + at * 4096);
-}
-
 /* Something is allocated, and what was allocated two steps before is freed. */
 static void live_on(tracker_course *c, size_t at)
 {
@@ -524,7 +510,7 @@ static void live_on(tracker_course *c, size_t at)
         size_t which = is_new ? at : at - 2;
         uint64_t stack[] = {0x100 + which, 0x200};
         pprofdelta_heap_event event = {
-            .ptr = pointer(which), .weight = {1, 64}, .stack = stack, .depth = 2};
+            .ptr = live_pointer(which), .weight = {1, 64}, .stack = stack, .depth = 2};
         if (!is_new && at < 2)
             continue;
         CHECK(is_new ? pprofdelta_heap_track(c->heap, &event)

@@ -7,14 +7,12 @@
 
 #include <math.h>
 
-/* ---------------------------------------------------------------------------------------------
- * Records
- * ------------------------------------------------------------------------------------------ */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 /* Whatever else it says, a label with a string is that string. */
 TEST(a_label_with_a_string_has_no_number)
 {
-    record_scene s;
+    ENDS(record_end) record_scene s;
     record_begin(&s);
     pprofdelta_label labels[] = {
         {"k", "text", 7, "bytes"}, {"k", "text", 0, NULL}, {"k", "", 7, "b"}};
@@ -30,18 +28,15 @@ TEST(a_label_with_a_string_has_no_number)
     CHECK(!text->num && !text->num_unit && !number->str);
     CHECK_STR(reading_string(&s.out, number->num_unit), "b");
     CHECK(s.report.duplicates == 1);
-    record_end(&s);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Symbols
- * ------------------------------------------------------------------------------------------ */
+/* ---- Symbols --------------------------------------------------------------------------------- */
 
 /* The numbers of an interpreter's frames are no addresses. */
 TEST(numbers_without_a_mapping_are_known_by_their_lines)
 {
     for (int has_mappings = 0; has_mappings < 2; has_mappings++) {
-        record_scene s;
+        ENDS(record_end) record_scene s;
         record_begin(&s);
         s.options.flags ^= has_mappings ? PPROFDELTA_NO_MAPPINGS : 0;
         record(&s, "a b", 0, "1 1 0 0");
@@ -50,7 +45,6 @@ TEST(numbers_without_a_mapping_are_known_by_their_lines)
         for (size_t i = 0; i < 2; i++)
             CHECK(!s.out.view->location[i]->address && !s.out.view->location[i]->mapping_id);
         CHECK(s.report.by_lines == 2 && s.report.by_address == 0);
-        record_end(&s);
     }
 }
 
@@ -63,7 +57,7 @@ static void name_native(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 
 TEST(addresses_in_a_mapping_stay)
 {
-    record_scene s;
+    ENDS(record_end) record_scene s;
     record_begin(&s);
     s.options.flags ^= PPROFDELTA_NO_MAPPINGS;
     s.options.symbolize = name_native;
@@ -79,13 +73,12 @@ TEST(addresses_in_a_mapping_stay)
     for (size_t i = 0; i < 2; i++)
         CHECK(s.out.view->location[i]->address == stack[i] && s.out.view->location[i]->mapping_id);
     CHECK(s.report.by_lines == 0 && s.report.by_address == 2);
-    record_end(&s);
 }
 
 /* Of two processes, the second calls another function by the same number. */
 TEST(equal_numbers_of_two_processes_are_two_places)
 {
-    record_scene a, b;
+    ENDS(record_end) record_scene a, b;
     record_begin(&a);
     record_begin(&b);
     a.options.flags |= PPROFDELTA_NO_STAMP;
@@ -98,7 +91,7 @@ TEST(equal_numbers_of_two_processes_are_two_places)
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
     options.compression = PPROFDELTA_PLAIN;
-    pprofdelta *pd = NULL;
+    ENDS(context_end) pprofdelta *pd = NULL;
     collector c = {.bytes = buf_begin(&a.arena)};
     pprofdelta_sink sink = collector_sink(&c);
     reading r;
@@ -108,15 +101,12 @@ TEST(equal_numbers_of_two_processes_are_two_places)
     REQUIRE(reading_make(&a.arena, c.bytes.ptr, c.bytes.len, &r) == PPROFDELTA_OK);
     REQUIRE(r.view->n_sample == 2); /* bar came, foo is gone */
     CHECK(r.view->sample[0]->value[0] == 150 && r.view->sample[1]->value[0] == -100);
-    pprofdelta_free(pd);
-    record_end(&a);
-    record_end(&b);
 }
 
 /* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
 TEST(numbers_with_the_same_lines_are_one_place)
 {
-    record_scene s;
+    ENDS(record_end) record_scene s;
     record_begin(&s);
     record(&s, "a main", 0, "1 10 1 10");
     record(&s, "b main", 0, "2 20 -1 -10");
@@ -133,12 +123,9 @@ TEST(numbers_with_the_same_lines_are_one_place)
     CHECK_STR(record_window(&s), want);
     record_set(&s, 1, "5 50 0 0");
     CHECK_STR(record_window(&s), "a;main 3 30 1 10");
-    record_end(&s);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Restarts
- * ------------------------------------------------------------------------------------------ */
+/* ---- Restarts -------------------------------------------------------------------------------- */
 
 /* 100, then 30 after a restart, then 150: what happened is 150, whichever way the window of the 30
  * was lost. */
@@ -148,7 +135,7 @@ TEST(a_restart_that_is_told_holds_until_commit)
     static const pprofdelta_on_reset modes[] = {
         PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP};
     for (int way = 0; way < WAYS * 3; way++) {
-        record_scene s;
+        ENDS(record_end) record_scene s;
         record_begin(&s);
         s.options.on_reset = modes[way / WAYS];
         record(&s, "a", 0, "100 100 0 0");
@@ -177,29 +164,21 @@ TEST(a_restart_that_is_told_holds_until_commit)
         CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED && s.report.from_nanos == 2000);
         CHECK_STR(record_next(&s, 0, "151 151 0 0"), "a 1 1 0 0"); /* and ends with it */
         CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
-        record_end(&s);
     }
 }
 
 TEST(wrong_use_is_refused)
 {
-    pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    pprofdelta_recorder *r = NULL;
     const pprofdelta_value_type gauge = {"size", "bytes", 0};
-    o.size = 0;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
-    o.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o.on_reset = PPROFDELTA_ON_RESET_AUTO;
-    o.flags = PPROFDELTA_FORCE;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o.flags = 0;
-    o.types = &gauge;
-    o.types_len = 1;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
-    o.kind = PPROFDELTA_KIND_TYPES;
-    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
+    const pprofdelta_recorder_options bad[] = {
+        {.size = 0},
+        {.size = sizeof *bad, .on_reset = PPROFDELTA_ON_RESET_NEGATIVE},
+        {.size = sizeof *bad, .flags = PPROFDELTA_FORCE},
+        {.size = sizeof *bad, .types = &gauge, .types_len = 1},
+        {.size = sizeof *bad, .types = &gauge, .types_len = 1, .kind = PPROFDELTA_KIND_TYPES}};
+    pprofdelta_recorder *r = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(pprofdelta_recorder_new(&bad[i], NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
     REQUIRE(pprofdelta_recorder_new(NULL, NULL, &r, NULL) == PPROFDELTA_OK);
     collector c = {.calls = 0};
     pprofdelta_sink sink = collector_sink(&c);
@@ -225,7 +204,7 @@ TEST(wrong_use_is_refused)
 
 TEST(the_clock_is_asked_where_nobody_tells_the_time)
 {
-    record_scene s;
+    ENDS(record_end) record_scene s;
     record_begin(&s);
     s.options.started_nanos = 1;
     s.look.time_nanos = 0;
@@ -236,12 +215,9 @@ TEST(the_clock_is_asked_where_nobody_tells_the_time)
     s.look.time_nanos = 5; /* set back */
     CHECK_STR(record_next(&s, 0, "6 6 0 0"), "a 1 1 0 0");
     CHECK(s.out.view->duration_nanos == 0);
-    record_end(&s);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* Many stacks, as they are in a service, of which some move. Returns the status of the window. */
 static pprofdelta_status fill(pprofdelta_recorder *r, size_t stacks, int64_t window)

@@ -165,7 +165,7 @@ static const lone lones[] = {
 /* Each whole, cut anywhere, and with any of its bits the other way round. */
 TEST(unpacked_elements)
 {
-    bench b;
+    ENDS(bench_end) bench b;
     bench_begin(&b, 2, SOME);
     for (size_t i = 0; i < sizeof lones / sizeof *lones; i++) {
         const lone *l = &lones[i];
@@ -180,7 +180,6 @@ TEST(unpacked_elements)
             }
         }
     }
-    bench_end(&b);
 }
 
 TEST_MAIN()

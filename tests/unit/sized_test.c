@@ -43,50 +43,21 @@ static const pprofdelta_builder_options builder_plain = {.size = sizeof builder_
 static const pprofdelta_heap_options heap_plain = {.size = sizeof heap_plain,
                                                    .compression = PPROFDELTA_PLAIN};
 
-static pprofdelta_status make_context(const void *options)
-{
-    pprofdelta *pd;
-    pprofdelta_status status = pprofdelta_new(options, NULL, &pd, NULL);
-    if (!status)
-        pprofdelta_free(pd);
-    return status;
-}
+#define MAKE(door, type, functions, ...)                                                           \
+    static pprofdelta_status make_##door(const void *options)                                      \
+    {                                                                                              \
+        type *made;                                                                                \
+        pprofdelta_status status = functions##_new(options, __VA_ARGS__, NULL);                    \
+        if (!status)                                                                               \
+            functions##_free(made);                                                                \
+        return status;                                                                             \
+    }
 
-static pprofdelta_status make_adder(const void *options)
-{
-    pprofdelta_adder *adder;
-    pprofdelta_status status = pprofdelta_adder_new(options, NULL, &adder, NULL);
-    if (!status)
-        pprofdelta_adder_free(adder);
-    return status;
-}
-
-static pprofdelta_status make_recorder(const void *options)
-{
-    pprofdelta_recorder *r;
-    pprofdelta_status status = pprofdelta_recorder_new(options, NULL, &r, NULL);
-    if (!status)
-        pprofdelta_recorder_free(r);
-    return status;
-}
-
-static pprofdelta_status make_builder(const void *options)
-{
-    pprofdelta_builder *b;
-    pprofdelta_status status = pprofdelta_builder_new(options, NULL, &b, NULL);
-    if (!status)
-        pprofdelta_builder_free(b);
-    return status;
-}
-
-static pprofdelta_status make_heap(const void *options)
-{
-    pprofdelta_heap *heap;
-    pprofdelta_status status = pprofdelta_heap_new(options, &heap, NULL);
-    if (!status)
-        pprofdelta_heap_free(heap);
-    return status;
-}
+MAKE(context, pprofdelta, pprofdelta, NULL, &made)
+MAKE(adder, pprofdelta_adder, pprofdelta_adder, NULL, &made)
+MAKE(recorder, pprofdelta_recorder, pprofdelta_recorder, NULL, &made)
+MAKE(builder, pprofdelta_builder, pprofdelta_builder, NULL, &made)
+MAKE(heap, pprofdelta_heap, pprofdelta_heap, &made)
 
 TEST(options_may_be_shorter_or_longer)
 {

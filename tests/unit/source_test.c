@@ -1,6 +1,7 @@
 /* Files that are read whole and a piece at a time: whatever the pieces, the same bytes come out, and
  * what is wrong is refused in the same words. */
-#include "codec/source.h"
+#include "fuzz/fuzz.h"
+
 #include "pack.h"
 #include "run.h"
 #include "seeds.h"
@@ -98,16 +99,14 @@ static pprofdelta_status read_streamed(pd_source *s, pd_mem *mem, size_t piece, 
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Reading, both ways
- * ------------------------------------------------------------------------------------------ */
+/* ---- Reading, both ways ---------------------------------------------------------------------- */
 
 TEST(any_pieces_are_the_whole)
 {
     seed_range range = slow_seeds(20);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         rng r = {seed};
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         pd_mem mem;
         pd_mem_init(&mem, NULL, PLENTY);
         pd_source s = {0};
@@ -120,97 +119,44 @@ TEST(any_pieces_are_the_whole)
             if (status == PPROFDELTA_E_LIMIT && content.len / PD_INFLATE_RATIO > file.len)
                 continue;
             CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
-            CHECK_MSG(got.len == content.len && memcmp(got.ptr, content.ptr, got.len) == 0,
-                      "seed %" PRIu64 ": %zu of %zu bytes", seed, got.len, content.len);
+            CHECK_MSG(buf_equal(got, content), "seed %" PRIu64 ": %zu of %zu bytes", seed, got.len,
+                      content.len);
         }
         pd_source_end(&s);
         CHECK(mem.used == 0);
-        arena_free(&a);
     }
 }
 
-/* A file read whole and streamed, from sources that may have read others before. */
-typedef struct both {
-    pprofdelta_status whole, streamed;
-    pprofdelta_error whole_err, err;
-    pd_bytes bytes; /* of the whole one */
-    buf got;        /* of the streamed one */
-} both;
-
-static both read_both(pd_source *whole, pd_source *streamed, pd_mem *mem, buf file, rng *r,
-                      arena *a)
-{
-    both b = {.got = buf_begin(a)};
-    size_t piece = 1 + rng_below(r, rng_chance(r, 50) ? 500 : 50000);
-    b.whole = pd_source_open(whole, mem, (pd_bytes){file.ptr, file.len}, 0, &b.whole_err);
-    b.bytes = b.whole ? (pd_bytes){0} : whole->whole;
-    b.streamed = read_streamed(streamed, mem, piece, file, r, &b.got, &b.err);
-    return b;
-}
-
-static bool has_equal_bytes(const both *b)
-{
-    return b->got.len == b->bytes.len &&
-           (!b->got.len || memcmp(b->got.ptr, b->bytes.ptr, b->got.len) == 0);
-}
-
-/* libdeflate accepts a code that no symbol has: see source.h. */
-static bool is_unused_code(const both *b)
-{
-    return !b->whole && b->streamed == PPROFDELTA_E_INFLATE &&
-           strstr(b->err.text, "the deflate data is damaged: invalid ");
-}
-
-/* Both accept a file, or both refuse it in the same words. */
-static void compare(buf file, rng *r, arena *a, const char *what, uint64_t seed)
-{
-    pd_mem mem;
-    pd_mem_init(&mem, NULL, PLENTY);
-    pd_source whole = {0}, streamed = {0};
-    both b = read_both(&whole, &streamed, &mem, file, r, a);
-    bool is_equal =
-        b.whole == b.streamed &&
-        (b.whole ? b.err.offset == b.whole_err.offset && strcmp(b.err.text, b.whole_err.text) == 0
-                 : has_equal_bytes(&b));
-    CHECK_MSG(is_equal || is_unused_code(&b),
-              "seed %" PRIu64 ", %s: \"%s\" at %" PRIu64 ", not \"%s\" at %" PRIu64, seed, what,
-              b.err.text, b.err.offset, b.whole_err.text, b.whole_err.offset);
-    pd_source_end(&whole);
-    pd_source_end(&streamed);
-    CHECK(mem.used == 0);
-}
-
-TEST(what_is_wrong_is_told_as_by_the_whole_way)
+/* fuzz_inflate.c holds what is said of a file whole against what is said of it in pieces. */
+TEST(what_is_wrong_is_told_the_same_in_every_way)
 {
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         rng r = {seed};
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         buf content = draw_content(&a, &r, rng_below(&r, 300));
         buf file = draw_file(&a, &r, content);
         for (size_t len = 0; len < file.len; len++)
-            compare((buf){.ptr = file.ptr, .len = len}, &r, &a, "cut off", seed);
-        for (size_t bit = 0; bit < file.len * 8; bit++) {
-            file.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
-            compare(file, &r, &a, "a bit flipped", seed);
-            file.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            CHECK(!LLVMFuzzerTestOneInput(file.ptr, len));
+        for (size_t i = 0; i < file.len; i++) { /* a bit of each byte */
+            uint8_t bit = (uint8_t)(1 << (i + seed) % 8);
+            file.ptr[i] ^= bit;
+            CHECK(!LLVMFuzzerTestOneInput(file.ptr, file.len));
+            file.ptr[i] ^= bit;
         }
         buf more = buf_begin(&a);
         buf_add(&more, file.ptr, file.len);
         buf_text(&more, "more");
-        compare(more, &r, &a, "more behind it", seed);
-        arena_free(&a);
+        CHECK(!LLVMFuzzerTestOneInput(more.ptr, more.len));
     }
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Limits
- * ------------------------------------------------------------------------------------------ */
+/* ---- Limits ---------------------------------------------------------------------------------- */
 
 TEST(what_the_limit_cannot_hold_is_refused)
 {
     enum { LEN = 4 << 20, LIMIT = 1 << 20, PIECE = 1000 };
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     rng r = {1};
     buf content = {.arena = &a, .ptr = arena_alloc(&a, LEN), .len = LEN};
     for (size_t i = 0; i < LEN; i++)
@@ -230,12 +176,11 @@ TEST(what_the_limit_cannot_hold_is_refused)
         pd_source_end(&s);
         CHECK(mem.used == 0);
     }
-    arena_free(&a);
 }
 
 TEST(a_failed_allocation_is_told)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     rng r = {7};
     buf content = draw_content(&a, &r, 100000);
     const buf files[] = {content, pack_gzip(&a, content, 2), pack_zstd(&a, content, 2)};
@@ -256,7 +201,6 @@ TEST(a_failed_allocation_is_told)
             CHECK(memory.live == 0);
         }
     }
-    arena_free(&a);
 }
 
 TEST_MAIN()

@@ -8,6 +8,17 @@ static pd_bytes bytes_of(const char *text)
     return (pd_bytes){(const uint8_t *)text, strlen(text)};
 }
 
+static pprofdelta_stamp read_back(const pprofdelta_stamp *in)
+{
+    pprofdelta_stamp out;
+    char text[PD_STAMP_MAX];
+    memset(&out, 0x5a, sizeof out);
+    size_t len = pd_stamp_write(in, text);
+    CHECK(len < PD_STAMP_MAX && strlen(text) == len);
+    CHECK(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
+    return out;
+}
+
 TEST(a_written_stamp_is_read_back)
 {
     static const int64_t times[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1795251404323304910};
@@ -22,12 +33,7 @@ TEST(a_written_stamp_is_read_back)
                                .restart = (pprofdelta_restart)(i / TIMES / TIMES / 4)};
         if (in.sequence)
             in.acked = i % 3 ? in.sequence - 1 : in.sequence / 2;
-        pprofdelta_stamp out;
-        char text[PD_STAMP_MAX];
-        memset(&out, 0x5a, sizeof out);
-        size_t len = pd_stamp_write(&in, text);
-        CHECK(len < PD_STAMP_MAX && strlen(text) == len);
-        REQUIRE(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
+        pprofdelta_stamp out = read_back(&in);
         CHECK(out.is_delta && out.from_nanos == in.from_nanos && out.to_nanos == in.to_nanos &&
               out.sequence == in.sequence && out.restart == in.restart);
         CHECK(out.attempt == in.attempt && out.acked == in.acked);
@@ -58,20 +64,16 @@ TEST(a_written_live_stamp_is_read_back)
     static const uint64_t numbers[] = {1, 2, UINT64_MAX - 1};
     for (unsigned i = 0; i < 3 * 3 * 3 * 3; i++) {
         uint64_t a = numbers[i % 3], b = numbers[i / 3 % 3], first = i / 9 % 3 ? a : 1;
-        pprofdelta_stamp out, in = {.live = (pprofdelta_live)(1 + i / 27),
-                                    .from_nanos = INT64_MIN,
-                                    .to_nanos = INT64_MAX,
-                                    .sequence = a,
-                                    .first = first,
-                                    .epoch = b,
-                                    .attempt = i % 2 ? UINT64_MAX : i,
-                                    .id = i % 2 ? UINT64_MAX : i};
+        pprofdelta_stamp in = {.live = (pprofdelta_live)(1 + i / 27),
+                               .from_nanos = INT64_MIN,
+                               .to_nanos = INT64_MAX,
+                               .sequence = a,
+                               .first = first,
+                               .epoch = b,
+                               .attempt = i % 2 ? UINT64_MAX : i,
+                               .id = i % 2 ? UINT64_MAX : i};
         in.is_delta = in.live != PPROFDELTA_LIVE_FULL;
-        char text[PD_STAMP_MAX];
-        memset(&out, 0x5a, sizeof out);
-        size_t len = pd_stamp_write(&in, text);
-        CHECK(len < PD_STAMP_MAX && strlen(text) == len);
-        REQUIRE(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
+        pprofdelta_stamp out = read_back(&in);
         CHECK(out.live == in.live && out.is_delta == in.is_delta && out.id == in.id);
         CHECK(out.sequence == a && out.epoch == b && out.first == first && !out.restart);
         CHECK(out.attempt == in.attempt);

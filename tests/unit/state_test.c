@@ -8,7 +8,7 @@
 /* Puts the context's memory into a new one, which takes its place. */
 static void move_house(twin *t, const pprofdelta_options *options, size_t step, uint64_t seed)
 {
-    arena a = {0};
+    ENDS(arena_free) arena a = {0};
     buf saved = keep_save(&a, t->pd);
     pprofdelta *fresh = NULL;
     pprofdelta_error err = {0};
@@ -18,21 +18,20 @@ static void move_house(twin *t, const pprofdelta_options *options, size_t step, 
     pprofdelta_status status = pprofdelta_load(fresh, &source, &err);
     CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
     buf again = keep_save(&a, fresh);
-    CHECK_MSG(again.len == saved.len && !memcmp(again.ptr, saved.ptr, saved.len),
-              "seed %" PRIu64 ": a loaded state is saved differently", seed);
+    CHECK_MSG(buf_equal(again, saved), "seed %" PRIu64 ": a loaded state is saved differently",
+              seed);
     pprofdelta_free(t->pd);
     t->pd = fresh;
-    arena_free(&a);
 }
 
 TEST(a_loaded_context_makes_the_same_windows)
 {
     seed_range range = seeds(10);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        gen g;
+        ENDS(gen_free) gen g;
         rng r = {seed * 2 + 1};
-        arena a = {0};
-        twin t;
+        ENDS(arena_free) arena a = {0};
+        ENDS(twin_end) twin t;
         gen_init(&g, seed);
         pprofdelta_options options = draw_options(&r, &g);
         if (options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
@@ -53,15 +52,12 @@ TEST(a_loaded_context_makes_the_same_windows)
             move_house(&t, &options, window % 3, seed);
             gen_evolve(&g, GEN_ANYTHING);
         }
-        twin_end(&t);
-        gen_free(&g);
-        arena_free(&a);
     }
 }
 
 TEST(describe_returns_what_is_remembered)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     pprofdelta_memory m = {.size = sizeof m};
     stand_begin(&k, NULL);
     pprofdelta_describe(k.s.pd, &m);
@@ -71,20 +67,18 @@ TEST(describe_returns_what_is_remembered)
     REQUIRE(m.types_len == 4);
     CHECK_STR(m.types[1].type, "alloc_space");
     CHECK(m.types[1].is_counter && !m.types[2].is_counter && m.types[1].prev.lo == 5110);
-    pprofdelta *pd;
+    ENDS(context_end) pprofdelta *pd = NULL;
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
     pprofdelta_describe(pd, &m);
     CHECK(!m.has_base && !m.sequence && !m.samples && !m.types_len);
     CHECK_STR(m.build_id, "");
-    pprofdelta_free(pd);
-    stand_end(&k);
 }
 
 TEST(an_empty_context_is_loaded_as_empty)
 {
-    arena a = {0};
-    scene s;
-    stand k;
+    ENDS(arena_free) arena a = {0};
+    ENDS(scene_end) scene s;
+    ENDS(stand_end) stand k;
     scene_begin(&s, NULL);
     buf nothing = keep_save(&a, s.pd);
     CHECK(keep_load(s.pd, nothing, NULL) == PPROFDELTA_OK);
@@ -96,16 +90,13 @@ TEST(an_empty_context_is_loaded_as_empty)
     CHECK(keep_load(k.s.pd, nothing, NULL) == PPROFDELTA_OK); /* forgets */
     scene_pending(&k.s, look_of(&k, 5, "1 1 0 0", "other main"));
     CHECK(k.s.report.sequence == 1 && !k.s.report.had_base);
-    stand_end(&k);
-    scene_end(&s);
-    arena_free(&a);
 }
 
 /* A state of a pending window is the same as that of an abandoned one. With its last byte set, it is
  * loaded as if the window had been committed. */
 TEST(an_open_window_is_saved)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     const char *rows = scene_pending(&k.s, look_of(&k, 3000, "8 80 0 0", "quite new"));
     pprofdelta_error err = {0};
@@ -116,7 +107,7 @@ TEST(an_open_window_is_saved)
     CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_E_USAGE && *err.text);
     pprofdelta_abandon(k.s.pd);
     buf again = keep_save(&k.s.arena, k.s.pd);
-    CHECK(saved.len == again.len && !memcmp(saved.ptr, again.ptr, saved.len));
+    CHECK(buf_equal(saved, again));
     for (int has_arrived = 0; has_arrived < 2; has_arrived++) {
         saved.ptr[saved.len - 1] = (uint8_t)has_arrived;
         CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_OK);
@@ -133,7 +124,36 @@ TEST(an_open_window_is_saved)
     CHECK(keep_load(k.s.pd, again, &err) == PPROFDELTA_E_STATE && !strcmp(err.field, "arrived"));
     again.ptr[again.len - 1] = 2;
     CHECK(keep_load(k.s.pd, again, &err) == PPROFDELTA_E_STATE && err.offset == again.len - 1);
-    stand_end(&k);
+}
+
+/* The counters decide, so a clock may be set back or be missing, and a duration may be nonsense. */
+TEST(a_state_of_strange_times_can_be_loaded)
+{
+    static const struct {
+        int64_t time, duration;
+        const char *counters;
+    } windows[] = {{1000, -5, "1 10 1 10"}, {2000, -5, "2 20 1 10"}, {0, 0, "3 30 1 10"},
+                   {500, 0, "4 40 1 10"},   {-7, 0, "5 50 1 10"},    {0, -1, "6 60 1 10"},
+                   {3000, 0, "7 70 1 10"}};
+    enum { LEN = sizeof windows / sizeof *windows };
+    for (unsigned committed = 0; committed < 1U << LEN; committed++) {
+        stand k = {0};
+        scene_begin(&k.s, NULL);
+        for (size_t i = 0; i < LEN; i++) {
+            look_of(&k, windows[i].time, windows[i].counters, "other main");
+            k.p.m.duration_nanos = windows[i].duration;
+            scene_pending(&k.s, build_bytes(&k.p));
+            CHECK(k.s.status == PPROFDELTA_OK);
+            if (committed >> i & 1)
+                CHECK(pprofdelta_commit(k.s.pd) == PPROFDELTA_OK);
+            else
+                pprofdelta_abandon(k.s.pd);
+            pprofdelta_error err = {0};
+            pprofdelta_status status = keep_load(k.s.pd, keep_save(&k.s.arena, k.s.pd), &err);
+            CHECK_MSG(status == PPROFDELTA_OK, "window %zu of %x: %s", i, committed, err.text);
+        }
+        stand_end(&k);
+    }
 }
 
 TEST(other_type_rules_are_refused)
@@ -143,23 +163,21 @@ TEST(other_type_rules_are_refused)
     options.id = 1;
     options.gauges = gauges;
     options.gauges_len = 1;
-    stand k;
-    scene s;
+    ENDS(stand_end) stand k;
+    ENDS(scene_end) scene s;
     stand_begin(&k, NULL);
     scene_begin(&s, &options);
     CHECK(keep_load(s.pd, k.saved, NULL) == PPROFDELTA_OK);
     scene_pending(&s, look_of(&k, 3000, "8 80 0 0", "fresh main"));
     CHECK(s.status == PPROFDELTA_E_MISMATCH);
-    scene_end(&s);
-    stand_end(&k);
 }
 
 /* Two looks with 3,000 samples each, of which 1,600 are the same. The second one is open at first. */
 static void check_size(const pprofdelta_options *options, const char *values, bool is_usual)
 {
-    stand k;
-    scene s;
-    build b = {0};
+    ENDS(stand_end) stand k;
+    ENDS(scene_end) scene s;
+    ENDS(build_free) build b = {0};
     stand_begin(&k, NULL);
     scene_begin(&s, options);
     for (int look = 0; look < 2; look++) {
@@ -178,9 +196,6 @@ static void check_size(const pprofdelta_options *options, const char *values, bo
     CHECK(m.samples == 4400 && m.unseen == 1400);
     buf saved = keep_save(&s.arena, s.pd);
     CHECK_MSG(saved.len <= m.samples * 40, "%zu bytes", saved.len);
-    build_free(&b);
-    scene_end(&s);
-    stand_end(&k);
 }
 
 /* Forty bytes a sample at most, whatever has vanished; with four counters, too. */
@@ -199,7 +214,7 @@ TEST(a_state_is_small)
  * layout changed, existing states cannot be read: raise PD_STATE_FORMAT. */
 TEST(the_layout_is_fixed)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     CHECK(!memcmp(k.saved.ptr, PD_STATE_MAGIC "\x06\x01\x04\x02", 12)); /* format, id, types */
     CHECK(!memcmp(k.saved.ptr + 12,
@@ -210,7 +225,6 @@ TEST(the_layout_is_fixed)
                   20));
     uint64_t sum = XXH3_64bits(k.saved.ptr, k.saved.len);
     CHECK_MSG(sum == UINT64_C(0xbf83a29518b6bab3), "the sum is now %#" PRIx64, sum);
-    stand_end(&k);
 }
 
 TEST_MAIN()

@@ -4,7 +4,7 @@
 
 TEST(every_prefix_is_refused)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     for (size_t len = 0; len < k.saved.len; len++) {
         pprofdelta_error err = {0};
@@ -16,12 +16,11 @@ TEST(every_prefix_is_refused)
         CHECK(err.status == PPROFDELTA_E_STATE && strcmp(err.stage, "state") == 0 && *err.text);
     }
     check_stands(&k);
-    stand_end(&k);
 }
 
 TEST(every_changed_bit_is_refused)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     for (size_t bit = 0; bit < k.saved.len * 8; bit++) {
         k.saved.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -29,7 +28,6 @@ TEST(every_changed_bit_is_refused)
         k.saved.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     check_stands(&k);
-    stand_end(&k);
 }
 
 TEST(other_files_are_named)
@@ -46,7 +44,7 @@ TEST(other_files_are_named)
         {"\x89PD", 3, "cut off"},
         {PD_STATE_MAGIC "\x06\0\0", 11, "cut off"},
     };
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pprofdelta_error err = {0};
@@ -59,7 +57,6 @@ TEST(other_files_are_named)
         CHECK_MSG((err.reason == PPROFDELTA_REASON_NOT_A_STATE) != is_cut_off, "%s", err.text);
     }
     check_stands(&k);
-    stand_end(&k);
 }
 
 /* Some bytes of the state replaced by others, with a checksum that is right. */
@@ -116,7 +113,7 @@ static buf forge(arena *a, buf state, const forgery *f)
 
 TEST(inconsistent_states_are_refused)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     for (size_t i = 0; i < sizeof forgeries / sizeof *forgeries; i++) {
         const forgery *f = &forgeries[i];
@@ -127,7 +124,6 @@ TEST(inconsistent_states_are_refused)
                   err.field, err.text);
         check_stands(&k);
     }
-    stand_end(&k);
 }
 
 /* Each byte of a state changed, but not the id, with a checksum that is right. What is taken is saved as the same
@@ -142,8 +138,7 @@ static void try_each_byte(stand *k, buf state, size_t *taken)
             REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_STATE);
             if (status == PPROFDELTA_OK) {
                 buf again = keep_save(&k->s.arena, k->s.pd);
-                CHECK_MSG(again.len == forged.len && !memcmp(again.ptr, forged.ptr, again.len),
-                          "byte %zu, value %zu", at, i);
+                CHECK_MSG(buf_equal(again, forged), "byte %zu, value %zu", at, i);
                 scene_pending(&k->s, look_of(k, 9000, "8 80 0 0", "fresh main"));
                 pprofdelta_abandon(k->s.pd);
                 ++*taken;
@@ -155,7 +150,7 @@ static void try_each_byte(stand *k, buf state, size_t *taken)
 
 TEST(forged_states_are_refused_or_can_be_used)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     size_t taken = 0;
     stand_begin(&k, NULL);
     try_each_byte(&k, k.saved, &taken);
@@ -164,12 +159,11 @@ TEST(forged_states_are_refused_or_can_be_used)
     pprofdelta_abandon(k.s.pd);
     try_each_byte(&k, open, &taken);
     CHECK(taken > 500);
-    stand_end(&k);
 }
 
 TEST(a_key_that_is_there_twice_is_refused)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     pprofdelta_error err = {0};
     stand_begin(&k, NULL);
     memcpy(k.saved.ptr + KEYS + 19, k.saved.ptr + KEYS, 16);
@@ -177,20 +171,19 @@ TEST(a_key_that_is_there_twice_is_refused)
     CHECK(keep_load(k.s.pd, k.saved, &err) == PPROFDELTA_E_STATE && err.element == 1);
     CHECK_STR(err.field, "entry");
     check_stands(&k);
-    stand_end(&k);
 }
 
 /* Else whoever wrote it could have us search for hours. */
 TEST(colliding_keys_are_refused)
 {
     enum { MANY = 5000 };
-    stand k;
-    build b = {0};
+    ENDS(stand_end) stand k;
+    ENDS(build_free) build b = {0};
     pprofdelta_error err = {0};
     stand_begin(&k, NULL);
     build_types(&b, "alloc_space/bytes");
     add_samples(&b, 0, MANY, "1");
-    scene other;
+    ENDS(scene_end) scene other;
     scene_begin(&other, NULL);
     scene_window(&other, build_bytes(&b));
     buf saved = keep_save(&k.s.arena, other.pd);
@@ -202,15 +195,12 @@ TEST(colliding_keys_are_refused)
     CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_E_STATE);
     CHECK_STR(err.field, "entry");
     CHECK(err.element > 4000);
-    scene_end(&other);
-    build_free(&b);
-    stand_end(&k);
 }
 
 TEST(data_after_the_end_is_refused)
 {
     static const uint8_t zeros[8192 + 7];
-    stand k;
+    ENDS(stand_end) stand k;
     pprofdelta_error err = {0};
     stand_begin(&k, NULL);
     buf more = buf_begin(&k.s.arena);
@@ -220,7 +210,6 @@ TEST(data_after_the_end_is_refused)
         CHECK(keep_load(k.s.pd, more, &err) == PPROFDELTA_E_STATE && err.offset == k.saved.len);
     }
     check_stands(&k);
-    stand_end(&k);
 }
 
 /* A number that promises two thousand million entries costs no more memory than the bytes that
@@ -231,7 +220,7 @@ TEST(announced_sizes_allocate_nothing)
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     tracker memory = {0};
     pprofdelta_allocator allocator = tracker_allocator(&memory);
-    stand k;
+    ENDS(stand_end) stand k;
     pprofdelta *pd;
     stand_begin(&k, NULL);
     REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
@@ -239,12 +228,11 @@ TEST(announced_sizes_allocate_nothing)
     CHECK_MSG(memory.peak < 8 << 20, "%zu bytes", memory.peak);
     pprofdelta_free(pd);
     CHECK(memory.live == 0);
-    stand_end(&k);
 }
 
 TEST(a_source_that_fails_changes_nothing)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     pprofdelta_status status = PPROFDELTA_E_SOURCE;
     for (size_t nth = 1; status; nth++) {
@@ -259,12 +247,11 @@ TEST(a_source_that_fails_changes_nothing)
     pprofdelta_source none = {NULL, NULL};
     CHECK(pprofdelta_load(k.s.pd, &none, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_load(k.s.pd, NULL, NULL) == PPROFDELTA_E_USAGE);
-    stand_end(&k);
 }
 
 TEST(a_failing_sink_is_reported)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     pprofdelta_status status = PPROFDELTA_E_SINK;
     for (size_t nth = 1; status; nth++) {
@@ -275,12 +262,11 @@ TEST(a_failing_sink_is_reported)
     }
     CHECK(pprofdelta_save(k.s.pd, NULL, NULL) == PPROFDELTA_E_USAGE);
     check_stands(&k);
-    stand_end(&k);
 }
 
 TEST(every_failed_allocation_of_a_load_changes_nothing)
 {
-    stand k;
+    ENDS(stand_end) stand k;
     stand_begin(&k, NULL);
     bool refused = true;
     for (size_t nth = 1; refused; nth++) {
@@ -301,7 +287,6 @@ TEST(every_failed_allocation_of_a_load_changes_nothing)
         scene_end(&s);
         CHECK(memory.live == 0);
     }
-    stand_end(&k);
 }
 
 TEST_MAIN()

@@ -140,14 +140,13 @@ TEST(every_allocation_that_fails)
     for (size_t i = 0; i < 2; i++) {
         bool is_done = false;
         for (size_t n = 1; !is_done; n++) {
-            arena a = {0};
+            ENDS(arena_free) arena a = {0};
             tracker memory = {.fail_at = n};
             pprofdelta_error err = {.status = PPROFDELTA_OK};
             pprofdelta_status status = whole_way(texts[i], strlen(texts[i]), &memory, &a, &err);
             is_done = !memory.refused;
             CHECK(status == (is_done ? PPROFDELTA_OK : PPROFDELTA_E_MEMORY));
             CHECK(err.status == status);
-            arena_free(&a);
         }
     }
 }
@@ -159,7 +158,7 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
     for (size_t i = 0; i < 2; i++) {
         size_t len = strlen(texts[i]);
         for (size_t cut = 0; cut <= len; cut++) {
-            arena a = {0};
+            ENDS(arena_free) arena a = {0};
             tracker memory = {0};
             pprofdelta_error err;
             /* Where it ends is where the allocation ends, so that a sanitizer sees one byte
@@ -174,7 +173,6 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
             CHECK(!status || err.text[0]);
             CHECK(!status || err.offset == PPROFDELTA_NOWHERE || err.offset <= cut);
             free(copy);
-            arena_free(&a);
         }
     }
 }
@@ -224,7 +222,7 @@ TEST(a_dump_without_its_end_is_refused)
         "  t*: 3: 300 [5: 700]\n",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases * 2; i++) {
-        arena a = {0};
+        ENDS(arena_free) arena a = {0};
         tracker memory = {0};
         pprofdelta_error err = {.text = ""};
         const char *end = cases[i / 2].end, *wrong = cases[i / 2].wrong;
@@ -233,7 +231,6 @@ TEST(a_dump_without_its_end_is_refused)
         CHECK_MSG(status == (wrong ? PPROFDELTA_E_PROFILE : PPROFDELTA_OK), "%s: %d", text, status);
         if (wrong)
             CHECK_STR(err.text, wrong);
-        arena_free(&a);
     }
 #undef CODE
 #undef STACK

@@ -44,9 +44,7 @@ static bool has(const char *long_text, const char *part)
     return strstr(long_text, part) != NULL;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Counter or gauge?
- * ------------------------------------------------------------------------------------------ */
+/* ---- Counter or gauge? ----------------------------------------------------------------------- */
 
 /* Classifies under these rules; each set is NULL or one rule. */
 static pprofdelta_status classify(kit *k, pd_type_name *names, size_t len, const char *counter,
@@ -84,7 +82,7 @@ TEST(known_counters)
         {"samples", "count", false},
         {"alloc_space/bytes", "", false},
     };
-    kit k;
+    ENDS(end) kit k;
     begin(&k);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pd_type_name names[] = {type(cases[i].type, cases[i].unit), type("delay", "nanoseconds")};
@@ -93,12 +91,11 @@ TEST(known_counters)
         CHECK_MSG(names[0].is_counter == cases[i].is_counter, "%s", cases[i].type);
         CHECK(names[1].is_counter);
     }
-    end(&k);
 }
 
 TEST(rules_override_known_types)
 {
-    kit k;
+    ENDS(end) kit k;
     begin(&k);
     static const struct {
         const char *counter, *gauge;
@@ -120,12 +117,11 @@ TEST(rules_override_known_types)
         for (size_t n = 0; n < 4; n++)
             CHECK_MSG(names[n].is_counter == cases[i].want[n], "case %zu, type %zu", i, n);
     }
-    end(&k);
 }
 
 TEST(a_rule_names_a_unit_with_a_slash)
 {
-    kit k;
+    ENDS(end) kit k;
     begin(&k);
     pd_type_name names[] = {type("sent", "bytes/s"), type("sent", "bytes"), type("a/b", "c/d"),
                             type("sen", "t/bytes/s")};
@@ -136,13 +132,12 @@ TEST(a_rule_names_a_unit_with_a_slash)
     CHECK(!names[0].is_counter && names[2].is_counter);
     CHECK(classify(&k, names, 4, "sent/bytes/", NULL) == PPROFDELTA_E_MISMATCH);
     CHECK(classify(&k, names, 4, "sent/", NULL) == PPROFDELTA_E_MISMATCH);
-    end(&k);
 }
 
 TEST(a_rule_without_a_type_is_refused)
 {
     static const char *const rules[] = {"cpus", "cpu/count", "delay/", "/nanoseconds", "", "/"};
-    kit k;
+    ENDS(end) kit k;
     begin(&k);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         pd_type_name names[] = {type("delay", "nanoseconds"), type("cpu", "nanoseconds")};
@@ -151,12 +146,9 @@ TEST(a_rule_without_a_type_is_refused)
         CHECK(has(k.err.text, "delay/nanoseconds, cpu/nanoseconds"));
         CHECK(classify(&k, names, 2, NULL, rules[i]) == PPROFDELTA_E_MISMATCH);
     }
-    end(&k);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Which column is which?
- * ------------------------------------------------------------------------------------------ */
+/* ---- Which column is which? ------------------------------------------------------------------ */
 
 TEST(other_sets_are_refused_and_both_are_printed)
 {
@@ -168,7 +160,7 @@ TEST(other_sets_are_refused_and_both_are_printed)
         {"delay/nanoseconds", "", "contentions", "count"},
         {"", "", "contentions", "count"},
     };
-    kit k;
+    ENDS(end) kit k;
     begin(&k);
     pd_type_name names[] = {type("contentions", "count"), type("delay", "nanoseconds"),
                             type("delay", "nanoseconds")};
@@ -191,7 +183,6 @@ TEST(other_sets_are_refused_and_both_are_printed)
     CHECK(pd_schema_match(&k.schema, names, 3, &columns, NULL) == PPROFDELTA_E_MISMATCH);
     CHECK(pd_schema_match(&k.schema, names, 0, &columns, NULL) == PPROFDELTA_E_MISMATCH);
     CHECK(pd_schema_match(&k.schema, names, 2, &columns, NULL) == PPROFDELTA_OK);
-    end(&k);
 }
 
 TEST_MAIN()

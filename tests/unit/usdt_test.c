@@ -1,7 +1,7 @@
 /* The probes of the heap door: what a listener finds in the file and hears, call by call, and that
  * what it heard adds up to what the tracker has. */
 #include "listener.h"
-#include "pprofdelta_heap.h"
+#include "live.h"
 #include "rng.h"
 #include "seeds.h"
 #include "test.h"
@@ -59,14 +59,9 @@ static bool listen(void)
 
 static const uint64_t a_stack[] = {0x1000, 0x2000};
 
-static const void *pointer(size_t at)
-{
-    return (const void *)(uintptr_t)(0x10000 + at * 4096); // NOLINT(performance-no-int-to-ptr)
-}
-
 static pprofdelta_heap_event event_at(size_t at, size_t size)
 {
-    return (pprofdelta_heap_event){.ptr = pointer(at),
+    return (pprofdelta_heap_event){.ptr = live_pointer(at),
                                    .weight = {3, (int64_t)(1000 + at)},
                                    .stack = a_stack,
                                    .depth = 2,
@@ -90,7 +85,7 @@ static void expect(size_t *at, char kind, size_t pointer_at, uint64_t size, uint
     if (*at >= log_len)
         return;
     const heard *h = &log_[(*at)++];
-    uint64_t want = (uint64_t)(uintptr_t)pointer(pointer_at);
+    uint64_t want = (uint64_t)(uintptr_t)live_pointer(pointer_at);
     CHECK_MSG(h->kind == kind && h->ptr == want && h->size == size && h->weight == weight,
               "event %zu is %c 0x%" PRIx64 " %" PRIu64 " %" PRIu64, *at - 1, h->kind, h->ptr,
               h->size, h->weight);
@@ -119,11 +114,10 @@ TEST(the_file_has_both_probes)
 TEST(nothing_fires_while_nobody_listens)
 {
     CHECK(listen() || probes_len);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event event = event_at(1, 10);
     CHECK(pprofdelta_heap_track(heap, &event) && pprofdelta_heap_untrack(heap, event.ptr));
     CHECK(log_len == 0);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(an_allocation_and_its_end)
@@ -133,12 +127,13 @@ TEST(an_allocation_and_its_end)
     if (!listen())
         return;
     listener_want(1);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event known = event_at(1, 77), unknown = event_at(2, 0);
     CHECK(pprofdelta_heap_track(heap, &known) && pprofdelta_heap_track(heap, &unknown));
-    CHECK(!pprofdelta_heap_untrack(heap, pointer(3)));
+    CHECK(!pprofdelta_heap_untrack(heap, live_pointer(3)));
     CHECK(pprofdelta_heap_track(heap, &known)); /* its end was not seen */
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
+          !pprofdelta_heap_untrack(heap, live_pointer(1)));
     listener_want(-1);
     expect(&at, 'a', 1, 77, 1001);
     expect(&at, 'a', 2, 334, 1002); /* a third of its weight */
@@ -146,7 +141,6 @@ TEST(an_allocation_and_its_end)
     expect(&at, 'a', 1, 77, 1001);
     expect(&at, 'f', 1, 0, 0);
     CHECK(at == log_len);
-    pprofdelta_heap_free(heap);
 }
 
 TEST(realloc_ends_the_old_block_at_once)
@@ -157,7 +151,7 @@ TEST(realloc_ends_the_old_block_at_once)
     if (!listen())
         return;
     listener_want(1);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event event = event_at(1, 50);
     CHECK(pprofdelta_heap_track(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
@@ -173,7 +167,6 @@ TEST(realloc_ends_the_old_block_at_once)
     expect(&at, 'f', 1, 0, 0);
     expect(&at, 'a', 1, 333, 1001);
     CHECK(at == log_len);
-    pprofdelta_heap_free(heap);
 }
 
 /* Forgets the second, moves the third, and leaves the others. */
@@ -181,7 +174,7 @@ static int complete_some(void *cookie, pprofdelta_heap_event *event)
 {
     size_t call = (*(size_t *)cookie)++;
     if (call == 2)
-        event->ptr = pointer(30);
+        event->ptr = live_pointer(30);
     return call != 1;
 }
 
@@ -192,24 +185,24 @@ TEST(deferred_allocations_are_heard_when_they_are_made)
     if (!listen())
         return;
     listener_want(1);
-    pprofdelta_heap *heap = make();
+    ENDS(heap_end) pprofdelta_heap *heap = make();
     for (size_t i = 1; i <= 4; i++) {
         pprofdelta_heap_event event = event_at(i, 10 * i);
         CHECK(pprofdelta_heap_defer(heap, &event));
         expect(&at, 'a', i, 10 * i, 1000 + i);
     }
-    CHECK(pprofdelta_heap_untrack(heap, pointer(4)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(4)));
     expect(&at, 'f', 4, 0, 0);
     CHECK(pprofdelta_heap_complete(heap, complete_some, &calls) == 2);
     expect(&at, 'f', 2, 0, 0);
     expect(&at, 'f', 3, 0, 0);
     expect(&at, 'a', 30, 334, 1003);
-    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && pprofdelta_heap_untrack(heap, pointer(30)));
+    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
+          pprofdelta_heap_untrack(heap, live_pointer(30)));
     listener_want(-1);
     expect(&at, 'f', 1, 0, 0);
     expect(&at, 'f', 30, 0, 0);
     CHECK(at == log_len);
-    pprofdelta_heap_free(heap);
 }
 
 /* ---- any calls ------------------------------------------------------------------------------- */
@@ -226,7 +219,7 @@ static int complete_by_chance(void *cookie, pprofdelta_heap_event *event)
 {
     rng *r = cookie;
     if (rng_chance(r, 20))
-        event->ptr = pointer(rng_below(r, POINTERS));
+        event->ptr = live_pointer(rng_below(r, POINTERS));
     return !rng_chance(r, 20);
 }
 
@@ -287,7 +280,7 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
         rng r = {seed};
         size_t alive;
         pprofdelta_heap_stats stats = {.size = sizeof stats};
-        pprofdelta_heap *heap = make();
+        ENDS(heap_end) pprofdelta_heap *heap = make();
         log_len = 0;
         listener_want(1);
         for (int i = 0; i < 300; i++)
@@ -299,7 +292,6 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
         CHECK_MSG(sum == stats.inuse_bytes && alive == stats.live,
                   "seed %" PRIu64 ": %" PRId64 " bytes in %zu, not %" PRId64 " in %" PRIu64, seed,
                   sum, alive, stats.inuse_bytes, stats.live);
-        pprofdelta_heap_free(heap);
     }
 }
 
@@ -308,13 +300,12 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
 /* A machine without probes: nothing is changed. */
 TEST(tracking_works_without_probes)
 {
-    pprofdelta_heap *heap = NULL;
+    ENDS(heap_end) pprofdelta_heap *heap = NULL;
     const uint64_t stack[] = {1};
     const int place = 0;
     pprofdelta_heap_event event = {.ptr = &place, .weight = {1, 1}, .stack = stack, .depth = 1};
     CHECK(pprofdelta_heap_new(NULL, &heap, NULL) == PPROFDELTA_OK);
     CHECK(pprofdelta_heap_track(heap, &event) && pprofdelta_heap_untrack(heap, &place));
-    pprofdelta_heap_free(heap);
 }
 
 #endif

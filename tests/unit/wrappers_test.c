@@ -1,4 +1,5 @@
 /* cli/show/wrappers.c: which frames `show` folds away; cli/show/short_names.c: what it calls the rest. */
+#include "arena.h"
 #include "show/short_names.h"
 #include "show/wrappers.h"
 #include "test.h"
@@ -77,22 +78,13 @@ static const struct {
     {M, "", "main"},
 };
 
-/* Takes the next name of a list. Returns false behind the last. */
-static bool next_name(const char **list, cli_string *name)
-{
-    if (!*list)
-        return false;
-    *name = (cli_string){*list, strcspn(*list, "|")};
-    *list = (*list)[name->len] ? *list + name->len + 1 : NULL;
-    return true;
-}
-
 static void check_kinds(const char *names, const char *file, unsigned kind)
 {
-    cli_string name;
-    while (next_name(&names, &name)) {
-        unsigned got = cli_frame_kind(name, cli_string_of(file), cli_string_of(""), false);
-        CHECK_MSG(got == kind, "%.*s in %s: %u", (int)name.len, name.ptr, file, got);
+    char name[TEXT_SIZE];
+    while (next_text(&names, name)) {
+        unsigned got =
+            cli_frame_kind(cli_string_of(name), cli_string_of(file), cli_string_of(""), false);
+        CHECK_MSG(got == kind, "%s in %s: %u", name, file, got);
     }
 }
 
