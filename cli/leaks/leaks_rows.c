@@ -3,8 +3,6 @@
 
 #include "keep.h"
 
-#include <stdlib.h>
-
 /* ---- texts and places --------------------------------------------------------------------- */
 
 /* Returns the number of the text, and makes it the text of that number. */

@@ -22,7 +22,6 @@
 #include "show/units.h"
 #include "show/wrappers.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

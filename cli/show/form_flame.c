@@ -13,7 +13,6 @@
 #include "show/flame_tree.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -9,7 +9,6 @@
 #include "show/wrappers.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The frames of all locations of one profile. */
 typedef struct source {

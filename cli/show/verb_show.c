@@ -5,7 +5,6 @@
 #include "message.h"
 #include "symbolize/names.h"
 #include "arguments.h"
-#include "output_file.h"
 
 #include <getopt.h>
 #include <string.h>

@@ -17,15 +17,15 @@
 
 static uint64_t file_len; /* of all files that are allowed */
 
-/* Sets the soft limit. */
-static void limit(int resource, rlim_t value)
-{
-    struct rlimit now;
-    if (getrlimit(resource, &now))
-        return;
-    now.rlim_cur = value < now.rlim_max ? value : now.rlim_max;
-    setrlimit(resource, &now);
-}
+/* Sets the soft limit. A macro, since the type of the resource differs between C libraries. */
+#define LIMIT(resource, value)                                                                     \
+    do {                                                                                           \
+        struct rlimit now_;                                                                        \
+        if (!getrlimit((resource), &now_)) {                                                       \
+            now_.rlim_cur = (value) < now_.rlim_max ? (value) : now_.rlim_max;                     \
+            setrlimit((resource), &now_);                                                          \
+        }                                                                                          \
+    } while (0)
 
 /* The address space of this process in bytes; 0 if it is not known. */
 static uint64_t own_size(void)
@@ -44,9 +44,9 @@ void cli_apart_limit(unsigned seconds, uint64_t memory)
     static uint64_t size; /* at the beginning */
     if (!size)
         size = own_size();
-    limit(RLIMIT_CPU, seconds);
+    LIMIT(RLIMIT_CPU, seconds);
     if (size && memory < (rlim_t)RLIM_INFINITY - size)
-        limit(RLIMIT_AS, size + memory);
+        LIMIT(RLIMIT_AS, (rlim_t)(size + memory));
 }
 
 void cli_apart_allow(int fd)
@@ -66,7 +66,7 @@ void cli_apart_open_files(bool is_allowed)
     struct rlimit now;
     if (!usual)
         usual = getrlimit(RLIMIT_NOFILE, &now) ? 64 : now.rlim_cur;
-    limit(RLIMIT_NOFILE, is_allowed ? usual : 0);
+    LIMIT(RLIMIT_NOFILE, is_allowed ? usual : 0);
 }
 
 void *cli_apart_take(size_t len, size_t size)
@@ -81,7 +81,7 @@ static _Noreturn void work_and_exit(cli_apart_work *work, const void *cookie, in
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGXCPU, SIG_DFL);
-    limit(RLIMIT_CORE, 0);
+    LIMIT(RLIMIT_CORE, (rlim_t)0);
     cli_apart_limit(CLI_APART_SECONDS, CLI_APART_MEMORY);
     FILE *out = fdopen(fd, "w");
     if (out)

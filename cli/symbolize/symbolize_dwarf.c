@@ -9,8 +9,6 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Frames at one address, and entries within each other, at most. */
