@@ -2,13 +2,15 @@
 #include "arguments.h"
 
 #include "cli.h"
-#include "input.h"
+#include "instant.h"
 #include "message.h"
 #include "output_file.h"
 #include "suggest.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60 };
@@ -17,12 +19,8 @@ enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60 };
 typedef struct grammar {
     struct option options[MOST + 1];
     char letters[3 * MOST];
+    unsigned char row[LONG]; /* of each letter and digit in the table */
 } grammar;
-
-static bool has_option(const cli_command *command, const cli_option *option)
-{
-    return !option->verbs || option->verbs & command->verb;
-}
 
 /* The letters begin with "-", which returns operands in order even if POSIXLY_CORRECT is set, and
  * ":", which prints no messages. */
@@ -33,28 +31,18 @@ static void make_grammar(const cli_command *command, grammar *g)
     *g = (grammar){.letters = "-:"};
     for (int i = 0; command->options[i].help; i++) {
         const cli_option *option = &command->options[i];
-        if (!has_option(command, option))
+        if (option->not_of & command->verb)
             continue;
         if (option->name)
             g->options[len++] =
                 (struct option){option->name + 2, arity[option->arity], NULL, LONG + i};
+        memset(g->row + option->letter, i, option->letter == '0' ? 10 : 1);
         if (option->letter == '0')
             letters += (size_t)sprintf(g->letters + letters, "0123456789");
         else if (option->letter)
             letters += (size_t)sprintf(g->letters + letters, "%c%s", option->letter,
                                        option->arity == CLI_VALUE ? ":" : "");
     }
-}
-
-static const cli_option *find_option(const cli_command *command, int got)
-{
-    if (got >= LONG)
-        return &command->options[got - LONG];
-    char letter = got >= '0' && got <= '9' ? '0' : (char)got;
-    const cli_option *option = command->options;
-    while (option->letter != letter || !has_option(command, option))
-        option++;
-    return option;
 }
 
 /* getopt has refused the token. What is ambiguous is unknown, too. */
@@ -102,9 +90,10 @@ static int print_help(const cli_command *command)
 {
     fputs(command->before, stdout);
     for (const cli_option *option = command->options; option->help; option++)
-        if (has_option(command, option))
+        if (!(option->not_of & command->verb))
             fputs(option->help, stdout);
-    return cli_output_text(command->after);
+    fputs(command->after, stdout);
+    return cli_output_end_text();
 }
 
 int cli_command_read(const cli_command *command, cli_arguments *arguments, void *options)
@@ -119,7 +108,8 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
             return CLI_DONE;
         if (got == ':' || got == '?')
             return refuse(&g, got, token);
-        const cli_option *option = got == OPERAND ? NULL : find_option(command, got);
+        int row = got >= LONG ? got - LONG : g.row[got];
+        const cli_option *option = got == OPERAND ? NULL : &command->options[row];
         if (option && !option->take) {
             arguments->is_done = true;
             return print_help(command);
@@ -140,6 +130,137 @@ int cli_check_stdin(const char *const *files, size_t len)
 {
     size_t from_stdin = 0;
     for (size_t i = 0; i < len; i++)
-        from_stdin += cli_input_is_stdin(files[i]);
+        from_stdin += !strcmp(files[i], "-");
     return from_stdin > 1 ? cli_usage("-: stdin can be read only once") : CLI_DONE;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+const char cli_size_allowed[] = "a number of bytes above 0, or one with k, M, G or T";
+
+int cli_bad_value(const char *option, const char *value, const char *allowed)
+{
+    enum { SHOWN_VALUE = 32 };
+    const char *rest = strlen(value) > SHOWN_VALUE ? "..." : "";
+    return cli_usage("%s=%.*s%s: must be %s", option, SHOWN_VALUE, value, rest, allowed);
+}
+
+/* "auto, restart, clamp, negative or fail" */
+static void list_names(char *to, size_t room, const char *const *names)
+{
+    size_t len = 0;
+    *to = 0;
+    for (int i = 0; names[i] && len < room; i++) {
+        const char *between = !i ? "" : names[i + 1] ? ", " : " or ";
+        len += (size_t)snprintf(to + len, room - len, "%s%s", between, names[i]);
+    }
+}
+
+int cli_take_choice(const cli_option *option, const char *value, void *chosen)
+{
+    static const char *const choices[][6] = {
+        [CLI_COMPRESSION] = {"gzip", "zstd", "none"},
+        [CLI_FORMAT] = {"pprof", "otlp"},
+        [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
+        [CLI_FIRST] = {"full", "zero"},
+        [CLI_DEFAULT_TYPE] = {"counter", "keep"},
+        [CLI_REPORT] = {"text", "json"},
+    };
+    const char *const *names = choices[option->what];
+    char allowed[128];
+    int i = 0;
+    while (value && names[i] && strcmp(value, names[i]) != 0)
+        i++;
+    if (!value || names[i]) {
+        *(int *)chosen = i;
+        return CLI_DONE;
+    }
+    list_names(allowed, sizeof allowed, names);
+    return cli_bad_value(option->name, value, allowed);
+}
+
+int cli_take_flag(const cli_option *option, const char *value, void *flag)
+{
+    (void)value;
+    *(bool *)flag = option->what != CLI_CLEARED;
+    return CLI_DONE;
+}
+
+int cli_take_bit(const cli_option *option, const char *value, void *bits)
+{
+    (void)value;
+    *(unsigned *)bits |= (unsigned)option->what;
+    return CLI_DONE;
+}
+
+int cli_take_text(const cli_option *option, const char *value, void *text)
+{
+    (void)option;
+    *(const char **)text = value;
+    return CLI_DONE;
+}
+
+int cli_take_size(const cli_option *option, const char *value, void *size)
+{
+    return cli_size_parse(value, size) ? CLI_DONE
+                                       : cli_bad_value(option->name, value, cli_size_allowed);
+}
+
+int cli_take_rows(const cli_option *option, const char *value, void *rows)
+{
+    enum { MOST_ROWS = 1000000000 };
+    size_t digits = strspn(value, "0123456789");
+    unsigned long long read = digits < 11 ? strtoull(value, NULL, 10) : 0;
+    if (value[digits] || !read || read > MOST_ROWS)
+        return cli_bad_value(option->name, value, "a number of rows, 1 or more");
+    *(size_t *)rows = (size_t)read;
+    return CLI_DONE;
+}
+
+int cli_take_span(const cli_option *option, const char *value, void *nanos)
+{
+    return cli_span_parse(value, nanos)
+               ? CLI_DONE
+               : cli_bad_value(option->name, value,
+                               "a time above 0 like 30s, 500ms, 2m or 1h, and a year at most");
+}
+
+int cli_take_type(const cli_option *option, const char *value, void *type)
+{
+    if (!*value || *value == '/')
+        return cli_bad_value(option->name, value, "TYPE or TYPE/UNIT, like alloc_space/bytes");
+    *(const char **)type = value;
+    return CLI_DONE;
+}
+
+int cli_take_name(const cli_option *option, const char *value, void *name)
+{
+    static const char *const allowed[] = {
+        [CLI_OUT] = "the name of a file, or - for stdout",
+        [CLI_STATE] = "the name of a file",
+        [CLI_FOLDER] = "the name of a directory",
+        [CLI_SHELL] = "a shell command",
+    };
+    size_t len = strlen(value);
+    if (!len || (option->what == CLI_STATE && value[len - 1] == '/'))
+        return cli_bad_value(option->name, value, allowed[option->what]);
+    *(const char **)name = value;
+    return CLI_DONE;
+}
+
+bool cli_size_parse(const char *text, uint64_t *size)
+{
+    static const char letters[] = "kMGT";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || errno || !value)
+        return false;
+    const char *letter = *end ? strchr(letters, *end == 'K' ? 'k' : *end) : NULL;
+    unsigned shift = letter ? 10 * (unsigned)(letter - letters + 1) : 0;
+    if ((*end && !letter) || value > UINT64_MAX >> shift ||
+        (letter && end[1] && strcmp(end + 1, "iB") != 0))
+        return false;
+    *size = (uint64_t)value << shift;
+    return true;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum cli_arity { CLI_ALONE, CLI_VALUE, CLI_MAY_HAVE_VALUE } cli_arity;
 
@@ -20,7 +21,7 @@ typedef struct cli_option {
     size_t at;
     const char *help; /* its lines of --help */
     int what;         /* for take */
-    unsigned verbs;   /* bits of the verbs that have it; 0: all that have the table */
+    unsigned not_of;  /* bits of the verbs that have the table, but not this option */
 } cli_option;
 
 /* Returned by take and operand: the rest of the command line is not read. */
@@ -31,7 +32,7 @@ typedef struct cli_command {
     const cli_option *options;  /* NULL ends them */
     /* Checks or takes an operand; NULL: all are right. What it accepts is an operand of *arguments. */
     int (*operand)(void *options, const char *value);
-    unsigned verb; /* its bit in cli_option.verbs; 0: none */
+    unsigned verb; /* its bit in cli_option.not_of; 0: none */
 } cli_command;
 
 /* Where the command line is being read. */
@@ -52,5 +53,37 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
 /* Refuses a list of files that has "-" more than once. Prints what is wrong; returns CLI_USAGE, or
  * CLI_DONE. */
 int cli_check_stdin(const char *const *files, size_t len);
+
+/* ---- the values of options that several verbs have -----------------------------------------------
+ *
+ * The functions that return an int print what is wrong and return CLI_USAGE, or return CLI_DONE.
+ * They change what their last parameter points to only if the value is allowed. */
+
+/* The value is wrong. `allowed` ends the sentence "must be ...". Returns CLI_USAGE. */
+int cli_bad_value(const char *option, const char *value, const char *allowed);
+
+/* option.what: which words an option takes. Their order is that of the values of the library. */
+enum { CLI_COMPRESSION, CLI_FORMAT, CLI_ON_RESET, CLI_FIRST, CLI_DEFAULT_TYPE, CLI_REPORT };
+
+enum { CLI_CLEARED = 1 }; /* a flag becomes false */
+
+/* option.what: what an option names. */
+enum { CLI_OUT, CLI_STATE, CLI_FOLDER, CLI_SHELL };
+
+/* For cli_option.take: each reads the value into a member of the type in its comment. */
+int cli_take_flag(const cli_option *option, const char *value, void *flag);  /* bool */
+int cli_take_bit(const cli_option *option, const char *value, void *bits);   /* unsigned |= what */
+int cli_take_text(const cli_option *option, const char *value, void *text);  /* const char * */
+int cli_take_size(const cli_option *option, const char *value, void *size);  /* uint64_t: bytes */
+int cli_take_rows(const cli_option *option, const char *value, void *rows);  /* size_t, above 0 */
+int cli_take_span(const cli_option *option, const char *value, void *nanos); /* int64_t */
+int cli_take_type(const cli_option *option, const char *value, void *type);  /* const char * */
+int cli_take_name(const cli_option *option, const char *value, void *name);  /* const char * */
+int cli_take_choice(const cli_option *option, const char *value, void *chosen); /* int or an enum */
+
+/* Reads a number of bytes above 0: 4096, 64k, 512M, 8G, 1T, 64KiB; k is 1024. Returns false if the
+ * text is not such a number. cli_size_allowed describes them. */
+bool cli_size_parse(const char *text, uint64_t *size);
+extern const char cli_size_allowed[];
 
 #endif

@@ -22,7 +22,6 @@ static _Noreturn void become(char *const *argv, int report)
 pid_t cli_child_start(char *const *argv, void (*prepare)(const void *cookie), const void *cookie)
 {
     int report[2], error = 0;
-    ssize_t got;
     if (pipe2(report, O_CLOEXEC))
         return -1;
     pid_t child = fork();
@@ -32,7 +31,7 @@ pid_t cli_child_start(char *const *argv, void (*prepare)(const void *cookie), co
     }
     error = child < 0 ? errno : 0;
     close(report[1]);
-    while (child > 0 && (got = read(report[0], &error, sizeof error)) < 0 && errno == EINTR) {
+    while (child > 0 && read(report[0], &error, sizeof error) < 0 && errno == EINTR) {
     }
     close(report[0]);
     if (child > 0 && error)

@@ -1,4 +1,4 @@
-/* What all verbs share: exit codes, entry points and the version.
+/* What all verbs share: exit codes and entry points.
  *
  *     main.c           the first word is a verb, or the command line is that of the delta
  *     delta/           the delta of two files or with a state, the sum, check
@@ -6,15 +6,17 @@
  *                      one folder for each verb; its verb_*.c has the table of options, and a
  *                      function that takes its own argument vector (argv[0] is the verb) and returns
  *                      the exit code
- *     arguments.c      reads a command line by such a table, and prints its --help
- *     option_values.c  reads the values that options of several verbs have
+ *     arguments.c      reads a command line by such a table, and the values that options of several
+ *                      verbs have; prints its --help
+ *     input.c          what is read: inputs, regular files, folders
+ *     output_file.c    where bytes go: memory, stdout, OUT, a state
+ *     message.c        what is printed on stderr
  *
  * The other files in this folder are parts that several verbs use. A new verb is a new folder and a row
  * in main.c. No .c file has the name of one in lib/. */
 #ifndef CLI_H
 #define CLI_H
 
-#include <signal.h>
 #include <stdbool.h>
 
 enum {
@@ -43,9 +45,6 @@ int cli_leaks(int argc, char **argv);
 /* Restores the signal handling and the closed descriptors that the process began with. Call it before
  * exec. */
 void cli_inherited_restore(void);
-
-/* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */
-void cli_ending_signals(sigset_t *set);
 
 /* Prints the version to stdout; returns the exit code. */
 int cli_version(void);

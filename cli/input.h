@@ -1,20 +1,53 @@
-/* An input file in memory: a regular file, a pipe, a device, or stdin for "-".
+/* The files that are read. An input is in memory: a regular file, a pipe, a device, or stdin for "-".
  *
  * The file is read, not mapped. The library checks a plain profile first and relies on the checks
  * later, but a mapping changes when someone writes to the file, and cutting the file short raises
  * SIGBUS. A copy does not change.
  *
  * The first bytes decide whether the rest is read: of an endless device, a disk image or a core dump
- * only CLI_INPUT_HEAD bytes are. */
+ * only CLI_INPUT_HEAD bytes are.
+ *
+ * A file that no user has named (found in a folder, where a stranger may have planted it, or named by a
+ * profile), and one that is read more than once, must be a regular file. It is opened so that no path
+ * can make this process wait, follow a planted link, or read a device:
+ *
+ *     path -> O_PATH descriptor -> is it a regular file? -> the same file, opened for reading
+ *
+ * Opening a pipe waits for its writer, and opening some devices has effects, so a file is examined
+ * before it is opened. What was examined is what is opened: no other file can take its place in
+ * between. The files that the kernel makes up (/proc, /sys) are refused, too. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
 #include "pprofdelta_profile.h"
-#include "regular.h"
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { CLI_WHY_ROOM = 1024 };
+
+/* Opens a regular file of the folder (or AT_FDCWD). how: O_RDONLY or O_RDWR, with O_NOFOLLOW if name
+ * must not be a link. Returns the descriptor; -1 if there is none, and writes to why, unless it is
+ * NULL, the end of a sentence that begins with the name of the file. */
+int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROOM]);
+
+/* The kind of the file at path, by its first bytes, and its name for a message, like "a zip archive". If
+ * it cannot be read, returns NULL and writes to why as above. */
+const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);
+
+/* The profiles of a folder: the names that end with .pb.gz and do not begin with a dot, sorted. */
+typedef struct cli_folder {
+    DIR *dir;     /* NULL: not open */
+    char **paths; /* "FOLDER/NAME" */
+    size_t len;
+} cli_folder;
+
+/* Lists the folder. It stays open, so that its files can be opened in it. Prints what is wrong;
+ * returns an exit code. Free *folder whatever is returned. */
+int cli_folder_read(cli_folder *folder, const char *path);
+void cli_folder_free(cli_folder *folder);
 
 typedef struct cli_input {
     const char *name; /* for messages: the path, or "(stdin)" */
@@ -22,16 +55,13 @@ typedef struct cli_input {
     size_t len;
 } cli_input;
 
-/* Is the path "-", which means stdin? */
-bool cli_input_is_stdin(const char *path);
-
-/* The name of the file in messages. */
+/* The name of the file in messages: the path, or "(stdin)" for "-". */
 const char *cli_input_name(const char *path);
 
 enum { CLI_INPUT_HEAD = 256 << 10 };
 
 /* Reads the whole file that the user named, at most `limit` bytes. Prints what is wrong; returns an
- * exit code. Free *in whatever is returned. */
+ * exit code. Free the bytes whatever is returned. */
 int cli_input_read(cli_input *in, const char *path, uint64_t limit);
 
 /* A file that is read more than once, or was found in a folder: a regular file only. */
@@ -55,9 +85,5 @@ bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *cen
 
 /* Frees the bytes and keeps the name. */
 void cli_input_free(cli_input *in);
-
-/* Makes a context. `first` is the file that it reads first, as on the command line: the error is
- * about that file if the limit is too low. Prints what is wrong; returns an exit code. */
-int cli_context_new(const pprofdelta_options *options, const char *first, pprofdelta **out);
 
 #endif

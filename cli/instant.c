@@ -75,8 +75,9 @@ static bool zone(const char **p, int *east)
 static bool calendar(const char **p, int64_t *seconds, int64_t *nanos)
 {
     struct tm t = {0};
+    const char between[] = {'T', 't', ' '};
     int second, east;
-    if (!has_shape(*p, "0000-00-00") || !memchr("Tt ", (*p)[10], 3) ||
+    if (!has_shape(*p, "0000-00-00") || !memchr(between, (*p)[10], sizeof between) ||
         !has_shape(*p + 11, "00:00:00"))
         return false;
     sscanf(*p, "%4d-%2d-%2d%*c%2d:%2d:%2d", // NOLINT(cert-err34-c): all are digits

@@ -14,7 +14,7 @@
 void *cli_keep(size_t len, size_t size);
 
 /* Ends the use of a block before the process ends; NULL is none. */
-void cli_drop(void *block);
+void cli_drop(void *ptr);
 
 /* Makes room for `more` elements behind the first `len` of an array, which has room for *cap. Returns
  * the array, which may have moved. */

@@ -27,13 +27,6 @@ static const struct verb {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-int cli_version(void)
-{
-    printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
-           pprofdelta_version(), PPROFDELTA_OTLP_PROTO);
-    return cli_output_end_text();
-}
-
 static const struct verb *find_verb(const char *word)
 {
     for (size_t i = 0; i < VERBS; i++)
@@ -109,28 +102,13 @@ void cli_inherited_restore(void)
     signal(SIGXFSZ, inherited_sigxfsz);
 }
 
-void cli_ending_signals(sigset_t *set)
-{
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action;
-    sigemptyset(set);
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
-            sigaddset(set, ending[i]);
-}
-
-/* With musl's small buffer most of a text would be written, and could fail, before the check. */
-static void give_stdout_room(void)
-{
-    static char buffer[1 << 16];
-    setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof buffer);
-}
-
 int main(int argc, char **argv)
 {
+    static char buffer[1 << 16];
     if (hold_standard_streams())
         return CLI_FAILED;
-    give_stdout_room();
+    /* With musl's small buffer most of a text would be written, and could fail, before the check. */
+    setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof buffer);
     /* A closed pipe or a file size limit makes a write fail, and does not kill the process. */
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);

@@ -1,4 +1,4 @@
-/* What the command prints on stderr: errors, hints, notes.
+/* What the command prints on stderr: errors, hints, notes, and a line of progress on a terminal.
  *
  * Every message begins with "pprofdelta: " and is one write, so that the messages of several runs
  * do not mix in a log. On a terminal it is wrapped to 80 columns; elsewhere it is one line. Control
@@ -60,5 +60,25 @@ int cli_sum_error(const char *last, const char *name, const pprofdelta_error *er
 /* Writes bytes to stderr unchanged. A failure is ignored: it could not be printed
  * either. */
 void cli_message_raw(const char *bytes, size_t len);
+
+/* The line of progress shows what a long run is doing:
+ *
+ *     pprofdelta: reading prev.pb.gz, 3 s
+ *
+ * It appears after a second and is erased before anything else is printed, and when the process ends.
+ * A timer draws it, so the code that takes long has no calls for it. If stderr is not a terminal, there
+ * is no timer. */
+
+/* Starts the timer. */
+void cli_progress_start(void);
+
+/* Sets the text: "reading", "prev.pb.gz". Does nothing before cli_progress_start. */
+void cli_progress_say(const char *doing, const char *name);
+
+/* Erases the line until the timer draws it again. */
+void cli_progress_clear(void);
+
+/* Stops the timer and erases the line, before other code uses the terminal. */
+void cli_progress_end(void);
 
 #endif

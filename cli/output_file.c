@@ -1,29 +1,87 @@
 /* The output: see output_file.h. */
 #include "output_file.h"
 
-#include "buffer.h"
 #include "cli.h"
 #include "message.h"
-#include "regular.h"
-#include "temporary.h"
+#include "input.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PREFIX ".pprofdelta-"
+#define RANDOM "XXXXXX"
+
+/* ".pprofdelta-HASH-XXXXXX" */
+enum { KIND_LEN = sizeof PREFIX - 1 + 8 + 1, NAME_LEN = KIND_LEN + sizeof RANDOM - 1, TRIES = 16 };
+
 static const char stdout_name[] = "(stdout)";
 
-/* stdout has other names. Replacing the file behind one would lose what `>>` keeps. */
-static int names_stdout(const char *path)
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* One large piece is kept without spare room; many pieces cost few copies. */
+int cli_buffer_append(void *buffer, const void *data, size_t len)
 {
-    return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout") ||
-           !strcmp(path, "/dev/fd/1") || !strcmp(path, "/proc/self/fd/1");
+    cli_buffer *b = buffer;
+    if (len > b->cap - b->len) {
+        size_t cap = b->len + len > b->cap * 2 ? b->len + len : b->cap * 2;
+        uint8_t *grown = cap < len ? NULL : realloc(b->bytes, cap);
+        if (!grown)
+            return -1;
+        b->bytes = grown;
+        b->cap = cap;
+    }
+    memcpy(b->bytes + b->len, data, len);
+    b->len += len;
+    return 0;
+}
+
+int cli_write_all(int fd, const void *bytes, size_t len)
+{
+    for (const char *at = bytes; len;) {
+        ssize_t done = write(fd, at, len);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done ? errno : EIO;
+        at += done;
+        len -= (size_t)done;
+    }
+    return 0;
+}
+
+/* ---- what OUT is ----------------------------------------------------------------------------- */
+
+/* The length of "dir/" in "dir/target". */
+static size_t folder_len(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+int cli_folder_open(const char *path, int how)
+{
+    size_t len = folder_len(path);
+    char *folder = len ? strndup(path, len) : strdup(".");
+    int fd = folder ? open(folder, how | O_DIRECTORY | O_CLOEXEC) : -1;
+    int error = errno;
+    free(folder);
+    errno = error;
+    return fd;
+}
+
+static int fail(cli_output *out, const char *verb, int error)
+{
+    const char *what = out->is_state ? "replace the state" : verb;
+    return out->failure = cli_system_error(out->name, what, error);
 }
 
 static int refuse_terminal(const char *name)
@@ -40,14 +98,31 @@ static char *target_of(const char *path)
     return is_link ? realpath(path, NULL) : strdup(path);
 }
 
-/* OUT does not exist; refuses it if its directory does not exist either. */
-static int check_folder(const cli_output *out)
+/* Do both paths name the same file of one directory? The file need not exist. */
+static bool is_same_name(const char *path, const char *other)
 {
-    char *folder = cli_temporary_folder(out->target);
-    bool is_there = folder && !access(folder, F_OK);
-    int error = errno;
-    free(folder);
-    return is_there ? CLI_DONE : cli_system_error(out->name, "write", error);
+    struct stat st, other_st;
+    if (strcmp(path + folder_len(path), other + folder_len(other)) != 0)
+        return false;
+    int folder = cli_folder_open(path, O_PATH), other_folder = cli_folder_open(other, O_PATH);
+    bool is_same = folder >= 0 && other_folder >= 0 && !fstat(folder, &st) &&
+                   !fstat(other_folder, &other_st) && st.st_dev == other_st.st_dev &&
+                   st.st_ino == other_st.st_ino;
+    if (folder >= 0)
+        close(folder);
+    if (other_folder >= 0)
+        close(other_folder);
+    return is_same;
+}
+
+/* OUT does not exist; refuses it if its directory does not exist either. */
+static int check_folder(cli_output *out)
+{
+    int folder = cli_folder_open(out->target, O_PATH);
+    if (folder < 0)
+        return fail(out, "write", errno);
+    close(folder);
+    return CLI_DONE;
 }
 
 /* Which existing file OUT may replace: a profile a profile, a page a page, and both an empty file. Every
@@ -70,97 +145,227 @@ static int check_old(const cli_output *out)
     return CLI_FAILED;
 }
 
-static int prepare_file(cli_output *out, bool is_missing)
+/* stdout has other names. Replacing the file behind one would lose what `>>` keeps. */
+static bool names_stdout(const char *path)
 {
-    out->kind = CLI_OUTPUT_REPLACE;
-    out->target = target_of(out->name);
-    if (!out->target)
-        return cli_system_error(out->name, "write", errno);
-    if (is_missing)
-        return check_folder(out);
-    return check_old(out);
-}
-
-static int prepare(cli_output *out, const char *path)
-{
-    if (names_stdout(path)) {
-        out->fd = STDOUT_FILENO;
-        return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
-    }
-    out->name = path;
-    struct stat st;
-    int missing = stat(path, &st);
-    if (missing && errno != ENOENT)
-        return cli_system_error(path, "write", errno);
-    if (!missing && (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode)))
-        return cli_system_error(path, "write", S_ISDIR(st.st_mode) ? EISDIR : ENXIO);
-    if (!missing && !S_ISREG(st.st_mode)) {
-        out->kind = CLI_OUTPUT_DIRECT;
-        return CLI_DONE;
-    }
-    return prepare_file(out, missing != 0);
+    return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout") ||
+           !strcmp(path, "/dev/fd/1") || !strcmp(path, "/proc/self/fd/1");
 }
 
 int cli_output_prepare(cli_output *out, const char *path)
 {
-    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1};
-    return prepare(out, path);
+    struct stat st;
+    if (names_stdout(path)) {
+        out->name = stdout_name;
+        out->fd = STDOUT_FILENO;
+        return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
+    }
+    out->name = path;
+    out->target = target_of(path);
+    if (out->target && out->state && is_same_name(out->target, out->state))
+        return cli_usage("-o and --state name the same file, which cannot be both");
+    bool is_missing = stat(path, &st) != 0;
+    if (is_missing && errno != ENOENT)
+        return fail(out, "write", errno);
+    if (!is_missing && (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode)))
+        return fail(out, "write", S_ISDIR(st.st_mode) ? EISDIR : ENXIO);
+    out->kind = is_missing || S_ISREG(st.st_mode) ? CLI_OUTPUT_REPLACE : CLI_OUTPUT_DIRECT;
+    if (out->kind == CLI_OUTPUT_DIRECT)
+        return CLI_DONE;
+    if (!out->target)
+        return fail(out, "write", is_missing ? ENOENT : ENOMEM);
+    return is_missing ? check_folder(out) : check_old(out);
 }
 
-int cli_output_prepare_page(cli_output *out, const char *path)
+/* ---- the temporary file ---------------------------------------------------------------------- */
+
+void cli_ending_signals(sigset_t *set)
 {
-    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1, .is_page = true};
-    return prepare(out, path);
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
+            sigaddset(set, ending[i]);
 }
 
-static const char *last_name(const char *path)
+/* Gives the file the owner and the mode of target. If the owner cannot be set (only root can), it
+ * stays that of the process. If the group cannot be set, the group gets no more rights than
+ * everyone, so that nobody can read the file who could not read target. */
+static int copy_owner_and_mode(int fd, const char *target, bool is_private)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    struct stat was, is;
+    if (stat(target, &was)) {
+        mode_t mask = umask(0);
+        umask(mask);
+        return is_private ? 0 : fchmod(fd, 0666 & ~mask);
+    }
+    mode_t mode = is_private ? 0600 : was.st_mode & 0777;
+    if (fchown(fd, was.st_uid, was.st_gid) && fchown(fd, (uid_t)-1, was.st_gid)) {
+        if (fstat(fd, &is))
+            return -1;
+        if (is.st_gid != was.st_gid)
+            mode &= 0707 | (mode & 07) << 3;
+    }
+    return fchmod(fd, mode);
 }
 
-static bool are_in_one_folder(const char *path, const char *other)
+/* Creates a file and locks it. Another process that locks it first removes it: then it has no name
+ * any more. If the file system has no locks, no process removes it. */
+static int make(char *name)
 {
-    struct stat st, other_st;
-    char *folder = cli_temporary_folder(path), *other_folder = cli_temporary_folder(other);
-    bool are = folder && other_folder && !stat(folder, &st) && !stat(other_folder, &other_st) &&
-               st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
-    free(folder);
-    free(other_folder);
-    return are;
+    struct stat st;
+    for (int i = 0; i < TRIES; i++) {
+        int fd = mkostemp(name, O_CLOEXEC);
+        if (fd < 0)
+            return -1;
+        while (flock(fd, LOCK_EX) && errno == EINTR) {
+        }
+        if (fstat(fd, &st) || st.st_nlink)
+            return fd;
+        close(fd);
+        strcpy(name + strlen(name) - strlen(RANDOM), RANDOM);
+    }
+    errno = EAGAIN;
+    return -1;
 }
 
-bool cli_output_leads_to(const char *out, const char *path)
+/* Removes a regular file of this user that no process has locked. The file is locked while it is
+ * removed, so that a process that has just created it notices. */
+static void remove_left_over(int folder, const char *name)
 {
-    char *target = names_stdout(out) ? NULL : target_of(out);
-    bool leads =
-        target && !strcmp(last_name(path), last_name(target)) && are_in_one_folder(path, target);
-    free(target);
-    return leads;
+    struct stat st;
+    int fd = cli_regular_open(folder, name, O_RDWR | O_NOFOLLOW, NULL);
+    if (fd < 0)
+        return;
+    if (!fstat(fd, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB))
+        unlinkat(folder, name, 0);
+    close(fd);
 }
+
+/* Removes the files that killed runs of this owner left in the directory of OUT. Their names begin
+ * with `kind`. */
+static void sweep(const char *target, const char *kind)
+{
+    int folder = cli_folder_open(target, O_RDONLY);
+    DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)))
+        if (strlen(entry->d_name) == NAME_LEN && !memcmp(entry->d_name, kind, KIND_LEN))
+            remove_left_over(folder, entry->d_name);
+    if (dir)
+        closedir(dir);
+    else if (folder >= 0)
+        close(folder);
+}
+
+/* From now on, signals end the process. */
+static void end_temporary(cli_output *out)
+{
+    free(out->temporary);
+    out->temporary = NULL;
+    sigprocmask(SIG_SETMASK, &out->before, NULL);
+}
+
+static void remove_temporary(cli_output *out)
+{
+    if (out->fd >= 0) {
+        unlink(out->temporary);
+        close(out->fd);
+    }
+    out->fd = -1;
+    end_temporary(out);
+}
+
+/* The name has the hash (FNV-1a) of the last name of the owner, which keeps it short. Returns 0 or an
+ * errno value. */
+static int create_temporary(cli_output *out)
+{
+    const char *owner = out->state ? out->state : out->target;
+    char kind[KIND_LEN + 1];
+    uint32_t hash = UINT32_C(0x811c9dc5);
+    sigset_t ending;
+    for (const char *at = owner + folder_len(owner); *at; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT32_C(0x01000193);
+    snprintf(kind, sizeof kind, PREFIX "%08" PRIx32 "-", hash);
+    sweep(out->target, kind);
+    if (asprintf(&out->temporary, "%.*s%s%s", (int)folder_len(out->target), out->target, kind,
+                 RANDOM) < 0) {
+        out->temporary = NULL;
+        return ENOMEM;
+    }
+    cli_ending_signals(&ending);
+    sigprocmask(SIG_BLOCK, &ending, &out->before);
+    out->fd = make(out->temporary);
+    if (out->fd >= 0 && !copy_owner_and_mode(out->fd, out->target, out->is_state))
+        return 0;
+    int error = errno;
+    remove_temporary(out);
+    return error;
+}
+
+/* Has a signal come that ends this process when it is no longer blocked? */
+static bool is_ending(const cli_output *out)
+{
+    sigset_t ending, pending;
+    bool has_come = false;
+    cli_ending_signals(&ending);
+    sigpending(&pending);
+    for (int number = 1; number < SIGRTMIN; number++)
+        has_come |= sigismember(&pending, number) == 1 && sigismember(&ending, number) == 1 &&
+                    !sigismember(&out->before, number);
+    return has_come;
+}
+
+/* Syncs what can be synced: no pipe, no device. Returns 0, or -1 with errno set. */
+static int sync_all(int fd)
+{
+    return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
+}
+
+static int replace(cli_output *out)
+{
+    /* Some file systems report a failed write only to close. The file stays open, and locked. */
+    int copy = dup(out->fd);
+    if (copy < 0 || close(copy) || (out->state && sync_all(out->fd)) || is_ending(out) ||
+        rename(out->temporary, out->target)) {
+        int error = errno;
+        remove_temporary(out);
+        return fail(out, "replace", error);
+    }
+    end_temporary(out);
+    if (!out->state)
+        return CLI_DONE;
+    int folder = cli_folder_open(out->target, O_RDONLY);
+    if (folder < 0 || sync_all(folder))
+        fail(out, "replace", errno);
+    if (folder >= 0)
+        close(folder);
+    return out->failure;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Opens the output before the first byte. Returns 0, or -1 with out->failure set. */
 static int open_output(cli_output *out)
 {
     if (out->kind == CLI_OUTPUT_REPLACE) {
-        const char *owner = out->state ? out->state : out->target;
-        if (cli_temporary_create(&out->temporary, out->target, owner, false))
-            out->failure =
-                cli_system_error(out->name, "create a temporary file in its directory", errno);
-        out->fd = out->temporary.fd;
+        int error = create_temporary(out);
+        if (error)
+            fail(out, "create a temporary file in its directory", error);
     } else {
         out->fd = open(out->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (out->fd < 0)
-            out->failure = cli_system_error(out->name, "open", errno);
+            fail(out, "open", errno);
         else if (isatty(out->fd))
             out->failure = refuse_terminal(out->name);
     }
     return out->failure ? -1 : 0;
 }
 
-static int write_all(void *cookie, const void *data, size_t len)
+int cli_output_write(void *output, const void *data, size_t len)
 {
-    cli_output *out = cookie;
+    cli_output *out = output;
     if (out->failure || out->is_unread || (out->fd < 0 && open_output(out)))
         return -1;
     int error = cli_write_all(out->fd, data, len);
@@ -169,13 +374,8 @@ static int write_all(void *cookie, const void *data, size_t len)
     if (error == EPIPE && out->is_page && out->kind == CLI_OUTPUT_STDOUT)
         out->is_unread = true;
     else
-        out->failure = cli_system_error(out->name, "write", error);
+        fail(out, "write", error);
     return -1;
-}
-
-pprofdelta_sink cli_output_sink(cli_output *out)
-{
-    return (pprofdelta_sink){.write = write_all, .cookie = out};
 }
 
 int cli_output_finish(cli_output *out)
@@ -184,19 +384,20 @@ int cli_output_finish(cli_output *out)
         return CLI_DONE;
     if (out->failure || (out->fd < 0 && open_output(out)))
         return out->failure;
-    if (out->temporary.name && cli_temporary_replace(&out->temporary, out->target, out->is_synced))
-        return out->failure = cli_system_error(out->name, "replace", errno);
-    if (out->kind != CLI_OUTPUT_REPLACE && out->is_synced && cli_sync(out->fd))
-        return out->failure = cli_system_error(out->name, "sync", errno);
+    if (out->kind == CLI_OUTPUT_REPLACE)
+        return replace(out);
+    if (out->state && sync_all(out->fd))
+        return fail(out, "sync", errno);
     int fd = out->fd;
     out->fd = -1;
-    return close(fd) ? out->failure = cli_system_error(out->name, "write", errno) : CLI_DONE;
+    return close(fd) ? fail(out, "write", errno) : CLI_DONE;
 }
 
 void cli_output_close(cli_output *out)
 {
-    cli_temporary_remove(&out->temporary);
-    if (out->fd >= 0 && out->kind == CLI_OUTPUT_DIRECT)
+    if (out->temporary)
+        remove_temporary(out);
+    if (out->fd >= 0 && out->kind != CLI_OUTPUT_STDOUT)
         close(out->fd);
     free(out->target);
     *out = (cli_output){.fd = -1};
@@ -232,10 +433,4 @@ int cli_output_end_text(void)
         return CLI_FAILED;
     }
     return CLI_DONE;
-}
-
-int cli_output_text(const char *text)
-{
-    fputs(text, stdout);
-    return cli_output_end_text();
 }

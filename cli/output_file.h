@@ -1,4 +1,5 @@
-/* The output: stdout, or the file OUT, which is replaced as a whole or not at all.
+/* Where the bytes of a run go: into memory, to stdout, or into the file OUT, which is replaced as a
+ * whole or not at all.
  *
  *   stdout, a pipe,   written directly
  *   a device
@@ -6,16 +7,38 @@
  *   or no file yet    (a symbolic link is followed first, so the link stays)
  *
  * Nothing is opened before the first byte is written. Until then a failure leaves no trace, not
- * even an empty write to a pipe. A run that fails later, or is ended by a signal, removes its
- * temporary file. If a state depends on the output, the file is synced before it is renamed, and
- * its directory after. */
+ * even an empty write to a pipe. If a state depends on the output, the file is synced before it is
+ * renamed, and its directory after. A state is written in the same way.
+ *
+ * While there is a temporary file, SIGINT, SIGTERM and SIGHUP are blocked. If one of them comes, the
+ * file is not renamed but removed, and then the signal ends the process. So write the first byte only
+ * when everything that takes long has been done.
+ *
+ * SIGKILL and a power cut leave a temporary file behind. The next one of the same owner removes it:
+ * HASH is 8 digits of the owner's name. In a run with a state, the owner of all files is the state,
+ * because OUT may have another name in each run. Otherwise the owner is OUT. Each file is locked (flock)
+ * while its process lives, so a file that can be locked is left over. A file of another user, another
+ * owner or another kind is left alone. If the file system has no locks, nothing is removed. A process
+ * has one temporary file at a time. */
 #ifndef CLI_OUTPUT_FILE_H
 #define CLI_OUTPUT_FILE_H
 
 #include "pprofdelta.h"
-#include "temporary.h"
 
+#include <signal.h>
 #include <stdbool.h>
+
+/* Bytes in memory that grow at their end. */
+typedef struct cli_buffer {
+    uint8_t *bytes; /* free them */
+    size_t len, cap;
+} cli_buffer; /* zero it to begin */
+
+/* For a sink whose cookie is a cli_buffer. Refuses bytes that there is no memory for. */
+int cli_buffer_append(void *buffer, const void *data, size_t len);
+
+/* Writes len bytes, also after an interruption. Returns 0 or an errno value. */
+int cli_write_all(int fd, const void *bytes, size_t len);
 
 typedef enum cli_output_kind {
     CLI_OUTPUT_STDOUT,
@@ -23,45 +46,47 @@ typedef enum cli_output_kind {
     CLI_OUTPUT_REPLACE
 } cli_output_kind;
 
+/* {.fd = -1} to begin. */
 typedef struct cli_output {
+    /* Set before cli_output_prepare. */
+    const char *state; /* the state that depends on the output, or NULL */
+    bool is_page;      /* a page: it is no failure if the reader of stdout closes the pipe */
+    bool is_state;     /* the output is the state itself, which nobody else may read */
+    bool is_unread;    /* the reader has closed the pipe */
     cli_output_kind kind;
-    const char *name;        /* for messages: OUT as it was given, or "(stdout)" */
-    char *target;            /* REPLACE: OUT with its symbolic links followed */
-    cli_temporary temporary; /* REPLACE: once the first byte was written */
-    int fd;                  /* -1 before the first byte */
-    const char *state;       /* the state of the run, or NULL; set it after prepare */
-    bool is_synced;          /* finish syncs the file to the disk; set it after prepare */
-    bool is_page;            /* a page: it is no failure if the reader of stdout closes the pipe */
-    bool is_unread;          /* that has happened */
-    int failure;             /* the exit code of a failure that was printed, else 0 */
+    const char *name; /* for messages: OUT as it was given, or "(stdout)" */
+    char *target;     /* OUT with its symbolic links followed; NULL: stdout */
+    char *temporary;  /* the name of the temporary file; NULL: there is none */
+    sigset_t before;  /* the signals that were blocked before there was one */
+    int fd;           /* -1 before the first byte */
+    int failure;      /* the exit code of a failure that was printed, else 0 */
 } cli_output;
 
-/* Checks that OUT (NULL or "-": stdout) can be an output, and that a profile may replace it: only a
- * profile or an empty file is replaced, by whatever name. Prints what is wrong; returns an exit code. Close *out whatever is returned. */
+/* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what is
+ * written may replace it. A profile replaces only a profile or an empty file, a page only a page or an
+ * empty file, by whatever name. Prints what is wrong; returns an exit code. Close *out whatever is
+ * returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
-/* The same for the page of a flame graph, which replaces a page or an empty file. */
-int cli_output_prepare_page(cli_output *out, const char *path);
+/* For a sink whose cookie is a cli_output. A failure is printed at once and kept in out->failure. */
+int cli_output_write(void *output, const void *data, size_t len);
 
-/* Is OUT (NULL: stdout) the file at path, through symbolic links? The file need not exist. */
-bool cli_output_leads_to(const char *out, const char *path);
-
-/* The sink that writes to the output. A failure is printed at once and kept in out->failure. */
-pprofdelta_sink cli_output_sink(cli_output *out);
-
-/* Ends the output after the last byte: closes it and renames it to OUT. Prints what is wrong;
- * returns an exit code. */
+/* Ends the output after the last byte: closes it, or renames it to OUT; then fd is open and locked.
+ * Prints what is wrong; returns an exit code. */
 int cli_output_finish(cli_output *out);
 
-/* Frees everything. If cli_output_finish was not called or failed, OUT is unchanged. */
+/* Closes and frees everything. If cli_output_finish was not called or failed, OUT is unchanged. */
 void cli_output_close(cli_output *out);
+
+/* Opens the directory of path; how: O_RDONLY or O_PATH. Returns -1 with errno set. */
+int cli_folder_open(const char *path, int how);
+
+/* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */
+void cli_ending_signals(sigset_t *set);
 
 /* Flushes, closes and checks stdout after text was printed to it. Prints what is wrong; returns an
  * exit code. A closed pipe (`| head`) is no failure. */
 int cli_output_end_text(void);
-
-/* Prints text to stdout and ends it. Returns an exit code. */
-int cli_output_text(const char *text);
 
 /* Has writing to stdout failed, so that printing more text is useless? */
 bool cli_output_is_over(void);

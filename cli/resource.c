@@ -1,7 +1,6 @@
 #include "resource.h"
 
 #include "agent/base/launch.h"
-#include "option_values.h"
 #include "cli.h"
 #include "message.h"
 
@@ -70,15 +69,16 @@ static void add_environment(cli_resource *r, char *list)
 int cli_resource_make(cli_resource *r, const cli_resources *given)
 {
     const char *attributes = getenv(VARIABLE), *service = getenv("OTEL_SERVICE_NAME");
-    r->texts = strdup(attributes ? attributes : "");
     size_t members = given->len + 3; /* the name twice, and a member without a comma behind it */
-    for (const char *at = r->texts; at && *at; at++)
+    attributes = attributes ? attributes : "";
+    for (const char *at = attributes; *at; at++)
         members += *at == ',';
-    r->list = calloc(members, sizeof *r->list);
-    if (!r->list || !r->texts)
+    /* The text of the variable, which is cut up, is behind the list. */
+    r->list = calloc(1, members * sizeof *r->list + strlen(attributes) + 1);
+    if (!r->list)
         return cli_system_error("the resource", "make", ENOMEM);
     add(r, "service.name", "unknown_service");
-    add_environment(r, r->texts);
+    add_environment(r, strcpy((char *)(r->list + members), attributes));
     if (service && *service)
         add(r, "service.name", service);
     for (size_t i = 0; i < given->len; i++) {
@@ -122,11 +122,4 @@ char *cli_resource_text(const cli_resource *r)
     if (text)
         *at = '\0';
     return text;
-}
-
-void cli_resource_free(cli_resource *r)
-{
-    free(r->list);
-    free(r->texts);
-    *r = (cli_resource){0};
 }

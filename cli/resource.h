@@ -10,10 +10,9 @@
 #include "pprofdelta.h"
 
 typedef struct cli_resource {
-    pprofdelta_attribute *list; /* for the options of the library */
+    pprofdelta_attribute *list; /* for the options of the library; free it */
     size_t len;
-    char *texts; /* the strings that are not the caller's */
-} cli_resource;  /* zero it to begin */
+} cli_resource; /* zero it to begin */
 
 typedef struct cli_resources {
     const char **values; /* of --resource; the caller allocates one for each argument */
@@ -29,7 +28,5 @@ int cli_resource_make(cli_resource *resource, const cli_resources *given);
 
 /* The list as text, in the form of OTEL_RESOURCE_ATTRIBUTES. The caller frees it. NULL: no memory. */
 char *cli_resource_text(const cli_resource *resource);
-
-void cli_resource_free(cli_resource *resource);
 
 #endif

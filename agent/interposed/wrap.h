@@ -56,23 +56,23 @@ static inline size_t pd_product(size_t count, size_t size)
 
 /* The shape of posix_memalign. */
 #define PD_ALLOCATE_INTO(linkage, name, real)                                                      \
-    PD_SLOW static int slow_##name(void **out, size_t alignment, size_t size)                      \
+    PD_SLOW static int slow_##name(void **memptr, size_t alignment, size_t size)                   \
     {                                                                                              \
         const pd_caller caller = PD_HERE();                                                        \
         pprofdelta_weight weight = {0, 0};                                                         \
         bool is_sample = pd_slow_draw(size, &weight);                                              \
-        int error = real(out, alignment, size);                                                    \
+        int error = real(memptr, alignment, size);                                                 \
         if (error == ENOMEM)                                                                       \
             pd_slow_out_of_memory(size);                                                           \
         if (is_sample)                                                                             \
-            pd_slow_keep(error ? NULL : *out, size, &weight, &caller);                             \
+            pd_slow_keep(error ? NULL : *memptr, size, &weight, &caller);                          \
         return error;                                                                              \
     }                                                                                              \
-    linkage int name(void **out, size_t alignment, size_t size)                                    \
+    linkage int name(void **memptr, size_t alignment, size_t size)                                 \
     {                                                                                              \
         if (pd_tick(size))                                                                         \
-            return slow_##name(out, alignment, size);                                              \
-        int error = real(out, alignment, size);                                                    \
+            return slow_##name(memptr, alignment, size);                                           \
+        int error = real(memptr, alignment, size);                                                 \
         if (error == ENOMEM)                                                                       \
             pd_slow_out_of_memory(size);                                                           \
         return error;                                                                              \

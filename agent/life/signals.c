@@ -152,7 +152,7 @@ PD_PUBLIC pd_signal_handler *sysv_signal(int sig, pd_signal_handler *handler)
     return set(pd_next()->sysv_signal, sig, handler);
 }
 
-PD_PUBLIC pd_signal_handler *sigset(int sig, pd_signal_handler *handler)
+PD_PUBLIC pd_signal_handler *sigset(int sig, pd_signal_handler *disp)
 {
-    return set(pd_next()->sigset, sig, handler);
+    return set(pd_next()->sigset, sig, disp);
 }

@@ -48,6 +48,8 @@ class Missing(Exception):
 
 
 def run(what, command, cwd=None, env=None):
+    if not shutil.which(command[0]):
+        raise Missing(f"{what}: there is no {command[0]}")
     ran = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if ran.returncode:
         raise Missing(f"{what}: {(ran.stderr or ran.stdout).decode('utf-8', 'replace').strip()[-1000:]}")

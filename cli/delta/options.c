@@ -2,13 +2,14 @@
 #include "delta/options.h"
 
 #include "cli.h"
-#include "input.h"
 #include "instant.h"
 #include "message.h"
-#include "option_values.h"
+#include "output_file.h"
+#include "arguments.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,14 +34,6 @@ static int take_form(const cli_option *option, const char *value, void *form)
         return CLI_USAGE;
     *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
     return CLI_DONE;
-}
-
-static int take_state(const cli_option *option, const char *value, void *state)
-{
-    size_t len = strlen(value);
-    if (!len || value[len - 1] == '/')
-        return cli_bad_value(option->name, value, "the name of a file");
-    return cli_take_text(option, value, state);
 }
 
 static int take_default_type(const cli_option *option, const char *value, void *flags)
@@ -78,7 +71,9 @@ static int take_level(const cli_option *option, const char *digits, void *level)
 static int take_version(const cli_option *option, const char *value, void *is_done)
 {
     cli_take_flag(option, value, is_done);
-    int code = cli_version();
+    printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
+           pprofdelta_version(), PPROFDELTA_OTLP_PROTO);
+    int code = cli_output_end_text();
     return code ? code : CLI_ENOUGH;
 }
 
@@ -96,9 +91,8 @@ static int add_operand(void *options, const char *value)
         o->uploader = o->arguments.argv + optind - 1;
         return CLI_ENOUGH;
     }
-    int code = check_name(o, value);
-    if (code)
-        return code;
+    if (!*value)
+        return cli_usage("the name of a profile is empty");
     if (o->cur)
         return cli_usage(
             "%.60s: is one operand too many; a delta needs two profiles, and a command "
@@ -108,8 +102,9 @@ static int add_operand(void *options, const char *value)
     return CLI_DONE;
 }
 
+/* The last column is the verb that does not have the option. */
 static const cli_option table[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_output, offsetof(cli_options, output),
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(cli_options, output),
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
     {"--counter", 'c', CLI_VALUE, add_counter, 0,
      "  -c, --counter TYPE[/UNIT]  take this sample type as a counter\n", 0, 0},
@@ -118,9 +113,9 @@ static const cli_option table[] = {
     {"--on-reset", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.on_reset),
      "      --on-reset=HOW         if a counter fell: auto (the default), restart,\n"
      "                             clamp, negative or fail\n",
-     CLI_ON_RESET, DELTA},
+     CLI_ON_RESET, SUM},
     {"--started", 0, CLI_VALUE, take_started, offsetof(cli_options, started_nanos),
-     "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n", 0, DELTA},
+     "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n", 0, SUM},
     {"--default-type", 0, CLI_MAY_HAVE_VALUE, take_default_type,
      offsetof(cli_options, library.flags),
      "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n",
@@ -135,10 +130,10 @@ static const cli_option table[] = {
      "  -1 ... -9                  compress fast ... compress well\n", 0, 0},
     {"--report", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, report),
      "      --report[=FORM]        print counts and sums to stderr, as text or json\n", CLI_REPORT,
-     DELTA},
+     SUM},
     {"--verify", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
      "      --verify               check that the sums add up before writing\n", PPROFDELTA_VERIFY,
-     DELTA},
+     SUM},
     {"--no-stamp", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
      "      --no-stamp             leave out the comment that marks a delta\n", PPROFDELTA_NO_STAMP,
      0},
@@ -148,29 +143,27 @@ static const cli_option table[] = {
      "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(cli_options, quiet),
      "  -q, --quiet                print no notes on stderr\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, SUM},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help, --version\n", 0, DELTA},
-    {"--version", 0, CLI_ALONE, take_version, offsetof(cli_options, is_done), "", 0, DELTA},
-    {"--state", 0, CLI_VALUE, take_state, offsetof(cli_options, state),
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, DELTA},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help, --version\n", 0, SUM},
+    {"--version", 0, CLI_ALONE, take_version, offsetof(cli_options, arguments.is_done), "", 0, SUM},
+    {"--state", 0, CLI_VALUE, cli_take_name, offsetof(cli_options, state),
      "\n"
      "      --state=FILE           PREV is in FILE. It becomes CUR when OUT is on the\n"
      "                             disk, or UPLOADER (stdin: the delta) exits with 0\n",
-     0, DELTA},
+     CLI_STATE, SUM},
     {"--first", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, first),
-     "      --first=HOW            with a new FILE: full (the default), or zero\n", CLI_FIRST,
-     DELTA},
+     "      --first=HOW            with a new FILE: full (the default), or zero\n", CLI_FIRST, SUM},
     {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, timeout_nanos),
-     "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n", 0, DELTA},
+     "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n", 0, SUM},
     {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait),
-     "      --no-wait              fail if another run is using FILE\n", 0, DELTA},
+     "      --no-wait              fail if another run is using FILE\n", 0, SUM},
     {"--status", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, status),
-     "      --status[=FORM]        only print what is in FILE, as text or json\n", CLI_REPORT,
-     DELTA},
-    {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), "", 0, DELTA},
+     "      --status[=FORM]        only print what is in FILE, as text or json\n", CLI_REPORT, SUM},
+    {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), "", 0, SUM},
     {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
 };
 
-static const cli_command delta_command = {
+const cli_command cli_delta_command = {
     .before = "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
               "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
               "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
@@ -191,7 +184,7 @@ static const cli_command delta_command = {
     .verb = DELTA,
 };
 
-static const cli_command sum_command = {
+const cli_command cli_sum_command = {
     .before = "usage: pprofdelta sum BASE DELTA... [-o OUT]\n"
               "Adds the DELTAs, which follow BASE in order without a gap, to BASE. BASE is a\n"
               "cumulative profile, or the first delta of a state or of a restarted program. If\n"
@@ -207,7 +200,7 @@ static const cli_command sum_command = {
 };
 
 /* Checks the command line of two files. */
-static int check_without_state(const cli_options *options)
+static int check_without_state(cli_options *options)
 {
     const char *given = options->first >= 0      ? "--first"
                         : options->timeout_nanos ? "--timeout"
@@ -221,6 +214,7 @@ static int check_without_state(const cli_options *options)
         return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (!options->cur)
         return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]");
+    options->library.flags |= PPROFDELTA_NO_SEQUENCE;
     const char *const files[] = {options->prev, options->cur};
     return cli_check_stdin(files, 2);
 }
@@ -254,64 +248,40 @@ static int check_with_state(cli_options *options)
     return CLI_DONE;
 }
 
-/* Only OTLP has a resource. */
-static int make_resource(cli_options *options)
+static int check_sum(const cli_arguments *arguments)
 {
-    if (options->library.format != PPROFDELTA_OTLP)
-        return options->resources.len
-                   ? cli_usage("--resource needs --format=otlp, which is missing")
-                   : CLI_DONE;
-    int code = cli_resource_make(&options->resource, &options->resources);
-    options->library.resource = options->resource.list;
-    options->library.resource_len = options->resource.len;
-    return code;
+    if (!arguments->operands_len)
+        return cli_usage("the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]");
+    return cli_check_stdin(arguments->operands, arguments->operands_len);
 }
 
-static int read_command(cli_options *options, const cli_command *command, int argc, char **argv)
+int cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv)
 {
     size_t room = (size_t)argc + 1;
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT, .first = -1};
+    pprofdelta_options *library = &options->library;
     options->arguments = (cli_arguments){.argc = argc, .argv = argv};
     options->counters = calloc(3 * room, sizeof *options->counters);
     if (!options->counters)
         return cli_system_error("the options", "read", ENOMEM);
     options->gauges = options->counters + room;
     options->resources.values = options->gauges + room;
+    library->counters = options->counters;
+    library->gauges = options->gauges;
+    library->max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     int code = cli_command_read(command, &options->arguments, options);
-    if (code)
+    if (code || options->arguments.is_done)
         return code;
     if (options->first >= 0)
-        options->library.first = (pprofdelta_first)options->first;
-    options->is_done |= options->arguments.is_done;
-    options->library.counters = options->counters;
-    options->library.gauges = options->gauges;
-    if (!options->library.max_memory)
-        options->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    return options->is_done ? CLI_DONE : make_resource(options);
-}
-
-int cli_options_parse(cli_options *options, int argc, char **argv)
-{
-    int code = read_command(options, &delta_command, argc, argv);
-    if (code || options->is_done)
-        return code;
-    return options->state ? check_with_state(options) : check_without_state(options);
-}
-
-int cli_options_parse_sum(cli_options *options, int argc, char **argv)
-{
-    int code = read_command(options, &sum_command, argc, argv);
-    if (code || options->is_done)
-        return code;
-    const cli_arguments *arguments = &options->arguments;
-    if (!arguments->operands_len)
-        return cli_usage("the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]");
-    return cli_check_stdin(arguments->operands, arguments->operands_len);
-}
-
-void cli_options_free(cli_options *options)
-{
-    free(options->counters);
-    cli_resource_free(&options->resource);
-    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
+        library->first = (pprofdelta_first)options->first;
+    if (library->format == PPROFDELTA_OTLP)
+        code = cli_resource_make(&options->resource, &options->resources);
+    else if (options->resources.len)
+        code = cli_usage("--resource needs --format=otlp, which is missing");
+    library->resource = options->resource.list;
+    library->resource_len = options->resource.len;
+    return code                          ? code
+           : command == &cli_sum_command ? check_sum(&options->arguments)
+           : options->state              ? check_with_state(options)
+                                         : check_without_state(options);
 }

@@ -27,16 +27,13 @@ typedef struct cli_options {
     cli_report_form report;
     bool quiet;
     cli_arguments arguments; /* the operands of a sum are its files, in order */
-    bool is_done;            /* --help or --version was printed: there is no more to do */
 } cli_options;
 
-/* Reads argv into *options. Prints what is wrong; returns an exit code. Free *options whatever is
- * returned. */
-int cli_options_parse(cli_options *options, int argc, char **argv);
+/* `pprofdelta sum` has some options of the delta, and any number of files. */
+extern const cli_command cli_delta_command, cli_sum_command;
 
-/* The same for `pprofdelta sum`: some options of the delta, and any number of files. */
-int cli_options_parse_sum(cli_options *options, int argc, char **argv);
-
-void cli_options_free(cli_options *options);
+/* Reads argv into *options. Prints what is wrong; returns an exit code. Free counters and
+ * resource.list whatever is returned. */
+int cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv);
 
 #endif

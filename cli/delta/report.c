@@ -1,4 +1,4 @@
-/* What the command prints on stderr about a delta: see report.h.
+/* What the command prints about a delta and about a state: see report.h.
  *
  * The report is made in memory and written at once, after the output is complete. As text it is a
  * table. As JSON it is one object on one line, with exact integers. */
@@ -7,13 +7,16 @@
 #include "decimal.h"
 #include "instant.h"
 #include "cli.h"
+#include "delta/state_file.h"
 #include "message.h"
+#include "output_file.h"
 #include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The columns of the table of types, in the order of both forms. */
 enum { SUM_PREV, SUM_CUR, SUM_DELTA, SUM_CLAMPED, SUM_VANISHED, SUMS };
@@ -38,12 +41,8 @@ static const struct {
         {"live", "the stamp of its live heap is of another process or of a later start"},
 };
 
-const char *cli_restart_reason(pprofdelta_restart restart)
-{
-    return restarts[restart].reason;
-}
-
-int64_t cli_report_duration(int64_t from_nanos, int64_t to_nanos)
+/* The time between two times: 0 if one of them is 0, INT64_MAX if it does not fit. */
+static int64_t duration_between(int64_t from_nanos, int64_t to_nanos)
 {
     int64_t duration;
     if (!from_nanos || !to_nanos)
@@ -51,12 +50,7 @@ int64_t cli_report_duration(int64_t from_nanos, int64_t to_nanos)
     return __builtin_sub_overflow(to_nanos, from_nanos, &duration) ? INT64_MAX : duration;
 }
 
-static int64_t duration_of(const pprofdelta_report *report)
-{
-    return cli_report_duration(report->from_nanos, report->to_nanos);
-}
-
-void cli_report_put_id(FILE *out, uint64_t id)
+static void put_id(FILE *out, uint64_t id)
 {
     if (id)
         fprintf(out, "\"%016" PRIx64 "\"", id);
@@ -64,19 +58,19 @@ void cli_report_put_id(FILE *out, uint64_t id)
         fputs("null", out);
 }
 
-void cli_report_put_restart(FILE *out, pprofdelta_restart restart)
+static void put_restart(FILE *out, pprofdelta_restart restart)
 {
     const char *name = restarts[restart].name;
     fprintf(out, name ? "\"%s\"" : "%s", name ? name : "null");
 }
 
-void cli_report_put_time(FILE *out, int64_t nanos)
+static void put_time(FILE *out, int64_t nanos)
 {
     char text[48];
     fputs(nanos ? cli_instant_format(nanos, text) : "unknown", out);
 }
 
-void cli_report_put_type(FILE *out, const pprofdelta_type_report *type)
+static void put_type(FILE *out, const pprofdelta_type_report *type)
 {
     cli_text_put(out, type->type, CLI_TEXT_SHOWN);
     putc('/', out);
@@ -84,7 +78,8 @@ void cli_report_put_type(FILE *out, const pprofdelta_type_report *type)
     fputs(type->is_counter ? "\n" : " (gauge)\n", out);
 }
 
-void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type, size_t index)
+/* Begins the object of a type in an array of JSON. */
+static void put_type_json(FILE *out, const pprofdelta_type_report *type, size_t index)
 {
     fputs(index ? ", {\"type\": " : "{\"type\": ", out);
     cli_text_put(out, type->type, CLI_TEXT_JSON);
@@ -92,6 +87,16 @@ void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type, siz
     cli_text_put(out, type->unit, CLI_TEXT_JSON);
     fprintf(out, ", \"kind\": \"%s\"", type->is_counter ? "counter" : "gauge");
 }
+
+static void put_window_json(FILE *out, int64_t from_nanos, int64_t to_nanos)
+{
+    fprintf(out,
+            "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
+            ", \"duration_nanos\": %" PRId64 "}",
+            from_nanos, to_nanos, duration_between(from_nanos, to_nanos));
+}
+
+/* ---- a delta --------------------------------------------------------------------------------- */
 
 static void note_window(const pprofdelta_report *report, const char *prev_name,
                         const char *cur_name)
@@ -106,15 +111,24 @@ static void note_window(const pprofdelta_report *report, const char *prev_name,
                  cur_name);
 }
 
-void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
-                      const char *prev_name, const char *cur_name)
+static void note_unread(const char *name, const pprofdelta_report *report, uint64_t unread)
 {
-    /* The JSON has all of this, and nothing else is printed with it. */
-    if (options->quiet || options->report == CLI_REPORT_JSON)
-        return;
+    if (unread >= report->output_len)
+        cli_note("%s: ended with exit status 0 without reading the delta (%" PRIu64
+                 " bytes), which counts as sent",
+                 name, report->output_len);
+    else
+        cli_note("%s: ended with exit status 0 after reading %" PRIu64 " of the delta's %" PRIu64
+                 " bytes, which count as sent",
+                 name, report->output_len - unread, report->output_len);
+}
+
+void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
+                      const char *prev_name, const char *cur_name, uint64_t unread)
+{
     if (report->restart != PPROFDELTA_RESTART_NONE)
         cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
-                 cli_restart_reason(report->restart));
+                 restarts[report->restart].reason);
     if (report->clock_set_back)
         cli_note("%s: the clock was set back since %s; the window counts, and ends no earlier than "
                  "the last one",
@@ -140,36 +154,23 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
         cli_note("%s and %s are the same profile: no counter has changed", prev_name, cur_name);
     if (report->may_be_window)
         note_window(report, prev_name, cur_name);
-}
-
-void cli_report_unread(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
-{
-    const char *name = options->uploader ? options->uploader[0] : "";
-    if (!unread || options->quiet || options->report == CLI_REPORT_JSON)
-        return;
-    if (unread >= report->output_len)
-        cli_note("%s: ended with exit status 0 without reading the delta (%" PRIu64
-                 " bytes), which counts as sent",
-                 name, report->output_len);
-    else
-        cli_note("%s: ended with exit status 0 after reading %" PRIu64 " of the delta's %" PRIu64
-                 " bytes, which count as sent",
-                 name, report->output_len - unread, report->output_len);
+    if (unread)
+        note_unread(options->uploader[0], report, unread);
 }
 
 static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)
 {
     char span[48];
-    int64_t duration = duration_of(report);
+    int64_t duration = duration_between(report->from_nanos, report->to_nanos);
     fputs("window    ", out);
-    cli_report_put_time(out, report->from_nanos);
+    put_time(out, report->from_nanos);
     fputs(" to ", out);
-    cli_report_put_time(out, report->to_nanos);
+    put_time(out, report->to_nanos);
     fprintf(out, " (%s)\n", duration ? cli_span_format(duration, span) : "duration unknown");
     if (report->restart == PPROFDELTA_RESTART_NONE)
         fputs("restart   no\n", out);
     else
-        fprintf(out, "restart   yes: %s\n", cli_restart_reason(report->restart));
+        fprintf(out, "restart   yes: %s\n", restarts[report->restart].reason);
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
             report->samples_out);
     fprintf(out,
@@ -231,7 +232,7 @@ static void text_types(FILE *out, const pprofdelta_report *report)
         for (int c = 0; c < SUMS; c++)
             if (width[c])
                 fprintf(out, "%*s  ", width[c], cell(type, c, text));
-        cli_report_put_type(out, type);
+        put_type(out, type);
     }
 }
 
@@ -249,17 +250,15 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
             report->files_replaced, report->other_build ? "true" : "false");
     fprintf(out,
             "\"restart\": {\"detected\": %s, \"reason\": ", report->restart ? "true" : "false");
-    cli_report_put_restart(out, report->restart);
+    put_restart(out, report->restart);
     fputs("}, ", out);
-    fprintf(out,
-            "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
-            ", \"duration_nanos\": %" PRId64 "}, ",
-            report->from_nanos, report->to_nanos, duration_of(report));
+    put_window_json(out, report->from_nanos, report->to_nanos);
+    fputs(", ", out);
     fprintf(out, "\"had_base\": %s, \"same\": %s, \"may_be_window\": %s, \"clock_set_back\": %s, ",
             report->had_base ? "true" : "false", report->is_same ? "true" : "false",
             report->may_be_window ? "true" : "false", report->clock_set_back ? "true" : "false");
     fputs("\"id\": ", out);
-    cli_report_put_id(out, report->id);
+    put_id(out, report->id);
     fprintf(out,
             ", \"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
             ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64 ", ",
@@ -267,7 +266,7 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
     fputs("\"types\": [", out);
     for (size_t i = 0; i < report->types_len; i++) {
         char text[48];
-        cli_report_put_type_json(out, &report->types[i], i);
+        put_type_json(out, &report->types[i], i);
         for (int c = 0; c < SUMS; c++)
             fprintf(out, ", \"%s\": %s", sum_names[c],
                     cli_sum_format(sum_of(&report->types[i], c), text));
@@ -280,8 +279,6 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
 {
     char *bytes = NULL;
     size_t len = 0;
-    if (options->report == CLI_REPORT_NONE)
-        return;
     FILE *out = open_memstream(&bytes, &len);
     if (!out) {
         cli_note("--report: cannot print: %s", strerror(errno));
@@ -300,4 +297,130 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
     else
         cli_message_raw(bytes, len);
     free(bytes);
+}
+
+/* ---- the status of a state -----------------------------------------------------------------------
+ *
+ * FILE is read without its lock: a state is replaced as a whole, so an open file does not change. */
+
+static void put_window(int64_t from, int64_t to, bool is_first, pprofdelta_restart restart)
+{
+    char span[48];
+    if (!from && is_first)
+        fputs("the beginning", stdout);
+    else
+        put_time(stdout, from);
+    fputs(" to ", stdout);
+    put_time(stdout, to);
+    if (from && to)
+        printf(" (%s)", cli_span_format(duration_between(from, to), span));
+    if (restart)
+        printf(", a restart: %s", restarts[restart].reason);
+    putchar('\n');
+}
+
+static void status_text(const cli_state *state, const pprofdelta_memory *m)
+{
+    fputs("state     ", stdout);
+    cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
+    printf("%s\nid        %016" PRIx64, m->types_len ? "" : ", nothing remembered yet", m->id);
+    if (!m->types_len) {
+        printf("\nbytes     %lld\n", (long long)state->is.st_size);
+        return;
+    }
+    printf("\nsequence  %" PRIu64 "\n", m->sequence);
+    if (m->sequence) {
+        fputs("window    ", stdout);
+        put_window(m->from_nanos, m->to_nanos, m->sequence == 1, m->restart);
+    }
+    if (m->attempts) {
+        printf("open      sequence %" PRIu64 ", attempt %" PRIu64 ", not acknowledged: ",
+               m->open_sequence, m->attempts);
+        put_window(m->open_from_nanos, m->open_to_nanos, true, m->open_restart);
+    }
+    fputs("build id  ", stdout);
+    cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
+    printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
+           m->unseen);
+    printf("bytes     %lld", (long long)state->is.st_size);
+    if (m->samples)
+        printf(", %.1f a sample", (double)state->is.st_size / (double)m->samples);
+    fputs("\n\n", stdout);
+    for (size_t i = 0; i < m->types_len; i++) {
+        const pprofdelta_type_report *type = &m->types[i];
+        char text[48];
+        printf("%20s  ", type->is_counter ? cli_sum_format(type->prev, text) : "-");
+        put_type(stdout, type);
+    }
+}
+
+static void put_open(const pprofdelta_memory *m)
+{
+    if (!m->attempts) {
+        fputs("\"open\": null, ", stdout);
+        return;
+    }
+    printf("\"open\": {\"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+           ", \"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ", \"restart\": ",
+           m->open_sequence, m->attempts, m->open_from_nanos, m->open_to_nanos);
+    put_restart(stdout, m->open_restart);
+    fputs("}, ", stdout);
+}
+
+static void status_json(const cli_state *state, const pprofdelta_memory *m)
+{
+    fputs("{\"state\": ", stdout);
+    cli_text_put(stdout, state->path, CLI_TEXT_JSON);
+    fputs(", \"id\": ", stdout);
+    put_id(stdout, m->id);
+    printf(", \"bytes\": %lld, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+           ", \"samples\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"build_id\": ",
+           (long long)state->is.st_size, m->sequence, m->attempts, m->samples, m->unseen);
+    if (*m->build_id)
+        cli_text_put(stdout, m->build_id, CLI_TEXT_JSON);
+    else
+        fputs("null", stdout);
+    fputs(", ", stdout);
+    put_window_json(stdout, m->from_nanos, m->to_nanos);
+    fputs(", \"restart\": ", stdout);
+    put_restart(stdout, m->restart);
+    fputs(", ", stdout);
+    put_open(m);
+    fputs("\"types\": [", stdout);
+    for (size_t i = 0; i < m->types_len; i++) {
+        char text[48];
+        const char *sum = cli_sum_format(m->types[i].prev, text);
+        put_type_json(stdout, &m->types[i], i);
+        printf(", \"sum\": %s}", m->types[i].is_counter ? sum : "null");
+    }
+    fputs("]}\n", stdout);
+}
+
+static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
+{
+    pprofdelta_error err;
+    int code = cli_state_open_to_read(state, options->state);
+    if (!code && pprofdelta_new(&options->library, NULL, context, &err))
+        code = cli_options_error(options->state, &err);
+    return code ? code : cli_state_load(state, *context);
+}
+
+int cli_status_print(const cli_options *options)
+{
+    cli_state state = {.lock = -1};
+    pprofdelta *context = NULL;
+    int code = read_state(options, &state, &context);
+    if (!code) {
+        pprofdelta_memory memory = {.size = sizeof memory};
+        pprofdelta_describe(context, &memory);
+        if (options->status == CLI_REPORT_JSON)
+            status_json(&state, &memory);
+        else
+            status_text(&state, &memory);
+        code = cli_output_end_text();
+    }
+    pprofdelta_free(context);
+    if (state.lock >= 0)
+        close(state.lock);
+    return code;
 }

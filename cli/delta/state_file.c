@@ -1,11 +1,10 @@
 /* The state file: see state_file.h. */
 #include "delta/state_file.h"
 
-#include "buffer.h"
 #include "cli.h"
 #include "message.h"
-#include "regular.h"
-#include "temporary.h"
+#include "output_file.h"
+#include "input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,29 +51,26 @@ static int open_either(cli_state *state)
     if (state->lock < 0 && errno != ENOENT)
         return cannot_open(state->path, errno);
     if (state->lock < 0) {
-        char *folder = cli_temporary_folder(state->path);
         state->exists = false;
-        state->lock = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-        int error = errno;
-        free(folder);
+        state->lock = cli_folder_open(state->path, O_RDONLY);
         if (state->lock < 0)
-            return cli_system_error(state->path, "create the state in its directory", error);
+            return cli_system_error(state->path, "create the state in its directory", errno);
     }
     return examine(state);
 }
 
-static int take_lock(const cli_state *state, cli_waiting waiting)
+static int take_lock(const cli_state *state, const cli_options *options)
 {
     /* If there is no state yet, its directory is locked. */
     const char *user = state->exists ? "another run is using this state"
                                      : "another run is creating a state in this directory";
     if (!flock(state->lock, LOCK_EX | LOCK_NB))
         return CLI_DONE;
-    if (errno == EWOULDBLOCK && waiting == CLI_NO_WAIT) {
+    if (errno == EWOULDBLOCK && options->no_wait) {
         cli_error("%s: %s, and --no-wait was given", state->path, user);
         return CLI_FAILED;
     }
-    if (errno == EWOULDBLOCK && waiting == CLI_WAIT)
+    if (errno == EWOULDBLOCK && !options->quiet)
         cli_note("%s: waiting: %s", state->path, user);
     while (flock(state->lock, LOCK_EX))
         if (errno != EINTR)
@@ -91,13 +87,13 @@ static bool is_current(const cli_state *state)
     return state->exists && st.st_dev == state->is.st_dev && st.st_ino == state->is.st_ino;
 }
 
-int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
+int cli_state_open(cli_state *state, const cli_options *options)
 {
-    *state = (cli_state){.path = path, .lock = -1};
+    *state = (cli_state){.path = options->state, .lock = -1};
     for (;;) {
         int code = open_either(state);
         if (!code)
-            code = take_lock(state, waiting);
+            code = take_lock(state, options);
         if (code)
             return code;
         if (is_current(state))
@@ -159,36 +155,36 @@ int cli_state_load(cli_state *state, pprofdelta *context)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The state is made in memory, so that it is written at once. */
 int cli_state_replace(cli_state *state, pprofdelta *context)
 {
     pprofdelta_error err;
-    cli_buffer bytes = {0};
-    cli_temporary next = {.fd = -1};
-    const pprofdelta_sink sink = cli_buffer_sink(&bytes);
-    int error = 0;
-    if (pprofdelta_save(context, &sink, &err)) {
-        free(bytes.bytes);
-        return cli_library_error(state->path, &err);
-    }
+    cli_output next = {.fd = -1,
+                       .kind = CLI_OUTPUT_REPLACE,
+                       .state = state->path,
+                       .is_state = true,
+                       .name = state->path,
+                       .target = strdup(state->path)};
+    const pprofdelta_sink sink = {cli_output_write, &next};
+    int code;
+    if (!next.target)
+        return cli_system_error(state->path, "replace the state", ENOMEM);
     if (!is_current(state)) {
         cli_error("%s: is no longer the file that this run locked; nothing was sent", state->path);
-        free(bytes.bytes);
-        return CLI_FAILED;
+        code = CLI_FAILED;
+    } else if (pprofdelta_save(context, &sink, &err)) {
+        code = next.failure ? next.failure : cli_library_error(state->path, &err);
+    } else {
+        code = cli_output_finish(&next);
     }
-    if (cli_temporary_create(&next, state->path, state->path, true))
-        error = errno;
-    else if (!(error = cli_write_all(next.fd, bytes.bytes, bytes.len)) &&
-             cli_temporary_replace(&next, state->path, true))
-        error = errno;
-    cli_temporary_remove(&next);
-    free(bytes.bytes);
-    if (error)
-        return cli_system_error(state->path, "replace the state", error);
-    close(state->lock);
-    state->lock = next.fd;
-    state->exists = true;
-    return examine(state);
+    if (!code) { /* the file stays open: its lock is the one of the state now */
+        close(state->lock);
+        state->lock = next.fd;
+        next.fd = -1;
+        state->exists = true;
+        code = examine(state);
+    }
+    cli_output_close(&next);
+    return code;
 }
 
 int cli_state_arrived(cli_state *state)
@@ -204,11 +200,4 @@ int cli_state_arrived(cli_state *state)
         cli_note("%s: cannot sync the state: %s; after a power cut this window may be sent again",
                  state->path, strerror(errno));
     return CLI_DONE;
-}
-
-void cli_state_close(cli_state *state)
-{
-    if (state->lock >= 0)
-        close(state->lock);
-    *state = (cli_state){.lock = -1};
 }

@@ -15,26 +15,24 @@
 #ifndef CLI_STATE_FILE_H
 #define CLI_STATE_FILE_H
 
-#include "pprofdelta.h"
+#include "delta/options.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
 typedef struct cli_state {
     const char *path;
-    int lock;       /* the locked descriptor of FILE or of its directory; -1: none */
+    int lock;       /* the locked descriptor of FILE or of its directory; -1: none; close it */
     bool exists;    /* FILE exists, and is what is locked */
     struct stat is; /* what is locked */
     int failure;    /* the exit code of a failure that was printed, else 0 */
 } cli_state;
 
-typedef enum cli_waiting { CLI_WAIT, CLI_WAIT_QUIETLY, CLI_NO_WAIT } cli_waiting;
+/* Each function prints what is wrong and returns an exit code. Close the lock whatever they return. */
 
-/* Each function prints what is wrong and returns an exit code. Close *state whatever they
- * return. */
-
-/* Opens and locks the state. */
-int cli_state_open(cli_state *state, const char *path, cli_waiting waiting);
+/* Opens and locks the state of these options. If another run has locked it, waits, or fails with
+ * --no-wait. */
+int cli_state_open(cli_state *state, const cli_options *options);
 
 /* Opens an existing state for reading, without a lock. */
 int cli_state_open_to_read(cli_state *state, const char *path);
@@ -48,8 +46,5 @@ int cli_state_replace(cli_state *state, pprofdelta *context);
 
 /* The delta has arrived: says so in FILE, and syncs that. */
 int cli_state_arrived(cli_state *state);
-
-/* Unlocks and closes the state. */
-void cli_state_close(cli_state *state);
 
 #endif

@@ -1,11 +1,11 @@
 /* The uploader: see uploader.h. */
 #include "delta/uploader.h"
 
-#include "buffer.h"
 #include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
+#include "output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
 /* What the child needs from this process. */
 typedef struct cradle {
-    const cli_upload *upload;
+    const pprofdelta_report *report;
     pid_t parent;
     int input; /* a file with the delta */
     sigset_t mask;
@@ -46,11 +46,11 @@ static void prepare(const void *cookie)
         _exit(127);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
-    cli_set_variable("PPROFDELTA_ID", true, "%016" PRIx64, c->upload->id);
-    cli_set_variable("PPROFDELTA_SEQUENCE", true, "%" PRIu64, c->upload->sequence);
-    cli_set_variable("PPROFDELTA_ATTEMPT", true, "%" PRIu64, c->upload->attempt);
-    cli_set_variable("PPROFDELTA_FROM", true, "%" PRId64, c->upload->from_nanos);
-    cli_set_variable("PPROFDELTA_TO", true, "%" PRId64, c->upload->to_nanos);
+    cli_set_variable("PPROFDELTA_ID", true, "%016" PRIx64, c->report->id);
+    cli_set_variable("PPROFDELTA_SEQUENCE", true, "%" PRIu64, c->report->sequence);
+    cli_set_variable("PPROFDELTA_ATTEMPT", true, "%" PRIu64, c->report->attempt);
+    cli_set_variable("PPROFDELTA_FROM", true, "%" PRId64, c->report->from_nanos);
+    cli_set_variable("PPROFDELTA_TO", true, "%" PRId64, c->report->to_nanos);
     sigprocmask(SIG_SETMASK, &c->mask, NULL);
     dup2(c->input, STDIN_FILENO);
 }
@@ -142,12 +142,12 @@ static uint64_t count_unread(int fd, uint64_t len)
 /* ---- the run --------------------------------------------------------------------------------- */
 
 /* Writes the delta to a file in memory. Returns its descriptor, or -1 with errno set. */
-static int make_input(const cli_upload *upload)
+static int make_input(const cli_buffer *delta)
 {
     int fd = memfd_create("pprofdelta", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
-    int error = cli_write_all(fd, upload->bytes, upload->len);
+    int error = cli_write_all(fd, delta->bytes, delta->len);
     if (!error && lseek(fd, 0, SEEK_SET))
         error = errno;
     if (!error)
@@ -179,28 +179,29 @@ static int judge(const char *name, int status)
 }
 
 /* Waits for the child. The watched signals are blocked. */
-static int wait_and_judge(const cli_upload *upload, pid_t child, const sigset_t *watched,
+static int wait_and_judge(const cli_options *options, pid_t child, const sigset_t *watched,
                           int *interrupted)
 {
     char span[48];
     int status = -1;
-    int64_t deadline = upload->timeout_nanos ? now() + upload->timeout_nanos : 0;
+    int64_t deadline = options->timeout_nanos ? now() + options->timeout_nanos : 0;
     outcome how = await(child, watched, deadline, &status, interrupted);
     if (how == ENDED)
-        return judge(upload->argv[0], status);
+        return judge(options->uploader[0], status);
     end(child);
     if (how == TIMED_OUT)
         cli_error("%s: was ended because it took longer than %s; the next run covers this window "
                   "too",
-                  upload->argv[0], cli_span_format(upload->timeout_nanos, span));
+                  options->uploader[0], cli_span_format(options->timeout_nanos, span));
     return CLI_UPLOAD;
 }
 
-int cli_upload_run(const cli_upload *upload, uint64_t *unread)
+int cli_upload_run(const cli_options *options, const cli_buffer *delta,
+                   const pprofdelta_report *report, uint64_t *unread)
 {
-    cradle c = {.upload = upload, .parent = getpid(), .input = make_input(upload)};
+    cradle c = {.report = report, .parent = getpid(), .input = make_input(delta)};
     if (c.input < 0)
-        return not_run(upload->argv[0], "get the delta", errno);
+        return not_run(options->uploader[0], "get the delta", errno);
     bool is_marked = mark_unread(c.input);
     int interrupted = 0;
     sigset_t watched;
@@ -209,12 +210,12 @@ int cli_upload_run(const cli_upload *upload, uint64_t *unread)
     sigaddset(&watched, SIGCHLD);
     sigprocmask(SIG_BLOCK, &watched, &c.mask);
     sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
-    pid_t child = cli_child_start(upload->argv, prepare, &c);
-    int code = child < 0 ? not_run(upload->argv[0], "be run", errno)
-                         : wait_and_judge(upload, child, &watched, &interrupted);
+    pid_t child = cli_child_start(options->uploader, prepare, &c);
+    int code = child < 0 ? not_run(options->uploader[0], "be run", errno)
+                         : wait_and_judge(options, child, &watched, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
     sigprocmask(SIG_SETMASK, &c.mask, NULL);
-    *unread = is_marked ? count_unread(c.input, upload->len) : 0;
+    *unread = is_marked ? count_unread(c.input, delta->len) : 0;
     close(c.input);
     if (interrupted)
         raise(interrupted); /* ends this process */

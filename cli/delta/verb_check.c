@@ -5,18 +5,15 @@
 #include "cli.h"
 #include "input.h"
 #include "message.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
 #include "pprofdelta_profile.h"
-#include "progress.h"
 #include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 typedef struct check_options {
-    const char *const *files;
-    size_t files_len;
     uint64_t max_memory;
     bool quiet;
 } check_options;
@@ -100,8 +97,7 @@ static int check_file(const pprofdelta_options *library, bool is_quiet, const ch
     int code = cli_input_read(&input, path, library->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
-        if (pprofdelta_profile_open(library, NULL, input.bytes,
-                                    input.len, &profile, &err))
+        if (pprofdelta_profile_open(library, NULL, input.bytes, input.len, &profile, &err))
             code = cli_library_error(input.name, &err);
     }
     if (!code && !is_quiet) {
@@ -114,18 +110,18 @@ static int check_file(const pprofdelta_options *library, bool is_quiet, const ch
 }
 
 /* Returns the first exit code that is not 0. */
-static int check_files(const check_options *options)
+static int check_files(const check_options *options, const cli_arguments *files)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     int first = CLI_DONE;
     library.max_memory = options->max_memory;
-    cli_progress_start(!options->quiet);
-    for (size_t i = 0; i < options->files_len; i++) {
-        int code = check_file(&library, options->quiet, options->files[i]);
+    if (!options->quiet)
+        cli_progress_start();
+    for (size_t i = 0; i < files->operands_len; i++) {
+        int code = check_file(&library, options->quiet, files->operands[i]);
         if (!first)
             first = code;
     }
-    cli_progress_end();
     int printed = cli_output_end_text();
     return printed ? printed : first;
 }
@@ -137,10 +133,8 @@ int cli_check(int argc, char **argv)
     int code = cli_command_read(&command, &arguments, &options);
     if (code || arguments.is_done)
         return code;
-    options.files = arguments.operands;
-    options.files_len = arguments.operands_len;
-    if (!options.files_len)
+    if (!arguments.operands_len)
         return cli_usage("a profile is missing: pprofdelta check FILE...");
-    code = cli_check_stdin(options.files, options.files_len);
-    return code ? code : check_files(&options);
+    code = cli_check_stdin(arguments.operands, arguments.operands_len);
+    return code ? code : check_files(&options, &arguments);
 }

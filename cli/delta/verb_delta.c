@@ -1,104 +1,148 @@
-/* pprofdelta PREV CUR: the delta of two files; with --state, see verb_state.c.
+/* pprofdelta PREV CUR: the delta of two files. pprofdelta --state FILE [CUR]: one window.
  *
  * Everything is computed before anything is written, and what is written takes OUT's place only
- * when it is complete. */
+ * when it is complete. With a state:
+ *
+ *     read CUR -> lock FILE -> load -> delta, in memory -> next state, in a temporary file
+ *              -> FILE is replaced -> the delta goes out -> one byte of FILE says that it arrived
+ *
+ * Everything that can fail for lack of space or permissions is done before the delta goes out. If the
+ * run ends before the last byte is written, FILE has an open attempt: the next window begins at the
+ * same place, with the same sequence and a higher attempt, and has at least what this one had. So
+ * nothing is lost, and nothing counts twice if the receiver keeps, of each sequence, the delta with the
+ * highest attempt. */
 #include "cli.h"
 #include "input.h"
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
-#include "progress.h"
 #include "delta/report.h"
-#include "delta/state_verbs.h"
+#include "delta/state_file.h"
+#include "delta/uploader.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Everything that a run holds, zeroed first, so that one place can give it all back. */
 typedef struct run {
     cli_options options;
     cli_input prev, cur;
     cli_output output;
+    cli_state state;
     pprofdelta *context;
+    pprofdelta_report report;
+    cli_buffer delta; /* with a state: until the state is on disk */
+    uint64_t unread;  /* bytes of delta that the uploader did not read */
 } run;
 
-static uint64_t limit_of(const run *r)
-{
-    return r->options.library.max_memory;
-}
-
-/* The bytes of PREV are freed before those of CUR are read. */
-static int read_prev(run *r)
-{
-    pprofdelta_error err;
-    int code = cli_input_read(&r->prev, r->options.prev, limit_of(r));
-    if (code)
-        return code;
-    if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
-        return cli_library_error(r->prev.name, &err);
-    cli_input_free(&r->prev);
-    return CLI_DONE;
-}
-
-static int compare(run *r, pprofdelta_report *report)
-{
-    pprofdelta_error err;
-    pprofdelta_sink sink = cli_output_sink(&r->output);
-    int code = cli_input_read(&r->cur, r->options.cur, limit_of(r));
-    if (code)
-        return code;
-    cli_progress_say("comparing", r->cur.name);
-    pprofdelta_set_started(r->context, r->options.started_nanos);
-    pprofdelta_status status =
-        pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, report, &err);
-    if (!status)
-        return CLI_DONE;
-    if (status == PPROFDELTA_E_SINK && r->output.failure)
-        return r->output.failure; /* the message is printed already */
-    return cli_pair_error(r->prev.name, r->cur.name, &err);
-}
+/* ---- two files ------------------------------------------------------------------------------- */
 
 /* Of two dumps without a time the library cannot tell it. */
 static bool is_one_file(const char *a, const char *b)
 {
     struct stat of_a, of_b;
-    return !cli_input_is_stdin(a) && !cli_input_is_stdin(b) && !stat(a, &of_a) && !stat(b, &of_b) &&
+    return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && !stat(a, &of_a) && !stat(b, &of_b) &&
            S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
+static int compare(run *r)
+{
+    const cli_options *o = &r->options;
+    const pprofdelta_sink sink = {cli_output_write, &r->output};
+    pprofdelta_error err;
+    bool is_one = is_one_file(o->prev, o->cur);
+    int code = cli_input_read(&r->prev, o->prev, o->library.max_memory);
+    if (code)
+        return code;
+    if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
+        return cli_library_error(r->prev.name, &err);
+    cli_input_free(&r->prev); /* before those of CUR are read */
+    if ((code = cli_input_read(&r->cur, o->cur, o->library.max_memory)))
+        return code;
+    cli_progress_say("comparing", r->cur.name);
+    if (pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err))
+        return r->output.failure ? r->output.failure /* the message is printed already */
+                                 : cli_pair_error(r->prev.name, r->cur.name, &err);
+    r->report.is_same |= is_one;
+    return cli_output_finish(&r->output);
+}
+
+/* ---- with a state ---------------------------------------------------------------------------- */
+
+static int continue_state(run *r)
+{
+    const cli_options *o = &r->options;
+    const pprofdelta_sink sink = {cli_buffer_append, &r->delta};
+    pprofdelta_error err;
+    int code = cli_input_read(&r->cur, o->cur, o->library.max_memory);
+    if (code)
+        return code;
+    if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
+        return cli_window_error(o->state, r->cur.name, &err);
+    if ((code = cli_state_open(&r->state, o)) || (code = cli_state_load(&r->state, r->context)))
+        return code;
+    cli_progress_say("comparing", r->cur.name);
+    pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
+    if (status)
+        return status == PPROFDELTA_E_SINK ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
+                                           : cli_window_error(o->state, r->cur.name, &err);
+    if ((code = cli_state_replace(&r->state, r->context)))
+        return code;
+    if (o->uploader) {
+        cli_progress_end(); /* from here on the terminal is the uploader's */
+        code = cli_upload_run(o, &r->delta, &r->report, &r->unread);
+    } else {
+        cli_output_write(&r->output, r->delta.bytes, r->delta.len);
+        code = cli_output_finish(&r->output);
+    }
+    return code ? code : cli_state_arrived(&r->state);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
 static int perform(run *r, int argc, char **argv)
 {
-    pprofdelta_report report = {.size = sizeof report};
-    int code = cli_options_parse(&r->options, argc, argv);
-    if (code || r->options.is_done)
+    const cli_options *o = &r->options;
+    pprofdelta_error err;
+    int code = cli_options_parse(&r->options, &cli_delta_command, argc, argv);
+    if (code || o->arguments.is_done)
         return code;
-    if (r->options.state)
-        return r->options.status ? cli_status_print(&r->options) : cli_state_run(&r->options);
-    r->options.library.flags |= PPROFDELTA_NO_SEQUENCE;
-    if ((code = cli_output_prepare(&r->output, r->options.output)) ||
-        (code = cli_context_new(&r->options.library, r->options.prev, &r->context)))
+    if (o->status)
+        return cli_status_print(o);
+    const char *first = o->state ? o->cur : o->prev;
+    r->output.state = o->state;
+    if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
         return code;
-    cli_progress_start(!r->options.quiet);
-    bool is_one = is_one_file(r->options.prev, r->options.cur);
-    if ((code = read_prev(r)) || (code = compare(r, &report)))
+    if (!o->quiet)
+        cli_progress_start();
+    if (pprofdelta_new(&o->library, NULL, &r->context, &err))
+        return cli_options_error(cli_input_name(first), &err);
+    pprofdelta_set_started(r->context, o->started_nanos);
+    code = o->state ? continue_state(r) : compare(r);
+    if (code)
         return code;
-    report.is_same |= is_one;
-    if ((code = cli_output_finish(&r->output)))
-        return code;
-    cli_progress_end();
-    cli_report_notes(&r->options, &report, r->prev.name, r->cur.name);
-    cli_report_print(&r->options, &report, 0);
+    if (!o->quiet && o->report != CLI_REPORT_JSON) /* which has all of this */
+        cli_report_notes(o, &r->report, o->state ? o->state : r->prev.name, r->cur.name, r->unread);
+    if (o->report)
+        cli_report_print(o, &r->report, r->unread);
     return CLI_DONE;
 }
 
 int cli_delta(int argc, char **argv)
 {
-    run r = {.output = {.fd = -1}};
+    run r = {.report.size = sizeof r.report, .output = {.fd = -1}, .state = {.lock = -1}};
     int code = perform(&r, argc, argv);
-    cli_progress_end();
-    pprofdelta_free(r.context);
     cli_output_close(&r.output);
-    cli_input_free(&r.prev);
-    cli_input_free(&r.cur);
-    cli_options_free(&r.options);
+    if (r.state.lock >= 0)
+        close(r.state.lock);
+    pprofdelta_free(r.context);
+    free(r.prev.bytes);
+    free(r.cur.bytes);
+    free(r.delta.bytes);
+    free(r.options.counters);
+    free(r.options.resource.list);
     return code;
 }

@@ -7,9 +7,9 @@
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
-#include "progress.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct run {
@@ -96,7 +96,7 @@ static int add(run *r, const char *path)
 static int write_sum(run *r)
 {
     pprofdelta_error err;
-    pprofdelta_sink sink = cli_output_sink(&r->output);
+    const pprofdelta_sink sink = {cli_output_write, &r->output};
     if (pprofdelta_adder_finish(r->adder, &sink, &err))
         return r->gap && err.status == PPROFDELTA_E_MISMATCH ? refuse_gap(r, &err)
                : r->output.failure                           ? r->output.failure
@@ -108,8 +108,8 @@ static int perform(run *r, int argc, char **argv)
 {
     const cli_arguments *arguments = &r->options.arguments;
     pprofdelta_error err;
-    int code = cli_options_parse_sum(&r->options, argc, argv);
-    if (code || r->options.is_done)
+    int code = cli_options_parse(&r->options, &cli_sum_command, argc, argv);
+    if (code || arguments->is_done)
         return code;
     if ((code = cli_output_prepare(&r->output, r->options.output)))
         return code;
@@ -117,7 +117,8 @@ static int perform(run *r, int argc, char **argv)
         return cli_options_error(cli_input_name(arguments->operands[0]), &err);
     if (r->options.quiet)
         cli_message_quiet();
-    cli_progress_start(!r->options.quiet);
+    else
+        cli_progress_start();
     for (size_t i = 0; i < arguments->operands_len; i++)
         if ((code = add(r, arguments->operands[i])))
             return code;
@@ -128,10 +129,10 @@ int cli_sum(int argc, char **argv)
 {
     run r = {.output = {.fd = -1}};
     int code = perform(&r, argc, argv);
-    cli_progress_end();
     pprofdelta_adder_free(r.adder);
     cli_output_close(&r.output);
     cli_input_free(&r.input);
-    cli_options_free(&r.options);
+    free(r.options.counters);
+    free(r.options.resource.list);
     return code;
 }

@@ -1,51 +1,22 @@
-/* Judges the account of the resident memory: see leaks_rank.h.
+/* Judges the account of the resident memory: see leaks.h.
  *
  *     rows of the account --> memory of malloc    explained by the stacks, or judged
  *                         --> all other areas     judged
  *
  * Both sums are read from the kernel, so that a page is all the noise that they have. */
-#include "leaks/leaks_rank.h"
+#include "leaks/leaks.h"
 
 #include "keep.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A sum of areas. */
-typedef struct area_sum {
-    double levels[CLI_LEAKS_POINTS];
-    double now;
-    size_t areas, most; /* most: the one that grows most */
-} area_sum;
-
-static cli_leaks_verdict judge_area(const cli_leaks_rows *areas, const double *levels)
-{
-    static const double page = 4096;
-    const cli_leaks_series series = {.len = areas->points,
-                                     .seconds = areas->seconds,
-                                     .levels = levels,
-                                     .weight = page,
-                                     .tests = 1};
-    return cli_leaks_judge(&series);
-}
-
-static void add_area(area_sum *to, const cli_leaks_rows *areas, size_t area)
-{
-    const cli_leaks_row *row = &areas->rows[area];
-    for (size_t i = 0; i < areas->points; i++)
-        to->levels[i] += row->levels[i];
-    to->now += row->now;
-    if (!to->areas++ || row->verdict.growth > areas->rows[to->most].verdict.growth)
-        to->most = area;
-}
 
 /* The name of the area. */
 static cli_string leaf_of(const cli_leaks_rows *areas, size_t area)
 {
     const cli_leaks_row *row = &areas->rows[area];
-    if (!row->path_len)
-        return cli_string_of("");
-    return areas->frames[areas->places[areas->path[row->path]].first].text.name;
+    return row->path_len ? cli_leaks_frame_at(areas, row, 0)->text.name : cli_string_of("");
 }
 
 /* Whose memory an area is. The agent's own is none of the program's. */
@@ -80,16 +51,14 @@ static bool is_python(const cli_leaks_frame *frame, size_t at)
 
 static cli_leaks_area area_of(const cli_leaks_rows *areas, size_t area)
 {
-    const cli_leaks_frame **frames;
+    const cli_leaks_row *row = &areas->rows[area];
     cli_leaks_area found = {.cause = cli_leaks_find_cause(areas, area, 1),
                             .name = leaf_of(areas, area),
                             .row = area,
-                            .growth = areas->rows[area].verdict.growth,
-                            .now = areas->rows[area].now};
-    size_t len = cli_leaks_frames(areas, area, &frames);
-    for (size_t i = 0; i < len; i++)
-        found.has_python |= is_python(frames[i], i);
-    cli_drop(frames);
+                            .growth = row->verdict.growth,
+                            .now = row->now};
+    for (size_t i = 0; i < row->path_len; i++)
+        found.has_python |= is_python(cli_leaks_frame_at(areas, row, i), i);
     return found;
 }
 
@@ -101,55 +70,58 @@ static int by_growth(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
+/* Sets the areas that grew, and the row of the one that grew most. */
 static void find_areas(cli_leaks_finding *f, const cli_leaks_rows *areas)
 {
     enum { MOST = 5 };
     static const double least_share = 0.05;
+    owner whose = owner_of(areas, f->row);
+    double most = -INFINITY;
     f->areas = cli_keep(areas->len, sizeof *f->areas);
-    for (size_t i = 0; i < areas->len; i++)
-        if (owner_of(areas, i) == owner_of(areas, f->row) &&
-            areas->rows[i].verdict.growth >= least_share * f->verdict.growth)
+    for (size_t i = 0; i < areas->len; i++) {
+        double growth = areas->rows[i].verdict.growth;
+        if (owner_of(areas, i) != whose)
+            continue;
+        if (growth > most)
+            f->row = i;
+        most = fmax(most, growth);
+        if (growth >= least_share * f->verdict.growth)
             f->areas[f->areas_len++] = area_of(areas, i);
+    }
     qsort(f->areas, f->areas_len, sizeof *f->areas, by_growth);
     f->areas_len = f->areas_len < MOST ? f->areas_len : MOST;
 }
 
-static void judge_sum(cli_leaks_findings *out, const cli_leaks_rows *areas, const area_sum *sum,
-                      double resident)
+static void judge_sum(const cli_leaks_ranking *r, const cli_leaks_total *sum, double resident)
 {
-    cli_leaks_verdict verdict = judge_area(areas, sum->levels);
+    cli_leaks_verdict verdict = cli_leaks_judge_total(r, sum, 1);
     if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS ||
         !is_material(verdict.growth, resident))
         return;
     verdict.kind = CLI_LEAKS_UNKNOWN;
     verdict.reason = CLI_LEAKS_RESIDENT;
-    cli_leaks_finding *f = &out->list[out->len++];
-    *f = (cli_leaks_finding){.verdict = verdict,
-                             .what = CLI_LEAKS_AREAS,
-                             .row = sum->most,
-                             .stacks = sum->areas,
-                             .now = sum->now,
-                             .rate = -1,
-                             .age = -1};
-    find_areas(f, areas);
+    find_areas(cli_leaks_add_finding(r, CLI_LEAKS_AREAS, sum, &verdict), r->rows);
 }
 
 /* The memory of malloc is explained by the stacks if what they have in use grows at least half as
  * much. All other areas are none of theirs. */
-void cli_leaks_judge_areas(cli_leaks_findings *out, cli_leaks_run *run)
+void cli_leaks_judge_areas(cli_leaks_run *run)
 {
+    static const double page = 4096;
     cli_leaks_rows *areas = &run->areas;
-    area_sum sums[OWNERS] = {{.areas = 0}};
+    const cli_leaks_ranking r = {.out = &run->findings, .rows = areas};
+    cli_leaks_total sums[OWNERS] = {{.stacks = 0}};
     double live = 0;
     cli_leaks_grade_frames(run, areas);
     for (size_t i = 0; i < areas->len; i++) {
-        areas->rows[i].verdict = judge_area(areas, areas->rows[i].levels);
-        add_area(&sums[owner_of(areas, i)], areas, i);
+        areas->rows[i].weight = page;
+        cli_leaks_judge_row(&r, &areas->rows[i], 1);
+        cli_leaks_add_up(&sums[owner_of(areas, i)], areas, i);
         if (cli_string_is(leaf_of(areas, i), "[live heap]"))
             live += areas->rows[i].verdict.growth;
     }
     double resident = sums[HEAP].now + sums[OTHERS].now;
-    judge_sum(out, areas, &sums[OTHERS], resident);
-    if (live < judge_area(areas, sums[HEAP].levels).growth / 2)
-        judge_sum(out, areas, &sums[HEAP], resident);
+    judge_sum(&r, &sums[OTHERS], resident);
+    if (live < cli_leaks_judge_total(&r, &sums[HEAP], 1).growth / 2)
+        judge_sum(&r, &sums[HEAP], resident);
 }

@@ -1,74 +1,71 @@
-/* The files of `pprofdelta leaks`: see leaks_files.h. */
-#include "leaks/leaks_files.h"
+/* The files of `pprofdelta leaks`: see leaks.h. */
+#include "leaks/leaks.h"
 
 #include "cli.h"
 #include "input.h"
 #include "keep.h"
-#include "leaks/leaks_windows.h"
 #include "message.h"
-#include "progress.h"
 
 #include <sys/stat.h>
 
-static void add_file(cli_leaks_files *files, const char *path, DIR *found_in)
+static void add_file(cli_leaks_work *w, const char *path, DIR *found_in)
 {
-    files->files = cli_keep_more(files->files, files->len, 1, &files->cap, sizeof *files->files);
-    files->files[files->len] =
-        (cli_leaks_file){.path = path, .found_in = found_in, .operand = files->len};
-    files->len++;
+    w->files = cli_keep_more(w->files, w->files_len, 1, &w->files_cap, sizeof *w->files);
+    w->files[w->files_len] =
+        (cli_leaks_file){.path = path, .found_in = found_in, .operand = w->files_len};
+    w->files_len++;
 }
 
-/* Adds the profiles of a directory, in the order of their names. */
-static int add_directory(cli_leaks_files *files, const char *path)
+/* Adds a file, or the profiles of a directory in the order of their names. */
+static int add_operand(cli_leaks_work *w, const char *path)
 {
-    cli_folder *folder = &files->folders[files->folders_len++];
+    struct stat status;
+    if (stat(path, &status) || !S_ISDIR(status.st_mode)) {
+        add_file(w, path, NULL);
+        return CLI_DONE;
+    }
+    cli_folder *folder = &w->folders[w->folders_len++];
     int code = cli_folder_read(folder, path);
     if (!code && !folder->len) {
         cli_error("%s: has no profiles: leaks takes the files named *.pb.gz in a directory", path);
         return CLI_FAILED;
     }
     for (size_t i = 0; i < folder->len && !code; i++)
-        add_file(files, folder->paths[i], folder->dir);
+        add_file(w, folder->paths[i], folder->dir);
     return code;
 }
 
-static int add_operand(cli_leaks_files *files, const char *operand)
-{
-    struct stat status;
-    if (!stat(operand, &status) && S_ISDIR(status.st_mode))
-        return add_directory(files, operand);
-    add_file(files, operand, NULL);
-    return CLI_DONE;
-}
-
-cli_file cli_leaks_file_of(const cli_leaks_file *file)
+static cli_file file_of(const cli_leaks_file *file)
 {
     return (cli_file){file->path, file->found_in};
+}
+
+int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how)
+{
+    return cli_input_read_again(input, file_of(file), how->library.max_memory);
 }
 
 /* Returns whether a file of a directory is of a kind that can be judged. One of a live heap is. */
 static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 {
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     cli_profile profile = {.view = NULL};
-    cli_input input;
-    options.max_memory = how->max_memory;
-    bool can =
-        file->stamp.live ||
-        (!cli_input_read_again(&input, cli_leaks_file_of(file), how->max_memory) &&
-         !cli_profile_take(&profile, input, &options) && cli_leaks_can_judge(&profile, how->type));
+    cli_leaks_columns columns;
+    bool can = file->stamp.live || (!cli_leaks_read_file(&profile.input, file, how) &&
+                                    !cli_profile_take(&profile, profile.input, &how->library) &&
+                                    cli_leaks_find_columns(&profile, how->type, &columns));
     cli_profile_free(&profile);
     return can;
 }
 
 /* Checks a file that the user named. Prints what is wrong; returns an exit code. */
-static int check_named(const cli_leaks_file *file, uint64_t max_memory, pprofdelta_census *census)
+static int check_named(const cli_leaks_file *file, const cli_leaks_how *how,
+                       pprofdelta_census *census)
 {
     cli_input input;
     pprofdelta_error err;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
+    int code = cli_leaks_read_file(&input, file, how);
     cli_progress_say("checking", file->path);
-    if (!code && cli_input_check(&input, max_memory, census, &err))
+    if (!code && cli_input_check(&input, how->library.max_memory, census, &err))
         code = cli_library_error(input.name, &err);
     cli_input_free(&input);
     return code;
@@ -79,12 +76,9 @@ static int check_named(const cli_leaks_file *file, uint64_t max_memory, pprofdel
 static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *counts)
 {
     pprofdelta_census census;
-    int code = CLI_DONE;
-    *counts = true;
-    if (file->found_in)
-        *counts = cli_input_check_found(cli_leaks_file_of(file), how->max_memory, &census);
-    else
-        code = check_named(file, how->max_memory, &census);
+    int code = file->found_in ? CLI_DONE : check_named(file, how, &census);
+    *counts =
+        !file->found_in || cli_input_check_found(file_of(file), how->library.max_memory, &census);
     if (code || !*counts)
         return code;
     file->stamp = census.stamp;
@@ -95,43 +89,37 @@ static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *count
                         : how->type                               ? "has no such sample type"
                                                                   : "has no in-use values";
     *counts = !wrong;
-    if (wrong && file->found_in)
+    if (!wrong)
+        return CLI_DONE;
+    if (file->found_in)
         cli_note_left_out(file->path, wrong);
-    else if (wrong)
+    else
         cli_error("%s: %s", file->path, wrong);
-    return wrong && !file->found_in ? CLI_FAILED : CLI_DONE;
+    return file->found_in ? CLI_DONE : CLI_FAILED;
 }
 
-static int read_all(cli_leaks_files *files, const cli_leaks_how *how)
+int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t len)
 {
-    size_t len = files->len;
-    files->len = 0;
-    for (size_t i = 0; i < len; i++) {
+    int code = CLI_DONE;
+    w->folders = cli_keep(len, sizeof *w->folders);
+    for (size_t i = 0; i < len && !code; i++)
+        code = add_operand(w, operands[i]);
+    len = w->files_len;
+    w->files_len = 0;
+    for (size_t i = 0; i < len && !code; i++) {
         bool counts;
-        int code = read_file(&files->files[i], how, &counts);
-        if (code)
-            return code;
-        if (counts)
-            files->files[files->len++] = files->files[i];
+        code = read_file(&w->files[i], &w->how, &counts);
+        w->files[w->files_len] = w->files[i];
+        w->files_len += counts;
     }
-    if (files->len)
-        return CLI_DONE;
+    if (code || w->files_len)
+        return code;
     cli_error("no profile is left to judge");
     return CLI_FAILED;
 }
 
-int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, size_t len,
-                         const cli_leaks_how *how)
+void cli_leaks_close_folders(cli_leaks_work *w)
 {
-    int code = CLI_DONE;
-    *files = (cli_leaks_files){.folders = cli_keep(len, sizeof *files->folders)};
-    for (size_t i = 0; i < len && !code; i++)
-        code = add_operand(files, operands[i]);
-    return code ? code : read_all(files, how);
-}
-
-void cli_leaks_files_free(cli_leaks_files *files)
-{
-    for (size_t i = 0; i < files->folders_len; i++)
-        cli_folder_free(&files->folders[i]);
+    for (size_t i = 0; i < w->folders_len; i++)
+        cli_folder_free(&w->folders[i]);
 }

@@ -1,9 +1,8 @@
 /* What `pprofdelta leaks --json` prints. pprofdelta-formats(5) has the schema. A finding is one line,
  * so that line tools work on it. */
-#include "leaks/leaks_print.h"
+#include "leaks/leaks.h"
 
 #include "instant.h"
-#include "keep.h"
 #include "output_file.h"
 
 #include <inttypes.h>
@@ -26,7 +25,7 @@ static void put_number(const char *name, double value)
     fputs(", ", stdout);
 }
 
-/* -1 is "not known", and becomes null. */
+/* What is below 0 is not known, and becomes null. */
 static void put_known(const char *name, double value)
 {
     put_number(name, value < 0 ? INFINITY : value);
@@ -49,15 +48,12 @@ static void put_frame(const cli_leaks_frame *frame)
 
 static void put_stack(const cli_leaks_rows *rows, size_t row)
 {
-    const cli_leaks_frame **frames;
-    size_t len = cli_leaks_frames(rows, row, &frames);
     fputs(", \"stack\": [", stdout);
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < rows->rows[row].path_len; i++) {
         fputs(i ? ", " : "", stdout);
-        put_frame(frames[i]);
+        put_frame(cli_leaks_frame_at(rows, &rows->rows[row], i));
     }
     fputs("]", stdout);
-    cli_drop(frames);
 }
 
 /* What grew: a stack, or areas of the resident memory. */
@@ -86,8 +82,8 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_verdict *v = &f->verdict;
     putchar('{');
-    put_string("kind", cli_string_of(cli_leaks_kind_word(v->kind)));
-    put_string("reason", cli_string_of(cli_leaks_reason_word(v->reason)));
+    put_string("kind", cli_string_of(cli_leaks_kinds[v->kind].word));
+    put_string("reason", cli_string_of(cli_leaks_reasons[v->reason].word));
     put_string("what", cli_string_of(words[f->what]));
     put_number("now", f->now);
     put_number("objects", f->objects);
@@ -95,7 +91,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_number("growth", v->growth);
     put_number("noise", v->noise);
     put_number("doubt", v->doubt);
-    put_known("allocated_per_hour", f->rate < 0 ? -1 : f->rate * 3600);
+    put_known("allocated_per_hour", f->rate * 3600);
     put_known("age_seconds", f->age);
     printf("\"stacks\": %zu, \"group\": %zu, ", f->stacks, f->group);
     if (f->what == CLI_LEAKS_SHARED)
@@ -106,8 +102,9 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     fputs("}", stdout);
 }
 
-static void put_head(const cli_leaks_run *run, const cli_leaks_findings *findings)
+static void put_head(const cli_leaks_run *run)
 {
+    const cli_leaks_findings *findings = &run->findings;
     char time[48];
     put_string("binary", run->binary);
     put_string("type", run->type);
@@ -127,22 +124,20 @@ static void put_head(const cli_leaks_run *run, const cli_leaks_findings *finding
     printf("\"suspects\": %zu, \"unknown\": %zu,\n", findings->suspects, findings->unknown);
 }
 
-void cli_leaks_put_json(const cli_leaks_report *report, size_t at)
+void cli_leaks_put_json(const cli_leaks_work *w, size_t at)
 {
-    const cli_leaks_run *run = &report->runs->runs[at];
-    const cli_leaks_finding **shown;
-    size_t left, len = cli_leaks_find_shown(report, &report->findings[at], &shown, &left);
+    const cli_leaks_run *run = &w->runs[at];
     if (!at)
         printf("{\"schema\": 1, \"out_of_order\": %zu, \"duplicates\": %zu, \"gaps\": %zu,\n"
                "\"runs\": [",
-               report->order.moved, report->order.again, report->order.gaps);
+               w->order.moved, w->order.again, w->order.gaps);
     fputs(at ? ",\n{" : "\n{", stdout);
-    put_head(run, &report->findings[at]);
+    put_head(run);
     fputs("\"findings\": [", stdout);
-    for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
+    for (size_t i = 0; i < run->findings.shown_len && !cli_output_is_over(); i++) {
         fputs(i ? ",\n" : "\n", stdout);
-        put_finding(run, shown[i]);
+        put_finding(run, run->findings.shown[i]);
     }
     fputs("\n]}", stdout);
-    fputs(at + 1 == report->runs->len ? "\n]}\n" : "", stdout);
+    fputs(at + 1 == w->runs_len ? "\n]}\n" : "", stdout);
 }

@@ -1,33 +1,11 @@
-/* Judges all stacks of a run, and sums of them: see leaks_rank.h. */
-#include "leaks/leaks_rank.h"
+/* Judges all stacks of a run, and sums of them: see leaks.h. */
+#include "leaks/leaks.h"
 
 #include "keep.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A series that is added up from stacks. */
-typedef struct total {
-    double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
-    double now, objects;
-    double weights; /* the sum of weight * level, and of level */
-    double levelled;
-    double distance; /* from the leaf, added up over the stacks */
-    size_t stacks;
-    double largest;  /* growth of one stack */
-    size_t last_row; /* plus 1 */
-    size_t most;     /* the row that has most in use */
-    cli_leaks_verdict verdict;
-} total;
-
-/* What is judged, and what all its stacks allocated, in samples. */
-typedef struct ranking {
-    cli_leaks_run *run;
-    cli_leaks_cause *causes; /* of each row */
-    double allocated[CLI_LEAKS_POINTS], weight;
-    size_t groups; /* so far */
-} ranking;
 
 /* ---- series ------------------------------------------------------------------------------- */
 
@@ -56,16 +34,15 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
     return cli_string_is(run->unit, "count") ? 1 : smallest_change(run, row);
 }
 
-static cli_leaks_verdict judge(const ranking *r, const double *levels, const double *allocated,
-                               double weight, double tests)
+static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
+                               const double *allocated, double weight, double tests)
 {
-    const cli_leaks_rows *rows = &r->run->rows;
     double work[CLI_LEAKS_POINTS];
-    for (size_t i = 0; i < rows->points; i++)
+    bool is_known = r->rows->has_allocated;
+    for (size_t i = 0; i < r->rows->points && is_known; i++)
         work[i] = (r->allocated[i] - allocated[i]) / r->weight;
-    bool is_known = r->run->has_allocated;
-    const cli_leaks_series series = {.len = rows->points,
-                                     .seconds = rows->seconds,
+    const cli_leaks_series series = {.len = r->rows->points,
+                                     .seconds = r->rows->seconds,
                                      .levels = levels,
                                      .allocated = is_known ? allocated : NULL,
                                      .work = is_known ? work : NULL,
@@ -74,58 +51,56 @@ static cli_leaks_verdict judge(const ranking *r, const double *levels, const dou
     return cli_leaks_judge(&series);
 }
 
-/* ---- sums --------------------------------------------------------------------------------- */
-
-/* Stacks whose growth is certain have a verdict of their own. */
-static bool is_uncertain(const cli_leaks_row *row)
+void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row, double tests)
 {
-    return !row->group && row->verdict.doubt > cli_leaks_doubt_limit;
+    row->verdict = judge(r, row->levels, row->allocated, row->weight, tests);
 }
 
-static void add_to_total(total *to, const cli_leaks_run *run, const cli_leaks_row *row)
+/* ---- sums --------------------------------------------------------------------------------- */
+
+void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number)
 {
-    double weight = weight_of(run, row);
-    for (size_t i = 0; i < run->rows.points; i++) {
+    const cli_leaks_row *row = &rows->rows[number];
+    for (size_t i = 0; i < rows->points; i++) {
         to->levels[i] += row->levels[i];
         to->allocated[i] += row->allocated[i];
-        to->weights += weight * row->levels[i];
+        to->weights += row->weight * row->levels[i];
         to->levelled += row->levels[i];
     }
     to->now += row->now;
     to->objects += row->objects_now;
     to->largest = fmax(to->largest, row->verdict.growth);
-    if (!to->stacks++ || row->now > run->rows.rows[to->most].now)
-        to->most = (size_t)(row - run->rows.rows);
+    if (!to->stacks++ || row->now > rows->rows[to->most].now)
+        to->most = number;
 }
 
-static double mean_weight(const total *t)
+static double mean_weight(const cli_leaks_total *t)
 {
     return t->levelled > 0 ? t->weights / t->levelled : 1;
 }
 
-static cli_leaks_verdict judge_total(const ranking *r, const total *t, double tests)
+cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *r, const cli_leaks_total *t,
+                                        double tests)
 {
     return judge(r, t->levels, t->allocated, mean_weight(t), tests);
 }
 
-/* The finding of one stack or several. */
-static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli_leaks_what what,
-                                  const total *t, const cli_leaks_verdict *verdict)
+cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_what what,
+                                         const cli_leaks_total *t, const cli_leaks_verdict *verdict)
 {
-    cli_leaks_finding *f = &out->list[out->len++];
+    cli_leaks_finding *f = &r->out->list[r->out->len++];
     *f = (cli_leaks_finding){.verdict = *verdict,
                              .what = what,
                              .row = t->most,
                              .stacks = t->stacks,
-                             .cause = r->causes[t->most],
+                             .cause = r->rows->rows[t->most].cause,
                              .now = t->now,
                              .objects = t->objects,
                              .rate = -1,
                              .age = -1};
-    const cli_leaks_rows *rows = &r->run->rows;
-    size_t last = rows->points - 1;
-    double span = rows->seconds[last] - rows->seconds[0];
-    if (!r->run->has_allocated || span <= 0)
+    size_t last = r->rows->points - 1;
+    double span = r->rows->seconds[last] - r->rows->seconds[0];
+    if (!r->rows->has_allocated || span <= 0)
         return f;
     f->rate = fmax(0, t->allocated[last] - t->allocated[0]) / span;
     f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
@@ -148,63 +123,69 @@ static bool is_same_cause(const cli_leaks_cause *a, const cli_leaks_cause *b)
            (has_caller ? a->caller->name == b->caller->name : a->caller == b->caller);
 }
 
-/* Does the stack belong to the cause of a suspect? Stacks that may grow do, too. */
-static bool belongs(const ranking *r, size_t row, size_t suspect)
+/* Stacks whose growth is certain have a verdict of their own. */
+static bool is_uncertain(const cli_leaks_row *row)
 {
-    const cli_leaks_row *candidate = &r->run->rows.rows[row];
-    bool may_grow = candidate->verdict.kind != CLI_LEAKS_NONE ||
-                    (is_uncertain(candidate) && candidate->verdict.growth > 0);
-    return !candidate->group && may_grow && is_same_cause(&r->causes[row], &r->causes[suspect]);
+    return !row->group && row->verdict.doubt > cli_leaks_doubt_limit;
+}
+
+/* Does the stack belong to the cause of a suspect? Stacks that may grow do, too. */
+static bool belongs(const cli_leaks_row *row, const cli_leaks_cause *cause)
+{
+    bool may_grow =
+        row->verdict.kind != CLI_LEAKS_NONE || (is_uncertain(row) && row->verdict.growth > 0);
+    return !row->group && may_grow && is_same_cause(&row->cause, cause);
 }
 
 /* Joins the stacks of the cause of a suspect, if there are several. */
-static void join_place(cli_leaks_findings *out, ranking *r, size_t suspect)
+static void join_place(cli_leaks_ranking *r, const cli_leaks_row *suspect)
 {
-    cli_leaks_rows *rows = &r->run->rows;
-    total sum = {.stacks = 0};
+    cli_leaks_rows *rows = r->rows;
+    cli_leaks_total sum = {.stacks = 0};
     for (size_t i = 0; i < rows->len; i++)
-        if (belongs(r, i, suspect))
-            add_to_total(&sum, r->run, &rows->rows[i]);
+        if (belongs(&rows->rows[i], &suspect->cause))
+            cli_leaks_add_up(&sum, rows, i);
     if (sum.stacks < 2)
         return;
-    cli_leaks_verdict verdict = judge_total(r, &sum, (double)rows->len);
+    cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, (double)rows->len);
     if (verdict.kind != CLI_LEAKS_SUSPECT) /* the others only add noise */
-        verdict = rows->rows[suspect].verdict;
+        verdict = suspect->verdict;
     r->groups++;
     for (size_t i = 0; i < rows->len; i++)
-        if (belongs(r, i, suspect))
+        if (belongs(&rows->rows[i], &suspect->cause))
             rows->rows[i].group = r->groups;
-    add_sum(out, r, CLI_LEAKS_PLACE, &sum, &verdict)->group = r->groups;
+    cli_leaks_add_finding(r, CLI_LEAKS_PLACE, &sum, &verdict)->group = r->groups;
 }
 
 /* What a constructor or a helper allocates for a line that is the cause of a suspect has that cause,
  * too. */
-static void move_cause(ranking *r, size_t row)
+static void move_cause(const cli_leaks_rows *rows, cli_leaks_row *row)
 {
-    const cli_leaks_rows *rows = &r->run->rows;
-    for (size_t i = 0; r->causes[row].caller && i < rows->len; i++)
-        if (i != row && rows->rows[i].verdict.kind == CLI_LEAKS_SUSPECT && r->causes[i].frame &&
-            is_same_frame(r->causes[row].caller, r->causes[i].frame)) {
-            r->causes[row] = r->causes[i];
+    for (size_t i = 0; row->cause.caller && i < rows->len; i++) {
+        const cli_leaks_row *other = &rows->rows[i];
+        if (other != row && other->verdict.kind == CLI_LEAKS_SUSPECT && other->cause.frame &&
+            is_same_frame(row->cause.caller, other->cause.frame)) {
+            row->cause = other->cause;
             return;
         }
+    }
 }
 
 /* The time for this is limited; more suspects than these are not joined. */
 enum { MOST_JOINED = 1000 };
 
-static void find_places(cli_leaks_findings *out, ranking *r)
+static void find_places(cli_leaks_ranking *r)
 {
-    const cli_leaks_rows *rows = &r->run->rows;
-    size_t suspects[MOST_JOINED], len = 0;
-    for (size_t i = 0; i < rows->len && len < MOST_JOINED; i++)
-        if (rows->rows[i].verdict.kind == CLI_LEAKS_SUSPECT)
-            suspects[len++] = i;
+    cli_leaks_row *suspects[MOST_JOINED];
+    size_t len = 0;
+    for (size_t i = 0; i < r->rows->len && len < MOST_JOINED; i++)
+        if (r->rows->rows[i].verdict.kind == CLI_LEAKS_SUSPECT)
+            suspects[len++] = &r->rows->rows[i];
     for (size_t i = 0; i < len; i++)
-        move_cause(r, suspects[i]);
+        move_cause(r->rows, suspects[i]);
     for (size_t i = 0; i < len; i++)
-        if (!rows->rows[suspects[i]].group)
-            join_place(out, r, suspects[i]);
+        if (!suspects[i]->group)
+            join_place(r, suspects[i]);
 }
 
 /* ---- functions that stacks share ------------------------------------------------------------ */
@@ -217,99 +198,88 @@ static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
 }
 
 /* A function that calls itself counts once. */
-static void add_to_functions(total *totals, const cli_leaks_run *run, size_t row)
+static void add_to_functions(cli_leaks_total *totals, const cli_leaks_rows *rows, size_t number)
 {
-    const cli_leaks_frame **frames;
-    size_t len = cli_leaks_frames(&run->rows, row, &frames);
-    for (size_t i = 0; i < len; i++) {
-        total *to = &totals[frames[i]->name];
-        if (to->last_row == row + 1)
+    for (size_t i = 0; i < rows->rows[number].path_len; i++) {
+        cli_leaks_total *to = &totals[cli_leaks_frame_at(rows, &rows->rows[number], i)->name];
+        if (to->last_row == number + 1)
             continue;
-        to->last_row = row + 1;
+        to->last_row = number + 1;
         to->distance += (double)i;
-        add_to_total(to, run, &run->rows.rows[row]);
+        cli_leaks_add_up(to, rows, number);
     }
-    cli_drop(frames);
 }
 
-static void add_up(total *totals, const cli_leaks_run *run, bool with_sawtooth)
+static void add_up_functions(cli_leaks_total *totals, const cli_leaks_rows *rows,
+                             bool with_sawtooth)
 {
-    for (size_t i = 0; i < run->rows.texts_len; i++)
-        totals[i] = (total){.stacks = 0};
-    for (size_t i = 0; i < run->rows.len; i++)
-        if (may_share(&run->rows.rows[i], with_sawtooth))
-            add_to_functions(totals, run, i);
+    for (size_t i = 0; i < rows->texts_len; i++)
+        totals[i] = (cli_leaks_total){.stacks = 0};
+    for (size_t i = 0; i < rows->len; i++)
+        if (may_share(&rows->rows[i], with_sawtooth))
+            add_to_functions(totals, rows, i);
 }
 
 /* Is the group of text a more exact place than that of text b? */
-static bool is_closer(const cli_leaks_run *run, const total *totals, size_t a, size_t b)
+static bool is_closer(const cli_leaks_rows *rows, const cli_leaks_total *totals, size_t a, size_t b)
 {
     if (totals[a].stacks != totals[b].stacks)
         return totals[a].stacks < totals[b].stacks;
     if (totals[a].distance != totals[b].distance)
         return totals[a].distance < totals[b].distance;
-    return cli_string_compare(run->rows.texts[a], run->rows.texts[b]) < 0;
+    return cli_string_compare(rows->texts[a], rows->texts[b]) < 0;
 }
 
 /* The function whose stacks leak together; SIZE_MAX: none. A group is more than its largest stack. */
-static size_t find_group(const ranking *r, total *totals)
+static size_t find_group(const cli_leaks_ranking *r, cli_leaks_total *totals)
 {
     static const double nearly = 0.8, most_of_one = 0.8;
-    const cli_leaks_run *run = r->run;
-    double most = 0, tests = (double)(run->rows.len + run->rows.texts_len);
+    double most = 0, tests = (double)(r->rows->len + r->rows->texts_len);
     size_t found = SIZE_MAX;
-    for (size_t i = 0; i < run->rows.texts_len; i++) {
-        total *t = &totals[i];
+    for (size_t i = 0; i < r->rows->texts_len; i++) {
+        cli_leaks_total *t = &totals[i];
         if (t->stacks > 1)
-            t->verdict = judge_total(r, t, tests);
+            t->verdict = cli_leaks_judge_total(r, t, tests);
         if (t->largest > most_of_one * t->verdict.growth)
             t->verdict.kind = CLI_LEAKS_NONE;
         if (t->verdict.kind == CLI_LEAKS_SUSPECT)
             most = fmax(most, t->verdict.growth);
     }
-    for (size_t i = 0; i < run->rows.texts_len; i++)
+    for (size_t i = 0; i < r->rows->texts_len; i++)
         if (totals[i].verdict.kind == CLI_LEAKS_SUSPECT &&
             totals[i].verdict.growth >= nearly * most &&
-            (found == SIZE_MAX || is_closer(run, totals, i, found)))
+            (found == SIZE_MAX || is_closer(r->rows, totals, i, found)))
             found = i;
     return found;
 }
 
-static bool has_function(const cli_leaks_rows *rows, size_t row, uint32_t text)
-{
-    const cli_leaks_frame **frames;
-    bool has = false;
-    size_t len = cli_leaks_frames(rows, row, &frames);
-    for (size_t i = 0; i < len; i++)
-        has |= frames[i]->name == text;
-    cli_drop(frames);
-    return has;
-}
-
 /* Marks the stacks of a group. */
-static void mark_group(ranking *r, uint32_t text, bool with_sawtooth)
+static void mark_group(const cli_leaks_ranking *r, uint32_t text, bool with_sawtooth)
 {
-    for (size_t i = 0; i < r->run->rows.len; i++) {
-        cli_leaks_row *row = &r->run->rows.rows[i];
-        if (may_share(row, with_sawtooth) && has_function(&r->run->rows, i, text))
+    for (size_t i = 0; i < r->rows->len; i++) {
+        cli_leaks_row *row = &r->rows->rows[i];
+        bool has_text = false;
+        for (size_t k = 0; k < row->path_len; k++)
+            has_text |= cli_leaks_frame_at(r->rows, row, k)->name == text;
+        if (has_text && may_share(row, with_sawtooth))
             row->group = r->groups;
     }
 }
 
 enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two of areas */ };
 
-static void find_groups(cli_leaks_findings *out, ranking *r)
+static void find_groups(cli_leaks_ranking *r)
 {
-    total *totals = cli_keep(r->run->rows.texts_len, sizeof *totals);
+    cli_leaks_total *totals = cli_keep(r->rows->texts_len, sizeof *totals);
     size_t found = 0;
     for (int with_sawtooth = 0; with_sawtooth < 2; with_sawtooth++)
         for (; found < MOST_GROUPS; found++) {
-            add_up(totals, r->run, with_sawtooth);
+            add_up_functions(totals, r->rows, with_sawtooth);
             size_t text = find_group(r, totals);
             if (text == SIZE_MAX)
                 break;
             cli_leaks_finding *f =
-                add_sum(out, r, CLI_LEAKS_SHARED, &totals[text], &totals[text].verdict);
+                cli_leaks_add_finding(r, CLI_LEAKS_SHARED, &totals[text], &totals[text].verdict);
             f->group = ++r->groups;
             f->shared = (uint32_t)text;
             mark_group(r, f->shared, with_sawtooth);
@@ -321,80 +291,69 @@ static void find_groups(cli_leaks_findings *out, ranking *r)
 
 /* Growth of the rest is no suspect, since no function is known for it. It is one test of its own;
  * that it counts as several leaves one innocent run in a hundred with a rest that is unknown. */
-static void judge_rest(cli_leaks_findings *out, const ranking *r)
+static void judge_rest(const cli_leaks_ranking *r)
 {
     static const double tests = 10;
-    total sum = {.stacks = 0};
-    for (size_t i = 0; i < r->run->rows.len; i++) {
-        const cli_leaks_row *row = &r->run->rows.rows[i];
-        if (!row->group && row->verdict.kind == CLI_LEAKS_NONE)
-            add_to_total(&sum, r->run, row);
-    }
+    cli_leaks_total sum = {.stacks = 0};
+    for (size_t i = 0; i < r->rows->len; i++)
+        if (!r->rows->rows[i].group && r->rows->rows[i].verdict.kind == CLI_LEAKS_NONE)
+            cli_leaks_add_up(&sum, r->rows, i);
     if (sum.stacks < 2)
         return;
-    cli_leaks_verdict verdict = judge_total(r, &sum, tests);
+    cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, tests);
     if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS)
         return;
     if (verdict.kind == CLI_LEAKS_SUSPECT)
         verdict.reason = CLI_LEAKS_UNSURE;
     verdict.kind = CLI_LEAKS_UNKNOWN;
-    add_sum(out, r, CLI_LEAKS_REST, &sum, &verdict);
+    cli_leaks_add_finding(r, CLI_LEAKS_REST, &sum, &verdict);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
 /* Sets the verdict of each row, and what all rows have. */
-static void judge_rows(cli_leaks_findings *out, ranking *r)
+static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
 {
-    cli_leaks_rows *rows = &r->run->rows;
-    total all = {.stacks = 0};
+    cli_leaks_rows *rows = r->rows;
+    cli_leaks_total all = {.stacks = 0};
     double noise = 0, tests = (double)rows->len;
-    cli_leaks_grade_frames(r->run, rows);
-    for (size_t i = 0; i < rows->len; i++)
-        add_to_total(&all, r->run, &rows->rows[i]);
+    for (size_t i = 0; i < rows->len; i++) {
+        rows->rows[i].weight = weight_of(run, &rows->rows[i]);
+        cli_leaks_add_up(&all, rows, i);
+    }
     memcpy(r->allocated, all.allocated, sizeof r->allocated);
     r->weight = mean_weight(&all);
     for (size_t i = 0; i < rows->len; i++) {
-        cli_leaks_row *row = &rows->rows[i];
-        row->verdict = judge(r, row->levels, row->allocated, weight_of(r->run, row), tests);
-        noise = fmax(noise, row->verdict.noise);
-        r->causes[i] = cli_leaks_find_cause(rows, i, 0);
+        cli_leaks_judge_row(r, &rows->rows[i], tests);
+        noise = fmax(noise, rows->rows[i].verdict.noise);
+        rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
-    cli_leaks_verdict verdict = judge_total(r, &all, 1);
-    out->now = all.now;
-    out->slope = verdict.slope;
-    bool is_sampled = r->run->period > 1 && cli_string_is(r->run->unit, "bytes");
+    r->out->now = all.now;
+    r->out->slope = cli_leaks_judge_total(r, &all, 1).slope;
+    bool is_sampled = run->period > 1 && cli_string_is(run->unit, "bytes");
     const cli_leaks_series times = {.len = rows->points,
                                     .seconds = rows->seconds,
-                                    .weight = is_sampled ? r->run->period : r->weight,
+                                    .weight = is_sampled ? run->period : r->weight,
                                     .tests = fmax(tests, 1)};
-    out->smallest = cli_leaks_smallest(&times, 0);
-    out->smallest_in_noise = cli_leaks_smallest(&times, noise);
+    r->out->smallest = cli_leaks_smallest(&times, 0);
+    r->out->smallest_in_noise = cli_leaks_smallest(&times, noise);
 }
 
-static void add_rows(cli_leaks_findings *out, const ranking *r)
+static void add_rows(const cli_leaks_ranking *r)
 {
-    const cli_leaks_rows *rows = &r->run->rows;
-    for (size_t i = 0; i < rows->len; i++) {
-        total one = {.stacks = 0};
-        add_to_total(&one, r->run, &rows->rows[i]);
-        add_sum(out, r, CLI_LEAKS_STACK, &one, &rows->rows[i].verdict)->group = rows->rows[i].group;
+    for (size_t i = 0; i < r->rows->len; i++) {
+        const cli_leaks_row *row = &r->rows->rows[i];
+        cli_leaks_total one = {.stacks = 0};
+        cli_leaks_add_up(&one, r->rows, i);
+        cli_leaks_add_finding(r, CLI_LEAKS_STACK, &one, &row->verdict)->group = row->group;
     }
 }
+
+/* ---- the list ----------------------------------------------------------------------------- */
 
 bool cli_leaks_is_member(const cli_leaks_finding *f)
 {
     return f->what == CLI_LEAKS_STACK && f->group;
-}
-
-static void count(cli_leaks_findings *out)
-{
-    for (size_t i = 0; i < out->len; i++) {
-        const cli_leaks_finding *f = &out->list[i];
-        bool is_own = !cli_leaks_is_member(f);
-        out->suspects += is_own && f->verdict.kind == CLI_LEAKS_SUSPECT;
-        out->unknown += is_own && f->verdict.kind == CLI_LEAKS_UNKNOWN;
-    }
 }
 
 /* Suspects by their slope, unknown ones by their growth, the others by what is in use. */
@@ -417,18 +376,36 @@ static int by_rank(const void *a, const void *b)
     return (int)y->what - (int)x->what;
 }
 
-void cli_leaks_rank(cli_leaks_findings *out, cli_leaks_run *run)
+/* Sorts and counts the findings, and chooses those that are printed. */
+static void finish(cli_leaks_findings *out, const cli_leaks_how *how)
 {
-    ranking r = {.run = run, .causes = cli_keep(run->rows.len, sizeof *r.causes)};
+    qsort(out->list, out->len, sizeof *out->list, by_rank);
+    out->shown = cli_keep(out->len, sizeof *out->shown);
+    for (size_t i = 0; i < out->len; i++) {
+        const cli_leaks_finding *f = &out->list[i];
+        bool is_own = !cli_leaks_is_member(f);
+        out->suspects += is_own && f->verdict.kind == CLI_LEAKS_SUSPECT;
+        out->unknown += is_own && f->verdict.kind == CLI_LEAKS_UNKNOWN;
+        out->others += is_own && f->what == CLI_LEAKS_STACK && f->verdict.kind == CLI_LEAKS_NONE;
+        if (how->all || (is_own && f->verdict.kind != CLI_LEAKS_NONE))
+            out->shown[out->shown_len++] = f;
+    }
+    out->left = out->shown_len > how->top ? out->shown_len - how->top : 0;
+    out->shown_len -= out->left;
+}
+
+void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
+{
+    cli_leaks_ranking r = {.out = &run->findings, .rows = &run->rows};
     /* Each place has two stacks at least. */
     size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS;
-    *out = (cli_leaks_findings){.list = cli_keep(most, sizeof *out->list)};
-    judge_rows(out, &r);
-    find_places(out, &r);
-    find_groups(out, &r);
-    judge_rest(out, &r);
-    cli_leaks_judge_areas(out, run);
-    add_rows(out, &r);
-    count(out);
-    qsort(out->list, out->len, sizeof *out->list, by_rank);
+    run->findings.list = cli_keep(most, sizeof *run->findings.list);
+    cli_leaks_grade_frames(run, r.rows);
+    judge_rows(&r, run);
+    find_places(&r);
+    find_groups(&r);
+    judge_rest(&r);
+    cli_leaks_judge_areas(run);
+    add_rows(&r);
+    finish(&run->findings, how);
 }

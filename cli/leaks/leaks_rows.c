@@ -1,5 +1,5 @@
-/* The stacks of a run with their series: see leaks_rows.h. */
-#include "leaks/leaks_rows.h"
+/* The stacks of a run with their series: see leaks.h. */
+#include "leaks/leaks.h"
 
 #include "keep.h"
 
@@ -39,7 +39,7 @@ static cli_key key_of_address(const cli_profile *profile, const Pd__View__Locati
         if (!id.len)
             id = (cli_string){name.ptr, cli_profile_file_len(name)};
     }
-    if (id.len) {
+    if (mapping && id.len) {
         cli_key file = hash_string(id);
         words[1] = file.lo;
         words[2] = file.hi;
@@ -143,7 +143,7 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
         return;
     cli_leaks_row *row = find_row(rows, profile, sample, place_of);
     double objects = value_of(sample, columns->objects);
-    row->level += level;
+    row->now += level;
     row->made += made;
     row->objects_now += objects;
     row->sum_level += level;
@@ -156,7 +156,7 @@ static void begin_window(cli_leaks_rows *rows, bool adds_allocated)
 {
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
-        row->level = row->objects_now = 0;
+        row->now = row->objects_now = 0;
         if (!adds_allocated)
             row->made = 0;
     }
@@ -168,10 +168,9 @@ static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
         double *lowest = &row->levels[moment->point];
-        if (moment->is_first || row->level < *lowest)
-            *lowest = row->level;
+        if (moment->point == rows->points || row->now < *lowest)
+            *lowest = row->now;
         row->allocated[moment->point] = row->made;
-        row->now = row->level;
     }
 }
 
@@ -189,6 +188,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     cli_drop(place_of);
     rows->seconds[moment->point] = moment->seconds;
     rows->points = moment->point + 1;
+    rows->has_allocated = columns->allocated != SIZE_MAX;
 }
 
 void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
@@ -205,4 +205,26 @@ uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows)
            rows->frames_cap * sizeof *rows->frames + rows->path_cap * sizeof *rows->path +
            rows->texts_cap * sizeof *rows->texts + slots * sizeof *rows->by_text.slots +
            rows->text_bytes;
+}
+
+/* From the last place to the first, in the same array: each has one frame at least. */
+void cli_leaks_rows_end(cli_leaks_rows *rows)
+{
+    size_t at = 0, places = rows->path_len;
+    for (size_t i = 0; i < places; i++)
+        at += rows->places[rows->path[i]].len;
+    rows->path =
+        cli_keep_more(rows->path, places, at - places, &rows->path_cap, sizeof *rows->path);
+    rows->path_len = at;
+    for (size_t i = rows->len; i-- > 0;) {
+        cli_leaks_row *row = &rows->rows[i];
+        size_t end = at;
+        for (size_t k = row->path_len; k-- > 0;) {
+            const cli_leaks_place *place = &rows->places[rows->path[row->path + k]];
+            for (size_t n = place->len; n-- > 0;)
+                rows->path[--at] = (uint32_t)(place->first + n);
+        }
+        row->path = at;
+        row->path_len = end - at;
+    }
 }

@@ -1,26 +1,11 @@
 /* The stacks of rows: whole for JSON, and as text without the functions of allocators and of
- * start-up, as `show` prints a stack. See leaks_stack.h. */
-#include "leaks/leaks_stack.h"
+ * start-up, as `show` prints a stack. See leaks.h. */
+#include "leaks/leaks.h"
 
 #include "keep.h"
 #include "show/wrappers.h"
 
 #include <stdio.h>
-
-size_t cli_leaks_frames(const cli_leaks_rows *rows, size_t row, const cli_leaks_frame ***frames)
-{
-    const cli_leaks_row *r = &rows->rows[row];
-    const uint32_t *path = rows->path + r->path;
-    size_t len = 0;
-    for (size_t i = 0; i < r->path_len; i++)
-        len += rows->places[path[i]].len;
-    *frames = cli_keep(len, sizeof **frames);
-    len = 0;
-    for (size_t i = 0; i < r->path_len; i++)
-        for (size_t k = 0; k < rows->places[path[i]].len; k++)
-            (*frames)[len++] = &rows->frames[rows->places[path[i]].first + k];
-    return len;
-}
 
 /* ---- the program's own frame ----------------------------------------------------------------- */
 
@@ -45,55 +30,51 @@ cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, siz
 {
     cli_leaks_cause cause = {0};
     unsigned char grade = NOTHING;
-    const cli_leaks_frame **frames;
-    size_t len = cli_leaks_frames(rows, row, &frames);
-    for (size_t i = from; i < len; i++) {
+    for (size_t i = from; i < rows->rows[row].path_len; i++) {
+        const cli_leaks_frame *frame = cli_leaks_frame_at(rows, &rows->rows[row], i);
         if (cause.frame && !cause.caller)
-            cause.caller = frames[i];
-        if (frames[i]->grade <= grade)
+            cause.caller = frame;
+        if (frame->grade <= grade)
             continue;
-        grade = frames[i]->grade;
-        cause = (cli_leaks_cause){.frame = frames[i]};
+        grade = frame->grade;
+        cause = (cli_leaks_cause){.frame = frame};
     }
-    cli_drop(frames);
     return cause;
 }
 
 /* ---- one stack as text ---------------------------------------------------------------------- */
 
-/* The frames of a stack, of which those from *from to *to - 1 are printed. Returns their number. */
-static size_t cut(const cli_leaks_run *run, size_t row, bool all_frames,
-                  const cli_leaks_frame ***frames, size_t *from, size_t *to)
+/* The frames of a stack that are printed: those from *from to *to - 1. */
+static void cut(const cli_leaks_run *run, const cli_leaks_row *row, size_t *from, size_t *to)
 {
-    size_t len = cli_leaks_frames(&run->rows, row, frames);
-    unsigned char *kinds = cli_keep(len, 1);
-    for (size_t i = 0; i < len; i++)
-        kinds[i] = (*frames)[i]->kind;
-    *from = 0;
-    *to = len;
-    if (!all_frames)
-        cli_wrappers_cut(kinds, len, run->is_heap, from, to);
+    unsigned char *kinds = cli_keep(row->path_len, 1);
+    for (size_t i = 0; i < row->path_len; i++)
+        kinds[i] = cli_leaks_frame_at(&run->rows, row, i)->kind;
+    cli_wrappers_cut(kinds, row->path_len, run->is_heap, from, to);
     cli_drop(kinds);
-    return len;
 }
 
-void cli_leaks_put_stack(const cli_leaks_run *run, size_t row, bool all_frames, const char *indent)
+void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
+                         const char *indent)
 {
-    const cli_leaks_frame **frames;
-    size_t from, to, len = cut(run, row, all_frames, &frames, &from, &to);
-    cli_frame_text *texts = cli_keep(len, sizeof *texts);
+    const cli_leaks_row *row = &run->rows.rows[number];
+    cli_frame_text *texts = cli_keep(row->path_len, sizeof *texts);
+    size_t from = 0, to = row->path_len;
+    if (!all_frames)
+        cut(run, row, &from, &to);
     for (size_t i = from; i < to; i++)
-        texts[i - from] = frames[i]->text;
-    if (!len)
+        texts[i - from] = cli_leaks_frame_at(&run->rows, row, i)->text;
+    if (!row->path_len)
         printf("%s(no stack)\n", indent);
     cli_frames_put(texts, to - from, indent);
 }
 
-void cli_leaks_note_folded(const cli_leaks_run *run, size_t row, bool *is_folded)
+void cli_leaks_note_folded(const cli_leaks_run *run, size_t number, bool *is_folded)
 {
-    const cli_leaks_frame **frames;
-    size_t from, to, len = cut(run, row, false, &frames, &from, &to);
-    for (size_t i = 0; i < len; i++)
+    const cli_leaks_row *row = &run->rows.rows[number];
+    size_t from, to;
+    cut(run, row, &from, &to);
+    for (size_t i = 0; i < row->path_len; i++)
         if (i < from || i >= to)
-            is_folded[frames[i]->name] = true;
+            is_folded[cli_leaks_frame_at(&run->rows, row, i)->name] = true;
 }

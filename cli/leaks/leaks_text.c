@@ -13,7 +13,7 @@
  *                 handle        server.c:88
  *                 main          server.c:10
  */
-#include "leaks/leaks_print.h"
+#include "leaks/leaks.h"
 
 #include "instant.h"
 #include "keep.h"
@@ -59,15 +59,6 @@ static void put_count(size_t count, const char *noun)
     printf("%zu %s%s", count, noun, count == 1 ? "" : "s");
 }
 
-static void put_sureness(double doubt)
-{
-    static const double least = 1e-4;
-    if (doubt < least)
-        fputs(">99.99% sure", stdout);
-    else
-        printf("%.2f%% sure", 100 * (1 - doubt));
-}
-
 /* ---- a finding ---------------------------------------------------------------------------- */
 
 static void put_age(const cli_leaks_finding *f)
@@ -83,6 +74,7 @@ static void put_age(const cli_leaks_finding *f)
 
 static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
+    static const double least_doubt = 1e-4;
     char text[48];
     cli_string unit = f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
     fputs("          ", stdout);
@@ -91,10 +83,10 @@ static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
     if (f->objects >= 1 && !cli_string_is(unit, "count"))
         printf(" in %.0f object%s", f->objects, f->objects >= 1.5 ? "s" : "");
     fputs(" now", stdout);
-    if (f->verdict.kind == CLI_LEAKS_SUSPECT) {
-        fputs(", ", stdout);
-        put_sureness(f->verdict.doubt);
-    }
+    if (f->verdict.kind == CLI_LEAKS_SUSPECT && f->verdict.doubt < least_doubt)
+        fputs(", >99.99% sure", stdout);
+    else if (f->verdict.kind == CLI_LEAKS_SUSPECT)
+        printf(", %.2f%% sure", 100 * (1 - f->verdict.doubt));
     putchar('\n');
 }
 
@@ -102,7 +94,7 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char growth[48], noise[48];
     cli_string unit = run->unit;
-    printf("          %s", cli_leaks_reason_text(f->verdict.reason));
+    printf("          %s", cli_leaks_reasons[f->verdict.reason].text);
     if (f->verdict.reason == CLI_LEAKS_UNSURE)
         printf(" (%s, and chance makes %s)", format_value(f->verdict.growth, unit, growth),
                format_value(f->verdict.noise, unit, noise));
@@ -121,21 +113,20 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 }
 
 /* The stacks of a place, the one with most in use first. */
-static void put_members(const cli_leaks_report *report, const cli_leaks_run *run,
-                        const cli_leaks_findings *findings, const cli_leaks_finding *f)
+static void put_members(const cli_leaks_run *run, const cli_leaks_finding *f, bool all_frames)
 {
     enum { MOST = 3 };
     size_t put = 0;
     char text[48];
-    for (size_t i = 0; i < findings->len && put < MOST; i++) {
-        const cli_leaks_finding *member = &findings->list[i];
+    for (size_t i = 0; i < run->findings.len && put < MOST; i++) {
+        const cli_leaks_finding *member = &run->findings.list[i];
         if (!cli_leaks_is_member(member) || member->group != f->group)
             continue;
         printf("          stack %zu of %zu: %s, ", ++put, f->stacks,
                format_value(member->now, run->unit, text));
         put_slope(run, run->unit, member->verdict.slope);
         putchar('\n');
-        cli_leaks_put_stack(run, member->row, report->all_frames, "            ");
+        cli_leaks_put_stack(run, member->row, all_frames, "            ");
     }
     if (put < f->stacks)
         printf("          and %zu more: --all\n", f->stacks - put);
@@ -152,17 +143,13 @@ static void put_area(const cli_leaks_area *area)
         putchar('\n');
 }
 
-static void put_finding(const cli_leaks_report *report, const cli_leaks_run *run,
-                        const cli_leaks_findings *findings, const cli_leaks_finding *f,
-                        size_t number)
+static void put_finding(const cli_leaks_run *run, size_t number, bool all_frames)
 {
-    static const char *const words[] = {[CLI_LEAKS_NONE] = "no leak",
-                                        [CLI_LEAKS_UNKNOWN] = "unknown",
-                                        [CLI_LEAKS_SUSPECT] = "suspect"};
     char head[64];
+    const cli_leaks_finding *f = run->findings.shown[number - 1];
     cli_ink ink = cli_screen_ink();
     bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT;
-    snprintf(head, sizeof head, "%s %zu: ", words[f->verdict.kind], number);
+    snprintf(head, sizeof head, "%s %zu: ", cli_leaks_kinds[f->verdict.kind].text, number);
     printf("\n%s", is_suspect ? ink.bold : "");
     if (f->cause.frame)
         cli_frames_put(&f->cause.frame->text, 1, head);
@@ -174,14 +161,14 @@ static void put_finding(const cli_leaks_report *report, const cli_leaks_run *run
     for (size_t i = 0; i < f->areas_len; i++)
         put_area(&f->areas[i]);
     if (f->what == CLI_LEAKS_PLACE)
-        put_members(report, run, findings, f);
+        put_members(run, f, all_frames);
     else if (f->what != CLI_LEAKS_AREAS)
-        cli_leaks_put_stack(run, f->row, report->all_frames, "            ");
+        cli_leaks_put_stack(run, f->row, all_frames, "            ");
 }
 
 /* ---- a run -------------------------------------------------------------------------------- */
 
-static void put_heading(const cli_leaks_run *run, const cli_leaks_findings *findings)
+static void put_heading(const cli_leaks_run *run)
 {
     char text[48], time[48];
     fputs("run       ", stdout);
@@ -193,12 +180,12 @@ static void put_heading(const cli_leaks_run *run, const cli_leaks_findings *find
     printf(" in %s, from %s%s\n", format_span(run->span, text),
            cli_instant_format(run->from_nanos, time),
            run->has_restarted ? ", after a restart" : "");
-    printf("in use    %s (", format_value(findings->now, run->unit, text));
+    printf("in use    %s (", format_value(run->findings.now, run->unit, text));
     cli_string_put(stdout, run->type, CLI_TEXT_SHOWN);
     fputs(") in ", stdout);
     put_count(run->rows.len, "stack");
     fputs(", ", stdout);
-    put_slope(run, run->unit, findings->slope);
+    put_slope(run, run->unit, run->findings.slope);
     putchar('\n');
 }
 
@@ -207,7 +194,7 @@ static bool has_few_windows(const cli_leaks_run *run)
     return run->windows < CLI_LEAKS_LEAST_POINTS;
 }
 
-static void put_verdict(const cli_leaks_run *run, const cli_leaks_findings *findings)
+static void put_verdict(const cli_leaks_run *run)
 {
     fputs("verdict   ", stdout);
     if (has_few_windows(run)) {
@@ -215,30 +202,27 @@ static void put_verdict(const cli_leaks_run *run, const cli_leaks_findings *find
                run->windows, (int)CLI_LEAKS_LEAST_POINTS);
         return;
     }
-    put_count(findings->suspects, "suspect");
-    printf(", %zu unknown, ", findings->unknown);
-    size_t others = 0;
-    for (size_t i = 0; i < findings->len; i++)
-        others += findings->list[i].what == CLI_LEAKS_STACK && !findings->list[i].group &&
-                  findings->list[i].verdict.kind == CLI_LEAKS_NONE;
-    put_count(others, "stack");
+    put_count(run->findings.suspects, "suspect");
+    printf(", %zu unknown, ", run->findings.unknown);
+    put_count(run->findings.others, "stack");
     fputs(" without steady growth\n", stdout);
 }
 
-static bool has_reason(const cli_leaks_finding *const *shown, size_t len, cli_leaks_reason reason)
+/* Also one that is not printed because there are many. */
+static bool has_reason(const cli_leaks_findings *findings, cli_leaks_reason reason)
 {
-    for (size_t i = 0; i < len; i++)
-        if (shown[i]->verdict.reason == reason)
+    for (size_t i = 0; i < findings->shown_len + findings->left; i++)
+        if (findings->shown[i]->verdict.reason == reason)
             return true;
     return false;
 }
 
 /* The smallest leaks that the run can show. */
-static void put_power(const cli_leaks_run *run, const cli_leaks_findings *findings)
+static void put_power(const cli_leaks_run *run)
 {
     char least[48], most[48];
     cli_string unit = run->unit;
-    double smallest = findings->smallest, noisy = findings->smallest_in_noise;
+    double smallest = run->findings.smallest, noisy = run->findings.smallest_in_noise;
     if (has_few_windows(run) || !isfinite(noisy) || run->span <= 0)
         return;
     printf("power     a leak of %s in this run (", format_value(smallest, unit, least));
@@ -261,55 +245,52 @@ static bool has_python(const cli_leaks_findings *findings)
 }
 
 /* What to do about verdicts that are unknown. */
-static void put_advice(const cli_leaks_run *run, const cli_leaks_findings *findings,
-                       const cli_leaks_finding *const *shown, size_t len)
+static void put_advice(const cli_leaks_run *run)
 {
     static const double rate = 64 << 10;
+    const cli_leaks_findings *findings = &run->findings;
     if (has_few_windows(run))
         puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
     else if (has_python(findings))
         puts("\nnext      record with PYTHONMALLOC=malloc in the environment: the stacks then have "
              "what Python's own allocator keeps");
-    else if (has_reason(shown, len, CLI_LEAKS_UNSURE))
+    else if (has_reason(findings, CLI_LEAKS_UNSURE))
         printf("\nnext      record longer%s\n",
                run->period <= rate ? ""
                                    : ", or take more samples (record --rate=64k, in Go "
                                      "runtime.MemProfileRate = 64 << 10)");
-    else if (has_reason(shown, len, CLI_LEAKS_SLOWING) || has_reason(shown, len, CLI_LEAKS_LATE))
+    else if (has_reason(findings, CLI_LEAKS_SLOWING) || has_reason(findings, CLI_LEAKS_LATE))
         puts("\nnext      record longer: a leak goes on, a cache is full one day");
 }
 
 /* Prints how many functions the stacks are printed without. */
-static void put_hidden(const cli_leaks_run *run, const cli_leaks_finding *const *shown, size_t len)
+static void put_hidden(const cli_leaks_run *run)
 {
     bool *is_folded = cli_keep(run->rows.texts_len, sizeof *is_folded);
     char text[CLI_WRAPPERS_ROOM];
     size_t folded = 0;
-    for (size_t i = 0; i < len; i++)
-        if (shown[i]->what != CLI_LEAKS_AREAS)
-            cli_leaks_note_folded(run, shown[i]->row, is_folded);
+    for (size_t i = 0; i < run->findings.shown_len; i++)
+        if (run->findings.shown[i]->what != CLI_LEAKS_AREAS)
+            cli_leaks_note_folded(run, run->findings.shown[i]->row, is_folded);
     for (size_t i = 0; i < run->rows.texts_len; i++)
         folded += is_folded[i];
     if (folded)
         printf("hidden    %s\n", cli_wrappers_describe(folded, text));
 }
 
-void cli_leaks_put_text(const cli_leaks_report *report, size_t at)
+void cli_leaks_put_text(const cli_leaks_work *w, size_t at)
 {
-    const cli_leaks_run *run = &report->runs->runs[at];
-    const cli_leaks_findings *findings = &report->findings[at];
-    const cli_leaks_finding **shown;
-    size_t left, len = cli_leaks_find_shown(report, findings, &shown, &left);
+    const cli_leaks_run *run = &w->runs[at];
     if (at)
         putchar('\n');
-    put_heading(run, findings);
-    put_verdict(run, findings);
-    put_power(run, findings);
-    if (!report->all_frames)
-        put_hidden(run, shown, len);
-    for (size_t i = 0; i < len && !cli_output_is_over(); i++)
-        put_finding(report, run, findings, shown[i], i + 1);
-    if (left)
-        printf("\nand %zu more: --top=N\n", left);
-    put_advice(run, findings, shown, len + left);
+    put_heading(run);
+    put_verdict(run);
+    put_power(run);
+    if (!w->how.all_frames)
+        put_hidden(run);
+    for (size_t i = 0; i < run->findings.shown_len && !cli_output_is_over(); i++)
+        put_finding(run, i + 1, w->how.all_frames);
+    if (run->findings.left)
+        printf("\nand %zu more: --top=N\n", run->findings.left);
+    put_advice(run);
 }

@@ -45,7 +45,8 @@ static const double power_sigmas = 1.6449;
 typedef struct parts {
     size_t from[THIRDS], to[THIRDS];
     double level[THIRDS];
-    double centre[THIRDS]; /* seconds */
+    double centre[THIRDS];    /* seconds */
+    double speed[THIRDS - 1]; /* from one third to the next */
 } parts;
 
 static double mean_of(const double *values, size_t from, size_t to)
@@ -66,7 +67,15 @@ static parts split(const cli_leaks_series *s)
         p.level[i] = mean_of(s->levels, p.from[i], p.to[i]);
         p.centre[i] = mean_of(s->seconds, p.from[i], p.to[i]);
     }
+    for (size_t i = 0; i + 1 < THIRDS; i++)
+        p.speed[i] = (p.level[i + 1] - p.level[i]) / (p.centre[i + 1] - p.centre[i]);
     return p;
+}
+
+/* What the values gain from the first third to the last. */
+static double gain(const double *values, const parts *p)
+{
+    return mean_of(values, p->from[2], p->to[2]) - mean_of(values, p->from[0], p->to[0]);
 }
 
 /* ---- chance ------------------------------------------------------------------------------- */
@@ -118,8 +127,7 @@ static double variance_of_growth(const cli_leaks_series *s, const parts *p)
     double population = 2 * s->weight * level * left_by_averaging(s, p, level);
     double variance = population;
     if (s->allocated) {
-        double made = mean_of(s->allocated, p->from[2], p->to[2]) -
-                      mean_of(s->allocated, p->from[0], p->to[0]);
+        double made = gain(s->allocated, p);
         double moved = traffic(made, p->level[2] - p->level[0]);
         variance = fmin(population, s->weight * fmax(moved, s->weight));
     }
@@ -192,7 +200,7 @@ static bool has_stopped(const cli_leaks_series *s, const parts *p, const cli_lea
     size_t from = p->to[2] - p->from[2] > 1 ? p->from[2] : p->from[2] - 1;
     size_t half = from + (s->len - from) / 2;
     double span = mean_of(clock, half, s->len) - mean_of(clock, from, half);
-    double whole = mean_of(clock, p->from[2], p->to[2]) - mean_of(clock, p->from[0], p->to[0]);
+    double whole = gain(clock, p);
     double rise = mean_of(s->levels, half, s->len) - mean_of(s->levels, from, half);
     double expected = v->growth * span / whole;
     double chance = sqrt(variance_of_growth(s, p) * span / whole);
@@ -233,14 +241,13 @@ static cli_leaks_reason speed_of(const cli_leaks_series *s, const parts *p,
 static cli_leaks_reason shape_of(const cli_leaks_series *s, const parts *p,
                                  const cli_leaks_verdict *v)
 {
-    double earlier = (p->level[1] - p->level[0]) / (p->centre[1] - p->centre[0]);
     double rise = s->levels[s->len - 1] - s->levels[p->from[0]];
     /* A fall in the second half of the start-up shows that what grows may be given back. */
     if (largest_fall(s, p->from[0] / 2) > sawtooth_share * v->growth)
         return CLI_LEAKS_SAWTOOTH;
     if (largest_step(s, p->from[0]) > step_share * rise)
         return CLI_LEAKS_STEP;
-    if (earlier <= 0 || v->recent > 1 / late_ratio)
+    if (p->speed[0] <= 0 || v->recent > 1 / late_ratio)
         return CLI_LEAKS_LATE;
     return speed_of(s, p, v);
 }
@@ -316,19 +323,11 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     v.noise = sqrt(variance_of_growth(s, &p) * burstiness(s, p.from[0]));
     v.slope = median_slope(s, p.from[0]);
     v.doubt = fmin(1, tail(v.growth / v.noise) * s->tests);
-    double earlier = (p.level[1] - p.level[0]) / (p.centre[1] - p.centre[0]);
-    double later = (p.level[2] - p.level[1]) / (p.centre[2] - p.centre[1]);
-    v.recent = earlier > 0 ? later / earlier : 1;
+    v.recent = p.speed[0] > 0 ? p.speed[1] / p.speed[0] : 1;
     v.reason =
         v.doubt <= cli_leaks_doubt_limit ? shape_of(s, &p, &v) : reason_without_growth(s, &p, &v);
     v.kind = kind_of(v.reason);
     return v;
-}
-
-/* The count of samples that must leak and stay, if chance makes its square root. */
-static double least_samples(double sigmas)
-{
-    return (sigmas + power_sigmas) * (sigmas + power_sigmas);
 }
 
 /* How many standard deviations a growth needs for a suspect. */
@@ -348,16 +347,16 @@ double cli_leaks_smallest(const cli_leaks_series *s, double noise)
         return INFINITY;
     const cli_leaks_series times = {.len = s->len, .seconds = s->seconds, .levels = s->seconds};
     parts p = split(&times);
-    double sigmas = needed_sigmas(s->tests), span = s->seconds[s->len - 1] - s->seconds[0];
-    double growth = fmax(s->weight * least_samples(sigmas), (sigmas + power_sigmas) * noise);
+    double sigmas = needed_sigmas(s->tests) + power_sigmas;
+    double span = s->seconds[s->len - 1] - s->seconds[0];
+    /* A count of samples that leak and stay makes its square root of noise. */
+    double growth = fmax(s->weight * (sigmas * sigmas), sigmas * noise);
     return growth * span / (p.centre[2] - p.centre[0]);
 }
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *word, *text;
-} reasons[] = {
+const cli_leaks_words cli_leaks_reasons[] = {
     [CLI_LEAKS_STEADY_GROWTH] = {"steady-growth", "grows steadily, and what grew stays"},
     [CLI_LEAKS_FEW_POINTS] = {"few-windows", "grows, but there are too few windows"},
     [CLI_LEAKS_UNSURE] = {"unsure", "grows, but that may be chance"},
@@ -371,17 +370,8 @@ static const struct {
     [CLI_LEAKS_SHRINKING] = {"shrinking", "shrinks"},
 };
 
-const char *cli_leaks_reason_word(cli_leaks_reason reason)
-{
-    return reasons[reason].word;
-}
-
-const char *cli_leaks_reason_text(cli_leaks_reason reason)
-{
-    return reasons[reason].text;
-}
-
-const char *cli_leaks_kind_word(cli_leaks_kind kind)
-{
-    return kind == CLI_LEAKS_SUSPECT ? "suspect" : kind == CLI_LEAKS_UNKNOWN ? "unknown" : "none";
-}
+const cli_leaks_words cli_leaks_kinds[] = {
+    [CLI_LEAKS_NONE] = {"none", "no leak"},
+    [CLI_LEAKS_UNKNOWN] = {"unknown", "unknown"},
+    [CLI_LEAKS_SUSPECT] = {"suspect", "suspect"},
+};

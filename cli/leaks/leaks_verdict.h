@@ -37,7 +37,7 @@ typedef enum cli_leaks_reason {
     CLI_LEAKS_STEADY_GROWTH, /* SUSPECT */
     CLI_LEAKS_FEW_POINTS,    /* UNKNOWN, as are those down to SLOWING */
     CLI_LEAKS_UNSURE,        /* the growth may be chance */
-    CLI_LEAKS_RESIDENT,      /* resident memory grows, and the stacks do not; see leaks_rank.h */
+    CLI_LEAKS_RESIDENT,      /* resident memory grows, and the stacks do not; see leaks.h */
     CLI_LEAKS_LATE,          /* it began in the last third */
     CLI_LEAKS_SLOWING,       /* it is slower than before */
     CLI_LEAKS_FLAT,          /* NONE, as are those below */
@@ -79,9 +79,10 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *series);
  * points. Of the series, len, seconds, weight and tests count. */
 double cli_leaks_smallest(const cli_leaks_series *series, double noise);
 
-/* "steady", "few-windows", ...: the word for JSON, and the sentence for people. */
-const char *cli_leaks_reason_word(cli_leaks_reason reason);
-const char *cli_leaks_reason_text(cli_leaks_reason reason);
-const char *cli_leaks_kind_word(cli_leaks_kind kind);
+/* The word for JSON, as "few-windows", and the words for people. */
+typedef struct cli_leaks_words {
+    const char *word, *text;
+} cli_leaks_words;
+extern const cli_leaks_words cli_leaks_reasons[], cli_leaks_kinds[]; /* by reason, and by kind */
 
 #endif

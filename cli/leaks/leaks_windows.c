@@ -1,26 +1,14 @@
-/* Reads the windows of a run into the series of its stacks: see leaks_windows.h. */
-#include "leaks/leaks_windows.h"
+/* Reads the windows of a run into the series of its stacks: see leaks.h. */
+#include "leaks/leaks.h"
 
-#include "buffer.h"
 #include "cli.h"
 #include "keep.h"
-#include "leaks/leaks_files.h"
 #include "input.h"
 #include "message.h"
-#include "progress.h"
+#include "output_file.h"
 #include "show/units.h"
 
-#include <string.h>
-
 /* ---- runs --------------------------------------------------------------------------------- */
-
-static void add_window(cli_leaks_run *run, const cli_leaks_file *file, size_t at)
-{
-    if (!run->windows++)
-        run->from_nanos = file->time_nanos;
-    run->to_nanos = file->time_nanos;
-    run->end = at + 1;
-}
 
 /* Only the report of the window is needed. */
 static int discard(void *cookie, const void *data, size_t len)
@@ -29,15 +17,20 @@ static int discard(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-/* Compares a cumulative profile with the one before it. Sets *restarted. */
-static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_t max_memory,
+/* Sets *restarted: whether the process restarted before this window. A cumulative profile without a
+ * stamp is compared with the one before it, unless context is NULL. */
+static int find_restart(pprofdelta *context, const cli_leaks_file *file, const cli_leaks_how *how,
                         bool *restarted)
 {
     cli_input input;
     const pprofdelta_sink sink = {discard, NULL};
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
+    *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
+    if (file->stamp.live || file->stamp.is_delta || !context)
+        return CLI_DONE;
+    cli_progress_say("comparing", file->path);
+    int code = cli_leaks_read_file(&input, file, how);
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
                   pprofdelta_write(context, &sink, &report, &err))) {
@@ -53,35 +46,28 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_
     return code;
 }
 
-static int has_restarted(pprofdelta *context, const cli_leaks_file *file, uint64_t max_memory,
-                         bool *restarted)
-{
-    *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
-    if (file->stamp.live || file->stamp.is_delta || !context)
-        return CLI_DONE;
-    cli_progress_say("comparing", file->path);
-    return find_restart(context, file, max_memory, restarted);
-}
-
 /* Splits the files into runs: at another process, and at a restart. */
-static int find_runs(cli_leaks_runs *runs, const cli_leaks_file *files, size_t len,
-                     pprofdelta *context, uint64_t max_memory)
+static int find_runs(cli_leaks_work *w, pprofdelta *context)
 {
-    size_t last = SIZE_MAX;
-    runs->runs = cli_keep(len, sizeof *runs->runs);
-    for (size_t i = 0; i < len; i++) {
-        bool restarted;
-        if (files[i].role != CLI_LEAKS_WINDOW)
+    const cli_leaks_file *last = NULL;
+    w->runs = cli_keep(w->files_len, sizeof *w->runs);
+    for (size_t i = 0; i < w->files_len; i++) {
+        const cli_leaks_file *file = &w->files[i];
+        bool restarted, is_other = !last || file->run != last->run;
+        if (file->role != CLI_LEAKS_WINDOW)
             continue;
-        int code = has_restarted(context, &files[i], max_memory, &restarted);
-        bool is_other = last == SIZE_MAX || files[i].run != files[last].run;
+        int code = find_restart(context, file, &w->how, &restarted);
         if (code)
             return code;
         if (is_other || restarted)
-            runs->runs[runs->len++] = (cli_leaks_run){
-                .first = i, .has_restarted = !is_other, .binary = cli_string_of("")};
-        add_window(&runs->runs[runs->len - 1], &files[i], i);
-        last = i;
+            w->runs[w->runs_len++] = (cli_leaks_run){.first = i,
+                                                     .from_nanos = file->time_nanos,
+                                                     .has_restarted = !is_other,
+                                                     .binary = cli_string_of("")};
+        cli_leaks_run *run = &w->runs[w->runs_len - 1];
+        run->windows++;
+        run->end = i + 1;
+        last = file;
     }
     return CLI_DONE;
 }
@@ -119,37 +105,23 @@ static int refuse_types(const cli_profile *profile, const char *type)
     return CLI_FAILED;
 }
 
-/* Finds the columns of a profile by its types. Returns false if it has none to judge. */
-static bool find_columns(const cli_profile *profile, const char *type, cli_leaks_columns *columns)
+bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
+                            cli_leaks_columns *columns)
 {
-    size_t at = 0;
-    *columns = (cli_leaks_columns){column_of(profile, type), SIZE_MAX, SIZE_MAX, SIZE_MAX};
-    if (type && columns->level == SIZE_MAX)
+    size_t wanted = column_of(profile, type);
+    *columns = (cli_leaks_columns){wanted, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    if (type && wanted == SIZE_MAX)
         return false;
-    while (at < KNOWN && (type ? column_of(profile, known[at].level) != columns->level
-                               : column_of(profile, known[at].level) == SIZE_MAX))
-        at++;
-    if (at == KNOWN)
-        return type != NULL;
-    columns->level = column_of(profile, known[at].level);
-    columns->objects = column_of(profile, known[at].objects);
-    columns->bytes = column_of(profile, known[at].bytes);
-    columns->allocated = column_of(profile, known[at].allocated);
-    return true;
-}
-
-bool cli_leaks_can_judge(const cli_profile *profile, const char *type)
-{
-    cli_leaks_columns columns;
-    return find_columns(profile, type, &columns);
-}
-
-/* May the files be compared with each other, to notice a restart? Not if a type is judged that has
- * no counter, like that of a profile of goroutines. */
-static bool has_counter(const char *type)
-{
-    static const char in_use[] = "inuse_";
-    return !type || strncmp(type, in_use, sizeof in_use - 1) == 0;
+    for (size_t i = 0; i < KNOWN; i++) {
+        size_t level = column_of(profile, known[i].level);
+        if (level == SIZE_MAX || (type && level != wanted))
+            continue;
+        *columns = (cli_leaks_columns){level, column_of(profile, known[i].bytes),
+                                       column_of(profile, known[i].objects),
+                                       column_of(profile, known[i].allocated)};
+        return true;
+    }
+    return type != NULL;
 }
 
 /* ---- one window ---------------------------------------------------------------------------- */
@@ -165,15 +137,12 @@ typedef struct reader {
 /* Replaces the bytes of the file, which are changes, by the sum so far with them. */
 static int add_changes(const reader *r, cli_input *file)
 {
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     cli_buffer next = {0};
-    pprofdelta_sink sink = cli_buffer_sink(&next);
+    const pprofdelta_sink sink = {cli_buffer_append, &next};
     int code = CLI_DONE;
-    options.max_memory = r->how->max_memory;
-    options.compression = PPROFDELTA_PLAIN;
-    if (pprofdelta_adder_new(&options, NULL, &adder, &err))
+    if (pprofdelta_adder_new(&r->how->library, NULL, &adder, &err))
         code = cli_options_error(file->name, &err);
     else if (pprofdelta_adder_add(adder, r->sum.ptr, r->sum.len, NULL, &err) ||
              pprofdelta_adder_add(adder, file->bytes, file->len, NULL, &err) ||
@@ -217,7 +186,6 @@ static void describe(const reader *r, const cli_profile *profile, const cli_leak
             cli_keep_string((cli_string){profile->census.binary, profile->census.binary_len});
     run->period = period_of(profile);
     run->is_heap = cli_profile_has_bytes(profile);
-    run->has_allocated = columns->allocated != SIZE_MAX;
 }
 
 /* The place of the next window in the series. The last point has as many windows as the others. */
@@ -227,12 +195,10 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
     size_t size = (windows + CLI_LEAKS_POINTS - 1) / CLI_LEAKS_POINTS;
     size_t points = windows / size, extra = windows - points * size; /* in the first point */
     size_t at = r->windows < extra ? 0 : (r->windows - extra) / size;
-    bool is_first = !r->windows || (r->windows > extra && (r->windows - extra) % size == 0);
     int64_t nanos = r->how->every_nanos ? (int64_t)r->windows * r->how->every_nanos
                                         : file->time_nanos - r->run->from_nanos;
     return (cli_leaks_moment){
         .point = at,
-        .is_first = is_first,
         .seconds = (double)nanos * 1e-9,
         .adds_allocated = file->stamp.is_delta && file->stamp.live != PPROFDELTA_LIVE_DELTA,
     };
@@ -242,21 +208,19 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
  * is in use than in the window before, and enough windows are left. */
 static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t column)
 {
-    double before = 0, now = 0;
+    double before = 0;
     if (r->windows + 1 != r->run->windows || r->windows < CLI_LEAKS_LEAST_POINTS)
         return false;
     for (size_t i = 0; i < r->run->rows.len; i++)
         before += r->run->rows.rows[i].now;
-    for (size_t i = 0; i < profile->view->n_sample; i++)
-        now += (double)profile->view->sample[i]->value[column];
-    return now < before;
+    return cli_sum_double(cli_profile_total(profile, column)) < before;
 }
 
 /* Refuses stacks that take more memory than the limit. */
 static int check_memory(const reader *r, const cli_leaks_file *file)
 {
     if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) <=
-        r->how->max_memory)
+        r->how->library.max_memory)
         return CLI_DONE;
     cli_error("%s: the stacks of this run take more memory than the limit", file->path);
     cli_hint_memory();
@@ -271,9 +235,9 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     size_t column = column_of(profile, "rss_space/bytes");
     if (column == none || cli_sum_is_zero(cli_profile_total(profile, column)))
         return;
-    moment.is_first = !run->areas.points || run->areas_block != moment.point;
+    bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
-    moment.point = run->areas.points - !moment.is_first;
+    moment.point = run->areas.points - is_again;
     cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
                        &moment);
 }
@@ -281,7 +245,7 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
-    if (!find_columns(profile, r->how->type, &columns))
+    if (!cli_leaks_find_columns(profile, r->how->type, &columns))
         return refuse_types(profile, r->how->type);
     if (is_of_the_end(r, profile, columns.level)) {
         r->run->windows--;
@@ -314,18 +278,12 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 
 static int read_window(reader *r, const cli_leaks_file *file)
 {
-    cli_profile profile;
-    cli_input input;
-    int code = cli_input_read_again(&input, cli_leaks_file_of(file), r->how->max_memory);
+    cli_profile profile = {.view = NULL};
+    int code = cli_leaks_read_file(&profile.input, file, r->how);
     if (!code)
-        code = add_up(r, file, &input);
-    if (code) {
-        cli_input_free(&input);
-        return code;
-    }
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = r->how->max_memory;
-    code = cli_profile_take(&profile, input, &options);
+        code = add_up(r, file, &profile.input);
+    if (!code)
+        code = cli_profile_take(&profile, profile.input, &r->how->library);
     if (!code)
         code = add_profile(r, file, &profile);
     if (!code)
@@ -336,32 +294,34 @@ static int read_window(reader *r, const cli_leaks_file *file)
 
 static int read_run(reader r, const cli_leaks_file *files)
 {
-    const cli_leaks_run *run = r.run;
+    cli_leaks_run *run = r.run;
     int code = CLI_DONE;
     for (size_t i = run->first; i < run->end && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
             code = read_window(&r, &files[i]);
     cli_drop((char *)r.sum.ptr);
+    cli_leaks_rows_end(&run->rows);
+    cli_leaks_rows_end(&run->areas);
     return code;
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
-                   const cli_leaks_how *how)
+int cli_leaks_read(cli_leaks_work *w)
 {
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *context = NULL;
+    pprofdelta_error err;
     int code = CLI_DONE;
-    *out = (cli_leaks_runs){.len = 0};
-    options.max_memory = how->max_memory;
-    options.compression = PPROFDELTA_PLAIN;
-    if (has_counter(how->type))
-        code = cli_context_new(&options, files[0].path, &context);
+    /* No restart can be noticed if a type is judged that has no counter, as in a profile of
+     * goroutines. */
+    if (!w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_"))
+        code = pprofdelta_new(&w->how.library, NULL, &context, &err)
+                   ? cli_options_error(w->files[0].path, &err)
+                   : CLI_DONE;
     if (!code)
-        code = find_runs(out, files, len, context, how->max_memory);
+        code = find_runs(w, context);
     pprofdelta_free(context);
-    for (size_t i = 0; i < out->len && !code; i++)
-        code = read_run((reader){.run = &out->runs[i], .how = how}, files);
+    for (size_t i = 0; i < w->runs_len && !code; i++)
+        code = read_run((reader){.run = &w->runs[i], .how = &w->how}, w->files);
     return code;
 }

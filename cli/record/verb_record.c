@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
 #include "resource.h"
 #include "record/target.h"
@@ -69,15 +69,6 @@ static int take_timeout(const cli_option *option, const char *value, void *milli
         return cli_bad_value(option->name, value, "a time like 30s, 2m or 1h, 1d at most");
     *(uint64_t *)millis = millis_of(nanos);
     return CLI_DONE;
-}
-
-/* --output or --to. */
-static int take_named(const cli_option *option, const char *value, void *text)
-{
-    if (!*value)
-        return cli_bad_value(option->name, value,
-                             option->letter ? "the name of a directory" : "a shell command");
-    return cli_take_text(option, value, text);
 }
 
 /* The agent's numbers are smaller than those of sizes. */
@@ -184,13 +175,14 @@ static int set_command(void *options, const char *value)
 }
 
 static const cli_option table[] = {
-    {"--output", 'o', CLI_VALUE, take_named, offsetof(record_options, dir),
-     "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n", 0, 0},
-    {"--to", 0, CLI_VALUE, take_named, offsetof(record_options, to),
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(record_options, dir),
+     "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n", CLI_FOLDER,
+     0},
+    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, to),
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; DIR\n"
      "                         then gets what did not arrive at the end\n",
-     0, 0},
+     CLI_SHELL, 0},
     {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_millis),
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
      "                         but at least 5s and at most 60s)\n",
@@ -339,11 +331,11 @@ static int make_resource(const record_options *o, char **text)
     int code = cli_resource_make(&resource, &o->resources);
     if (!code && !(*text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
-    if (!code && strlen(*text) >= PD_RESOURCE_MAX) {
+    if (!code && *text && strlen(*text) >= PD_RESOURCE_MAX) {
         cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);
         code = CLI_FAILED;
     }
-    cli_resource_free(&resource);
+    free(resource.list);
     return code;
 }
 

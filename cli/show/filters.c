@@ -1,7 +1,7 @@
 /* What the user asks `show` to keep, to drop and to hide: see filters.h. */
 #include "show/filters.h"
 
-#include "option_values.h"
+#include "arguments.h"
 #include "cli.h"
 #include "message.h"
 
@@ -189,12 +189,12 @@ void cli_filters_free(cli_filters *filters)
     filters->len = 0;
 }
 
-bool cli_filters_have(const cli_filters *filters, cli_filter_kind kind)
+uint64_t cli_filters_of(const cli_filters *filters, cli_filter_kind kind)
 {
+    uint64_t bits = 0;
     for (size_t i = 0; i < filters->len; i++)
-        if (filters->list[i].kind == kind)
-            return true;
-    return false;
+        bits |= (uint64_t)(filters->list[i].kind == kind) << i;
+    return bits;
 }
 
 /* ---- labels ------------------------------------------------------------------------------- */

@@ -47,7 +47,8 @@ void cli_filters_free(cli_filters *filters);
 /* "focus", "ignore", "tag" or "hide". */
 const char *cli_filter_name(cli_filter_kind kind);
 
-bool cli_filters_have(const cli_filters *filters, cli_filter_kind kind);
+/* The filters of one kind: bit i is that of list[i]. */
+uint64_t cli_filters_of(const cli_filters *filters, cli_filter_kind kind);
 
 /* Whether it matches the string as it is shown (CLI_TEXT_SHOWN). Of a string longer
  * than 32 KiB, only the beginning takes part. */

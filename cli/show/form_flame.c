@@ -3,7 +3,7 @@
  * The page (show/flame/, which the build makes into flame_page.h) has a place for data: the facts
  * about the profiles, the tree of all stacks (see flame_tree.h) and the values of each type. The
  * browser adds up the subtrees, and turns the tree around for the other views. */
-#include "show/forms.h"
+#include "show/shown.h"
 
 #include "instant.h"
 #include "cli.h"
@@ -11,7 +11,6 @@
 #include "message.h"
 #include "output_file.h"
 #include "show/flame_tree.h"
-#include "show/heading.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -101,8 +100,7 @@ static void put_page(page *p, const cli_flame_tree *tree)
 /* A failure stays in the output, which takes nothing after it. */
 static ssize_t write_bytes(void *output, const char *bytes, size_t len)
 {
-    pprofdelta_sink sink = cli_output_sink(output);
-    sink.write(sink.cookie, bytes, len);
+    cli_output_write(output, bytes, len);
     return (ssize_t)len;
 }
 
@@ -116,14 +114,14 @@ static int make_page(page *p, const cli_flame_tree *tree)
     return cli_output_finish(&p->output);
 }
 
-int cli_show_flame(cli_shown *shown, const char *path)
+int cli_show_flame(cli_shown *shown)
 {
-    page p = {.shown = shown};
-    if (!strcmp(path, "-") && isatty(STDOUT_FILENO))
+    page p = {.shown = shown, .output = {.fd = -1, .is_page = true}};
+    if (!strcmp(shown->page, "-") && isatty(STDOUT_FILENO))
         return cli_usage(
             "(stdout): is a terminal, and the page is for a browser: --flame OUT.html");
     cli_flame_tree tree = cli_flame_tree_make(shown);
-    int code = cli_output_prepare_page(&p.output, path);
+    int code = cli_output_prepare(&p.output, shown->page);
     if (!code)
         code = make_page(&p, &tree);
     cli_output_close(&p.output);

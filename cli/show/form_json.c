@@ -3,7 +3,7 @@
  *
  * Each sample is one line, so that line tools work on it. Numbers are exact decimal integers of up
  * to 64 bits (sums: up to 128). Addresses are hexadecimal strings. */
-#include "show/forms.h"
+#include "show/shown.h"
 
 #include "decimal.h"
 #include "instant.h"
@@ -22,7 +22,7 @@ static const char header[] =
     "\"drop_frames\": <j:drop_frames>,\n"
     "\"keep_frames\": <j:keep_frames>,\n"
     "\"doc_url\": <j:doc_url>,\n"
-    "\"comments\": [";
+    "\"comments\": [<[comment|, ><j:comment><]>],\n";
 
 /* What an OTLP request has and a pprof profile has not. */
 #define KEY_VALUES(message)                                                                        \
@@ -95,9 +95,6 @@ static void put_profile(const cli_profile *profile)
     else
         fputs("\"time\": null", stdout);
     cli_record_put(profile, &view->base, header);
-    for (size_t i = 0; i < view->n_comment; i++)
-        put_member(i ? ", " : "", cli_profile_string(profile, view->comment[i]));
-    fputs("],\n", stdout);
     put_request(profile);
     cli_record_put(profile, &view->base, mappings);
 }
@@ -242,7 +239,7 @@ static void put_groups(cli_shown *shown)
     }
 }
 
-void cli_show_json(cli_shown *shown)
+int cli_show_json(cli_shown *shown)
 {
     bool is_pair = shown->sides > 1;
     fputs(is_pair ? "{\n\"profiles\": [\n" : "", stdout);
@@ -260,4 +257,5 @@ void cli_show_json(cli_shown *shown)
         put_samples(shown);
     fputs("\n]\n}\n", stdout);
     cli_notes_print(shown);
+    return cli_output_end_text();
 }

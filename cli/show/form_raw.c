@@ -3,27 +3,28 @@
  * The form is stable, so that diff compares two profiles: records are in the order of the file, ids
  * are unchanged, and quoted strings lose nothing. A filter takes samples away, and nothing else. The
  * records of an OTLP request are its own, and refer to the tables of the dictionary by index. */
-#include "show/forms.h"
+#include "show/shown.h"
 
 #include "output_file.h"
 #include "show/otlp_forms.h"
 #include "show/record_text.h"
 
-static const char header[] = "time_nanos: <time_nanos>\n"
+static const char before[] = "time_nanos: <time_nanos>\n"
                              "duration_nanos: <duration_nanos>\n"
                              "period_type: <q:period_type.type> <q:period_type.unit>\n"
                              "period: <period>\n"
                              "default_sample_type: <q:default_sample_type>\n"
                              "drop_frames: <q:drop_frames>\n"
                              "keep_frames: <q:keep_frames>\n"
-                             "doc_url: <q:doc_url>\n";
-static const char sample_types[] = "sample types:\n"
-                                   "<[sample_type|>  <q:type> <q:unit>\n<]>"
-                                   "samples:\n";
+                             "doc_url: <q:doc_url>\n"
+                             "<[comment|>comment: <q:comment>\n<]>"
+                             "sample types:\n"
+                             "<[sample_type|>  <q:type> <q:unit>\n<]>"
+                             "samples:\n";
 static const char sample[] = " <*value>:<*location_id>\n"
                              "<[label|>    label <q:key> = "
                              "<?str|><q:str>\n<]><!str|><num> <q:num_unit>\n<]><]>";
-static const char tables[] =
+static const char after[] =
     "locations:\n"
     "<[location|>"
     "  <id>: <x:address> mapping <mapping_id><?is_folded|> folded<]>\n"
@@ -41,23 +42,6 @@ static const char tables[] =
     "  <id>: <q:name> <q:system_name> <q:filename> <start_line>\n"
     "<]>";
 
-static void put_profile(const cli_shown *shown)
-{
-    const cli_profile *profile = shown->profiles;
-    const Pd__View__Profile *view = profile->view;
-    cli_record_put(profile, &view->base, header);
-    for (size_t i = 0; i < view->n_comment; i++) {
-        fputs("comment: ", stdout);
-        cli_string_put(stdout, cli_profile_string(profile, view->comment[i]), CLI_TEXT_QUOTED);
-        putchar('\n');
-    }
-    cli_record_put(profile, &view->base, sample_types);
-    for (size_t i = 0; i < shown->len && !cli_output_is_over(); i++)
-        cli_record_put(profile, &shown->stacks[i].sample->base, sample);
-    cli_record_put(profile, &view->base, tables);
-    cli_notes_print(shown);
-}
-
 /* ---- OTLP --------------------------------------------------------------------------------- */
 
 #define KEY_VALUES(message)                                                                        \
@@ -66,7 +50,7 @@ static void put_profile(const cli_shown *shown)
     "  dropped attributes: <" message "dropped_attributes_count>\n<]>"
 #define ATTRIBUTES "<?attribute_indices|> attributes<*attribute_indices><]>"
 
-static const char resources[] =
+static const char request[] =
     "<[resource_profiles|>"
     "resource: <q:schema_url>\n" KEY_VALUES(
         "resource.") "<[resource.entity_refs|>  entity <q:type>\n<]>"
@@ -94,47 +78,46 @@ static const char resources[] =
                                    "   <*values>: stack <stack_index>" ATTRIBUTES
                                    "<?link_index|> link <link_index><]>"
                                    "<?timestamps_unix_nano|> at<*timestamps_unix_nano><]>\n"
-                                   "<]><]><]><]>";
-static const char dictionary[] =
-    "mapping_table:\n"
-    "<[mapping_table|>"
-    "  <#>: <x:memory_start> <x:memory_limit> <x:file_offset> <q:filename_strindex>" ATTRIBUTES "\n"
-    "<]>"
-    "location_table:\n"
-    "<[location_table|>"
-    "  <#>: <x:address> mapping <mapping_index>" ATTRIBUTES "\n"
-    "<[lines|>    function <function_index> line <line> column <column>\n<]>"
-    "<]>"
-    "function_table:\n"
-    "<[function_table|>"
-    "  <#>: <q:name_strindex> <q:system_name_strindex> <q:filename_strindex> <start_line>\n"
-    "<]>"
-    "attribute_table:\n"
-    "<[attribute_table|>  <#>: <q:key_strindex> = <v:value> <q:unit_strindex>\n<]>"
-    "stack_table:\n"
-    "<[stack_table|>  <#>:<?location_indices|> locations<*location_indices><]>\n<]>"
-    "link_table:\n"
-    "<[link_table|>  <#>: trace <h:trace_id> span <h:span_id>\n<]>"
-    "string_table:\n";
+                                   "<]><]><]><]>"
+                                   "mapping_table:\n"
+                                   "<[dictionary.mapping_table|>"
+                                   "  <#>: <x:memory_start> <x:memory_limit> <x:file_offset> "
+                                   "<q:filename_strindex>" ATTRIBUTES "\n"
+                                   "<]>"
+                                   "location_table:\n"
+                                   "<[dictionary.location_table|>"
+                                   "  <#>: <x:address> mapping <mapping_index>" ATTRIBUTES "\n"
+                                   "<[lines|>    function <function_index> line <line> column "
+                                   "<column>\n<]>"
+                                   "<]>"
+                                   "function_table:\n"
+                                   "<[dictionary.function_table|>"
+                                   "  <#>: <q:name_strindex> <q:system_name_strindex> "
+                                   "<q:filename_strindex> <start_line>\n"
+                                   "<]>"
+                                   "attribute_table:\n"
+                                   "<[dictionary.attribute_table|>  <#>: <q:key_strindex> = "
+                                   "<v:value> <q:unit_strindex>\n<]>"
+                                   "stack_table:\n"
+                                   "<[dictionary.stack_table|>  <#>:<?location_indices|> "
+                                   "locations<*location_indices><]>\n<]>"
+                                   "link_table:\n"
+                                   "<[dictionary.link_table|>  <#>: trace <h:trace_id> span "
+                                   "<h:span_id>\n<]>"
+                                   "string_table:\n"
+                                   "<[dictionary.string_table|>  <#>: <q:string_table>\n<]>";
 
-static void put_request(const cli_profile *profile)
+int cli_show_raw(cli_shown *shown)
 {
-    const Pd__Otlp__Dictionary empty = PD__OTLP__DICTIONARY__INIT,
-                               *d = profile->request->dictionary;
-    d = d ? d : &empty;
-    cli_record_put(profile, &profile->request->base, resources);
-    cli_record_put(profile, &d->base, dictionary);
-    for (size_t i = 0; i < d->n_string_table && !cli_output_is_over(); i++) {
-        printf("  %zu: ", i);
-        cli_string_put(stdout, cli_otlp_string(profile, (int32_t)i), CLI_TEXT_QUOTED);
-        putchar('\n');
+    const cli_profile *profile = shown->profiles;
+    if (profile->request) {
+        cli_record_put(profile, &profile->request->base, request);
+        return cli_output_end_text();
     }
-}
-
-void cli_show_raw(const cli_shown *shown)
-{
-    if (shown->profiles->request)
-        put_request(shown->profiles);
-    else
-        put_profile(shown);
+    cli_record_put(profile, &profile->view->base, before);
+    for (size_t i = 0; i < shown->len && !cli_output_is_over(); i++)
+        cli_record_put(profile, &shown->stacks[i].sample->base, sample);
+    cli_record_put(profile, &profile->view->base, after);
+    cli_notes_print(shown);
+    return cli_output_end_text();
 }

@@ -15,12 +15,11 @@
  *     main;serve;parse 4096             one profile
  *     main;serve;parse 2048 4096        PREV and CUR, as difffolded.pl writes them
  */
-#include "show/forms.h"
+#include "show/shown.h"
 
 #include "decimal.h"
 #include "keep.h"
 #include "output_file.h"
-#include "show/heading.h"
 #include "show/screen.h"
 
 #include <stdlib.h>
@@ -60,18 +59,6 @@ static entry *add_up(cli_shown *shown, size_t *len)
 }
 
 /* ---- printing ----------------------------------------------------------------------------- */
-
-static void put_caption(const cli_shown *shown, size_t stacks, size_t len)
-{
-    const char *changed = shown->sides > 1 ? " that changed" : "";
-    if (stacks < len)
-        printf("\nthe first %zu of %zu stacks%s, by ", stacks, len, changed);
-    else
-        printf("\n%zu stack%s%s, by ", len, len == 1 ? "" : "s", changed);
-    cli_string_put(stdout, cli_types_name(shown, shown->chosen), CLI_TEXT_SHOWN);
-    const char *zero = cli_notes_zero(shown);
-    puts(*zero ? zero : ", leaf first");
-}
 
 /* The sums of the types that the list is not sorted by. */
 static void put_others(const cli_shown *shown, const entry *e)
@@ -120,20 +107,22 @@ static void put_stack(const cli_shown *shown, const entry *e)
     cli_frames_put(frames, len, "    ");
 }
 
-void cli_show_stacks(cli_shown *shown)
+int cli_show_stacks(cli_shown *shown)
 {
     cli_ink ink = cli_screen_ink();
     size_t len;
     const entry *entries = add_up(shown, &len);
     size_t stacks = len < shown->most ? len : shown->most;
     cli_heading_put(shown);
-    put_caption(shown, stacks, len);
+    cli_heading_put_caption(shown, stacks, len, "stack", " that changed");
+    puts(cli_types_are_zero(shown, shown->chosen) ? "" : ", leaf first");
     for (size_t i = 0; i < stacks && !cli_output_is_over(); i++) {
         printf("%s%zu.  ", i ? "\n" : "", i + 1);
         put_values(shown, &entries[i], &ink);
         putchar('\n');
         put_stack(shown, &entries[i]);
     }
+    return cli_output_end_text();
 }
 
 /* ---- --folded ----------------------------------------------------------------------------- */
@@ -161,7 +150,7 @@ static void put_folded(const cli_shown *shown, const cli_stack *stack)
         fputs("(no stack)", stdout);
 }
 
-void cli_show_folded(cli_shown *shown)
+int cli_show_folded(cli_shown *shown)
 {
     cli_shown_sort(shown, cli_stacks_by_names);
     for (size_t at = 0, end; at < shown->len && !cli_output_is_over(); at = end) {
@@ -179,4 +168,5 @@ void cli_show_folded(cli_shown *shown)
         putchar('\n');
     }
     cli_notes_print(shown);
+    return cli_output_end_text();
 }

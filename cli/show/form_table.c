@@ -23,11 +23,10 @@
  * Every column is as wide as its widest cell. The names get the rest of the screen and lose their
  * middle if that is too little. Types are left out from the right if the names have no room; a line
  * below the table names them. */
-#include "show/forms.h"
+#include "show/shown.h"
 
 #include "keep.h"
 #include "output_file.h"
-#include "show/heading.h"
 #include "show/screen.h"
 
 #include <stdlib.h>
@@ -233,21 +232,6 @@ static size_t lay_out(table *t)
 
 /* ---- printing ----------------------------------------------------------------------------- */
 
-static void put_caption(const table *t)
-{
-    const cli_shown *shown = t->shown;
-    bool is_change = shown->sides > 1;
-    if (t->most < t->len)
-        printf("\nthe first %zu of %zu functions%s, by ", t->most, t->len,
-               is_change ? " that changed" : "");
-    else
-        printf("\n%zu function%s%s, by ", t->len, t->len == 1 ? "" : "s",
-               is_change ? " changed" : "");
-    fputs(shown->is_by_cum ? "cumulative " : "", stdout);
-    cli_string_put(stdout, cli_types_name(shown, shown->chosen), CLI_TEXT_SHOWN);
-    puts(cli_notes_zero(shown));
-}
-
 /* Prints the types that there was no room for. */
 static void put_dropped(const table *t)
 {
@@ -314,12 +298,14 @@ static void put_table(table *t)
     put_dropped(t);
 }
 
-void cli_show_table(const cli_shown *shown)
+int cli_show_table(cli_shown *shown)
 {
     table t = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
     add_up(&t);
     cli_heading_put(shown);
-    put_caption(&t);
+    cli_heading_put_caption(shown, t.most, t.len, "function", " changed");
+    putchar('\n');
     if (t.most)
         put_table(&t);
+    return cli_output_end_text();
 }

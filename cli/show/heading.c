@@ -1,4 +1,4 @@
-/* What `show` prints about a profile, besides its samples: see heading.h.
+/* What `show` prints about a profile, besides its samples: see shown.h.
  *
  *     file      prev.pb.gz (gzip, 812 samples)
  *     binary    /opt/app, build id 5d4c0f
@@ -7,7 +7,7 @@
  *     total     alloc_space/bytes  8.42MiB
  *     kept      40 of 812 samples, 12.3% of alloc_space
  */
-#include "show/heading.h"
+#include "show/shown.h"
 
 #include "instant.h"
 #include "keep.h"
@@ -259,4 +259,19 @@ void cli_heading_put(const cli_shown *shown)
     if (shown->sides == 1 && !shown->only_chosen)
         put_resident(shown->profiles);
     cli_notes_describe(shown, put_line, NULL);
+}
+
+void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, const char *noun,
+                             const char *changed)
+{
+    bool is_change = shown->sides > 1;
+    if (most < len)
+        printf("\nthe first %zu of %zu %ss%s, by ", most, len, noun,
+               is_change ? " that changed" : "");
+    else
+        printf("\n%zu %s%s%s, by ", len, noun, len == 1 ? "" : "s", is_change ? changed : "");
+    fputs(shown->is_by_cum ? "cumulative " : "", stdout);
+    cli_string_put(stdout, cli_types_name(shown, shown->chosen), CLI_TEXT_SHOWN);
+    if (cli_types_are_zero(shown, shown->chosen))
+        printf(": all is 0%s", shown->only_chosen ? "; --type=TYPE shows another type" : "");
 }

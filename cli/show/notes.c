@@ -281,10 +281,3 @@ void cli_notes_print(const cli_shown *shown)
 {
     cli_notes_describe(shown, note, NULL);
 }
-
-const char *cli_notes_zero(const cli_shown *shown)
-{
-    if (!cli_types_are_zero(shown, shown->chosen))
-        return "";
-    return shown->only_chosen ? ": all is 0; --type=TYPE shows another type" : ": all is 0";
-}

@@ -54,21 +54,36 @@ static field find_field(const ProtobufCMessage *message, const char *name)
     return inner ? find_field(inner, name + len + 1) : (field){0};
 }
 
+static ProtobufCBinaryData bytes_at(field f)
+{
+    return f.at ? *(const ProtobufCBinaryData *)f.at : (ProtobufCBinaryData){0};
+}
+
 /* The number of elements of a repeated field, or of bytes. */
 static size_t len_of(field f)
 {
     if (!f.at)
         return 0;
     if (f.row->label != PROTOBUF_C_LABEL_REPEATED)
-        return ((const ProtobufCBinaryData *)f.at)->len;
+        return bytes_at(f).len;
     return *(const size_t *)((const char *)f.message + f.row->quantifier_offset);
 }
 
+/* The bytes of a value, or of an element. */
 static size_t size_of(field f)
 {
+    if (f.row->type == PROTOBUF_C_TYPE_BYTES)
+        return sizeof(ProtobufCBinaryData);
     bool is_short = f.row->type == PROTOBUF_C_TYPE_INT32 || f.row->type == PROTOBUF_C_TYPE_UINT32 ||
                     f.row->type == PROTOBUF_C_TYPE_BOOL;
     return is_short ? sizeof(int32_t) : sizeof(int64_t);
+}
+
+/* An element of a repeated field. */
+static field element_of(field f, size_t index)
+{
+    f.at = *(const char *const *)f.at + index * size_of(f);
+    return f;
 }
 
 /* The bits of a number. */
@@ -105,11 +120,11 @@ static void put_number(field f)
 
 static void put_numbers(field f, char kind)
 {
-    size_t len = len_of(f);
-    const char *numbers = *(const char *const *)f.at;
+    size_t len = len_of(f), size = size_of(f);
+    const char *numbers = f.at ? *(const char *const *)f.at : NULL;
     for (size_t i = 0; i < len; i++) {
         fputs(kind == '*' ? " " : i ? ", " : "", stdout);
-        put_number((field){f.row, f.message, numbers + i * size_of(f)});
+        put_number((field){f.row, f.message, numbers + i * size});
     }
 }
 
@@ -118,7 +133,7 @@ static cli_string string_at(const cli_profile *profile, const ProtobufCMessage *
     if (message->descriptor == &pd__otlp__key_value__descriptor)
         return cli_otlp_key(profile, (const Pd__Otlp__KeyValue *)message);
     if (f.at && f.row->type == PROTOBUF_C_TYPE_BYTES)
-        return cli_otlp_bytes(*(const ProtobufCBinaryData *)f.at);
+        return cli_otlp_bytes(bytes_at(f));
     bool is_pprof = !strcmp(message->descriptor->package_name, "pd.view");
     return is_pprof ? cli_profile_string(profile, number_at(f))
                     : cli_otlp_string(profile, (int32_t)number_at(f));
@@ -131,30 +146,32 @@ static void put_function(const cli_profile *profile, uint64_t id)
                    CLI_TEXT_QUOTED);
 }
 
-static void put_slot(const cli_profile *profile, const ProtobufCMessage *message, const slot *s)
+static void put_slot(const cli_profile *profile, const ProtobufCMessage *message, size_t index,
+                     const slot *s)
 {
     field f = find_field(message, s->name);
+    if (f.at && f.row->label == PROTOBUF_C_LABEL_REPEATED && !strchr("*,n", s->kind))
+        f = element_of(f, index);
     switch (s->kind) {
     case 'x':
         printf("0x%" PRIx64, (uint64_t)number_at(f));
         break;
     case 's':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_SHOWN);
-        break;
     case 'q':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_QUOTED);
-        break;
     case 'j':
-        cli_string_put(stdout, string_at(profile, message, f), CLI_TEXT_JSON);
+        cli_string_put(stdout, string_at(profile, message, f),
+                       s->kind == 's'   ? CLI_TEXT_SHOWN
+                       : s->kind == 'q' ? CLI_TEXT_QUOTED
+                                        : CLI_TEXT_JSON);
         break;
     case 'f':
         put_function(profile, (uint64_t)number_at(f));
         break;
     case 'h':
-        cli_otlp_put_hex(*(const ProtobufCBinaryData *)f.at);
+        cli_otlp_put_hex(bytes_at(f));
         break;
     case 'v':
-        cli_otlp_put_value(profile, *(const Pd__Otlp__AnyValue *const *)f.at);
+        cli_otlp_put_value(profile, f.at ? *(const Pd__Otlp__AnyValue *const *)f.at : NULL);
         break;
     case 'n':
         printf("%zu", len_of(f));
@@ -190,11 +207,11 @@ static void put_list(const cli_profile *profile, const ProtobufCMessage *message
     field f = find_field(message, s->name);
     size_t len = len_of(f);
     for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
-        const ProtobufCMessage *one;
+        const ProtobufCMessage *one = f.message;
         if (s->kind == '@')
             one = &profile->request->dictionary->attribute_table[(*(const int32_t *const *)f.at)[i]]
                        ->base;
-        else
+        else if (f.row->type == PROTOBUF_C_TYPE_MESSAGE)
             one = (*(ProtobufCMessage *const *const *)f.at)[i];
         fputs(i ? s->between : "", stdout);
         put_record(profile, one, i, format);
@@ -224,7 +241,7 @@ static const char *put_record(const cli_profile *profile, const ProtobufCMessage
         } else if (*s.name == '#') {
             printf("%zu", index);
         } else {
-            put_slot(profile, message, &s);
+            put_slot(profile, message, index, &s);
         }
     }
 }

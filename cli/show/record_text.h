@@ -17,7 +17,8 @@
  *
  * and of parts that end with "<]>":
  *
- *     "<[lines|, >...<]>"    each message of a repeated field, with ", " between them
+ *     "<[lines|, >...<]>"    each message of a repeated field, with ", " between them; of a field of
+ *                            strings, "<[comment|, ><q:comment><]>", each string
  *     "<@indices|, >...<]>"  the same for the attributes of OTLP that the indices lead to
  *     "<?a,b|>...<]>"        if one of the fields is not 0 and not empty
  *     "<!a|>...<]>"          if none is */

@@ -16,6 +16,7 @@ typedef struct source {
     const cli_profile *profile;
     cli_frame *frames; /* those of location i are frames[first[i]] to frames[first[i + 1] - 1] */
     size_t *first;
+    size_t len;        /* of all frames */
     uint64_t *matches; /* for each string of the table: the filters that match it */
     bool *is_matched;  /* and whether that is known */
     bool is_heap;
@@ -59,7 +60,7 @@ static void add_side(work *w, source *s)
         if (!location->n_line)
             add_frame(w, s->profile, location, NULL);
     }
-    s->first[view->n_location] = w->len - from;
+    s->first[view->n_location] = s->len = w->len - from;
 }
 
 static void make_frames(work *w)
@@ -152,7 +153,7 @@ static void judge_frames(work *w)
     }
     for (size_t k = 0; k < shown->sides; k++) {
         source *s = &w->sources[k];
-        for (size_t i = 0; i < s->first[s->profile->view->n_location]; i++)
+        for (size_t i = 0; i < s->len; i++)
             judge_frame(w, s, &s->frames[i], names);
     }
 }
@@ -165,6 +166,7 @@ static size_t unfold(const source *s, const Pd__View__Sample *sample, const cli_
     size_t len = 0;
     for (size_t i = 0; i < sample->n_location_id; i++) {
         size_t at = cli_profile_location_index(s->profile, sample->location_id[i]);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every side was made */
         for (size_t k = s->first[at]; k < s->first[at + 1]; k++, len++)
             if (to)
                 to[len] = &s->frames[k];
@@ -251,10 +253,8 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
     size_t samples = 0;
     work w = {.shown = shown,
               .is_short = !is_whole,
-              .folds = !is_whole && !shown->filters->shows_wrappers};
-    for (size_t i = 0; i < shown->filters->len; i++)
-        if (shown->filters->list[i].kind == CLI_FILTER_HIDE)
-            w.hides |= UINT64_C(1) << i;
+              .folds = !is_whole && !shown->filters->shows_wrappers,
+              .hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE)};
     make_frames(&w);
     number_names(&w);
     judge_frames(&w);

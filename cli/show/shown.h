@@ -4,7 +4,9 @@
  *              --> shown.c: the frames of each location, with names (frame.c, short_names.c) that
  *                  both profiles share; what the filters match (filters.c); for each sample that they
  *                  keep, a stack without what is hidden (wrappers.c)
- *              --> form_*.c
+ *              --> one of form_*.c: print
+ *                      --> heading.c, notes.c: what stands above a table
+ *                      --> screen.c, units.c: widths, colours, numbers
  *
  * Values do not change here: a total over all samples is that of the profile, and hiding a frame
  * takes no sample away. */
@@ -61,6 +63,7 @@ typedef struct cli_shown {
     bool only_chosen; /* the user has named it */
     bool is_by_cum;   /* tables are sorted by cumulative values */
     size_t most;      /* rows, or stacks */
+    const char *page; /* the file of --flame; "-" is stdout */
 
     /* Set by cli_shown_make: */
     const cli_string *names; /* distinct, in the order of their bytes */
@@ -132,7 +135,36 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
 /* Prints those lines as notes on stderr. */
 void cli_notes_print(const cli_shown *shown);
 
-/* What a caption says behind the chosen type if that type is 0 in every sample; else "". */
-const char *cli_notes_zero(const cli_shown *shown);
+/* ---- what stands above a table (heading.c) ---- */
+
+/* Prints what is known about one profile, or about two. */
+void cli_heading_put(const cli_shown *shown);
+
+/* Prints "the first 10 of 812 functions that changed, by cumulative alloc_space", of which `changed` is
+ * said if all of them are shown. Ends without a newline. */
+void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, const char *noun,
+                             const char *changed);
+
+/* A comment as it is shown: in a stamp of pprofdelta the times are readable. Returns the comment
+ * itself, or one in buf. */
+enum { CLI_COMMENT_MAX = 1024 };
+cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX]);
+
+/* ---- the forms (form_*.c) ---- */
+
+/* Prints to stdout, which it ends, or writes the page of --flame. May sort the stacks. Returns an exit
+ * code. */
+typedef int cli_show_form(cli_shown *shown);
+
+/* The functions of one profile that count most, with all types or only the chosen one; or those that
+ * changed most between two. */
+cli_show_form cli_show_table;
+
+/* The stacks that count most, or that changed most. */
+cli_show_form cli_show_stacks;
+cli_show_form cli_show_folded, cli_show_json, cli_show_flame;
+
+/* One profile only; of an OTLP request, its own records. */
+cli_show_form cli_show_raw;
 
 #endif

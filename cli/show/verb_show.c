@@ -1,29 +1,28 @@
 /* pprofdelta show FILE, or PREV CUR: prints profiles for people and for other tools. */
-#include "show/forms.h"
+#include "show/shown.h"
 
 #include "cli.h"
 #include "message.h"
 #include "symbolize/names.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
-#include "progress.h"
 
 #include <getopt.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 10 };
 typedef enum show_form { TABLE, RAW, FOLDED, JSON, FLAME, STACKS } show_form;
+static cli_show_form *const forms[] = {cli_show_table, cli_show_raw,   cli_show_folded,
+                                       cli_show_json,  cli_show_flame, cli_show_stacks};
 
 typedef struct show_options {
     const cli_arguments *arguments;
     const char *files[CLI_SIDES];
-    size_t files_len;
     const char *type; /* NULL: all types in the table, the default type elsewhere */
-    const char *page; /* the file of --flame */
     show_form form;
     size_t top; /* 0: not given */
     size_t stacks;
-    bool is_by_cum;
+    cli_shown shown; /* has as many sides as there are files */
     cli_filters filters;
     uint64_t max_memory;
     cli_names names;
@@ -69,7 +68,7 @@ static int take_page(const cli_option *option, const char *value, void *options)
     show_options *o = options;
     if (!*value)
         return cli_bad_value(option->name, value, "the name of a file, or - for stdout");
-    o->page = value;
+    o->shown.page = value;
     return set_form(o, FLAME);
 }
 
@@ -94,10 +93,10 @@ static int take_filter(const cli_option *option, const char *value, void *filter
 static int add_file(void *options, const char *value)
 {
     show_options *o = options;
-    if (o->files_len == CLI_SIDES)
+    if (o->shown.sides == CLI_SIDES)
         return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
                          value);
-    o->files[o->files_len++] = value;
+    o->files[o->shown.sides++] = value;
     return CLI_DONE;
 }
 
@@ -116,7 +115,7 @@ static const cli_option table[] = {
      "\n"
      "      --top[=N]          the table, with N rows (10)\n",
      0, 0},
-    {"--cum", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, is_by_cum),
+    {"--cum", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, shown.is_by_cum),
      "      --cum              the table, sorted by cumulative values\n", 0, 0},
     {"--type", 0, CLI_VALUE, cli_take_text, offsetof(show_options, type),
      "      --type=TYPE[/UNIT] the sample type that is shown and sorted by\n", 0, 0},
@@ -138,7 +137,7 @@ static const cli_option table[] = {
      "      --no-symbolize     leave addresses as they are\n", 0, 0},
     {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_demangled),
      "      --no-demangle      leave the names of C++ and Rust mangled\n", 0, 0},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names),
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names.places),
      "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n", 0, 0},
     {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
     {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
@@ -162,19 +161,19 @@ static bool is_whole(const show_options *options)
 
 static int check_options(const show_options *options)
 {
-    if (!options->files_len)
+    if (!options->shown.sides)
         return cli_usage("a profile is missing: pprofdelta show FILE");
-    if (options->files_len > 1 && options->form == RAW)
+    if (options->shown.sides > 1 && options->form == RAW)
         return cli_usage("--raw shows one profile");
-    if ((options->top || options->is_by_cum) && options->form)
+    if ((options->top || options->shown.is_by_cum) && options->form)
         return cli_usage("%s is for the table, not for --stacks, --flame, --folded, --raw or "
                          "--json",
                          options->top ? "--top" : "--cum");
-    if (options->form == RAW && cli_filters_have(&options->filters, CLI_FILTER_HIDE))
+    if (options->form == RAW && cli_filters_of(&options->filters, CLI_FILTER_HIDE))
         return cli_usage("--hide is not for --raw, which shows records as they are");
     if (options->type && is_whole(options))
         return cli_usage("--type is not for --raw and --json, which show every type");
-    return cli_check_stdin(options->files, options->files_len);
+    return cli_check_stdin(options->files, options->shown.sides);
 }
 
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
@@ -195,48 +194,12 @@ static int choose_type(const show_options *options, cli_shown *shown)
     return CLI_DONE;
 }
 
-static int print(const show_options *options, const cli_profile *profiles)
-{
-    cli_shown shown = {.profiles = profiles,
-                       .sides = options->files_len,
-                       .filters = &options->filters,
-                       .only_chosen = options->type != NULL,
-                       .is_by_cum = options->is_by_cum,
-                       .most = options->form == STACKS ? options->stacks
-                               : options->top          ? options->top
-                                                       : DEFAULT_TOP};
-    int code = choose_type(options, &shown);
-    if (code)
-        return code;
-    cli_shown_make(&shown, is_whole(options));
-    switch (options->form) {
-    case RAW:
-        cli_show_raw(&shown);
-        break;
-    case JSON:
-        cli_show_json(&shown);
-        break;
-    case FOLDED:
-        cli_show_folded(&shown);
-        break;
-    case FLAME:
-        return cli_show_flame(&shown, options->page);
-    case STACKS:
-        cli_show_stacks(&shown);
-        break;
-    default:
-        cli_show_table(&shown);
-    }
-    return CLI_DONE;
-}
-
 /* The limit counts for both profiles together. */
-static int load_and_print(const show_options *options, cli_profile *profiles)
+static int load(const show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
-    cli_progress_start(true);
-    for (size_t i = 0; i < options->files_len; i++) {
+    for (size_t i = 0; i < options->shown.sides; i++) {
         int code = cli_profile_load(&profiles[i], options->files[i], &library);
         if (!code && options->form != RAW) /* which shows what is in the file */
             code = cli_names_find(&profiles[i], &options->names);
@@ -244,32 +207,44 @@ static int load_and_print(const show_options *options, cli_profile *profiles)
             return code;
         library.max_memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
     }
-    if (options->form != FLAME)
-        cli_progress_end();
-    return print(options, profiles);
+    return CLI_DONE;
 }
 
-static int show(show_options *options, int argc, char **argv)
+static int load_and_print(show_options *options, cli_profile *profiles)
 {
-    cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
-    cli_arguments arguments = {.argc = argc, .argv = argv};
-    options->arguments = &arguments;
-    int code = cli_command_read(&command, &arguments, options);
-    if (code || arguments.is_done || (code = check_options(options)))
+    cli_shown *shown = &options->shown;
+    shown->profiles = profiles;
+    shown->filters = &options->filters;
+    shown->only_chosen = options->type != NULL;
+    shown->most = options->form == STACKS ? options->stacks
+                  : options->top          ? options->top
+                                          : DEFAULT_TOP;
+    cli_progress_start();
+    int code = load(options, profiles);
+    if (options->form != FLAME)
+        cli_progress_end();
+    if (!code)
+        code = choose_type(options, shown);
+    if (code)
         return code;
-    code = load_and_print(options, profiles);
-    cli_progress_end();
-    if (!code && options->form != FLAME) /* the page is an output of its own */
-        code = cli_output_end_text();
-    for (size_t i = 0; i < CLI_SIDES; i++)
-        cli_profile_free(&profiles[i]);
-    return code;
+    cli_shown_make(shown, is_whole(options));
+    return forms[options->form](shown);
 }
 
 int cli_show(int argc, char **argv)
 {
     show_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
-    int code = show(&options, argc, argv);
+    cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
+    cli_arguments arguments = {.argc = argc, .argv = argv};
+    options.arguments = &arguments;
+    int code = cli_command_read(&command, &arguments, &options);
+    if (!code && !arguments.is_done)
+        code = check_options(&options);
+    if (!code && !arguments.is_done)
+        code = load_and_print(&options, profiles);
+    cli_progress_end();
+    for (size_t i = 0; i < CLI_SIDES; i++)
+        cli_profile_free(&profiles[i]);
     cli_filters_free(&options.filters);
     return code;
 }

@@ -5,6 +5,7 @@
  * library below main. */
 #include "show/wrappers.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,11 +114,7 @@ static bool is_among(const char *const *patterns, cli_string text)
 
 static bool contains(cli_string text, const char *part)
 {
-    size_t len = strlen(part);
-    for (size_t at = 0; at + len <= text.len; at++)
-        if (!memcmp(text.ptr + at, part, len))
-            return true;
-    return false;
+    return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
 /* "allocate" of "std::allocator<A::b>::allocate(unsigned long)". *owner becomes the place of the
@@ -181,11 +178,9 @@ static bool is_malloc(cli_string name)
     if (name.len > LONGEST)
         return false;
     for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-        bool is_large = c >= 'A' && c <= 'Z';
-        if (!is_large && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_')
+        if (!isalnum((unsigned char)name.ptr[i]) && name.ptr[i] != '_')
             return false;
-        small[i] = is_large ? (char)(c - 'A' + 'a') : c;
+        small[i] = (char)tolower((unsigned char)name.ptr[i]);
     }
     for (size_t at = 0; at < name.len; at++)
         for (size_t i = 0; stems[i]; i++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,15 +17,15 @@
 
 static uint64_t file_len; /* of all files that are allowed */
 
-/* Sets the soft limit. A macro, since the type of the resource differs between C libraries. */
-#define LIMIT(resource, value)                                                                     \
-    do {                                                                                           \
-        struct rlimit now_;                                                                        \
-        if (!getrlimit((resource), &now_)) {                                                       \
-            now_.rlim_cur = (value) < now_.rlim_max ? (value) : now_.rlim_max;                     \
-            setrlimit((resource), &now_);                                                          \
-        }                                                                                          \
-    } while (0)
+/* Sets the soft limit. */
+static void limit(int resource, rlim_t value)
+{
+    struct rlimit now;
+    if (getrlimit(resource, &now))
+        return;
+    now.rlim_cur = value < now.rlim_max ? value : now.rlim_max;
+    setrlimit(resource, &now);
+}
 
 /* The address space of this process in bytes; 0 if it is not known. */
 static uint64_t own_size(void)
@@ -43,14 +44,16 @@ void cli_apart_limit(unsigned seconds, uint64_t memory)
     static uint64_t size; /* at the beginning */
     if (!size)
         size = own_size();
-    LIMIT(RLIMIT_CPU, seconds);
+    limit(RLIMIT_CPU, seconds);
     if (size && memory < (rlim_t)RLIM_INFINITY - size)
-        LIMIT(RLIMIT_AS, (rlim_t)(size + memory));
+        limit(RLIMIT_AS, size + memory);
 }
 
-void cli_apart_allow(uint64_t len)
+void cli_apart_allow(int fd)
 {
     enum { SECONDS = 3, BYTES_A_SECOND = 8 << 20, MEMORY = 256 << 20, FACTOR = 64 };
+    struct stat st;
+    uint64_t len = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
     file_len += len < UINT32_MAX ? len : UINT32_MAX;
     uint64_t seconds = SECONDS + file_len / BYTES_A_SECOND, memory = MEMORY + file_len * FACTOR;
     cli_apart_limit(seconds < CLI_APART_SECONDS ? (unsigned)seconds : CLI_APART_SECONDS,
@@ -63,18 +66,27 @@ void cli_apart_open_files(bool is_allowed)
     struct rlimit now;
     if (!usual)
         usual = getrlimit(RLIMIT_NOFILE, &now) ? 64 : now.rlim_cur;
-    LIMIT(RLIMIT_NOFILE, is_allowed ? usual : 0);
+    limit(RLIMIT_NOFILE, is_allowed ? usual : 0);
 }
 
-static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie, int fd)
+void *cli_apart_take(size_t len, size_t size)
+{
+    void *block = calloc(len ? len : 1, size);
+    if (!block)
+        _exit(1);
+    return block;
+}
+
+static _Noreturn void work_and_exit(cli_apart_work *work, const void *cookie, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGXCPU, SIG_DFL);
-    LIMIT(RLIMIT_CORE, (rlim_t)0);
+    limit(RLIMIT_CORE, 0);
     cli_apart_limit(CLI_APART_SECONDS, CLI_APART_MEMORY);
     FILE *out = fdopen(fd, "w");
-    bool is_done = out && work(cookie, out) && !fflush(out);
-    _exit(!is_done); /* does not flush the copies of the parent's buffers */
+    if (out)
+        work(cookie, out);
+    _exit(!out || fflush(out)); /* does not flush the copies of the parent's buffers */
 }
 
 /* ---- in the parent --------------------------------------------------------------------------- */
@@ -84,14 +96,14 @@ static bool read_answer(cli_answer *answer, int fd)
 {
     enum { MOST = 1 << 30 };
     uint8_t piece[1 << 16];
-    const pprofdelta_sink sink = cli_buffer_sink(&answer->buffer);
     for (;;) {
         ssize_t got = read(fd, piece, sizeof piece);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return !got;
-        if (answer->buffer.len + (size_t)got > MOST || sink.write(sink.cookie, piece, (size_t)got))
+        if (answer->buffer.len + (size_t)got > MOST ||
+            cli_buffer_append(&answer->buffer, piece, (size_t)got))
             return false;
     }
 }
@@ -104,7 +116,7 @@ static cli_apart_end end_of(int status)
     return number == SIGXCPU ? CLI_APART_TOO_SLOW : CLI_APART_CRASHED;
 }
 
-cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, cli_answer *answer)
+cli_apart_end cli_apart_run(cli_apart_work *work, const void *cookie, cli_answer *answer)
 {
     int ends[2], status = 0;
     *answer = (cli_answer){0};

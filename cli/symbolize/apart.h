@@ -10,7 +10,7 @@
 #ifndef CLI_APART_H
 #define CLI_APART_H
 
-#include "buffer.h"
+#include "output_file.h"
 #include "text.h"
 
 #include <stdbool.h>
@@ -23,8 +23,8 @@ enum { CLI_APART_SECONDS = 60 };
 #define CLI_APART_MEMORY (UINT64_C(8) << 30)
 
 typedef enum cli_apart_end {
-    CLI_APART_DONE,     /* the function returned true */
-    CLI_APART_FAILED,   /* it returned false, or memory was short */
+    CLI_APART_DONE,     /* the function returned */
+    CLI_APART_FAILED,   /* memory was short */
     CLI_APART_CRASHED,  /* a signal ended the child */
     CLI_APART_TOO_SLOW, /* the processor time was over */
     CLI_APART_TOO_LONG, /* the answer is too long */
@@ -38,11 +38,11 @@ typedef struct cli_answer {
 } cli_answer;
 
 /* The function writes to `out`. It must not use stdout, stderr or memory that is shared with other
- * processes. It returns false if it failed. */
-typedef bool cli_apart_work(void *cookie, FILE *out);
+ * processes. */
+typedef void cli_apart_work(const void *cookie, FILE *out);
 
 /* Runs the function in a child and waits for it. Free *answer whatever is returned. */
-cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, cli_answer *answer);
+cli_apart_end cli_apart_run(cli_apart_work *work, const void *cookie, cli_answer *answer);
 void cli_answer_free(cli_answer *answer);
 
 /* ---- in the child ---- */
@@ -50,9 +50,12 @@ void cli_answer_free(cli_answer *answer);
 /* Sets the limits of the child, which begins with those above. */
 void cli_apart_limit(unsigned seconds, uint64_t memory);
 
-/* The child may read a file of this size: it gets memory and processor time in proportion, and a
- * little of each, up to the limits above. The allowances of several files are added up. */
-void cli_apart_allow(uint64_t len);
+/* The child may read this open file (-1: none): it gets memory and processor time in proportion to its
+ * size, and a little of each, up to the limits above. The allowances of several files are added up. */
+void cli_apart_allow(int fd);
+
+/* Zeroed memory for `len` elements. If there is none, the child ends (CLI_APART_FAILED). */
+void *cli_apart_take(size_t len, size_t size);
 
 /* May the child open files? The libraries open those that an ELF file names, which may be pipes. */
 void cli_apart_open_files(bool is_allowed);

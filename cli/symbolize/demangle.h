@@ -10,15 +10,10 @@
 #ifndef CLI_DEMANGLE_H
 #define CLI_DEMANGLE_H
 
-#include "text.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { CLI_MANGLED_MAX = 4096, CLI_DEMANGLED_MAX = 16384 };
-
-/* Does the name look mangled? */
-bool cli_is_mangled(cli_string name);
 
 /* Writes the demangled name to `to`. Returns its length, or 0 if the name is not mangled, or if it or
  * the result is too long. May crash or loop if the name is damaged. */

@@ -7,12 +7,10 @@
 #include "symbolize/symbolize_view.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "symbolize/demangle.h"
-#include "message.h"
 #include "view_edit.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SECONDS_MAX = 2, MEMORY_MAX = 256 << 20, BAD_NAMES_MAX = 8 };
@@ -24,7 +22,8 @@ typedef struct names {
     size_t len, done;
 } names;
 
-bool cli_is_mangled(cli_string name)
+/* Does the name look mangled? */
+static bool is_mangled(cli_string name)
 {
     size_t at = 0;
     while (at < name.len && name.ptr[at] == '_')
@@ -34,7 +33,7 @@ bool cli_is_mangled(cli_string name)
 }
 
 /* In the child. */
-static bool work(void *cookie, FILE *out)
+static void work(const void *cookie, FILE *out)
 {
     const names *n = cookie;
     char mangled[CLI_MANGLED_MAX + 1], plain[CLI_DEMANGLED_MAX];
@@ -48,7 +47,6 @@ static bool work(void *cookie, FILE *out)
         fwrite(plain, 1, len, out);
         fflush(out);
     }
-    return true;
 }
 
 static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
@@ -83,33 +81,26 @@ static void demangle(names *n, cli_edit *edit)
 static bool is_wanted(const cli_profile *profile, const Pd__View__Function *function)
 {
     return (function->name == function->system_name || !function->system_name) &&
-           cli_is_mangled(cli_profile_string(profile, function->name));
-}
-
-static bool collect(names *n)
-{
-    const Pd__View__Profile *view = n->profile->view;
-    n->functions = calloc(view->n_function + 1, sizeof *n->functions);
-    for (size_t i = 0; n->functions && i < view->n_function; i++)
-        if (is_wanted(n->profile, view->function[i]))
-            n->functions[n->len++] = view->function[i];
-    return n->functions != NULL;
+           is_mangled(cli_profile_string(profile, function->name));
 }
 
 int cli_demangle_view(cli_profile *profile)
 {
+    const Pd__View__Profile *view = profile->view;
     names n = {.profile = profile};
     cli_edit edit;
     int code = CLI_DONE;
     if (!cli_demangle_is_supported())
         return CLI_DONE;
-    if (!collect(&n))
-        return cli_system_error(profile->input.name, "demangle", ENOMEM);
+    n.functions = cli_keep(view->n_function, sizeof *n.functions);
+    for (size_t i = 0; i < view->n_function; i++)
+        if (is_wanted(profile, view->function[i]))
+            n.functions[n.len++] = view->function[i];
     if (n.len) {
         cli_edit_begin(&edit, profile);
         demangle(&n, &edit);
         code = cli_edit_end(&edit);
     }
-    free(n.functions);
+    cli_drop(n.functions);
     return code;
 }

@@ -1,27 +1,79 @@
-/* The names of functions for the verbs that print them: see names.h. */
+/* The names of functions for the verbs that print them (see names.h), and what is printed about files
+ * whose symbols are missing. */
 #include "symbolize/names.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "symbolize/symbolize_view.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 int cli_names_take_dir(const cli_option *option, const char *dir, void *member)
 {
-    cli_names *names = member;
+    cli_debug_places *places = member;
     if (!*dir)
         return cli_bad_value(option->name, dir, "a directory");
     if (access(dir, R_OK | X_OK))
         return cli_usage("%s: %.200s: %s", option->name, dir, strerror(errno));
-    if (names->dirs_len == sizeof names->dirs / sizeof *names->dirs)
-        return cli_usage("%s may be given %zu times", option->name, names->dirs_len);
-    names->dirs[names->dirs_len++] = dir;
+    if (places->dirs_len == sizeof places->dirs / sizeof *places->dirs)
+        return cli_usage("%s may be given %zu times", option->name, places->dirs_len);
+    places->dirs[places->dirs_len++] = dir;
     return CLI_DONE;
 }
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+/* What a module does not have, as the end of a sentence. NULL: nothing. */
+static const char *missing_of(const cli_module_report *module)
+{
+    static const char *const reasons[] = {
+        [CLI_MODULE_READ] = NULL,
+        [CLI_MODULE_TABLE_ONLY] =
+            "has no debug information, only a symbol table; install its debug symbols",
+        [CLI_MODULE_NO_SYMBOLS] = "has no symbols; install its debug symbols",
+        [CLI_MODULE_MISSING] =
+            "is not here; --debug-dir names a directory that has it or its debug file",
+        [CLI_MODULE_OTHER_BUILD] = ("the file has another build id and is not used; --debug-dir "
+                                    "names a directory that has the right one"),
+        [CLI_MODULE_UNREADABLE] = "is not an ELF file that can be read",
+    };
+    return module->end == CLI_APART_DONE ? reasons[module->state] : cli_apart_reason(module->end);
+}
+
+static void name_of(const cli_profile *profile, const cli_module_report *module, char *to,
+                    size_t room)
+{
+    cli_string name = cli_profile_string(profile, module->mapping->filename);
+    cli_string id = cli_profile_string(profile, module->mapping->build_id);
+    size_t len = cli_string_write(to, room, name);
+    if (id.len && len + 16 < room) {
+        len += (size_t)snprintf(to + len, room - len, "%s(build id ", len ? " " : "");
+        len += cli_string_write(to + len, room - len - 1, id);
+        snprintf(to + len, room - len, ")");
+    }
+}
+
+void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module)
+{
+    char name[1024];
+    const char *why = missing_of(module);
+    uint64_t left = module->wanted - module->lined;
+    name_of(profile, module, name, sizeof name);
+    if (why && left)
+        cli_note("%s: %s; %" PRIu64 " of %" PRIu64 " locations have no lines", name, why, left,
+                 module->wanted);
+    else if (left)
+        cli_note("%s: its debug information has no lines for %" PRIu64 " of %" PRIu64 " locations",
+                 name, left, module->wanted);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_wrong(const cli_module_report *module)
 {
@@ -31,13 +83,13 @@ static bool is_wrong(const cli_module_report *module)
 int cli_names_find(cli_profile *profile, const cli_names *names)
 {
     cli_symbolize_report report = {0};
-    const cli_symbolizing how = {
-        .places = {.dirs = names->dirs, .dirs_len = names->dirs_len, .needs_build_id = true}};
+    cli_symbolizing how = {.places = names->places};
     bool is_symbolized = !names->is_not_symbolized && cli_module_is_supported();
+    how.places.needs_build_id = true;
     int code = is_symbolized ? cli_symbolize_view(profile, &how, &report) : CLI_DONE;
     for (size_t i = 0; i < report.len && !code; i++)
         if (is_wrong(&report.modules[i]))
             cli_symbolize_note(profile, &report.modules[i]);
-    cli_symbolize_report_free(&report);
+    cli_drop(report.modules);
     return code || names->is_not_demangled ? code : cli_demangle_view(profile);
 }

@@ -4,6 +4,7 @@
 #define CLI_NAMES_H
 
 #include "arguments.h"
+#include "symbolize/symbolize_module.h"
 #include "view.h"
 
 #include <stdbool.h>
@@ -11,12 +12,11 @@
 
 typedef struct cli_names {
     bool is_not_symbolized, is_not_demangled;
-    const char *dirs[64];
-    size_t dirs_len;
+    cli_debug_places places;
 } cli_names;
 
-/* For cli_option.take of --debug-dir, whose member is the cli_names. The others are flags. */
-int cli_names_take_dir(const cli_option *option, const char *dir, void *names);
+/* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
+int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
 
 /* Names what can be named without a question: uses only files with the build id of their mapping,
  * asks no server, and prints only that a file is another build or is damaged. Returns an exit code. */

@@ -3,8 +3,7 @@
 #include "symbolize/symbolize_dwarf.h"
 
 #include "symbolize/apart.h"
-#include "symbolize/symbolize_table.h"
-#include "regular.h"
+#include "input.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
@@ -12,7 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Frames at one address, and entries within each other, at most. */
@@ -32,7 +30,6 @@ typedef struct walk {
     Dwarf_Die unit;   /* that has the entries: with split DWARF, of another file */
     Dwarf_Off unit_1;
     uint64_t roots; /* subprograms so far */
-    bool is_failed;
 } walk;
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -52,10 +49,9 @@ static bool add_link(walk *w, cli_wanted *wanted, const Dwarf_Die *die, uint64_t
     if (wanted->unit != w->unit_1 || (is_root ? wanted->root != 0 : wanted->root != root))
         return false;
     size_t depth = wanted->chain ? wanted->chain->depth + 1 : 0;
-    cli_link *link = depth < CHAIN_MAX ? malloc(sizeof *link) : NULL;
-    w->is_failed |= !link && depth < CHAIN_MAX;
     wanted->root = root;
-    if (link) {
+    if (depth < CHAIN_MAX) {
+        cli_link *link = cli_apart_take(1, sizeof *link);
         *link = (cli_link){*die, wanted->chain, depth};
         wanted->chain = link;
     }
@@ -86,7 +82,7 @@ static bool take_ranges(walk *w, Dwarf_Die *die, uint64_t root)
 static void visit(walk *w, Dwarf_Die *parent, uint64_t root, size_t depth)
 {
     Dwarf_Die die;
-    if (depth == DEPTH_MAX || w->is_failed || dwarf_child(parent, &die))
+    if (depth == DEPTH_MAX || dwarf_child(parent, &die))
         return;
     do {
         Dwarf_Off at_1 = dwarf_dieoffset(&die) + 1;
@@ -206,7 +202,6 @@ static void write_address(const walk *w, Dwarf_Die *lines, const cli_wanted *wan
 static bool may_open(const char *dir, const char *name)
 {
     char path[PATH_MAX];
-    struct stat st;
     bool is_whole = *name == '/' || !*dir;
     int len = snprintf(path, sizeof path, "%s%s%s", is_whole ? "" : dir, is_whole ? "" : "/", name);
     if (len < 0 || (size_t)len >= sizeof path)
@@ -214,7 +209,7 @@ static bool may_open(const char *dir, const char *name)
     int fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, NULL);
     if (fd < 0)
         return access(path, F_OK) != 0;
-    cli_apart_allow(fstat(fd, &st) ? 0 : (uint64_t)st.st_size);
+    cli_apart_allow(fd);
     close(fd);
     return true;
 }
@@ -265,7 +260,7 @@ static void visit_units(walk *w, Dwarf *dwarf, FILE *out)
     Dwarf_Half version;
     uint8_t type;
     Dwarf_Die unit;
-    while (!w->is_failed && !dwarf_get_units(dwarf, cu, &cu, &version, &type, &unit, NULL)) {
+    while (!dwarf_get_units(dwarf, cu, &cu, &version, &type, &unit, NULL)) {
         w->unit_1 = dwarf_dieoffset(&unit) + 1;
         w->last_1 = 0;
         if (type == DW_UT_type || type == DW_UT_split_type || !take_ranges(w, &unit, 0))
@@ -279,13 +274,12 @@ static void visit_units(walk *w, Dwarf *dwarf, FILE *out)
     }
 }
 
-bool cli_dwarf_write(Dwarf *dwarf, const char *dir, cli_wanted *wanted, size_t len, FILE *out)
+void cli_dwarf_write(Dwarf *dwarf, const char *dir, cli_wanted *wanted, size_t len, FILE *out)
 {
     walk w = {.wanted = wanted, .len = len, .dir = dir};
     if (dwarf)
         visit_units(&w, dwarf, out);
-    for (size_t i = 0; i < len && !w.is_failed; i++)
+    for (size_t i = 0; i < len; i++)
         if (!wanted[i].unit)
             write_address(&w, NULL, &wanted[i], out);
-    return !w.is_failed;
 }

@@ -1,6 +1,6 @@
-/* Functions, inlined calls and lines from DWARF.
+/* Functions from the symbol table, and functions, inlined calls and lines from DWARF.
  *
- * One pass over the entries of each unit that covers a wanted address. An entry whose addresses hold
+ * DWARF: one pass over the entries of each unit that covers a wanted address. An entry whose addresses hold
  * no wanted address is left out, with all that is in it.
  *
  *     unit                      a.cc
@@ -32,10 +32,17 @@ typedef struct cli_wanted {
     const char *name; /* from the symbol table, or NULL */
 } cli_wanted;
 
+/* The first of the wanted addresses, which are sorted, that is not below pc; len: none is. */
+size_t cli_wanted_first(const cli_wanted *wanted, size_t len, uint64_t pc);
+
+/* Sets the name of each address that is in a function of .symtab, or else of .dynsym, and has no
+ * name yet. Returns whether the file has functions. The names belong to elf. */
+bool cli_table_name(Elf *elf, cli_wanted *wanted, size_t len);
+
 /* Writes the frames of all addresses that have any, in the form of cli_module_resolve. `wanted` rises
  * by pc. An address without an entry has the name of its symbol. dwarf may be NULL; dir is the folder
- * of its file. Returns false if memory is short. */
-bool cli_dwarf_write(Dwarf *dwarf, const char *dir, cli_wanted *wanted, size_t len, FILE *out);
+ * of its file. */
+void cli_dwarf_write(Dwarf *dwarf, const char *dir, cli_wanted *wanted, size_t len, FILE *out);
 
 /* Loads the file that .gnu_debugaltlink names, if it is a regular file. */
 void cli_dwarf_load_alt(Dwarf *dwarf, const char *dir);

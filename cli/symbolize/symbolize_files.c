@@ -1,7 +1,7 @@
 /* Finds ELF files and debug files: see symbolize_files.h. Runs in the child process. */
 #include "symbolize/symbolize_files.h"
 
-#include "regular.h"
+#include "input.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -200,7 +200,9 @@ static void ask_servers(const search *s, const char *kind)
     char command[256], path[PATH_MAX] = "";
     int len = snprintf(command, sizeof command, "debuginfod-find %s %s 2>/dev/null </dev/null",
                        kind, s->request->build_id);
-    FILE *answer = is_complete(s) || (size_t)len >= sizeof command ? NULL : popen(command, "re");
+    if (is_complete(s) || (size_t)len >= sizeof command)
+        return;
+    FILE *answer = popen(command, "re"); // NOLINT(cert-env33-c): there is no word of a stranger
     if (!answer)
         return;
     bool has_path = fgets(path, sizeof path, answer) && *path == '/';

@@ -11,12 +11,10 @@
 
 #include "symbolize/symbolize_dwarf.h"
 #include "symbolize/symbolize_files.h"
-#include "symbolize/symbolize_table.h"
 
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 bool cli_module_is_supported(void)
@@ -85,30 +83,28 @@ static int by_pc(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Returns the addresses of the file, rising; NULL if memory is short. */
+/* Returns the addresses of the file, rising. */
 static cli_wanted *take_wanted(const cli_elf_files *files, const cli_module_request *request,
                                size_t *len)
 {
-    cli_wanted *wanted = calloc(request->addresses_len + 1, sizeof *wanted);
+    cli_wanted *wanted = cli_apart_take(request->addresses_len, sizeof *wanted);
     *len = 0;
-    for (size_t i = 0; wanted && i < request->addresses_len; i++)
+    for (size_t i = 0; i < request->addresses_len; i++)
         if (to_file(files, request, request->addresses[i], &wanted[*len].pc))
             wanted[(*len)++].index = i;
-    if (wanted)
-        qsort(wanted, *len, sizeof *wanted, by_pc);
+    qsort(wanted, *len, sizeof *wanted, by_pc);
     return wanted;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static bool put_nothing(FILE *out, const cli_elf_files *files)
+static void put_nothing(FILE *out, const cli_elf_files *files)
 {
     cli_module_state state = files->was_other        ? CLI_MODULE_OTHER_BUILD
                              : files->was_unreadable ? CLI_MODULE_UNREADABLE
                                                      : CLI_MODULE_MISSING;
     cli_answer_put_number(out, state);
     cli_answer_put_number(out, 0);
-    return true;
 }
 
 /* The folder that a file was opened in, as libdw finds it. Links are followed. */
@@ -123,20 +119,11 @@ static void read_folder(int fd, char dir[PATH_MAX])
         *slash = '\0';
 }
 
-static void allow(const cli_elf_file *file)
-{
-    struct stat st;
-    if (file->elf)
-        cli_apart_allow(fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size);
-}
-
 /* The head comes last to be known but first in the answer, so what decides it is read first. */
-static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_request *request)
+static void put_symbols(FILE *out, const cli_elf_files *files, const cli_module_request *request)
 {
     size_t len;
     cli_wanted *wanted = take_wanted(files, request, &len);
-    if (!wanted)
-        return false;
     const cli_elf_file *with_dwarf = files->debug.elf ? &files->debug : &files->binary;
     char dir[PATH_MAX];
     read_folder(with_dwarf->fd, dir);
@@ -155,26 +142,26 @@ static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_
                                : has_table ? CLI_MODULE_TABLE_ONLY
                                            : CLI_MODULE_NO_SYMBOLS);
     fflush(out); /* the reader may crash below */
-    bool is_done = cli_dwarf_write(has_units ? dwarf : NULL, dir, wanted, len, out);
+    cli_dwarf_write(has_units ? dwarf : NULL, dir, wanted, len, out);
     cli_answer_put_number(out, 0);
-    return is_done;
 }
 
-static bool work(void *cookie, FILE *out)
+static void work(const void *cookie, FILE *out)
 {
     const cli_module_request *request = cookie;
     cli_elf_files files;
     elf_version(EV_CURRENT);
     cli_elf_files_find(request, &files);
-    if (!files.binary.elf && !files.debug.elf)
-        return put_nothing(out, &files);
-    allow(&files.binary);
-    allow(&files.debug);
-    return put_symbols(out, &files, request);
+    if (!files.binary.elf && !files.debug.elf) {
+        put_nothing(out, &files);
+        return;
+    }
+    cli_apart_allow(files.binary.fd);
+    cli_apart_allow(files.debug.fd);
+    put_symbols(out, &files, request);
 }
 
 cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer)
 {
-    cli_module_request copy = *request;
-    return cli_apart_run(work, &copy, answer);
+    return cli_apart_run(work, request, answer);
 }

@@ -15,7 +15,7 @@
 
 /* Where to look for files. */
 typedef struct cli_debug_places {
-    const char *const *dirs; /* --debug-dir */
+    const char *dirs[64]; /* --debug-dir */
     size_t dirs_len;
     bool needs_build_id; /* no file is used for a mapping without a build id */
     bool asks_servers;   /* debuginfod-find is run for build ids that are in no directory */

@@ -1,9 +1,10 @@
-/* The functions of a symbol table: see symbolize_table.h. Runs in the child process.
+/* The functions of a symbol table: see symbolize_dwarf.h. Runs in the child process.
  *
  * The addresses are sorted, so the table is read once, in its order, and nothing of it is kept. Of
  * the functions that hold an address, the one that begins last is taken, and of several that begin
  * there, a global one: a local one may be an alias. */
-#include "symbolize/symbolize_table.h"
+#include "symbolize/apart.h"
+#include "symbolize/symbolize_dwarf.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -77,9 +78,9 @@ static bool read_table(Elf *elf, GElf_Word type, cli_wanted *wanted, best *bests
 
 bool cli_table_name(Elf *elf, cli_wanted *wanted, size_t len)
 {
-    best *bests = calloc(len + 1, sizeof *bests);
-    bool has_any = bests && (read_table(elf, SHT_SYMTAB, wanted, bests, len) ||
-                             read_table(elf, SHT_DYNSYM, wanted, bests, len));
+    best *bests = cli_apart_take(len, sizeof *bests);
+    bool has_any = read_table(elf, SHT_SYMTAB, wanted, bests, len) ||
+                   read_table(elf, SHT_DYNSYM, wanted, bests, len);
     free(bests);
     return has_any;
 }

@@ -6,10 +6,9 @@
 #include "symbolize/symbolize_view.h"
 
 #include "cli.h"
-#include "message.h"
+#include "keep.h"
 #include "view_edit.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +65,8 @@ static int by_place(const void *a, const void *b)
 static bool *find_leaves(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    bool *is_leaf = calloc(view->n_location + 1, sizeof *is_leaf);
-    for (size_t i = 0; is_leaf && i < view->n_sample; i++)
+    bool *is_leaf = cli_keep(view->n_location, sizeof *is_leaf);
+    for (size_t i = 0; i < view->n_sample; i++)
         if (view->sample[i]->n_location_id)
             is_leaf[cli_profile_location_index(profile, view->sample[i]->location_id[0])] = true;
     return is_leaf;
@@ -90,19 +89,16 @@ static void choose_location(places *chosen, const cli_profile *profile, const cl
                                             location->address - is_call, location};
 }
 
-static bool choose(places *chosen, const cli_profile *profile, const cli_symbolizing *how,
+static void choose(places *chosen, const cli_profile *profile, const cli_symbolizing *how,
                    cli_symbolize_report *report)
 {
     size_t len = profile->view->n_location;
     bool *is_leaf = how->has_return_addresses ? find_leaves(profile) : NULL;
-    chosen->at = calloc(len + 1, sizeof *chosen->at);
-    bool is_ready = chosen->at && (is_leaf || !how->has_return_addresses);
-    for (size_t i = 0; i < len && is_ready; i++)
+    chosen->at = cli_keep(len, sizeof *chosen->at);
+    for (size_t i = 0; i < len; i++)
         choose_location(chosen, profile, how, i, is_leaf && !is_leaf[i], report);
-    free(is_leaf);
-    if (is_ready)
-        qsort(chosen->at, chosen->len, sizeof *chosen->at, by_place);
-    return is_ready;
+    cli_drop(is_leaf);
+    qsort(chosen->at, chosen->len, sizeof *chosen->at, by_place);
 }
 
 /* ---- one mapping ----------------------------------------------------------------------------- */
@@ -166,18 +162,16 @@ static void read_answer(cli_edit *edit, cli_answer *answer, const place *from, s
     }
 }
 
-static bool ask_about(cli_edit *edit, const cli_symbolizing *how, const place *from,
+static void ask_about(cli_edit *edit, const cli_symbolizing *how, const place *from,
                       const place *end, cli_module_report *module)
 {
     const Pd__View__Mapping *mapping = edit->profile->view->mapping[from->mapping];
     cli_string name = cli_profile_string(edit->profile, mapping->filename);
     size_t len = (size_t)(end - from);
-    uint64_t *addresses = calloc(len + 1, sizeof *addresses);
+    uint64_t *addresses = cli_keep(len, sizeof *addresses);
     char path[PATH_MAX], build_id[CLI_BUILD_ID_ROOM];
     cli_answer answer;
     *module = (cli_module_report){.mapping = mapping, .wanted = len};
-    if (!addresses)
-        return false;
     name.len = cli_profile_file_len(name);
     copy_string(path, sizeof path, name);
     copy_string(build_id, sizeof build_id, cli_profile_string(edit->profile, mapping->build_id));
@@ -191,28 +185,25 @@ static bool ask_about(cli_edit *edit, const cli_symbolizing *how, const place *f
     module->end = cli_module_resolve(&request, &answer);
     read_answer(edit, &answer, from, len, module);
     cli_answer_free(&answer);
-    free(addresses);
+    cli_drop(addresses);
     for (const place *p = from; p < end; p++)
         module->named += p->location->n_line != 0;
-    return true;
 }
 
 /* ---- all mappings ---------------------------------------------------------------------------- */
 
-static bool ask_all(cli_edit *edit, const cli_symbolizing *how, const places *chosen,
+static void ask_all(cli_edit *edit, const cli_symbolizing *how, const places *chosen,
                     cli_symbolize_report *report)
 {
     const place *end = chosen->at + chosen->len;
-    report->modules = calloc(edit->profile->view->n_mapping + 1, sizeof *report->modules);
-    bool is_ready = report->modules != NULL;
-    for (const place *from = chosen->at; from < end && is_ready && !edit->is_failed;) {
+    report->modules = cli_keep(edit->profile->view->n_mapping, sizeof *report->modules);
+    for (const place *from = chosen->at; from < end && !edit->is_failed;) {
         const place *next = from;
         while (next < end && next->mapping == from->mapping)
             next++;
-        is_ready = ask_about(edit, how, from, next, &report->modules[report->len++]);
+        ask_about(edit, how, from, next, &report->modules[report->len++]);
         from = next;
     }
-    return is_ready;
 }
 
 int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
@@ -222,18 +213,12 @@ int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
     cli_edit edit;
     int code = CLI_DONE;
     *report = (cli_symbolize_report){0};
-    bool is_ready = choose(&chosen, profile, how, report);
-    if (is_ready && chosen.len) {
+    choose(&chosen, profile, how, report);
+    if (chosen.len) {
         cli_edit_begin(&edit, profile);
-        is_ready = ask_all(&edit, how, &chosen, report);
+        ask_all(&edit, how, &chosen, report);
         code = cli_edit_end(&edit);
     }
-    free(chosen.at);
-    return is_ready ? code : cli_system_error(profile->input.name, "find symbols of", ENOMEM);
-}
-
-void cli_symbolize_report_free(cli_symbolize_report *report)
-{
-    free(report->modules);
-    *report = (cli_symbolize_report){0};
+    cli_drop(chosen.at);
+    return code;
 }

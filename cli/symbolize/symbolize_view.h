@@ -28,21 +28,20 @@ typedef struct cli_module_report {
 } cli_module_report;
 
 typedef struct cli_symbolize_report {
-    cli_module_report *modules; /* those with wanted locations */
+    cli_module_report *modules; /* those with wanted locations; kept (keep.h) */
     size_t len;
     uint64_t locations; /* with an address */
     uint64_t kept;      /* that had names and were left as they are */
     uint64_t placeless; /* without a mapping that has a file or a build id */
 } cli_symbolize_report;
 
-/* Changes the view. Prints what is wrong; returns an exit code. Free *report whatever is returned,
- * before the profile. */
+/* Changes the view. Prints what is wrong; returns an exit code. *report is valid as long as the profile
+ * is. */
 int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
                        cli_symbolize_report *report);
-/* symbolize_notes.c: prints what a module does not have, if anything, and what to do about it. */
-void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
 
-void cli_symbolize_report_free(cli_symbolize_report *report);
+/* names.c: prints what a module does not have, if anything, and what to do about it. */
+void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
 
 /* Demangles the names of functions. Leaves system names, and names that are not mangled. Prints what
  * is wrong; returns an exit code. */

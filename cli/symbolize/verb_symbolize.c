@@ -6,9 +6,8 @@
 #include "cli.h"
 #include "message.h"
 #include "symbolize/names.h"
-#include "option_values.h"
+#include "arguments.h"
 #include "output_file.h"
-#include "progress.h"
 #include "symbolize/symbolize_view.h"
 #include "view_edit.h"
 
@@ -17,10 +16,9 @@
 
 typedef struct run {
     const char *file, *output;
-    cli_names names;
     cli_symbolizing how;
     pprofdelta_options library;
-    bool quiet;
+    bool quiet, is_not_demangled;
     cli_profile profile;
     cli_output out;
 } run;
@@ -46,17 +44,10 @@ static int take_servers(const cli_option *option, const char *urls, void *asks_s
     return cli_take_flag(option, NULL, asks_servers);
 }
 
-static int take_no_servers(const cli_option *option, const char *value, void *asks_servers)
-{
-    (void)option, (void)value;
-    *(bool *)asks_servers = false;
-    return CLI_DONE;
-}
-
 static const cli_option table[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_output, offsetof(run, output),
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, output),
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(run, names),
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(run, how.places),
      "      --debug-dir=DIR        look for binaries and debug files in DIR first;\n"
      "                             may be given several times\n",
      0, 0},
@@ -64,13 +55,13 @@ static const cli_option table[] = {
      "      --debuginfod[=URLS]    ask debuginfod servers, those of DEBUGINFOD_URLS\n"
      "                             or URLS (the default if DEBUGINFOD_URLS is set)\n",
      0, 0},
-    {"--no-debuginfod", 0, CLI_ALONE, take_no_servers, offsetof(run, how.places.asks_servers),
-     "      --no-debuginfod        ask no server\n", 0, 0},
+    {"--no-debuginfod", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.places.asks_servers),
+     "      --no-debuginfod        ask no server\n", CLI_CLEARED, 0},
     {"--return-addresses", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.has_return_addresses),
      "      --return-addresses     addresses of callers are those behind the call\n", 0, 0},
     {"--force", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.is_forced),
      "      --force                look also for locations that have lines\n", 0, 0},
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, names.is_not_demangled),
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, is_not_demangled),
      "      --no-demangle          leave the names of C++ and Rust mangled\n", 0, 0},
     {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, library.compression),
      "      --compress=HOW         gzip, zstd or none\n", CLI_COMPRESSION, 0},
@@ -122,14 +113,13 @@ static int find_symbols(run *r)
     cli_symbolize_report report = {0};
     cli_progress_say("reading the symbols of", r->profile.input.name);
     int code = cli_symbolize_view(&r->profile, &r->how, &report);
-    if (!code && !r->names.is_not_demangled)
+    if (!code && !r->is_not_demangled)
         code = cli_demangle_view(&r->profile);
     if (!code)
         code = cli_edit_write(&r->profile, &r->out);
     cli_progress_end();
     if (!code && !r->quiet)
         print_report(r, &report);
-    cli_symbolize_report_free(&report);
     return code;
 }
 
@@ -144,7 +134,8 @@ static int perform(run *r)
     int code = cli_output_prepare(&r->out, r->output);
     if (code)
         return code;
-    cli_progress_start(!r->quiet);
+    if (!r->quiet)
+        cli_progress_start();
     code = cli_profile_load(&r->profile, r->file, &r->library);
     return code ? code : find_symbols(r);
 }
@@ -157,11 +148,8 @@ int cli_symbolize(int argc, char **argv)
     cli_arguments arguments = {.argc = argc, .argv = argv};
     r.how.places.asks_servers = urls && *urls;
     int code = cli_command_read(&command, &arguments, &r);
-    r.how.places.dirs = r.names.dirs;
-    r.how.places.dirs_len = r.names.dirs_len;
     if (!code && !arguments.is_done)
         code = r.file ? perform(&r) : cli_usage("a profile is missing: pprofdelta symbolize FILE");
-    cli_progress_end();
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);
     return code;

@@ -22,6 +22,12 @@ static inline bool pd_key_equal(pd_key a, pd_key b)
     return ((a.lo ^ b.lo) | (a.hi ^ b.hi)) == 0;
 }
 
+/* {0, 0} stands for no key. */
+static inline bool pd_key_is_set(pd_key key)
+{
+    return (key.lo | key.hi) != 0;
+}
+
 /* The value in little endian order, which is hashed on every machine. */
 static inline uint64_t pd_le64(uint64_t value)
 {

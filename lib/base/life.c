@@ -20,7 +20,8 @@ pd_stretch pd_series_next(const pd_series *series, pprofdelta_restart restart, i
                             .to_nanos = next.to_nanos,
                             .restart = restart};
     next.attempt++;
-    next.to_nanos = now && now < next.to_nanos ? next.to_nanos : now;
+    int64_t before = next.to_nanos ? next.to_nanos : next.from_nanos;
+    next.to_nanos = now && now < before ? before : now;
     if (__builtin_add_overflow(next.duration_nanos, elapsed, &next.duration_nanos))
         next.duration_nanos = INT64_MAX;
     return next;
@@ -67,22 +68,22 @@ pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint
     return PPROFDELTA_OK;
 }
 
-void pd_life_enter_sink(pd_life *life)
+pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
+                                pprofdelta_error *err)
 {
-    life->is_in_sink = life->is_handed_out = true;
-}
-
-void pd_life_leave_sink(pd_life *life)
-{
-    life->is_in_sink = false;
+    if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
+        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", bytes.len);
+    *written = bytes.len;
+    return PPROFDELTA_OK;
 }
 
 int pd_life_sink_write(void *cookie, const void *data, size_t len)
 {
     const pd_life_sink *s = cookie;
-    pd_life_enter_sink(s->life);
+    s->life->is_in_sink = s->life->is_handed_out = true;
     int refused = s->sink->write(s->sink->cookie, data, len);
-    pd_life_leave_sink(s->life);
+    s->life->is_in_sink = false;
     return refused;
 }
 

@@ -22,7 +22,7 @@
 #ifndef PD_BASE_LIFE_H
 #define PD_BASE_LIFE_H
 
-#include "base/error.h"
+#include "base/mem.h"
 
 #include <stdbool.h>
 
@@ -96,17 +96,18 @@ void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int6
 pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
                                 pprofdelta_error *err);
 
-/* Around each call of the sink. Locks that guard the life are held by neither of them while the sink
- * runs. */
-void pd_life_enter_sink(pd_life *life);
-void pd_life_leave_sink(pd_life *life);
+/* Hands bytes to the sink in one call. *written is their number; it is set on success only. If the
+ * sink refuses, the status is PPROFDELTA_E_SINK and the stage "write". */
+pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
+                                pprofdelta_error *err);
 
-/* A sink that calls another one, between these two. */
+/* A sink that calls another one. The life is in the sink meanwhile, and the window was handed out. (With a
+ * lock that guards the life: pd_lock_sink_write.) */
 typedef struct pd_life_sink {
     pd_life *life;
     const pprofdelta_sink *sink;
 } pd_life_sink;
-int pd_life_sink_write(void *sink, const void *data, size_t len);
+int pd_life_sink_write(void *cookie, const void *data, size_t len);
 
 /* After a write that had this status: the window can be committed if it is OK. Returns the status, or
  * E_USAGE if the sink ended the window or forked, and this is the child. */

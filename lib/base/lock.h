@@ -55,6 +55,6 @@ typedef struct pd_lock_sink {
     pd_life *life;
     const pprofdelta_sink *sink;
 } pd_lock_sink;
-int pd_lock_sink_write(void *sink, const void *data, size_t len);
+int pd_lock_sink_write(void *cookie, const void *data, size_t len);
 
 #endif

@@ -36,12 +36,14 @@ pprofdelta_reason pd_mem_reason(const pd_mem *mem)
                                       : PPROFDELTA_REASON_ADDRESS_SPACE;
 }
 
-static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want, size_t size,
-                                pprofdelta_error *err)
+pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+                                 pprofdelta_error *err)
 {
     size_t bytes;
     uint64_t held = (uint64_t)*cap * size;
-    bool is_possible = !__builtin_mul_overflow(want, size, &bytes) && bytes <= PTRDIFF_MAX;
+    if (need <= *cap)
+        return PPROFDELTA_OK;
+    bool is_possible = !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX;
     if (!is_possible || bytes - held > pd_mem_left(mem))
         return pd_because(err, pd_mem_reason(mem),
                           pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
@@ -55,19 +57,11 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
         return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "no memory for %zu bytes more", bytes);
     memcpy(ptr, &moved, sizeof moved);
-    *cap = want;
+    *cap = need;
     mem->used += bytes - held;
     if (mem->used > mem->peak)
         mem->peak = mem->used;
     return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
-                                 pprofdelta_error *err)
-{
-    if (need <= *cap)
-        return PPROFDELTA_OK;
-    return resize(mem, ptr, cap, need, size, err);
 }
 
 /* A 32nd more than needed, at most MOST bytes more. */
@@ -85,14 +79,14 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
     if (need <= *cap)
         return PPROFDELTA_OK;
     if (mem->is_tight)
-        return resize(mem, ptr, cap, tight(need, size), size, err);
+        return pd_mem_reserve(mem, ptr, cap, tight(need, size), size, err);
     size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;
     /* Near the limit the geometric step may not fit where the needed size does. */
     if (want > need && (uint64_t)(want - *cap) > pd_mem_left(mem) / size)
         want = need;
-    return resize(mem, ptr, cap, want, size, err);
+    return pd_mem_reserve(mem, ptr, cap, want, size, err);
 }
 
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)

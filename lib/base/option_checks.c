@@ -4,16 +4,10 @@
 
 enum { MOST = 4096 }; /* a larger size was never set */
 
-static size_t size_of(const void *given)
+pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err)
 {
     size_t size;
     memcpy(&size, given, sizeof size);
-    return size;
-}
-
-pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err)
-{
-    size_t size = size_of(given);
     if (size < sizeof size || size > MOST)
         return pd_refuse(err, "options.size is not the size of the struct");
     for (size_t i = len; i < size; i++)
@@ -25,7 +19,8 @@ pprofdelta_status pd_options_read(void *own, size_t len, const void *given, ppro
 
 void pd_result_write(void *out, const void *own, size_t len)
 {
-    size_t size = size_of(out);
+    size_t size;
+    memcpy(&size, out, sizeof size);
     size_t known = size < len ? size : len;
     if (known > sizeof size)
         memcpy((uint8_t *)out + sizeof size, (const uint8_t *)own + sizeof size,
@@ -33,19 +28,14 @@ void pd_result_write(void *out, const void *own, size_t len)
 }
 
 pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,
+                                          pprofdelta_format format,
+                                          const pprofdelta_attribute *resource, size_t len,
                                           pprofdelta_error *err)
 {
     if ((unsigned)compression > PPROFDELTA_PLAIN)
         return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
     if (level < 0 || level > 9)
         return pd_refuse(err, "options.level is not from 0 to 9");
-    return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_options_check_format(pprofdelta_format format,
-                                          const pprofdelta_attribute *resource, size_t len,
-                                          pprofdelta_error *err)
-{
     if ((unsigned)format > PPROFDELTA_OTLP)
         return pd_refuse(err, "options.format is not one of pprofdelta_format");
     if (len && !resource)

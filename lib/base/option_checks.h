@@ -13,12 +13,9 @@ pprofdelta_status pd_options_read(void *own, size_t len, const void *given, ppro
  * that both have. */
 void pd_result_write(void *out, const void *own, size_t len);
 
-/* options.compression and options.level. */
+/* options.compression, options.level, options.format, and options.resource with its length. */
 pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,
-                                          pprofdelta_error *err);
-
-/* options.format and options.resource. */
-pprofdelta_status pd_options_check_format(pprofdelta_format format,
+                                          pprofdelta_format format,
                                           const pprofdelta_attribute *resource, size_t len,
                                           pprofdelta_error *err);
 

@@ -30,31 +30,31 @@ static void begin_collected(const pprofdelta_builder *b, pd_collected *collected
     collected->types = types;
 }
 
-pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *given,
+pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *options,
                                          const pprofdelta_allocator *allocator,
                                          pprofdelta_builder **out, pprofdelta_error *err)
 {
-    pprofdelta_builder_options o, *options = &o;
-    pprofdelta_status status = read_options(given, &o, err);
+    pprofdelta_builder_options o;
+    pprofdelta_status status = read_options(options, &o, err);
     if (status)
         return status;
     pd_mem mem;
     pprofdelta_builder *b = NULL;
-    status = pd_mem_begin(&mem, allocator, options->max_memory, &b, sizeof *b, err);
+    status = pd_mem_begin(&mem, allocator, o.max_memory, &b, sizeof *b, err);
     if (status)
         return status;
     b->mem = mem;
     b->allocator = mem.allocator;
     b->max_memory = mem.limit;
-    b->compressor.compression = options->compression;
-    b->compressor.level = options->level;
+    b->compressor.compression = o.compression;
+    b->compressor.level = o.level;
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
-    begin_collected(b, &b->spare, options->types_len);
-    begin_collected(b, &b->outgoing, options->types_len);
-    begin_collected(b, &b->gathering, options->types_len);
-    status = pd_outline_set(&b->outline, &b->mem, options, &b->compact, err);
+    begin_collected(b, &b->spare, o.types_len);
+    begin_collected(b, &b->outgoing, o.types_len);
+    begin_collected(b, &b->gathering, o.types_len);
+    status = pd_outline_set(&b->outline, &b->mem, &o, &b->compact, err);
     b->outline.pid = getpid();
     if (status) {
         pprofdelta_builder_free(b);

@@ -12,10 +12,15 @@ static void add_values(pd_collected *c, size_t sample, const int64_t *values)
         sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
 }
 
-/* What is stored there; NULL if nothing is stored at all. */
-static const uint8_t *bytes_at(const pd_collected *c, size_t at)
+static const uint8_t *place_of(const pd_collected *c, uint32_t place)
 {
-    return c->bytes.ptr ? c->bytes.ptr + at : NULL;
+    return c->bytes.ptr + c->place_at[place];
+}
+
+static pd_bytes labels_of(const pd_collected *c, const pd_collected_head *head)
+{
+    return head->labels_size ? (pd_bytes){c->bytes.ptr + head->labels_at, head->labels_size}
+                             : (pd_bytes){NULL, 0};
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
@@ -80,7 +85,7 @@ static pprofdelta_status add_new(pd_collected *c, const incoming *s, pprofdelta_
     pprofdelta_status status = reserve(c, s, err);
     for (size_t i = 0; i < s->depth && !status; i++) {
         if (!s->frames)
-            at = bytes_at(s->from, s->from->place_at[s->from->frames[s->first + i]]);
+            at = place_of(s->from, s->from->frames[s->first + i]);
         status = add_place(c, at, &size, &c->frames[c->frames_len + i], err);
         at += size;
     }
@@ -127,7 +132,7 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
                            .depth = h->depth,
                            .from = from,
                            .first = h->frames_first,
-                           .labels = {bytes_at(from, h->labels_at), h->labels_size},
+                           .labels = labels_of(from, h),
                            .labels_len = h->labels_len};
         pprofdelta_status status = add(c, &sample, err);
         if (status)
@@ -161,7 +166,7 @@ static void write_stack(const pd_collected *c, pd_compact *out, const pd_collect
         return;
     for (size_t i = 0; i < head->depth; i++) {
         uint32_t place = c->frames[head->frames_first + i];
-        at = pd_compact_stack_put(at, write_place(out, bytes_at(c, c->place_at[place])));
+        at = pd_compact_stack_put(at, write_place(out, place_of(c, place)));
     }
     pd_compact_stack_end(out, at);
 }
@@ -173,7 +178,7 @@ void pd_collected_write(const pd_collected *c, pd_compact *out)
         if (!pd_compact_has_value(values_of(c, i), c->types))
             continue;
         write_stack(c, out, head);
-        pd_write_packed_labels(out, bytes_at(c, head->labels_at), head->labels_len);
+        pd_write_packed_labels(out, labels_of(c, head).ptr, head->labels_len);
         pd_compact_sample_end(out, values_of(c, i), c->types);
     }
 }

@@ -41,7 +41,7 @@ pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
                                     pprofdelta_error *err);
 
 /* Writes each sample that has a value. */
-void pd_collected_write(const pd_collected *collected, pd_compact *compact);
+void pd_collected_write(const pd_collected *collected, pd_compact *out);
 
 /* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);

@@ -2,15 +2,55 @@
  * is compressed twice (unless memory is short). Compressor and output buffer are kept for the next call. */
 #include "codec/compress.h"
 
-static const pd_packer *packer_of(const pd_compressor *c)
+#include <libdeflate.h>
+#include <zstd.h>
+
+/* Measured on heap profiles and their deltas. gzip: level 2 gives 4 to 6 percent less than level 1; it
+ * takes 6 percent more of a whole run if the delta is large, and no measurable time if it is small. Level
+ * 3 gives hardly less than 2. zstd: level 3 gives 4 to 7 percent less than level 1 and takes hardly
+ * longer; level 5 takes twice as long. */
+enum { GZIP_LEVEL = 2, ZSTD_LEVEL = 3 };
+
+/* Of frames with their content size and a checksum. */
+static ZSTD_CCtx *new_zstd(int level)
 {
-    return c->compression == PPROFDELTA_GZIP ? &pd_gzip_packer : &pd_zstd_packer;
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    if (zstd && (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level)) ||
+                 ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)))) {
+        ZSTD_freeCCtx(zstd);
+        return NULL;
+    }
+    return zstd;
+}
+
+/* Returns the most that `len` bytes are compressed to, or 0 if there is no memory for a compressor. */
+static size_t bound(pd_compressor *c, size_t len)
+{
+    bool is_gzip = c->compression == PPROFDELTA_GZIP;
+    if (!c->state && is_gzip)
+        c->state = libdeflate_alloc_compressor(c->level ? c->level : GZIP_LEVEL);
+    else if (!c->state)
+        c->state = new_zstd(c->level ? c->level : ZSTD_LEVEL);
+    if (!c->state)
+        return 0;
+    return is_gzip ? libdeflate_gzip_compress_bound(c->state, len) : ZSTD_compressBound(len);
+}
+
+/* Compresses all of `in` into c->out. Returns the length, or 0 if it does not fit. */
+static size_t pack(pd_compressor *c, pd_bytes in)
+{
+    if (c->compression == PPROFDELTA_GZIP)
+        return libdeflate_gzip_compress(c->state, in.ptr, in.len, c->out.ptr, c->out.cap);
+    size_t len = ZSTD_compress2(c->state, c->out.ptr, c->out.cap, in.ptr, in.len);
+    return ZSTD_isError(len) ? 0 : len;
 }
 
 void pd_compressor_fini(pd_compressor *c, pd_mem *mem)
 {
-    if (c->state)
-        packer_of(c)->end(c->state);
+    if (c->state && c->compression == PPROFDELTA_GZIP)
+        libdeflate_free_compressor(c->state);
+    else if (c->state)
+        ZSTD_freeCCtx(c->state);
     c->state = NULL;
     pd_buffer_release(mem, &c->out);
 }
@@ -22,39 +62,18 @@ pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, 
         *out = in;
         return PPROFDELTA_OK;
     }
-    const pd_packer *packer = packer_of(c);
-    if (!packer->bound)
-        return pd_refuse(err, "options.compression: this build of the library does not compress");
-    size_t bound = packer->bound(c, in.len);
-    size_t room = mem->is_tight ? bound / 2 + 64 : bound; /* profiles shrink 3 to 10 times */
-    for (c->out.len = 0; bound; room = bound) {
+    size_t most = bound(c, in.len);
+    size_t room = mem->is_tight ? most / 2 + 64 : most; /* profiles shrink 3 to 10 times */
+    for (c->out.len = 0; most; room = most) {
         pprofdelta_status status = pd_buffer_room(mem, &c->out, room, err);
         if (status)
             return status;
-        c->out.len = packer->pack(c, in);
+        c->out.len = pack(c, in);
         *out = (pd_bytes){c->out.ptr, c->out.len};
         if (c->out.len)
             return PPROFDELTA_OK;
-        if (room == bound)
+        if (room == most)
             break;
     }
     return pd_no_memory(err, "a compressor");
-}
-
-pprofdelta_status pd_compress_write(pd_bytes bytes, const pprofdelta_sink *sink, uint64_t *written,
-                                    pprofdelta_error *err)
-{
-    if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
-        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", bytes.len);
-    *written = bytes.len;
-    return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
-                              const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err)
-{
-    pd_bytes out;
-    pprofdelta_status status = pd_compress_bytes(c, mem, in, &out, err);
-    return status ? status : pd_compress_write(out, sink, written, err);
 }

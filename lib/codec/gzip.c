@@ -22,14 +22,13 @@ typedef struct reading {
     size_t len, pos;
 } reading;
 
-static uint32_t load16(const uint8_t *p)
+/* A little endian number. */
+static uint32_t load(const uint8_t *p, size_t len)
 {
-    return p[0] | (uint32_t)p[1] << 8;
-}
-
-static uint32_t load32(const uint8_t *p)
-{
-    return load16(p) | load16(p + 2) << 16;
+    uint32_t value = 0;
+    while (len--)
+        value = value << 8 | p[len];
+    return value;
 }
 
 static pprofdelta_status cut_off(const reading *src, const char *where, pprofdelta_error *err)
@@ -48,7 +47,7 @@ static bool skip(reading *src, size_t n)
 static bool skip_extra(reading *src)
 {
     size_t at = src->pos;
-    return skip(src, 2) && skip(src, load16(src->in + at));
+    return skip(src, 2) && skip(src, load(src->in + at, 2));
 }
 
 static bool skip_string(reading *src)
@@ -63,7 +62,7 @@ static pprofdelta_status read_header_crc(reading *src, size_t start, pprofdelta_
     size_t at = src->pos;
     if (!skip(src, 2))
         return cut_off(src, "gzip header", err);
-    unsigned want = load16(src->in + at);
+    unsigned want = load(src->in + at, 2);
     unsigned got = libdeflate_crc32(0, src->in + start, at - start) & 0xffff;
     if (got != want)
         return PD_REFUSE(err, at, "the gzip header has the CRC-16 %04x and says %04x", got, want);
@@ -95,7 +94,7 @@ static pprofdelta_status read_trailer(reading *src, uint32_t got, uint64_t len,
     size_t at = src->pos;
     if (!skip(src, TRAILER_LEN))
         return cut_off(src, "gzip trailer", err);
-    unsigned crc = load32(src->in + at), size = load32(src->in + at + 4);
+    unsigned crc = load(src->in + at, 4), size = load(src->in + at + 4, 4);
     if (got != crc)
         return PD_REFUSE(err, at, "the content has the CRC-32 %08x and the gzip trailer says %08x",
                          got, crc);
@@ -109,7 +108,7 @@ static pprofdelta_status read_trailer(reading *src, uint32_t got, uint64_t len,
 static uint64_t announced(pd_bytes file)
 {
     enum { MAX_RATIO = 258 * 4 }; /* a copy of 258 bytes takes 2 bits */
-    uint64_t size = file.len < HEADER_LEN + TRAILER_LEN ? 0 : load32(file.ptr + file.len - 4);
+    uint64_t size = file.len < HEADER_LEN + TRAILER_LEN ? 0 : load(file.ptr + file.len - 4, 4);
     return size > (uint64_t)file.len * MAX_RATIO ? 0 : size;
 }
 
@@ -167,12 +166,13 @@ static pprofdelta_status begin_member(pd_inflater *u, pprofdelta_error *err)
     reading src = {u->in.ptr, u->in.len, u->pos};
     pprofdelta_status status = read_header(&src, err);
     if (!status)
-        status = pd_mem_reserve(u->mem, &u->zlib, &u->zlib_cap, 1, sizeof(pd_zlib), err);
+        status = pd_mem_reserve(u->mem, &u->state.ptr, &u->state.cap, sizeof(pd_zlib), 1, err);
     if (status)
         return status;
-    u->zlib->used = 0;
-    u->zlib->z = (z_stream){.zalloc = allocate, .zfree = release, .opaque = u->zlib};
-    if (inflateInit2(&u->zlib->z, RAW) != Z_OK)
+    pd_zlib *zlib = (void *)u->state.ptr;
+    zlib->used = 0;
+    zlib->z = (z_stream){.zalloc = allocate, .zfree = release, .opaque = zlib};
+    if (inflateInit2(&zlib->z, RAW) != Z_OK)
         return pd_no_memory(err, "a gzip decompressor");
     u->pos = u->member_off = src.pos;
     u->member_len = 0;
@@ -199,22 +199,18 @@ static pprofdelta_status end_member(pd_inflater *u, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-/* zlib counts in unsigned ints. */
-static uInt at_most_1gib(size_t len)
-{
-    const size_t most = 1u << 30;
-    return (uInt)(len < most ? len : most);
-}
-
 /* Inflates a part of the member. */
 static pprofdelta_status read_part(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
                                    pprofdelta_error *err)
 {
-    z_stream *z = &u->zlib->z;
+    enum { MOST = 1 << 30 }; /* zlib counts in unsigned ints */
+    pd_zlib *zlib = (void *)u->state.ptr;
+    z_stream *z = &zlib->z;
+    size_t left = u->in.len - u->pos;
     z->next_in = (uint8_t *)(uintptr_t)(u->in.ptr + u->pos); /* zlib does not write there */
-    z->avail_in = at_most_1gib(u->in.len - u->pos);
+    z->avail_in = (uInt)(left < MOST ? left : MOST);
     z->next_out = out;
-    z->avail_out = at_most_1gib(room);
+    z->avail_out = (uInt)(room < MOST ? room : MOST);
     int code = inflate(z, Z_NO_FLUSH);
     *made = (size_t)(z->next_out - out);
     u->crc = libdeflate_crc32(u->crc, out, *made);
@@ -251,10 +247,4 @@ static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room,
     return status;
 }
 
-static void end(pd_inflater *u)
-{
-    if (u->zlib)
-        pd_mem_release(u->mem, &u->zlib, &u->zlib_cap, sizeof(pd_zlib));
-}
-
-const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick, NULL};
+const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, NULL, announced, inflate_quick, NULL};

@@ -34,8 +34,7 @@ typedef struct pd_inflater {
     uint64_t member_len; /* what it has inflated to */
     /* gzip */
     uint32_t crc;
-    struct pd_zlib *zlib;
-    size_t zlib_cap;
+    pd_buffer state; /* zlib's */
     /* zstd */
     size_t frame_size;
     void *zstd;         /* ZSTD_DCtx */
@@ -44,15 +43,15 @@ typedef struct pd_inflater {
 
 /* Goes to the beginning of a file, which is borrowed until the inflater has ended or begins again.
  * is_bounded: what inflates to more than PD_INFLATE_RATIO times its length is PPROFDELTA_E_LIMIT. */
-void pd_inflate_begin(pd_inflater *inflater, pd_mem *mem, pd_bytes file, bool is_bounded);
+void pd_inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded);
 
 /* Inflates the next part into out[0..room) and sets *made to its length, also on failure. *made is less
  * than `room` only at the end, which sets is_done, or on failure. */
-pprofdelta_status pd_inflate_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
                                   pprofdelta_error *err);
 
 /* Gives everything back. */
-void pd_inflate_end(pd_inflater *inflater);
+void pd_inflate_end(pd_inflater *u);
 
 /* How much a file says that it inflates to. 0: it does not say, or says what cannot be. */
 uint64_t pd_inflate_announced(pd_bytes file);
@@ -68,7 +67,8 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 
 typedef struct pd_decoder {
     const char *name;
-    /* pd_inflate_some, pd_inflate_end (or NULL) and pd_inflate_announced for the format. */
+    /* pd_inflate_some, what pd_inflate_end does besides (or NULL), and pd_inflate_announced (NULL: the
+     * length of the file) for the format. */
     pprofdelta_status (*some)(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
                               pprofdelta_error *err);
     void (*end)(pd_inflater *inflater);

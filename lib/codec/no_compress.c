@@ -1,5 +1,18 @@
 /* For a build whose host compresses what the library writes (-Ddoors=parsed): what stands in the place of
- * compress_gzip.c and compress_zstd.c. */
+ * compress.c. */
 #include "codec/compress.h"
 
-const pd_packer pd_gzip_packer, pd_zstd_packer;
+void pd_compressor_fini(pd_compressor *c, pd_mem *mem)
+{
+    pd_buffer_release(mem, &c->out);
+}
+
+pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, pd_bytes *out,
+                                    pprofdelta_error *err)
+{
+    (void)mem;
+    if (c->compression != PPROFDELTA_PLAIN)
+        return pd_refuse(err, "options.compression: this build of the library does not compress");
+    *out = in;
+    return PPROFDELTA_OK;
+}

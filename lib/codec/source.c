@@ -1,26 +1,17 @@
 #include "codec/source.h"
 
-static bool is_gzip(const uint8_t *in, size_t len)
-{
-    return len >= 2 && in[0] == 0x1f && in[1] == 0x8b;
-}
-
-/* A frame, or one that carries no content and is to be skipped. Neither can begin a profile: among
- * the bytes is a field of profile.proto with a wire type that it does not have. */
-static bool is_zstd(const uint8_t *in, size_t len)
-{
-    const uint32_t FRAME = 0xfd2fb528, SKIPPED = 0x184d2a50, SKIPPED_MASK = 0xfffffff0;
-    if (len < 4)
-        return false;
-    uint32_t magic = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
-    return magic == FRAME || (magic & SKIPPED_MASK) == SKIPPED;
-}
-
+/* zstd begins with a frame, or with one that carries no content and is to be skipped. Neither can begin a
+ * profile: among the bytes is a field of profile.proto with a wire type that it does not have. */
 pd_format pd_format_of(const uint8_t *in, size_t len)
 {
-    if (is_gzip(in, len))
+    const uint32_t FRAME = 0xfd2fb528, SKIPPED = 0x184d2a50, SKIPPED_MASK = 0xfffffff0;
+    if (len >= 2 && in[0] == 0x1f && in[1] == 0x8b)
         return PD_FORMAT_GZIP;
-    return is_zstd(in, len) ? PD_FORMAT_ZSTD : PD_FORMAT_PLAIN;
+    if (len < 4)
+        return PD_FORMAT_PLAIN;
+    uint32_t magic = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+    bool is_zstd = magic == FRAME || (magic & SKIPPED_MASK) == SKIPPED;
+    return is_zstd ? PD_FORMAT_ZSTD : PD_FORMAT_PLAIN;
 }
 
 static pprofdelta_status copy_plain(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
@@ -36,12 +27,7 @@ static pprofdelta_status copy_plain(pd_inflater *u, uint8_t *out, size_t room, s
     return PPROFDELTA_OK;
 }
 
-static uint64_t length_of(pd_bytes file)
-{
-    return file.len;
-}
-
-static const pd_decoder plain_decoder = {"plain", copy_plain, NULL, length_of, NULL, NULL},
+static const pd_decoder plain_decoder = {"plain", copy_plain, NULL, NULL, NULL, NULL},
                         *const decoders[] = {[PD_FORMAT_PLAIN] = &plain_decoder,
                                              [PD_FORMAT_GZIP] = &pd_gzip_decoder,
                                              [PD_FORMAT_ZSTD] = &pd_zstd_decoder};
@@ -53,7 +39,8 @@ const char *pd_format_name(pd_format format)
 
 uint64_t pd_inflate_announced(pd_bytes file)
 {
-    return decoders[pd_format_of(file.ptr, file.len)]->announced(file);
+    const pd_decoder *decoder = decoders[pd_format_of(file.ptr, file.len)];
+    return decoder->announced ? decoder->announced(file) : file.len;
 }
 
 pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
@@ -91,8 +78,11 @@ pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, siz
 
 void pd_inflate_end(pd_inflater *u)
 {
-    if (u->decoder && u->decoder->end)
+    if (!u->decoder) /* it is zeroed */
+        return;
+    if (u->decoder->end)
         u->decoder->end(u);
+    pd_buffer_release(u->mem, &u->state);
     *u = (pd_inflater){0};
 }
 
@@ -191,7 +181,8 @@ pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_
 
 pprofdelta_status pd_source_rewind(pd_source *s, pprofdelta_error *err)
 {
-    return s->is_whole ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->piece, err);
+    bool has_first = s->is_whole || !s->base;
+    return has_first ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->piece, err);
 }
 
 void pd_source_end(pd_source *s)

@@ -168,7 +168,8 @@ static pprofdelta_status read_part(pd_inflater *u, ZSTD_outBuffer *to, pprofdelt
 static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
                                       pprofdelta_error *err)
 {
-    ZSTD_outBuffer to = {out, room, 0};
+    ZSTD_outBuffer to = {.size = room};
+    to.dst = out;
     pprofdelta_status status = PPROFDELTA_OK;
     while (!status && !u->is_done && to.pos < to.size && u->len + to.pos <= u->most)
         status = u->in_member ? read_part(u, &to, err) : begin_frame(u, err);
@@ -181,7 +182,8 @@ static size_t head_of(pd_bytes in, uint8_t *out, size_t room, bool *is_good)
 {
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
     ZSTD_inBuffer from = {in.ptr, in.len, 0};
-    ZSTD_outBuffer to = {out, room, 0};
+    ZSTD_outBuffer to = {.size = room};
+    to.dst = out;
     size_t left = zstd ? 0 : (size_t)-ZSTD_error_memory_allocation;
     while (!ZSTD_isError(left) && from.pos < from.size && to.pos < to.size)
         left = ZSTD_decompressStream(zstd, &to, &from);

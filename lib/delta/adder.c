@@ -72,8 +72,9 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     size_t cap = 1;
     pd_compact_release(&adder->stacks, &pd->mem);
     pd_mem_release(&pd->mem, &adder->origins, &adder->origins_cap, sizeof *adder->origins);
-    pd_mapped_release(&adder->mapped, &pd->mem);
-    pd_mapped_release(&adder->spare_mapped, &pd->mem);
+    pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        pd_mem_release(&pd->mem, &lists[i]->list, &lists[i]->cap, sizeof *lists[i]->list);
     pd_mem_release(&pd->mem, &adder, &cap, sizeof *adder);
     pprofdelta_free(pd);
 }
@@ -183,9 +184,11 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
-    pd_reading reading = pd_context_reading(pd, cur, (pd_bytes){bytes, len},
-                                            (pd_reading_facts){.keeps_bytes = true});
-    reading.unsamples = true; /* as the deltas are that are added to it */
+    pd_reading reading = {
+        .bytes = {bytes, len},
+        .keeps_bytes = true,
+        .unsamples = true /* as the deltas are that are added to it */
+    };
     pprofdelta_status status = pd_input_parse(cur, &reading, err);
     if (status)
         return status;
@@ -198,7 +201,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     else
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     if (!status && goes_on(a, stamp))
-        status = pd_recognise_mappings(a->pd, &a->mapped, err);
+        status = pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err);
     if (!status)
         status = classify(a, is_gauge, err);
     if (!status && !a->is_waiting)

@@ -9,9 +9,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
                                       pprofdelta_error *err)
 {
     *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
-    if (!given)
-        return pd_options_check_output(out->compression, out->level, err);
-    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
+    pprofdelta_status status =
+        given ? pd_options_read(out, sizeof *out, given, err) : PPROFDELTA_OK;
     if (status)
         return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
@@ -24,19 +23,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
-    status = pd_options_check_format(out->format, out->resource, out->resource_len, err);
-    if (status)
-        return status;
-    return pd_options_check_output(out->compression, out->level, err);
-}
-
-static pprofdelta_status add_rules(pprofdelta *pd, pd_buffer *rules, const char *const *names,
-                                   size_t len, pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < len && !status; i++)
-        status = pd_buffer_add_text(&pd->mem, rules, pd_bytes_of(names[i]), err);
-    return status;
+    return pd_options_check_output(out->compression, out->level, out->format, out->resource,
+                                   out->resource_len, err);
 }
 
 pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
@@ -61,9 +49,10 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
-    status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
-    if (!status)
-        status = add_rules(pd, &pd->rules.gauges, o.gauges, o.gauges_len, err);
+    for (size_t i = 0; i < o.counters_len && !status; i++)
+        status = pd_buffer_add_text(&pd->mem, &pd->rules.counters, pd_bytes_of(o.counters[i]), err);
+    for (size_t i = 0; i < o.gauges_len && !status; i++)
+        status = pd_buffer_add_text(&pd->mem, &pd->rules.gauges, pd_bytes_of(o.gauges[i]), err);
     if (!status && o.format == PPROFDELTA_OTLP)
         status = pd_otlp_resource(o.resource, o.resource_len, &pd->mem, &pd->resource, err);
     pd->compact.format = o.format;
@@ -88,12 +77,13 @@ void pprofdelta_free(pprofdelta *pd)
     pd_ledger_release(&pd->spare, mem);
     pd_schema_release(&pd->schema, mem);
     pd_schema_release(&pd->spare_schema, mem);
-    pd_buffer_release(mem, &pd->last.build_id);
-    pd_buffer_release(mem, &pd->next.build_id);
-    pd_buffer_release(mem, &pd->last.binary);
-    pd_buffer_release(mem, &pd->next.binary);
-    pd_mapped_release(&pd->last.mapped, mem);
-    pd_mapped_release(&pd->next.mapped, mem);
+    pd_remembered *const remembered[] = {&pd->last, &pd->next};
+    for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
+        pd_mapped_list *mapped = &remembered[i]->mapped;
+        pd_buffer_release(mem, &remembered[i]->build_id);
+        pd_buffer_release(mem, &remembered[i]->binary);
+        pd_mem_release(mem, &mapped->list, &mapped->cap, sizeof *mapped->list);
+    }
     pd_compressor_fini(&pd->compressor, mem);
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
@@ -105,19 +95,6 @@ void pprofdelta_free(pprofdelta *pd)
 void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
 {
     pd->started_nanos = started_nanos;
-}
-
-pd_reading pd_context_reading(const pprofdelta *pd, const pd_input *input, pd_bytes bytes,
-                              pd_reading_facts more)
-{
-    more.format = pd_format_of(bytes.ptr, bytes.len);
-    more.packed = bytes.len;
-    more.announced = pd_inflate_announced(bytes);
-    more.left = pd_mem_left(&pd->mem) + input->source.window.cap; /* which is used again */
-    more.piece = pd->piece;
-    more.is_tight = pd->mem.is_tight;
-    return (pd_reading){
-        .bytes = bytes, .piece = pd_reading_piece(&more), .keeps_bytes = more.keeps_bytes};
 }
 
 /* ---- a call, and the same call with less memory ------------------------------------------------ */
@@ -151,13 +128,6 @@ static void release_work(pprofdelta *pd)
     pd_buffer_release(mem, &pd->compressor.out);
 }
 
-/* Other limits are those of a profile. */
-static bool is_of_memory(pprofdelta_status status, const pprofdelta_error *err)
-{
-    return status == PPROFDELTA_E_LIMIT &&
-           (!strcmp(err->stage, "memory") || !strcmp(err->stage, "inflate"));
-}
-
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
                                   pprofdelta_error *err)
 {
@@ -166,7 +136,8 @@ pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
     bool is_tight = pd->is_always_tight;
     if (!is_tight) {
         status = call(pd, cookie, &why);
-        is_tight = is_of_memory(status, &why);
+        is_tight = status == PPROFDELTA_E_LIMIT && /* other limits are those of a profile */
+                   (!strcmp(why.stage, "memory") || !strcmp(why.stage, "inflate"));
     }
     if (is_tight) {
         release_work(pd);

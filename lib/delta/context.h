@@ -94,29 +94,21 @@ static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t
     return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
 }
 
-/* How this input is to read these bytes in the call under way. `more` holds the facts that neither
- * the bytes nor the context show; the others are filled in. */
-pd_reading pd_context_reading(const pprofdelta *pd, const pd_input *input, pd_bytes bytes,
-                              pd_reading_facts more);
-
 /* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
  * context remembers. The call leaves the context as it was if it fails. */
 typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
                                   pprofdelta_error *err);
 
-/* ---- delta.c --------------------------------------------------------------------------------- */
-
-/* Finds which of cur's mappings are known under another file, and identifies cur's locations
- * accordingly. Sets pd->mapped. */
-pprofdelta_status pd_recognise_mappings(pprofdelta *pd, const pd_mapped_list *known,
-                                        pprofdelta_error *err);
-
 /* ---- judge.c --------------------------------------------------------------------------------- */
 
 /* Refuses stamped profiles, and those that are not cumulative by their types, and finds the
  * counters. */
 pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err);
+
+/* The same for cur, and finds the slot of each of its columns. The first window of a context sets the
+ * slots. If cur lacks a counter that prev has, the error prints the types of both. */
+pprofdelta_status pd_judge_columns(pprofdelta *pd, pprofdelta_error *err);
 
 /* Is cur a profile that can follow what is remembered: by its order, time span and sampling rate?
  * Sets pd->may_be_window. */

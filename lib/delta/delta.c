@@ -52,8 +52,7 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
 {
     const pd_bytes *bytes = cookie;
     bool needs_stacks = pd_is_negative(pd);
-    pd_reading reading =
-        pd_context_reading(pd, &pd->cur, *bytes, (pd_reading_facts){.keeps_bytes = needs_stacks});
+    pd_reading reading = {.bytes = *bytes, .piece = pd->piece, .keeps_bytes = needs_stacks};
     pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
     if (!status)
         status = pd_judge_types(pd, &pd->cur, err);
@@ -105,67 +104,19 @@ static pprofdelta_status read_samples(pprofdelta *pd, pprofdelta_error *err)
     return status ? status : pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 
-/* If cur lacks a counter that prev has, the error prints the types of both. */
-static pprofdelta_status judge_types(pprofdelta *pd, pprofdelta_error *err)
-{
-    pd_input *cur = &pd->cur;
-    pprofdelta_status status = pd_judge_types(pd, cur, err), match = PPROFDELTA_OK;
-    if (status == PPROFDELTA_E_MISMATCH && pd_has_seen(pd) && !cur->dump.has_no_sums)
-        match = pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
-    return match ? match : status;
-}
-
-/* Finds the slot of each of cur's columns. The first window of a context sets the slots. */
-static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
-{
-    pd_input *cur = &pd->cur;
-    size_t types = cur->tables.types_len;
-    pprofdelta_status status = PPROFDELTA_OK;
-    if (!pd_has_seen(pd)) {
-        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
-        if (!status)
-            pd_ledger_clear(&pd->ledger, pd->schema.counters);
-    }
-    if (!status)
-        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
-    return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
-}
-
-pprofdelta_status pd_recognise_mappings(pprofdelta *pd, const pd_mapped_list *known,
-                                        pprofdelta_error *err)
-{
-    pd->mapped = pd_mapped_recognise(known, &pd->cur.tables);
-    if (!pd->mapped.is_renamed)
-        return PPROFDELTA_OK;
-    return pd_tables_identify(&pd->cur.tables, &pd->mem, err);
-}
-
-/* Identifies cur's mappings as those of another process, which have nothing to do with the ones
- * before. */
-static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
-{
-    pd_input *cur = &pd->cur;
-    pprofdelta_status status = pd_tables_place(&cur->tables, &pd->mem, err);
-    if (!status)
-        status = pd_tables_identify(&cur->tables, &pd->mem, err);
-    return status;
-}
-
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = (pd_mapped_facts){0};
-    pd_reading reading = pd_context_reading(pd, &pd->cur, pd->given, (pd_reading_facts){0});
+    pd_reading reading = {.bytes = pd->given, .piece = pd->piece};
     pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
     if (!status)
-        status = judge_types(pd, err);
-    if (!status)
-        status = match_types(pd, err);
+        status = pd_judge_columns(pd, err);
     if (!status)
         status = pd_judge_times(pd, err);
     bool has_seen = pd_has_seen(pd), by_identity = pd_is_negative(pd); /* as google/pprof has it */
     if (!status && has_seen && !by_identity)
-        status = pd_recognise_mappings(pd, &pd->last.mapped, err);
+        status = pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &pd->cur.tables, err);
     if (!status)
         status =
             pd_remember_input(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
@@ -179,7 +130,7 @@ static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
     if (pd->mapped.is_renamed)
-        status = forget_mappings(pd, err);
+        status = pd_tables_place(&pd->cur.tables, &pd->mem, err);
     if (!status)
         status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
     if (!status && pd->mapped.is_renamed)
@@ -204,7 +155,6 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
     const pd_input *cur = &pd->cur;
     const pd_stretch *w = &ruling->window;
     bool goes_on = pd_has_seen(pd) && !ruling->restart;
-    pd_tally_report(tally, &pd->schema, &cur->columns, pd->types);
     pd->report = (pprofdelta_report){
         .samples_in = cur->tables.samples,
         .samples_out = pd->compact.samples,
@@ -233,30 +183,6 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
     pd->report.is_same = is_same_again(pd, &pd->report);
 }
 
-/* Everything from a filled window to the compressed delta. */
-static pprofdelta_status encode_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err)
-{
-    pd_tally tally;
-    pd_bytes profile;
-    bool verifies = pd->flags & PPROFDELTA_VERIFY;
-    pprofdelta_status status = pd_judge_window(pd, ruling, err);
-    if (status)
-        return status;
-    if (ruling->restart)
-        status = fill_again(pd, err);
-    else
-        pd_window_lift(&pd->cur.window);
-    if (!status)
-        status = pd_output_write(pd, ruling, &tally, &profile, err);
-    if (!status && verifies)
-        status = pd_output_verify_input(pd, &tally, err);
-    if (status)
-        return status;
-    fill_report(pd, ruling, &tally); /* from bytes that pd_output_compress takes */
-    status = pd_output_compress(pd, profile, err);
-    return !status && verifies ? pd_output_verify(pd, &tally, err) : status;
-}
-
 /* The profile becomes the one that was seen last, and the window the open attempt. */
 static void settle_window(pprofdelta *pd)
 {
@@ -275,18 +201,36 @@ static void open_attempt(pprofdelta *pd, const pd_ruling *ruling)
     pd->life.window = ruling->window;
 }
 
+/* Makes the delta of the profile that was begun, compressed. */
 static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_error *err)
 {
     pd_ruling ruling;
+    pd_tally tally;
+    pd_bytes profile;
     (void)unused;
+    bool verifies = pd->flags & PPROFDELTA_VERIFY;
     pprofdelta_status status = fill_window(pd, err);
     if (!status)
-        status = encode_window(pd, &ruling, err);
-    if (!status) {
-        open_attempt(pd, &ruling);
-        return status;
+        status = pd_judge_window(pd, &ruling, err);
+    if (!status && ruling.restart)
+        status = fill_again(pd, err);
+    else if (!status)
+        pd_window_lift(&pd->cur.window);
+    if (!status)
+        status = pd_output_write(pd, &ruling, &tally, &profile, err);
+    if (!status && verifies)
+        status = pd_output_verify_input(pd, &tally, err);
+    if (!status) { /* from bytes that pd_output_compress takes */
+        pd_tally_report(&tally, &pd->schema, &pd->cur.columns, pd->types);
+        fill_report(pd, &ruling, &tally);
+        status = pd_output_compress(pd, profile, err);
     }
-    pd_window_abandon(&pd->cur.window);
+    if (!status && verifies)
+        status = pd_output_verify(pd, &tally, err);
+    if (!status)
+        open_attempt(pd, &ruling);
+    else
+        pd_window_abandon(&pd->cur.window);
     return status;
 }
 
@@ -305,19 +249,6 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
     return PPROFDELTA_OK;
 }
 
-/* The delta of the profile that was begun, compressed. */
-static pprofdelta_status make(pprofdelta *pd, pprofdelta_error *err)
-{
-    if (pd->is_made)
-        return PPROFDELTA_OK;
-    if (pd_is_negative(pd) && !pd->is_from_base)
-        return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
-                              "first");
-    pprofdelta_status status = pd_context_call(pd, make_window, NULL, err);
-    pd->is_made = !status;
-    return status;
-}
-
 pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
@@ -326,9 +257,14 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
     pprofdelta_status status = pd_life_write(&pd->life, sink, &ticket, err);
     if (status)
         return status;
-    status = make(pd, err);
+    if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
+        return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
+                              "first");
+    if (!pd->is_made)
+        status = pd_context_call(pd, make_window, NULL, err);
+    pd->is_made = !status;
     if (!status)
-        status = pd_compress_write(pd->encoded, &called, &pd->report.output_len, err);
+        status = pd_sink_write(&called, pd->encoded, &pd->report.output_len, err);
     status = pd_life_wrote(&pd->life, ticket, status, err);
     if (!status && report)
         pd_result_write(report, &pd->report, sizeof pd->report);

@@ -89,8 +89,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     pprofdelta_profile *profile = cookie;
     pd_input *input = &pd->cur;
     pd_tables *t = &input->tables;
-    pd_reading reading = pd_context_reading(pd, input, profile->bytes, (pd_reading_facts){0});
-    reading.takes_otlp = true;
+    pd_reading reading = {.bytes = profile->bytes, .piece = pd->piece, .takes_otlp = true};
     pprofdelta_status status = pd_input_parse(input, &reading, err);
     input->columns = (pd_columns){.len = t->types_len};
     if (!status)
@@ -174,7 +173,8 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
                                            size_t *out_len, pprofdelta_error *err)
 {
     pd_input *input = &profile->pd->cur;
-    pd_reading reading = {.bytes = profile->bytes, .takes_otlp = true, .unsamples = true};
+    pd_reading reading = {
+        .bytes = profile->bytes, .is_whole = true, .takes_otlp = true, .unsamples = true};
     pprofdelta_status status = pd_input_open(input, &reading, err);
     if (status)
         return status;
@@ -224,9 +224,9 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     pd_input *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;
-    pd_reading reading = pd_context_reading(pd, cur, profile->bytes, (pd_reading_facts){0});
-    reading.piece = 0; /* the samples are read at random after the passes */
-    reading.unsamples = true;
+    pd_reading reading = {.bytes = profile->bytes,
+                          .is_whole = true, /* the samples are read at random after the passes */
+                          .unsamples = true};
     pprofdelta_status status = pd_input_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     if (!status)

@@ -2,36 +2,52 @@
 #include "base/time.h"
 #include "ledger/reset.h"
 #include "delta/context.h"
-#include "profile/mapping.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>
 
 /* ---- types ------------------------------------------------------------------------------------- */
 
-static pprofdelta_status classify(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
-{
-    const pd_tables *t = &input->tables;
-    if (pd->flags & PPROFDELTA_FORCE)
-        return pd_types_classify(input->names, t->types_len, &pd->rules, err);
-    pd_type_name period = {.type = t->strings[t->header.period_type.type],
-                           .unit = t->strings[t->header.period_type.unit]};
-    return pd_types_classify_cumulative(
-        input->names, t->types_len, t->header.has_period_type ? &period : NULL, &pd->rules, err);
-}
-
 pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
-    if (input->tables.is_stamped && !(pd->flags & PPROFDELTA_FORCE))
+    const pd_tables *t = &input->tables;
+    bool is_forced = pd->flags & PPROFDELTA_FORCE;
+    if (t->is_stamped && !is_forced)
         return pd_fail(err, PPROFDELTA_E_STAMPED, "delta", "comment", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
-    pprofdelta_status status = classify(pd, input, err);
+    pd_type_name period = {.type = t->strings[t->header.period_type.type],
+                           .unit = t->strings[t->header.period_type.unit]};
+    pprofdelta_status status =
+        is_forced ? pd_types_classify(input->names, t->types_len, &pd->rules, err)
+                  : pd_types_classify_cumulative(input->names, t->types_len,
+                                                 t->header.has_period_type ? &period : NULL,
+                                                 &pd->rules, err);
     if (status == PPROFDELTA_E_MISMATCH && input->dump.has_no_sums)
         return pd_fail(err, status, "delta", "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                        "this dump has no cumulative counts, only what is in use; jemalloc counts "
                        "with MALLOC_CONF=prof:true,prof_accum:true");
     return status;
+}
+
+pprofdelta_status pd_judge_columns(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_input *cur = &pd->cur;
+    size_t types = cur->tables.types_len;
+    bool has_seen = pd_has_seen(pd);
+    pprofdelta_status status = pd_judge_types(pd, cur, err), match = PPROFDELTA_OK;
+    if (status == PPROFDELTA_E_MISMATCH && has_seen && !cur->dump.has_no_sums)
+        match = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
+    if (status)
+        return match ? match : status;
+    if (!has_seen) {
+        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
+        if (!status)
+            pd_ledger_clear(&pd->ledger, pd->schema.counters);
+    }
+    if (!status)
+        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
+    return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
 }
 
 /* ---- times ------------------------------------------------------------------------------------- */
@@ -83,19 +99,22 @@ static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
                     pd->last.live_id ? 0 : pd->last.duration_nanos};
     pprofdelta_stamp stamp;
     pd->may_be_window = false;
-    if (pd->flags & PPROFDELTA_FORCE || pd_input_live_stamp(&pd->cur, &stamp))
+    if (pd->flags & PPROFDELTA_FORCE || pd_stamp_of_live(&pd->cur.tables, &stamp))
         return PPROFDELTA_OK;
     pd_span_kind kind = pd_span_judge(pd_has_seen(pd) ? &prev : NULL, &cur, pd->started_nanos);
     pd->may_be_window = kind == PD_SPAN_UNCLEAR;
     return kind == PD_SPAN_WINDOW ? refuse_window(&prev, &cur, err) : PPROFDELTA_OK;
 }
 
-/* Counts that were sampled at different rates cannot be subtracted from one another. */
-static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
+pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
 {
     uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
-    if (!pd_has_seen(pd) || prev == cur)
-        return PPROFDELTA_OK;
+    pprofdelta_status status = check_order(pd, err);
+    if (!status)
+        status = check_span(pd, err);
+    if (status || !pd_has_seen(pd) || prev == cur)
+        return status;
+    /* Counts that were sampled at different rates cannot be subtracted from one another. */
     if (prev && cur)
         return pd_fail(
             err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
@@ -103,14 +122,6 @@ static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
     return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE,
                    PPROFDELTA_NOWHERE,
                    "one is a heap profile in text form, with raw counts, and the other is not");
-}
-
-pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
-{
-    pprofdelta_status status = check_order(pd, err);
-    if (!status)
-        status = check_span(pd, err);
-    return status ? status : check_rate(pd, err);
 }
 
 /* ---- the window -------------------------------------------------------------------------------- */
@@ -129,7 +140,7 @@ static bool is_other_heap(const pprofdelta *pd)
     const pd_remembered *last = &pd->last;
     int64_t end = last->live_to_nanos ? last->live_to_nanos : last->time_nanos;
     pprofdelta_stamp cur;
-    if (!pd_input_live_stamp(&pd->cur, &cur))
+    if (!pd_stamp_of_live(&pd->cur.tables, &cur))
         return false;
     if (cur.id && last->live_id && cur.id != last->live_id)
         return true;
@@ -176,15 +187,6 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
                    "%s", why[verdict.restart]);
 }
 
-/* An earlier profile of the process that was seen already: it has nothing that the later one does not
- * have. A restart that is known without the counters is none. */
-static bool is_late(const pprofdelta *pd, const pd_verdict *verdict)
-{
-    return is_before(pd) && verdict->has_loss && !verdict->has_increase &&
-           verdict->restart != PPROFDELTA_RESTART_STARTED &&
-           verdict->restart != PPROFDELTA_RESTART_ANY;
-}
-
 static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err)
 {
     return pd_fail(err, PPROFDELTA_E_OLDER, "delta", "time_nanos", PPROFDELTA_NOWHERE,
@@ -206,14 +208,17 @@ static pprofdelta_status find_restart(const pprofdelta *pd, pd_ruling *ruling,
                             .main_moved = pd->mapped.main_moved,
                             .is_other_heap = is_other_heap(pd)};
     pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
+    ruling->is_set_back = is_before(pd);
     if (is_other_service(pd, verdict.restart))
         return refuse_service(pd, err);
-    if (is_late(pd, &verdict))
+    /* An earlier profile of the process that was seen already has nothing that the later one does not
+     * have. A restart that is known without the counters is none. */
+    if (ruling->is_set_back && verdict.has_loss && !verdict.has_increase &&
+        verdict.restart != PPROFDELTA_RESTART_STARTED && verdict.restart != PPROFDELTA_RESTART_ANY)
         return refuse_late(pd, err);
     if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && (verdict.restart || verdict.has_decrease))
         return refuse_reset(verdict, err);
     ruling->restart = verdict.restart;
-    ruling->is_set_back = is_before(pd);
     return PPROFDELTA_OK;
 }
 
@@ -239,7 +244,7 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_
         ruling->how = PD_SUBTRACT_NOTHING;
     }
     if (!pd->has_base && !ruling->restart && ruling->how != PD_SUBTRACT_ALL)
-        ruling->window.duration_nanos = cur->duration_nanos;
+        ruling->window.duration_nanos = cur->duration_nanos > 0 ? cur->duration_nanos : 0;
     pd->how = ruling->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE;
     return PPROFDELTA_OK;
 }

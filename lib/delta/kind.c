@@ -316,7 +316,7 @@ pd_kind pd_kind_of(pd_bytes bytes)
         return (pd_kind){PPROFDELTA_FILE_OTHER, "a tar archive", TAKE_OUT};
     if (FIND(head, binaries, &found))
         return found;
-    if (pd_records_begin(&records, first(bytes, LONG)))
+    if (has(head, 0, MAGIC("heap")) && pd_records_begin(&records, first(bytes, LONG)))
         return (pd_kind){PPROFDELTA_FILE_TEXT, "a heap profile as text", NULL};
     if (is_text(head))
         return text_kind(first_word(head));

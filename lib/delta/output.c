@@ -20,17 +20,12 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     return status;
 }
 
-/* From a row's order to that of cur's columns. */
-static void arrange(const pd_columns *columns, const int64_t *row, int64_t *out)
-{
-    for (size_t i = 0; i < columns->len; i++)
-        out[i] = row[columns->slot[i]];
-}
-
-/* What was counted in samples, as what it stands for. */
-static void unsample(pprofdelta *pd, int64_t *values)
+/* From a row's order to that of cur's columns; what was counted in samples, as what it stands for. */
+static void arrange(pprofdelta *pd, const int64_t *row, int64_t *values)
 {
     const pd_columns *columns = &pd->cur.columns;
+    for (size_t i = 0; i < columns->len; i++)
+        values[i] = row[columns->slot[i]];
     if (!pd->cur.dump.rate)
         return;
     pd_dump_unsample(&pd->cur.dump, values);
@@ -43,14 +38,15 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
 {
     pd_input *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = pd_input_rewind(cur, err);
+    pprofdelta_status status = cur->source.is_whole ? PPROFDELTA_OK : pd_input_rewind(cur, err);
+    pd_tally_begin(tally, &cur->window, how);
     for (size_t row = 0; row < cur->window.len && !status; row++) {
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        arrange(&cur->columns, row_values, values);
-        unsample(pd, values);
-        status = pd_input_record(cur, row, err);
+        arrange(pd, row_values, values);
+        if (!cur->source.is_whole)
+            status = pd_input_record(cur, row, err);
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
@@ -74,8 +70,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
             !pd_subtract_vanished(&cur->window, entry, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        arrange(&cur->columns, row_values, values);
-        unsample(pd, values);
+        arrange(pd, row_values, values);
         pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
     }
     return PPROFDELTA_OK;
@@ -155,7 +150,6 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
     pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
-    pd_tally_begin(tally, &cur->window, ruling->how);
     status = write_samples(pd, ruling->how, tally, err);
     if (!status && ruling->how == PD_SUBTRACT_NEGATIVE)
         status = write_vanished(pd, tally, err);
@@ -214,6 +208,7 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
 {
     pd_source *source = &pd->proof.source;
     pprofdelta_status status = pd_source_open(source, &pd->mem, out, 0, err);
+    pd->proof.has_converted = true;
     if (!status)
         status = pd_request_sums(&pd->proof.otlp, &pd->mem, source->whole, sums,
                                  pd->cur.columns.len, err);
@@ -232,7 +227,7 @@ static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofde
     pd_bytes out = pd->encoded;
     if (pd->compact.format == PPROFDELTA_OTLP)
         return read_back_otlp(pd, out, sums, err);
-    pd_reading reading = pd_context_reading(pd, proof, out, (pd_reading_facts){0});
+    pd_reading reading = {.bytes = out, .piece = pd->piece};
     pprofdelta_status status = pd_input_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;
     if (!status)

@@ -1,7 +1,6 @@
 #include "delta/reading.h"
 
 #include "delta/kind.h"
-#include "profile/stamp.h"
 
 /* ---- whole or streamed ------------------------------------------------------------------------- */
 
@@ -19,20 +18,12 @@ size_t pd_reading_piece(const pd_reading_facts *f)
     uint64_t size = f->announced ? f->announced : f->packed * USUAL_RATIO; /* by the file alone */
     bool is_large =
         f->is_tight ? size > SHORT : f->format != PD_FORMAT_PLAIN && f->announced > f->left / TIMES;
-    if (f->keeps_bytes)
+    if (f->needs_all)
         return 0;
     return f->piece ? f->piece : is_large ? PIECE : 0;
 }
 
-/* ---- the first pass ---------------------------------------------------------------------------- */
-
-static void name_columns(pd_input *input)
-{
-    const pd_tables *t = &input->tables;
-    for (size_t i = 0; i < t->types_len; i++)
-        input->names[i] = (pd_type_name){.type = t->strings[t->types[i].type],
-                                         .unit = t->strings[t->types[i].unit]};
-}
+/* ---- the bytes -------------------------------------------------------------------------------- */
 
 /* *bytes is the input, inflated, and becomes the profile that it stands for. */
 static pprofdelta_status convert_text(pd_input *input, const pd_reading *r, pd_bytes *bytes,
@@ -77,6 +68,7 @@ static pprofdelta_status convert(pd_input *input, const pd_reading *r, pprofdelt
 {
     pd_source *source = &input->source;
     pprofdelta_status status = PPROFDELTA_OK;
+    input->has_converted = true;
     if (!source->is_whole)
         status = pd_source_open(source, input->mem, r->bytes, 0, err);
     pd_bytes bytes = source->whole;
@@ -93,10 +85,19 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
     enum { HEAD = sizeof((pd_head *)0)->bytes };
     pd_bytes head;
     pd_source *source = &input->source;
+    const pd_reading_facts facts = {.format = pd_format_of(r->bytes.ptr, r->bytes.len),
+                                    .packed = r->bytes.len,
+                                    .announced = pd_inflate_announced(r->bytes),
+                                    .left = pd_mem_left(input->mem) +
+                                            source->window.cap, /* which is used again */
+                                    .needs_all = r->is_whole || r->keeps_bytes,
+                                    .is_tight = input->mem->is_tight,
+                                    .piece = r->piece};
     input->dump.rate = 0;
     input->dump.has_no_sums = false;
     input->otlp.is_read = false;
-    pprofdelta_status status = pd_source_open(source, input->mem, r->bytes, r->piece, err);
+    pprofdelta_status status =
+        pd_source_open(source, input->mem, r->bytes, pd_reading_piece(&facts), err);
     if (!status)
         status = pd_source_reach(source, 0, HEAD, &head, err);
     if (status)
@@ -119,20 +120,129 @@ static pprofdelta_status tell_kind(pd_input *input, const pd_reading *r, pprofde
     return pd_kind_tell((pd_bytes){head.bytes, head.len}, status, err);
 }
 
+/* ---- part by part ------------------------------------------------------------------------------ */
+
+typedef struct parts {
+    pd_source *source;
+    pd_bytes part;
+    uint64_t at; /* the offset of the part */
+    bool is_begun, is_end;
+} parts; /* set source and at, which is where to begin; zero the rest */
+
+/* The next part, which begins where `top` could read no further. False if that was the last one, or
+ * if more bytes would not help; *top is then as it was. */
+static bool next_part(parts *p, pd_reader *top, pprofdelta_status *status, pprofdelta_error *err)
+{
+    enum { HEAD = 1024 }; /* bytes in the first part, if the profile has them */
+    uint64_t need = HEAD;
+    if (p->is_begun) {
+        need = 1;
+        if (p->is_end)
+            return false;
+        if (top->trouble && (need = pd_reader_lacks(top)) <= (uint64_t)(top->end - top->at))
+            return false;
+        p->at += (uint64_t)(top->at - p->part.ptr);
+    } else if ((*status = pd_source_rewind(p->source, err))) {
+        return false;
+    }
+    *status = pd_source_reach(p->source, p->at, need, &p->part, err);
+    if (*status)
+        return false;
+    p->is_begun = true;
+    p->is_end = p->source->is_done;
+    *top = pd_reader_of(p->part.ptr, p->part.len);
+    return true;
+}
+
+/* ---- the first pass ---------------------------------------------------------------------------- */
+
+/* Copies the strings from `from` on, which lie in the part that was just read, behind the text. */
+static pprofdelta_status keep_strings(pd_input *input, size_t from, pprofdelta_error *err)
+{
+    const pd_tables *t = &input->tables;
+    size_t len = 1; /* so that there is something to point to */
+    for (size_t i = from; i < t->strings_len; i++)
+        len += t->strings[i].len; /* no more than the part */
+    pprofdelta_status status = pd_buffer_room(input->mem, &input->text, len, err);
+    for (size_t i = from; i < t->strings_len && !status; i++)
+        pd_buffer_put(&input->text, t->strings[i].ptr, t->strings[i].len);
+    return status;
+}
+
+/* The text does not move any more: points the strings into it. */
+static void point_strings(pd_input *input)
+{
+    const uint8_t *at = input->text.ptr;
+    for (size_t i = 0; i < input->tables.strings_len; i++) {
+        input->tables.strings[i].ptr = at;
+        at += input->tables.strings[i].len;
+    }
+}
+
+/* Reads to the end of the profile, or to what is wrong with it. */
+static pprofdelta_status read_parts(pd_input *input, pprofdelta_error *err)
+{
+    pd_tables *t = &input->tables;
+    parts p = {.source = &input->source};
+    pd_parse parse = {.mem = input->mem, .err = err, .element = PPROFDELTA_NOWHERE};
+    pd_reader top = {0};
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_tables_begin(t);
+    input->text.len = 0;
+    while (!status && !parse.status && next_part(&p, &top, &status, err)) {
+        size_t strings = t->strings_len;
+        t->bytes = p.part;
+        t->base = p.at;
+        parse.zero = p.part.ptr;
+        parse.base = p.at;
+        pd_tables_read(t, &parse, &top);
+        if (!parse.status)
+            status = keep_strings(input, strings, err);
+    }
+    if (status)
+        return status;
+    pd_tables_read_end(t, &parse, &top);
+    return parse.status;
+}
+
+/* If the container and the profile are damaged, the error is the container's. */
+static pprofdelta_status read_streamed(pd_input *input, pprofdelta_error *err)
+{
+    pd_tables *t = &input->tables;
+    pprofdelta_error container;
+    pprofdelta_status status = read_parts(input, err);
+    if (status && status != PPROFDELTA_E_WIRE && status != PPROFDELTA_E_PROFILE)
+        return status;
+    pprofdelta_status before = pd_source_finish(&input->source, &container);
+    if (before && err)
+        *err = container;
+    if (before || status)
+        return before ? before : status;
+    t->len = pd_source_len(&input->source);
+    t->bytes = (pd_bytes){0};
+    point_strings(input);
+    return pd_tables_seal(t, input->mem, err);
+}
+
 pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *r, pprofdelta_error *err)
 {
+    pd_tables *t = &input->tables;
     pprofdelta_status status = pd_input_open(input, r, err);
     if (status)
         return status;
-    pd_buffer *text = input->source.is_whole ? NULL : &input->text;
-    if (!text)
+    if (input->source.is_whole) {
         pd_buffer_release(input->mem, &input->text);
-    status = pd_pass_tables(&input->tables, text, &input->source, input->mem, err);
+        status = pd_tables_parse(t, input->mem, input->source.whole, err);
+    } else {
+        status = read_streamed(input, err);
+    }
     if (status)
         return tell_kind(input, r, status, err);
     if (input->mem->is_tight)
         pd_input_trim(input);
-    name_columns(input);
+    for (size_t i = 0; i < t->types_len; i++)
+        input->names[i] = (pd_type_name){.type = t->strings[t->types[i].type],
+                                         .unit = t->strings[t->types[i].unit]};
     return PPROFDELTA_OK;
 }
 
@@ -140,33 +250,67 @@ pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *r, pprofdelt
 
 pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_source_rewind(&input->source, err);
-    return status ? status
-                  : pd_pass_samples(&input->tables, &input->source, input->numbers, &input->columns,
-                                    taker, input->mem, err);
+    pd_tables *t = &input->tables;
+    pd_sample_reader r = {.parse = {.mem = input->mem, .err = err},
+                          .tables = t,
+                          .numbers = input->numbers,
+                          .columns = &input->columns};
+    parts p = {.source = &input->source, .at = t->samples_off};
+    pd_reader top = {0};
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && r.parse.element < t->samples && next_part(&p, &top, &status, err)) {
+        r.parse.zero = p.part.ptr;
+        r.parse.base = p.at;
+        status = pd_samples_read(&r, &top, taker);
+    }
+    t->sample_unknown_fields = r.parse.unknown_fields;
+    return status;
 }
 
 pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_source_rewind(&input->source, err);
-    return status ? status : pd_pass_sums(&input->tables, &input->source, sums, err);
+    parts p = {.source = &input->source, .at = input->tables.samples_off};
+    pd_reader top = {0};
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && next_part(&p, &top, &status, err))
+        pd_samples_sum(&top, input->tables.types_len, sums);
+    return status;
 }
+
+/* ---- one record -------------------------------------------------------------------------------- */
 
 pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err)
 {
-    if (!input->source.is_whole)
-        input->tables.bytes = (pd_bytes){0};
+    input->tables.bytes = (pd_bytes){0};
     input->tables.base = 0;
     return pd_source_rewind(&input->source, err);
 }
 
-bool pd_input_live_stamp(const pd_input *input, pprofdelta_stamp *out)
+/* How many bytes the field at the front takes if there are not as many; else 0. */
+static uint64_t lacks(pd_bytes bytes)
 {
-    pprofdelta_stamp stamp;
-    if (!pd_stamp_of(&input->tables, &stamp) || !stamp.live || stamp.from_nanos > stamp.to_nanos)
-        return false;
-    *out = stamp;
-    return true;
+    pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
+    pd_field f;
+    if (pd_reader_next(&r, &f))
+        return 0;
+    return r.trouble ? pd_reader_lacks(&r) : 1;
+}
+
+pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err)
+{
+    pd_source *source = &input->source;
+    pd_tables *t = &input->tables;
+    uint64_t origin = input->window.origin[row], before = origin - t->base, need = 1;
+    if (before < t->bytes.len)
+        need = lacks((pd_bytes){t->bytes.ptr + before, t->bytes.len - (size_t)before});
+    for (bool is_end = false; need && !is_end; is_end = source->is_done) {
+        pprofdelta_status status = pd_source_reach(source, origin, need, &t->bytes, err);
+        if (status)
+            return status;
+        t->base = origin;
+        need = lacks(t->bytes);
+    }
+    return PPROFDELTA_OK;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------ */
@@ -203,8 +347,10 @@ void pd_input_release(pd_input *input)
     const pd_stack_numbers *numbers = input->numbers;
     pd_buffer_release(mem, &input->text);
     pd_source_end(&input->source);
-    pd_dump_release(&input->dump, mem);
-    pd_request_release(&input->otlp, mem);
+    if (input->has_converted) {
+        pd_dump_release(&input->dump, mem);
+        pd_request_release(&input->otlp, mem);
+    }
     pd_tables_release(&input->tables, mem);
     pd_window_release(&input->window, mem);
     pd_transfer_release(&input->transfer, mem);

@@ -2,6 +2,15 @@
  *
  *     bytes -> [inflate] -> [text dump, OTLP request] -> tables -> samples -> window
  *
+ * The first pass reads the tables and counts the samples (profile/tables.h); the second reads the samples
+ * (profile/samples.h). The source has all bytes at hand, or a part at a time:
+ *
+ *     part     [ whole top-level fields ........ | the beginning of one more ]
+ *                at                                where the next part begins
+ *
+ * A part is read until the reader can read no further. That is at its end unless something is wrong.
+ * The next part begins there. Offsets are those in the whole profile.
+ *
  * An input has all that a profile needs while it is read, and keeps the capacity for the next one. It
  * knows nothing of what the context remembers. */
 #ifndef PD_DELTA_READING_H
@@ -10,7 +19,7 @@
 #include "ledger/types.h"
 #include "codec/source.h"
 #include "otlp/request.h"
-#include "profile/passes.h"
+#include "profile/samples.h"
 #include "profile/transfer.h"
 #include "text/dump.h"
 
@@ -18,9 +27,10 @@ typedef struct pd_input {
     pd_mem *mem; /* of all that follows */
     const pd_stack_numbers *numbers;
     pd_source source;
-    pd_dump dump;    /* if the profile was made of one in text form */
-    pd_request otlp; /* if it was made of an OTLP request */
-    pd_buffer text;  /* the strings, if the source is streamed */
+    pd_dump dump;       /* if the profile was made of one in text form */
+    pd_request otlp;    /* if it was made of an OTLP request */
+    bool has_converted; /* one of these two has memory */
+    pd_buffer text;     /* the strings, if the source is streamed */
     pd_tables tables;
     pd_window window;
     pd_transfer transfer;
@@ -31,8 +41,9 @@ typedef struct pd_input {
 /* How an input gets at its bytes. */
 typedef struct pd_reading {
     pd_bytes bytes;   /* the file, borrowed while the input is read */
-    size_t piece;     /* how much is inflated at a time, once for each pass; 0: all, into memory */
-    bool keeps_bytes; /* the input borrows nothing, even if the bytes are plain */
+    size_t piece;     /* the tests' choice: see pd_reading_facts */
+    bool is_whole;    /* all is inflated into memory */
+    bool keeps_bytes; /* the same, and the input borrows nothing, even if the bytes are plain */
     bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
     bool unsamples;   /* text dumps are read as what their raw counts stand for */
 } pd_reading;
@@ -43,12 +54,12 @@ typedef struct pd_reading_facts {
     uint64_t packed;    /* length of the file */
     uint64_t announced; /* what it says it inflates to; 0 if it does not say */
     uint64_t left;      /* bytes that the limit leaves */
-    bool keeps_bytes;   /* the profile must stay in memory after the call */
+    bool needs_all;     /* the profile must be in memory after the passes */
     bool is_tight;      /* the call is made again because memory was short */
     size_t piece;       /* the tests' choice: 0; or the source is a stream with such pieces */
 } pd_reading_facts;
 
-/* pd_reading.piece: 0 if the limit is some times the announced length. A call that is made again for want
+/* How much is inflated at a time, once for each pass; 0: all, into memory. 0 if the limit is some times the announced length. A call that is made again for want
  * of memory streams every profile that is not short. That does not depend on the limit, and arrays
  * then grow by little, by amounts that do not depend on it either. So such a call succeeds from a certain
  * limit on, and the first way needs more: what succeeds with a limit succeeds with every higher one. The
@@ -62,20 +73,18 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *reading, ppro
 /* The first pass: opens and parses, and names the columns. */
 pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *reading, pprofdelta_error *err);
 
-/* The second pass, with the columns that were set: see pd_pass_samples and pd_pass_sums. */
+/* The second pass, with the columns that were set: gives every sample to the taker; a zeroed taker takes
+ * none. A row holds columns->slot's order; its origin is the offset of its first record's tag. Unknown
+ * fields are counted in the tables. */
 pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprofdelta_error *err);
+
+/* Adds up each column over all records: what a window's sums are verified against. */
 pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelta_error *err);
 
-/* Makes the record of a row available to pd_transfer_sample. After pd_input_rewind, the origins of
- * the rows rise from call to call. */
+/* For a streamed input: makes the record of a row available in tables.bytes, for pd_transfer_sample. After pd_input_rewind,
+ * the origins of the rows rise from call to call. */
 pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err);
-static inline pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err)
-{
-    return pd_pass_record(&input->tables, &input->source, input->window.origin[row], err);
-}
-
-/* The stamp of a live heap. False if it has none that is valid. */
-bool pd_input_live_stamp(const pd_input *input, pprofdelta_stamp *out);
+pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err);
 
 /* Gives back the memory that a parsed input has reserved and does not use. */
 void pd_input_trim(pd_input *input);

@@ -20,19 +20,19 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
 {
     const pd_tables *t = &input->tables;
     pprofdelta_stamp live = {0};
-    pd_input_live_stamp(input, &live);
+    pd_stamp_of_live(t, &live);
     out->live_id = live.id;
     out->live_to_nanos = live.to_nanos;
     out->time_nanos = t->header.time_nanos;
     out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
     out->rate = input->dump.rate;
     out->build_id.len = out->binary.len = 0;
-    pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
-    if (!status && t->mappings_len)
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (t->mappings_len)
         status = copy_text(&pd->mem, &out->build_id, t->strings[t->mappings[0].build_id], err);
     if (!status && t->mappings_len)
         status = copy_text(&pd->mem, &out->binary, t->strings[t->mappings[0].filename], err);
-    return status;
+    return status ? status : pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
 }
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,

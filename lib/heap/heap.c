@@ -34,9 +34,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if (o->pages && (!o->pages->map || !o->pages->unmap))
         return pd_refuse(err, "options.pages has no map or no unmap");
-    status = pd_options_check_output(o->compression, o->level, err);
-    if (!status)
-        status = pd_options_check_format(o->format, o->resource, o->resource_len, err);
+    status = pd_options_check_output(o->compression, o->level, o->format, o->resource,
+                                     o->resource_len, err);
     if (status)
         return status;
     if (o->gauge && (!is_gauge_name(o->gauge) || !o->gauge_unit))

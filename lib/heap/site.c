@@ -77,6 +77,7 @@ pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number)
     return &site->changed[window];
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): a builtin writes it */
 static void add_live(pd_shared_sum *live, int64_t more)
 {
     __atomic_store_n(live, (int64_t)((uint64_t)*live + (uint64_t)more), __ATOMIC_RELAXED);

@@ -101,11 +101,13 @@ static void pass_bytes(stream *s, void *bytes, size_t len)
 
 /* ---- numbers, keys, texts -------------------------------------------------------------------- */
 
-static void refuse_number(stream *s, const char *field, uint64_t element)
+/* end: where the number ends; NULL if it has no end. */
+static void refuse_number(stream *s, const uint8_t *end, const char *field, uint64_t element)
 {
-    bool is_cut_off = s->len - s->at < PD_VARINT_MAX;
-    refuse(s, is_cut_off ? NULL : field, element,
-           is_cut_off ? "it is cut off" : "a number is not valid");
+    if (!end && s->len - s->at < PD_VARINT_MAX)
+        refuse(s, NULL, PPROFDELTA_NOWHERE, "it is cut off");
+    else
+        refuse(s, field, element, "a number is not valid");
 }
 
 /* Returns the number; 0 if it cannot be read. A varint must not be longer than it has to be. */
@@ -120,7 +122,7 @@ static inline uint64_t pass_element(stream *s, uint64_t value, uint64_t most, co
     }
     const uint8_t *end = pd_varint_decode(at, s->chunk + s->len, &value);
     if (__builtin_expect(!end || value > most || (end - at > 1 && !end[-1]), 0)) {
-        refuse_number(s, field, element);
+        refuse_number(s, end, field, element);
         return 0;
     }
     s->at = (size_t)(end - s->chunk);

@@ -105,15 +105,15 @@ struct pd_request {
 }; /* zero it to begin */
 
 /* Converts the request and sets *bytes to the profile, which is valid until the next call. */
-pprofdelta_status pd_request_read(pd_request *otlp, pd_mem *mem, pd_bytes *bytes,
+pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err);
 
 /* Reads a request that this library wrote, to verify it: adds up the values of each of its profiles,
  * in their order, which have to be so many. */
-pprofdelta_status pd_request_sums(pd_request *otlp, pd_mem *mem, pd_bytes bytes,
-                                  pprofdelta_sum *sums, size_t profiles, pprofdelta_error *err);
+pprofdelta_status pd_request_sums(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_sum *sums,
+                                  size_t profiles, pprofdelta_error *err);
 
-void pd_request_release(pd_request *otlp, pd_mem *mem);
+void pd_request_release(pd_request *r, pd_mem *mem);
 
 /* The fields of its messages; those of a sample are in points.c. */
 extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_request_resource_rows,

@@ -2,7 +2,7 @@
 
 #include "process/elf.h"
 #include "process/proc.h"
-#include "profile/mapping.h"
+#include "profile/identity.h"
 
 #include <errno.h>
 #include <string.h>

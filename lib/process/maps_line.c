@@ -1,6 +1,6 @@
 #include "process/maps_line.h"
 
-#include "profile/mapping.h"
+#include "profile/identity.h"
 
 static bool take_char(pd_bytes *s, char c)
 {

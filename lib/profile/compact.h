@@ -6,9 +6,9 @@
  * nothing that no sample uses. Ids count from 1 in order of first use, strings from 0, the empty
  * string. So equal input gives equal bytes.
  *
- *     compact.c          numbers what is added: strings, mappings, functions, locations
- *     compact_pprof.c    encodes it as pprof: samples go to `out` as they are added, with what they
- *                        refer to in a buffer for each table, and the scalars in `tail`
+ *     compact.c          numbers what is added: strings, mappings, functions, locations. Encodes it
+ *                        as pprof: samples go to `out` as they are added, with what they refer to in
+ *                        a buffer for each table, and the scalars in `tail`
  *     compact_otlp.c     encodes it as OTLP: a buffer of samples for each value type (compact_otlp.h)
  *
  * The encoded profile is all buffers in the order of the format.
@@ -92,8 +92,9 @@ static inline uint64_t pd_compact_mapping_start(const pd_compact *compact, uint3
  * OTLP, mappings of two keys that were added with equal contents have one output id.) */
 void pd_compact_mapping_has(pd_compact *compact, uint32_t id, uint32_t has);
 
-/* If a mapping with this key is added later, its start is `start`. */
-void pd_compact_expect_mapping(pd_compact *compact, pd_key key, uint64_t start);
+/* If a mapping with this key is added later, its start is `start`. Returns what is known of the key, or
+ * NULL on failure. */
+pd_compact_known *pd_compact_expect_mapping(pd_compact *compact, pd_key key, uint64_t start);
 
 uint32_t pd_compact_add_function(pd_compact *compact, uint32_t name, uint32_t system_name,
                                  uint32_t filename, int64_t start_line);

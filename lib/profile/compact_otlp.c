@@ -13,7 +13,7 @@ static void put_none(pd_compact *c, pd_buffer *table, uint32_t number)
     pd_write_bytes(&c->writer, table, number, NULL, 0);
 }
 
-void pd_compact_otlp_begin(pd_compact *c)
+void pd_otlp_begin(pd_compact *c)
 {
     pd_compact_otlp *o = &c->otlp;
     for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
@@ -32,7 +32,7 @@ void pd_compact_otlp_begin(pd_compact *c)
     put_none(c, &o->stack_bytes, PD_OTLP_DICTIONARY_STACK_TABLE);
 }
 
-void pd_compact_otlp_release(pd_compact_otlp *o, pd_mem *mem)
+void pd_otlp_release(pd_compact_otlp *o, pd_mem *mem)
 {
     for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
         pd_buffer_release(mem, &o->buffers[i]);
@@ -45,7 +45,7 @@ void pd_compact_otlp_release(pd_compact_otlp *o, pd_mem *mem)
     pd_mem_release(mem, &o->picks, &o->picks_cap, sizeof *o->picks);
 }
 
-pd_bytes pd_compact_otlp_text(pd_compact *c, pd_bytes string)
+pd_bytes pd_otlp_text(pd_compact *c, pd_bytes string)
 {
     pd_writer *w = &c->writer;
     pd_buffer *repaired = &c->otlp.repaired;
@@ -57,8 +57,7 @@ pd_bytes pd_compact_otlp_text(pd_compact *c, pd_bytes string)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-/* The string has the number that was given last. */
-static void put_string(pd_compact *c, pd_bytes string)
+void pd_otlp_add_string(pd_compact *c, pd_bytes string)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
@@ -72,7 +71,7 @@ static void put_string(pd_compact *c, pd_bytes string)
     pd_write_raw(w, &o->texts, string.ptr, string.len);
 }
 
-static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
+void pd_otlp_add_type(pd_compact *c, uint32_t type, uint32_t unit)
 {
     pd_compact_otlp *o = &c->otlp;
     o->type_names[o->types][0] = type;
@@ -98,7 +97,7 @@ static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
             add_index(c, pd_otlp_true(c, has[bit]));
 }
 
-static uint32_t mapping_id(pd_compact *c, const pd_compact_mapping *m)
+uint32_t pd_otlp_mapping_id(pd_compact *c, const pd_compact_mapping *m)
 {
     bool is_new;
     uint64_t words[] = {m->start, m->limit, m->file_offset, m->filename, m->build_id, m->has};
@@ -107,9 +106,8 @@ static uint32_t mapping_id(pd_compact *c, const pd_compact_mapping *m)
     return any ? pd_compact_intern(c, &c->otlp.mapping_contents, content, &is_new) + 1 : 0;
 }
 
-static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
+static void put_mapping(pd_compact *c, const pd_compact_mapping *m)
 {
-    (void)id;
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
@@ -121,10 +119,17 @@ static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
     pd_write_part(w, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE, &c->scratch);
 }
 
-static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, uint64_t address,
-                             bool is_folded)
+void pd_otlp_add_function(pd_compact *c, uint32_t name, uint32_t system_name, uint32_t filename,
+                          int64_t start_line)
 {
-    (void)number;
+    PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_OTLP_FUNCTION_NAME_STRINDEX,
+                     pd_otlp_strindex(c, name), pd_otlp_strindex(c, system_name),
+                     pd_otlp_strindex(c, filename), (uint64_t)start_line);
+    pd_write_part(&c->writer, &c->function_bytes, PD_OTLP_DICTIONARY_FUNCTION_TABLE, &c->scratch);
+}
+
+uint32_t pd_otlp_add_location(pd_compact *c, uint32_t mapping, uint64_t address, bool is_folded)
+{
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
@@ -132,7 +137,6 @@ static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, u
         add_index(c, pd_otlp_true(c, "pprof.location.is_folded"));
     PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_LOCATION_MAPPING_INDEX, mapping, address);
     pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
-    c->lines.len = 0;
     if (o->list.len)
         pd_write_part(w, &c->scratch, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
     return pd_otlp_entry(c, &o->location_contents, &c->location_bytes,
@@ -176,13 +180,7 @@ static void put_value(pd_compact *c, pd_buffer *samples, pd_bytes stack, pd_byte
     pd_write_done(samples, pd_varint_encode(p, (uint64_t)value));
 }
 
-/* Appends the label as it is. */
-static void put_label(pd_compact *c, const pd_compact_label *label)
-{
-    pd_write_raw(&c->writer, &c->labels, (const uint8_t *)label, sizeof *label);
-}
-
-static void put_sample(pd_compact *c, const int64_t *values, size_t len)
+void pd_otlp_add_sample(pd_compact *c, const int64_t *values, size_t len)
 {
     pd_compact_otlp *o = &c->otlp;
     uint8_t stack[PD_VARINT_MAX + PD_PIECE], *end = stack;
@@ -198,8 +196,6 @@ static void put_sample(pd_compact *c, const int64_t *values, size_t len)
                 put_value(c, &o->samples[i], (pd_bytes){stack, (size_t)(end - stack)}, labels,
                           values[i]);
     }
-    c->stack.len = c->labels.len = 0;
-    c->samples++;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -257,13 +253,20 @@ static void put_profile_attributes(pd_compact *c, const pd_compact_header *h)
         pd_write_part(&c->writer, &c->otlp.common, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, list);
 }
 
+/* type and unit are numbers of strings. */
+static void put_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32_t type,
+                           uint32_t unit)
+{
+    uint32_t type_index = pd_otlp_strindex(c, type);
+    pd_compact_value_type(c, to, number, type_index, pd_otlp_strindex(c, unit));
+}
+
 static void put_common(pd_compact *c, const pd_compact_header *h)
 {
     pd_buffer *common = &c->otlp.common;
     put_times(c, common, h);
     if (h->has_period_type)
-        pd_compact_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type,
-                              h->period_unit);
+        put_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
     pd_write_varint(&c->writer, common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
     put_profile_attributes(c, h);
 }
@@ -380,8 +383,8 @@ static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
     for (size_t i = 0; i < o->types; i++) {
         pd_buffer *head = &c->tail;
         head->len = 0;
-        pd_compact_value_type(c, head, PD_OTLP_PROFILE_SAMPLE_TYPE, o->type_names[i][0],
-                              o->type_names[i][1]);
+        put_value_type(c, head, PD_OTLP_PROFILE_SAMPLE_TYPE, o->type_names[i][0],
+                       o->type_names[i][1]);
         pd_write_raw(w, head, o->common.ptr, o->common.len);
         put_profile_id(c, head, i, series, sequence);
         put_intro(c, &o->heads, PD_OTLP_SCOPE_PROFILES_PROFILES, head->len + o->samples[i].len);
@@ -423,9 +426,11 @@ static void put_all(pd_compact *c, const pd_compact_header *h)
         pd_write_raw(w, out, tables[i].ptr, tables[i].len);
 }
 
-static void put_end(pd_compact *c, const pd_compact_header *h)
+void pd_otlp_end(pd_compact *c, const pd_compact_header *h)
 {
     pd_compact_otlp *o = &c->otlp;
+    for (size_t i = 0; i < c->mapping_len && !c->writer.status; i++)
+        put_mapping(c, &c->mapping_list[i]);
     put_common(c, h);
     for (size_t i = 0; i < o->types; i++) { /* all strings are there before they are hashed */
         pd_otlp_strindex(c, o->type_names[i][0]);
@@ -434,19 +439,6 @@ static void put_end(pd_compact *c, const pd_compact_header *h)
     if (c->writer.status)
         return;
     put_heads(c, h->series ? (pd_key){h->series, 0} : content_key(c), h->sequence);
-    put_all(c, h);
+    if (!c->writer.status)
+        put_all(c, h);
 }
-
-const pd_compact_format pd_compact_as_otlp = {
-    .string = put_string,
-    .type = put_type,
-    .index = pd_otlp_strindex,
-    .mapping_id = mapping_id,
-    .mapping = put_mapping,
-    .location = put_location,
-    .label = put_label,
-    .sample = put_sample,
-    .end = put_end,
-    .line = PD_OTLP_LOCATION_LINES,
-    .function = PD_OTLP_DICTIONARY_FUNCTION_TABLE,
-};

@@ -1,6 +1,6 @@
 #include "profile/identity.h"
 
-#include "profile/mapping.h"
+#include <string.h>
 
 /* A seed for each kind of identity, so that equal bytes of two kinds have different keys. */
 enum {
@@ -17,6 +17,136 @@ enum {
     SEED_LABEL
 };
 
+/* ---- file names ------------------------------------------------------------------------------ */
+
+static bool is_hex(uint8_t c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* In a pattern, '#' is a hexadecimal digit, and '*' at the end is any text. */
+static bool matches(pd_bytes name, const char *pattern)
+{
+    size_t i = 0;
+    for (; pattern[i] && pattern[i] != '*'; i++)
+        if (i >= name.len ||
+            (pattern[i] == '#' ? !is_hex(name.ptr[i]) : name.ptr[i] != (uint8_t)pattern[i]))
+            return false;
+    return pattern[i] == '*' || i == name.len;
+}
+
+/* `name` has no mark. */
+static bool is_made_up(pd_bytes name)
+{
+    static const char *const files[] = {"[vdso]",    "[vsyscall]", "[vectors]",
+                                        "[sigpage]", "/dev/shm/*", "/dev/hugepages/*"};
+    static const char *const made_up[] = {
+        "",         "[*",        "//anon",       "/anon_hugepage", "/secretmem",    "/[aio]",
+        "/memfd:*", "/dmabuf:*", "anon_inode:*", "socket:[*",      "/SYSV########", "/dev/*"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (matches(name, files[i]))
+            return false;
+    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
+        if (matches(name, made_up[i]))
+            return true;
+    return false;
+}
+
+pd_bytes pd_filename_unmarked(pd_bytes name)
+{
+    static const char mark[] = " (deleted)";
+    const size_t len = sizeof mark - 1;
+    while (name.len >= len && memcmp(name.ptr + name.len - len, mark, len) == 0)
+        name.len -= len;
+    return name;
+}
+
+pd_bytes pd_filename_file(pd_bytes name)
+{
+    pd_bytes file = pd_filename_unmarked(name);
+    return is_made_up(file) ? (pd_bytes){NULL, 0} : file;
+}
+
+/* ---- services ---------------------------------------------------------------------------------- */
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The name of the file without its folder. */
+static pd_bytes base_name(pd_bytes name)
+{
+    size_t from = name.len;
+    while (from && name.ptr[from - 1] != '/')
+        from--;
+    return (pd_bytes){name.ptr + from, name.len - from};
+}
+
+static bool is_separator(uint8_t c)
+{
+    static const char separators[] = "-_.+@~ []";
+    return c && strchr(separators, c);
+}
+
+/* Takes the next word off the front. */
+static pd_bytes take_word(pd_bytes *rest)
+{
+    pd_bytes word = {rest->ptr, 0};
+    while (word.len < rest->len && !is_separator(rest->ptr[word.len]))
+        word.len++;
+    size_t used = word.len + (word.len < rest->len);
+    *rest = (pd_bytes){rest->ptr + used, rest->len - used};
+    return word;
+}
+
+/* Is the word a part of a version, or the hash of a commit? */
+static bool is_version(pd_bytes word)
+{
+    size_t digits = 0, hex = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        digits += is_digit(word.ptr[i]);
+        hex += is_hex(word.ptr[i]);
+    }
+    return !word.len || digits || (word.len >= 7 && hex == word.len);
+}
+
+static pd_bytes first_word(pd_bytes *rest)
+{
+    pd_bytes word = take_word(rest);
+    while (word.len && is_digit(word.ptr[word.len - 1]))
+        word.len--;
+    return word;
+}
+
+static pd_bytes later_word(pd_bytes *rest)
+{
+    while (rest->len) {
+        pd_bytes word = take_word(rest);
+        if (!is_version(word))
+            return word;
+    }
+    return *rest;
+}
+
+bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b)
+{
+    pd_bytes file_a = pd_filename_file(a), file_b = pd_filename_file(b);
+    if (!file_a.len || !file_b.len)
+        return true;
+    pd_bytes rest_a = base_name(file_a), rest_b = base_name(file_b);
+    pd_bytes word_a = first_word(&rest_a), word_b = first_word(&rest_b);
+    if (!word_a.len || !word_b.len)
+        return true;
+    while (pd_bytes_equal(word_a, word_b)) {
+        if (!word_a.len)
+            return true;
+        word_a = later_word(&rest_a);
+        word_b = later_word(&rest_b);
+    }
+    return false;
+}
+
 /* ---- files, functions and locations ---------------------------------------------------------- */
 
 pd_key pd_file_key(pd_bytes filename, pd_bytes build_id)
@@ -29,7 +159,7 @@ pd_key pd_file_key(pd_bytes filename, pd_bytes build_id)
 
 pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset)
 {
-    return file.lo | file.hi ? (pd_place){file, file_offset - start} : PD_NOWHERE_MAPPED;
+    return pd_key_is_set(file) ? (pd_place){file, file_offset - start} : PD_NOWHERE_MAPPED;
 }
 
 pd_key pd_location_key_address(pd_place place, uint64_t address, bool is_folded)

@@ -4,143 +4,6 @@
 
 #include <string.h>
 
-/* ---- file names ------------------------------------------------------------------------------ */
-
-static bool is_hex(uint8_t c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-/* In a pattern, '#' is a hexadecimal digit, and '*' at the end is any text. */
-static bool matches(pd_bytes name, const char *pattern)
-{
-    size_t i = 0;
-    for (; pattern[i] && pattern[i] != '*'; i++)
-        if (i >= name.len ||
-            (pattern[i] == '#' ? !is_hex(name.ptr[i]) : name.ptr[i] != (uint8_t)pattern[i]))
-            return false;
-    return pattern[i] == '*' || i == name.len;
-}
-
-/* `name` has no mark. */
-static bool is_made_up(pd_bytes name)
-{
-    static const char *const files[] = {"[vdso]",    "[vsyscall]", "[vectors]",
-                                        "[sigpage]", "/dev/shm/*", "/dev/hugepages/*"};
-    static const char *const made_up[] = {
-        "",         "[*",        "//anon",       "/anon_hugepage", "/secretmem",    "/[aio]",
-        "/memfd:*", "/dmabuf:*", "anon_inode:*", "socket:[*",      "/SYSV########", "/dev/*"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (matches(name, files[i]))
-            return false;
-    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
-        if (matches(name, made_up[i]))
-            return true;
-    return false;
-}
-
-pd_bytes pd_filename_unmarked(pd_bytes name)
-{
-    static const char mark[] = " (deleted)";
-    const size_t len = sizeof mark - 1;
-    while (name.len >= len && memcmp(name.ptr + name.len - len, mark, len) == 0)
-        name.len -= len;
-    return name;
-}
-
-pd_bytes pd_filename_file(pd_bytes name)
-{
-    pd_bytes file = pd_filename_unmarked(name);
-    return is_made_up(file) ? (pd_bytes){NULL, 0} : file;
-}
-
-/* ---- services ---------------------------------------------------------------------------------- */
-
-static bool is_digit(uint8_t c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* The name of the file without its folder. */
-static pd_bytes base_name(pd_bytes name)
-{
-    size_t from = name.len;
-    while (from && name.ptr[from - 1] != '/')
-        from--;
-    return (pd_bytes){name.ptr + from, name.len - from};
-}
-
-static bool is_separator(uint8_t c)
-{
-    static const char separators[] = "-_.+@~ []";
-    return c && strchr(separators, c);
-}
-
-/* Takes the next word off the front. */
-static pd_bytes take_word(pd_bytes *rest)
-{
-    pd_bytes word = {rest->ptr, 0};
-    while (word.len < rest->len && !is_separator(rest->ptr[word.len]))
-        word.len++;
-    size_t used = word.len + (word.len < rest->len);
-    *rest = (pd_bytes){rest->ptr + used, rest->len - used};
-    return word;
-}
-
-/* Is the word a part of a version, or the hash of a commit? */
-static bool is_version(pd_bytes word)
-{
-    size_t digits = 0, hex = 0;
-    for (size_t i = 0; i < word.len; i++) {
-        digits += is_digit(word.ptr[i]);
-        hex += is_hex(word.ptr[i]);
-    }
-    return !word.len || digits || (word.len >= 7 && hex == word.len);
-}
-
-static pd_bytes first_word(pd_bytes *rest)
-{
-    pd_bytes word = take_word(rest);
-    while (word.len && is_digit(word.ptr[word.len - 1]))
-        word.len--;
-    return word;
-}
-
-static pd_bytes later_word(pd_bytes *rest)
-{
-    while (rest->len) {
-        pd_bytes word = take_word(rest);
-        if (!is_version(word))
-            return word;
-    }
-    return *rest;
-}
-
-bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b)
-{
-    pd_bytes file_a = pd_filename_file(a), file_b = pd_filename_file(b);
-    if (!file_a.len || !file_b.len)
-        return true;
-    pd_bytes rest_a = base_name(file_a), rest_b = base_name(file_b);
-    pd_bytes word_a = first_word(&rest_a), word_b = first_word(&rest_b);
-    if (!word_a.len || !word_b.len)
-        return true;
-    while (pd_bytes_equal(word_a, word_b)) {
-        if (!word_a.len)
-            return true;
-        word_a = later_word(&rest_a);
-        word_b = later_word(&rest_b);
-    }
-    return false;
-}
-
-/* ---- mappings of earlier profiles ------------------------------------------------------------ */
-
-static bool is_key(pd_key key)
-{
-    return (key.lo | key.hi) != 0;
-}
-
 /* A mapping without a range cannot be recognised by its place. */
 static bool has_range(uint64_t start, uint64_t limit)
 {
@@ -151,12 +14,6 @@ static bool same_place(const pd_mapped *known, const pd_mapping *m)
 {
     return has_range(m->start, m->limit) && known->start == m->start && known->limit == m->limit &&
            known->file_offset == m->file_offset;
-}
-
-static pd_key identity_of(const pd_tables *t, size_t index)
-{
-    const pd_mapping *m = &t->mappings[index];
-    return pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
 }
 
 /* The number of mappings that are examined. */
@@ -170,7 +27,7 @@ static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identi
                                       const pd_mapping *m)
 {
     const pd_mapped *first = NULL;
-    for (size_t i = 0; i < known->len && is_key(identity); i++) {
+    for (size_t i = 0; i < known->len && pd_key_is_set(identity); i++) {
         if (!pd_key_equal(known->list[i].identity, identity))
             continue;
         if (same_place(&known->list[i], m))
@@ -184,7 +41,7 @@ static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identi
 /* Returns whether a mapping of the profile has this identity. The places must be unchanged. */
 static bool has_identity(const pd_tables *t, pd_key identity)
 {
-    for (size_t i = 0; i < looked_at(t) && is_key(identity); i++)
+    for (size_t i = 0; i < looked_at(t) && pd_key_is_set(identity); i++)
         if (pd_key_equal(t->places[i].file, identity))
             return true;
     return false;
@@ -242,16 +99,19 @@ static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
     return true;
 }
 
-pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
+pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
+                                      const pd_mapped_list *known, pd_tables *t,
+                                      pprofdelta_error *err)
 {
     pd_mapped_facts facts = {0};
+    *out = facts;
     if (!known->len || !t->mappings_len)
-        return facts;
+        return PPROFDELTA_OK;
     facts.main_moved = has_main_moved(known, t);
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
         t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;
-        facts.has_common |= same && is_key(same->identity) &&
+        facts.has_common |= same && pd_key_is_set(same->identity) &&
                             pd_key_equal(same->identity, t->places[i].file) &&
                             is_of_a_file(t->strings[t->mappings[i].filename]);
     }
@@ -261,7 +121,8 @@ pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
         if (mark && rename_place(&t->places[i], &t->mappings[i], known->list[mark - 1].file))
             facts.is_renamed = true;
     }
-    return facts;
+    *out = facts;
+    return facts.is_renamed ? pd_tables_identify(t, mem, err) : PPROFDELTA_OK;
 }
 
 /* Returns whether one of the first `len` has its identity or its file. */
@@ -299,18 +160,14 @@ pprofdelta_status pd_mapped_remember(pd_mapped_list *out, pd_mem *mem, const pd_
     out->len = 0;
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapping *m = &t->mappings[i];
-        if (m->mark)
-            out->list[out->len++] = (pd_mapped){m->start, m->limit, m->file_offset,
-                                                identity_of(t, i), t->places[i].file};
+        if (!m->mark)
+            continue;
+        pd_key identity = pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
+        out->list[out->len++] =
+            (pd_mapped){m->start, m->limit, m->file_offset, identity, t->places[i].file};
     }
     for (size_t i = 0; known && i < known->len && out->len < most; i++)
         if (!is_listed(out, used, &known->list[i]))
             out->list[out->len++] = known->list[i];
     return PPROFDELTA_OK;
-}
-
-void pd_mapped_release(pd_mapped_list *list, pd_mem *mem)
-{
-    pd_mem_release(mem, &list->list, &list->cap, sizeof *list->list);
-    list->len = 0;
 }

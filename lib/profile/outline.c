@@ -7,9 +7,8 @@
 
 pprofdelta_status pd_outline_check(const pprofdelta_builder_options *o, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_options_check_output(o->compression, o->level, err);
-    if (!status)
-        status = pd_options_check_format(o->format, o->resource, o->resource_len, err);
+    pprofdelta_status status = pd_options_check_output(o->compression, o->level, o->format,
+                                                       o->resource, o->resource_len, err);
     return status ? status : pd_options_check_types(o->types, o->types_len, err);
 }
 

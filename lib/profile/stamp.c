@@ -34,20 +34,20 @@ static __attribute__((format(printf, 2, 3))) void add(char buf[PD_STAMP_MAX], co
     va_end(args);
 }
 
-static void write_live(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
+size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 {
-    add(buf, PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64, stamp->epoch, stamp->sequence);
-    if (stamp->attempt)
-        add(buf, " attempt=%" PRIu64, stamp->attempt);
-    add(buf, " kind=%s", kinds[stamp->live]);
-    if (stamp->first != stamp->sequence)
-        add(buf, " first=%" PRIu64, stamp->first);
-    add(buf, " from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64, stamp->from_nanos, stamp->to_nanos,
-        stamp->id);
-}
-
-static void write_delta(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
-{
+    buf[0] = 0;
+    if (stamp->live) {
+        add(buf, PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64, stamp->epoch, stamp->sequence);
+        if (stamp->attempt)
+            add(buf, " attempt=%" PRIu64, stamp->attempt);
+        add(buf, " kind=%s", kinds[stamp->live]);
+        if (stamp->first != stamp->sequence)
+            add(buf, " first=%" PRIu64, stamp->first);
+        add(buf, " from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64, stamp->from_nanos,
+            stamp->to_nanos, stamp->id);
+        return strlen(buf);
+    }
     add(buf, PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64, stamp->from_nanos, stamp->to_nanos);
     if (stamp->sequence)
         add(buf, " seq=%" PRIu64, stamp->sequence);
@@ -59,15 +59,6 @@ static void write_delta(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
         add(buf, " id=%016" PRIx64, stamp->id);
     if (stamp->restart)
         add(buf, " restart=%s", restarts[stamp->restart]);
-}
-
-size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
-{
-    buf[0] = 0;
-    if (stamp->live)
-        write_live(stamp, buf);
-    else
-        write_delta(stamp, buf);
     return strlen(buf);
 }
 
@@ -228,5 +219,14 @@ bool pd_stamp_of(const pd_tables *t, pprofdelta_stamp *out)
                 return pd_stamp_read(comment, out);
         }
     *out = (pprofdelta_stamp){.to_nanos = t->header.time_nanos};
+    return true;
+}
+
+bool pd_stamp_of_live(const pd_tables *t, pprofdelta_stamp *out)
+{
+    pprofdelta_stamp stamp;
+    if (!pd_stamp_of(t, &stamp) || !stamp.live || stamp.from_nanos > stamp.to_nanos)
+        return false;
+    *out = stamp;
     return true;
 }

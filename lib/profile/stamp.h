@@ -50,4 +50,8 @@ bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out);
  * Returns false if the profile has a stamp that is not valid. */
 bool pd_stamp_of(const pd_tables *tables, pprofdelta_stamp *out);
 
+/* Reads the stamp of a live heap. Returns false if the profile has none that is valid; *out is then
+ * unchanged. */
+bool pd_stamp_of_live(const pd_tables *tables, pprofdelta_stamp *out);
+
 #endif

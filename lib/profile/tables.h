@@ -4,7 +4,7 @@
  * sample that uses it, and the strings last), so nothing can be resolved while reading. The first
  * pass decodes every table into arrays, in order of appearance, and only counts the samples.
  * Sealing then resolves ids to indices, checks every reference, and computes the identity of each
- * location. The second pass reads the samples (samples.h). passes.h has both passes.
+ * location. The second pass reads the samples (samples.h). delta/reading.h has both passes.
  *
  *     strings    [ptr,len] ...                       into the profile's bytes
  *     functions  [name,system,file,start] ...
@@ -18,9 +18,45 @@
 
 #include <string.h>
 
+#include "base/keymap.h"
 #include "profile/identity.h"
-#include "profile/idmap.h"
 #include "wire/message.h"
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+/* The ids of a table (mappings, functions, locations), and their indices in order of appearance. An id
+ * is any number except 0. Nearly all producers use 1, 2, 3, ...; then id - 1 is the index and nothing is
+ * stored. The ids after the end of that sequence are in a hashed set. */
+#define PD_IDMAP_NONE UINT32_MAX
+
+typedef struct pd_idmap {
+    size_t sequential; /* the first ids, which are 1, 2, 3 ... */
+    pd_keymap others;  /* {hash, id} of the ids after these */
+    /* Seed of that hash: the address of the map. The writer of a profile cannot know it, so it
+     * cannot choose ids with equal hashes. No output depends on it. */
+    uint64_t seed;
+} pd_idmap; /* zero it to begin */
+
+void pd_idmap_clear(pd_idmap *map);
+
+/* Gives the id the next index. Sets *is_new to false if the id is 0 or that of an earlier element: the
+ * map cannot be used then. */
+pprofdelta_status pd_idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is_new,
+                               pprofdelta_error *err);
+
+uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id);
+
+/* Returns the index, or PD_IDMAP_NONE. */
+static inline uint32_t pd_idmap_find(const pd_idmap *map, uint64_t id)
+{
+    if (__builtin_expect(id - 1 < map->sequential, 1))
+        return (uint32_t)(id - 1);
+    return pd_idmap_find_other(map, id);
+}
+
+void pd_idmap_release(pd_idmap *map, pd_mem *mem);
+
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 #define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
 
@@ -34,7 +70,7 @@ typedef struct pd_mapping {
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
     uint32_t has;  /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
-    uint32_t mark; /* used by mapped.c */
+    uint32_t mark; /* used by mapping.c */
     uint64_t off;  /* of its message, for errors, as in all structs below */
 } pd_mapping;
 
@@ -78,14 +114,14 @@ typedef struct pd_tables {
     pd_location *locations;
     pd_key *idents;      /* of the locations: see identity.h */
     pd_place *places;    /* of the mappings: see identity.h */
-    pd_key *string_keys; /* of the strings, while the tables are sealed: see seal.c */
+    pd_key *string_keys; /* of the strings, while the tables are sealed */
     size_t types_len, comments_len, strings_len, mappings_len, functions_len, lines_len,
         locations_len;
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap, string_keys_cap;
     pd_idmap mapping_map, function_map, location_map;
     pd_bytes bytes;                 /* the profile, or the part of it in memory, */
-    uint64_t base;                  /* which begins at this offset: see passes.h */
+    uint64_t base;                  /* which begins at this offset */
     uint64_t len;                   /* of the profile */
     uint64_t first_string_off;      /* offset of the first string */
     size_t samples;                 /* number of sample records */
@@ -105,7 +141,7 @@ extern const pd_rows pd_sample_type_rows, pd_period_type_rows, pd_mapping_rows, 
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err);
 
-/* The steps of the first pass (passes.h). begin. read: reads the top-level fields of a part, from `top`
+/* The steps of the first pass, if a part is in memory at a time. begin. read: reads the top-level fields of a part, from `top`
  * to where that can read no further; t->bytes and t->base are set, and *parse has no failure. read_end:
  * `top` can read no further, for good. */
 void pd_tables_begin(pd_tables *tables);
@@ -116,7 +152,8 @@ void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r);
  * and locations. */
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
-/* For sealed tables: sets the places of the mappings again, from the mappings. */
+/* For sealed tables: sets the places of the mappings again, from the mappings, and the identities of the
+ * locations. */
 pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
 /* For sealed tables: sets the identities of the locations again, after places were changed. */

@@ -1,6 +1,5 @@
 #include "profile/transfer.h"
 
-#include "profile/mapping.h"
 #include "profile/samples.h"
 
 pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
@@ -31,7 +30,7 @@ static pd_key mapping_key(const pd_tables *t, uint32_t index)
 {
     const pd_mapping *m = &t->mappings[index];
     pd_key file = t->places[index].file;
-    bool has_file = (file.lo | file.hi) != 0;
+    bool has_file = pd_key_is_set(file);
     pd_bytes name = pd_filename_unmarked(t->strings[m->filename]);
     pd_key named = has_file ? (pd_key){0, 0} : pd_key_of_bytes(name.ptr, name.len, 0);
     uint64_t words[] = {
@@ -80,31 +79,31 @@ static uint32_t transfer_function(pd_transfer *t, uint32_t index)
                pd_compact_add_function(t->compact, name, system_name, filename, f->start_line);
 }
 
-static uint32_t add_location(pd_transfer *t, uint32_t index)
+/* The first use of a location here. Another transfer may have added it. */
+static void first_location(pd_transfer *t, uint32_t index)
 {
-    const pd_location *location = &t->tables->locations[index];
+    const pd_tables *tables = t->tables;
+    const pd_location *location = &tables->locations[index];
+    pd_key ident = tables->idents[index];
+    uint32_t mapping = 0, id = pd_compact_find_location(t->compact, ident);
+    uint64_t address = location->address;
+    t->locations[index] = pd_encode_id(id);
+    if (id)
+        return;
     for (size_t i = 0; i < location->lines_len; i++) {
-        const pd_line *line = &t->tables->lines[location->lines_first + i];
+        const pd_line *line = &tables->lines[location->lines_first + i];
         uint32_t function =
             line->function == PD_NONE ? 0 : transfer_function(t, (uint32_t)line->function);
         pd_compact_add_line(t->compact, function, line->line, line->column);
     }
-    uint32_t mapping = 0;
-    uint64_t address = location->address;
     if (location->mapping != PD_NONE) {
         uint32_t m = (uint32_t)location->mapping;
         mapping = pd_transfer_mapping(t, m);
         if (address)
-            address += pd_compact_mapping_start(t->compact, mapping) - t->tables->mappings[m].start;
+            address += pd_compact_mapping_start(t->compact, mapping) - tables->mappings[m].start;
     }
-    return pd_compact_add_location(t->compact, t->tables->idents[index], mapping, address,
-                                   location->is_folded);
-}
-
-static void first_location(pd_transfer *t, uint32_t index)
-{
-    uint32_t id = pd_compact_find_location(t->compact, t->tables->idents[index]);
-    t->locations[index] = pd_encode_id(id ? id : add_location(t, index));
+    id = pd_compact_add_location(t->compact, ident, mapping, address, location->is_folded);
+    t->locations[index] = pd_encode_id(id);
 }
 
 static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
@@ -150,7 +149,7 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, 
     pd_reader top = pd_reader_of(bytes.ptr + at, bytes.len - at);
     pd_reader body;
     const uint8_t *start;
-    pd_field f;
+    pd_field f = {.number = 0};
     if (!pd_reader_expect(&top, PD_TAG_SAMPLE, &start, &body)) {
         if (!pd_reader_next(&top, &f))
             return;

@@ -37,7 +37,7 @@ bool pd_records_begin(pd_records *records, pd_bytes text)
     int64_t totals[PD_TEXT_VALUES];
     *records = (pd_records){.lines = pd_lines_of(text), .rate = 1};
     pd_lines *lines = &records->lines;
-    if (!text.len || text.ptr[0] != 'h' || !pd_lines_next(lines))
+    if (!pd_lines_next(lines))
         return false;
     if (pd_lines_take(lines, "heap_v2/")) {
         records->is_jemalloc = true;

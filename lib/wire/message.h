@@ -11,7 +11,7 @@
  *
  * Errors are sticky: the first one is written to the caller's error and the functions do nothing
  * after it, so a reader checks once for each message. The rows also drive other work on all fields of
- * a kind: see seal.c for the indices of strings. */
+ * a kind: see profile/tables.c for the indices of strings. */
 #ifndef PD_WIRE_MESSAGE_H
 #define PD_WIRE_MESSAGE_H
 

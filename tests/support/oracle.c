@@ -294,7 +294,8 @@ static void number_window(work *w)
         o->restart = w->restart;
     }
     o->attempts++;
-    o->to_nanos = now && now < o->to_nanos ? o->to_nanos : now;
+    int64_t least = o->to_nanos ? o->to_nanos : o->from_nanos;
+    o->to_nanos = now && now < least ? least : now;
     o->duration_nanos = elapsed + (is_negative(o) ? 0 : o->duration_nanos);
     if (o->duration_nanos > INT64_MAX)
         o->duration_nanos = INT64_MAX;

@@ -1,6 +1,6 @@
 /* The mappings of the oracle's ledger, and replaced files: a mapping is known by its name, or else
  * by its place, if no mapping of the profile has the name known there. */
-#include "profile/mapping.h"
+#include "profile/identity.h"
 
 #include "oracle_work.h"
 

@@ -1,7 +1,7 @@
 /* The map of ids compared with a naive list, for every kind of numbering. */
 #include "../support/test.h"
 
-#include "profile/idmap.h"
+#include "profile/tables.h"
 #include "run.h"
 
 #define PLENTY (UINT64_C(1) << 40)

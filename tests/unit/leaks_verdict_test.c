@@ -96,8 +96,8 @@ static void check_rows(double weight)
         cli_leaks_series series = make(&rows[i], weight, 100);
         cli_leaks_verdict v = cli_leaks_judge(&series);
         CHECK_MSG(v.kind == rows[i].kind && v.reason == rows[i].reason, "%s: is %s (%s), not %s",
-                  rows[i].what, cli_leaks_kind_word(v.kind), cli_leaks_reason_word(v.reason),
-                  cli_leaks_reason_word(rows[i].reason));
+                  rows[i].what, cli_leaks_kinds[v.kind].word, cli_leaks_reasons[v.reason].word,
+                  cli_leaks_reasons[rows[i].reason].word);
     }
 }
 
@@ -173,11 +173,11 @@ TEST(growth_without_a_fall_is_not_clean)
         }
         cli_leaks_verdict v = cli_leaks_judge(&series);
         CHECK_MSG(v.kind != CLI_LEAKS_NONE, "churn %d: %s, growth %g, noise %g, doubt %g", churn,
-                  cli_leaks_reason_word(v.reason), v.growth, v.noise, v.doubt);
+                  cli_leaks_reasons[v.reason].word, v.growth, v.noise, v.doubt);
         series.levels = sum;
         v = cli_leaks_judge(&series);
         CHECK_MSG(v.kind != CLI_LEAKS_NONE, "churn %d: %s, growth %g, noise %g, doubt %g", churn,
-                  cli_leaks_reason_word(v.reason), v.growth, v.noise, v.doubt);
+                  cli_leaks_reasons[v.reason].word, v.growth, v.noise, v.doubt);
     }
 }
 
@@ -264,10 +264,10 @@ TEST(extreme_values)
 TEST(every_reason_has_words)
 {
     for (int i = 0; i <= CLI_LEAKS_SHRINKING; i++) {
-        CHECK(*cli_leaks_reason_word((cli_leaks_reason)i));
-        CHECK(*cli_leaks_reason_text((cli_leaks_reason)i));
+        CHECK(*cli_leaks_reasons[i].word);
+        CHECK(*cli_leaks_reasons[i].text);
     }
-    CHECK_STR(cli_leaks_kind_word(CLI_LEAKS_NONE), "none");
+    CHECK_STR(cli_leaks_kinds[CLI_LEAKS_NONE].word, "none");
 }
 
 TEST_MAIN()

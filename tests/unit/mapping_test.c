@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "process/maps.h"
+#include "profile/identity.h"
 #include "profile/mapping.h"
 #include "scene.h"
 

@@ -54,7 +54,7 @@ static pd_reading_facts facts_of(const row *r)
                               .announced = r->announced,
                               .left = r->left,
                               .packed = r->role == LONG ? 32 * KB + 1 : 32 * KB,
-                              .keeps_bytes = r->role == KEPT,
+                              .needs_all = r->role == KEPT,
                               .is_tight = r->is_tight};
 }
 

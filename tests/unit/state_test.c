@@ -126,6 +126,36 @@ TEST(an_open_window_is_saved)
     CHECK(keep_load(k.s.pd, again, &err) == PPROFDELTA_E_STATE && err.offset == again.len - 1);
 }
 
+/* The counters decide, so a clock may be set back or be missing, and a duration may be nonsense. */
+TEST(a_state_of_strange_times_can_be_loaded)
+{
+    static const struct {
+        int64_t time, duration;
+        const char *counters;
+    } windows[] = {{1000, -5, "1 10 1 10"}, {2000, -5, "2 20 1 10"}, {0, 0, "3 30 1 10"},
+                   {500, 0, "4 40 1 10"},   {-7, 0, "5 50 1 10"},    {0, -1, "6 60 1 10"},
+                   {3000, 0, "7 70 1 10"}};
+    enum { LEN = sizeof windows / sizeof *windows };
+    for (unsigned committed = 0; committed < 1U << LEN; committed++) {
+        stand k = {0};
+        scene_begin(&k.s, NULL);
+        for (size_t i = 0; i < LEN; i++) {
+            look_of(&k, windows[i].time, windows[i].counters, "other main");
+            k.p.m.duration_nanos = windows[i].duration;
+            scene_pending(&k.s, build_bytes(&k.p));
+            CHECK(k.s.status == PPROFDELTA_OK);
+            if (committed >> i & 1)
+                CHECK(pprofdelta_commit(k.s.pd) == PPROFDELTA_OK);
+            else
+                pprofdelta_abandon(k.s.pd);
+            pprofdelta_error err = {0};
+            pprofdelta_status status = keep_load(k.s.pd, keep_save(&k.s.arena, k.s.pd), &err);
+            CHECK_MSG(status == PPROFDELTA_OK, "window %zu of %x: %s", i, committed, err.text);
+        }
+        stand_end(&k);
+    }
+}
+
 TEST(other_type_rules_are_refused)
 {
     static const char *const gauges[] = {"alloc_objects"};

@@ -1,0 +1,321 @@
+/* What the parts of `pprofdelta leaks` share.
+ *
+ *     leaks_files.c     lists the files, reads their times and stamps
+ *     leaks_order.c     sorts them into runs (pure)
+ *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
+ *     leaks_rows.c      one series for each stack
+ *     leaks_verdict.c   is a series a leak? (pure)
+ *     leaks_stack.c     the frames of a stack, and which is the program's own
+ *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
+ *     leaks_areas.c     judges the areas of the resident memory
+ *     leaks_text.c, leaks_json.c   print
+ *
+ * One cli_leaks_work goes through all of them. Its memory is kept (keep.h), but for the folders. */
+#ifndef CLI_LEAKS_H
+#define CLI_LEAKS_H
+
+#include "leaks/leaks_order.h"
+#include "leaks/leaks_verdict.h"
+#include "numbers.h"
+#include "show/frame.h"
+#include "symbolize/names.h"
+
+/* ---- stacks with their series (leaks_rows.c) ---- */
+
+typedef struct cli_leaks_frame {
+    cli_frame_text text; /* equal texts have equal pointers */
+    uint32_t name;       /* the number of the name: an index into texts */
+    unsigned char kind;  /* see show/wrappers.h; this and the next are set by leaks_stack.c */
+    unsigned char grade;
+} cli_leaks_frame;
+
+typedef struct cli_leaks_place {
+    size_t first, len; /* in frames, innermost call first */
+} cli_leaks_place;
+
+/* Where the program causes what a row has. */
+typedef struct cli_leaks_cause {
+    const cli_leaks_frame *frame;  /* NULL: the row has no stack, or is an area */
+    const cli_leaks_frame *caller; /* NULL: none */
+} cli_leaks_cause;
+
+typedef struct cli_leaks_row {
+    size_t path, path_len;
+    double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
+    double now, objects_now;                  /* of the last window */
+    double made;                              /* allocated until then */
+    double sum_level, sum_bytes, sum_objects; /* over all windows: their ratios are mean sizes */
+    /* Set when it is judged: */
+    double weight; /* what one sample of it stands for */
+    cli_leaks_cause cause;
+    cli_leaks_verdict verdict;
+    size_t group; /* number of the group that it belongs to, from 1; 0: none */
+} cli_leaks_row;
+
+/* The stacks of a run, each with its series of in-use values.
+ *
+ *     places   0: main.c:10   1: serve <- inlined   2: libc.so.6+0x27a10 ...   distinct locations
+ *     path     | 2 1 0 | 5 1 0 | ...        the places of each row, leaf first; in the end, the frames
+ *     rows     one for each distinct stack: its part of path, and the values
+ *
+ * Two locations are one place if they have the same address in the same file, whatever the ids and
+ * the load addresses are; without an address, if they have the same lines. Labels do not matter. A
+ * series has one point for each block of windows: the lowest in-use value in the block, since memory
+ * that is given back within a block does not leak. So a row has the same size for 10 windows and for
+ * 10,000. */
+typedef struct cli_leaks_rows {
+    cli_leaks_row *rows;
+    size_t len, cap;
+    cli_leaks_place *places;
+    size_t places_len, places_cap;
+    cli_leaks_frame *frames;
+    size_t frames_len, frames_cap;
+    uint32_t *path;
+    size_t path_len, path_cap;
+    cli_string *texts;
+    size_t texts_len, texts_cap;
+    cli_numbers by_stack, by_place, by_text;
+    double seconds[CLI_LEAKS_POINTS];
+    size_t points;
+    bool has_allocated; /* the last profile has the counter of what is judged */
+    uint64_t text_bytes;
+} cli_leaks_rows;
+
+/* The columns of one profile; SIZE_MAX: the profile has no such column. */
+typedef struct cli_leaks_columns {
+    size_t level;          /* what is judged */
+    size_t bytes, objects; /* in use, for the mean size */
+    size_t allocated;      /* the counter of level */
+} cli_leaks_columns;
+
+/* Where a window belongs in the series. */
+typedef struct cli_leaks_moment {
+    size_t point; /* of its block: the last that there is, or the next */
+    double seconds;
+    bool adds_allocated; /* the profile counts from the window before, not from the beginning */
+} cli_leaks_moment;
+
+/* Adds the values of one window. */
+void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
+                        const cli_leaks_columns *columns, const cli_leaks_moment *moment);
+
+/* Gives the places the names that this profile has for them: it was added as a window, and its names
+ * were found since. */
+void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile);
+
+/* The bytes that the rows take. */
+uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows);
+
+/* Replaces the places in all paths by their frames. Call it once, after the last window. */
+void cli_leaks_rows_end(cli_leaks_rows *rows);
+
+/* Frame `at` of the row, counted from the leaf; there are path_len. */
+static inline const cli_leaks_frame *cli_leaks_frame_at(const cli_leaks_rows *rows,
+                                                        const cli_leaks_row *row, size_t at)
+{
+    return &rows->frames[rows->path[row->path + at]];
+}
+
+/* ---- what is found ---- */
+
+typedef enum cli_leaks_what {
+    CLI_LEAKS_STACK,
+    CLI_LEAKS_PLACE, /* this and the next are groups: their stacks have the number of the group */
+    CLI_LEAKS_SHARED,
+    CLI_LEAKS_REST,
+    CLI_LEAKS_AREAS
+} cli_leaks_what;
+
+/* An area of the resident memory that grew. */
+typedef struct cli_leaks_area {
+    cli_string name;       /* "[anonymous mappings]" */
+    cli_leaks_cause cause; /* what mapped it, or its file; frame is NULL if that is not known */
+    size_t row;            /* of run->areas */
+    double growth, now;    /* bytes */
+    bool has_python;       /* Python's own allocator mapped it */
+} cli_leaks_area;
+
+typedef struct cli_leaks_finding {
+    cli_leaks_verdict verdict;
+    cli_leaks_what what;
+    size_t row;      /* the stack; of several, the one that has most; areas: a row of run->areas */
+    size_t stacks;   /* 1, or those that are added up */
+    size_t group;    /* number of the group that this is, or that the stack is in; 0: none */
+    uint32_t shared; /* SHARED: the text with the function's name */
+    cli_leaks_cause cause;
+    double now, objects;
+    double rate; /* allocated per second; below 0: not known */
+    double age;  /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
+    /* AREAS: those that grew, the one that grew most first. Those that have less than a twentieth of
+     * the growth are left out, and so are those behind the fifth. */
+    cli_leaks_area *areas;
+    size_t areas_len;
+} cli_leaks_finding;
+
+typedef struct cli_leaks_findings {
+    cli_leaks_finding *list; /* suspects, then unknown, then the others; the largest first */
+    size_t len;
+    size_t suspects, unknown, others; /* without the stacks of groups */
+    const cli_leaks_finding **shown;  /* those that are printed, and behind them `left` more */
+    size_t shown_len, left;
+    double now, slope; /* of the whole run */
+    /* The smallest leaks that would be suspects: see cli_leaks_smallest. */
+    double smallest, smallest_in_noise;
+} cli_leaks_findings;
+
+/* ---- the work ---- */
+
+/* How files are read, judged and printed: what the command line says. */
+typedef struct cli_leaks_how {
+    const char *type; /* what is judged; NULL: what is in use */
+    int64_t
+        every_nanos; /* the time between two windows. 0: the times of the files count; else files
+                            without a time follow each other as they are listed */
+    pprofdelta_options library; /* for all that is read, and for sums, which are not compressed */
+    cli_names names;            /* that may be found for what is in use at the end */
+    size_t top;                 /* findings of each run that are printed */
+    bool all;                   /* also what is not a suspect */
+    bool all_frames;
+} cli_leaks_how;
+
+/* A part of the files that is one process. */
+typedef struct cli_leaks_run {
+    size_t first, end;            /* in the files */
+    size_t windows;               /* that are judged */
+    const char *left_out;         /* the last file, if it is of the end of the program; else NULL */
+    int64_t from_nanos, to_nanos; /* of the first and the last window's values */
+    double span;                  /* seconds between them */
+    cli_leaks_rows rows;
+    cli_leaks_rows areas;  /* points: only those of blocks with an account */
+    size_t areas_block;    /* the block of the last point of areas */
+    cli_string type, unit; /* what is judged */
+    double period;         /* bytes between two samples; 0: not known */
+    bool is_heap;          /* the profiles have bytes */
+    bool has_restarted;    /* it begins with a restart of the process of the run before */
+    cli_string binary;     /* empty: not known */
+    cli_leaks_findings findings;
+} cli_leaks_run;
+
+typedef struct cli_leaks_work {
+    cli_leaks_how how;
+    cli_leaks_file *files;
+    size_t files_len, files_cap;
+    cli_folder *folders; /* where files were found */
+    size_t folders_len;
+    cli_leaks_order_report order;
+    cli_leaks_run *runs;
+    size_t runs_len;
+} cli_leaks_work;
+
+/* ---- files (leaks_files.c) and windows (leaks_windows.c) ---- */
+
+/* Lists the files, checks each and reads its time and its stamp. In a directory every file named
+ * *.pb.gz is taken that is a profile with values to judge; a note names each other one. Prints what is
+ * wrong; returns an exit code. Close the folders whatever is returned. */
+int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
+void cli_leaks_close_folders(cli_leaks_work *work);
+
+/* Reads a file again. Prints what is wrong, and frees the bytes then; returns an exit code. */
+int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how);
+
+/* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
+ * values. */
+bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
+                            cli_leaks_columns *columns);
+
+/* Reads the windows of each run into the series of its stacks.
+ *
+ *     profile with in-use values     --------------------------------+
+ *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c
+ *
+ * A cumulative profile without a stamp is also compared with the one before it by the library, which
+ * decides if the process restarted. Then the run ends, and a new run begins.
+ *
+ * The account of the resident memory that the heap agent writes (rss_space/bytes) has one stack for
+ * each area. The areas are the rows of a table of their own.
+ *
+ * Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
+int cli_leaks_read(cli_leaks_work *work);
+
+/* ---- stacks as text (leaks_stack.c) ---- */
+
+/* Judges all frames. Call it before cli_leaks_find_cause. */
+void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows);
+
+/* Finds the first frame, from the leaf, that is the program's own: not of an allocator, of start-up
+ * or of a library. Without one, it is the first that is not of an allocator, else the leaf. The
+ * frames before number `from` do not count. */
+cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from);
+
+/* Prints the stack of a row of run->rows by its number, leaf first, without wrappers of malloc and start-up
+ * functions unless all_frames is set. */
+void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
+                         const char *indent);
+
+/* Marks the names of the frames that are left out there; is_folded has one element for each text of
+ * the run. */
+void cli_leaks_note_folded(const cli_leaks_run *run, size_t number, bool *is_folded);
+
+/* ---- judging (leaks_rank.c, leaks_areas.c) ---- */
+
+/* A series that is added up from rows. */
+typedef struct cli_leaks_total {
+    double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
+    double now, objects;
+    double weights; /* the sum of weight * level, and of level */
+    double levelled;
+    double distance; /* from the leaf, added up over the stacks */
+    size_t stacks;
+    double largest;  /* growth of one stack */
+    size_t last_row; /* plus 1 */
+    size_t most;     /* the row that has most in use */
+    cli_leaks_verdict verdict;
+} cli_leaks_total;
+
+/* The rows that are judged, and what all of them allocated, in samples. */
+typedef struct cli_leaks_ranking {
+    cli_leaks_findings *out; /* the list has room */
+    cli_leaks_rows *rows;
+    double allocated[CLI_LEAKS_POINTS], weight;
+    size_t groups; /* so far */
+} cli_leaks_ranking;
+
+/* Judges a row by its weight, which is set; `tests` rows are judged together. */
+void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row, double tests);
+
+/* Adds the row with that number. */
+void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number);
+cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *ranking,
+                                        const cli_leaks_total *total, double tests);
+
+/* Adds the finding of one row or of several. */
+cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *ranking, cli_leaks_what what,
+                                         const cli_leaks_total *total,
+                                         const cli_leaks_verdict *verdict);
+
+/* Judges the areas. Adds up to two findings to run->findings. */
+void cli_leaks_judge_areas(cli_leaks_run *run);
+
+/* Judges all stacks of a run, and sums of them; ranks what was found.
+ *
+ *     place     suspects whose first frame of the program's own, and its caller, are the same: one
+ *               cause, whatever library functions allocate for it
+ *     shared    a leak that is spread over many stacks, each with too few samples for a verdict:
+ *               stacks that do not grow for certain are added up by each function that occurs in
+ *               them. Of the functions whose sums grow about equally, the one with the fewest
+ *               stacks is reported
+ *     rest      all stacks without a verdict. If they grow together, that is unknown
+ *     areas     the resident memory. If it grows and the stacks do not explain it, that is unknown.
+ *               It is read from the kernel and has no sampling error */
+void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how);
+
+/* Is the finding a stack of a group? */
+bool cli_leaks_is_member(const cli_leaks_finding *finding);
+
+/* ---- printing (leaks_text.c, leaks_json.c) ---- */
+
+/* Print the run at an index. */
+void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
+void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
+
+#endif
