@@ -197,8 +197,8 @@ static void put_verdict(const cli_leaks_run *run)
 {
     fputs("verdict   ", stdout);
     if (has_few_windows(run)) {
-        printf("unknown: %zu windows are too few, at least %d are needed, and 10 are better\n",
-               run->windows, (int)CLI_LEAKS_LEAST_POINTS);
+        printf("unknown: %zu %s too few, at least %d are needed, and 10 are better\n", run->windows,
+               run->windows == 1 ? "window is" : "windows are", (int)CLI_LEAKS_LEAST_POINTS);
         return;
     }
     put_count(run->findings.suspects, "suspect");

@@ -290,7 +290,8 @@ def test_too_few_windows_are_unknown(t):
         run = report["runs"][0]
         t.equal((run["is_enough"], run["suspects"]), (False, 0))
         text = t.succeeds("leaks", *film(t, n)).text
-        t.contains(text, f"{n} windows are too few, at least 6 are needed", "next      record longer")
+        number = "1 window is" if n == 1 else f"{n} windows are"
+        t.contains(text, f"{number} too few, at least 6 are needed", "next      record longer")
     t.equal(leaf(leaks(t, *film(t, 5))["runs"][0]["findings"][0]), "cache")
 
 
