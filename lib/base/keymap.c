@@ -36,8 +36,9 @@ static size_t probe(const pd_keymap *map, pd_key key)
 size_t pd_keymap_reindex(pd_keymap *map, size_t len, size_t most)
 {
     enum { AHEAD = 16 };
-    if (map->slots_cap)
-        memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
+    if (!map->slots_cap)
+        return map->len = len;
+    memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
     for (map->len = 0; map->len < len; map->len++) {
         pd_key key = map->keys[map->len];
         size_t slot = pd_keymap_home(map, key), passed = 0;
