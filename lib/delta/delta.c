@@ -106,6 +106,15 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool omits, pprofdelta_err
     return status ? status : pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 
+/* Can unchanged samples go without rows? Not in a negative delta, nor where an open attempt may have
+ * had more. It does not pay where many samples are equal, which are then added up in their row. */
+static bool can_omit(const pprofdelta *pd)
+{
+    size_t entries = pd->ledger.keys.len;
+    return pd_has_seen(pd) && !pd_is_negative(pd) && !pd->ledger.is_open &&
+           pd->cur.tables.samples <= entries + entries / 8;
+}
+
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
@@ -123,7 +132,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
         status =
             pd_remember_input(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
     if (!status)
-        status = read_samples(pd, has_seen && !by_identity && !pd->ledger.is_open, err);
+        status = read_samples(pd, can_omit(pd), err);
     if (!status && pd->cur.window.lacks_row)
         status = read_samples(pd, false, err);
     return status;

@@ -91,10 +91,10 @@ void pd_window_lift(pd_window *window);
 /* Adds a sample whose entry is in the window already. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
 
-/* Loads the slot of a sample that comes after the next one, unless its entry will be guessed. */
-static inline void pd_window_prefetch(const pd_window *w, pd_key key)
+/* Loads the slot of a sample that is added after `before` others, unless its entry will be guessed. */
+static inline void pd_window_prefetch(const pd_window *w, uint32_t before, pd_key key)
 {
-    if (!pd_keymap_is_at(&w->ledger->keys, w->guess + 1, key))
+    if (!pd_keymap_is_at(&w->ledger->keys, w->guess + before, key))
         pd_keymap_prefetch(&w->ledger->keys, key);
 }
 

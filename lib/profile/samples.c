@@ -196,33 +196,39 @@ static bool read_sample(pd_sample_reader *r, pd_reader *top, pd_sample *s, const
     return !r->parse.status;
 }
 
-/* A sample that was read. It is handed on after the next one was read: by then its slot in the key
- * map has been loaded. */
+/* A sample that was read. It is handed on LAG samples later: by then its slot in the key map has been
+ * loaded. */
+enum { LAG = 4 };
+
 typedef struct waiting {
-    const pd_sample *sample; /* NULL: there is none */
+    pd_sample sample;
     pd_key key;
     uint64_t origin;
+    bool is_set;
 } waiting;
 
-static inline waiting wait_for_slot(const pd_sample_taker *taker, const pd_parse *parse,
-                                    const pd_sample *s, const uint8_t *start)
+static inline void wait_for_slot(waiting *w, const pd_sample_taker *taker, uint64_t origin)
 {
-    waiting w = {s, pd_identity_key(&s->stack), pd_parse_offset(parse, start)};
+    w->key = pd_identity_key(&w->sample.stack);
+    w->origin = origin;
+    w->is_set = true;
     if (taker->ledger)
-        pd_keymap_prefetch(&taker->ledger->keys, w.key);
+        pd_keymap_prefetch(&taker->ledger->keys, w->key);
     else if (taker->window)
-        pd_window_prefetch(taker->window, w.key);
-    return w;
+        pd_window_prefetch(taker->window, LAG - 1, w->key);
 }
 
-static inline pprofdelta_status take(const pd_sample_taker *taker, const pd_parse *parse,
-                                     const waiting *w)
+/* Hands the sample on, if there is one. */
+static inline pprofdelta_status take(waiting *w, const pd_sample_taker *taker,
+                                     const pd_parse *parse)
 {
-    if (taker->window && w->sample)
-        return pd_window_add(taker->window, parse->mem, w->key, w->origin, w->sample->values,
+    bool is_set = w->is_set;
+    w->is_set = false;
+    if (is_set && taker->window)
+        return pd_window_add(taker->window, parse->mem, w->key, w->origin, w->sample.values,
                              parse->err);
-    if (taker->ledger && w->sample)
-        return pd_ledger_put(taker->ledger, parse->mem, w->key, w->sample->values, parse->err);
+    if (is_set && taker->ledger)
+        return pd_ledger_put(taker->ledger, parse->mem, w->key, w->sample.values, parse->err);
     return PPROFDELTA_OK;
 }
 
@@ -230,20 +236,23 @@ pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample
 {
     size_t samples = r->tables->samples;
     pprofdelta_status status = PPROFDELTA_OK;
-    pd_sample two[2];
-    waiting w = {0};
+    waiting queue[LAG];
+    for (size_t i = 0; i < LAG; i++)
+        queue[i].is_set = false;
     while (!status && r->parse.element < samples) {
-        pd_sample *s = &two[r->parse.element % 2];
+        waiting *w = &queue[r->parse.element % LAG];
         const uint8_t *start = top->at;
-        if (!pd_sample_quick(r, top, s) && !read_sample(r, top, s, &start))
+        status = take(w, &taker, &r->parse);
+        if (!pd_sample_quick(r, top, &w->sample) && !read_sample(r, top, &w->sample, &start))
             break;
-        status = take(&taker, &r->parse, &w);
-        w = wait_for_slot(&taker, &r->parse, s, start);
+        wait_for_slot(w, &taker, pd_parse_offset(&r->parse, start));
         r->parse.element++;
     }
     if (r->parse.status)
         return r->parse.status;
-    return status ? status : take(&taker, &r->parse, &w);
+    for (size_t i = 0; i < LAG && !status; i++)
+        status = take(&queue[(r->parse.element + i) % LAG], &taker, &r->parse);
+    return status;
 }
 
 /* ---- values of records that were checked ------------------------------------------------------- */

@@ -1,6 +1,5 @@
-/* What a delta is, held against the oracle: thousands of made-up processes, looked at again and again, read
- * whole or as streams. A failure names its seed; PD_TEST_SEED=n runs it alone. Failing memory, sinks and input
- * are in faults_test.c. */
+/* What a delta is, held against the oracle: thousands of made-up processes, read again and again, whole or as
+ * streams. A failure names its seed; PD_TEST_SEED=n runs it alone. What fails is in faults_test.c. */
 #include "delta/context.h"
 
 #include "delta_stage.h"
