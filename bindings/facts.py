@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(HERE, "..", "lib", "include")
 HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h")]
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
-ENUMS = ["restart", "live", "joint"]
+ENUMS = ["restart", "live", "join"]
 # The value in Python, where it is not the name: as in --report=json.
 VALUES = {"RESTART_ANY": "decrease"}
 MADE = "Made by bindings/facts.py from pprofdelta.h. Do not edit."
@@ -147,7 +147,7 @@ GO_ABOUT = {
     "census": "Census is what [Check] found in a valid profile.",
     "restart": "Restart says why a window counts as a restart of the target.",
     "live": "Live is the kind of a live heap's profile (see pprofdelta_heap(3)).",
-    "joint": "Joint says how a profile joined a sum.",
+    "join": "Join says how a profile joined a sum.",
 }
 
 
@@ -155,7 +155,7 @@ def go_words(text, kind=""):
     if kind == "bool":
         text = re.sub(r"^0: ", "false: ", re.sub(r"^1: ", "", text))
     text = text.replace("pprofdelta_set_started", "Computer.SetStarted").replace("context", "computer")
-    return re.sub(r"(?:PPROFDELTA_|\b)((?:LIVE|RESTART|JOINT|FIRST)_\w+|FORCE)\b", lambda found: camel(found[1]), text)
+    return re.sub(r"(?:PPROFDELTA_|\b)((?:LIVE|RESTART|JOIN|FIRST)_\w+|FORCE)\b", lambda found: camel(found[1]), text)
 
 
 def go_comment(text, indent, kind=""):
@@ -208,7 +208,7 @@ PY_ABOUT = {
     "census": "What a valid profile has.",
     "restart": "Why a window counts as a restart of the target. The values are those of `--report=json`.",
     "live": "The kind of a live heap's profile (pprofdelta_heap.h).",
-    "joint": "How a profile joined a sum.",
+    "join": "How a profile joined a sum.",
 }
 
 

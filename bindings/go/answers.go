@@ -294,44 +294,44 @@ const (
 	LiveWindow
 )
 
-// Joint says how a profile joined a sum.
-type Joint int32
+// Join says how a profile joined a sum.
+type Join int32
 
-// The values of Joint.
+// The values of Join.
 const (
 	// it is the first
-	JointFirst Joint = iota
+	JoinFirst Join = iota
 
 	// it begins where the last one ends
-	JointNext
+	JoinNext
 
 	// the same, in a new process: the sum is of both
-	JointRestart
+	JoinRestart
 
 	// it is a later attempt at the last window, and replaces it
-	JointAgain
+	JoinAgain
 
 	// it is an earlier attempt at the last window, and does not count
-	JointStale
+	JoinStale
 
 	// neither has a time: a missing window cannot be noticed
-	JointUntimed
+	JoinUntimed
 
 	// it does not join (Force)
-	JointForced
+	JoinForced
 
 	// a live heap's full profile, which includes all before it
-	JointResync
+	JoinResync
 
 	// batches of a live heap are missing before it: it does not count
-	JointGap
+	JoinGap
 
-	// like JointRestart, and a window that the restart ended is missing: it was never acknowledged
-	JointEnded
+	// like JoinRestart, and a window that the restart ended is missing: it was never acknowledged
+	JoinEnded
 
 	// it has the sequence and the attempt of the last window, and does not end later: it does not
 	// count
-	JointEqual
+	JoinEqual
 )
 
 func (a *answer) typeReport() TypeReport {

@@ -571,10 +571,10 @@ func TestSumOfAttemptsAndGaps(t *testing.T) {
 	last := p.bytes(t)
 	third := deltaOf(t, c, last)
 	var out bytes.Buffer
-	joints, err := Sum(ctx, &out, [][]byte{first, lost, second, lost, third})
-	if err != nil || fmt.Sprint(joints) != fmt.Sprint([]Joint{JointFirst, JointNext, JointAgain,
-		JointStale, JointNext}) {
-		t.Fatalf("%v, %v", joints, err)
+	joins, err := Sum(ctx, &out, [][]byte{first, lost, second, lost, third})
+	if err != nil || fmt.Sprint(joins) != fmt.Sprint([]Join{JoinFirst, JoinNext, JoinAgain,
+		JoinStale, JoinNext}) {
+		t.Fatalf("%v, %v", joins, err)
 	}
 	if got, want := rows(parsed(t, out.Bytes())), rows(parsed(t, last)); len(got) != len(want) {
 		t.Errorf("%d rows, not %d", len(got), len(want))

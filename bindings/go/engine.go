@@ -68,7 +68,7 @@ type instance interface {
 
 	// A sum is apart from the context. sumBegin drops the sum that was begun before.
 	sumBegin(o *options) error
-	sumAdd(profile []byte) (Joint, error)
+	sumAdd(profile []byte) (Join, error)
 	sumFinish(to *buffer) error
 
 	// size is how many bytes the instance holds.

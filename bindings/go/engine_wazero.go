@@ -387,12 +387,12 @@ func (i *wasmInstance) check(profile []byte) (*Census, error) {
 
 func (i *wasmInstance) sumBegin(o *options) error { return i.begin(fnSumNew, o) }
 
-func (i *wasmInstance) sumAdd(profile []byte) (Joint, error) {
+func (i *wasmInstance) sumAdd(profile []byte) (Join, error) {
 	found, err := i.runWith(fnSumAdd, nil, profile)
 	if err != nil {
 		return 0, err
 	}
-	return Joint(found.u32()), nil
+	return Join(found.u32()), nil
 }
 
 func (i *wasmInstance) sumFinish(to *buffer) error {

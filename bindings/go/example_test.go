@@ -182,11 +182,11 @@ func ExampleSum() {
 	if err := computer.Delta(look(2), &delta); err != nil {
 		log.Fatal(err)
 	}
-	joints, err := pprofdelta.Sum(ctx, &sum, [][]byte{look(1), delta.Bytes()})
+	joins, err := pprofdelta.Sum(ctx, &sum, [][]byte{look(1), delta.Bytes()})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(joints[1] == pprofdelta.JointNext)
+	fmt.Println(joins[1] == pprofdelta.JoinNext)
 
 	_, err = computer.WindowFrom(ctx, strings.NewReader("no profile"))
 	fmt.Println(err != nil)

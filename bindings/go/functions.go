@@ -139,35 +139,35 @@ func writeAll(w io.Writer, bytes []byte) (int64, error) {
 // Sum writes the sum of these profiles to w in one call: first a cumulative profile or any delta, then
 // deltas in their order. It is the inverse of the subtraction. Of several attempts at one window the
 // highest counts. The result says how each profile has joined.
-func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([]Joint, error) {
+func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([]Join, error) {
 	o, err := newOptions(opts)
 	if err != nil {
 		return nil, err
 	}
-	joints := make([]Joint, 0, len(profiles))
+	joins := make([]Join, 0, len(profiles))
 	sum := takeBuffer()
 	defer sum.give()
 	err = o.pool.use(ctx, 0, 0, func(h *held) error {
-		joints, sum.b = joints[:0], sum.b[:0]
+		joins, sum.b = joins[:0], sum.b[:0]
 		if err := h.sumBegin(&o); err != nil {
 			return err
 		}
 		for i, profile := range profiles {
-			joint, err := h.sumAdd(profile)
+			join, err := h.sumAdd(profile)
 			if ended := ctx.Err(); ended != nil {
 				return ended
 			}
 			if err != nil {
 				return &ProfileError{Index: i, Err: err}
 			}
-			joints = append(joints, joint)
+			joins = append(joins, join)
 		}
 		return h.sumFinish(sum)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return joints, o.write(w, sum.b)
+	return joins, o.write(w, sum.b)
 }
 
 // ProfileError is the error of [Sum] if one of the profiles was refused.

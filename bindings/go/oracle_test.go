@@ -133,12 +133,12 @@ func TestSumIsTheInverse(t *testing.T) {
 			profiles = append(profiles, deltaOf(t, c, last))
 		}
 		var out bytes.Buffer
-		joints, err := Sum(context.Background(), &out, profiles)
+		joins, err := Sum(context.Background(), &out, profiles)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprint(joints) != "[0 1 1 1 1]" {
-			t.Errorf("joints: %v", joints)
+		if fmt.Sprint(joins) != "[0 1 1 1 1]" {
+			t.Errorf("joins: %v", joins)
 		}
 		same(t, fmt.Sprintf("seed %d", seed), parsed(t, out.Bytes()), parsed(t, last))
 	}

@@ -9,7 +9,7 @@
  * An instance of the module has one context, one sum, and these buffers:
  *
  *     room               input; the host writes it there
- *     answer             a report, a memory, a census, a joint, or an error
+ *     answer             a report, a memory, a census, a join, or an error
  *
  * Every function returns a pprofdelta_status. pd_buffers returns the address of two 32-bit numbers:
  * address and length of the answer. They change with each call.
@@ -393,15 +393,15 @@ EXPORT(pd_sum_new)(void)
     return finish(status);
 }
 
-/* The answer is the pprofdelta_joint. */
+/* The answer is the pprofdelta_join. */
 EXPORT(pd_sum_add)(uint32_t len)
 {
-    pprofdelta_joint joint;
+    pprofdelta_join join;
     begin();
     make_room(pd_adder_mem(adder), len);
-    pprofdelta_status status = pprofdelta_adder_add(adder, room.ptr, len, &joint, &error);
+    pprofdelta_status status = pprofdelta_adder_add(adder, room.ptr, len, &join, &error);
     if (!status)
-        put32((uint32_t)joint);
+        put32((uint32_t)join);
     return finish(status);
 }
 

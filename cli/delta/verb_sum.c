@@ -38,36 +38,35 @@ static int refuse(const run *r, const char *name, const pprofdelta_error *err)
     return cli_sum_error(r->last, name, err);
 }
 
-static void note(run *r, const char *name, pprofdelta_joint joint)
+static void note(run *r, const char *name, pprofdelta_join join)
 {
     /* What is said of a file, before and after the name of the last one, if that belongs to it. A gap
      * is noted or refused later: a full profile may come. */
     static const struct {
         const char *before, *after;
     } notes[] = {
-        [PPROFDELTA_JOINT_RESTART] =
-            {"the program restarted before this window; the sum covers the "
-             "time before and after the restart (for the time after it "
-             "only, begin with this file)",
-             NULL},
-        [PPROFDELTA_JOINT_ENDED] = {"a window is missing between ",
-                                    " and this file: a restart ended it before it was "
-                                    "acknowledged; if it did not arrive, it is lost"},
-        [PPROFDELTA_JOINT_AGAIN] = {"is the same window as ", ", sent again; this one counts"},
-        [PPROFDELTA_JOINT_STALE] = {"is an earlier attempt at the same window as ",
-                                    "; it does not count"},
-        [PPROFDELTA_JOINT_EQUAL] = {"is the same attempt at the same window as ",
-                                    "; it does not count"},
-        [PPROFDELTA_JOINT_UNTIMED] = {"neither this file nor ",
-                                      " has a time, so it is not known if a window is missing"},
-        [PPROFDELTA_JOINT_FORCED] = {"does not join ", "; it was added because of --force"},
+        [PPROFDELTA_JOIN_RESTART] = {"the program restarted before this window; the sum covers the "
+                                     "time before and after the restart (for the time after it "
+                                     "only, begin with this file)",
+                                     NULL},
+        [PPROFDELTA_JOIN_ENDED] = {"a window is missing between ",
+                                   " and this file: a restart ended it before it was "
+                                   "acknowledged; if it did not arrive, it is lost"},
+        [PPROFDELTA_JOIN_AGAIN] = {"is the same window as ", ", sent again; this one counts"},
+        [PPROFDELTA_JOIN_STALE] = {"is an earlier attempt at the same window as ",
+                                   "; it does not count"},
+        [PPROFDELTA_JOIN_EQUAL] = {"is the same attempt at the same window as ",
+                                   "; it does not count"},
+        [PPROFDELTA_JOIN_UNTIMED] = {"neither this file nor ",
+                                     " has a time, so it is not known if a window is missing"},
+        [PPROFDELTA_JOIN_FORCED] = {"does not join ", "; it was added because of --force"},
     };
-    const char *gap = r->gap, *before = notes[joint].before, *after = notes[joint].after;
-    if (joint == PPROFDELTA_JOINT_RESYNC)
+    const char *gap = r->gap, *before = notes[join].before, *after = notes[join].after;
+    if (join == PPROFDELTA_JOIN_RESYNC)
         r->gap = NULL;
-    else if (joint == PPROFDELTA_JOINT_GAP && !gap)
+    else if (join == PPROFDELTA_JOIN_GAP && !gap)
         r->gap = name;
-    if (joint == PPROFDELTA_JOINT_RESYNC && gap)
+    if (join == PPROFDELTA_JOIN_RESYNC && gap)
         cli_note("%s: batches are missing between %s and %s; this full profile closes the gap",
                  name, r->last, gap);
     if (before)
@@ -77,17 +76,17 @@ static void note(run *r, const char *name, pprofdelta_joint joint)
 static int add(run *r, const char *path)
 {
     pprofdelta_error err;
-    pprofdelta_joint joint;
+    pprofdelta_join join;
     int code = cli_input_read(&r->input, path, r->options.library.max_memory);
     if (code)
         return code;
     const char *name = r->input.name;
     cli_progress_say("adding", name);
-    if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &joint, &err))
+    if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &join, &err))
         return refuse(r, name, &err);
-    note(r, name, joint);
-    if (joint != PPROFDELTA_JOINT_STALE && joint != PPROFDELTA_JOINT_EQUAL &&
-        joint != PPROFDELTA_JOINT_GAP)
+    note(r, name, join);
+    if (join != PPROFDELTA_JOIN_STALE && join != PPROFDELTA_JOIN_EQUAL &&
+        join != PPROFDELTA_JOIN_GAP)
         r->last = name;
     cli_input_free(&r->input);
     return CLI_DONE;

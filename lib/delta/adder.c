@@ -140,14 +140,14 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
 }
 
 /* Decides how the new profile joins the sum. A gap is no failure yet. */
-static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
-                              pprofdelta_joint *joint, pprofdelta_error *err)
+static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *next,
+                                pprofdelta_join *join, pprofdelta_error *err)
 {
     pprofdelta_error why;
-    pprofdelta_status status = pd_join(&a->last, next, joint, &why);
+    pprofdelta_status status = pd_join(&a->last, next, join, &why);
     /* Forcing must not mix absolute gauges with changes of gauges. */
     bool can_force = a->pd->flags & PPROFDELTA_FORCE && (a->is_live || !next->live);
-    if (!status && a->has_gap && *joint != PPROFDELTA_JOINT_RESYNC)
+    if (!status && a->has_gap && *join != PPROFDELTA_JOIN_RESYNC)
         return pd_because(
             err, PPROFDELTA_REASON_BATCH_LATE,
             pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
@@ -156,10 +156,10 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
     if (!status)
         return PPROFDELTA_OK;
     if (status == PPROFDELTA_E_MISMATCH && can_force) {
-        *joint = PPROFDELTA_JOINT_FORCED;
+        *join = PPROFDELTA_JOIN_FORCED;
         return PPROFDELTA_OK;
     }
-    if (*joint == PPROFDELTA_JOINT_GAP) {
+    if (*join == PPROFDELTA_JOIN_GAP) {
         if (!a->has_gap)
             a->gap = why;
         return PPROFDELTA_OK;
@@ -178,7 +178,7 @@ static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next)
 
 /* Parses and checks the new profile, in cur, and how it joins. Does not change the sum. */
 static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_t len,
-                                   pprofdelta_stamp *stamp, pprofdelta_joint *joint,
+                                   pprofdelta_stamp *stamp, pprofdelta_join *join,
                                    pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
@@ -195,9 +195,9 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (!pd_stamp_of(&cur->tables, stamp))
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", "comment", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "the stamp is not valid: pprofdelta did not write it");
-    *joint = PPROFDELTA_JOINT_FIRST;
+    *join = PPROFDELTA_JOIN_FIRST;
     if (a->is_waiting)
-        status = join(a, stamp, joint, err);
+        status = follow(a, stamp, join, err);
     else
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     if (!status && goes_on(a, stamp))
@@ -295,7 +295,7 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
 /* Settles or abandons the window of the last profile, in prev. The window of the new one, in cur,
  * is then pending. */
 static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *stamp,
-                                 pprofdelta_joint joint, pprofdelta_error *err)
+                                 pprofdelta_join join, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
@@ -304,13 +304,13 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     if (status)
         return status;
     PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
-    if (joint == PPROFDELTA_JOINT_AGAIN || joint == PPROFDELTA_JOINT_RESYNC) {
+    if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC) {
         pd_window_abandon(&pd->prev.window);
-    } else if (joint != PPROFDELTA_JOINT_FIRST) {
+    } else if (join != PPROFDELTA_JOIN_FIRST) {
         status = settle(a, &pd->prev, err);
         a->has_settled = true;
     }
-    if (joint == PPROFDELTA_JOINT_RESYNC)
+    if (join == PPROFDELTA_JOIN_RESYNC)
         status = clear(a, err);
     if (!status)
         status = pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
@@ -341,11 +341,11 @@ static void note_time(pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 }
 
 pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, size_t len,
-                                       pprofdelta_joint *joint, pprofdelta_error *err)
+                                       pprofdelta_join *join, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pprofdelta_stamp stamp;
-    pprofdelta_joint how = PPROFDELTA_JOINT_FIRST;
+    pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
     pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
@@ -353,8 +353,8 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
         return status;
     PD_SWAP(pd_input, pd->cur, pd->prev);
     status = read_next(a, bytes, len, &stamp, &how, err);
-    bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_EQUAL &&
-                  how != PPROFDELTA_JOINT_GAP;
+    bool counts =
+        how != PPROFDELTA_JOIN_STALE && how != PPROFDELTA_JOIN_EQUAL && how != PPROFDELTA_JOIN_GAP;
     if (status || !counts)
         PD_SWAP(pd_input, pd->cur, pd->prev);
     else if ((status = take_in(a, &stamp, how, err)))
@@ -362,18 +362,18 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     a->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
     if (status)
         return status;
-    a->has_gap |= how == PPROFDELTA_JOINT_GAP;
+    a->has_gap |= how == PPROFDELTA_JOIN_GAP;
     if (counts) {
         a->is_waiting = true;
-        a->is_forced |= how == PPROFDELTA_JOINT_FORCED;
-        a->has_gap &= how != PPROFDELTA_JOINT_RESYNC;
+        a->is_forced |= how == PPROFDELTA_JOIN_FORCED;
+        a->has_gap &= how != PPROFDELTA_JOIN_RESYNC;
         a->last = stamp;
         if (!a->has_settled)
             a->first = stamp;
         note_time(a, &stamp);
     }
-    if (joint)
-        *joint = how;
+    if (join)
+        *join = how;
     return PPROFDELTA_OK;
 }
 

@@ -20,19 +20,19 @@ static bool is_beginning(const pprofdelta_stamp *stamp)
 
 /* How another attempt at the last window joins. The higher attempt counts; if they are equal, or have
  * no number (batches have none), the one that ends later, or else the one that was added first. */
-static pprofdelta_joint joint_of_attempt(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+static pprofdelta_join join_of_attempt(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
 {
     if (last->attempt != next->attempt)
-        return last->attempt < next->attempt ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
+        return last->attempt < next->attempt ? PPROFDELTA_JOIN_AGAIN : PPROFDELTA_JOIN_STALE;
     if (last->to_nanos < next->to_nanos)
-        return PPROFDELTA_JOINT_AGAIN;
+        return PPROFDELTA_JOIN_AGAIN;
     bool is_equal = last->attempt || last->to_nanos == next->to_nanos;
-    return is_equal ? PPROFDELTA_JOINT_EQUAL : PPROFDELTA_JOINT_STALE;
+    return is_equal ? PPROFDELTA_JOIN_EQUAL : PPROFDELTA_JOIN_STALE;
 }
 
 /* Another attempt at the same window, or batch. */
 static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                                    pprofdelta_joint *joint, pprofdelta_error *err)
+                                    pprofdelta_join *join, pprofdelta_error *err)
 {
     if (next->from_nanos != last->from_nanos || next->restart != last->restart)
         return REFUSE("there are two %s %" PRIu64
@@ -40,7 +40,7 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                       next->live ? "batches" : "windows", next->sequence,
                       pd_time_shown(last->from_nanos).text, pd_time_shown(next->from_nanos).text,
                       next->live ? "trackers" : "states");
-    *joint = joint_of_attempt(last, next);
+    *join = join_of_attempt(last, next);
     return PPROFDELTA_OK;
 }
 
@@ -54,7 +54,7 @@ static pprofdelta_status refuse_missing(const char *what, uint64_t from, uint64_
 }
 
 static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
-                                          const pprofdelta_stamp *next, pprofdelta_joint *joint,
+                                          const pprofdelta_stamp *next, pprofdelta_join *join,
                                           pprofdelta_error *err)
 {
     uint64_t due = last->sequence + 1;
@@ -73,20 +73,20 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
                       " is missing, or they come from two states",
                       last->sequence, pd_time_shown(last->to_nanos).text, next->sequence,
                       pd_time_shown(next->from_nanos).text, last->sequence);
-    *joint = !joins          ? PPROFDELTA_JOINT_ENDED
-             : next->restart ? PPROFDELTA_JOINT_RESTART
-                             : PPROFDELTA_JOINT_NEXT;
+    *join = !joins          ? PPROFDELTA_JOIN_ENDED
+            : next->restart ? PPROFDELTA_JOIN_RESTART
+                            : PPROFDELTA_JOIN_NEXT;
     return PPROFDELTA_OK;
 }
 
 static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                                      pprofdelta_joint *joint, pprofdelta_error *err)
+                                      pprofdelta_join *join, pprofdelta_error *err)
 {
     /* Profiles without a time join each other: their delta has no times either. */
     bool has_no_times = !last->to_nanos && !next->from_nanos;
-    *joint = next->restart  ? PPROFDELTA_JOINT_RESTART
-             : has_no_times ? PPROFDELTA_JOINT_UNTIMED
-                            : PPROFDELTA_JOINT_NEXT;
+    *join = next->restart  ? PPROFDELTA_JOIN_RESTART
+            : has_no_times ? PPROFDELTA_JOIN_UNTIMED
+                           : PPROFDELTA_JOIN_NEXT;
     if (has_no_times)
         return PPROFDELTA_OK;
     if (!last->to_nanos || !next->from_nanos)
@@ -110,10 +110,10 @@ static bool is_same_batch(const pprofdelta_stamp *a, const pprofdelta_stamp *b)
 }
 
 static pprofdelta_status join_behind_gap(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                                         pprofdelta_joint *joint, pprofdelta_error *err)
+                                         pprofdelta_join *join, pprofdelta_error *err)
 {
     uint64_t due = last->sequence + 1;
-    *joint = PPROFDELTA_JOINT_GAP;
+    *join = PPROFDELTA_JOIN_GAP;
     if (next->epoch != last->epoch)
         return MISSING("the full profile that opened epoch %" PRIu64 " is missing between them",
                        next->epoch);
@@ -121,16 +121,16 @@ static pprofdelta_status join_behind_gap(const pprofdelta_stamp *last, const ppr
 }
 
 static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                                   pprofdelta_joint *joint, pprofdelta_error *err)
+                                   pprofdelta_join *join, pprofdelta_error *err)
 {
     if (next->id != last->id)
         return REFUSE("they come from two processes (%016" PRIx64 " and %016" PRIx64
                       "), or from two programs that one process ran: each has its own heap",
                       last->id, next->id);
     if (is_same_batch(last, next))
-        return join_again(last, next, joint, err);
+        return join_again(last, next, join, err);
     bool is_later = next->epoch >= last->epoch && next->first > last->sequence;
-    *joint = PPROFDELTA_JOINT_RESYNC;
+    *join = PPROFDELTA_JOIN_RESYNC;
     /* A full profile that was lost is sent again with its number, in a later epoch. */
     if (next->live == PPROFDELTA_LIVE_FULL && (is_later || next->epoch > last->epoch))
         return PPROFDELTA_OK;
@@ -139,12 +139,12 @@ static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelt
                       " (epoch %" PRIu64 "): give the profiles of one process in order",
                       next->sequence, next->epoch, last->sequence, last->epoch);
     if (next->epoch != last->epoch || next->first != last->sequence + 1)
-        return join_behind_gap(last, next, joint, err);
+        return join_behind_gap(last, next, join, err);
     if (next->from_nanos == last->to_nanos) {
-        *joint = PPROFDELTA_JOINT_NEXT;
+        *join = PPROFDELTA_JOIN_NEXT;
         return PPROFDELTA_OK;
     }
-    *joint = PPROFDELTA_JOINT_GAP;
+    *join = PPROFDELTA_JOIN_GAP;
     return REFUSE("batch %" PRIu64
                   " was sent again with more samples, and that attempt is missing (it ends at "
                   "%s, and batch %" PRIu64 " begins at %s)",
@@ -155,10 +155,10 @@ static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelt
 /* ---- either ---------------------------------------------------------------------------------- */
 
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                          pprofdelta_joint *joint, pprofdelta_error *err)
+                          pprofdelta_join *join, pprofdelta_error *err)
 {
     if (last->live && next->live)
-        return join_live(last, next, joint, err);
+        return join_live(last, next, join, err);
     if (next->live)
         return REFUSE("the second is of a live heap and the first is not");
     if (!next->is_delta)
@@ -169,10 +169,9 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
                       "): each numbers its own windows",
                       last->id, next->id);
     if (has_both && last->sequence == next->sequence)
-        return join_again(last, next, joint, err);
+        return join_again(last, next, join, err);
     if (is_beginning(next))
         return REFUSE("the second is the first window of a state, which counts from the beginning "
                       "of the process: a sum may begin with it");
-    return has_both ? join_by_sequence(last, next, joint, err)
-                    : join_by_time(last, next, joint, err);
+    return has_both ? join_by_sequence(last, next, join, err) : join_by_time(last, next, join, err);
 }

@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 
-/* Sets *joint to how `next` joins a sum that ends with `last`: NEXT, RESTART, AGAIN, STALE,
+/* Sets *join to how `next` joins a sum that ends with `last`: NEXT, RESTART, AGAIN, STALE,
  * UNTIMED, ENDED, or RESYNC: a full profile, which replaces the sum. Fails with E_MISMATCH if it
- * does not join, with a message about what is missing; if batches are missing, *joint is GAP. */
+ * does not join, with a message about what is missing; if batches are missing, *join is GAP. */
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                          pprofdelta_joint *joint, pprofdelta_error *err);
+                          pprofdelta_join *join, pprofdelta_error *err);
 
 #endif

@@ -336,21 +336,21 @@ PPROFDELTA_API void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out);
 typedef struct pprofdelta_adder pprofdelta_adder;
 
 /* How a profile joined the sum. */
-typedef enum pprofdelta_joint {
-    PPROFDELTA_JOINT_FIRST = 0, /* it is the first */
-    PPROFDELTA_JOINT_NEXT,      /* it begins where the last one ends */
-    PPROFDELTA_JOINT_RESTART,   /* the same, in a new process: the sum is of both */
-    PPROFDELTA_JOINT_AGAIN,     /* it is a later attempt at the last window, and replaces it */
-    PPROFDELTA_JOINT_STALE,   /* it is an earlier attempt at the last window, and does not count */
-    PPROFDELTA_JOINT_UNTIMED, /* neither has a time: a missing window cannot be noticed */
-    PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_FORCE) */
-    PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which includes all before it */
-    PPROFDELTA_JOINT_GAP,     /* batches of a live heap are missing before it: it does not count */
-    PPROFDELTA_JOINT_ENDED,   /* like JOINT_RESTART, and a window that the restart ended is missing:
+typedef enum pprofdelta_join {
+    PPROFDELTA_JOIN_FIRST = 0, /* it is the first */
+    PPROFDELTA_JOIN_NEXT,      /* it begins where the last one ends */
+    PPROFDELTA_JOIN_RESTART,   /* the same, in a new process: the sum is of both */
+    PPROFDELTA_JOIN_AGAIN,     /* it is a later attempt at the last window, and replaces it */
+    PPROFDELTA_JOIN_STALE,     /* it is an earlier attempt at the last window, and does not count */
+    PPROFDELTA_JOIN_UNTIMED,   /* neither has a time: a missing window cannot be noticed */
+    PPROFDELTA_JOIN_FORCED,    /* it does not join (PPROFDELTA_FORCE) */
+    PPROFDELTA_JOIN_RESYNC,    /* a live heap's full profile, which includes all before it */
+    PPROFDELTA_JOIN_GAP,       /* batches of a live heap are missing before it: it does not count */
+    PPROFDELTA_JOIN_ENDED,     /* like JOIN_RESTART, and a window that the restart ended is missing:
                                  it was never acknowledged */
-    PPROFDELTA_JOINT_EQUAL /* it has the sequence and the attempt of the last window, and does not end
+    PPROFDELTA_JOIN_EQUAL /* it has the sequence and the attempt of the last window, and does not end
                                  later: it does not count */
-} pprofdelta_joint;
+} pprofdelta_join;
 
 /* Makes an empty sum. These options are used: the flags NO_STAMP, FORCE and DEFAULT_COUNTER,
  * compression, level, max_memory, counters and gauges. options and allocator may be NULL. */
@@ -361,17 +361,18 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *
 PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
 /* Adds a profile: first a cumulative profile or any delta, then deltas in their order. Of several
- * attempts at one window the highest counts; of equal ones the one that ends later, or the first. Counters are added up; gauges are those of the last
- * profile. PPROFDELTA_E_MISMATCH if a window is missing or overlaps. joint may be NULL.
+ * attempts at one window the highest counts; of equal ones the one that ends later, or the first.
+ * Counters are added up; gauges are those of the last profile. PPROFDELTA_E_MISMATCH if a window is
+ * missing or overlaps. join may be NULL.
  *
  * Batches of a live heap are added up as pprofdelta_heap.h describes, with their in-use values. If
- * one is missing, the joint is PPROFDELTA_JOINT_GAP. The full profile of a later epoch corrects
+ * one is missing, the join is PPROFDELTA_JOIN_GAP. The full profile of a later epoch corrects
  * that; without one, pprofdelta_adder_finish fails with PPROFDELTA_E_MISMATCH.
  *
  * If a profile is refused, the sum is as before. After PPROFDELTA_E_MEMORY or PPROFDELTA_E_LIMIT
  * the adder can only be freed. Bytes that are needed later are copied. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
-                                                      size_t len, pprofdelta_joint *joint,
+                                                      size_t len, pprofdelta_join *join,
                                                       pprofdelta_error *err);
 
 /* Writes the sum to the sink. Afterwards, also after a failure, the adder can only be freed. A sum

@@ -186,58 +186,58 @@ static bool read_sums(trial *t, buf profile, reading *r, live_sums *out)
 }
 
 /* What a way of joining says of the two stamps. */
-static void require_joint(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                          pprofdelta_joint joint)
+static void require_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                         pprofdelta_join join)
 {
     bool is_of_one_kind =
         !next->live == !last->live; /* else their numbers have nothing in common */
     bool is_same =
         is_of_one_kind && next->sequence == last->sequence && next->from_nanos == last->from_nanos;
-    if (joint == PPROFDELTA_JOINT_NEXT)
+    if (join == PPROFDELTA_JOIN_NEXT)
         require(next->from_nanos == last->to_nanos && (!is_same || !next->sequence));
     bool has_same_attempt = next->attempt == last->attempt;
     bool is_later =
         has_same_attempt ? next->to_nanos > last->to_nanos : next->attempt > last->attempt;
     bool is_equal =
         has_same_attempt && !is_later && (next->attempt || next->to_nanos == last->to_nanos);
-    if (joint == PPROFDELTA_JOINT_AGAIN)
+    if (join == PPROFDELTA_JOIN_AGAIN)
         require(is_same && is_later);
-    if (joint == PPROFDELTA_JOINT_STALE)
+    if (join == PPROFDELTA_JOIN_STALE)
         require(is_same && !is_later && !is_equal);
-    if (joint == PPROFDELTA_JOINT_EQUAL)
+    if (join == PPROFDELTA_JOIN_EQUAL)
         require(is_same && is_equal);
-    if (joint == PPROFDELTA_JOINT_RESTART)
+    if (join == PPROFDELTA_JOIN_RESTART)
         require(next->restart);
-    if (joint == PPROFDELTA_JOINT_RESYNC)
+    if (join == PPROFDELTA_JOIN_RESYNC)
         require(next->live == PPROFDELTA_LIVE_FULL);
-    if (joint == PPROFDELTA_JOINT_GAP)
+    if (join == PPROFDELTA_JOIN_GAP)
         require(next->live && last->live);
 }
 
 /* The profile joined, in this way. */
-static void join(trial *t, pprofdelta_joint joint)
+static void joined(trial *t, pprofdelta_join join)
 {
     reading r;
     live_sums own;
     pprofdelta_census census;
     require(!fuzz_census(t->profile.ptr, t->profile.len, &census, NULL));
-    bool is_first = joint == PPROFDELTA_JOINT_FIRST, is_live = census.stamp.live;
+    bool is_first = join == PPROFDELTA_JOIN_FIRST, is_live = census.stamp.live;
     require(is_first == !t->has_any);
-    require_joint(&t->last, &census.stamp, joint);
+    require_join(&t->last, &census.stamp, join);
     t->has_any = true;
-    t->has_gap |= joint == PPROFDELTA_JOINT_GAP;
-    if (joint == PPROFDELTA_JOINT_GAP || joint == PPROFDELTA_JOINT_STALE ||
-        joint == PPROFDELTA_JOINT_EQUAL)
+    t->has_gap |= join == PPROFDELTA_JOIN_GAP;
+    if (join == PPROFDELTA_JOIN_GAP || join == PPROFDELTA_JOIN_STALE ||
+        join == PPROFDELTA_JOIN_EQUAL)
         return;
     t->last = census.stamp;
     t->is_wild |= !read_sums(t, t->profile, &r, &own);
     if (is_first)
         t->is_live = is_live;
-    if (is_first || joint == PPROFDELTA_JOINT_RESYNC)
+    if (is_first || join == PPROFDELTA_JOIN_RESYNC)
         t->before = (live_sums){.arena = &t->arena};
-    else if (joint != PPROFDELTA_JOINT_AGAIN)
+    else if (join != PPROFDELTA_JOIN_AGAIN)
         t->before = t->sums;
-    t->has_gap &= joint != PPROFDELTA_JOINT_RESYNC;
+    t->has_gap &= join != PPROFDELTA_JOIN_RESYNC;
     bool replaces = !t->is_live || !is_live || census.stamp.live == PPROFDELTA_LIVE_WINDOW;
     t->sums = copy(t, &t->before, !replaces);
     for (size_t i = 0; i < own.len; i++)
@@ -259,17 +259,17 @@ static void require_told(const trial *t, pprofdelta_status status, const pprofde
 static void add(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_joint joint = PPROFDELTA_JOINT_FIRST;
+    pprofdelta_join join = PPROFDELTA_JOIN_FIRST;
     pprofdelta_status status =
-        pprofdelta_adder_add(t->adder, t->profile.ptr, t->profile.len, &joint, &err);
+        pprofdelta_adder_add(t->adder, t->profile.ptr, t->profile.len, &join, &err);
     require_told(t, status, &err);
     require((status == PPROFDELTA_E_USAGE) == t->is_over);
     t->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
-    require(joint != PPROFDELTA_JOINT_FORCED || t->options.flags & PPROFDELTA_FORCE);
+    require(join != PPROFDELTA_JOIN_FORCED || t->options.flags & PPROFDELTA_FORCE);
     if (status)
         return;
     t->added[t->added_len++] = t->profile;
-    join(t, joint);
+    joined(t, join);
 }
 
 /* The sum is the naive one, and a profile that goes in again. */

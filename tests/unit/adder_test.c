@@ -62,9 +62,9 @@ static buf sums_window(arena *a, int64_t from, int64_t to, unsigned sequence, co
 
 /* ---- How profiles join ----------------------------------------------------------------------- */
 
-/* The parts of a sum, as "FROM-TO [#SEQUENCE] [RESTART] [JOINT]" with commas between them. Without a
+/* The parts of a sum, as "FROM-TO [#SEQUENCE] [RESTART] [JOIN]" with commas between them. Without a
  * sequence it is a cumulative profile, or with "stamped" a two-file delta. RESTART is why. Without a
- * joint it is that of the first part or the next one. */
+ * join it is that of the first part or the next one. */
 typedef struct joining {
     const char *parts;
     const char *want;  /* digits: the sum of the first counter, of parts that count 1, 10, 100 ...;
@@ -124,7 +124,7 @@ typedef struct part {
     unsigned sequence;
     char restart[32];
     bool is_stamped;
-    pprofdelta_joint joint;
+    pprofdelta_join join;
 } part;
 
 enum { MOST_PARTS = 4 };
@@ -133,14 +133,14 @@ static void read_word(part *p, const char *word)
 {
     static const struct {
         const char *word;
-        pprofdelta_joint joint;
-    } joints[] = {{"again", PPROFDELTA_JOINT_AGAIN},     {"ended", PPROFDELTA_JOINT_ENDED},
-                  {"equal", PPROFDELTA_JOINT_EQUAL},     {"stale", PPROFDELTA_JOINT_STALE},
-                  {"restart", PPROFDELTA_JOINT_RESTART}, {"untimed", PPROFDELTA_JOINT_UNTIMED}};
+        pprofdelta_join join;
+    } joins[] = {{"again", PPROFDELTA_JOIN_AGAIN},     {"ended", PPROFDELTA_JOIN_ENDED},
+                 {"equal", PPROFDELTA_JOIN_EQUAL},     {"stale", PPROFDELTA_JOIN_STALE},
+                 {"restart", PPROFDELTA_JOIN_RESTART}, {"untimed", PPROFDELTA_JOIN_UNTIMED}};
     p->is_stamped |= *word != '#';
-    for (size_t i = 0; i < sizeof joints / sizeof *joints; i++)
-        if (!strcmp(word, joints[i].word)) {
-            p->joint = joints[i].joint;
+    for (size_t i = 0; i < sizeof joins / sizeof *joins; i++)
+        if (!strcmp(word, joins[i].word)) {
+            p->join = joins[i].join;
             return;
         }
     if (*word == '#')
@@ -162,7 +162,7 @@ static size_t read_parts(const char *text, part parts[MOST_PARTS])
         if (len == MOST_PARTS || sscanf(word, "%lld-%lld", &from, &to) != 2)
             abort();
         parts[len] = (part){
-            .from = from, .to = to, .joint = len ? PPROFDELTA_JOINT_NEXT : PPROFDELTA_JOINT_FIRST};
+            .from = from, .to = to, .join = len ? PPROFDELTA_JOIN_NEXT : PPROFDELTA_JOIN_FIRST};
         while ((word = strtok_r(NULL, " ", &words)))
             read_word(&parts[len], word);
         len++;
@@ -181,12 +181,12 @@ static pprofdelta_status join_parts(const joining *j, pprofdelta_adder *adder, s
     for (size_t i = 0; i < len && !status; i++) {
         ENDS(arena_free) arena a = {0};
         const part *p = &parts[i];
-        pprofdelta_joint joint = PPROFDELTA_JOINT_FORCED;
+        pprofdelta_join join = PPROFDELTA_JOIN_FORCED;
         buf bytes = sums_window(&a, p->from, p->to, p->sequence, p->is_stamped ? p->restart : NULL,
                                 ones[i]);
-        status = pprofdelta_adder_add(adder, bytes.ptr, bytes.len, &joint, err);
+        status = pprofdelta_adder_add(adder, bytes.ptr, bytes.len, &join, err);
         CHECK_MSG(!status || i == len - 1, "case %zu, part %zu: %s", number, i, err->text);
-        CHECK_MSG(status || joint == p->joint, "case %zu, part %zu: %d", number, i, joint);
+        CHECK_MSG(status || join == p->join, "case %zu, part %zu: %d", number, i, join);
     }
     return status;
 }

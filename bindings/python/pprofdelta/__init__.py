@@ -9,7 +9,7 @@ from ._adder import Adder as Adder
 from ._adder import sum as sum
 from ._answers import (
     Census as Census,
-    Joint as Joint,
+    Join as Join,
     Live as Live,
     Memory as Memory,
     Report as Report,
@@ -60,7 +60,7 @@ __all__ = [
     "Format",
     "InternalError",
     "InvalidProfileError",
-    "Joint",
+    "Join",
     "LimitError",
     "Live",
     "Memory",

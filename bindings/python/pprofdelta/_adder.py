@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from . import _core
 from ._options import SumOptions, pack_for_sum
-from ._answers import JOINTS, Joint
+from ._answers import JOINS, Join
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -25,9 +25,9 @@ class Adder:
     def __init__(self, **options: Unpack[SumOptions]) -> None:
         self._core = _core.Adder(pack_for_sum(options))
 
-    def add(self, profile: Buffer) -> Joint:
+    def add(self, profile: Buffer) -> Join:
         """Adds a profile, and returns how it joined the sum. A profile that raises is not added."""
-        return JOINTS[self._core.add(profile)]
+        return JOINS[self._core.add(profile)]
 
     def finish(self) -> bytes:
         """Returns the sum. The adder is closed afterwards."""

@@ -47,7 +47,7 @@ class Live(StrEnum):
 LIVES = tuple(Live)
 
 
-class Joint(StrEnum):
+class Join(StrEnum):
     """How a profile joined a sum."""
 
     #: it is the first
@@ -68,13 +68,13 @@ class Joint(StrEnum):
     RESYNC = "resync"
     #: batches of a live heap are missing before it: it does not count
     GAP = "gap"
-    #: like JOINT_RESTART, and a window that the restart ended is missing: it was never acknowledged
+    #: like JOIN_RESTART, and a window that the restart ended is missing: it was never acknowledged
     ENDED = "ended"
     #: it has the sequence and the attempt of the last window, and does not end later: it does not count
     EQUAL = "equal"
 
 
-JOINTS = tuple(Joint)
+JOINS = tuple(Join)
 
 
 @dataclass(frozen=True, slots=True)

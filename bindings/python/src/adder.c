@@ -56,7 +56,7 @@ static void adder_dealloc(PyObject *object)
 static PyObject *adder_add(Adder *self, PyObject *profile)
 {
     core_input input;
-    pprofdelta_joint joint;
+    pprofdelta_join join;
     pprofdelta_error err;
     pprofdelta_status status = PPROFDELTA_OK;
     if (!enter(self))
@@ -66,14 +66,14 @@ static PyObject *adder_add(Adder *self, PyObject *profile)
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = pprofdelta_adder_add(self->adder, input.bytes, input.len, &joint, &err);
+    status = pprofdelta_adder_add(self->adder, input.bytes, input.len, &join, &err);
     Py_END_ALLOW_THREADS
     core_input_fini(&input);
     if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
         leave_for_good(self);
     else
         core_leave(&self->guard);
-    return status ? core_raise(type_of(self), &err) : PyLong_FromLong((long)joint);
+    return status ? core_raise(type_of(self), &err) : PyLong_FromLong((long)join);
 }
 
 static PyObject *adder_finish(Adder *self, PyObject *unused)
@@ -108,7 +108,7 @@ static PyObject *adder_close(Adder *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"add", (PyCFunction)(void (*)(void))adder_add, METH_O,
-     "pprofdelta_adder_add: returns the number of the joint."},
+     "pprofdelta_adder_add: returns the number of the join."},
     {"finish", (PyCFunction)(void (*)(void))adder_finish, METH_NOARGS,
      "pprofdelta_adder_finish: returns the sum, and frees the adder."},
     {"close", (PyCFunction)(void (*)(void))adder_close, METH_NOARGS, "Frees the adder."},

@@ -208,12 +208,12 @@ def test_an_adder_says_how_each_profile_joined(heap: Pair) -> None:
     context.abandon()
     again = context.window(heap[1]).delta
     with pprofdelta.Adder() as adder:
-        joints = [adder.add(delta) for delta in (first, lost, again, lost)]
-        assert joints == [
-            pprofdelta.Joint.FIRST,
-            pprofdelta.Joint.NEXT,
-            pprofdelta.Joint.AGAIN,
-            pprofdelta.Joint.STALE,
+        joins = [adder.add(delta) for delta in (first, lost, again, lost)]
+        assert joins == [
+            pprofdelta.Join.FIRST,
+            pprofdelta.Join.NEXT,
+            pprofdelta.Join.AGAIN,
+            pprofdelta.Join.STALE,
         ]
         total = adder.finish()
         with pytest.raises(pprofdelta.UsageError, match="finished"):

@@ -63,7 +63,7 @@ def test_the_flags_and_enums_are_those_of_the_headers() -> None:
         ("pprofdelta_first", pprofdelta.First, "FIRST_"),
         ("pprofdelta_restart", pprofdelta.Restart, "RESTART_"),
         ("pprofdelta_live", pprofdelta.Live, "LIVE_"),
-        ("pprofdelta_joint", pprofdelta.Joint, "JOINT_"),
+        ("pprofdelta_join", pprofdelta.Join, "JOIN_"),
     ):
         found = [member.removeprefix("PPROFDELTA_").removeprefix(prefix) for member in members(name)]
         assert found == [member.name for member in kind], name
