@@ -269,10 +269,10 @@ static void end_temporary(cli_output *out)
 
 static void remove_temporary(cli_output *out)
 {
-    if (out->fd >= 0) {
+    if (out->fd >= 0 && out->temporary)
         unlink(out->temporary);
+    if (out->fd >= 0)
         close(out->fd);
-    }
     out->fd = -1;
     end_temporary(out);
 }

@@ -130,6 +130,7 @@ static uint64_t match_at(const work *w, source *s, int64_t index)
 static void judge_frame(const work *w, source *s, cli_frame *frame, const uint64_t *names)
 {
     const cli_profile *profile = s->profile;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every side was made */
     const Pd__View__Mapping *mapping = cli_profile_mapping(profile, frame->location->mapping_id);
     const Pd__View__Function *function =
         frame->line ? cli_profile_function(profile, frame->line->function_id) : NULL;

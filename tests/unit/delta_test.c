@@ -229,8 +229,6 @@ TEST(windows_sum_to_what_was_counted)
     }
 }
 
-/* ---- The calls ------------------------------------------------------------------------------- */
-
 TEST(a_pending_window_lets_no_other_in)
 {
     ENDS(build_free) build b = {0};

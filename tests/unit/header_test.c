@@ -7,11 +7,10 @@
 
 /* What programs are compiled against: changing any of it breaks them. */
 _Static_assert(PPROFDELTA_OK == 0, "a status is tested as a truth value");
-_Static_assert(PPROFDELTA_E_USAGE == 11, "statuses are not renumbered");
-_Static_assert(PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13, "nor are the later ones");
-_Static_assert(PPROFDELTA_E_NOT_CUMULATIVE == 14 && PPROFDELTA_E_OLDER == 15 &&
+_Static_assert(PPROFDELTA_E_USAGE == 11 && PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13 &&
+                   PPROFDELTA_E_NOT_CUMULATIVE == 14 && PPROFDELTA_E_OLDER == 15 &&
                    PPROFDELTA_E_OTHER_TARGET == 16,
-               "nor are the last ones");
+               "statuses are not renumbered");
 _Static_assert(PPROFDELTA_REASON_NONE == 0 && PPROFDELTA_REASON_MAX_MEMORY == 1 &&
                    PPROFDELTA_REASON_NEWER_STATE == 13,
                "reasons are not renumbered");

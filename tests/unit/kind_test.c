@@ -34,9 +34,7 @@ static const struct {
     FILE("7z\xbc\xaf\x27\x1c\0", OTHER, "a 7z archive"),
     FILE("Rar!\x1a\7\1", OTHER, "a rar archive"),
     FILE("!<arch>\n", OTHER, "an ar archive (a library or a Debian package)"),
-    FILE("\xfd"
-         "7zXZ\0\0",
-         OTHER, "xz data"),
+    FILE("\375\067zXZ\0\0", OTHER, "xz data"),
     FILE("BZh91AY&SY\x01", OTHER, "bzip2 data"),
     FILE("\x04\x22\x4d\x18\x60", OTHER, "lz4 data"),
     FILE("\xff\6\0\0sNaPpY", OTHER, "snappy data"),

@@ -108,8 +108,7 @@ TEST(this_process_is_as_the_loader_says)
     exe[len] = 0;
     CHECK(is(pd_maps_name(&maps, maps.main), exe));
     CHECK(pd_maps_find(&maps, here.address) == maps.main);
-    CHECK(pd_maps_find(&maps, 1) == PD_MAP_NONE);
-    CHECK(pd_maps_find(&maps, UINT64_MAX) == PD_MAP_NONE);
+    CHECK(pd_maps_find(&maps, 1) == PD_MAP_NONE && pd_maps_find(&maps, UINT64_MAX) == PD_MAP_NONE);
     size_t before = maps.len;
     CHECK(pd_maps_read(&maps, &mem, NULL) == PPROFDELTA_OK && maps.len == before);
     pd_maps_release(&maps, &mem);
