@@ -95,13 +95,13 @@ class Recorded:
 # For state and memory, and for recorded profiles, they are what was measured when they were set.
 
 BARS = {
-    "recorded": Bars(command=1.5, state=1.6, memory=0.095),
+    "recorded": Bars(command=2.6, state=2.4, memory=0.18),
     "the bundled pair": Bars(),  # the start of the process is most of it
-    "stress-failure.2": Bars(command=1.3, state=1.25, memory=0.055),
-    "50,000, Go's order, distinct": Bars(command=2.0, state=1.5, memory=0.06),
-    "50,000, Go's order, repeated": Bars(command=2.0, state=1.8, memory=0.12),
-    "50,000, field order, distinct": Bars(command=2.0, state=1.5, memory=0.06),
-    "50,000, field order, repeated": Bars(command=2.0, state=1.9, memory=0.13),
+    "stress-failure.2": Bars(command=3.1, state=2.9, memory=0.18),
+    "50,000, Go's order, distinct": Bars(command=3.9, state=3.2, memory=0.11),
+    "50,000, Go's order, repeated": Bars(command=3.9, state=3.2, memory=0.16),
+    "50,000, field order, distinct": Bars(command=3.9, state=3.2, memory=0.11),
+    "50,000, field order, repeated": Bars(command=3.9, state=3.2, memory=0.14),
     "500,000, Go's order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045),
     "500,000, Go's order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16),
     "500,000, field order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045),
