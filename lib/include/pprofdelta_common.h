@@ -182,7 +182,7 @@ typedef enum pprofdelta_compression {
  * one Profile for each value type. pprofdelta-formats(5) describes what becomes what. */
 typedef enum pprofdelta_format { PPROFDELTA_PPROF = 0, PPROFDELTA_OTLP } pprofdelta_format;
 
-#define PPROFDELTA_OTLP_PROTO "1.10"
+#define PPROFDELTA_OTLP_PROTO "1.11"
 
 /* An attribute of the resource in PPROFDELTA_OTLP, such as {"service.name", "checkout"}. key is
  * not empty. value NULL is the empty string. */

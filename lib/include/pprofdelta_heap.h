@@ -28,7 +28,7 @@
  *     }
  *     every minute:
  *         if (pprofdelta_heap_begin(heap, now, NULL, &err) == PPROFDELTA_OK) {
- *             status = pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, &err);
+ *             status = pprofdelta_heap_write(heap, PPROFDELTA_HEAP_BY_FORMAT, &sink, &err);
  *             if (!status && the profile has arrived)
  *                 pprofdelta_heap_commit(heap);
  *             else
@@ -235,7 +235,7 @@ typedef struct pprofdelta_heap_options {
     uint32_t max_sites;    /* distinct stacks with labels; 1,048,576 */
     uint32_t max_depth;    /* frames of a stack that are kept, from the leaf on; 512 */
     uint32_t max_deferred; /* allocations that are deferred at once; 4,096 */
-    uint32_t max_attempts; /* attempts that may be abandoned in a row; 16 */
+    uint32_t max_attempts; /* attempts that may be abandoned in a row; 16, PPROFDELTA_OTLP: all */
     uint64_t max_retry;    /* bytes of sites that may wait in an abandoned batch; 64 MiB */
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
     pprofdelta_compression compression; /* of the profiles */
@@ -384,10 +384,12 @@ typedef enum pprofdelta_heap_kind {
     PPROFDELTA_HEAP_FULL       /* opens an epoch */
 } pprofdelta_heap_kind;
 
-/* How a DELTA batch is written. Has no effect on a FULL batch. */
+/* How the in-use values and the peak of a DELTA batch are written. Has no effect on a FULL batch. A
+ * receiver of OTLP shows what a profile says and cannot add changes up. */
 typedef enum pprofdelta_heap_inuse {
-    PPROFDELTA_HEAP_CHANGES = 0, /* kind=delta: in use: what was added minus what was freed */
-    PPROFDELTA_HEAP_SNAPSHOT     /* kind=window: in use: everything */
+    PPROFDELTA_HEAP_BY_FORMAT = 0, /* SNAPSHOT for PPROFDELTA_OTLP, CHANGES for PPROFDELTA_PPROF */
+    PPROFDELTA_HEAP_CHANGES,       /* kind=delta: in use: what was added minus what was freed */
+    PPROFDELTA_HEAP_SNAPSHOT       /* kind=window: in use: everything */
 } pprofdelta_heap_inuse;
 
 /* A window, and the batch that it is written as. */
@@ -407,12 +409,14 @@ typedef struct pprofdelta_heap_window {
  *   - until a FULL batch has been committed,
  *   - after pprofdelta_heap_resync,
  *   - after a batch was lost (see pprofdelta_heap_abandon),
- *   - after the tracker had to forget sites to make room. */
+ *   - after the tracker had to forget sites to make room.
+ * With PPROFDELTA_OTLP, only the first of these counts: a receiver adds up the counters of all profiles,
+ * and a SNAPSHOT has what is in use. What was allocated in a lost batch is in no profile then. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
                                                        pprofdelta_heap_window *window,
                                                        pprofdelta_error *err);
 
-/* Writes the window to the sink. It may be called again, also with the other value of inuse, until
+/* Writes the window to the sink. It may be called again, also with another value of inuse, until
  * the window is committed or abandoned. The sink is called once, when the profile is complete, with
  * no lock held. After a failure the window is still under way: write it again or abandon it. E_USAGE
  * without a window or a sink, or while a sink of this tracker is being called; E_MEMORY, E_LIMIT
