@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +197,7 @@ static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
     if (wrong == FOREIGN)
         snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign(in));
     else if (wrong == TOO_LARGE)
-        snprintf(why, CLI_WHY_ROOM, "is larger than the limit of %" PRIu64 " bytes", limit);
+        snprintf(why, CLI_WHY_ROOM, "is larger than the limit");
     else if (wrong)
         snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
     return wrong;

@@ -155,7 +155,7 @@ PPROFDELTA_API int pprofdelta_sampler_take(pprofdelta_sampler *sampler, size_t s
                                            pprofdelta_weight *weight);
 
 /* Between pause and resume the allocations of this thread are neither sampled nor counted towards
- * the next sample. Pauses nest. resume without pause does nothing. */
+ * the next sample. Pauses nest. resume without pause does nothing. Experimental. */
 PPROFDELTA_API void pprofdelta_sampler_pause(pprofdelta_sampler *sampler);
 PPROFDELTA_API void pprofdelta_sampler_resume(pprofdelta_sampler *sampler);
 
@@ -271,7 +271,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_optio
  * it. heap may be NULL. */
 PPROFDELTA_API void pprofdelta_heap_free(pprofdelta_heap *heap);
 
-/* Returns the filter of this tracker: options.filter, or the one that the tracker mapped. */
+/* Returns the filter of this tracker: options.filter, or the one that the tracker mapped.
+ * Experimental. */
 PPROFDELTA_API const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *heap);
 
 /* ---------------------------------------------------------------------------------------------
@@ -332,7 +333,7 @@ PPROFDELTA_API void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelt
                                                 int is_freed);
 
 /* ---------------------------------------------------------------------------------------------
- * Deferred tracking: for what cannot be found out inside the allocation
+ * Deferred tracking: for what cannot be found out inside the allocation. Experimental
  * ------------------------------------------------------------------------------------------ */
 
 /* What pprofdelta_heap_defer returns. */
@@ -458,7 +459,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap);
 PPROFDELTA_API void pprofdelta_heap_abandon(pprofdelta_heap *heap);
 
 /* The next batch to begin is FULL and opens an epoch. For receivers that ask for it, and after a
- * batch was committed that did not arrive. */
+ * batch was committed that did not arrive. Experimental. */
 PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
 
 /* Reads which files are mapped where. The tracker does this itself when it writes a profile with
