@@ -254,7 +254,8 @@ static pprofdelta_status say(trial *t, pprofdelta_status status, said *out,
                              const pprofdelta_report *report)
 {
     const pprofdelta_report unset = unset_report();
-    AGREES(!status || memcmp(report, &unset, sizeof unset) == 0);
+    const void *now = report, *before = &unset;
+    AGREES(!status || memcmp(now, before, sizeof unset) == 0);
     if (!status)
         *out = (said){report->sequence, report->attempt, (int64_t)report->types[0].delta.lo};
     return status;
