@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,12 +92,16 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t len = strlen(name), end_len = strlen(end);
+    return len > end_len && !strcmp(name + len - end_len, end);
+}
+
 static int is_profile_name(const struct dirent *entry)
 {
-    static const char end[] = ".pb.gz";
     const char *name = entry->d_name;
-    size_t len = strlen(name);
-    return name[0] != '.' && len > sizeof end - 1 && !strcmp(name + len - (sizeof end - 1), end);
+    return name[0] != '.' && (ends_with(name, ".pb.gz") || ends_with(name, ".otlp.gz"));
 }
 
 int cli_folder_read(cli_folder *folder, const char *path)
@@ -194,7 +197,7 @@ static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
     if (wrong == FOREIGN)
         snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign(in));
     else if (wrong == TOO_LARGE)
-        snprintf(why, CLI_WHY_ROOM, "is larger than the limit of %" PRIu64 " bytes", limit);
+        snprintf(why, CLI_WHY_ROOM, "is larger than the limit");
     else if (wrong)
         snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
     return wrong;

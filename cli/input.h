@@ -37,7 +37,8 @@ int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROO
  * it cannot be read, returns NULL and writes to why as above. */
 const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);
 
-/* The profiles of a folder: the names that end with .pb.gz and do not begin with a dot, sorted. */
+/* The profiles of a folder: the names that end with .pb.gz or .otlp.gz and do not begin with a dot,
+ * sorted. */
 typedef struct cli_folder {
     DIR *dir;     /* NULL: not open */
     char **paths; /* "FOLDER/NAME" */

@@ -201,6 +201,7 @@ const char *pd_settings_read(pd_settings *settings)
         return PD_VARIABLE_SIGNAL;
     if (!read_format(&settings->format))
         return PD_VARIABLE_FORMAT;
+    settings->snapshot |= settings->format == PPROFDELTA_OTLP; /* as receivers of OTLP read it */
     if (!read_resource(settings))
         return PD_VARIABLE_RESOURCE;
     return read_keep(settings) ? read_destination(settings) : PD_VARIABLE_KEEP;

@@ -10,7 +10,7 @@
  *                                  5 and at most 60)
  *     PPROFDELTA_RECORD_INTERVAL   seconds between two profiles, with a fraction (60)
  *     PPROFDELTA_RECORD_RATE       mean number of bytes between two samples (524288)
- *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values are totals, not changes
+ *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values are totals, not changes, as always in otlp
  *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for a profile (SIGUSR2; 0: none)
  *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported
  *     PPROFDELTA_RECORD_ACCOUNT    0: no account of what the process is made of (1)

@@ -126,17 +126,17 @@ static void add_peak(pd_fixed_text *text)
     pd_text_add(text, " s");
 }
 
-/* Only `show` and `check` read OTLP. */
+/* Each profile in OTLP has all that is in use, so that there is nothing to add up. */
 static void send_next(bool is_one)
 {
-    is_one |= pd_the_agent.settings.format == PPROFDELTA_OTLP;
+    bool is_otlp = pd_the_agent.settings.format == PPROFDELTA_OTLP;
     pd_fixed_text text = {.len = 0};
     pd_text_add(&text, "next: pprofdelta %s ", is_one ? "show" : "leaks");
     add_files(&text, !is_one);
     if (!is_one) {
-        pd_text_add(&text, ", or: pprofdelta sum ");
-        add_files(&text, true);
-        pd_text_add(&text, " | pprofdelta show -");
+        pd_text_add(&text, ", or: pprofdelta %s ", is_otlp ? "show" : "sum");
+        add_files(&text, !is_otlp);
+        pd_text_add(&text, "%s", is_otlp ? "" : " | pprofdelta show -");
     }
     if (text.len < sizeof text.bytes - 1) /* a command that was cut off is none */
         pd_notice_send(PD_NOTICE_NEXT, &text);

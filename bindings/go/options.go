@@ -22,7 +22,7 @@ type Format int32
 // The formats. The values are those of pprofdelta_format.
 const (
 	Pprof Format = iota // the default
-	OTLP                // one ExportProfilesServiceRequest of OpenTelemetry (opentelemetry-proto 1.10)
+	OTLP                // one ExportProfilesServiceRequest of OpenTelemetry (opentelemetry-proto 1.11)
 )
 
 // OnReset says what to do when a counter went backwards or the target restarted.

@@ -43,7 +43,7 @@ typedef struct cli_leaks_row {
     size_t path, path_len;
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
     double now, objects_now;                  /* of the last window */
-    double made;                              /* allocated until then */
+    double made, made_before;                 /* allocated until then, and before the sum */
     double sum_level, sum_bytes, sum_objects; /* over all windows: their ratios are mean sizes */
     /* Set when it is judged: */
     double weight; /* what one sample of it stands for */
@@ -88,11 +88,18 @@ typedef struct cli_leaks_columns {
     size_t allocated;      /* the counter of level */
 } cli_leaks_columns;
 
+/* From when on a profile counts what was allocated. */
+typedef enum cli_leaks_since {
+    CLI_LEAKS_SINCE_BEGINNING, /* of the process */
+    CLI_LEAKS_SINCE_LAST,      /* the window before */
+    CLI_LEAKS_SINCE_SUM        /* that of the window before: they are one sum */
+} cli_leaks_since;
+
 /* Where a window belongs in the series. */
 typedef struct cli_leaks_moment {
     size_t point; /* of its block: the last that there is, or the next */
     double seconds;
-    bool adds_allocated; /* the profile counts from the window before, not from the beginning */
+    cli_leaks_since since;
 } cli_leaks_moment;
 
 /* Adds the values of one window. */
@@ -210,12 +217,13 @@ typedef struct cli_leaks_work {
 /* ---- files (leaks_files.c) and windows (leaks_windows.c) ---- */
 
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
- * *.pb.gz is taken that is a profile with values to judge; a note names each other one. Prints what is
- * wrong; returns an exit code. Close the folders whatever is returned. */
+ * *.pb.gz or *.otlp.gz is taken that is a profile with values to judge; a note names each other one. Prints
+ * what is wrong; returns an exit code. Close the folders whatever is returned. */
 int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
 void cli_leaks_close_folders(cli_leaks_work *work);
 
-/* Reads a file again. Prints what is wrong, and frees the bytes then; returns an exit code. */
+/* Reads a file again; of an OTLP request, the bytes are the profile that it is shown as. Prints what is
+ * wrong, and frees the bytes then; returns an exit code. */
 int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how);
 
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
@@ -227,6 +235,8 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
  *
  *     profile with in-use values     --------------------------------+
  *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c
+ *
+ * A run with both, as a program of the heap door can write it, is added up from its first window on.
  *
  * A cumulative profile without a stamp is also compared with the one before it by the library, which
  * decides if the process restarted. Then the run ends, and a new run begins.

@@ -1,7 +1,6 @@
 /* Which files are windows of which run: see leaks_order.h. */
 #include "leaks/leaks_order.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 static int compare(uint64_t a, uint64_t b)
@@ -63,8 +62,7 @@ static bool is_again(const cli_leaks_file *file, const cli_leaks_file *next)
     return file->time_nanos && file->time_nanos == next->time_nanos;
 }
 
-/* Does the batch `file` continue `last`, the last file that counts? */
-static bool continues(const cli_leaks_file *last, const cli_leaks_file *file)
+bool cli_leaks_continues(const cli_leaks_file *last, const cli_leaks_file *file)
 {
     return last && last->run == file->run && last->stamp.epoch == file->stamp.epoch &&
            last->stamp.sequence + 1 == file->stamp.first &&
@@ -74,7 +72,7 @@ static bool continues(const cli_leaks_file *last, const cli_leaks_file *file)
 /* Changes need the full profile and all changes before them. */
 static bool is_without_base(const cli_leaks_file *last, const cli_leaks_file *file)
 {
-    return file->stamp.live == PPROFDELTA_LIVE_DELTA && !continues(last, file);
+    return file->stamp.live == PPROFDELTA_LIVE_DELTA && !cli_leaks_continues(last, file);
 }
 
 cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)

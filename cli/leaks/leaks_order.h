@@ -9,6 +9,7 @@
 #include "pprofdelta.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 
 typedef enum cli_leaks_role {
     CLI_LEAKS_WINDOW, /* a window of its run */
@@ -38,5 +39,8 @@ typedef struct cli_leaks_order_report {
  * of their first files. The result depends on the files only, but for files with equal times, which
  * keep their order. */
 cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len);
+
+/* Does the batch `file` begin where `last` ends, which may be NULL? */
+bool cli_leaks_continues(const cli_leaks_file *last, const cli_leaks_file *file);
 
 #endif

@@ -150,13 +150,14 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
 }
 
 /* Begins a window: its values are added up from zero. */
-static void begin_window(cli_leaks_rows *rows, bool adds_allocated)
+static void begin_window(cli_leaks_rows *rows, cli_leaks_since since)
 {
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
         row->now = row->objects_now = 0;
-        if (!adds_allocated)
-            row->made = 0;
+        if (since != CLI_LEAKS_SINCE_SUM)
+            row->made_before = since == CLI_LEAKS_SINCE_LAST ? row->made : 0;
+        row->made = row->made_before;
     }
 }
 
@@ -179,7 +180,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     uint32_t *place_of = cli_keep(view->n_location, sizeof *place_of);
     for (size_t i = 0; i < view->n_location; i++)
         place_of[i] = NOT_NUMBERED;
-    begin_window(rows, moment->adds_allocated);
+    begin_window(rows, moment->since);
     for (size_t i = 0; i < view->n_sample; i++)
         add_sample(rows, profile, columns, view->sample[i], place_of);
     end_window(rows, moment);

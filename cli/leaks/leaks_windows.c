@@ -130,11 +130,14 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
 typedef struct reader {
     cli_leaks_run *run;
     const cli_leaks_how *how;
-    size_t windows; /* read so far */
-    cli_string sum; /* changes: the sum so far, a full profile */
+    size_t windows;   /* read so far */
+    bool has_changes; /* a window of the run has changes: then the others are added up, too */
+    cli_string sum;   /* so far, with everything in use; empty: none, and without has_changes */
+    const cli_leaks_file *last; /* in the sum */
+    bool is_sum;                /* what is added to the series is a sum, and not the file alone */
 } reader;
 
-/* Replaces the bytes of the file, which are changes, by the sum so far with them. */
+/* Replaces the bytes of the file by the sum so far with them. */
 static int add_changes(const reader *r, cli_input *file)
 {
     pprofdelta_adder *adder = NULL;
@@ -154,12 +157,14 @@ static int add_changes(const reader *r, cli_input *file)
     return code;
 }
 
-/* Makes *input the profile with all in-use values: the file itself, or the sum that it continues. */
+/* Makes *input the profile with all in-use values: the file itself, or, in a run with changes, the sum
+ * that it continues. */
 static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
 {
-    bool is_change = file->stamp.live == PPROFDELTA_LIVE_DELTA;
-    int code = is_change ? add_changes(r, input) : CLI_DONE;
-    if (!code && (is_change || file->stamp.live == PPROFDELTA_LIVE_FULL)) {
+    r->is_sum = r->sum.len && file->stamp.is_delta && cli_leaks_continues(r->last, file);
+    int code = r->is_sum ? add_changes(r, input) : CLI_DONE;
+    if (!code && r->has_changes) {
+        r->last = file;
         cli_drop((char *)r->sum.ptr);
         r->sum = cli_keep_string((cli_string){(const char *)input->bytes, input->len});
     }
@@ -200,7 +205,9 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
     return (cli_leaks_moment){
         .point = at,
         .seconds = (double)nanos * 1e-9,
-        .adds_allocated = file->stamp.is_delta && file->stamp.live != PPROFDELTA_LIVE_DELTA,
+        .since = r->is_sum              ? CLI_LEAKS_SINCE_SUM
+                 : file->stamp.is_delta ? CLI_LEAKS_SINCE_LAST
+                                        : CLI_LEAKS_SINCE_BEGINNING,
     };
 }
 
@@ -296,6 +303,8 @@ static int read_run(reader r, const cli_leaks_file *files)
 {
     cli_leaks_run *run = r.run;
     int code = CLI_DONE;
+    for (size_t i = run->first; i < run->end; i++)
+        r.has_changes |= files[i].stamp.live == PPROFDELTA_LIVE_DELTA;
     for (size_t i = run->first; i < run->end && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
             code = read_window(&r, &files[i]);

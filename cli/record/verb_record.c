@@ -200,7 +200,9 @@ static const cli_option table[] = {
     {"--no-account", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_account),
      "      --no-account       do not say what the process is made of (rss_space)\n", 0, 0},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format),
-     "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz\n", CLI_FORMAT, 0},
+     "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz; as\n"
+     "                         --snapshot\n",
+     CLI_FORMAT, 0},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, resources),
      "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n", 0, 0},
     {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal),

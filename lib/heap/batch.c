@@ -49,10 +49,12 @@ static int64_t end_of(const pd_heap_export *e, int64_t now)
     return is_later ? now : e->ended_nanos + 1;
 }
 
-/* The next batch. */
-static pprofdelta_heap_window number(pd_heap_export *e, int64_t now)
+/* The next batch. A receiver of OTLP adds counters up whatever the kind is, so that a full batch would
+ * count there what was committed before. */
+static pprofdelta_heap_window number(pd_heap_export *e, pprofdelta_format format, int64_t now)
 {
-    if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED)) {
+    bool may_be_full = format != PPROFDELTA_OTLP || !e->life.series.acked.sequence;
+    if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED) && may_be_full) {
         e->is_full_due = true;
         e->has_epoch = false;
     }
@@ -78,7 +80,7 @@ static void begin(pprofdelta_heap *heap, int64_t now)
 {
     pd_heap_export *e = &heap->export;
     uint64_t epoch = e->epoch;
-    e->batch = number(e, now);
+    e->batch = number(e, heap->options.format, now);
     e->ended_nanos = e->batch.to_nanos;
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
     heap->writer.rows_len = 0; /* those of an earlier batch are not valid any more */

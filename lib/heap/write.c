@@ -171,10 +171,12 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
 {
     pd_batch_writer *writer = &heap->writer;
     pprofdelta_heap_kind kind = heap->export.batch.kind;
+    bool is_snapshot = inuse == PPROFDELTA_HEAP_BY_FORMAT ? heap->options.format == PPROFDELTA_OTLP
+                                                          : inuse == PPROFDELTA_HEAP_SNAPSHOT;
     writing w = {.heap = heap,
                  .writer = writer,
                  .out = &writer->compact,
-                 .is_all = kind == PPROFDELTA_HEAP_FULL || inuse == PPROFDELTA_HEAP_SNAPSHOT,
+                 .is_all = kind == PPROFDELTA_HEAP_FULL || is_snapshot,
                  .kind = kind};
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
     pprofdelta_status status = pd_places_begin(&writer->places, &writer->mem, err);

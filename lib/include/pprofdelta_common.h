@@ -20,6 +20,8 @@
  *   - Two objects may be used by two threads at once. One object is used by one thread at a time,
  *     unless the comment of its functions says otherwise.
  *   - In the steady state (the same stacks, no growth) the library allocates no memory.
+ *   - What is marked as experimental has no caller yet but tests. It may change in a version in which
+ *     nothing else does; libpprofdelta(3) lists it.
  *
  * The same word means the same in all headers:
  *     begin     begins a window
@@ -117,7 +119,8 @@ typedef enum pprofdelta_reason {
     PPROFDELTA_REASON_NEWER_STATE  /* a newer version of the library wrote the state */
 } pprofdelta_reason;
 
-/* Returns a few words for a status, for callers without an error struct. Never returns NULL. */
+/* Returns a few words for a status, for callers without an error struct. Never returns NULL.
+ * Experimental. */
 PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
 
 #define PPROFDELTA_NOWHERE UINT64_MAX
@@ -182,7 +185,7 @@ typedef enum pprofdelta_compression {
  * one Profile for each value type. pprofdelta-formats(5) describes what becomes what. */
 typedef enum pprofdelta_format { PPROFDELTA_PPROF = 0, PPROFDELTA_OTLP } pprofdelta_format;
 
-#define PPROFDELTA_OTLP_PROTO "1.10"
+#define PPROFDELTA_OTLP_PROTO "1.11"
 
 /* An attribute of the resource in PPROFDELTA_OTLP, such as {"service.name", "checkout"}. key is
  * not empty. value NULL is the empty string. */

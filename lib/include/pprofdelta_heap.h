@@ -28,7 +28,7 @@
  *     }
  *     every minute:
  *         if (pprofdelta_heap_begin(heap, now, NULL, &err) == PPROFDELTA_OK) {
- *             status = pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, &err);
+ *             status = pprofdelta_heap_write(heap, PPROFDELTA_HEAP_BY_FORMAT, &sink, &err);
  *             if (!status && the profile has arrived)
  *                 pprofdelta_heap_commit(heap);
  *             else
@@ -155,7 +155,7 @@ PPROFDELTA_API int pprofdelta_sampler_take(pprofdelta_sampler *sampler, size_t s
                                            pprofdelta_weight *weight);
 
 /* Between pause and resume the allocations of this thread are neither sampled nor counted towards
- * the next sample. Pauses nest. resume without pause does nothing. */
+ * the next sample. Pauses nest. resume without pause does nothing. Experimental. */
 PPROFDELTA_API void pprofdelta_sampler_pause(pprofdelta_sampler *sampler);
 PPROFDELTA_API void pprofdelta_sampler_resume(pprofdelta_sampler *sampler);
 
@@ -235,7 +235,7 @@ typedef struct pprofdelta_heap_options {
     uint32_t max_sites;    /* distinct stacks with labels; 1,048,576 */
     uint32_t max_depth;    /* frames of a stack that are kept, from the leaf on; 512 */
     uint32_t max_deferred; /* allocations that are deferred at once; 4,096 */
-    uint32_t max_attempts; /* attempts that may be abandoned in a row; 16 */
+    uint32_t max_attempts; /* attempts that may be abandoned in a row; 16, PPROFDELTA_OTLP: all */
     uint64_t max_retry;    /* bytes of sites that may wait in an abandoned batch; 64 MiB */
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
     pprofdelta_compression compression; /* of the profiles */
@@ -271,7 +271,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_optio
  * it. heap may be NULL. */
 PPROFDELTA_API void pprofdelta_heap_free(pprofdelta_heap *heap);
 
-/* Returns the filter of this tracker: options.filter, or the one that the tracker mapped. */
+/* Returns the filter of this tracker: options.filter, or the one that the tracker mapped.
+ * Experimental. */
 PPROFDELTA_API const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *heap);
 
 /* ---------------------------------------------------------------------------------------------
@@ -332,7 +333,7 @@ PPROFDELTA_API void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelt
                                                 int is_freed);
 
 /* ---------------------------------------------------------------------------------------------
- * Deferred tracking: for what cannot be found out inside the allocation
+ * Deferred tracking: for what cannot be found out inside the allocation. Experimental
  * ------------------------------------------------------------------------------------------ */
 
 /* What pprofdelta_heap_defer returns. */
@@ -384,10 +385,12 @@ typedef enum pprofdelta_heap_kind {
     PPROFDELTA_HEAP_FULL       /* opens an epoch */
 } pprofdelta_heap_kind;
 
-/* How a DELTA batch is written. Has no effect on a FULL batch. */
+/* How the in-use values and the peak of a DELTA batch are written. Has no effect on a FULL batch. A
+ * receiver of OTLP shows what a profile says and cannot add changes up. */
 typedef enum pprofdelta_heap_inuse {
-    PPROFDELTA_HEAP_CHANGES = 0, /* kind=delta: in use: what was added minus what was freed */
-    PPROFDELTA_HEAP_SNAPSHOT     /* kind=window: in use: everything */
+    PPROFDELTA_HEAP_BY_FORMAT = 0, /* SNAPSHOT for PPROFDELTA_OTLP, CHANGES for PPROFDELTA_PPROF */
+    PPROFDELTA_HEAP_CHANGES,       /* kind=delta: in use: what was added minus what was freed */
+    PPROFDELTA_HEAP_SNAPSHOT       /* kind=window: in use: everything */
 } pprofdelta_heap_inuse;
 
 /* A window, and the batch that it is written as. */
@@ -407,12 +410,14 @@ typedef struct pprofdelta_heap_window {
  *   - until a FULL batch has been committed,
  *   - after pprofdelta_heap_resync,
  *   - after a batch was lost (see pprofdelta_heap_abandon),
- *   - after the tracker had to forget sites to make room. */
+ *   - after the tracker had to forget sites to make room.
+ * With PPROFDELTA_OTLP, only the first of these counts: a receiver adds up the counters of all profiles,
+ * and a SNAPSHOT has what is in use. What was allocated in a lost batch is in no profile then. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
                                                        pprofdelta_heap_window *window,
                                                        pprofdelta_error *err);
 
-/* Writes the window to the sink. It may be called again, also with the other value of inuse, until
+/* Writes the window to the sink. It may be called again, also with another value of inuse, until
  * the window is committed or abandoned. The sink is called once, when the profile is complete, with
  * no lock held. After a failure the window is still under way: write it again or abandon it. E_USAGE
  * without a window or a sink, or while a sink of this tracker is being called; E_MEMORY, E_LIMIT
@@ -454,7 +459,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap);
 PPROFDELTA_API void pprofdelta_heap_abandon(pprofdelta_heap *heap);
 
 /* The next batch to begin is FULL and opens an epoch. For receivers that ask for it, and after a
- * batch was committed that did not arrive. */
+ * batch was committed that did not arrive. Experimental. */
 PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
 
 /* Reads which files are mapped where. The tracker does this itself when it writes a profile with

@@ -219,7 +219,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder 
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
 
 /* ---------------------------------------------------------------------------------------------
- * The builder
+ * The builder. Experimental
  * ------------------------------------------------------------------------------------------ */
 
 /* Begin with PPROFDELTA_BUILDER_OPTIONS_INIT. Strings and arrays are copied. types is required. */

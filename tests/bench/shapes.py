@@ -20,7 +20,7 @@ class Bars:
     peak: float = None
     memory: float = None
     otlp: float = 1.3
-    otlp_size: float = 1.15
+    otlp_size: float = 1.2
 
 
 @dataclass
@@ -98,14 +98,14 @@ BARS = {
     "recorded": Bars(command=2.6, state=2.4, memory=0.18),
     "the bundled pair": Bars(),  # the start of the process is most of it
     "stress-failure.2": Bars(command=3.1, state=2.9, memory=0.18),
-    "50,000, Go's order, distinct": Bars(command=3.9, state=3.2, memory=0.11),
-    "50,000, Go's order, repeated": Bars(command=3.9, state=3.2, memory=0.16),
-    "50,000, field order, distinct": Bars(command=3.9, state=3.2, memory=0.11),
-    "50,000, field order, repeated": Bars(command=3.9, state=3.2, memory=0.14),
-    "500,000, Go's order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045),
-    "500,000, Go's order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16),
-    "500,000, field order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045),
-    "500,000, field order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16),
+    "50,000, Go's order, distinct": Bars(command=3.9, state=3.2, memory=0.11, otlp_size=1.5),
+    "50,000, Go's order, repeated": Bars(command=3.9, state=3.2, memory=0.16, otlp_size=1.5),
+    "50,000, field order, distinct": Bars(command=3.9, state=3.2, memory=0.11, otlp_size=1.5),
+    "50,000, field order, repeated": Bars(command=3.9, state=3.2, memory=0.14, otlp_size=1.5),
+    "500,000, Go's order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045, otlp_size=1.6),
+    "500,000, Go's order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16, otlp_size=1.6),
+    "500,000, field order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045, otlp_size=1.6),
+    "500,000, field order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16, otlp_size=1.6),
 }
 
 

@@ -16,16 +16,16 @@ def contentions(t, name, count, time, duration, types=None):
                              duration=duration)))
 
 
-def recorded(t, name):
-    with open(os.path.join(REGRESS, name), "rb") as file:
-        t.write(name, file.read())
+def recorded(t, *names):
+    for name in names:
+        with open(os.path.join(REGRESS, name), "rb") as file:
+            t.write(name, file.read())
+    return names
 
 
 def two_windows(t):
     """Two scrapes of Go's mutex?seconds=1."""
-    recorded(t, "window-of-mutex.1.pb.gz")
-    recorded(t, "window-of-mutex.2.pb.gz")
-    return "window-of-mutex.1.pb.gz", "window-of-mutex.2.pb.gz"
+    return recorded(t, "window-of-mutex.1.pb.gz", "window-of-mutex.2.pb.gz")
 
 
 REFUSED = "duration_nanos: cur is a window already, not a cumulative profile: it covers "
@@ -107,9 +107,7 @@ def test_cpu_and_goroutine_profiles_are_named(t):
 
 
 def two_runs(t):
-    recorded(t, "live-heap.run-1.pb.gz")
-    recorded(t, "live-heap.run-2.pb.gz")
-    return "live-heap.run-1.pb.gz", "live-heap.run-2.pb.gz"
+    return recorded(t, "live-heap.run-1.pb.gz", "live-heap.run-2.pb.gz")
 
 
 REASON = "the stamp of its live heap is of another process or of a later start"

@@ -75,7 +75,7 @@ def test_wrong_command_lines(t):
         t.contains(t.fails(2, *verb, *names, "--resource=a=b").err, "--format=otlp")
     t.contains(t.fails(125, "record", "--resource=a=b", "--", "true").err, "--format=otlp")
     t.contains(t.fails(125, "record", "--format=x", "--", "true").err, "--format")
-    t.contains(t.succeeds("--version").text, "opentelemetry-proto 1.10", "v1development")
+    t.contains(t.succeeds("--version").text, "opentelemetry-proto 1.11", "v1development")
 
 
 def test_a_window_that_is_sent_again_has_its_ids(t):

@@ -249,7 +249,7 @@ def read(data):
 
 # ---- OTLP ------------------------------------------------------------------------------------------
 
-# Field numbers of opentelemetry-proto 1.10: of the tables of the dictionary, and of a Profile.
+# Field numbers of opentelemetry-proto 1.11: of the tables of the dictionary, and of a Profile.
 MAPPING, LOCATION, FUNCTION, LINK, STRING, ATTRIBUTE, STACK = range(1, 8)
 TABLES = ("mapping", "location", "function", "link", "string", "attribute", "stack")
 DURATION, PROFILE_ID, ATTRIBUTES = 4, 7, 11

@@ -157,15 +157,22 @@ for name, page in pages.items():
         if shutil.which(lint[0]):
             ran = run(*lint, os.path.join(root, "man", name))
             check(f"{lint[0]} accepts {name}", not ran.stdout + ran.stderr, ran.stdout + ran.stderr)
+callers = sources + "".join(read(path) for folder in ("agent", "bindings/wasm", "bindings/python/src", "tests/docs")
+                            for path in glob.glob(f"{folder}/**/*.c", root_dir=root, recursive=True))
+experimental = plain["libpprofdelta.3"].split(".SH EXPERIMENTAL\n")[1].split(".SH ")[0]
 one_way = [(name, other) for name in see_also for other in see_also[name] if name not in see_also.get(other, ())]
 check("SEE ALSO leads back", not one_way, one_way)
 for header, name in (("pprofdelta_common.h", "libpprofdelta.3"), ("pprofdelta.h", "libpprofdelta.3"),
                      ("pprofdelta_profile.h", "libpprofdelta.3"),
                      ("pprofdelta_record.h", "pprofdelta_record.3"), ("pprofdelta_heap.h", "pprofdelta_heap.3")):
     text = re.sub(r"/\*.*?\*/|^#.*?$", "", read("lib", "include", header), flags=re.S | re.M)
+    comments = " ".join(re.findall(r"/\*.*?\*/", read("lib", "include", header), re.S))
     functions = re.findall(r"(?:PPROFDELTA_API|static inline)\b[^;(]*?(\w+)\s*\(", text)
     missing = [function for function in functions if function not in pages[name]]
     check(f"every function of {header} is in its man page", functions and not missing, missing)
+    unused = {f for f in functions if not re.search(rf"\b{f}\b", callers) and not f.endswith("_free")}
+    check(f"the functions of {header} that nothing calls are experimental", {f for f in functions if f in experimental} ==
+          unused and ("xperimental" in comments or not unused), unused)
 
 # ---- README.md, NEWS.md and the pages for contributors ----------------------------------------------
 

@@ -1,5 +1,7 @@
 """Programs of our own, which know what they did."""
 
+import glob
+import json
 import os
 import re
 import shutil
@@ -101,6 +103,22 @@ def test_snapshots_say_what_is_in_use(t):
     last = only(t, checked(t, t.path("out")))[-1]
     t.check(last.kind in ("window", "full"), f"the last is a {last.kind}")
     t.equal(sums_of(last, recorded.INUSE_BYTES), leaked(ran.out))
+
+
+def test_in_otlp_all_windows_are_snapshots(t):
+    """The last one has what is in use, and the counters of all add up to what was allocated."""
+    for options in ([], ["--to=cat >got.$(date +%s%N)"]):
+        ran = record(t, target(t, "leaks"), "2", options=[EVERYTHING, "--interval=20ms", "--format=otlp", *options])
+        said = [json.loads(t.succeeds("show", "--json", "--no-symbolize", path).text)
+                for path in sorted(glob.glob(t.path("got.*") if options else t.path("out/*.otlp.gz")))]
+        t.equal([p["comments"][0].split()[5] for p in said], ["kind=full"] + ["kind=window"] * (len(said) - 1))
+        rows = [[(tuple(f["function"] for f in s["stack"]), s["values"]) for s in p["samples"]] for p in said]
+        in_use = leaked(ran.out)
+        made = {**in_use, "leak_by_realloc": in_use["leak_by_realloc"] + 100 * 100}  # the blocks that it moved
+        for column, windows, want in ((recorded.INUSE_BYTES, rows[-1:], in_use), (recorded.ALLOC_BYTES, rows, made)):
+            got = recorded.leaks((stack, values[column]) for window in windows for stack, values in window)
+            t.equal(got, want, f"{options}: column {column}")
+    t.contains(t.succeeds("leaks", "out").text, "window")
 
 
 def test_the_whole_family(t):

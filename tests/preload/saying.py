@@ -52,17 +52,17 @@ def test_one_profile(t):
 
 def test_several_profiles(t):
     """leaks comes first, and the sum of all windows can be shown."""
-    ran = record(t, target(t, "leaks"), "4", "300", options=["--rate=4k", "--interval=20ms", "-o", ODD],
-                 end=None)
-    count = len([name for name in os.listdir(t.path(ODD)) if name.endswith(".pb.gz")])
-    t.check(count > 1, "only one window was written")
-    t.contains(ran.err, f"pprofdelta: {count} profiles: ")
-    leaks, show = commands(ran)
-    t.check(leaks.startswith("pprofdelta leaks "), leaks)
-    files = typed(t, leaks.replace("pprofdelta leaks", "printf '%s\\n'")).splitlines()
-    t.equal(files, sorted(os.path.join(t.path(ODD), name) for name in os.listdir(t.path(ODD))
-                          if name.endswith(".pb.gz")))
-    t.contains(typed(t, show), "leak_by_new")
+    for ending, options in ((".pb.gz", []), (".otlp.gz", ["--format=otlp"])):
+        ran = record(t, target(t, "leaks"), "4", "300",
+                     options=["--rate=4k", "--interval=20ms", "-o", ODD, *options], end=None)
+        written = sorted(name for name in os.listdir(t.path(ODD)) if name.endswith(ending))
+        t.check(len(written) > 1, "only one window was written")
+        t.contains(ran.err, f"pprofdelta: {len(written)} profiles: ")
+        leaks, show = commands(ran)
+        t.check(leaks.startswith("pprofdelta leaks "), leaks)
+        files = typed(t, leaks.replace("pprofdelta leaks", "printf '%s\\n'")).splitlines()
+        t.equal(files, [os.path.join(t.path(ODD), name) for name in written])
+        t.contains(typed(t, show), "leak_by_new")
 
 
 def test_quietly(t):

@@ -1,5 +1,7 @@
 #include "live.h"
 
+#include "pprofdelta_profile.h"
+
 #include "reading.h"
 #include "view.h"
 
@@ -190,10 +192,27 @@ static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
            p->duration_nanos == out->to_nanos - out->from_nanos;
 }
 
+/* The profile that a request is read as. */
+static const uint8_t *converted(arena *a, const void *bytes, size_t *len)
+{
+    pprofdelta_profile *profile;
+    const uint8_t *made = NULL;
+    if (pprofdelta_profile_open(NULL, NULL, bytes, *len, &profile, NULL))
+        return NULL;
+    if (!pprofdelta_profile_bytes(profile, &made, len, NULL))
+        made = memcpy(arena_alloc(a, *len), made, *len);
+    pprofdelta_profile_free(profile);
+    return made;
+}
+
 bool live_read(arena *a, const void *bytes, size_t len, live_profile *out)
 {
     reading r;
-    if (reading_make(a, bytes, len, &r) != PPROFDELTA_OK)
+    pprofdelta_file_kind kind;
+    const char *what;
+    if (!pprofdelta_identify(bytes, len, &kind, &what, NULL) && kind == PPROFDELTA_FILE_OTLP)
+        bytes = converted(a, bytes, &len);
+    if (!bytes || reading_make(a, bytes, len, &r) != PPROFDELTA_OK)
         return false;
     const Pd__View__Profile *p = r.view;
     *out = (live_profile){.sums.arena = a, .bytes = bytes, .len = len};

@@ -48,7 +48,7 @@ typedef struct live_profile {
     size_t len;
 } live_profile;
 
-/* Returns false if it is not a valid profile with these types and one valid stamp. */
+/* Returns false if it is not a valid profile, or OTLP request, with these types and one valid stamp. */
 bool live_read(arena *a, const void *bytes, size_t len, live_profile *out);
 
 /* The receiver: the sum of the batches of one epoch. */

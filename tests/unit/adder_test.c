@@ -400,32 +400,23 @@ TEST(calls_out_of_order_are_refused)
     pprofdelta_adder_free(adder);
 }
 
-TEST(other_types_are_refused)
+TEST(other_types_and_invalid_stamps_are_refused)
 {
-    ENDS(arena_free) arena a = {0};
-    ENDS(build_free) build other = {0};
-    pprofdelta_status status;
-    pprofdelta_error err = {0};
-    build_types(&other, CONTENTION_TYPES);
-    build_sample(&other, "leaf main", "1 1");
-    build_comment(&other, "pprofdelta: delta from=10 to=20 seq=2");
-    buf parts[] = {sums_window(&a, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&other)};
-    sums_add(&a, NULL, parts, 2, &status, &err);
-    CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "contentions/count"));
-}
-
-TEST(an_invalid_stamp_is_refused)
-{
-    ENDS(arena_free) arena a = {0};
-    ENDS(build_free) build b = {0};
-    pprofdelta_status status;
-    pprofdelta_error err = {0};
-    build_types(&b, HEAP_TYPES);
-    build_sample(&b, "leaf main", "1 1 1 1");
-    build_comment(&b, "pprofdelta: delta from=yesterday");
-    buf bytes = build_bytes(&b);
-    sums_add(&a, NULL, &bytes, 1, &status, &err);
-    CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "stamp"));
+    static const char *const rows[][4] = {
+        {CONTENTION_TYPES, "1 1", "pprofdelta: delta from=10 to=20 seq=2", "contentions/count"},
+        {HEAP_TYPES, "1 1 1 1", "pprofdelta: delta from=yesterday", "stamp"}};
+    for (size_t i = 0; i < 2; i++) {
+        ENDS(arena_free) arena a = {0};
+        ENDS(build_free) build b = {0};
+        pprofdelta_status status;
+        pprofdelta_error err = {0};
+        build_types(&b, rows[i][0]);
+        build_sample(&b, "leaf main", rows[i][1]);
+        build_comment(&b, rows[i][2]);
+        buf parts[] = {sums_window(&a, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&b)};
+        sums_add(&a, NULL, parts, 2, &status, &err);
+        CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, rows[i][3]));
+    }
 }
 
 /* Every allocation of a sum of three, with one of them sent again. */

@@ -1,6 +1,7 @@
 /* The life of batches: kinds, numbers, times; what is given back, lost, or asked for anew. What a
  * profile of them looks like is in heap_profile_test.c. */
 #include "heap_scene.h"
+#include "rng.h"
 #include "run.h"
 #include "seeds.h"
 
@@ -46,7 +47,7 @@ static const char *play(scene *s, const char *steps)
             begun(s, now += 10);
         if (*at != 'b')
             continue;
-        p = written(s, PPROFDELTA_HEAP_CHANGES);
+        p = written(s, PPROFDELTA_HEAP_BY_FORMAT);
         live_receive(&s->receiver, &p);
         describe(&p, &out);
     }
@@ -93,6 +94,11 @@ TEST(batches_have_kinds_numbers_and_times)
          "b c *10 b a b c *100 b a b",
          "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [10: 20], delta 1/2.2 10-30 [10: 20], "
          "delta 1/3.1 30-40 [100: 200], full 2/4.1 0-50 [110: 220]"},
+        /* in OTLP, each has what is in use, and none after the first that arrived is full */
+        {{.format = PPROFDELTA_OTLP},
+         "+1 b a +2 b c -1 +3 b r a b c b",
+         "full 1/1.1 0-10 [1: 2], full 1/1.2 0-20 [2: 4], window 1/2.1 20-30 [3: 4], "
+         "window 1/2.2 20-40 [3: 4], window 1/3.1 40-50 [3: 4]"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ENDS(end) scene s;
@@ -111,6 +117,56 @@ TEST(what_became_of_batches_is_counted)
     pprofdelta_heap_describe(s.heap, &stats);
     CHECK(stats.batches == 4 && stats.committed == 3 && stats.abandoned == 1 && stats.lost == 0 &&
           stats.resyncs == 1 && stats.epoch == 2 && stats.sequence == 3);
+}
+
+/* What a receiver of OTLP adds up and shows, against a list of what is alive: whichever batches fail or
+ * open an epoch, counters come once, and in-use values and the peak are everything. */
+TEST(in_otlp_each_window_has_all_that_is_in_use)
+{
+    enum { SITES = 7, WINDOWS = 300 };
+    ENDS(end) scene s;
+    bool is_live[SITES] = {false}, has_arrived = false;
+    int64_t from = 0, most = 0;
+    rng r = {1};
+    begin(&s, (pprofdelta_heap_options){.format = PPROFDELTA_OTLP});
+    live_sums want = {.arena = &s.arena};
+    for (int64_t now = 1; now <= WINDOWS; now++) {
+        for (size_t i = 0; i < SITES; i++) {
+            uint64_t stack[] = {0x100 + i, 0x200};
+            pprofdelta_heap_event event = {.stack = stack, .depth = 2};
+            if (rng_chance(&r, 60))
+                continue;
+            int64_t made = !is_live[i], more = made ? 1 : -1;
+            if (made)
+                track(&s, i);
+            else
+                CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(i)));
+            is_live[i] = made;
+            live_add(&want, live_key(&s.arena, &event, 2),
+                     (int64_t[LIVE_TYPES]){2 * made, 100 * made, 2 * more, 100 * more});
+            live_note_peak(&want, &most);
+        }
+        begun(&s, now);
+        live_profile p = written(&s, PPROFDELTA_HEAP_BY_FORMAT);
+        const char *wrong = live_differ(&p.sums, &want);
+        CHECK_MSG(!wrong, "%" PRId64 ": %s", now, wrong);
+        CHECK(strcmp(p.kind, has_arrived ? "window" : "full") == 0 && p.from_nanos == from);
+        if (rng_chance(&r, 10))
+            pprofdelta_heap_resync(s.heap);
+        if (now % 100 > 30 || rng_chance(&r, 50)) { /* many attempts fail in a row */
+            pprofdelta_heap_abandon(s.heap);
+            continue;
+        }
+        CHECK(pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
+        has_arrived = true;
+        from = now;
+        for (size_t i = 0; i < want.len; i++)
+            want.rows[i].values[0] = want.rows[i].values[1] = 0;
+    }
+    track(&s, SITES);
+    begun(&s, WINDOWS + 1);
+    live_profile p = written(&s, PPROFDELTA_HEAP_CHANGES);
+    CHECK(is(&p, "delta", 1, p.sequence, from, WINDOWS + 1));
 }
 
 /* Sites without anything in use make room; their counters go to the one without a stack, and the

@@ -35,7 +35,7 @@ TEST(the_parsed_door_knows_a_delta_by_its_stamp)
     for (int i = 0; i < 4; i++) {
         if (i % 2 == 0)
             begun(&s, i);
-        CHECK(pprofdelta_heap_write(s.heap, (pprofdelta_heap_inuse)(i % 2), &s.sink, NULL) ==
+        CHECK(pprofdelta_heap_write(s.heap, (pprofdelta_heap_inuse)(1 + i % 2), &s.sink, NULL) ==
               PPROFDELTA_OK);
         CHECK(!census_of(s.mail.bytes, s.mail.len, &census, NULL));
         CHECK_MSG(census.is_stamped == stamped[i], "%d", i);

@@ -2,7 +2,10 @@
  * recorder, the builder, the heap and the context for parsed profiles, and to one small model.
  *
  * What is counted goes up by one before each begin. So the model also knows what a window has: what
- * was counted since the last commit. */
+ * was counted since the last commit.
+ *
+ * An object that has written once needs no more memory. So sequences in which memory is short begin with a
+ * new object, and have one call less. */
 #include "../support/test.h"
 
 #include "build.h"
@@ -11,7 +14,7 @@
 #include "pprofdelta_record.h"
 #include "run.h"
 
-enum { MOST_CALLS = 6 };
+enum { MOST_CALLS = 6, MOST_SHORT = 5 };
 
 /* ---- what is called -------------------------------------------------------------------------- */
 
@@ -24,11 +27,13 @@ typedef enum call {
     WRITE_ENDED,   /* to a sink that abandons the window */
     COMMIT,
     ABANDON,
+    WRITE_SHORT, /* of memory: the allocator fails */
     CALLS
 } call;
 
-static const char *const names[CALLS] = {"begin",      "write",       "write refused", "write NULL",
-                                         "write back", "write ended", "commit",        "abandon"};
+static const char *const names[CALLS] = {"begin",      "write",      "write refused",
+                                         "write NULL", "write back", "write ended",
+                                         "commit",     "abandon",    "write short"};
 
 /* What a write that succeeded says of itself. */
 typedef struct said {
@@ -64,7 +69,7 @@ typedef struct course {
 
 static bool is_write(call c)
 {
-    return c >= WRITE && c <= WRITE_ENDED;
+    return (c >= WRITE && c <= WRITE_ENDED) || c == WRITE_SHORT;
 }
 
 /* Returns the status of the call. */
@@ -87,13 +92,14 @@ static pprofdelta_status course_call(course *m, call c)
         m->arrived += m->window;
     } else if (is_write(c)) {
         m->stage = c == WRITE || c == WRITE_BACK ? WRITTEN : OPEN;
-        m->is_handed_out = true;
+        m->is_handed_out |= c != WRITE_SHORT;
     }
     if (c == ABANDON || c == WRITE_ENDED) {
         m->attempts += m->stage != IDLE && m->is_handed_out;
         m->stage = IDLE;
     }
     return c == WRITE_REFUSED ? PPROFDELTA_E_SINK
+           : c == WRITE_SHORT ? PPROFDELTA_E_MEMORY
            : c == WRITE_ENDED ? PPROFDELTA_E_USAGE
                               : PPROFDELTA_OK;
 }
@@ -157,12 +163,14 @@ static pprofdelta_status write_window(trial *t, call c, pprofdelta_error *err)
     t->sink_does = c;
     t->sink_calls = 0;
     t->output = buf_begin(&t->arena);
+    t->memory.fail_at = c == WRITE_SHORT ? t->memory.calls + 1 : 0;
     if (c == WRITE_NULL) {
         AGREES(t->door->write(t, &no_function, &got, NULL) == PPROFDELTA_E_USAGE);
         status = t->door->write(t, NULL, &got, err);
     } else {
         status = t->door->write(t, &sink, &got, err);
     }
+    t->memory.fail_at = 0;
     if (status) {
         AGREES(memcmp(&got, &unset, sizeof got) == 0);
         return status;
@@ -179,7 +187,7 @@ static void make_call(trial *t, call c)
 {
     pprofdelta_error err = {.status = PPROFDELTA_OK};
     pprofdelta_status status = PPROFDELTA_OK;
-    bool reaches_sink = t->m.stage != IDLE && is_write(c) && c != WRITE_NULL;
+    bool is_open = t->m.stage != IDLE;
     if (c == BEGIN && t->m.stage == IDLE) {
         t->door->count(t);
         t->m.counted++;
@@ -193,6 +201,9 @@ static void make_call(trial *t, call c)
         t->door->abandon(t);
     else
         status = write_window(t, c, &err);
+    if (c == WRITE_SHORT && status != PPROFDELTA_E_MEMORY)
+        c = WRITE; /* which needed no memory */
+    bool reaches_sink = is_open && is_write(c) && c != WRITE_NULL && c != WRITE_SHORT;
     pprofdelta_status wanted = course_call(&t->m, c);
     CHECK_MSG(status == wanted, "%d, not %d, after %s", (int)status, (int)wanted, story_of(t));
     AGREES(err.status == wanted);
@@ -243,7 +254,8 @@ static pprofdelta_status say(trial *t, pprofdelta_status status, said *out,
                              const pprofdelta_report *report)
 {
     const pprofdelta_report unset = unset_report();
-    AGREES(!status || memcmp(report, &unset, sizeof unset) == 0);
+    const void *now = report, *before = &unset;
+    AGREES(!status || memcmp(now, before, sizeof unset) == 0);
     if (!status)
         *out = (said){report->sequence, report->attempt, (int64_t)report->types[0].delta.lo};
     return status;
@@ -445,10 +457,21 @@ static void play_all(trial *t, call *calls, size_t len)
         play(t, calls, len);
         return;
     }
-    for (call c = BEGIN; c < CALLS; c++) {
+    for (call c = BEGIN; c < WRITE_SHORT; c++) {
         calls[len] = c;
         play_all(t, calls, len + 1);
     }
+}
+
+/* Returns in how many calls memory was short. */
+static size_t play_anew(const door *of, const call *calls)
+{
+    trial t = {.door = of};
+    CHECK(t.door->open(&t) == PPROFDELTA_OK);
+    play(&t, calls, MOST_SHORT);
+    t.door->close(&t);
+    CHECK(t.memory.live == 0);
+    return t.memory.refused;
 }
 
 TEST(every_sequence_of_six_calls_does_what_the_model_does)
@@ -460,6 +483,26 @@ TEST(every_sequence_of_six_calls_does_what_the_model_does)
         play_all(&t, calls, 0);
         t.door->close(&t);
         CHECK(t.memory.live == 0);
+    }
+}
+
+TEST(so_does_every_sequence_of_five_calls_in_which_memory_is_short)
+{
+    size_t sequences = 1;
+    for (size_t i = 0; i < MOST_SHORT; i++)
+        sequences *= CALLS;
+    for (size_t i = 0; i < DOORS; i++) {
+        size_t refused = 0;
+        for (size_t number = 0; number < sequences; number++) {
+            call calls[MOST_SHORT];
+            bool is_short = false;
+            for (size_t at = 0, rest = number; at < MOST_SHORT; at++, rest /= CALLS) {
+                calls[at] = (call)(rest % CALLS);
+                is_short |= calls[at] == WRITE_SHORT;
+            }
+            refused += is_short ? play_anew(&doors[i], calls) : 0;
+        }
+        CHECK_MSG(refused > 0, "%s", doors[i].name);
     }
 }
 
