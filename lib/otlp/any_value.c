@@ -161,6 +161,17 @@ pd_key_value pd_key_value_of(pd_request *r, pd_reader body)
     return out;
 }
 
+bool pd_any_value_is_label(pd_bytes value, bool has_unit)
+{
+    pd_field f;
+    if (!find_value(value, &f))
+        return false;
+    bool is_text = f.number == PD_OTLP_ANY_VALUE_STRING_VALUE
+                       ? f.body.at != f.body.end
+                       : f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX && f.value;
+    return f.number == PD_OTLP_ANY_VALUE_INT_VALUE || (is_text && !has_unit);
+}
+
 bool pd_any_value_is_true(pd_bytes value)
 {
     pd_field f;
@@ -238,19 +249,24 @@ static uint32_t number_of_double(pd_request *r, uint64_t bits)
     return pd_request_number(r, pd_bytes_of(text));
 }
 
-uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
+pd_bytes pd_request_hex_text(pd_request *r, pd_bytes bytes)
 {
     static const char digits[] = "0123456789abcdef";
     r->text.len = 0;
     for (size_t i = 0; i < bytes.len; i++) {
         uint8_t *p = pd_write_room(&r->writer, &r->text, 2);
         if (!p)
-            return 0;
+            break;
         *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
         *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
         pd_write_done(&r->text, p);
     }
-    return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
+    return (pd_bytes){r->text.ptr, r->text.len};
+}
+
+uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
+{
+    return pd_request_number(r, pd_request_hex_text(r, bytes));
 }
 
 static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);

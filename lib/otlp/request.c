@@ -124,25 +124,33 @@ static void add_comment(pd_request *r, void *cookie, uint32_t string)
         pd_write_varint_always(&r->writer, &r->profile, PD_PROFILE_COMMENT, string);
 }
 
+pd_request_text pd_request_text_of(const pd_request *r, uint64_t key)
+{
+    static const char *const keys[] = {
+        [PD_REQUEST_COMMENT] = "pprof.profile.comment",
+        [PD_REQUEST_DROP_FRAMES] = "pprof.profile.drop_frames",
+        [PD_REQUEST_KEEP_FRAMES] = "pprof.profile.keep_frames",
+        [PD_REQUEST_DOC_URL] = "pprof.profile.doc_url",
+    };
+    size_t i = 0;
+    while (i < PD_REQUEST_NO_TEXT && !pd_request_is_text(r, key, keys[i]))
+        i++;
+    return (pd_request_text)i;
+}
+
 static void take_of_profile(pd_request *r, uint64_t index)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
-    const struct {
-        const char *key;
-        uint32_t *out;
-    } texts[] = {{"pprof.profile.drop_frames", &r->facts.drop_frames},
-                 {"pprof.profile.keep_frames", &r->facts.keep_frames},
-                 {"pprof.profile.doc_url", &r->facts.doc_url}};
-    if (pd_request_is_text(r, attribute->key, "pprof.profile.comment")) {
+    uint32_t *const texts[] = {[PD_REQUEST_DROP_FRAMES] = &r->facts.drop_frames,
+                               [PD_REQUEST_KEEP_FRAMES] = &r->facts.keep_frames,
+                               [PD_REQUEST_DOC_URL] = &r->facts.doc_url};
+    pd_request_text text = pd_request_text_of(r, attribute->key);
+    if (text == PD_REQUEST_NO_TEXT)
+        r->dictionary.unshown++;
+    else if (text == PD_REQUEST_COMMENT)
         pd_any_value_strings(r, pd_request_value(r, index), add_comment, NULL);
-        return;
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (pd_request_is_text(r, attribute->key, texts[i].key)) {
-            pd_any_value_strings(r, pd_request_value(r, index), set_string, texts[i].out);
-            return;
-        }
-    r->dictionary.unshown++;
+    else
+        pd_any_value_strings(r, pd_request_value(r, index), set_string, texts[text]);
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */
@@ -443,6 +451,7 @@ static void clear(pd_request *r)
     r->is_read = false;
     r->resources = r->scopes = r->profiles_count = r->samples = 0;
     r->timestamps = r->links = r->payloads = 0;
+    r->has_more = false;
     r->profile.len = r->part.len = r->inner.len = r->text.len = 0;
     r->stack.len = r->labels.len = r->common.len = 0;
     r->sets_len = r->types_len = r->rows_len = 0;
