@@ -27,7 +27,8 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     pd_compact_begin(compact, &pd->mem, err);
     pprofdelta_status status = begin_transfer(pd, cur, err);
     if (!status && is_of_request(pd, cur))
-        status = pd_request_origin(&cur->otlp, compact, err);
+        status =
+            pd_request_origin(&cur->otlp, compact, (pd_bytes){pd->strong.ptr, pd->strong.len}, err);
     if (status)
         return status;
     for (size_t i = 0; i < t->types_len; i++) {

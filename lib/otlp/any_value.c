@@ -161,15 +161,27 @@ pd_key_value pd_key_value_of(pd_request *r, pd_reader body)
     return out;
 }
 
-bool pd_any_value_is_label(pd_bytes value, bool has_unit)
+pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value)
+{
+    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    static const uint8_t none[1];
+    pd_field f;
+    if (!find_value(value, &f))
+        return (pd_bytes){NULL, 0};
+    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE)
+        return pd_reader_bytes(f.body);
+    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
+        return f.value ? strings->entries[f.value] : (pd_bytes){none, 0};
+    return (pd_bytes){NULL, 0};
+}
+
+bool pd_any_value_is_label(const pd_request *r, pd_bytes value, bool has_unit)
 {
     pd_field f;
     if (!find_value(value, &f))
         return false;
-    bool is_text = f.number == PD_OTLP_ANY_VALUE_STRING_VALUE
-                       ? f.body.at != f.body.end
-                       : f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX && f.value;
-    return f.number == PD_OTLP_ANY_VALUE_INT_VALUE || (is_text && !has_unit);
+    return f.number == PD_OTLP_ANY_VALUE_INT_VALUE ||
+           (!has_unit && pd_any_value_text(r, value).len);
 }
 
 bool pd_any_value_is_true(pd_bytes value)
@@ -391,7 +403,6 @@ static void copy_elements(pd_request *r, pd_buffer *out, const pd_field *list)
 
 void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value)
 {
-    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_field f;
     if (!find_value(value, &f))
         return;
@@ -410,7 +421,7 @@ void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value)
         break;
     case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
         f.number = PD_OTLP_ANY_VALUE_STRING_VALUE;
-        body = f.value ? strings->entries[f.value] : (pd_bytes){NULL, 0};
+        body = pd_any_value_text(r, value);
         /* fall through */
     default:
         pd_request_spend(r, body.len);

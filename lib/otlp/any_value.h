@@ -58,9 +58,12 @@ void pd_any_value_strings(pd_request *r, pd_bytes value,
 void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value);
 void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader body);
 
+/* The text of a value that is a string; else, ptr is NULL. */
+pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value);
+
 /* Whether the label of a value, with or without a unit, becomes the same attribute again: it is a number,
  * or a string that is not empty and has no unit. */
-bool pd_any_value_is_label(pd_bytes value, bool has_unit);
+bool pd_any_value_is_label(const pd_request *r, pd_bytes value, bool has_unit);
 
 /* Whether the value is the boolean true. */
 bool pd_any_value_is_true(pd_bytes value);

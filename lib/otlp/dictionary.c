@@ -320,7 +320,7 @@ static void read_attribute(pd_request *r, pd_reader body, pd_request_attribute *
     out->unit = string_of(r, out->unit_at);
     require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && !out->value.len);
     out->value = pd_any_value_known(out->value);
-    out->is_label = pd_any_value_is_label(out->value, out->unit != 0);
+    out->is_label = pd_any_value_is_label(r, out->value, out->unit != 0);
 }
 
 static void read_attributes(pd_request *r)

@@ -5,7 +5,7 @@
 #include "otlp/request.h"
 #include "profile/otlp_attributes.h"
 
-/* Does an encoded Resource, which this library wrote, have an attribute with this key? */
+/* Does a Resource have an attribute with this key? */
 static bool has_key(pd_request *r, pd_bytes resource, pd_bytes key)
 {
     pd_reader reader = pd_request_reader(resource);
@@ -25,21 +25,25 @@ static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
         pd_write_varint(&r->writer, out, f->number, f->value);
 }
 
-static void make_resource(pd_request *r, pd_bytes source, pd_bytes given)
+static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_bytes strong)
 {
     pd_buffer *out = &r->origin_resource;
-    pd_reader reader = pd_request_reader(source);
+    pd_reader own = pd_request_reader(source), others = pd_request_reader(given);
     pd_field f;
     out->len = 0;
-    while (!r->parse.status && !r->writer.status && pd_reader_next(&reader, &f)) {
+    while (!r->parse.status && !r->writer.status && pd_reader_next(&own, &f)) {
         if (f.number > PD_OTLP_RESOURCE_ENTITY_REFS)
             continue;
         if (f.number != PD_OTLP_RESOURCE_ATTRIBUTES)
             copy_field(r, out, &f);
-        else if (!has_key(r, given, pd_key_value_of(r, f.body).key))
+        else if (!has_key(r, strong, pd_key_value_of(r, f.body).key))
             pd_key_value_copy(r, out, PD_OTLP_RESOURCE_ATTRIBUTES, f.body);
     }
-    pd_write_raw(&r->writer, out, given.ptr, given.len);
+    while (pd_reader_next(&others, &f)) {
+        pd_bytes key = pd_key_value_of(r, f.body).key;
+        if (has_key(r, strong, key) || !has_key(r, source, key))
+            copy_field(r, out, &f);
+    }
 }
 
 /* What a request has for all of its value types is in two attributes, which the writer writes. */
@@ -64,19 +68,39 @@ static void make_scope(pd_request *r, pd_bytes source)
     }
 }
 
-pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pprofdelta_error *err)
+pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes strong,
+                                    pprofdelta_error *err)
 {
     const pd_request_source *source = &r->sources[r->sets[0].scope];
     r->parse.err = r->writer.err = err;
     r->origin = (pd_otlp_origin){.resource_url = source->resource_url,
                                  .scope_url = source->scope_url,
                                  .has_scope = source->has_scope};
-    make_resource(r, source->resource, compact->resource);
+    make_resource(r, source->resource, compact->resource, strong);
     make_scope(r, source->scope);
     r->origin.resource = (pd_bytes){r->origin_resource.ptr, r->origin_resource.len};
     r->origin.scope = (pd_bytes){r->origin_scope.ptr, r->origin_scope.len};
     compact->origin = &r->origin;
     return r->parse.status ? r->parse.status : r->writer.status;
+}
+
+static uint64_t count(pd_bytes message, uint32_t number)
+{
+    pd_reader reader = pd_request_reader(message);
+    uint64_t found = 0;
+    for (pd_field f; pd_reader_find(&reader, number, &f);)
+        found++;
+    return found;
+}
+
+uint64_t pd_request_left_out(const pd_request *r, pprofdelta_format format)
+{
+    const pd_request_source *source = &r->sources[r->sets[0].scope];
+    if (format == PPROFDELTA_OTLP)
+        return r->payloads;
+    return r->payloads + r->dictionary.unshown +
+           count(source->resource, PD_OTLP_RESOURCE_ATTRIBUTES) +
+           count(source->scope, PD_OTLP_SCOPE_ATTRIBUTES);
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */

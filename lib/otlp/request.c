@@ -124,6 +124,24 @@ static void add_comment(pd_request *r, void *cookie, uint32_t string)
         pd_write_varint_always(&r->writer, &r->profile, PD_PROFILE_COMMENT, string);
 }
 
+/* A stamp that was joined with the comment before it by a comma is a comment of its own: the Collector's
+ * receiver of pprof joins all comments so. */
+static void take_comments(pd_request *r, pd_bytes value)
+{
+    static const char stamp[] = ",pprofdelta: ";
+    pd_bytes text = pd_any_value_text(r, value);
+    if (!text.ptr)
+        pd_any_value_strings(r, value, add_comment, NULL);
+    while (text.len) {
+        const uint8_t *comma = memmem(text.ptr, text.len, stamp, sizeof stamp - 1);
+        size_t len = comma ? (size_t)(comma - text.ptr) : text.len;
+        if (len)
+            add_comment(r, NULL, pd_request_number(r, (pd_bytes){text.ptr, len}));
+        text.ptr += len + (comma != NULL);
+        text.len -= len + (comma != NULL);
+    }
+}
+
 pd_request_text pd_request_text_of(const pd_request *r, uint64_t key)
 {
     static const char *const keys[] = {
@@ -148,7 +166,7 @@ static void take_of_profile(pd_request *r, uint64_t index)
     if (text == PD_REQUEST_NO_TEXT)
         r->dictionary.unshown++;
     else if (text == PD_REQUEST_COMMENT)
-        pd_any_value_strings(r, pd_request_value(r, index), add_comment, NULL);
+        take_comments(r, pd_request_value(r, index));
     else
         pd_any_value_strings(r, pd_request_value(r, index), set_string, texts[text]);
 }

@@ -127,9 +127,14 @@ pprofdelta_status pd_request_sums(pd_request *r, pd_mem *mem, pd_bytes bytes, pp
 /* For the writer of a request that is made of one with one set (origin.c). What is set is valid as long as
  * the request's bytes, until the next call. Failures while samples are written are those of the writer.
  *
- * Sets compact->origin: where the profiles come from. The attributes of compact->resource replace those
- * with the same key, and follow the others. */
-pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pprofdelta_error *err);
+ * Sets compact->origin: where the profiles come from. The attributes of compact->resource follow those
+ * of the request. Of two with the same key, that of the request counts, unless `strong`, which has some
+ * of the others, has it. */
+pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes strong,
+                                    pprofdelta_error *err);
+
+/* How many things a request of a window has that the output does not have: pprofdelta_report.left_out. */
+uint64_t pd_request_left_out(const pd_request *r, pprofdelta_format format);
 
 /* Puts the attributes of the profiles to the writer. */
 void pd_request_profiles(pd_request *r, pd_compact *compact);
