@@ -20,7 +20,7 @@
  *     next call on the context.
  *   - The context remembers a window only when pprofdelta_commit is called. A call that fails leaves
  *     the context as it was.
- *   - In the steady state (the same samples, no growth) a window allocates no memory.
+ *   - In the steady state (the same samples, no growth) a window of pprof profiles allocates no memory.
  */
 #ifndef PPROFDELTA_H
 #define PPROFDELTA_H

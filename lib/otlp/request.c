@@ -213,8 +213,11 @@ static void take_facts(pd_request *r, const profile_message *profile)
         all->period_type = profile->period_type.type;
         all->period_unit = profile->period_type.unit;
     }
-    if (!profile->time && !profile->duration)
+    if (!profile->time) { /* not known */
+        if (all->lone_duration < profile->duration)
+            all->lone_duration = profile->duration;
         return;
+    }
     if (!all->has_time || profile->time < all->begin)
         all->begin = profile->time;
     if (!all->has_time || end > all->end)
@@ -453,7 +456,8 @@ static void write_header(pd_request *r)
     if (all->period_type || all->period_unit)
         write_type(r, PD_PROFILE_PERIOD_TYPE, all->period_type, all->period_unit);
     const uint64_t frames_and_times[] = {all->drop_frames, all->keep_frames, all->end,
-                                         all->end - all->begin};
+                                         all->has_time ? all->end - all->begin
+                                                       : all->lone_duration};
     pd_write_varints(&r->writer, &r->profile, PD_PROFILE_DROP_FRAMES, frames_and_times,
                      sizeof frames_and_times / sizeof *frames_and_times);
     pd_write_varint(&r->writer, &r->profile, PD_PROFILE_PERIOD, all->period);

@@ -63,7 +63,8 @@ typedef struct pd_request_numbers {
 
 /* What is true of a request as a whole. The numbers of strings are 0 where there is none. */
 typedef struct pd_request_facts {
-    uint64_t begin, end; /* of all profiles */
+    uint64_t begin, end;    /* of all profiles whose time is known */
+    uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
     uint64_t period, period_type, period_unit;
     uint32_t drop_frames, keep_frames, doc_url, default_type;
