@@ -228,6 +228,7 @@ void pd_any_value_strings(pd_request *r, pd_bytes value,
 static void put_label(pd_request *r, uint64_t key, uint64_t text, int64_t value, uint64_t unit)
 {
     const uint64_t fields[] = {key, text, (uint64_t)value, unit};
+    r->labels_made++;
     pd_write_varints(&r->writer, &r->inner, PD_LABEL_KEY, fields, sizeof fields / sizeof *fields);
     pd_write_part(&r->writer, &r->part, PD_SAMPLE_LABEL, &r->inner);
 }
@@ -261,24 +262,19 @@ static uint32_t number_of_double(pd_request *r, uint64_t bits)
     return pd_request_number(r, pd_bytes_of(text));
 }
 
-pd_bytes pd_request_hex_text(pd_request *r, pd_bytes bytes)
+uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
 {
     static const char digits[] = "0123456789abcdef";
     r->text.len = 0;
     for (size_t i = 0; i < bytes.len; i++) {
         uint8_t *p = pd_write_room(&r->writer, &r->text, 2);
         if (!p)
-            break;
+            return 0;
         *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
         *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
         pd_write_done(&r->text, p);
     }
-    return (pd_bytes){r->text.ptr, r->text.len};
-}
-
-uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
-{
-    return pd_request_number(r, pd_request_hex_text(r, bytes));
+    return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
 }
 
 static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);

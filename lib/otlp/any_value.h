@@ -27,8 +27,7 @@ pd_bytes pd_any_value_known(pd_bytes value);
 void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit,
                         pd_bytes value);
 
-/* The bytes in hexadecimal, in r->text, and the number of this string. */
-pd_bytes pd_request_hex_text(pd_request *r, pd_bytes bytes);
+/* The number of a string with the bytes in hexadecimal. */
 uint32_t pd_request_hex(pd_request *r, pd_bytes bytes);
 
 /* Appends a label with a string, or with a number and its unit. */

@@ -105,12 +105,6 @@ uint64_t pd_request_left_out(const pd_request *r, pprofdelta_format format)
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-/* An attribute as the writer takes it: numbers of its strings, and its value. */
-typedef struct written {
-    uint32_t key, unit;
-    pd_bytes value;
-} written;
-
 static uint32_t string_of(pd_request *r, pd_compact *c, uint64_t at)
 {
     const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
@@ -120,45 +114,28 @@ static uint32_t string_of(pd_request *r, pd_compact *c, uint64_t at)
     return r->parse.status ? 0 : pd_compact_string(c, strings->entries[at]);
 }
 
-static written write_attribute(pd_request *r, pd_compact *c, uint64_t index)
+/* The index of an attribute in the output. The writer's failures are sticky, too. */
+static uint32_t copy_attribute(pd_request *r, pd_compact *c, uint64_t index)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
-    written out = {
-        string_of(r, c, attribute->key_at), string_of(r, c, attribute->unit_at), {NULL, 0}};
+    uint32_t key = string_of(r, c, attribute->key_at), unit = string_of(r, c, attribute->unit_at);
     r->text.len = 0;
     pd_any_value_copy(r, &r->text, attribute->value);
-    out.value = (pd_bytes){r->text.ptr, r->text.len};
-    return out;
-}
-
-/* The writer's failures are sticky, too. */
-static void hand_on(const pd_request *r, pd_compact *c)
-{
     if (!c->writer.status)
         c->writer.status = r->parse.status ? r->parse.status : r->writer.status;
+    return pd_otlp_value_attribute(c, key, unit, (pd_bytes){r->text.ptr, r->text.len});
 }
 
-typedef void put_attribute(pd_request *r, pd_compact *c, uint64_t index, uint32_t type);
-
-/* The attributes of an entry, or of a message, whose field `number` they are. */
-static void put_attributes(pd_request *r, pd_compact *c, pd_bytes message, uint32_t number,
-                           put_attribute *put, uint32_t type)
+/* The attributes of an entry or a sample, whose field `number` they are. */
+static void put_attributes(pd_request *r, pd_compact *c, pd_bytes message, uint32_t number)
 {
     pd_reader body = pd_request_reader(message);
     pd_field f;
-    while (!r->parse.status && !c->writer.status && pd_reader_find(&body, number, &f)) {
+    while (!c->writer.status && pd_reader_find(&body, number, &f)) {
         pd_list list = pd_list_of(&r->parse, NULL, &f);
         while (pd_list_next(&r->parse, &list))
-            put(r, c, list.value, type);
+            pd_otlp_own(c, copy_attribute(r, c, list.value));
     }
-    hand_on(r, c);
-}
-
-static void put_own(pd_request *r, pd_compact *c, uint64_t index, uint32_t type)
-{
-    written w = write_attribute(r, c, index);
-    (void)type;
-    pd_otlp_own(c, pd_otlp_value_attribute(c, w.key, w.unit, w.value));
 }
 
 /* The index in the tables of the profile is that of the entry but for entry 0. */
@@ -166,7 +143,7 @@ static void put_entry(pd_request *r, pd_compact *c, uint32_t index, unsigned tab
 {
     const pd_request_table *t = &r->dictionary.tables[table];
     if (index + UINT64_C(1) < t->len) /* not the location of which nothing is known */
-        put_attributes(r, c, t->entries[index + 1], number, put_own, 0);
+        put_attributes(r, c, t->entries[index + 1], number);
 }
 
 static void put_mapping(void *cookie, pd_compact *c, uint32_t index)
@@ -181,33 +158,12 @@ static void put_location(void *cookie, pd_compact *c, uint32_t index)
               PD_OTLP_LOCATION_ATTRIBUTE_INDICES);
 }
 
-static void put_of_profile(pd_request *r, pd_compact *c, uint64_t index, uint32_t type)
+static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
 {
-    if (pd_request_text_of(r, r->dictionary.attributes[index].key) != PD_REQUEST_NO_TEXT)
-        return;
-    written w = write_attribute(r, c, index);
-    pd_otlp_own_of_profile(c, type, pd_otlp_value_attribute(c, w.key, w.unit, w.value));
-}
-
-void pd_request_profiles(pd_request *r, pd_compact *c)
-{
-    for (size_t i = 0; i < r->profiles_count; i++)
-        put_attributes(r, c, r->profiles[i].body, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, put_of_profile,
-                       r->profiles[i].column);
-}
-
-/* ---- labels --------------------------------------------------------------------------------- */
-
-static void put_label(pd_request *r, pd_compact *c, uint64_t index, uint32_t type)
-{
-    written w = write_attribute(r, c, index);
-    (void)type;
-    pd_compact_sample_value(c, w.key, w.unit, w.value);
-}
-
-static const pd_request_row *row_at(const pd_request *r, uint64_t origin)
-{
+    pd_request *r = cookie;
     size_t from = 0, to = r->rows_len;
+    if (!r->has_more)
+        return;
     while (to - from > 1) {
         size_t middle = from + (to - from) / 2;
         if (r->rows[middle].at <= origin)
@@ -215,47 +171,28 @@ static const pd_request_row *row_at(const pd_request *r, uint64_t origin)
         else
             to = middle;
     }
-    return &r->rows[from];
-}
-
-static void put_id(pd_request *r, pd_compact *c, uint32_t link, uint32_t number, const char *name)
-{
-    pd_reader body =
-        pd_request_reader(r->dictionary.tables[PD_OTLP_DICTIONARY_LINK_TABLE].entries[link]);
-    pd_bytes id = {NULL, 0};
-    pd_field f;
-    while (pd_reader_find(&body, number, &f))
-        id = pd_reader_bytes(f.body);
-    if (!id.len)
-        return;
-    uint32_t key = pd_compact_string(c, pd_bytes_of(name));
-    pd_compact_sample_label(c, key, pd_compact_string(c, pd_request_hex_text(r, id)), 0, 0);
-}
-
-static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
-{
-    pd_request *r = cookie;
-    const pd_request_row *row = row_at(r, origin);
-    put_attributes(r, c, row->sample, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, put_label, 0);
-    if (row->link) {
-        put_id(r, c, row->link, PD_OTLP_LINK_TRACE_ID, "trace_id");
-        put_id(r, c, row->link, PD_OTLP_LINK_SPAN_ID, "span_id");
-    }
-    if (row->has_timestamp)
-        pd_compact_sample_label(c, pd_compact_string(c, pd_bytes_of("timestamp_unix_nano")), 0,
-                                (int64_t)row->timestamp,
-                                pd_compact_string(c, pd_bytes_of("nanoseconds")));
-    hand_on(r, c);
+    put_attributes(r, c, r->rows[from].sample, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES);
+    pd_otlp_drop_labels(c, r->rows[from].labels);
 }
 
 const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err)
 {
     r->parse.err = r->writer.err = err;
-    r->more = (pd_transfer_more){
-        .cookie = r,
-        .mapping = put_mapping,
-        .location = put_location,
-        .labels = r->has_more ? put_labels : NULL,
-    };
+    r->more = (pd_transfer_more){r, put_mapping, put_location, put_labels};
     return &r->more;
+}
+
+void pd_request_profiles(pd_request *r, pd_compact *c)
+{
+    for (size_t i = 0; i < r->profiles_count; i++) {
+        pd_reader body = pd_request_reader(r->profiles[i].body);
+        pd_field f;
+        while (!c->writer.status && pd_reader_find(&body, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, &f)) {
+            pd_list list = pd_list_of(&r->parse, NULL, &f);
+            while (pd_list_next(&r->parse, &list))
+                if (!pd_request_fact(r, r->dictionary.attributes[list.value].key))
+                    pd_otlp_own_of_profile(c, r->profiles[i].column,
+                                           copy_attribute(r, c, list.value));
+        }
+    }
 }

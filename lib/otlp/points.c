@@ -305,11 +305,13 @@ static void make_labels(pd_request *r, const pd_request_row *row)
 {
     pd_reader body = pd_request_reader(row->sample);
     pd_field f;
+    r->labels_made = 0;
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &f)) {
         pd_list list = pd_list_of(&r->parse, NULL, &f);
         while (pd_list_next(&r->parse, &list))
             make_attribute(r, list.value);
     }
+    r->own_labels = r->labels_made;
     if (row->link)
         make_link(r, row->link);
     move_part(r, &r->labels);
@@ -335,6 +337,7 @@ static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
                                 number_of(r, "nanoseconds"));
     pd_write_raw(&r->writer, &r->part, r->common.ptr, r->common.len);
     row->at = r->profile.len;
+    row->labels = r->own_labels;
     pd_write_part(&r->writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
     r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
 }

@@ -142,33 +142,31 @@ static void take_comments(pd_request *r, pd_bytes value)
     }
 }
 
-pd_request_text pd_request_text_of(const pd_request *r, uint64_t key)
+uint32_t *pd_request_fact(pd_request *r, uint64_t key)
 {
-    static const char *const keys[] = {
-        [PD_REQUEST_COMMENT] = "pprof.profile.comment",
-        [PD_REQUEST_DROP_FRAMES] = "pprof.profile.drop_frames",
-        [PD_REQUEST_KEEP_FRAMES] = "pprof.profile.keep_frames",
-        [PD_REQUEST_DOC_URL] = "pprof.profile.doc_url",
-    };
-    size_t i = 0;
-    while (i < PD_REQUEST_NO_TEXT && !pd_request_is_text(r, key, keys[i]))
-        i++;
-    return (pd_request_text)i;
+    pd_request_facts *all = &r->facts;
+    const struct {
+        const char *key;
+        uint32_t *fact;
+    } rows[] = {{"pprof.profile.comment", &all->comment},
+                {"pprof.profile.drop_frames", &all->drop_frames},
+                {"pprof.profile.keep_frames", &all->keep_frames},
+                {"pprof.profile.doc_url", &all->doc_url}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (pd_request_is_text(r, key, rows[i].key))
+            return rows[i].fact;
+    return NULL;
 }
 
 static void take_of_profile(pd_request *r, uint64_t index)
 {
-    const pd_request_attribute *attribute = &r->dictionary.attributes[index];
-    uint32_t *const texts[] = {[PD_REQUEST_DROP_FRAMES] = &r->facts.drop_frames,
-                               [PD_REQUEST_KEEP_FRAMES] = &r->facts.keep_frames,
-                               [PD_REQUEST_DOC_URL] = &r->facts.doc_url};
-    pd_request_text text = pd_request_text_of(r, attribute->key);
-    if (text == PD_REQUEST_NO_TEXT)
+    uint32_t *fact = pd_request_fact(r, r->dictionary.attributes[index].key);
+    if (!fact)
         r->dictionary.unshown++;
-    else if (text == PD_REQUEST_COMMENT)
+    else if (fact == &r->facts.comment)
         take_comments(r, pd_request_value(r, index));
     else
-        pd_any_value_strings(r, pd_request_value(r, index), set_string, texts[text]);
+        pd_any_value_strings(r, pd_request_value(r, index), set_string, fact);
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */

@@ -42,7 +42,8 @@ typedef struct pd_request_set {
 /* A sample of the pprof profile, before it is written. Its values are in pd_request.values. */
 typedef struct pd_request_row {
     pd_bytes sample; /* the first that it was made of */
-    size_t at;       /* the offset of its record in the profile */
+    size_t at;       /* the offset of its record in the profile, which has so many labels */
+    size_t labels;   /* that are made of the attributes; they come first */
     uint32_t stack, link;
     uint64_t timestamp;
     bool has_timestamp;
@@ -67,6 +68,7 @@ typedef struct pd_request_facts {
     uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
     uint64_t period, period_type, period_unit;
+    uint32_t comment; /* unused: there may be several */
     uint32_t drop_frames, keep_frames, doc_url, default_type;
     pd_bytes order; /* pprof.scope.sample_type_order */
 } pd_request_facts;
@@ -81,9 +83,10 @@ struct pd_request {
     bool is_read;   /* the last input was a request */
     pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
     size_t resources, scopes, profiles_count, samples;
-    size_t timestamps, links; /* that samples have */
-    size_t payloads;          /* profiles with an original payload */
-    bool has_more;            /* a sample has an attribute of which a label does not say all */
+    size_t timestamps, links;       /* that samples have */
+    size_t payloads;                /* profiles with an original payload */
+    size_t labels_made, own_labels; /* so far; of the attributes of the last sample */
+    bool has_more; /* a sample has an attribute of which a label does not say all */
     uint64_t unknown_fields;
     pd_dictionary dictionary;
     pd_buffer profile;          /* the pprof profile */
@@ -145,15 +148,9 @@ const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err);
 
 void pd_request_release(pd_request *r, pd_mem *mem);
 
-/* What a pprof profile has a field for of the attributes of a Profile, by the number of the key. */
-typedef enum pd_request_text {
-    PD_REQUEST_COMMENT,
-    PD_REQUEST_DROP_FRAMES,
-    PD_REQUEST_KEEP_FRAMES,
-    PD_REQUEST_DOC_URL,
-    PD_REQUEST_NO_TEXT
-} pd_request_text;
-pd_request_text pd_request_text_of(const pd_request *r, uint64_t key);
+/* The member of r->facts that the attribute of a Profile with this key, a number, goes to; NULL: a pprof
+ * profile has no field for it. */
+uint32_t *pd_request_fact(pd_request *r, uint64_t key);
 
 /* The fields of its messages; those of a sample are in points.c. */
 extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_request_resource_rows,

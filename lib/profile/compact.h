@@ -148,9 +148,6 @@ static inline void pd_compact_stack_end(pd_compact *compact, const uint8_t *end)
 void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,
                              uint32_t num_unit);
 
-/* OTLP: a label whose value is an encoded AnyValue. */
-void pd_compact_sample_value(pd_compact *compact, uint32_t key, uint32_t unit, pd_bytes value);
-
 void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);
 
 /* Is any of the values not 0? Other samples are not written. */

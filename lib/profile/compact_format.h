@@ -9,9 +9,6 @@ typedef struct pd_compact_label {
     int64_t num;
 } pd_compact_label;
 
-/* OTLP: added to str if the string is an encoded AnyValue. Its unit is num_unit. */
-#define PD_COMPACT_IS_VALUE (UINT64_C(1) << 32)
-
 /* Returns the number of the key in the set. *is_new: it was added. */
 uint32_t pd_compact_intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new);
 

@@ -116,6 +116,21 @@ static pd_compact_label label_at(const pd_compact *c, size_t n)
     return label;
 }
 
+static void remove_labels(pd_compact *c, size_t from, size_t to)
+{
+    uint8_t *at = c->labels.ptr + from * sizeof(pd_compact_label);
+    size_t size = (to - from) * sizeof(pd_compact_label);
+    if (!size || c->writer.status)
+        return;
+    c->labels.len -= size;
+    memmove(at, at + size, (size_t)(c->labels.ptr + c->labels.len - at));
+}
+
+void pd_otlp_drop_labels(pd_compact *c, size_t labels)
+{
+    remove_labels(c, 0, labels);
+}
+
 /* The value of a number whose unit is not that of its attribute. */
 static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_compact_label *l)
 {
@@ -132,10 +147,7 @@ static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_compact_label
 
 static void put_label(pd_compact *c, pd_buffer *buffer, const pd_compact_label *l, uint64_t unit)
 {
-    if (l->str & PD_COMPACT_IS_VALUE) {
-        pd_bytes value = pd_otlp_text_of(c, (uint32_t)l->str);
-        pd_write_raw(&c->writer, buffer, value.ptr, value.len);
-    } else if (l->str)
+    if (l->str)
         pd_otlp_put_text(&c->writer, buffer, pd_otlp_text_of(c, (uint32_t)l->str));
     else if (l->num_unit == unit)
         pd_otlp_put_number(&c->writer, buffer, l->num);
@@ -143,11 +155,11 @@ static void put_label(pd_compact *c, pd_buffer *buffer, const pd_compact_label *
         put_measure(c, buffer, l);
 }
 
-/* The unit of the first label, from this one on, that has no text. */
+/* The unit of the first number among the labels from this one on. */
 static uint32_t unit_from(const pd_compact *c, uint32_t label)
 {
     for (; label != NONE; label = c->otlp.picks[label].next)
-        if (!label_at(c, label).str || label_at(c, label).str & PD_COMPACT_IS_VALUE)
+        if (!label_at(c, label).str)
             return (uint32_t)label_at(c, label).num_unit;
     return 0;
 }
@@ -216,14 +228,10 @@ static void take_id(pd_compact *c, const char *name, uint32_t field, size_t size
     pd_bytes key = pd_bytes_of(name);
     while (n && !pd_bytes_equal(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).key), key))
         n--;
-    if (!n || label_at(c, n - 1).str & PD_COMPACT_IS_VALUE ||
-        !read_hex(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).str), id, size))
+    if (!n || !read_hex(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).str), id, size))
         return;
     pd_write_bytes(&c->writer, &c->scratch, field, id, size);
-    uint8_t *behind = c->labels.ptr + n * sizeof(pd_compact_label);
-    memmove(behind - sizeof(pd_compact_label), behind,
-            c->labels.len - n * sizeof(pd_compact_label));
-    c->labels.len -= sizeof(pd_compact_label);
+    remove_labels(c, n - 1, n);
 }
 
 /* The index of the link that the labels have, which are then without it. */
@@ -246,6 +254,7 @@ static pd_otlp_set make_set(pd_compact *c)
     uint32_t link = c->origin ? take_link(c) : 0;
     pick_labels(c);
     c->scratch.len = 0;
+    pd_write_raw(w, &c->scratch, o->own.ptr, o->own.len);
     for (uint32_t key = 0; key < o->keys.len && !w->status; key++) {
         uint32_t index = attribute_of(c, o->picks[key].first);
         pd_write_element(w, &c->scratch, index);
@@ -262,15 +271,17 @@ pd_bytes pd_otlp_labels(pd_compact *c)
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     bool is_new;
-    if (!c->labels.len)
+    if (!c->labels.len && !o->own.len)
         return (pd_bytes){0};
     if (!w->status)
         w->status = pd_mem_grow(w->mem, &o->set_list, &o->sets_cap, o->sets.len + 1,
                                 sizeof *o->set_list, w->err);
-    pd_key content = pd_key_of_bytes(c->labels.ptr, c->labels.len, 0);
+    pd_key own = o->own.len ? pd_key_of_bytes(o->own.ptr, o->own.len, 0) : (pd_key){0, 0};
+    pd_key content = pd_key_of_bytes(c->labels.ptr, c->labels.len, own.lo);
     uint32_t number = pd_compact_intern(c, &o->sets, content, &is_new);
     if (is_new)
         o->set_list[number] = make_set(c);
+    o->own.len = 0;
     if (!pd_write_room(w, &o->set_bytes, PD_PIECE))
         return (pd_bytes){0};
     return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};

@@ -31,10 +31,13 @@ uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string)
 /* The same for an encoded AnyValue. */
 uint32_t pd_otlp_value_attribute(pd_compact *c, uint32_t key, uint32_t unit, pd_bytes value);
 
-/* Gives the mapping or the location that is added next an attribute. If it has one, it has none that
- * the writer makes of its other members. Or gives one to the Profile of a type. */
+/* Gives the mapping, the location or the sample that is added next an attribute. A mapping or a location
+ * then has none that the writer makes of its other members. Or gives one to the Profile of a type. */
 void pd_otlp_own(pd_compact *c, uint32_t attribute);
 void pd_otlp_own_of_profile(pd_compact *c, uint32_t type, uint32_t attribute);
+
+/* Takes away the first labels of the sample. */
+void pd_otlp_drop_labels(pd_compact *c, size_t labels);
 
 /* The index of the entry of a table of the dictionary with this content, which is emptied. No content:
  * 0. */

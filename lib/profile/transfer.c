@@ -160,15 +160,14 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, 
             return;
         body = f.body;
     }
-    bool has_labels = t->more && t->more->labels;
-    if (has_labels)
-        t->more->labels(t->more->cookie, t->compact, origin);
     while (pd_reader_next_quick(&body, &f)) {
-        if (f.number == PD_SAMPLE_LABEL && !has_labels)
+        if (f.number == PD_SAMPLE_LABEL)
             transfer_label(t, f.body);
         else if (f.number == PD_SAMPLE_LOCATION_ID)
             transfer_stack(t, &f);
     }
+    if (t->more)
+        t->more->labels(t->more->cookie, t->compact, origin);
     pd_compact_sample_end(t->compact, values, len);
 }
 

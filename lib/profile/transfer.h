@@ -17,8 +17,7 @@ typedef struct pd_transfer_more {
     void *cookie;
     void (*mapping)(void *cookie, pd_compact *compact, uint32_t index);
     void (*location)(void *cookie, pd_compact *compact, uint32_t index);
-    void (*labels)(void *cookie, pd_compact *compact,
-                   uint64_t origin); /* NULL: those of the record */
+    void (*labels)(void *cookie, pd_compact *compact, uint64_t origin); /* after the record's */
 } pd_transfer_more;
 
 typedef struct pd_transfer {
