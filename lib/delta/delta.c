@@ -165,6 +165,13 @@ static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
     return true;
 }
 
+static uint64_t left_out(const pprofdelta *pd)
+{
+    const pd_request *request = &pd->cur.otlp;
+    bool is_otlp = pd->compact.format == PPROFDELTA_OTLP;
+    return request->payloads + (is_otlp ? 0 : request->listed + request->dictionary.unshown);
+}
+
 static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally *tally)
 {
     const pd_input *cur = &pd->cur;
@@ -185,7 +192,7 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
         .unknown_fields = is_request
                               ? cur->otlp.unknown_fields
                               : cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
-        .left_out = is_request ? pd_request_left_out(&cur->otlp, pd->compact.format) : 0,
+        .left_out = is_request ? left_out(pd) : 0,
         .had_base = pd->has_base || ruling->restart,
         .restart = w->restart,
         .from_nanos = w->from_nanos,

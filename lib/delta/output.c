@@ -225,31 +225,11 @@ static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const 
                    (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
 }
 
-static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta_sum *sums,
-                                        pprofdelta_error *err)
-{
-    pd_source *source = &pd->proof.source;
-    pprofdelta_status status = pd_source_open(source, &pd->mem, out, 0, err);
-    pd->proof.has_converted = true;
-    if (!status)
-        status = pd_request_sums(&pd->proof.otlp, &pd->mem, source->whole, sums,
-                                 pd->cur.columns.len, err);
-    if (status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE)
-        status =
-            pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                    "the request that was written cannot be read; this is "
-                    "a bug");
-    return status;
-}
-
 /* Parses what is to go out, and adds it up. */
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
     pd_input *proof = &pd->proof;
-    pd_bytes out = pd->encoded;
-    if (pd->compact.format == PPROFDELTA_OTLP)
-        return read_back_otlp(pd, out, sums, err);
-    pd_reading reading = {.bytes = out, .piece = pd->piece};
+    pd_reading reading = {.bytes = pd->encoded, .piece = pd->piece};
     pprofdelta_status status = pd_input_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;
     if (!status)

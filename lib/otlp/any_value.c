@@ -79,6 +79,7 @@ static void check_list(pd_request *r, const char *name, pd_reader message, uint3
     while (!r->parse.status && pd_reader_find(&message, number, &f))
         check_key_value(r, name, &f, &keys, depth);
     pd_parse_end(&r->parse, name, &message);
+    r->listed += depth == 1 ? keys.len : 0;
     pd_keymap_release(&keys, r->parse.mem);
 }
 

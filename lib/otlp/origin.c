@@ -84,25 +84,6 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes
     return r->parse.status ? r->parse.status : r->writer.status;
 }
 
-static uint64_t count(pd_bytes message, uint32_t number)
-{
-    pd_reader reader = pd_request_reader(message);
-    uint64_t found = 0;
-    for (pd_field f; pd_reader_find(&reader, number, &f);)
-        found++;
-    return found;
-}
-
-uint64_t pd_request_left_out(const pd_request *r, pprofdelta_format format)
-{
-    const pd_request_source *source = &r->sources[r->sets[0].scope];
-    if (format == PPROFDELTA_OTLP)
-        return r->payloads;
-    return r->payloads + r->dictionary.unshown +
-           count(source->resource, PD_OTLP_RESOURCE_ATTRIBUTES) +
-           count(source->scope, PD_OTLP_SCOPE_ATTRIBUTES);
-}
-
 /* ---- attributes ----------------------------------------------------------------------------- */
 
 static uint32_t string_of(pd_request *r, pd_compact *c, uint64_t at)
@@ -139,23 +120,16 @@ static void put_attributes(pd_request *r, pd_compact *c, pd_bytes message, uint3
 }
 
 /* The index in the tables of the profile is that of the entry but for entry 0. */
-static void put_entry(pd_request *r, pd_compact *c, uint32_t index, unsigned table, uint32_t number)
+static void put_entry(void *cookie, pd_compact *c, bool is_mapping, uint32_t index)
 {
-    const pd_request_table *t = &r->dictionary.tables[table];
+    pd_request *r = cookie;
+    const pd_request_table *t =
+        &r->dictionary.tables[is_mapping ? PD_OTLP_DICTIONARY_MAPPING_TABLE
+                                         : PD_OTLP_DICTIONARY_LOCATION_TABLE];
     if (index + UINT64_C(1) < t->len) /* not the location of which nothing is known */
-        put_attributes(r, c, t->entries[index + 1], number);
-}
-
-static void put_mapping(void *cookie, pd_compact *c, uint32_t index)
-{
-    put_entry(cookie, c, index, PD_OTLP_DICTIONARY_MAPPING_TABLE,
-              PD_OTLP_MAPPING_ATTRIBUTE_INDICES);
-}
-
-static void put_location(void *cookie, pd_compact *c, uint32_t index)
-{
-    put_entry(cookie, c, index, PD_OTLP_DICTIONARY_LOCATION_TABLE,
-              PD_OTLP_LOCATION_ATTRIBUTE_INDICES);
+        put_attributes(r, c, t->entries[index + 1],
+                       is_mapping ? PD_OTLP_MAPPING_ATTRIBUTE_INDICES
+                                  : PD_OTLP_LOCATION_ATTRIBUTE_INDICES);
 }
 
 static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
@@ -172,13 +146,13 @@ static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
             to = middle;
     }
     put_attributes(r, c, r->rows[from].sample, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES);
-    pd_otlp_drop_labels(c, r->rows[from].labels);
+    pd_otlp_remove_labels(c, 0, r->rows[from].labels);
 }
 
 const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err)
 {
     r->parse.err = r->writer.err = err;
-    r->more = (pd_transfer_more){r, put_mapping, put_location, put_labels};
+    r->more = (pd_transfer_more){r, put_entry, put_labels};
     return &r->more;
 }
 

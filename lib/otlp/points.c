@@ -93,22 +93,6 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
     check_points(r, s);
 }
 
-pprofdelta_sum pd_request_sum_of(pd_request *r, const pd_request_profile *profile)
-{
-    pd_reader body = pd_request_reader(profile->body);
-    pprofdelta_sum sum = {0, 0};
-    sample s;
-    pd_field f;
-    while (!r->parse.status && pd_reader_find(&body, PD_OTLP_PROFILE_SAMPLES, &f)) {
-        read_sample(r, &f, &s);
-        if (r->points.len != 1)
-            pd_request_fail(r, "samples.values", f.start, "%zu values", r->points.len);
-        else
-            pd_sum_add(&sum, (int64_t)r->points.at[0]);
-    }
-    return sum;
-}
-
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 static void add_row(pd_request *r, const pd_request_row *row)

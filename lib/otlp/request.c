@@ -470,7 +470,7 @@ static void clear(pd_request *r)
     pd_keymap_clear(&r->comments);
     r->is_read = false;
     r->resources = r->scopes = r->profiles_count = r->samples = 0;
-    r->timestamps = r->links = r->payloads = 0;
+    r->timestamps = r->links = r->payloads = r->listed = 0;
     r->has_more = false;
     r->profile.len = r->part.len = r->inner.len = r->text.len = 0;
     r->stack.len = r->labels.len = r->common.len = 0;
@@ -503,19 +503,6 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
     r->bytes = *bytes;
     *bytes = (pd_bytes){r->profile.ptr, r->profile.len};
     return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_request_sums(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_sum *sums,
-                                  size_t profiles, pprofdelta_error *err)
-{
-    begin(r, mem, bytes, err);
-    read_request(r, bytes);
-    if (!r->parse.status && r->profiles_count != profiles)
-        pd_request_fail(r, "profiles", bytes.ptr, "%zu profiles, not %zu", r->profiles_count,
-                        profiles);
-    for (size_t i = 0; i < profiles && !r->parse.status; i++)
-        sums[i] = pd_request_sum_of(r, &r->profiles[i]);
-    return r->parse.status ? r->parse.status : r->writer.status;
 }
 
 void pd_request_release(pd_request *r, pd_mem *mem)

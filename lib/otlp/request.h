@@ -21,7 +21,6 @@
 #ifndef PD_OTLP_REQUEST_H
 #define PD_OTLP_REQUEST_H
 
-#include "base/sum.h"
 #include "otlp/dictionary.h"
 #include "profile/transfer.h"
 
@@ -85,6 +84,7 @@ struct pd_request {
     size_t resources, scopes, profiles_count, samples;
     size_t timestamps, links;       /* that samples have */
     size_t payloads;                /* profiles with an original payload */
+    size_t listed;                  /* attributes of resources and scopes */
     size_t labels_made, own_labels; /* so far; of the attributes of the last sample */
     bool has_more; /* a sample has an attribute of which a label does not say all */
     uint64_t unknown_fields;
@@ -123,11 +123,6 @@ struct pd_request {
 pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err);
 
-/* Reads a request that this library wrote, to verify it: adds up the values of each of its profiles,
- * in their order, which have to be so many. */
-pprofdelta_status pd_request_sums(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_sum *sums,
-                                  size_t profiles, pprofdelta_error *err);
-
 /* For the writer of a request that is made of one with one set (origin.c). What is set is valid as long as
  * the request's bytes, until the next call. Failures while samples are written are those of the writer.
  *
@@ -136,9 +131,6 @@ pprofdelta_status pd_request_sums(pd_request *r, pd_mem *mem, pd_bytes bytes, pp
  * of the others, has it. */
 pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes strong,
                                     pprofdelta_error *err);
-
-/* How many things a request of a window has that the output does not have: pprofdelta_report.left_out. */
-uint64_t pd_request_left_out(const pd_request *r, pprofdelta_format format);
 
 /* Puts the attributes of the profiles to the writer. */
 void pd_request_profiles(pd_request *r, pd_compact *compact);
@@ -156,9 +148,6 @@ uint32_t *pd_request_fact(pd_request *r, uint64_t key);
 extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_request_resource_rows,
     pd_request_entity_rows, pd_request_scope_profiles_rows, pd_request_scope_rows,
     pd_request_value_type_rows, pd_request_profile_rows, pd_request_sample_rows;
-
-/* The sum of the values of a profile (points.c). */
-pprofdelta_sum pd_request_sum_of(pd_request *r, const pd_request_profile *profile);
 
 /* Reads the samples of all sets and writes them (points.c). */
 void pd_request_points(pd_request *r);

@@ -116,7 +116,7 @@ static pd_compact_label label_at(const pd_compact *c, size_t n)
     return label;
 }
 
-static void remove_labels(pd_compact *c, size_t from, size_t to)
+void pd_otlp_remove_labels(pd_compact *c, size_t from, size_t to)
 {
     uint8_t *at = c->labels.ptr + from * sizeof(pd_compact_label);
     size_t size = (to - from) * sizeof(pd_compact_label);
@@ -124,11 +124,6 @@ static void remove_labels(pd_compact *c, size_t from, size_t to)
         return;
     c->labels.len -= size;
     memmove(at, at + size, (size_t)(c->labels.ptr + c->labels.len - at));
-}
-
-void pd_otlp_drop_labels(pd_compact *c, size_t labels)
-{
-    remove_labels(c, 0, labels);
 }
 
 /* The value of a number whose unit is not that of its attribute. */
@@ -231,7 +226,7 @@ static void take_id(pd_compact *c, const char *name, uint32_t field, size_t size
     if (!n || !read_hex(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).str), id, size))
         return;
     pd_write_bytes(&c->writer, &c->scratch, field, id, size);
-    remove_labels(c, n - 1, n);
+    pd_otlp_remove_labels(c, n - 1, n);
 }
 
 /* The index of the link that the labels have, which are then without it. */

@@ -36,8 +36,8 @@ uint32_t pd_otlp_value_attribute(pd_compact *c, uint32_t key, uint32_t unit, pd_
 void pd_otlp_own(pd_compact *c, uint32_t attribute);
 void pd_otlp_own_of_profile(pd_compact *c, uint32_t type, uint32_t attribute);
 
-/* Takes away the first labels of the sample. */
-void pd_otlp_drop_labels(pd_compact *c, size_t labels);
+/* Takes away the labels [from, to) of the sample. */
+void pd_otlp_remove_labels(pd_compact *c, size_t from, size_t to);
 
 /* The index of the entry of a table of the dictionary with this content, which is emptied. No content:
  * 0. */

@@ -57,7 +57,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
             .has = m->has,
         };
         if (t->more)
-            t->more->mapping(t->more->cookie, t->compact, index);
+            t->more->entry(t->more->cookie, t->compact, true, index);
         id = pd_compact_add_mapping(t->compact, key, &out);
     }
     return t->mappings[index] = id;
@@ -106,7 +106,7 @@ static void first_location(pd_transfer *t, uint32_t index)
             address += pd_compact_mapping_start(t->compact, mapping) - tables->mappings[m].start;
     }
     if (t->more)
-        t->more->location(t->more->cookie, t->compact, index);
+        t->more->entry(t->more->cookie, t->compact, false, index);
     id = pd_compact_add_location(t->compact, ident, mapping, address, location->is_folded);
     t->locations[index] = pd_encode_id(id);
 }

@@ -15,8 +15,7 @@
  * offset of the sample: the attributes of a request (otlp/origin.c). */
 typedef struct pd_transfer_more {
     void *cookie;
-    void (*mapping)(void *cookie, pd_compact *compact, uint32_t index);
-    void (*location)(void *cookie, pd_compact *compact, uint32_t index);
+    void (*entry)(void *cookie, pd_compact *compact, bool is_mapping, uint32_t index);
     void (*labels)(void *cookie, pd_compact *compact, uint64_t origin); /* after the record's */
 } pd_transfer_more;
 
