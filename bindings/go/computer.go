@@ -35,8 +35,7 @@ type Computer struct {
 	pending *Window
 }
 
-// New makes an empty computer. The first call of the process compiles the engine, unless the pool is
-// given.
+// New makes an empty computer.
 func New(opts ...Option) (*Computer, error) {
 	c := &Computer{turn: make(chan struct{}, 1)}
 	var err error

@@ -26,7 +26,6 @@ import (
 // needed and is never closed.
 type Pool struct {
 	o      poolOptions
-	engine engine
 	places chan struct{} // one element for each instance in use
 	closed chan struct{} // closed by Close
 
@@ -54,8 +53,7 @@ func newToken() uint64 { return tokens.Add(1) }
 
 var defaultPool = sync.OnceValues(func() (*Pool, error) { return NewPool() })
 
-// NewPool makes a pool and prepares the engine: it compiles the WebAssembly module, unless a cache
-// (see [WithCacheDir]) or an earlier pool of the process has it. Close frees the pool.
+// NewPool makes a pool. Close frees it.
 func NewPool(opts ...PoolOption) (*Pool, error) {
 	o := poolOptions{maxMemory: defaultMaxMemory, keep: defaultKeep, idle: defaultIdle}
 	for _, opt := range opts {
@@ -64,12 +62,7 @@ func NewPool(opts ...PoolOption) (*Pool, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	engine, err := newEngine(&o)
-	if err != nil {
-		return nil, err
-	}
-	return &Pool{o: o, engine: engine, places: make(chan struct{}, o.instances),
-		closed: make(chan struct{})}, nil
+	return &Pool{o: o, places: make(chan struct{}, o.instances), closed: make(chan struct{})}, nil
 }
 
 // complete checks the options and fills in the defaults.
@@ -114,7 +107,7 @@ func (p *Pool) Close() error {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	return p.engine.close()
+	return nil
 }
 
 // acquire waits for an instance. It prefers the one whose context remembers the state with this
@@ -151,7 +144,7 @@ func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
 
 func (p *Pool) newHeld() (*held, error) {
 	a := &account{ctx: context.Background(), limit: p.o.maxMemory}
-	instance, err := p.engine.newInstance(a)
+	instance, err := newInstance(&p.o, a)
 	if err != nil {
 		return nil, err
 	}
