@@ -307,6 +307,41 @@ func TestStateOfAnEmptyComputer(t *testing.T) {
 	}
 }
 
+// TestStoredStates: a state of each format that is promised to load is in testdata. The command has written them.
+func TestStoredStates(t *testing.T) {
+	ctx, next := context.Background(), read(t, "valid/heap.2.pb.gz")
+	for name, attempt := range map[string]uint64{"states/format-6.committed": 1, "states/format-6.open": 2} {
+		stored, c := read(t, name), newComputer(t)
+		if err := c.Load(ctx, bytes.NewReader(stored)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		found, err := c.Describe(ctx)
+		if err != nil || found.Sequence != 1 || found.Attempts != attempt-1 || found.ID == 0 {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+		fresh, err := New(WithID(found.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		deltaOf(t, fresh, read(t, "valid/heap.1.pb.gz"))
+		for range attempt - 1 {
+			w, _ := windowOf(t, fresh, next)
+			w.Abandon()
+		}
+		if got := deltaOf(t, c, next); !bytes.Equal(got, deltaOf(t, fresh, next)) {
+			t.Errorf("%s: another delta", name)
+		}
+		for format, reason := range map[byte]Reason{5: ReasonNone, 7: ReasonNewerState} {
+			other := bytes.Clone(stored)
+			other[8] = format
+			e := statusOf(t, name, c.Load(ctx, bytes.NewReader(other)), ErrState)
+			if e.Reason != reason || !strings.Contains(e.Text, fmt.Sprintf("format %d; this one knows 6", format)) {
+				t.Errorf("format %d: %v: %v", format, e.Reason, e)
+			}
+		}
+	}
+}
+
 func TestDamagedStateChangesNothing(t *testing.T) {
 	ctx := context.Background()
 	p := newProcess(5, 20)
