@@ -9,7 +9,7 @@
 //		err := computer.Delta(profile, w) // gzip, zstd or plain in; gzip out
 //	}
 //
-// The package replaces fastdelta: New(WithCompression(None)) makes what NewDeltaComputer makes, and Delta
+// The package replaces fastdelta: New(WithFastdeltaDefaults()) makes what NewDeltaComputer makes, and Delta
 // is called in the same way. It needs no cgo and no toolchain: it contains libpprofdelta, a C library, translated
 // to Go.
 //

@@ -33,7 +33,7 @@ func (a *account) hold(n int64) error {
 }
 
 func (a *account) full() error {
-	return fail(ErrLimit, "memory",
+	return fail(ErrLimit, StageMemory,
 		fmt.Sprintf("the call takes more than the %d bytes that the pool's max memory allows", a.limit))
 }
 
@@ -54,7 +54,7 @@ type instance interface {
 	window(profile []byte, started int64, to *buffer) (*Report, error)
 	commit() error
 	abandon() error
-	describe() (*Memory, error)
+	describe() (*Remembered, error)
 	check(profile []byte) (*Census, error)
 
 	// A sum is apart from the context. sumBegin drops the sum that was begun before.

@@ -112,7 +112,7 @@ func (i *moduleInstance) ended(name string, cause any) error {
 	if !ok {
 		err = fmt.Errorf("%v", cause)
 	}
-	return failFor(ErrEngine, "engine", name+" did not return", err)
+	return failFor(ErrEngine, StageEngine, name+" did not return", err)
 }
 
 // run calls a function that returns a status, and returns its answer.
@@ -139,7 +139,7 @@ func (i *moduleInstance) run(name string, f func() int32, to *buffer) (*answer, 
 	case Status(status) == ErrMemory && i.account.isFull:
 		return nil, i.account.full()
 	case len(bytes) == 0:
-		return nil, fail(Status(status), "memory", Status(status).text())
+		return nil, fail(Status(status), StageMemory, Status(status).String())
 	}
 	failed := found.error(Status(status))
 	if found.short {
@@ -152,7 +152,7 @@ func (i *moduleInstance) run(name string, f func() int32, to *buffer) (*answer, 
 }
 
 func outside(name string) error {
-	return fail(ErrEngine, "engine", name+" returned an invalid answer")
+	return fail(ErrEngine, StageEngine, name+" returned an invalid answer")
 }
 
 // stage copies an input into the room of the module.
@@ -177,7 +177,7 @@ func (i *moduleInstance) stage(input []byte) error {
 }
 
 func (i *moduleInstance) tooLarge(n int) error {
-	return fail(ErrLimit, "memory", fmt.Sprintf("the instance has no room for %d bytes of input", n))
+	return fail(ErrLimit, StageMemory, fmt.Sprintf("the instance has no room for %d bytes of input", n))
 }
 
 // runWith calls a function with the length of an input in the room.
@@ -257,9 +257,9 @@ func (i *moduleInstance) abandon() error {
 	return err
 }
 
-func (i *moduleInstance) describe() (*Memory, error) {
+func (i *moduleInstance) describe() (*Remembered, error) {
 	found, err := i.run("pd_describe", i.module.Xpd_describe, nil)
-	return whole("pd_describe", found, err, (*answer).memory)
+	return whole("pd_describe", found, err, (*answer).remembered)
 }
 
 func (i *moduleInstance) check(profile []byte) (*Census, error) {

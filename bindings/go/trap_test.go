@@ -56,7 +56,7 @@ func losesOnlyItsWindow(t *testing.T, function, name string, trap func(i *module
 		if e.Err == nil || !strings.Contains(e.Err.Error(), name) {
 			t.Errorf("%s: %+v", name, e)
 		}
-		if n := trapping.idleInstances(); n != 0 {
+		if n := trapping.Stats().Idle; n != 0 {
 			t.Errorf("%s: the instance is kept", name)
 		}
 	}
