@@ -427,14 +427,15 @@ typedef struct record_series {
     uint32_t has_seen, has_base;
 } record_series;
 
-/* The records in the room, behind the options, at a multiple of 8 bytes. A text is an offset from the begin
- * of given_records, to bytes that end with a NUL. The places are those of all stacks.
+/* The records in the room, behind the options, at a multiple of 8 bytes. A text is an offset from where the
+ * texts begin, to bytes that end with a NUL. The places are those of all stacks.
  *
  *     given_records, series (none in the first window), mappings (that of the main binary first), frames,
  *     places, records (each with its program counters behind it), texts */
 typedef struct given_records {
     int64_t time_nanos, period, started_nanos;
     uint32_t kind, has_series, mappings_len, frames_len, places_len, records_len;
+    uint64_t texts_at; /* bytes behind the begin of this struct */
 } given_records;
 
 typedef struct given_mapping {
@@ -464,6 +465,7 @@ typedef struct given {
     const given_frame *given_frames;
     const given_place *places;
     const given_record *records;
+    const char *texts;
     pprofdelta_frame *frames; /* of all places */
     size_t next;              /* the place that is probably asked for next */
 } given;
@@ -478,6 +480,7 @@ static pprofdelta_status read_given(const void *at, given *out)
     out->given_frames = (const void *)(out->mappings + head->mappings_len);
     out->places = (const void *)(out->given_frames + head->frames_len);
     out->records = (const void *)(out->places + head->places_len);
+    out->texts = (const char *)head + head->texts_at;
     out->frames = calloc(head->frames_len + 1, sizeof *out->frames);
     if (!out->frames) {
         answer.has_failed = 1;
@@ -485,8 +488,8 @@ static pprofdelta_status read_given(const void *at, given *out)
     }
     for (size_t i = 0; i < head->frames_len; i++) {
         const given_frame *f = &out->given_frames[i];
-        out->frames[i] = (pprofdelta_frame){.name = (const char *)head + f->name,
-                                            .filename = (const char *)head + f->filename,
+        out->frames[i] = (pprofdelta_frame){.name = out->texts + f->name,
+                                            .filename = out->texts + f->filename,
                                             .start_line = f->start_line,
                                             .line = f->line};
     }
@@ -514,12 +517,11 @@ static pprofdelta_status add_mappings(pprofdelta_recorder *r, const given *from)
     maps->main = from->head->mappings_len ? 0 : PD_MAP_NONE;
     for (size_t i = 0; i < from->head->mappings_len && !status; i++) {
         const given_mapping *m = &from->mappings[i];
-        const char *texts = (const char *)from->head;
         pd_maps_line line = {.start = m->start,
                              .limit = m->limit,
                              .file_offset = m->file_offset,
-                             .name = pd_bytes_of(texts + m->filename)};
-        status = pd_maps_add(maps, &r->mem, &line, pd_bytes_of(texts + m->build_id), &error);
+                             .name = pd_bytes_of(from->texts + m->filename)};
+        status = pd_maps_add(maps, &r->mem, &line, pd_bytes_of(from->texts + m->build_id), &error);
     }
     return status ? status : pd_maps_sort(maps, &r->mem, &error);
 }
