@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/binary"
@@ -136,6 +137,7 @@ const (
 	fnSumNew
 	fnSumAdd
 	fnSumFinish
+	fnRecord
 	functions
 )
 
@@ -144,7 +146,7 @@ var functionNames = [functions]string{
 	fnSave: "pd_save", fnBase: "pd_base", fnWindow: "pd_window", fnCommit: "pd_commit",
 	fnAbandon: "pd_abandon", fnDescribe: "pd_describe",
 	fnCheck: "pd_check", fnSumNew: "pd_sum_new", fnSumAdd: "pd_sum_add",
-	fnSumFinish: "pd_sum_finish",
+	fnSumFinish: "pd_sum_finish", fnRecord: "pd_record",
 }
 
 // wasmInstance is an instance of the module.
@@ -308,27 +310,44 @@ func (i *wasmInstance) runWith(fn function, to *buffer, input []byte, arguments 
 
 // begin calls pd_new or pd_sum_new with options in the room; glue.c describes their encoding.
 func (i *wasmInstance) begin(fn function, o *options) error {
-	first := uint32(0)
-	if o.firstZero {
-		first = 1
-	}
-	var b []byte
-	for _, word := range []uint32{o.flags, uint32(o.onReset), first, uint32(len(o.counters)),
-		uint32(len(o.gauges)), uint32(o.format), uint32(len(o.resource))} {
-		b = binary.LittleEndian.AppendUint32(b, word)
-	}
-	b = binary.LittleEndian.AppendUint64(b, uint64(i.account.limit))
-	b = binary.LittleEndian.AppendUint64(b, o.id)
-	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
-		for _, name := range names {
-			b = append(append(b, name...), 0)
-		}
-	}
-	if err := i.stage(b); err != nil {
+	if err := i.stage(o.encode(nil, i.account.limit)); err != nil {
 		return err
 	}
 	_, err := i.run(fn, nil)
 	return err
+}
+
+// encode appends the options as glue.c has them.
+func (o *options) encode(to []byte, limit int64) []byte {
+	first := uint32(0)
+	if o.firstZero {
+		first = 1
+	}
+	for _, word := range []uint32{o.flags, uint32(o.onReset), first, uint32(len(o.counters)),
+		uint32(len(o.gauges)), uint32(o.format), uint32(len(o.resource))} {
+		to = binary.LittleEndian.AppendUint32(to, word)
+	}
+	to = binary.LittleEndian.AppendUint64(to, uint64(limit))
+	to = binary.LittleEndian.AppendUint64(to, o.id)
+	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
+		for _, name := range names {
+			to = append(append(to, name...), 0)
+		}
+	}
+	return to
+}
+
+func (i *wasmInstance) record(input []byte, at int, to *buffer) (report *Report, series [2][]byte, err error) {
+	if err := i.stage(input); err != nil {
+		return nil, series, err
+	}
+	found, err := i.run(fnRecord, to, uint64(at))
+	report, err = whole(fnRecord, found, err, (*answer).report)
+	if err == nil {
+		both := bytes.Clone(found.bytes)
+		series = [2][]byte{both[:len(both)/2], both[len(both)/2:]}
+	}
+	return report, series, err
 }
 
 func (i *wasmInstance) prepare(o *options) error { return i.begin(fnNew, o) }
