@@ -106,20 +106,31 @@ func allocateAtDepth(depth, n int) {
 	}
 }
 
-// contend makes goroutines wait for a mutex, and for a channel.
+// contend makes goroutines wait for a mutex, until that is in the profile.
 func contend() {
 	var mutex sync.Mutex
-	var all sync.WaitGroup
-	mutex.Lock()
-	for range 5 {
-		all.Go(func() {
-			mutex.Lock()
-			defer mutex.Unlock()
-		})
+	for before := contentions(); contentions() == before; {
+		var all sync.WaitGroup
+		mutex.Lock()
+		for range 5 {
+			all.Go(func() {
+				mutex.Lock()
+				defer mutex.Unlock()
+			})
+		}
+		time.Sleep(time.Millisecond)
+		mutex.Unlock()
+		all.Wait()
 	}
-	time.Sleep(time.Millisecond)
-	mutex.Unlock()
-	all.Wait()
+}
+
+func contentions() (sum int64) {
+	records := make([]runtime.BlockProfileRecord, 10000)
+	n, _ := runtime.MutexProfile(records)
+	for _, r := range records[:n] {
+		sum += r.Count
+	}
+	return sum
 }
 
 func TestWindowsAreDifferencesOfTheProfilesOfTheRuntime(t *testing.T) {
