@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/pprof/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
 
 // zstdBlock is the most that a block of zstd inflates to.
@@ -68,11 +68,11 @@ func hungry(t testing.TB, limit int) map[string][]byte {
 		"zstd stream":              zeroBlocks(2*limit/zstdBlock, -1, 20),
 		"zstd stream, wide window": zeroBlocks(2*limit/zstdBlock, -1, 25),
 		"gzip":                     gzipOf(t, make([]byte, 2*limit), stdgzip.Header{}),
-		"wide/16":                  zstdOf(t, wide(t, limit/16)),
-		"wide/4":                   zstdOf(t, wide(t, limit/4)),
-		"wide":                     zstdOf(t, wide(t, limit*3/4)),
-		"samples":                  zstdOf(t, written(t, newProcess(4, limit/600).profile())),
-		"most samples":             zstdOf(t, written(t, newProcess(4, limit/150).profile())),
+		"wide/16":                  zstdOf(wide(t, limit/16)),
+		"wide/4":                   zstdOf(wide(t, limit/4)),
+		"wide":                     zstdOf(wide(t, limit*3/4)),
+		"samples":                  zstdOf(written(t, newProcess(4, limit/600).profile())),
+		"most samples":             zstdOf(written(t, newProcess(4, limit/150).profile())),
 	}
 }
 
@@ -152,8 +152,8 @@ func measure(t *testing.T, file string, limit int64) {
 // TestMaxMemoryIsMonotonic: what is accepted with a limit is accepted with a higher one, also by an instance
 // whose memory has grown before.
 func TestMaxMemoryIsMonotonic(t *testing.T) {
-	inputs := [][]byte{packed(t, newProcess(4, 3000).profile()), zstdOf(t, wide(t, 1<<20)),
-		zstdStream(t, written(t, newProcess(5, 2000).profile()))}
+	inputs := [][]byte{packed(t, newProcess(4, 3000).profile()), zstdOf(wide(t, 1<<20)),
+		zstdStream(written(t, newProcess(5, 2000).profile()))}
 	least := make([]int64, len(inputs)) // 0: not accepted yet
 	for limit := int64(256 << 10); limit < 32<<20; limit += limit / 4 {
 		pool := newPool(t, WithMaxMemory(limit), WithInstances(1))

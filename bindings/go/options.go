@@ -203,8 +203,8 @@ func WithLevel(level int) Option { return func(o *options) { o.level = level } }
 //	pprofdelta.WithCompressor(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })
 //
 // The delta is written to what open returns, which is then closed. If that has a method Reset(io.Writer), as gzip
-// and zstd writers have, it is used again for later deltas of all computers that have this option. open is called
-// by several goroutines at once, and never while a computer or an instance is in use by the call.
+// and zstd writers have, it is used again for later deltas of the computers that have this option: by Reset, a Write,
+// and Close. open may be called by several goroutines at once. No computer and no instance waits for it.
 func WithCompressor(open func(w io.Writer) (io.WriteCloser, error)) Option {
 	c := &compressor{open: open}
 	return func(o *options) { o.compressor = c }

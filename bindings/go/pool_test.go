@@ -61,7 +61,7 @@ func TestManyTargetsShareTwoInstances(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				same(t, fmt.Sprintf("target %d", target), parsedPlain(t, out.Bytes()), merged(t, prev, cur))
+				same(t, fmt.Sprintf("target %d", target), parsed(t, out.Bytes()), merged(t, prev, cur))
 				prev = cur
 			}
 		})

@@ -1,0 +1,17 @@
+// The tests of the Go module that need other modules, so that the module itself requires none.
+module github.com/pprofdelta/pprofdelta/bindings/go/oracletest
+
+go 1.25.0
+
+require (
+	github.com/google/pprof v0.0.0-20250607225305-033d6d78b36a
+	github.com/klauspost/compress v1.18.7
+	github.com/pprofdelta/pprofdelta/bindings/go v0.0.0
+)
+
+require (
+	github.com/tetratelabs/wazero v1.12.0 // indirect
+	golang.org/x/sys v0.44.0 // indirect
+)
+
+replace github.com/pprofdelta/pprofdelta/bindings/go => ..
