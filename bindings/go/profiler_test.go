@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
 
 // The oracle of these tests is what runtime/pprof writes.
@@ -42,7 +42,7 @@ func samplesOf(t *testing.T, data []byte) samples {
 	t.Helper()
 	p, err := profile.ParseData(data)
 	if err == nil {
-		err = p.CheckValid()
+		_, err = Check(context.Background(), data)
 	}
 	if err != nil {
 		t.Fatal(err)
