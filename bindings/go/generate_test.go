@@ -36,7 +36,7 @@ func newProcess(seed uint64, stacks int) *process {
 	p := &process{random: rand.New(rand.NewPCG(seed, 1)), clock: 1_700_000_000 * second}
 	p.symbols = seed%4 == 3
 	p.mapping = &profile.Mapping{Start: 0x400000, Limit: 0x800000, File: "/usr/bin/program",
-		BuildID: "abcdef0123456789", HasFunctions: true, HasFilenames: true, HasLineNumbers: true}
+		BuildID: "abcdef0123456789", Has: [4]bool{true, true, true, false}}
 	for i := range 4 + stacks/4 {
 		name := fmt.Sprintf("package.function%d", i)
 		p.funcs = append(p.funcs, &profile.Function{Name: name, SystemName: name,

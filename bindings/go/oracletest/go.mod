@@ -9,9 +9,4 @@ require (
 	github.com/pprofdelta/pprofdelta/bindings/go v0.0.0
 )
 
-require (
-	github.com/tetratelabs/wazero v1.12.0 // indirect
-	golang.org/x/sys v0.44.0 // indirect
-)
-
 replace github.com/pprofdelta/pprofdelta/bindings/go => ..

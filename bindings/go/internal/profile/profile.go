@@ -36,9 +36,9 @@ type (
 		NumLabel map[string][]int64
 	}
 	Mapping struct {
-		ID, Start, Limit, Offset                   uint64
-		File, BuildID                              string
-		HasFunctions, HasFilenames, HasLineNumbers bool
+		ID, Start, Limit, Offset uint64
+		File, BuildID            string
+		Has                      [4]bool // functions, filenames, line numbers, inlined frames
 	}
 	Location struct {
 		ID, Address uint64
@@ -151,7 +151,7 @@ func parse(top message) *Profile {
 	for _, body := range top.bodies[3] {
 		m := read(body)
 		mapping := &Mapping{m.number(1), m.number(2), m.number(3), m.number(4), text(m.number(5)), text(m.number(6)),
-			m.number(7) != 0, m.number(8) != 0, m.number(9) != 0}
+			[4]bool{m.number(7) != 0, m.number(8) != 0, m.number(9) != 0, m.number(10) != 0}}
 		mappings[mapping.ID], p.Mapping = mapping, append(p.Mapping, mapping)
 	}
 	for _, body := range top.bodies[5] {
@@ -232,8 +232,8 @@ func (p *Profile) WriteUncompressed(to io.Writer) error {
 		out = add(out, 2, s.written(text))
 	}
 	for _, m := range p.Mapping {
-		out = add(out, 3, written(m.ID, m.Start, m.Limit, m.Offset, text(m.File), text(m.BuildID), flag(m.HasFunctions),
-			flag(m.HasFilenames), flag(m.HasLineNumbers)))
+		out = add(out, 3, written(m.ID, m.Start, m.Limit, m.Offset, text(m.File), text(m.BuildID), flag(m.Has[0]),
+			flag(m.Has[1]), flag(m.Has[2]), flag(m.Has[3])))
 	}
 	for _, l := range p.Location {
 		mapping := uint64(0)
