@@ -130,19 +130,7 @@ func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer
 	if err != nil {
 		return err
 	}
-	defer window.give()
-	defer window.Abandon() // for a writer that panics, too
-	delta, err := window.Bytes()
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := writeAll(w, delta); err != nil {
-		return err
-	}
-	return window.Commit()
+	return window.deliver(ctx, w)
 }
 
 // Window computes the delta of this profile (gzip, zstd or plain). The window is then pending until

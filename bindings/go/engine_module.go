@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -190,27 +191,45 @@ func (i *moduleInstance) runWith(name string, f func(n int32) int32, to *buffer,
 
 // begin calls pd_new or pd_sum_new with options in the room; glue.c describes their encoding.
 func (i *moduleInstance) begin(name string, f func() int32, o *options) error {
-	first := uint32(0)
-	if o.firstZero {
-		first = 1
-	}
-	var b []byte
-	for _, word := range []uint32{o.flags, uint32(o.onReset), first, uint32(len(o.counters)),
-		uint32(len(o.gauges)), uint32(o.format), uint32(len(o.resource))} {
-		b = binary.LittleEndian.AppendUint32(b, word)
-	}
-	b = binary.LittleEndian.AppendUint64(b, uint64(i.account.limit))
-	b = binary.LittleEndian.AppendUint64(b, o.id)
-	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
-		for _, name := range names {
-			b = append(append(b, name...), 0)
-		}
-	}
-	if err := i.stage(b); err != nil {
+	if err := i.stage(o.encode(nil, i.account.limit)); err != nil {
 		return err
 	}
 	_, err := i.run(name, f, nil)
 	return err
+}
+
+// encode appends the options as glue.c has them.
+func (o *options) encode(to []byte, limit int64) []byte {
+	first := uint32(0)
+	if o.firstZero {
+		first = 1
+	}
+	for _, word := range []uint32{o.flags, uint32(o.onReset), first, uint32(len(o.counters)),
+		uint32(len(o.gauges)), uint32(o.format), uint32(len(o.resource))} {
+		to = binary.LittleEndian.AppendUint32(to, word)
+	}
+	to = binary.LittleEndian.AppendUint64(to, uint64(limit))
+	to = binary.LittleEndian.AppendUint64(to, o.id)
+	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
+		for _, name := range names {
+			to = append(append(to, name...), 0)
+		}
+	}
+	return to
+}
+
+func (i *moduleInstance) record(input []byte, at int, to *buffer) (report *Report, series [2][]byte, err error) {
+	if err := i.stage(input); err != nil {
+		return nil, series, err
+	}
+	const name = "pd_record"
+	found, err := i.run(name, func() int32 { return i.module.Xpd_record(int32(uint32(at))) }, to)
+	report, err = whole(name, found, err, (*answer).report)
+	if err == nil {
+		both := bytes.Clone(found.bytes)
+		series = [2][]byte{both[:len(both)/2], both[len(both)/2:]}
+	}
+	return report, series, err
 }
 
 func (i *moduleInstance) prepare(o *options) error { return i.begin("pd_new", i.module.Xpd_new, o) }

@@ -2,6 +2,7 @@ package pprofdelta
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"sync/atomic"
 )
@@ -32,8 +33,9 @@ type Window struct {
 	encoded atomic.Pointer[buffer] // the delta, compressed; nil: not yet
 
 	// What follows is guarded by the computer's mu.
-	state   []byte // with the attempt; Commit sets its last byte: see pprofdelta_save
-	token   uint64 // of the state after Commit
+	state   []byte             // with the attempt; Commit sets its last byte: see pprofdelta_save
+	token   uint64             // of the state after Commit
+	settled func(arrived bool) // instead of both: a Profiler remembers the window
 	isEnded bool
 	isSaved bool // committed
 }
@@ -67,7 +69,9 @@ func (w *Window) end(commit bool) {
 		return
 	}
 	w.c.state, w.c.token = w.state, 0
-	if commit {
+	if w.settled != nil {
+		w.settled(commit)
+	} else if commit {
 		w.state[len(w.state)-1] = 1 // the attempt has arrived
 		w.c.token = w.token
 	}
@@ -129,6 +133,24 @@ func (w *Window) Bytes() ([]byte, error) {
 		made.give()
 	}
 	return w.encoded.Load().b, nil
+}
+
+// deliver writes the delta in one call and commits the window, which nobody else has seen. If that fails, the window
+// is abandoned.
+func (w *Window) deliver(ctx context.Context, to io.Writer) error {
+	defer w.give()
+	defer w.Abandon() // for a writer that panics, too
+	delta, err := w.Bytes()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := writeAll(to, delta); err != nil {
+		return err
+	}
+	return w.Commit()
 }
 
 // give gives the buffers of a window back that nobody else has seen.

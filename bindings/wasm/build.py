@@ -4,9 +4,9 @@
 The C sources are compiled to a WebAssembly module, and wasm2go translates the module to a Go file. The bytes depend on
 the sources of this tree, on the C compiler (requirements.txt pins it, with hashes), on wasm2go (go.mod and go.sum), on
 xxhash.h (XXHASH, below) and on the sources of the compression libraries (CRATES, below) only. So CI can make the file
-again and compare it with the committed one. The list of the library's own sources is that of the library with the
-parsed door only, which meson knows. The compression libraries are those of the other builds, from the Rust packages
-that carry their C sources: cargo fetches and checks them. What was fetched once stays in WORK_DIRECTORY.
+again and compare it with the committed one. The list of the library's own sources is that of the library without what
+needs a POSIX system, which meson knows. The compression libraries are those of the other builds, from the Rust
+packages that carry their C sources: cargo fetches and checks them. What was fetched once stays in WORK_DIRECTORY.
 """
 
 import glob
@@ -39,7 +39,7 @@ FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-O2", "-fl
          "-Wl,-z,stack-size=524288"]
 EXPORTS = {"memory", "_initialize", "pd_buffers", "pd_room", "pd_new", "pd_load", "pd_save", "pd_base", "pd_window",
            "pd_commit", "pd_abandon", "pd_describe", "pd_check", "pd_sum_new", "pd_sum_add",
-           "pd_sum_finish"}
+           "pd_sum_finish", "pd_record"}
 IMPORTS = {"host.write", "host.poll", "host.grow"}
 IMPORT_SECTION, EXPORT_SECTION = 2, 7
 
@@ -106,9 +106,9 @@ def codecs(work):
 
 
 def sources(work):
-    """Those of the library with the parsed door only, relative to the tree."""
+    """Those of the library that need no POSIX system, relative to the tree."""
     native = os.path.join(work, "native")
-    command = ["meson", "setup", native, root, "-Ddoors=parsed"]
+    command = ["meson", "setup", native, root, "-Ddoors=portable"]
     run("meson setup", command + (["--reconfigure"] if os.path.exists(os.path.join(native, "build.ninja")) else []))
     targets = json.loads(run("meson introspect", ["meson", "introspect", native, "--targets"]))
     found = [source for target in targets if target["name"] == "pd_private"

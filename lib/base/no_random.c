@@ -1,4 +1,4 @@
-/* For a build without the doors inside a process (-Ddoors=parsed), which may have no system to ask: stands in the
+/* For a build without the doors inside a process (-Ddoors=portable), which may have no system to ask: stands in the
  * place of random.c. */
 #include "base/random.h"
 

@@ -1,4 +1,4 @@
-/* For a build whose host compresses what the library writes (-Ddoors=parsed): what stands in the place of
+/* For a build whose host compresses what the library writes (-Ddoors=portable): what stands in the place of
  * compress.c. */
 #include "codec/compress.h"
 

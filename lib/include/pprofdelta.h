@@ -91,7 +91,7 @@ typedef struct pprofdelta_options {
     const pprofdelta_attribute *resource;
     size_t resource_len, resource_weak;
     /* Of the series of windows, which a receiver tells by it from every other one. A state that is
-     * loaded replaces it. 0: a random one; a build with -Ddoors=parsed has none then. */
+     * loaded replaces it. 0: a random one; a build with -Ddoors=portable has none then. */
     uint64_t id;
 } pprofdelta_options;
 

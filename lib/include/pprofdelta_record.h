@@ -164,7 +164,7 @@ typedef struct pprofdelta_recording {
 /* A cumulative record. Everything is read until pprofdelta_recorder_add returns; for stacks see
  * PPROFDELTA_BORROW_STACKS. */
 typedef struct pprofdelta_record {
-    const uintptr_t *stack; /* the leaf first */
+    const uint64_t *stack; /* program counters, the leaf first */
     size_t depth;           /* any */
     const int64_t *values;  /* one for each type */
     /* heap: the size of each of its allocations. It becomes the label bytes/bytes, so records with

@@ -1,29 +1,9 @@
 #include "places/places.h"
 
-#include <link.h>
-#include <stddef.h>
-
 /* A place whose mapping is not known yet. PD_MAP_NONE: it is in none. */
 #define UNMAPPED (UINT32_MAX - 1)
 
 /* ---- the mappings and their eras ------------------------------------------------------------- */
-
-static int take_loads(struct dl_phdr_info *info, size_t size, void *out)
-{
-    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-        *(uint64_t *)out = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
-    return 1; /* the same for all objects: one is enough */
-}
-
-/* The number of objects that the loader has loaded and unloaded; 0 if it does not report it. This
- * takes a lock of the loader. Do not call it in the child of a fork: another thread of the parent may
- * have held that lock, and it is never released in the child. */
-static uint64_t loads_by_now(void)
-{
-    uint64_t loads = 0;
-    dl_iterate_phdr(take_loads, &loads);
-    return loads;
-}
 
 /* Opens a span of the mapping, if none is open. There is room for one more of each. */
 static void note_presence(pd_places *p, uint32_t map)
@@ -72,7 +52,7 @@ static pprofdelta_status read_maps(pd_places *p, pd_mem *mem, uint64_t loads, pp
 
 pprofdelta_status pd_places_read(pd_places *p, pd_mem *mem, pprofdelta_error *err)
 {
-    uint64_t loads = p->watch == PD_WATCH_LOADER ? loads_by_now() : p->loads;
+    uint64_t loads = p->watch == PD_WATCH_LOADER ? pd_maps_loads() : p->loads;
     bool is_current = p->is_whole && p->loads == loads && p->watch != PD_WATCH_ALWAYS;
     return is_current ? PPROFDELTA_OK : read_maps(p, mem, loads, err);
 }

@@ -1,12 +1,5 @@
+/* The table of mappings. maps_read.c fills it. */
 #include "process/maps.h"
-
-#include "process/elf.h"
-#include "process/proc.h"
-#include "profile/identity.h"
-
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 void pd_maps_clear(pd_maps *m)
 {
@@ -15,47 +8,30 @@ void pd_maps_clear(pd_maps *m)
     m->is_read = false;
 }
 
-/* Returns the number that an earlier reading gave to this mapping, or PD_MAP_NONE. */
-static uint32_t find_known(const pd_maps *m, const pd_maps_line *line)
-{
-    for (uint32_t i = 0; i < m->len; i++) {
-        const pd_map *map = &m->maps[i];
-        if (map->start == line->start && map->limit == line->limit &&
-            map->file_offset == line->file_offset && map->name_len == line->name.len &&
-            (!line->name.len ||
-             memcmp(m->text.ptr + map->name_off, line->name.ptr, line->name.len) == 0))
-            return i;
-    }
-    return PD_MAP_NONE;
-}
-
-/* file_start: the address of the file's first byte, or 0 if that is not mapped. */
-static pprofdelta_status add_map(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
-                                 uint64_t file_start, pprofdelta_error *err)
+pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line, pd_bytes build_id,
+                              pprofdelta_error *err)
 {
     pd_map map = {.start = line->start,
                   .limit = line->limit,
                   .file_offset = line->file_offset,
                   .name_off = m->text.len,
-                  .name_len = (uint32_t)line->name.len};
+                  .name_len = (uint32_t)line->name.len,
+                  .build_id_len = (uint32_t)build_id.len,
+                  .is_there = true};
     pprofdelta_status status = pd_buffer_add_text(mem, &m->text, line->name, err);
     if (!status)
         status = pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err);
     if (status)
         return status;
-    char id[2 * PD_BUILD_ID_MAX];
-    size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
     map.build_id_off = m->text.len;
-    map.build_id_len = (uint32_t)len;
-    status = pd_buffer_add_text(mem, &m->text, (pd_bytes){(const uint8_t *)id, len}, err);
+    status = pd_buffer_add_text(mem, &m->text, build_id, err);
     if (!status)
         m->maps[m->len++] = map;
     return status;
 }
 
-/* Sorts by address. The table is nearly sorted: the kernel's list is, and a later reading adds few
- * mappings at the end. */
-static pprofdelta_status sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
+/* The table is nearly sorted: the kernel's list is, and a later reading adds few mappings at the end. */
+pprofdelta_status pd_maps_sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
     pprofdelta_status status =
         pd_mem_grow(mem, &m->sorted, &m->sorted_cap, m->len, sizeof *m->sorted, err);
@@ -70,90 +46,6 @@ static pprofdelta_status sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
             m->sorted[at] = m->sorted[at - 1];
         m->sorted[at] = i;
     }
-    return PPROFDELTA_OK;
-}
-
-static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
-{
-    m->file.len = 0;
-    int fd = pd_proc_open_maps();
-    pprofdelta_status status = PPROFDELTA_OK;
-    for (ssize_t got = 1; fd >= 0 && got && !status;) {
-        status = pd_buffer_room(mem, &m->file, 1 << 14, err);
-        if (status)
-            break;
-        got = read(fd, m->file.ptr + m->file.len, m->file.cap - m->file.len);
-        if (got < 0 && errno != EINTR)
-            break;
-        m->file.len += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    return status;
-}
-
-/* Returns the name of the main binary. */
-static pd_bytes main_name(char *buffer, size_t size)
-{
-    ssize_t len = pd_proc_program(buffer, size);
-    return pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
-}
-
-static void find_main(pd_maps *m)
-{
-    char buffer[4096];
-    pd_bytes name = main_name(buffer, sizeof buffer);
-    m->main = m->sorted_len ? m->sorted[0] : PD_MAP_NONE;
-    for (size_t i = m->sorted_len; i-- > 0;)
-        if (name.len && pd_bytes_equal(pd_maps_name(m, m->sorted[i]), name))
-            m->main = m->sorted[i];
-}
-
-static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
-                                   uint64_t file_start, pprofdelta_error *err)
-{
-    uint32_t known = find_known(m, line);
-    if (known == PD_MAP_NONE) {
-        pprofdelta_status status = add_map(m, mem, line, file_start, err);
-        if (status)
-            return status;
-        known = (uint32_t)m->len - 1;
-    }
-    m->maps[known].is_there = true;
-    return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
-{
-    pprofdelta_status status = read_file(m, mem, err);
-    if (!status && !m->file.len && m->is_read)
-        return PPROFDELTA_OK;
-    for (size_t i = 0; i < m->len; i++)
-        m->maps[i].is_there = false;
-    /* The mappings of a file follow each other. The one with offset 0 has the file's first byte. */
-    uint64_t file_start = 0;
-    pd_bytes file_name = {0};
-    for (size_t at = 0; at < m->file.len && !status;) {
-        const uint8_t *start = m->file.ptr + at, *end = memchr(start, '\n', m->file.len - at);
-        pd_bytes text = {start, end ? (size_t)(end - start) : m->file.len - at};
-        pd_maps_line line;
-        at += text.len + 1;
-        if (!pd_maps_parse_line(text, &line))
-            continue;
-        if (!pd_bytes_equal(line.name, file_name) || !line.file_offset) {
-            file_name = line.name;
-            file_start = line.name.len && !line.file_offset ? line.start : 0;
-        }
-        /* Where the kernel uses huge pages for code it leaves empty mappings without a name. */
-        if (line.is_executable && (line.inode || line.name.len))
-            status = take_line(m, mem, &line, file_start, err);
-    }
-    if (!status)
-        status = sort(m, mem, err);
-    if (status)
-        return status;
-    find_main(m);
-    m->is_read = true;
     return PPROFDELTA_OK;
 }
 

@@ -32,6 +32,16 @@ typedef struct pd_maps {
 /* Reads the mappings. If /proc is out of reach by now (chroot), those of the last reading count. */
 pprofdelta_status pd_maps_read(pd_maps *maps, pd_mem *mem, pprofdelta_error *err);
 
+/* The number of objects that the loader has loaded and unloaded; 0 if it does not report it. This
+ * takes a lock of the loader. Do not call it in the child of a fork: another thread of the parent may
+ * have held that lock, and it is never released in the child. */
+uint64_t pd_maps_loads(void);
+
+/* Adds a mapping that is there, and sorts the table after the last one. */
+pprofdelta_status pd_maps_add(pd_maps *maps, pd_mem *mem, const pd_maps_line *line,
+                              pd_bytes build_id, pprofdelta_error *err);
+pprofdelta_status pd_maps_sort(pd_maps *maps, pd_mem *mem, pprofdelta_error *err);
+
 /* Returns the number of the mapping that holds the address, or PD_MAP_NONE. */
 uint32_t pd_maps_find(const pd_maps *maps, uint64_t address);
 

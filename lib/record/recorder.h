@@ -90,7 +90,7 @@ struct pprofdelta_recorder {
 
 /* What was kept of a row, in the arena. */
 typedef struct pd_kept {
-    const uintptr_t *stack;
+    const uint64_t *stack;
     size_t depth;
     const uint8_t *labels; /* packed */
     size_t labels_len;

@@ -6,7 +6,7 @@
 /* The seeds of keys that never leave the process. */
 enum { SEED_RECORD = 201, SEED_BLOCK_SIZE };
 
-static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, size_t depth)
+static pd_key key_of(const pprofdelta_record *record, const uint64_t *stack, size_t depth)
 {
     pd_identity identity = {0};
     pd_identity_addresses(&identity, stack, depth * sizeof *stack, SEED_RECORD);
@@ -52,7 +52,7 @@ static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *r
 }
 
 /* There is room for it. */
-static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const uintptr_t *stack,
+static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const uint64_t *stack,
                  size_t depth)
 {
     pd_buffer *arena = &r->arena;
@@ -112,7 +112,7 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     pprofdelta_status status = identify(r, record, &hidden, &key, err);
     if (status)
         return status;
-    const uintptr_t *stack = record->depth ? record->stack + hidden : NULL;
+    const uint64_t *stack = record->depth ? record->stack + hidden : NULL;
     size_t depth = record->depth - hidden;
     status =
         pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err);

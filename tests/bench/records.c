@@ -21,7 +21,7 @@
 enum { MOST_SITES = 4096 };
 
 typedef struct site {
-    uintptr_t pc;
+    uint64_t pc;
     pprofdelta_frame frame;
 } site;
 
@@ -40,7 +40,7 @@ typedef struct bench {
     rng rng;
     site *sites;
     size_t sites_len;
-    uintptr_t *stacks; /* depth program counters to a record */
+    uint64_t *stacks; /* depth program counters to a record */
     int64_t (*values)[4];
     size_t allocations;
     bytes out, dump;
@@ -97,7 +97,7 @@ static int read_sites(bench *b, const char *path)
             parts[i] = rest ? strsep(&rest, "\t\n") : NULL;
         if (!parts[4])
             continue;
-        b->sites[b->sites_len++] = (site){(uintptr_t)strtoull(parts[0], NULL, 16),
+        b->sites[b->sites_len++] = (site){strtoull(parts[0], NULL, 16),
                                           {.name = must(strdup(parts[1])),
                                            .filename = must(strdup(parts[2])),
                                            .line = strtoll(parts[3], NULL, 10),

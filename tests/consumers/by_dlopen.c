@@ -76,12 +76,11 @@ static int has(const output *out, const char *text)
     return memmem(out->bytes, out->len, text, strlen(text)) != NULL;
 }
 
-static int window(pprofdelta_recorder *r, uintptr_t leaf, output *out)
+static int window(pprofdelta_recorder *r, uint64_t leaf, output *out)
 {
-    uintptr_t here, stack[2] = {leaf, 0};
-    int (*self)(pprofdelta_recorder *, uintptr_t, output *) = window;
-    memcpy(&here, &self, sizeof here);
-    stack[1] = here;
+    uint64_t stack[2] = {leaf, 0};
+    int (*self)(pprofdelta_recorder *, uint64_t, output *) = window;
+    memcpy(&stack[1], &self, sizeof self);
     int64_t values[4] = {1, 16, 0, 0};
     pprofdelta_record record = {.stack = stack, .depth = 2, .values = values};
     pprofdelta_sink sink = {keep, out};

@@ -3,7 +3,7 @@
 
 /* The places that allocate: the way there, and what each has counted since the process began. */
 static struct place {
-    uintptr_t stack[2]; /* the leaf first */
+    uint64_t stack[2]; /* the leaf first */
     int64_t size, values[4];
 } places[] = {{{0x1001, 0x1000}, 64, {0}}, {{0x1002, 0x1000}, 4096, {0}}};
 

@@ -32,7 +32,7 @@ void record_end(record_scene *s)
     arena_free(&s->arena);
 }
 
-static uintptr_t pc_of(record_scene *s, const char *word, size_t len)
+static uint64_t pc_of(record_scene *s, const char *word, size_t len)
 {
     for (size_t i = 0; i < s->words_len; i++)
         if (strlen(s->words[i]) == len && memcmp(s->words[i], word, len) == 0)
@@ -52,7 +52,7 @@ void record_set(record_scene *s, size_t row, const char *values)
 
 size_t record(record_scene *s, const char *stack, int64_t block_size, const char *values)
 {
-    uintptr_t *pcs = ARENA_ARRAY(&s->arena, uintptr_t, strlen(stack) + 1);
+    uint64_t *pcs = ARENA_ARRAY(&s->arena, uint64_t, strlen(stack) + 1);
     pprofdelta_record *row = &s->rows[s->rows_len];
     *row = (pprofdelta_record){.stack = pcs, .block_size = block_size};
     while (*stack) {

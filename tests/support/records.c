@@ -39,7 +39,7 @@ void records_free(records *r)
 pprofdelta_record records_record(records *r, size_t index)
 {
     const records_row *row = &r->rows[index];
-    uintptr_t *stack = ARENA_ARRAY(&r->arena, uintptr_t, row->depth);
+    uint64_t *stack = ARENA_ARRAY(&r->arena, uint64_t, row->depth);
     for (size_t i = 0; i < row->depth; i++)
         stack[i] = r->sites[row->stack[i]].pc;
     return (pprofdelta_record){.stack = stack,

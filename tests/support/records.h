@@ -8,7 +8,7 @@
 
 /* No two sites have the same lines. */
 typedef struct records_site {
-    uintptr_t pc;
+    uint64_t pc;
     pprofdelta_frame *frames;
     size_t frames_len;
     bool is_hidden;

@@ -229,8 +229,8 @@ static void *record_alone(void *cookie)
     long long wrong = pprofdelta_recorder_new(&options, NULL, &r, NULL) != PPROFDELTA_OK;
     for (int64_t window = 1; window <= 40 && !wrong; window++) {
         wrong += pprofdelta_recorder_begin(r, NULL, NULL) != PPROFDELTA_OK;
-        for (uintptr_t i = 0; i < 200; i++) {
-            uintptr_t stack[] = {i, 1};
+        for (uint64_t i = 0; i < 200; i++) {
+            uint64_t stack[] = {i, 1};
             int64_t values[] = {window * 3, window * 300, 0, 0};
             pprofdelta_record record = {.stack = stack, .depth = 2, .values = values};
             wrong += pprofdelta_recorder_add(r, &record, NULL) != PPROFDELTA_OK;

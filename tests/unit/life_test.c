@@ -212,7 +212,7 @@ static void make_call(trial *t, call c)
 
 /* ---- the recorder ---------------------------------------------------------------------------- */
 
-static const uintptr_t stack[] = {0x1000};
+static const uint64_t stack[] = {0x1000};
 
 static pprofdelta_status open_recorder(trial *t)
 {

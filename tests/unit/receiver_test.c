@@ -211,9 +211,9 @@ static pprofdelta_status hand_out(course *c, const look *l, collector *got,
     if (c->door == RECORDER) {
         pprofdelta_recording how = {.time_nanos = l->time, .restarted = c->was_told};
         pprofdelta_status status = pprofdelta_recorder_begin(c->recorder, &how, NULL);
-        for (uintptr_t key = 0; key < KEYS && !status; key++) {
+        for (uint64_t key = 0; key < KEYS && !status; key++) {
             pprofdelta_record record = {
-                .stack = (uintptr_t[]){0x1000 + key}, .depth = 1, .values = &l->counts[key]};
+                .stack = (uint64_t[]){0x1000 + key}, .depth = 1, .values = &l->counts[key]};
             status = pprofdelta_recorder_add(c->recorder, &record, NULL);
         }
         collector refused = {.fail_at = 1};

@@ -61,8 +61,8 @@ TEST(addresses_in_a_mapping_stay)
     record_begin(&s);
     s.options.flags ^= PPROFDELTA_NO_MAPPINGS;
     s.options.symbolize = name_native;
-    void (*code)(void *, uintptr_t, pprofdelta_symbol *) = name_native;
-    uintptr_t stack[2];
+    void (*code)(void *, uint64_t, pprofdelta_symbol *) = name_native;
+    uint64_t stack[2] = {0};
     memcpy(&stack[0], &code, sizeof code);
     stack[1] = stack[0] + 1; /* another instruction of the same line */
     size_t row = record(&s, "", 0, "1 1 0 0");
@@ -225,7 +225,7 @@ static pprofdelta_status fill(pprofdelta_recorder *r, size_t stacks, int64_t win
     pprofdelta_recording look = {.period = 524288, .time_nanos = window};
     pprofdelta_status status = pprofdelta_recorder_begin(r, &look, NULL);
     for (size_t i = 0; i < stacks && !status; i++) {
-        const uintptr_t stack[] = {i % 97, i / 97, 1, 2, 3};
+        const uint64_t stack[] = {i % 97, i / 97, 1, 2, 3};
         const int64_t moved = i % 100 == (size_t)window % 100 ? window : 0;
         const int64_t values[] = {10 + moved, 640 + 64 * moved, 0, 0};
         pprofdelta_record record = {.stack = stack, .depth = 5, .values = values, .block_size = 64};

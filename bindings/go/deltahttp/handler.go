@@ -1,10 +1,7 @@
 package deltahttp
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,9 +9,10 @@ import (
 	"net/url"
 	"path"
 	"runtime"
-	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -45,12 +43,20 @@ const (
 type kind struct {
 	path, profile string
 	collectsFirst bool // gc=1 has an effect
+	open          func(...pprofdelta.Option) (*pprofdelta.Profiler, error)
 }
 
+const heap, mutex, block = 0, 1, 2
+
 var kinds = [...]kind{
-	{"delta_heap", "heap", true},
-	{"delta_mutex", "mutex", false},
-	{"delta_block", "block", false},
+	heap:  {"delta_heap", "heap", true, pprofdelta.NewHeapProfiler},
+	mutex: {"delta_mutex", "mutex", false, pprofdelta.NewMutexProfiler},
+	block: {"delta_block", "block", false, pprofdelta.NewBlockProfiler},
+}
+
+// A profiler computes the windows of one reader.
+type profiler interface {
+	Window(ctx context.Context) (*pprofdelta.Window, error)
 }
 
 // Option changes a handler.
@@ -75,17 +81,16 @@ func WriteTimeout(d time.Duration) Option {
 	return func(h *handler) { h.writeTimeout = d }
 }
 
-// Computer adds options for the computers of all readers, for example pprofdelta.WithCompression.
-func Computer(opts ...pprofdelta.Option) Option {
-	return func(h *handler) { h.computer = append(h.computer, opts...) }
+// Profiler adds options for the profilers of all readers, for example pprofdelta.WithCompression.
+func Profiler(opts ...pprofdelta.Option) Option {
+	return func(h *handler) { h.profiler = append(h.profiler, opts...) }
 }
 
 type handler struct {
 	readers      readers
 	writeTimeout time.Duration
-	computer     []pprofdelta.Option
-	// collect returns a profile of this process as runtime/pprof writes it.
-	collect func(profile string) ([]byte, error)
+	profiler     []pprofdelta.Option
+	open         func(kind int) (profiler, error) // tests replace it
 }
 
 // Handler returns a handler that serves the profiles delta_heap, delta_mutex and delta_block under any prefix:
@@ -103,6 +108,18 @@ func Register(mux *http.ServeMux, opts ...Option) {
 	}
 }
 
+var usual = sync.OnceValue(func() *handler { return newHandler(nil) })
+
+// Heap serves the heap profile under any path, as the function of that name in godeltaprof/http/pprof. Heap, Mutex and
+// Block have their readers in common, and the defaults of all options.
+func Heap(w http.ResponseWriter, r *http.Request) { usual().answer(w, r, heap) }
+
+// Mutex serves the mutex profile under any path.
+func Mutex(w http.ResponseWriter, r *http.Request) { usual().answer(w, r, mutex) }
+
+// Block serves the block profile under any path.
+func Block(w http.ResponseWriter, r *http.Request) { usual().answer(w, r, block) }
+
 // pattern returns the pattern for GET and HEAD. With GODEBUG=httpmuxgo121=1, patterns have no method.
 func pattern(path string) string {
 	probe := http.NewServeMux()
@@ -118,18 +135,12 @@ func newHandler(opts []Option) *handler {
 		readers: readers{most: defaultMaxReaders, expiry: defaultExpiry, now: time.Now,
 			named: make(map[string]*reader)},
 		writeTimeout: defaultWriteTimeout,
-		collect:      collect,
 	}
 	for _, o := range opts {
 		o(h)
 	}
+	h.open = func(kind int) (profiler, error) { return kinds[kind].open(h.profiler...) }
 	return h
-}
-
-func collect(profile string) ([]byte, error) {
-	var out bytes.Buffer
-	err := pprof.Lookup(profile).WriteTo(&out, 0)
-	return out.Bytes(), err
 }
 
 // A problem is an answer that is not a profile.
@@ -152,8 +163,14 @@ type request struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := path.Base(r.URL.Path)
+	h.answer(w, r, slices.IndexFunc(kinds[:], func(k kind) bool { return k.path == name }))
+}
+
+// answer serves a kind of profile; -1 is none.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, kind int) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	req, wrong := parse(r)
+	req, wrong := parse(r, kind)
 	if wrong == nil {
 		describe(w.Header(), req.kind)
 		if r.Method == http.MethodHead {
@@ -203,25 +220,17 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, req request) *pr
 
 // compute computes the delta between the cursor and now.
 func (h *handler) compute(ctx context.Context, c *cursor, req request) ([]byte, *pprofdelta.Window, error) {
-	if c.computer == nil {
-		computer, err := h.newComputer()
+	if c.profiler == nil {
+		opened, err := h.open(req.kind)
 		if err != nil {
 			return nil, nil, err
 		}
-		c.computer = computer
+		c.profiler = opened
 	}
 	if req.collectsGC {
 		runtime.GC()
 	}
-	now := h.readers.now()
-	profile, err := h.collect(kinds[req.kind].profile)
-	if err == nil && !now.After(c.to) {
-		profile, err = withTime(profile, c.to.Add(1))
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	window, err := c.computer.Window(ctx, profile)
+	window, err := c.profiler.Window(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -231,28 +240,6 @@ func (h *handler) compute(ctx context.Context, c *cursor, req request) ([]byte, 
 		return nil, nil, err
 	}
 	return body, window, nil
-}
-
-// newComputer makes a computer for profiles of this process. Their counters cannot begin again from zero. What
-// looks like that has another reason, for example another runtime.MemProfileRate, by which all values are scaled.
-func (h *handler) newComputer() (*pprofdelta.Computer, error) {
-	opts := append([]pprofdelta.Option{pprofdelta.WithOnReset(pprofdelta.ResetClamp)}, h.computer...)
-	return pprofdelta.New(opts...)
-}
-
-// timeNanos is the tag of Profile.time_nanos in protobuf.
-const timeNanos = 9 << 3
-
-// withTime changes the time of a gzip profile. It is used if the clock was set back, since a window cannot end
-// before it begins. Of two values of a field the last counts, and so do all members of a gzip file.
-func withTime(profile []byte, t time.Time) ([]byte, error) {
-	out := bytes.NewBuffer(profile)
-	member := gzip.NewWriter(out)
-	if _, err := member.Write(binary.AppendUvarint([]byte{timeNanos}, uint64(t.UnixNano()))); err != nil {
-		return nil, err
-	}
-	err := member.Close()
-	return out.Bytes(), err
 }
 
 // send writes the body, and returns whether all of it was taken. The last byte is held back until the rest was
@@ -297,16 +284,9 @@ func (p *problem) write(w http.ResponseWriter) {
 	fmt.Fprintln(w, p.text)
 }
 
-func parse(r *http.Request) (req request, wrong *problem) {
-	name := path.Base(r.URL.Path)
-	req.kind = -1
-	for i, k := range kinds {
-		if name == k.path {
-			req.kind = i
-		}
-	}
-	if req.kind < 0 {
-		return req, refuse(http.StatusNotFound, "%q is not a profile of this handler, which has delta_heap, delta_mutex and delta_block", name)
+func parse(r *http.Request, kind int) (req request, wrong *problem) {
+	if req.kind = kind; kind < 0 {
+		return req, refuse(http.StatusNotFound, "%q is not a profile of this handler, which has delta_heap, delta_mutex and delta_block", path.Base(r.URL.Path))
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return req, refuse(http.StatusMethodNotAllowed, "the method %s is not allowed; use GET, or HEAD, which leaves the reader where it is", r.Method)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,32 +28,55 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A tap keeps what the handler has collected last.
+// A fake computes the windows of one reader from profiles.
+type fake struct {
+	computer *pprofdelta.Computer
+	next     func() ([]byte, error)
+}
+
+func (f fake) Window(ctx context.Context) (*pprofdelta.Window, error) {
+	profile, err := f.next()
+	if err != nil {
+		return nil, err
+	}
+	return f.computer.Window(ctx, profile)
+}
+
+// feed makes the handler compute windows from these profiles instead of records.
+func feed(h *handler, next func(kind string) ([]byte, error)) {
+	h.open = func(kind int) (profiler, error) {
+		c, err := pprofdelta.New(h.profiler...)
+		return fake{c, func() ([]byte, error) { return next(kinds[kind].profile) }}, err
+	}
+}
+
+// A tap feeds the handler with the profiles of this process, and keeps the last one.
 type tap struct {
 	mutex sync.Mutex
 	last  []byte
 }
 
 func (c *tap) put(h *handler) {
-	h.collect = func(name string) ([]byte, error) {
-		data, err := collect(name)
+	feed(h, func(name string) ([]byte, error) {
+		var out bytes.Buffer
+		err := pprof.Lookup(name).WriteTo(&out, 0)
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
-		c.last = bytes.Clone(data)
-		return data, err
-	}
+		c.last = out.Bytes()
+		return c.last, err
+	})
 }
 
-// scripted makes the handler collect these profiles, one after the other.
+// scripted feeds the handler with these profiles, one after the other.
 func scripted(h *handler, profiles ...[]byte) {
-	h.collect = func(string) ([]byte, error) {
+	feed(h, func(string) ([]byte, error) {
 		if len(profiles) == 0 {
 			return nil, errors.New("no profile is left")
 		}
 		next := profiles[0]
 		profiles = profiles[1:]
-		return bytes.Clone(next), nil
-	}
+		return next, nil
+	})
 }
 
 func ask(h http.Handler, method, target string) *httptest.ResponseRecorder {
@@ -90,23 +114,6 @@ func allocate(n int) {
 	runtime.GC()
 }
 
-// contend makes n goroutines wait for a mutex.
-func contend(n int) {
-	var mutex sync.Mutex
-	var all sync.WaitGroup
-	mutex.Lock()
-	for range n {
-		all.Go(func() {
-			mutex.Lock()
-			defer mutex.Unlock()
-		})
-	}
-	runtime.Gosched()
-	time.Sleep(time.Millisecond)
-	mutex.Unlock()
-	all.Wait()
-}
-
 func TestTwoReadersEachGetTheWholeTruth(t *testing.T) {
 	var tapped tap
 	h := newHandler(nil)
@@ -129,29 +136,6 @@ func TestTwoReadersEachGetTheWholeTruth(t *testing.T) {
 	}
 	if n, m := len(windows["often"]), len(windows["seldom"]); n != 7 || m != 2 {
 		t.Errorf("%d and %d windows", n, m)
-	}
-}
-
-func TestMutexAndBlock(t *testing.T) {
-	for _, kind := range []string{"mutex", "block"} {
-		t.Run(kind, func(t *testing.T) {
-			var tapped tap
-			h := newHandler(nil)
-			tapped.put(h)
-			var windows [][]byte
-			for range 3 {
-				contend(20)
-				windows = append(windows, get(t, h, "/debug/pprof/delta_"+kind))
-			}
-			// Delays are scaled by the speed of the clock, which is measured again for each profile.
-			got, want := sumOf(t, windows), merge(t, parsed(t, tapped.last))
-			if g, w := columnOf(t, got, "contentions"), columnOf(t, want, "contentions"); g != w || w == 0 {
-				t.Errorf("the windows have %d contentions, the cumulative profile has %d", g, w)
-			}
-			if g, w := columnOf(t, got, "delay"), columnOf(t, want, "delay"); g < w || w == 0 {
-				t.Errorf("the windows have a delay of %d, less than the cumulative profile: %d", g, w)
-			}
-		})
 	}
 }
 
@@ -305,7 +289,7 @@ func (l narrow) Accept() (net.Conn, error) {
 }
 
 func TestAReaderThatStopsReading(t *testing.T) {
-	h := newHandler([]Option{WriteTimeout(100 * time.Millisecond), Computer(pprofdelta.WithCompression(pprofdelta.None))})
+	h := newHandler([]Option{WriteTimeout(100 * time.Millisecond), Profiler(pprofdelta.WithCompression(pprofdelta.None))})
 	first, second := wide(t, 100, 5), wide(t, 200, 8)
 	scripted(h, first, first, second)
 	server := httptest.NewUnstartedServer(h)
@@ -576,7 +560,7 @@ func TestTheReaderThatAskedLeastRecentlyIsForgotten(t *testing.T) {
 	now := time.Now()
 	h.readers.now = func() time.Time { return now }
 	var last int64
-	h.collect = func(string) ([]byte, error) { last++; return made(t, last, last), nil }
+	feed(h, func(string) ([]byte, error) { last++; return made(t, last, last), nil })
 	for i, step := range []struct {
 		query   string
 		objects int64         // the whole count, for a reader that is new
@@ -640,33 +624,6 @@ func TestAReaderInUseIsNotForgotten(t *testing.T) {
 	get(t, h, "/delta_heap?reader=two")
 }
 
-func TestTheClockIsSetBack(t *testing.T) {
-	h := newHandler(nil)
-	clock := time.Unix(0, 2000)
-	h.readers.now = func() time.Time { return clock }
-	scripted(h, made(t, 2000, 5), made(t, 1000, 8), made(t, 1500, 9), made(t, 3000, 11))
-	for i, nanos := range []int64{2000, 1000, 1500, 3000} {
-		clock = time.Unix(0, nanos)
-		p := parsed(t, get(t, h, "/delta_heap"))
-		if got, want := columnOf(t, p, "alloc_objects"), []int64{5, 3, 1, 2}[i]; got != want {
-			t.Errorf("window %d has %d objects, not %d", i, got, want)
-		}
-		if want := []int64{2000, 2001, 2002, 3000}[i]; p.TimeNanos != want {
-			t.Errorf("window %d ends at %d, not at %d", i, p.TimeNanos, want)
-		}
-	}
-}
-
-func TestValuesThatAreScaledOtherwiseAreNoRestart(t *testing.T) {
-	h := newHandler(nil)
-	scripted(h, made(t, 100, 500, 70), made(t, 200, 50, 7), made(t, 300, 501, 71))
-	for i, want := range []int64{570, 0, 2} {
-		if got := objects(t, get(t, h, "/delta_heap")); got != want {
-			t.Errorf("window %d has %d objects, not %d", i, got, want)
-		}
-	}
-}
-
 func TestErrorsAreTold(t *testing.T) {
 	h := newHandler(nil)
 	scripted(h, made(t, 100, 5), []byte("no profile"), made(t, 200, 8))
@@ -678,7 +635,7 @@ func TestErrorsAreTold(t *testing.T) {
 	if got := objects(t, get(t, h, "/delta_heap")); got != 3 {
 		t.Errorf("the window after the error has %d objects, not 3", got)
 	}
-	wrong := Handler(Computer(pprofdelta.WithLevel(99)))
+	wrong := Handler(Profiler(pprofdelta.WithLevel(99)))
 	if w := ask(wrong, http.MethodGet, "/delta_heap"); w.Code != 500 || !strings.Contains(w.Body.String(), "evel") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}

@@ -18,12 +18,11 @@ type reader struct {
 
 // A cursor is where a reader is in one kind of profile. One request at a time has it.
 type cursor struct {
-	turn     chan struct{}        // holds a value while a request has the cursor
-	computer *pprofdelta.Computer // nil: the next window begins with the process
-	pending  *pprofdelta.Window   // the next request tells whether it has arrived
-	written  bool                 // the pending window was
-	sequence uint64               // of the last window that has arrived
-	to       time.Time            // the end of the last window that was computed
+	turn     chan struct{}      // holds a value while a request has the cursor
+	profiler profiler           // nil: the next window begins with the process
+	pending  *pprofdelta.Window // the next request tells whether it has arrived
+	written  bool               // the pending window was
+	sequence uint64             // of the last window that has arrived
 }
 
 // readers has the readers by their names.
@@ -110,13 +109,12 @@ func (c *cursor) settle(req request) {
 		c.end(arrived)
 	}
 	if req.hasAfter && req.after != c.sequence {
-		c.computer, c.sequence = nil, 0
+		c.profiler, c.sequence = nil, 0
 	}
 }
 
 // end ends the window that is pending.
 func (c *cursor) end(arrived bool) {
-	c.to = c.pending.Report.To
 	if arrived && c.pending.Commit() == nil {
 		c.sequence = c.pending.Report.Sequence
 	} else {

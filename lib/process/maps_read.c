@@ -1,0 +1,123 @@
+/* Where the mappings come from: /proc/self/maps and the loader. */
+#include "process/elf.h"
+#include "process/maps.h"
+#include "process/proc.h"
+#include "profile/identity.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Returns the number that an earlier reading gave to this mapping, or PD_MAP_NONE. */
+static uint32_t find_known(const pd_maps *m, const pd_maps_line *line)
+{
+    for (uint32_t i = 0; i < m->len; i++) {
+        const pd_map *map = &m->maps[i];
+        if (map->start == line->start && map->limit == line->limit &&
+            map->file_offset == line->file_offset && map->name_len == line->name.len &&
+            (!line->name.len ||
+             memcmp(m->text.ptr + map->name_off, line->name.ptr, line->name.len) == 0))
+            return i;
+    }
+    return PD_MAP_NONE;
+}
+
+static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
+{
+    m->file.len = 0;
+    int fd = pd_proc_open_maps();
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (ssize_t got = 1; fd >= 0 && got && !status;) {
+        status = pd_buffer_room(mem, &m->file, 1 << 14, err);
+        if (status)
+            break;
+        got = read(fd, m->file.ptr + m->file.len, m->file.cap - m->file.len);
+        if (got < 0 && errno != EINTR)
+            break;
+        m->file.len += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* Returns the name of the main binary. */
+static pd_bytes main_name(char *buffer, size_t size)
+{
+    ssize_t len = pd_proc_program(buffer, size);
+    return pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
+}
+
+static void find_main(pd_maps *m)
+{
+    char buffer[4096];
+    pd_bytes name = main_name(buffer, sizeof buffer);
+    m->main = m->sorted_len ? m->sorted[0] : PD_MAP_NONE;
+    for (size_t i = m->sorted_len; i-- > 0;)
+        if (name.len && pd_bytes_equal(pd_maps_name(m, m->sorted[i]), name))
+            m->main = m->sorted[i];
+}
+
+/* file_start: the address of the file's first byte, or 0 if that is not mapped. */
+static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
+                                   uint64_t file_start, pprofdelta_error *err)
+{
+    char id[2 * PD_BUILD_ID_MAX];
+    uint32_t known = find_known(m, line);
+    if (known != PD_MAP_NONE) {
+        m->maps[known].is_there = true;
+        return PPROFDELTA_OK;
+    }
+    size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
+    return pd_maps_add(m, mem, line, (pd_bytes){(const uint8_t *)id, len}, err);
+}
+
+pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
+{
+    pprofdelta_status status = read_file(m, mem, err);
+    if (!status && !m->file.len && m->is_read)
+        return PPROFDELTA_OK;
+    for (size_t i = 0; i < m->len; i++)
+        m->maps[i].is_there = false;
+    /* The mappings of a file follow each other. The one with offset 0 has the file's first byte. */
+    uint64_t file_start = 0;
+    pd_bytes file_name = {0};
+    for (size_t at = 0; at < m->file.len && !status;) {
+        const uint8_t *start = m->file.ptr + at, *end = memchr(start, '\n', m->file.len - at);
+        pd_bytes text = {start, end ? (size_t)(end - start) : m->file.len - at};
+        pd_maps_line line;
+        at += text.len + 1;
+        if (!pd_maps_parse_line(text, &line))
+            continue;
+        if (!pd_bytes_equal(line.name, file_name) || !line.file_offset) {
+            file_name = line.name;
+            file_start = line.name.len && !line.file_offset ? line.start : 0;
+        }
+        /* Where the kernel uses huge pages for code it leaves empty mappings without a name. */
+        if (line.is_executable && (line.inode || line.name.len))
+            status = take_line(m, mem, &line, file_start, err);
+    }
+    if (!status)
+        status = pd_maps_sort(m, mem, err);
+    if (status)
+        return status;
+    find_main(m);
+    m->is_read = true;
+    return PPROFDELTA_OK;
+}
+
+static int take_loads(struct dl_phdr_info *info, size_t size, void *out)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        *(uint64_t *)out = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
+    return 1; /* the same for all objects: one is enough */
+}
+
+uint64_t pd_maps_loads(void)
+{
+    uint64_t loads = 0;
+    dl_iterate_phdr(take_loads, &loads);
+    return loads;
+}
