@@ -1,0 +1,134 @@
+package pprofdeltaprocessor
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"go.opentelemetry.io/collector/component"
+)
+
+// Config is the configuration of the processor. The README has a line for each setting.
+type Config struct {
+	// Counters are more types that are cumulative, and Gauges are types that are not, whatever their name
+	// says. Each is "type" or "type/unit".
+	Counters []string `mapstructure:"counters"`
+	Gauges   []string `mapstructure:"gauges"`
+	// Deltas names resources whose profiles are deltas already. A resource is meant that has all
+	// attributes of one of these, with these values; "*" is any value.
+	Deltas []map[string]string `mapstructure:"deltas"`
+	// First is the first window of a target: "full" (everything since its process began) or "zero".
+	First string `mapstructure:"first"`
+	// Storage is the extension that keeps what the processor remembers over a restart of the Collector.
+	Storage *component.ID `mapstructure:"storage"`
+
+	MaxTargets  int           `mapstructure:"max_targets"`
+	IdleTimeout time.Duration `mapstructure:"idle_timeout"`
+	MaxMemory   Size          `mapstructure:"max_memory"`
+
+	_ struct{}
+}
+
+// Size is a number of bytes, as "512MiB" in the configuration.
+type Size int64
+
+const (
+	mib       Size = 1 << 20
+	minMemory      = 64 * mib
+)
+
+// UnmarshalText reads a number of bytes, KiB, MiB or GiB.
+func (s *Size) UnmarshalText(text []byte) error {
+	digits, unit := string(text), int64(1)
+	for at, suffix := range []string{"KiB", "MiB", "GiB"} {
+		if number, ok := strings.CutSuffix(digits, suffix); ok {
+			digits, unit = strings.TrimSpace(number), 1<<(10*(at+1))
+			break
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/unit {
+		return fmt.Errorf("%q is not a size, such as 512MiB", text)
+	}
+	*s = Size(n * unit)
+	return nil
+}
+
+const (
+	firstFull = "full"
+	firstZero = "zero"
+)
+
+func createDefaultConfig() component.Config {
+	return &Config{First: firstFull, MaxTargets: 10000, IdleTimeout: 24 * time.Hour, MaxMemory: 1024 * mib}
+}
+
+// Validate returns all that is wrong.
+func (c *Config) Validate() error {
+	var wrong []error
+	fail := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	for _, list := range []struct {
+		name  string
+		types []string
+	}{{"counters", c.Counters}, {"gauges", c.Gauges}} {
+		for _, one := range list.types {
+			name, unit, hasUnit := strings.Cut(one, "/")
+			fail(name == "" || hasUnit && unit == "" || strings.Contains(unit, "/"),
+				`%s: %q is not "type" or "type/unit", such as alloc_space/bytes`, list.name, one)
+		}
+	}
+	for _, one := range c.Counters {
+		for _, other := range c.Gauges {
+			fail(one == other, "counters and gauges: %q is in both", one)
+		}
+	}
+	for at, attributes := range c.Deltas {
+		fail(len(attributes) == 0, "deltas[%d]: it has no attribute, so it would be every resource", at)
+	}
+	fail(c.First != firstFull && c.First != firstZero, "first: %q is neither %q nor %q", c.First, firstFull, firstZero)
+	fail(c.MaxTargets < 1, "max_targets: %d is less than 1", c.MaxTargets)
+	fail(c.IdleTimeout <= 0, "idle_timeout: %v is not longer than 0", c.IdleTimeout)
+	fail(c.MaxMemory < minMemory, "max_memory: %d bytes is less than %dMiB", c.MaxMemory, minMemory/mib)
+	return errors.Join(wrong...)
+}
+
+// counters are the types that count from the start of the process, wherever they come from.
+var counters = []string{"alloc_objects/count", "alloc_space/bytes", "contentions/count", "delay/nanoseconds"}
+
+// counter returns the name by which this type is a counter, or "".
+func (c *Config) counter(kind, unit string) string {
+	is := func(list []string) string {
+		for _, one := range list {
+			if name, wanted, hasUnit := strings.Cut(one, "/"); name == kind && (!hasUnit || wanted == unit) {
+				return one
+			}
+		}
+		return ""
+	}
+	if is(c.Gauges) != "" {
+		return ""
+	}
+	if one := is(c.Counters); one != "" {
+		return one
+	}
+	return is(counters)
+}
+
+// options are those of a target whose profiles have this type.
+func (c *Config) options(pool *pprofdelta.Pool, counter string, isZero bool) []pprofdelta.Option {
+	options := []pprofdelta.Option{
+		pprofdelta.WithPool(pool), pprofdelta.WithCounters(counter), pprofdelta.WithFormat(pprofdelta.OTLP),
+		pprofdelta.WithCompression(pprofdelta.None),
+	}
+	if isZero || c.First == firstZero {
+		options = append(options, pprofdelta.FirstZero())
+	}
+	return options
+}
