@@ -2,12 +2,25 @@
 #include "delta/context.h"
 #include "profile/stamp.h"
 
+/* A request that is made of a request comes from where that came from. */
+static pprofdelta_status begin_compact(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_compact *compact = &pd->compact;
+    pd_request *request = &pd->cur.otlp;
+    compact->origin = NULL;
+    pd_compact_begin(compact, &pd->mem, err);
+    if (compact->format != PPROFDELTA_OTLP || !request->is_read || request->sets_len != 1)
+        return PPROFDELTA_OK;
+    return pd_request_origin(request, compact->resource, &compact->origin, err);
+}
+
 pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_transfer *transfer = &pd->cur.transfer;
     const pd_tables *t = &pd->cur.tables;
-    pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status = pd_transfer_begin(transfer, &pd->mem, t, &pd->compact, err);
+    pprofdelta_status status = begin_compact(pd, err);
+    if (!status)
+        status = pd_transfer_begin(transfer, &pd->mem, t, &pd->compact, err);
     if (status)
         return status;
     for (size_t i = 0; i < t->types_len; i++) {

@@ -343,3 +343,77 @@ void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reade
     r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
     pd_buffer_release(r->parse.mem, &name);
 }
+
+/* ---- copies ------------------------------------------------------------------------------- */
+
+static void copy_fixed64(pd_request *r, pd_buffer *out, uint32_t number, uint64_t bits)
+{
+    uint8_t field[1 + sizeof bits] = {(uint8_t)(number << 3 | PD_WIRE_FIXED64)};
+    bits = pd_le64(bits);
+    memcpy(field + 1, &bits, sizeof bits);
+    pd_write_raw(&r->writer, out, field, sizeof field);
+}
+
+static void copy_elements(pd_request *r, pd_buffer *out, const pd_field *list)
+{
+    pd_reader body = list->body;
+    pd_buffer all = {NULL, 0, 0}, one = {NULL, 0, 0};
+    pd_field f;
+    while (!r->parse.status && !r->writer.status &&
+           pd_reader_find(&body, PD_OTLP_ARRAY_VALUE_VALUES, &f)) {
+        if (list->number == PD_OTLP_ANY_VALUE_KVLIST_VALUE) {
+            pd_key_value_copy(r, &all, PD_OTLP_KEY_VALUE_LIST_VALUES, f.body);
+            continue;
+        }
+        pd_any_value_copy(r, &one, pd_reader_bytes(f.body));
+        pd_write_part(&r->writer, &all, PD_OTLP_ARRAY_VALUE_VALUES, &one);
+    }
+    pd_write_part(&r->writer, out, list->number, &all);
+    pd_buffer_release(r->parse.mem, &all);
+    pd_buffer_release(r->parse.mem, &one);
+}
+
+void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value)
+{
+    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    pd_field f;
+    if (!find_value(value, &f))
+        return;
+    pd_bytes body = f.wire == PD_WIRE_BYTES ? pd_reader_bytes(f.body) : (pd_bytes){NULL, 0};
+    switch (f.number) {
+    case PD_OTLP_ANY_VALUE_BOOL_VALUE:
+    case PD_OTLP_ANY_VALUE_INT_VALUE:
+        pd_write_varint_always(&r->writer, out, f.number, f.value);
+        break;
+    case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
+        copy_fixed64(r, out, f.number, f.value);
+        break;
+    case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
+    case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
+        copy_elements(r, out, &f);
+        break;
+    case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
+        f.number = PD_OTLP_ANY_VALUE_STRING_VALUE;
+        body = f.value ? strings->entries[f.value] : (pd_bytes){NULL, 0};
+        /* fall through */
+    default:
+        pd_request_spend(r, body.len);
+        if (!r->parse.status)
+            pd_write_bytes(&r->writer, out, f.number, body.ptr, body.len);
+    }
+}
+
+void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader body)
+{
+    pd_key_value pair = pd_key_value_of(r, body);
+    pd_buffer value = {NULL, 0, 0}, whole = {NULL, 0, 0};
+    pd_request_spend(r, pair.key.len);
+    if (!r->parse.status) {
+        pd_write_bytes(&r->writer, &whole, PD_OTLP_KEY_VALUE_KEY, pair.key.ptr, pair.key.len);
+        pd_any_value_copy(r, &value, pair.value);
+        pd_write_part(&r->writer, &whole, PD_OTLP_KEY_VALUE_VALUE, &value);
+        pd_write_part(&r->writer, out, number, &whole);
+    }
+    pd_buffer_release(r->parse.mem, &value);
+    pd_buffer_release(r->parse.mem, &whole);
+}

@@ -204,7 +204,8 @@ typedef struct differences {
 
 static differences differences_of(const pd_request *r)
 {
-    differences found = {r->resources > 1, r->scopes > r->resources, false};
+    differences found = {r->takes_several && r->resources > 1,
+                         r->takes_several && r->scopes > r->resources, false};
     for (size_t i = 1; i < r->sets_len; i++) {
         const pd_request_profile *one = &r->profiles[r->sets[0].first];
         const pd_request_profile *other = &r->profiles[r->sets[i].first];

@@ -308,6 +308,8 @@ static void take_scope_attributes(pd_request *r, pd_reader scope)
 static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
 {
     scope_message scope = {.dropped = 0};
+    out->has_scope = true;
+    out->scope = pd_reader_bytes(body);
     pd_message message = {body, &pd_request_scope_rows, &scope};
     pd_field f;
     pd_key_values_check(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES);
@@ -333,12 +335,10 @@ static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
                                &text);
 }
 
-static void read_scope_profiles(pd_request *r, pd_reader body, pd_bytes resource)
+static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source source)
 {
-    scope_message ignored;
-    pd_message message = {body, &pd_request_scope_profiles_rows, &ignored};
-    pd_request_source source = {.resource = resource};
-    bool has_scope = false;
+    scope_message own = {.dropped = 0};
+    pd_message message = {body, &pd_request_scope_profiles_rows, &own};
     size_t first = r->profiles_count;
     const pd_field_row *row;
     pd_field f;
@@ -350,11 +350,11 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_bytes resource
             continue;
         }
         pd_reader scope = pd_parse_body(&r->parse, row->name, &f);
-        if (has_scope)
+        if (source.has_scope)
             pd_request_fail(r, row->name, f.start, "a second scope in one scope_profiles");
-        has_scope = true;
         read_scope(r, scope, &source);
     }
+    source.scope_url = own.schema_url;
     make_sets(r, first, (uint32_t)r->resources, (uint32_t)r->scopes);
     if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->scopes + 1, sizeof *r->sources))
         r->sources[r->scopes++] = source;
@@ -363,9 +363,9 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_bytes resource
 /* The resource may stand behind the profiles: it is read first. */
 static void read_resource_profiles(pd_request *r, pd_reader body)
 {
-    resource_message ignored;
-    pd_message message = {body, &pd_request_resource_profiles_rows, &ignored};
-    pd_bytes resource = {NULL, 0};
+    resource_message own = {.dropped = 0};
+    pd_message message = {body, &pd_request_resource_profiles_rows, &own};
+    pd_request_source source = {.has_scope = false};
     bool has_resource = false;
     const pd_field_row *row;
     pd_field f;
@@ -376,10 +376,11 @@ static void read_resource_profiles(pd_request *r, pd_reader body)
         if (has_resource)
             pd_request_fail(r, row->name, f.start, "a second resource in one resource_profiles");
         has_resource = true;
-        read_resource(r, part, &resource);
+        read_resource(r, part, &source.resource);
     }
+    source.resource_url = own.schema_url;
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, &f))
-        read_scope_profiles(r, pd_parse_body(&r->parse, "scope_profiles", &f), resource);
+        read_scope_profiles(r, pd_parse_body(&r->parse, "scope_profiles", &f), source);
     r->resources++;
 }
 
@@ -401,6 +402,14 @@ static void read_request(pd_request *r, pd_bytes bytes)
         r->parse.status =
             pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
                     PPROFDELTA_NOWHERE, "this OTLP request has no profiles");
+    if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
+        r->parse.status = pd_because(
+            r->parse.err, PPROFDELTA_REASON_SEVERAL,
+            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                    PPROFDELTA_NOWHERE,
+                    "this OTLP request has profiles of %zu resources, scopes or times, and a "
+                    "window is made of one: split it",
+                    r->sets_len));
 }
 
 static void write_type(pd_request *r, uint32_t field, uint64_t type, uint64_t unit)
@@ -485,8 +494,9 @@ void pd_request_release(pd_request *r, pd_mem *mem)
     pd_dictionary_release(&r->dictionary, mem);
     pd_keymap_release(&r->keys, mem);
     pd_keymap_release(&r->comments, mem);
-    pd_buffer *const buffers[] = {&r->profile, &r->part,   &r->inner, &r->text,
-                                  &r->stack,   &r->labels, &r->common};
+    pd_buffer *const buffers[] = {&r->profile,     &r->part,   &r->inner,  &r->text,
+                                  &r->stack,       &r->labels, &r->common, &r->origin_resource,
+                                  &r->origin_scope};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
     pd_mem_release(mem, &r->sources, &r->sources_cap, sizeof *r->sources);

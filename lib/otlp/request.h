@@ -14,6 +14,7 @@
  * With one set nothing is added. With several, each sample has labels for what differs: the
  * attributes of the resource ("resource.KEY"), the scope ("scope.name", "scope.version"), and the
  * beginning and the duration of its profile ("profile.time_unix_nano", "profile.duration_nano").
+ * A window is made of a request with one set, and has none of these labels.
  *
  * A sample of several points (values, or timestamps) becomes one sample for each. A timestamp is a
  * label "timestamp_unix_nano", and a link is the labels "trace_id" and "span_id". */
@@ -22,6 +23,7 @@
 
 #include "base/sum.h"
 #include "otlp/dictionary.h"
+#include "profile/compact_otlp.h"
 
 /* One Profile. */
 typedef struct pd_request_profile {
@@ -47,8 +49,10 @@ typedef struct pd_request_row {
 
 /* Where the profiles of a scope come from. */
 typedef struct pd_request_source {
-    pd_bytes resource; /* the message */
+    pd_bytes resource, scope; /* the messages */
+    pd_bytes resource_url, scope_url;
     pd_bytes scope_name, scope_version;
+    bool has_scope;
 } pd_request_source;
 
 typedef struct pd_request_numbers {
@@ -66,6 +70,7 @@ typedef struct pd_request_facts {
 } pd_request_facts;
 
 struct pd_request {
+    bool takes_several; /* sets; the caller sets it before each call */
     /* While it is read. Errors are sticky in `parse`. */
     pd_parse parse;
     pd_writer writer;
@@ -102,9 +107,12 @@ struct pd_request {
     size_t values_cap;
     pd_request_numbers points, times; /* the values and the timestamps of a sample */
     pd_keymap comments;
+    pd_otlp_origin origin; /* origin.c */
+    pd_buffer origin_resource, origin_scope;
 }; /* zero it to begin */
 
-/* Converts the request and sets *bytes to the profile, which is valid until the next call. */
+/* Converts the request and sets *bytes to the profile, which is valid until the next call. Several sets
+ * are refused unless takes_several. */
 pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err);
 
@@ -112,6 +120,12 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
  * in their order, which have to be so many. */
 pprofdelta_status pd_request_sums(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_sum *sums,
                                   size_t profiles, pprofdelta_error *err);
+
+/* Sets *out to where the profiles of a request with one set come from, for the writer of the request
+ * that is made of it. resource: an encoded Resource whose attributes replace those with the same key,
+ * and follow the others. *out is valid as long as the request's bytes, until the next call. (origin.c) */
+pprofdelta_status pd_request_origin(pd_request *r, pd_bytes resource, const pd_otlp_origin **out,
+                                    pprofdelta_error *err);
 
 void pd_request_release(pd_request *r, pd_mem *mem);
 

@@ -25,7 +25,8 @@
 
 typedef struct pd_compact {
     pprofdelta_format format;
-    pd_bytes resource; /* OTLP: the encoded resource (otlp_resource.h); borrowed */
+    pd_bytes resource;            /* OTLP: the encoded resource (otlp_resource.h); borrowed */
+    const pd_otlp_origin *origin; /* OTLP: takes the place of the resource and the scope; or NULL */
     pd_writer writer;
     /* buffers[] is all of them, for begin and release. */
     union {

@@ -174,19 +174,64 @@ static void pick_labels(pd_compact *c)
     }
 }
 
-/* Appends the field of the set in c->labels to set_bytes. */
+/* The bytes of an id of a link in hexadecimal. Returns false if the text is none. */
+static bool read_hex(pd_bytes text, uint8_t *id, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < text.len && text.len == 2 * size; i++) {
+        const char *digit = memchr(digits, text.ptr[i], sizeof digits - 1);
+        if (!digit)
+            return false;
+        id[i / 2] = (uint8_t)(id[i / 2] << 4 | (digit - digits));
+    }
+    return text.len == 2 * size;
+}
+
+/* Moves an id of a link from the labels to the link in c->scratch: the last label with this key. */
+static void take_id(pd_compact *c, const char *name, uint32_t field, size_t size)
+{
+    enum { MOST = 16 };
+    uint8_t id[MOST] = {0};
+    size_t n = c->labels.len / sizeof(pd_compact_label);
+    pd_bytes key = pd_bytes_of(name);
+    while (n && !pd_bytes_equal(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).key), key))
+        n--;
+    if (!n || !read_hex(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).str), id, size))
+        return;
+    pd_write_bytes(&c->writer, &c->scratch, field, id, size);
+    uint8_t *behind = c->labels.ptr + n * sizeof(pd_compact_label);
+    memmove(behind - sizeof(pd_compact_label), behind,
+            c->labels.len - n * sizeof(pd_compact_label));
+    c->labels.len -= sizeof(pd_compact_label);
+}
+
+/* The index of the link that the labels have, which are then without it. */
+static uint32_t take_link(pd_compact *c)
+{
+    enum { TRACE = 16, SPAN = 8 };
+    c->scratch.len = 0;
+    take_id(c, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
+    take_id(c, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
+    return pd_otlp_entry(c, &c->otlp.links, &c->otlp.link_bytes, PD_OTLP_DICTIONARY_LINK_TABLE,
+                         &c->scratch);
+}
+
+/* Appends the fields of the set in c->labels to set_bytes. */
 static pd_otlp_set make_set(pd_compact *c)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     pd_otlp_set set = {.off = o->set_bytes.len};
+    uint32_t link = c->origin ? take_link(c) : 0;
     pick_labels(c);
     c->scratch.len = 0;
     for (uint32_t key = 0; key < o->keys.len && !w->status; key++) {
         uint32_t index = attribute_of(c, o->picks[key].first);
         pd_write_element(w, &c->scratch, index);
     }
-    pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &c->scratch);
+    if (c->scratch.len)
+        pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &c->scratch);
+    pd_write_varint(w, &o->set_bytes, PD_OTLP_SAMPLE_LINK_INDEX, link);
     set.len = o->set_bytes.len - set.off;
     return set;
 }

@@ -33,8 +33,8 @@ uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string)
 uint32_t pd_otlp_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uint32_t number,
                        pd_buffer *content);
 
-/* The field of a Sample with the attributes that the labels in c->labels are; empty if there are
- * none. PD_PIECE bytes after it may be read. Valid until the next call. */
+/* The fields of a Sample with the attributes and the link that the labels in c->labels are; empty if
+ * there are none. PD_PIECE bytes after it may be read. Valid until the next call. */
 pd_bytes pd_otlp_labels(pd_compact *c);
 
 /* The name of the attribute that a build id of a mapping is. */

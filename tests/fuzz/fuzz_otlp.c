@@ -50,7 +50,7 @@ static int is_readable(const uint8_t *data, size_t size)
 static void with_less(const uint8_t *data, size_t size, uint64_t limit, pd_bytes whole)
 {
     pd_mem mem;
-    pd_request less = {0};
+    pd_request less = {.takes_several = true};
     pd_bytes bytes = {data, size};
     pprofdelta_error err = fuzz_unfilled();
     pd_mem_init(&mem, NULL, limit);
@@ -65,7 +65,7 @@ static void with_less(const uint8_t *data, size_t size, uint64_t limit, pd_bytes
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     pd_mem mem;
-    pd_request otlp = {0};
+    pd_request otlp = {.takes_several = true};
     pd_bytes bytes = {data, size};
     pprofdelta_error err = fuzz_unfilled();
     if (size > MOST)
