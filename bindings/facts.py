@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(HERE, "..", "lib", "include")
+COMMON = os.path.join(INCLUDE, "pprofdelta_common.h")
 HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h")]
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
 ENUMS = ["restart", "live", "join"]
@@ -139,10 +140,12 @@ GO_TYPE = {"bool": "bool", "u64": "uint64", "i64": "int64", "nanos": "time.Time"
            "text": "string", "bytes": "string", "sum": "Int128"}
 GO_READ = {"bool": "a.flag()", "u64": "a.u64()", "i64": "a.i64()", "nanos": "a.time()", "span": "time.Duration(a.i64())",
            "text": "a.text()", "bytes": "a.text()", "sum": "a.sum()"}
+GO_NAME = {"memory": "remembered"}  # where the struct has another name
+GO_MEMBER = {"census.format": "Encoding"}  # and where the member has
 GO_ABOUT = {
     "type_report": "TypeReport has the sums of one type over all samples.",
     "report": "Report is what a window found.",
-    "memory": "Memory is what a computer remembers.",
+    "memory": "Remembered is what a computer remembers (see [Computer.Describe]).",
     "stamp": "Stamp is the stamp of a profile that pprofdelta wrote.",
     "census": "Census is what [Check] found in a valid profile.",
     "restart": "Restart says why a window counts as a restart of the target.",
@@ -151,42 +154,72 @@ GO_ABOUT = {
 }
 
 
+# What only a caller in C must know, and the names of C.
+GO_WORDS = [
+    (r"(Not )?NUL-terminated[.;] (a NUL in the name ends it early|Valid as long as the profile\.)", ""),
+    ("Static: ", ""), ("pprofdelta_set_started", "[Computer.SetStarted]"), ("context", "computer"),
+    ("PPROFDELTA_ON_RESET_RESTART", "[ResetRestart]"), (r"options\.on_reset", "[WithOnReset]"), (r"options\.first\b", "[WithFirstZero]"),
+    ("is_delta is also 0 if", "IsDelta is also false if"), ("is_delta is 0", "IsDelta is false"), ("to_nanos", "To"),
+    ("given to the sink", "before they are compressed"), ("Never 1 with FORCE", "Never true with [WithForce]"),
+    ("FORCE", "[WithForce]"), (r"\(pprofdelta_heap\.h\)", "(pprofdelta_heap(3))"),
+]
+
+
 def go_words(text, kind=""):
     if kind == "bool":
         text = re.sub(r"^0: ", "false: ", re.sub(r"^1: ", "", text))
-    text = text.replace("pprofdelta_set_started", "Computer.SetStarted").replace("context", "computer")
-    return re.sub(r"(?:PPROFDELTA_|\b)((?:LIVE|RESTART|JOIN|FIRST)_\w+|FORCE)\b", lambda found: camel(found[1]), text)
+    text = text.replace("PPROFDELTA_FORCE", "FORCE")
+    for pattern, word in GO_WORDS:
+        text = re.sub(pattern, word, text)
+    return re.sub(r"(?:PPROFDELTA_|\b)((?:LIVE|RESTART|JOIN|FIRST)_\w+)\b", lambda found: camel(found[1]), text)
 
 
 def go_comment(text, indent, kind=""):
     return [f"{indent}// {line}" for line in textwrap.wrap(go_words(text, kind), 96)]
 
 
+def go_type(name):
+    return camel(GO_NAME.get(name, name))
+
+
+def go_reader(name):
+    return go_type(name)[0].lower() + go_type(name)[1:]
+
+
+def go_member(name, member):
+    return GO_MEMBER.get(f"{name}.{member.name}", member.go)
+
+
 def go(structs, enums):
+    with open(COMMON, encoding="utf-8") as file:
+        version = re.search(r'#define PPROFDELTA_VERSION "(.*)"', file.read())[1]
     out = [f"// {MADE.replace('Made', 'Code generated', 1).replace('Do not edit', 'DO NOT EDIT')}\n", "package pprofdelta\n",
-           'import "time"\n']
+           'import "time"\n', "// Version returns the version of the C library that is built in. Its states and bytes are the same everywhere.",
+           f'func Version() string {{ return "{version}" }}\n']
     for name, members in structs.items():
-        out += go_comment(GO_ABOUT[name], "") + [f"type {camel(name)} struct {{"]
+        out += go_comment(GO_ABOUT[name], "") + [f"type {go_type(name)} struct {{"]
         for i, member in enumerate(members):
-            kind = {"enum": camel(member.of), "struct": camel(member.of), "list": "[]" + camel(member.of)}.get(
+            kind = {"enum": camel(member.of), "struct": go_type(member.of), "list": "[]" + go_type(member.of)}.get(
                 member.kind) or GO_TYPE[member.kind]
-            out += [""] * (i > 0) + go_comment(member.comment, "\t", member.kind) + [f"\t{member.go} {kind}"]
+            out += [""] * (i > 0) + go_comment(member.comment, "\t", member.kind) + [f"\t{go_member(name, member)} {kind}"]
         out.append("}\n")
     for name, enumerators in enums.items():
         out += go_comment(GO_ABOUT[name], "") + [f"type {camel(name)} int32\n", f"// The values of {camel(name)}.", "const ("]
         for i, (enumerator, comment) in enumerate(enumerators):
             out += [""] * (i > 0) + go_comment(comment, "\t")
             out.append(f"\t{camel(enumerator)}" + (f" {camel(name)} = iota" if i == 0 else ""))
-        out.append(")\n")
+        words = [VALUES.get(each, each.removeprefix(name.upper() + "_").lower()) for each, _ in enumerators]
+        out += [")\n", "// String returns a word, as --report=json of the command does.",
+                f"func (value {camel(name)}) String() string {{",
+                f'\treturn nameOf(value, "{camel(name)}", ' + ", ".join(f'"{word}"' for word in words) + ")", "}\n"]
     for name in order(structs):
-        out += [f"func (a *answer) {camel(name)[0].lower()}{camel(name)[1:]}() {camel(name)} {{", f"\treturn {camel(name)}{{"]
+        out += [f"func (a *answer) {go_reader(name)}() {go_type(name)} {{", f"\treturn {go_type(name)}{{"]
         for member in structs[name]:
             read_as = GO_READ.get(member.kind) or (
-                f"{camel(member.of)}(a.u32())" if member.kind == "enum"
-                else f"a.{camel(member.of)[0].lower()}{camel(member.of)[1:]}()" if member.kind == "struct"
-                else f"listOf(a, a.{camel(member.of)[0].lower()}{camel(member.of)[1:]})")
-            out.append(f"\t\t{member.go}:{{pad}}{read_as},")
-        width = max(len(member.go) for member in structs[name])
+                f"{camel(member.of)}(a.u32())" if member.kind == "enum" else f"a.{go_reader(member.of)}()" if member.kind == "struct"
+                else f"listOf(a, a.{go_reader(member.of)})")
+            out.append(f"\t\t{go_member(name, member)}:{{pad}}{read_as},")
+        width = max(len(go_member(name, member)) for member in structs[name])
         out = [line.replace("{pad}", " " * (1 + width - line.index(":") + 2)) if "{pad}" in line else line for line in out]
         out += ["\t}", "}\n"]
     return "\n".join(out).rstrip() + "\n"

@@ -4,9 +4,11 @@ package pprofdelta
 
 import "time"
 
+// Version returns the version of the C library that is built in. Its states and bytes are the same everywhere.
+func Version() string { return "0.1.0" }
+
 // TypeReport has the sums of one type over all samples.
 type TypeReport struct {
-	// NUL-terminated; a NUL in the name ends it early
 	Type string
 
 	Unit string
@@ -58,7 +60,7 @@ type Report struct {
 	ByLines uint64
 
 	// mappings of cur whose file was replaced, removed or renamed since prev: the counters show the
-	// same process, or options.on_reset says so
+	// same process, or [WithOnReset] says so
 	FilesReplaced uint64
 
 	// likewise: the main mapping has another build id than in prev
@@ -67,7 +69,7 @@ type Report struct {
 	// fields of cur that profile.proto does not have; they are skipped
 	UnknownFields uint64
 
-	// false: the computer was empty, or only had attempts at this window (see options.first)
+	// false: the computer was empty, or only had attempts at this window (see [WithFirstZero])
 	HadBase bool
 
 	// between this window and the one before it: the same in all attempts
@@ -85,7 +87,7 @@ type Report struct {
 	// 1 for the first delta of this sequence, and 1 more for each further one; 0 with sequence 0
 	Attempt uint64
 
-	// bytes given to the sink
+	// bytes before they are compressed
 	OutputLen uint64
 
 	// in cur's order
@@ -97,7 +99,7 @@ type Report struct {
 
 	// the durations do not show that both profiles are cumulative. Only one of prev and cur has a
 	// duration, or cur begins before prev did, or cur has a duration and there is no prev. If that
-	// profile is a window, the delta is wrong. Never 1 with Force.
+	// profile is a window, the delta is wrong. Never true with [WithForce].
 	MayBeWindow bool
 
 	// cur's time is before that of the profile before it, and the counters show that cur is later (see
@@ -108,8 +110,8 @@ type Report struct {
 	ID uint64
 }
 
-// Memory is what a computer remembers.
-type Memory struct {
+// Remembered is what a computer remembers (see [Computer.Describe]).
+type Remembered struct {
 	// false: nothing, or only attempts at the first window
 	HasBase bool
 
@@ -157,7 +159,7 @@ type Memory struct {
 
 // Stamp is the stamp of a profile that pprofdelta wrote.
 type Stamp struct {
-	// false: no delta; then only to_nanos is set, and the live heap's members
+	// false: no delta; then only To is set, and the live heap's members
 	IsDelta bool
 
 	// 0: unknown, or the beginning of the process
@@ -193,9 +195,9 @@ type Stamp struct {
 
 // Census is what [Check] found in a valid profile.
 type Census struct {
-	// Static: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text" (a
-	// text heap profile) or "otlp" (an OTLP request).
-	Format string
+	// "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text" (a text heap
+	// profile) or "otlp" (an OTLP request).
+	Encoding string
 
 	InflatedLen uint64
 
@@ -224,11 +226,10 @@ type Census struct {
 	// a delta that pprofdelta wrote
 	IsStamped bool
 
-	// is_delta is also 0 if the stamp is not valid
+	// IsDelta is also false if the stamp is not valid
 	Stamp Stamp
 
-	// The file and the build id of the first mapping, which is the main binary. Empty if unknown. Not
-	// NUL-terminated. Valid as long as the profile.
+	// The file and the build id of the first mapping, which is the main binary. Empty if unknown.
 	Binary string
 
 	BuildID string
@@ -259,7 +260,7 @@ type Restart int32
 const (
 	RestartNone Restart = iota
 
-	// the target began after prev's time (Computer.SetStarted)
+	// the target began after prev's time ([Computer.SetStarted])
 	RestartStarted
 
 	// another build id on the main mapping, which is in another place or has lost half of a counter,
@@ -269,13 +270,18 @@ const (
 	// half of a counter, or more, went away
 	RestartMass
 
-	// a decrease, with PPROFDELTA_ON_RESET_RESTART
+	// a decrease, with [ResetRestart]
 	RestartAny
 
-	// The stamp of cur's live heap (pprofdelta_heap.h) has another id than prev's, or begins after
+	// The stamp of cur's live heap (pprofdelta_heap(3)) has another id than prev's, or begins after
 	// prev's end.
 	RestartLive
 )
+
+// String returns a word, as --report=json of the command does.
+func (value Restart) String() string {
+	return nameOf(value, "Restart", "none", "started", "build_id", "mass", "decrease", "live")
+}
 
 // Live is the kind of a live heap's profile (see pprofdelta_heap(3)).
 type Live int32
@@ -284,7 +290,7 @@ type Live int32
 const (
 	LiveNone Live = iota
 
-	// everything since the tracker began; is_delta is 0
+	// everything since the tracker began; IsDelta is false
 	LiveFull
 
 	// what was allocated, and the change of what is in use
@@ -293,6 +299,11 @@ const (
 	// what was allocated, and all that is in use
 	LiveWindow
 )
+
+// String returns a word, as --report=json of the command does.
+func (value Live) String() string {
+	return nameOf(value, "Live", "none", "full", "delta", "window")
+}
 
 // Join says how a profile joined a sum.
 type Join int32
@@ -317,7 +328,7 @@ const (
 	// neither has a time: a missing window cannot be noticed
 	JoinUntimed
 
-	// it does not join (Force)
+	// it does not join ([WithForce])
 	JoinForced
 
 	// a live heap's full profile, which includes all before it
@@ -333,6 +344,11 @@ const (
 	// count
 	JoinEqual
 )
+
+// String returns a word, as --report=json of the command does.
+func (value Join) String() string {
+	return nameOf(value, "Join", "first", "next", "restart", "again", "stale", "untimed", "forced", "resync", "gap", "ended", "equal")
+}
 
 func (a *answer) typeReport() TypeReport {
 	return TypeReport{
@@ -392,8 +408,8 @@ func (a *answer) report() Report {
 	}
 }
 
-func (a *answer) memory() Memory {
-	return Memory{
+func (a *answer) remembered() Remembered {
+	return Remembered{
 		HasBase:      a.flag(),
 		Sequence:     a.u64(),
 		Attempts:     a.u64(),
@@ -414,7 +430,7 @@ func (a *answer) memory() Memory {
 
 func (a *answer) census() Census {
 	return Census{
-		Format:          a.text(),
+		Encoding:        a.text(),
 		InflatedLen:     a.u64(),
 		Types:           a.u64(),
 		Samples:         a.u64(),

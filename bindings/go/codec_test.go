@@ -3,6 +3,8 @@ package pprofdelta
 import (
 	"bytes"
 	stdgzip "compress/gzip"
+	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -62,9 +64,14 @@ func zstdStream(t testing.TB, content []byte) []byte {
 	return b.Bytes()
 }
 
-func deflatedOf(t testing.TB, content []byte, compression Compression, level int) []byte {
+// zstdWriter is for WithCompressor.
+func zstdWriter(w io.Writer) (io.WriteCloser, error) {
+	return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+}
+
+func deflatedOf(t testing.TB, content []byte, level int) []byte {
 	t.Helper()
-	packed, err := deflate(nil, content, compression, level)
+	packed, err := gzips[level].encode(nil, content)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,27 +87,69 @@ func TestDeflate(t *testing.T) {
 			noise[i], text[i] = byte(random.Uint32()), "function "[i*i%9]
 		}
 		for _, content := range [][]byte{noise, text, make([]byte, n)} {
-			for _, compression := range []Compression{Gzip, Zstd, None} {
-				for level := range 10 {
-					if !bytes.Equal(plainOf(t, deflatedOf(t, content, compression, level)), content) {
-						t.Errorf("%d bytes, compression %d, level %d: other bytes", n, compression, level)
-					}
+			for level := range 10 {
+				if !bytes.Equal(plainOf(t, deflatedOf(t, content, level)), content) {
+					t.Errorf("%d bytes, level %d: other bytes", n, level)
 				}
 			}
 		}
 	}
 }
 
+// compressing is a compressor that fails, or is used once only.
+type compressing struct {
+	io.Writer
+	close func() error
+}
+
+func (c compressing) Close() error { return c.close() }
+
+// TestCompressorOfTheCaller: its failures are errors of the window, which can be written again.
+func TestCompressorOfTheCaller(t *testing.T) {
+	profile, broken := newProcess(2, 40).bytes(t), errors.New("the compressor is broken")
+	plain, fails := deltaOf(t, newComputer(t, WithCompression(None)), profile), true
+	good := func() error { return nil }
+	for what, open := range map[string]func(w io.Writer) (io.WriteCloser, error){
+		"open":  func(w io.Writer) (io.WriteCloser, error) { return nil, broken },
+		"nil":   func(w io.Writer) (io.WriteCloser, error) { return nil, nil },
+		"write": func(w io.Writer) (io.WriteCloser, error) { return compressing{failing{err: broken}, good}, nil },
+		"short": func(w io.Writer) (io.WriteCloser, error) { return compressing{failing{n: 1}, good}, nil },
+		"close": func(w io.Writer) (io.WriteCloser, error) {
+			return compressing{w, func() error { return broken }}, nil
+		},
+	} {
+		c := newComputer(t, WithCompressor(func(w io.Writer) (io.WriteCloser, error) {
+			if fails {
+				return open(w)
+			}
+			return compressing{w, good}, nil
+		}))
+		fails = true
+		w, err := c.Window(context.Background(), profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Bytes()
+		statusOf(t, what, err, ErrSink)
+		if !errors.Is(err, broken) != (what == "nil" || what == "short") {
+			t.Errorf("%s: %v does not wrap the error", what, err)
+		}
+		fails = false
+		if got, err := w.Bytes(); err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%s: afterwards: %v", what, err)
+		}
+	}
+}
+
 func TestReadAllHasALimit(t *testing.T) {
 	for _, n := range []int{0, 1, 4095, 4096, 4097, 100_000} {
-		b := takeBuffer()
-		got, err := b.readAll(bytes.NewReader(make([]byte, n)), 100_000)
-		if err != nil || len(got) != n {
-			t.Errorf("%d bytes: %d, %v", n, len(got), err)
+		got, err := readAll(context.Background(), bytes.NewReader(make([]byte, n)), 100_000)
+		if err != nil || len(got.b) != n {
+			t.Errorf("%d bytes: %d, %v", n, len(got.b), err)
 		}
-		b.give()
+		got.give()
 	}
-	_, err := takeBuffer().readAll(io.LimitReader(zeros{}, 1<<40), 100_000)
+	_, err := readAll(context.Background(), io.LimitReader(zeros{}, 1<<40), 100_000)
 	statusOf(t, "an endless reader", err, ErrLimit)
 }
 

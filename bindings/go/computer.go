@@ -17,15 +17,17 @@ import (
 // Between windows a computer holds its saved state only, 20 to 25 bytes for each sample. New makes a
 // computer; the methods of a zero Computer fail with [ErrUsage].
 //
-// All methods may be called by several goroutines at once. Delta, Window, WindowFrom, Base and Load of
-// one computer run one after the other. A call of Delta lasts until its writer returns, so the writer
-// must not call one of these. The other methods do not wait for a call; they may be called by the
-// writer, too.
+// All methods may be called by several goroutines at once. A computer has one pending window at most: from
+// [Computer.Window] until [Window.Commit], [Window.Abandon] or [Computer.Abandon], and while [Computer.Delta] writes.
+// Until then, Delta, Window, WindowFrom, Base and Load fail with [ErrPending], at once. Calls that compute at the
+// same time run one after the other; their contexts end the waiting, too. Commit, Abandon and SetStarted never wait.
+//
+// No reader, writer or compressor of the caller is called while the computer is locked, so it may call all methods.
 type Computer struct {
 	o       options
 	started atomic.Int64
 
-	turn chan struct{} // has an element while a call runs that changes what is remembered
+	turn chan struct{} // has an element while a call computes what is remembered
 
 	// mu guards what follows, and the ends of windows. The state is only changed by the call that has
 	// the turn and by the end of the pending window. Its bytes are not changed.
@@ -35,16 +37,18 @@ type Computer struct {
 	pending *Window
 }
 
-// New makes an empty computer. The first call of the process compiles the engine, unless the pool is
-// given.
+// New makes an empty computer. It checks all options: those that are wrong, and a pool that is closed, are errors
+// here, and not of a later call. New does not wait.
 func New(opts ...Option) (*Computer, error) {
 	c := &Computer{turn: make(chan struct{}, 1)}
 	var err error
 	if c.o, err = newOptions(opts); err != nil {
 		return nil, err
 	}
-	if err := binary.Read(rand.Reader, binary.LittleEndian, &c.o.id); err != nil {
-		return nil, failFor(ErrEngine, "engine", "the system has no random numbers", err)
+	for c.o.id == 0 {
+		var id [8]byte
+		_, _ = rand.Read(id[:]) // never fails
+		c.o.id = binary.LittleEndian.Uint64(id[:])
 	}
 	return c, nil
 }
@@ -52,17 +56,30 @@ func New(opts ...Option) (*Computer, error) {
 // made fails for a zero computer.
 func (c *Computer) made() error {
 	if c == nil || c.turn == nil {
-		return notMade("the computer", "New")
+		return usage("the computer was not made by New")
+	}
+	return nil
+}
+
+// free fails if a window is pending. So does a zero computer, and a context that has ended.
+func (c *Computer) free(ctx context.Context) error {
+	if err := c.made(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending != nil {
+		return fail(ErrPending, StageDelta, "the last window is pending: commit or abandon it first")
 	}
 	return nil
 }
 
 // lock waits for the turn of this call. It fails if a window is pending.
 func (c *Computer) lock(ctx context.Context) error {
-	if err := c.made(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := c.free(ctx); err != nil {
 		return err
 	}
 	select {
@@ -70,13 +87,11 @@ func (c *Computer) lock(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pending != nil {
+	err := c.free(ctx)
+	if err != nil {
 		c.unlock()
-		return fail(ErrUsage, "delta", "a window is pending: commit or abandon it first")
 	}
-	return nil
+	return err
 }
 
 func (c *Computer) unlock() { <-c.turn }
@@ -98,38 +113,33 @@ func (c *Computer) remember(state []byte, token uint64) {
 	c.state, c.token = state, token
 }
 
-// notMade is the error of a value that is zero.
-func notMade(what, by string) error {
-	return fail(ErrUsage, "options", what+" was not made by "+by)
-}
-
 // Delta computes the delta of this profile (gzip, zstd or plain), writes it to w in one call and
 // remembers the profile. If anything fails, also w, the computer is as before: the next delta covers
-// this time, too.
+// this time, too. While w is called, the window is pending.
 func (c *Computer) Delta(profile []byte, w io.Writer) error {
 	return c.DeltaContext(context.Background(), profile, w)
 }
 
 // DeltaContext is [Computer.Delta]. If the context ends before the delta is written, the call ends with
-// its error, and the computer is as before.
+// its error, and the computer is as before. (How long w takes is up to w.)
 func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer) error {
-	if err := c.lock(ctx); err != nil {
-		return err
+	if w == nil {
+		return usage("the writer is nil")
 	}
-	defer c.unlock()
-	window, err := c.compute(ctx, profile, 0)
+	window, err := c.Window(ctx, profile)
 	if err != nil {
 		return err
 	}
 	defer window.give()
 	defer window.Abandon() // for a writer that panics, too
-	if _, err := window.Bytes(); err != nil {
+	delta, err := window.Bytes()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if _, err := window.WriteTo(w); err != nil {
+	if _, err := writeAll(w, delta); err != nil {
 		return err
 	}
 	return window.Commit()
@@ -154,18 +164,19 @@ func (c *Computer) window(ctx context.Context, profile []byte, inGo int64) (*Win
 	return c.compute(ctx, profile, inGo)
 }
 
-// WindowFrom is [Computer.Window] with a profile that it reads to its end first.
+// WindowFrom is [Computer.Window] with a profile that it reads to its end first. If the context ends meanwhile, the
+// call ends, and r is in use until its Read returns. A reader that returns 0, nil again and again is an error that
+// wraps io.ErrNoProgress.
 func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error) {
-	if err := c.made(); err != nil {
+	if err := c.free(ctx); err != nil {
 		return nil, err
 	}
-	buffer := takeBuffer()
-	defer buffer.give()
-	profile, err := buffer.readAll(r, c.o.pool.o.maxMemory/2)
+	profile, err := readAll(ctx, r, c.o.pool.o.maxMemory/2)
 	if err != nil {
 		return nil, err
 	}
-	return c.window(ctx, profile, int64(cap(buffer.b)))
+	defer profile.give()
+	return c.window(ctx, profile.b, int64(cap(profile.b)))
 }
 
 // compute makes a window, which is then pending.
@@ -196,7 +207,7 @@ func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Wi
 }
 
 // Abandon abandons the pending window, whatever it is, as [Window.Abandon] does. It is for a window
-// whose pointer was lost. Without a pending window, it does nothing.
+// whose pointer was lost. Without a pending window, it does nothing. It does not wait.
 func (c *Computer) Abandon() {
 	if c == nil {
 		return
@@ -209,11 +220,13 @@ func (c *Computer) Abandon() {
 }
 
 // SetStarted sets when the target's process began; the zero time is unknown. If that is after the
-// time of the last profile, the next window is a restart. Valid until it is set again.
+// time of the last profile, the next window is a restart. Valid until it is set again. It does not wait.
 func (c *Computer) SetStarted(t time.Time) {
-	if t.IsZero() {
+	switch {
+	case c == nil:
+	case t.IsZero():
 		c.started.Store(0)
-	} else {
+	default:
 		c.started.Store(t.UnixNano())
 	}
 }
@@ -258,6 +271,12 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
 	}
+	if w == nil {
+		return usage("the writer is nil")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	state, _ := c.remembered()
 	if state == nil { // only the library knows the state of an empty context
 		var err error
@@ -266,7 +285,7 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 		}
 	}
 	if _, err := w.Write(state); err != nil {
-		return failFor(ErrSink, "write", "the state was not written", err)
+		return failFor(ErrSink, StageWrite, "the state was not written", err)
 	}
 	return nil
 }
@@ -283,26 +302,26 @@ func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
 }
 
 // Load makes the computer remember what was saved, whatever it remembered before. It reads r to its
-// end. After an error the computer is as before.
+// end, as [Computer.WindowFrom] does. After an error the computer is as before. A state of another format fails
+// with [ErrState]: see [Error].Reason.
 func (c *Computer) Load(ctx context.Context, r io.Reader) error {
-	if err := c.made(); err != nil {
+	if err := c.free(ctx); err != nil {
 		return err
 	}
-	buffer := takeBuffer()
-	defer buffer.give()
-	state, err := buffer.readAll(r, c.o.pool.o.maxMemory/2)
+	state, err := readAll(ctx, r, c.o.pool.o.maxMemory/2)
 	if err != nil {
 		return err
 	}
+	defer state.give()
 	if err := c.lock(ctx); err != nil {
 		return err
 	}
 	defer c.unlock()
-	return c.o.pool.use(ctx, 0, int64(cap(buffer.b)), func(h *held) error {
+	return c.o.pool.use(ctx, 0, int64(cap(state.b)), func(h *held) error {
 		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
-		if err := h.load(state); err != nil {
+		if err := h.load(state.b); err != nil {
 			return err
 		}
 		return c.take(h)
@@ -310,18 +329,18 @@ func (c *Computer) Load(ctx context.Context, r io.Reader) error {
 }
 
 // Describe returns what the computer remembers. A pending window counts as an attempt.
-func (c *Computer) Describe(ctx context.Context) (*Memory, error) {
+func (c *Computer) Describe(ctx context.Context) (*Remembered, error) {
 	if err := c.made(); err != nil {
 		return nil, err
 	}
 	state, token := c.remembered()
-	var memory *Memory
+	var found *Remembered
 	err := c.o.pool.use(ctx, token, 0, func(h *held) error {
 		err := h.ready(&c.o, state, token)
 		if err == nil {
-			memory, err = h.describe()
+			found, err = h.describe()
 		}
 		return err
 	})
-	return memory, err
+	return found, err
 }

@@ -88,10 +88,10 @@ func TestPendingWindowRefusesOtherCalls(t *testing.T) {
 	ctx := context.Background()
 	w, _ := windowOf(t, c, p.bytes(t))
 	_, err := c.Window(ctx, p.bytes(t))
-	statusOf(t, "Window", err, ErrUsage)
-	statusOf(t, "Delta", c.Delta(p.bytes(t), io.Discard), ErrUsage)
-	statusOf(t, "Base", c.Base(ctx, p.bytes(t)), ErrUsage)
-	statusOf(t, "Load", c.Load(ctx, strings.NewReader("x")), ErrUsage)
+	statusOf(t, "Window", err, ErrPending)
+	statusOf(t, "Delta", c.Delta(p.bytes(t), io.Discard), ErrPending)
+	statusOf(t, "Base", c.Base(ctx, p.bytes(t)), ErrPending)
+	statusOf(t, "Load", c.Load(ctx, strings.NewReader("x")), ErrPending)
 	if err := w.Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +102,9 @@ func TestPendingWindowRefusesOtherCalls(t *testing.T) {
 	p.run()
 	other, _ := windowOf(t, c, p.bytes(t))
 	w.Abandon() // does not touch the other window
-	statusOf(t, "Window", c.Delta(p.bytes(t), io.Discard), ErrUsage)
+	statusOf(t, "Window", c.Delta(p.bytes(t), io.Discard), ErrPending)
 	other.Abandon()
-	statusOf(t, "Commit after Abandon", other.Commit(), ErrUsage)
+	statusOf(t, "Commit after Abandon", other.Commit(), ErrAbandoned)
 	m, err := c.Describe(ctx)
 	if err != nil || m.Sequence != 1 || m.Attempts != 1 {
 		t.Errorf("%+v, %v", m, err)
@@ -125,6 +125,7 @@ func TestZeroValuesFail(t *testing.T) {
 			statusOf(t, name+" computer: "+what, err, ErrUsage)
 		}
 		c.Abandon()
+		c.SetStarted(time.Now())
 	}
 	for name, w := range map[string]*Window{"zero": new(Window), "nil": nil} {
 		_, bytes := w.Bytes()
@@ -133,6 +134,13 @@ func TestZeroValuesFail(t *testing.T) {
 			statusOf(t, name+" window: "+what, err, ErrUsage)
 		}
 		w.Abandon()
+	}
+	c := newComputer(t)
+	_, from := c.WindowFrom(ctx, nil)
+	for what, err := range map[string]error{"Delta": c.Delta(profile, nil), "WindowFrom": from, "Save": c.Save(ctx, nil),
+		"Load": c.Load(ctx, nil), "Compare": errorOf(Compare(ctx, profile, profile, nil)),
+		"NewPool": errorOf(NewPool(nil))} {
+		statusOf(t, "nil to "+what, err, ErrUsage)
 	}
 	pool := new(Pool)
 	_, made := New(WithPool(pool))
@@ -159,7 +167,7 @@ func TestMethodsAreCalledByAWriter(t *testing.T) {
 	p.run()
 	second := p.bytes(t)
 	var state bytes.Buffer
-	var memory *Memory
+	var memory *Remembered
 	inside := func() (err error) {
 		c.SetStarted(time.Time{})
 		if memory, err = c.Describe(ctx); err != nil {
@@ -182,8 +190,17 @@ func TestMethodsAreCalledByAWriter(t *testing.T) {
 	}
 	p.run()
 	third := p.bytes(t)
+	refused := func() error {
+		_, window := c.Window(ctx, third)
+		for what, err := range map[string]error{"Delta": c.Delta(third, io.Discard), "Window": window, "Base": c.Base(ctx, third),
+			"Load": c.Load(ctx, bytes.NewReader(state.Bytes()))} {
+			statusOf(t, what+" by the writer", err, ErrPending)
+		}
+		return io.ErrClosedPipe
+	}
+	statusOf(t, "calls by the writer", c.Delta(third, calling(refused)), ErrSink)
 	abandons := func() error { c.Abandon(); return nil }
-	statusOf(t, "Abandon by the writer", c.Delta(third, calling(abandons)), ErrUsage)
+	statusOf(t, "Abandon by the writer", c.Delta(third, calling(abandons)), ErrAbandoned)
 	w, delta := windowOf(t, c, third)
 	same(t, "after Abandon", parsed(t, delta), merged(t, second, third))
 	for _, inside := range []func() error{w.Commit, func() error { return c.Delta(third, io.Discard) }} {
@@ -206,7 +223,7 @@ func TestAWindowWhosePointerIsLost(t *testing.T) {
 	p.run()
 	lost, _ := windowOf(t, c, p.bytes(t))
 	c.Abandon()
-	statusOf(t, "Commit", lost.Commit(), ErrUsage)
+	statusOf(t, "Commit", lost.Commit(), ErrAbandoned)
 	p.run()
 	cur := p.bytes(t)
 	w, delta := windowOf(t, c, cur)
@@ -345,6 +362,60 @@ func TestWindowFromReadsToTheEnd(t *testing.T) {
 	statusOf(t, "a reader that fails", err, ErrSource)
 }
 
+// reading is a reader that calls something.
+type reading func(p []byte) (int, error)
+
+func (read reading) Read(p []byte) (int, error) { return read(p) }
+
+// TestReadersAndContexts: a reader that is slow, endless or stuck ends with the context, or with an error.
+func TestReadersAndContexts(t *testing.T) {
+	c := newComputer(t)
+	stuck := make(chan struct{})
+	defer close(stuck)
+	for name, call := range map[string]func(context.Context, io.Reader) error{
+		"WindowFrom": func(ctx context.Context, r io.Reader) error { return errorOf(c.WindowFrom(ctx, r)) },
+		"Load":       c.Load,
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		for _, each := range []context.Context{ctx, context.Background()} {
+			err := call(each, reading(func([]byte) (int, error) { return 0, nil }))
+			if statusOf(t, name, err, ErrSource); !errors.Is(err, io.ErrNoProgress) {
+				t.Errorf("%s: 0, nil for ever: %v", name, err)
+			}
+		}
+		func() {
+			defer func() {
+				if recover() != "a reader that panics" {
+					t.Errorf("%s: the panic of a reader does not arrive", name)
+				}
+			}()
+			_ = call(ctx, reading(func([]byte) (int, error) { panic("a reader that panics") }))
+		}()
+		pieces := 0
+		err := call(ctx, reading(func(p []byte) (int, error) {
+			if pieces++; pieces == 5 {
+				cancel()
+			}
+			return 1, nil
+		}))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: a reader without end: %v", name, err)
+		}
+		ctx, cancel = context.WithCancel(context.Background())
+		err = call(ctx, reading(func([]byte) (int, error) { cancel(); <-stuck; return 0, io.EOF }))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: a reader that is stuck: %v", name, err)
+		}
+		err = call(context.Background(), reading(func([]byte) (int, error) { // nothing is locked while it reads
+			deltaOf(t, c, newProcess(2, 4).bytes(t))
+			return 0, io.EOF
+		}))
+		if err == nil {
+			t.Errorf("%s: nothing was read", name)
+		}
+	}
+}
+
 type iotestOneByte struct{ r io.Reader }
 
 func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
@@ -439,18 +510,18 @@ func TestClockThatIsSetBack(t *testing.T) {
 func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	p := newProcess(2, 40)
 	first := p.bytes(t)
-	c := newComputer(t, FirstZero())
+	c := newComputer(t, WithFirstZero())
 	if n := len(rows(parsed(t, deltaOf(t, c, first)))); n >= 40 {
 		t.Errorf("FirstZero: %d rows", n)
 	}
 	stamped := deltaOf(t, newComputer(t), first)
 	statusOf(t, "a stamped profile", newComputer(t).Delta(stamped, io.Discard), ErrStamped)
-	deltaOf(t, newComputer(t, Force()), stamped)
-	census, err := Check(context.Background(), deltaOf(t, newComputer(t, NoStamp()), first))
+	deltaOf(t, newComputer(t, WithForce()), stamped)
+	census, err := Check(context.Background(), deltaOf(t, newComputer(t, WithoutStamp()), first))
 	if err != nil || census.IsStamped {
 		t.Errorf("NoStamp: %+v, %v", census, err)
 	}
-	w, _ := windowOf(t, newComputer(t, NoSequence()), first)
+	w, _ := windowOf(t, newComputer(t, WithoutSequence()), first)
 	if w.Report.Sequence != 0 || w.Report.Attempt != 0 {
 		t.Errorf("NoSequence: %+v", w.Report)
 	}
@@ -460,24 +531,74 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	if err != nil || of.Samples != census.Samples || !bytes.Contains(request, []byte("service.name")) {
 		t.Errorf("OTLP: %+v, %+v, %v", of, census, err)
 	}
-	_, err = New(WithFormat(OTLP), WithResource("", "x"))
-	statusOf(t, "an empty key", err, ErrUsage)
-	delta := parsed(t, deltaOf(t, newComputer(t, DefaultCounter()), first))
+	delta := parsed(t, deltaOf(t, newComputer(t, WithDefaultCounter()), first))
 	if delta.DefaultSampleType != "alloc_space" {
 		t.Errorf("DefaultCounter: %s", delta.DefaultSampleType)
 	}
-	w, _ = windowOf(t, newComputer(t, WithCounters("inuse_space/bytes"), WithGauges("alloc_space")), first)
+	w, _ = windowOf(t, newComputer(t, WithCounters("inuse_space/bytes", "of/another", "profile"), WithGauges("alloc_space", "none")), first)
 	if types := w.Report.Types; types[1].IsCounter || !types[3].IsCounter || types[2].IsCounter {
 		t.Errorf("WithCounters, WithGauges: %+v", types)
 	}
-	for what, opt := range map[string]Option{"level": WithLevel(10), "compression": WithCompression(7),
-		"on reset": WithOnReset(9), "format": WithFormat(2), "a resource without OTLP": WithResource("a", "b"),
-		"a NUL": WithCounters("a\x00b")} {
-		_, err := New(opt)
-		e := statusOf(t, what, err, ErrUsage)
-		if e.Text == "" {
-			t.Errorf("%s: no text", what)
+	fastdelta := deltaOf(t, newComputer(t, WithFastdeltaDefaults()), first)
+	if of, err = Check(context.Background(), fastdelta); err != nil || of.IsStamped || of.Encoding != "plain" {
+		t.Errorf("WithFastdeltaDefaults: %+v, %v", of, err)
+	}
+	e := statusOf(t, "no counter", newComputer(t, WithGauges("alloc_space", "alloc_objects")).Delta(first, io.Discard), ErrMismatch)
+	if e.Reason != ReasonNoCounter {
+		t.Errorf("no counter: %v", e.Reason)
+	}
+}
+
+// TestNewChecksAllOptions: what New accepts, no later call refuses because of its options.
+func TestNewChecksAllOptions(t *testing.T) {
+	closed := newPool(t)
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := New(WithPool(closed))
+	statusOf(t, "a closed pool", err, ErrClosed)
+	profile := newProcess(2, 4).bytes(t)
+	for what, opts := range map[string][]Option{
+		"nil": {nil}, "no compressor": {WithCompressor(nil)}, "high level": {WithLevel(10)}, "low level": {WithLevel(-1)},
+		"compression": {WithCompression(7)}, "on reset": {WithOnReset(9)}, "format": {WithFormat(2)},
+		"a level without compression":   {WithLevel(3), WithCompression(None)},
+		"a level of another compressor": {WithLevel(3), WithCompressor(zstdWriter)},
+		"a resource without OTLP":       {WithResource("a", "b")}, "a resource with a NUL": {WithFormat(OTLP), WithResource("a", "b\x00")},
+		"an empty key": {WithFormat(OTLP), WithResource("", "x")}, "a NUL": {WithCounters("a\x00b")},
+		"no name": {WithCounters("")}, "no type": {WithCounters("/x")}, "no unit": {WithGauges("x/")},
+		"slashes": {WithCounters("a/b/c")}, "both": {WithCounters("a/b"), WithGauges("a/b")},
+		"both by type": {WithCounters("a"), WithGauges("a/b")}, "both by unit": {WithCounters("a/b"), WithGauges("a")},
+	} {
+		for by, err := range map[string]error{"New": errorOf(New(opts...)),
+			"Check":   errorOf(Check(context.Background(), profile, opts...)),
+			"Compare": errorOf(Compare(context.Background(), profile, profile, io.Discard, opts...)),
+			"Sum":     errorOf(Sum(context.Background(), io.Discard, [][]byte{profile}, opts...))} {
+			if e := statusOf(t, by+": "+what, err, ErrUsage); e.Stage != StageOptions || e.Text == "" {
+				t.Errorf("%s: %s: %+v", by, what, e)
+			}
 		}
+	}
+	for _, on := range []OnReset{ResetAuto, ResetRestart, ResetClamp, ResetFail} {
+		for level := range 10 {
+			deltaOf(t, newComputer(t, WithOnReset(on), WithLevel(level), WithFormat(Format(level%2)), WithCounters("a", "b/c"),
+				WithGauges("b/d", "e"), WithVerify(), WithDefaultCounter(), WithForce()), profile)
+		}
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+func TestEnumsHaveNames(t *testing.T) {
+	for want, value := range map[string]fmt.Stringer{"gzip": Gzip, "none": None, "otlp": OTLP, "clamp": ResetClamp,
+		"Compression(7)": Compression(7), "Format(-1)": Format(-1), "a window is pending": ErrPending, "Status(99)": Status(99),
+		"newer state": ReasonNewerState, "Reason(14)": Reason(14), "decrease": RestartAny, "live": RestartLive,
+		"window": LiveWindow, "equal": JoinEqual, "Join(11)": Join(11)} {
+		if value.String() != want {
+			t.Errorf("%v is not %s", value, want)
+		}
+	}
+	if Version() == "" {
+		t.Error("no version")
 	}
 }
 
@@ -517,16 +638,17 @@ func TestCompressionOfTheDelta(t *testing.T) {
 	p := newProcess(2, 40)
 	profile := p.bytes(t)
 	plain := deltaOf(t, newComputer(t, WithCompression(None)), profile)
-	for _, compression := range []Compression{Gzip, Zstd} {
-		for level := range 10 {
-			delta := deltaOf(t, newComputer(t, WithCompression(compression), WithLevel(level)), profile)
-			if !bytes.Equal(plainOf(t, delta), plain) {
-				t.Errorf("compression %d, level %d: another delta", compression, level)
-			}
-			again := deltaOf(t, newComputer(t, WithCompression(compression), WithLevel(level)), profile)
-			if !bytes.Equal(delta, again) {
-				t.Errorf("compression %d, level %d: other bytes", compression, level)
-			}
+	compressions := map[string]Option{"zstd": WithCompressor(zstdWriter)}
+	for level := range 10 {
+		compressions[fmt.Sprint("gzip ", level)] = WithLevel(level)
+	}
+	for what, compression := range compressions {
+		delta := deltaOf(t, newComputer(t, compression), profile)
+		if !bytes.Equal(plainOf(t, delta), plain) {
+			t.Errorf("%s: another delta", what)
+		}
+		if again := deltaOf(t, newComputer(t, compression), profile); !bytes.Equal(delta, again) {
+			t.Errorf("%s: other bytes", what)
 		}
 	}
 }
@@ -607,22 +729,22 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := parsed(t, read(t, "valid/heap.2.pb.gz"))
-	if census.Format != "gzip" || census.Samples != uint64(len(p.Sample)) ||
+	if census.Encoding != "gzip" || census.Samples != uint64(len(p.Sample)) ||
 		census.Locations != uint64(len(p.Location)) || census.Functions != uint64(len(p.Function)) ||
 		census.Mappings != uint64(len(p.Mapping)) || census.Types != 4 ||
 		census.Binary != p.Mapping[0].File || census.BuildID != p.Mapping[0].BuildID ||
 		census.Time.UnixNano() != p.TimeNanos || census.IsStamped {
 		t.Errorf("%+v", census)
 	}
-	c := newComputer(t, WithCompression(Zstd))
+	c := newComputer(t, WithCompressor(zstdWriter))
 	w, delta := windowOf(t, c, read(t, "valid/heap.2.pb.gz"))
 	census, err = Check(ctx, delta)
-	if err != nil || census.Format != "zstd" || !census.IsStamped || !census.Stamp.IsDelta ||
+	if err != nil || census.Encoding != "zstd" || !census.IsStamped || !census.Stamp.IsDelta ||
 		census.Stamp.Sequence != 1 || census.Stamp.Attempt != 1 || !census.Stamp.To.Equal(w.Report.To) {
 		t.Errorf("%+v, %v", census, err)
 	}
 	census, err = Check(ctx, []byte("heap_v2/524288\n  t*: 1: 2 [3: 4]\n@ 0x1 0x2\n  t*: 1: 2 [3: 4]\n"))
-	if err == nil && census.Format != "text" {
+	if err == nil && census.Encoding != "text" {
 		t.Errorf("%+v", census)
 	}
 }

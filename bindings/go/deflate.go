@@ -2,79 +2,73 @@ package pprofdelta
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
-// The default levels, chosen for speed.
-const (
-	gzipLevel = 1
-	zstdLevel = 3
-)
-
-// gzipWriters and zstdWriters have a pool of compressors for each level, 0 to 9.
-var (
-	gzipWriters [10]sync.Pool
-	zstdWriters [10]sync.Pool
-)
-
-// deflate appends the compressed bytes of in to out. Equal input gives equal bytes: the header has no
-// time and no name.
-func deflate(out, in []byte, compression Compression, level int) ([]byte, error) {
-	switch compression {
-	case Gzip:
-		return toGzip(out, in, level)
-	case Zstd:
-		return toZstd(out, in, level)
-	}
-	return append(out, in...), nil
+// compressor makes compressors of one kind, and keeps those that can be used again.
+type compressor struct {
+	open func(w io.Writer) (io.WriteCloser, error)
+	idle sync.Pool
 }
 
-func toGzip(out, in []byte, level int) ([]byte, error) {
-	to := bytes.NewBuffer(out)
-	w, ok := gzipWriters[level].Get().(*gzip.Writer)
-	if ok {
-		w.Reset(to)
-	} else {
-		var err error
-		if w, err = gzip.NewWriterLevel(to, orDefault(level, gzipLevel)); err != nil {
-			return nil, failFor(ErrUsage, "options", "there is no gzip compressor", err)
+// resetter is a compressor that can be used again, as those of compress/gzip.
+type resetter interface {
+	io.WriteCloser
+	Reset(w io.Writer)
+}
+
+// gzips has a compressor for each level; level 0 is the default. Equal input gives equal bytes: the header has
+// no time and no name.
+var gzips [10]compressor
+
+func init() {
+	for level := range gzips {
+		gzips[level].open = func(w io.Writer) (io.WriteCloser, error) {
+			return gzip.NewWriterLevel(w, max(level, gzip.BestSpeed))
 		}
 	}
-	defer func() {
-		w.Reset(nil)
-		gzipWriters[level].Put(w)
-	}()
-	_, err := w.Write(in)
+}
+
+// codec returns what compresses the delta, or nil.
+func (o *options) codec() *compressor {
+	switch {
+	case o.compressor != nil:
+		return o.compressor
+	case o.compression == None:
+		return nil
+	}
+	return &gzips[o.level]
+}
+
+// encode appends the compressed bytes of a profile to out.
+func (c *compressor) encode(out, profile []byte) ([]byte, error) {
+	to := bytes.NewBuffer(out)
+	w, err := c.take(to)
 	if err == nil {
-		err = w.Close()
+		_, err = writeAll(w, profile)
+		err = errors.Join(err, w.Close())
 	}
 	if err != nil {
-		return nil, failFor(ErrMemory, "write", "the delta was not compressed", err)
+		return nil, failFor(ErrSink, StageWrite, "the delta was not compressed", err)
+	}
+	if kept, ok := w.(resetter); ok {
+		kept.Reset(io.Discard)
+		c.idle.Put(kept)
 	}
 	return to.Bytes(), nil
 }
 
-func toZstd(out, in []byte, level int) ([]byte, error) {
-	w, ok := zstdWriters[level].Get().(*zstd.Encoder)
-	if !ok {
-		var err error
-		w, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true),
-			zstd.WithZeroFrames(true), zstd.WithLowerEncoderMem(true),
-			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(orDefault(level, zstdLevel))))
-		if err != nil {
-			return nil, failFor(ErrUsage, "options", "there is no zstd compressor", err)
-		}
+func (c *compressor) take(to io.Writer) (io.WriteCloser, error) {
+	if kept, ok := c.idle.Get().(resetter); ok {
+		kept.Reset(to)
+		return kept, nil
 	}
-	defer zstdWriters[level].Put(w)
-	return w.EncodeAll(in, out), nil
-}
-
-func orDefault(level, standard int) int {
-	if level == 0 {
-		return standard
+	w, err := c.open(to)
+	if w == nil && err == nil {
+		err = errors.New("the function of WithCompressor returned nil")
 	}
-	return level
+	return w, err
 }

@@ -63,7 +63,7 @@ type instance interface {
 	window(profile []byte, started int64, to *buffer) (*Report, error)
 	commit() error
 	abandon() error
-	describe() (*Memory, error)
+	describe() (*Remembered, error)
 	check(profile []byte) (*Census, error)
 
 	// A sum is apart from the context. sumBegin drops the sum that was begun before.

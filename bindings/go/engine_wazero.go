@@ -260,7 +260,7 @@ func (i *wasmInstance) run(fn function, to *buffer, arguments ...uint64) (*answe
 	case Status(status) == ErrMemory && i.account.isFull:
 		return nil, i.account.full()
 	case len(bytes) == 0:
-		return nil, fail(Status(status), "memory", Status(status).text())
+		return nil, fail(Status(status), "memory", Status(status).String())
 	}
 	failed := found.error(Status(status))
 	if found.short {
@@ -375,9 +375,9 @@ func (i *wasmInstance) abandon() error {
 	return err
 }
 
-func (i *wasmInstance) describe() (*Memory, error) {
+func (i *wasmInstance) describe() (*Remembered, error) {
 	found, err := i.run(fnDescribe, nil)
-	return whole(fnDescribe, found, err, (*answer).memory)
+	return whole(fnDescribe, found, err, (*answer).remembered)
 }
 
 func (i *wasmInstance) check(profile []byte) (*Census, error) {

@@ -24,11 +24,11 @@ const (
 	// ErrMismatch: valid profiles that have no delta: their types or their order differ, or no type
 	// is a counter.
 	ErrMismatch Status = 6
-	// ErrStamped: the input is itself a delta (see [Force]).
+	// ErrStamped: the input is itself a delta (see [WithForce]).
 	ErrStamped Status = 7
 	// ErrReset: a counter went backwards, and the option is [ResetFail].
 	ErrReset Status = 8
-	// ErrVerify: the conservation law does not hold (see [Verify]). This is a bug in the library.
+	// ErrVerify: the conservation law does not hold (see [WithVerify]). This is a bug in the library.
 	ErrVerify Status = 9
 	// ErrSink: the writer failed. The error also wraps the writer's error.
 	ErrSink Status = 10
@@ -39,12 +39,12 @@ const (
 	// ErrSource: the reader failed. The error also wraps the reader's error.
 	ErrSource Status = 13
 	// ErrNotCumulative: the input is not cumulative: its times show that it is a window, or its types
-	// show that it is a CPU profile, a goroutine profile or the like (see [Force]).
+	// show that it is a CPU profile, a goroutine profile or the like (see [WithForce]).
 	ErrNotCumulative Status = 14
 	// ErrOlder: the profile is older than the one before it in the series: no counter has grown, and
 	// some have fallen or are missing.
 	ErrOlder Status = 15
-	// ErrOtherTarget: the profiles are of two services (see [Force]).
+	// ErrOtherTarget: the profiles are of two services (see [WithForce]).
 	ErrOtherTarget Status = 16
 
 	// ErrEngine: the engine did not finish the call, for example because of a trap. The instance was
@@ -52,6 +52,10 @@ const (
 	ErrEngine Status = -1
 	// ErrClosed: the pool is closed.
 	ErrClosed Status = -2
+	// ErrPending: the last window is pending. Commit or abandon it first; [Computer.Abandon] ends it, too.
+	ErrPending Status = -3
+	// ErrAbandoned: the window was abandoned, so it cannot be committed.
+	ErrAbandoned Status = -4
 )
 
 // Reason is why a call failed, where a [Status] has several reasons that a caller may handle
@@ -109,19 +113,44 @@ var statusTexts = map[Status]string{
 	ErrOtherTarget:   "the profiles are of two services",
 	ErrEngine:        "the engine failed",
 	ErrClosed:        "the pool is closed",
+	ErrPending:       "a window is pending",
+	ErrAbandoned:     "the window was abandoned",
 }
 
 // Error returns a few words.
-func (s Status) Error() string {
-	return "pprofdelta: " + s.text()
-}
+func (s Status) Error() string { return "pprofdelta: " + s.String() }
 
-func (s Status) text() string {
+// String returns them without the name of the package.
+func (s Status) String() string {
 	if text, ok := statusTexts[s]; ok {
 		return text
 	}
-	return fmt.Sprintf("status %d", int32(s))
+	return fmt.Sprintf("Status(%d)", int32(s))
 }
+
+// String returns the reason as it is in its name.
+func (r Reason) String() string {
+	return nameOf(r, "Reason", "none", "max memory", "address space", "is a state", "is OTLP", "is a window", "swapped",
+		"no counter", "other types", "other options", "window missing", "batch late", "not a state", "newer state")
+}
+
+// Stage is the part of the work in which an [Error] occurred.
+type Stage string
+
+// The stages of this package.
+const (
+	StageOptions Stage = "options" // arguments and calls
+	StageMemory  Stage = "memory"  // reading, and memory for the call
+	StageInflate Stage = "inflate"
+	StageWire    Stage = "wire"    // protobuf
+	StageProfile Stage = "profile" // the fields of a profile
+	StageDelta   Stage = "delta"   // the subtraction
+	StageWrite   Stage = "write"   // the writer
+	StageState   Stage = "state"
+	StageSum     Stage = "sum"
+	StageOTLP    Stage = "otlp"
+	StageEngine  Stage = "engine"
+)
 
 // Nowhere is the Element and the Offset of an [Error] without such a position.
 const Nowhere = -1
@@ -132,15 +161,15 @@ type Error struct {
 	Status Status
 	// Reason is why, where the status has several reasons.
 	Reason Reason
-	// Stage is options, memory, inflate, wire, profile, delta, write, state, sum or engine.
-	Stage string
+	// Stage is where it occurred.
+	Stage Stage
 	// Field is the field of the profile, such as "sample.location_id", or empty.
 	Field string
 	// Element is the index, from 0, of the element of the first part of Field (12 for
 	// sample[12].location_id), or Nowhere.
 	Element int64
-	// Offset is a byte offset, or Nowhere. In stage "inflate", it is in the compressed input; in stage
-	// "state", in the state; in later stages, in the inflated input.
+	// Offset is a byte offset, or Nowhere. In [StageInflate], it is in the compressed input; in
+	// [StageState], in the state; in later stages, in the inflated input.
 	Offset int64
 	// IsPrev is true if the error is in the prev of [Compare].
 	IsPrev bool
@@ -163,7 +192,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Text)
 	if e.Text == "" {
-		b.WriteString(e.Status.text())
+		b.WriteString(e.Status.String())
 	}
 	if e.Err != nil {
 		b.WriteString(": ")
@@ -197,12 +226,12 @@ func (e *Error) Unwrap() []error {
 }
 
 // fail makes an error without a position.
-func fail(status Status, stage, text string) *Error {
+func fail(status Status, stage Stage, text string) *Error {
 	return &Error{Status: status, Stage: stage, Element: Nowhere, Offset: Nowhere, Text: text}
 }
 
 // failFor is fail with a cause.
-func failFor(status Status, stage, text string, cause error) *Error {
+func failFor(status Status, stage Stage, text string, cause error) *Error {
 	err := fail(status, stage, text)
 	err.Err = cause
 	return err

@@ -4,69 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 )
-
-// newOptions checks the options, by the library where it has rules for them.
-func newOptions(opts []Option) (options, error) {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
-	if o.compression < Gzip || o.compression > None {
-		return o, fail(ErrUsage, "options", "WithCompression is not Gzip, Zstd or None")
-	}
-	for _, texts := range [][]string{o.counters, o.gauges, o.resource} {
-		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "\x00") }) {
-			return o, fail(ErrUsage, "options", "a name or a value has a NUL")
-		}
-	}
-	if o.format < Pprof || o.format > OTLP {
-		return o, fail(ErrUsage, "options", "WithFormat is not Pprof or OTLP")
-	}
-	if len(o.resource) > 0 && o.format != OTLP {
-		return o, fail(ErrUsage, "options", "WithResource is for WithFormat(OTLP)")
-	}
-	if o.level < 0 || o.level > 9 {
-		return o, fail(ErrUsage, "options", "WithLevel is not from 0 to 9")
-	}
-	if o.pool == nil {
-		var err error
-		if o.pool, err = defaultPool(); err != nil {
-			return o, err
-		}
-	}
-	return o, o.pool.check(&o)
-}
-
-// check gives the options to the library, unless an instance has equal ones.
-func (p *Pool) check(o *options) error {
-	if p.hasEqual(o) {
-		return nil
-	}
-	err := p.use(context.Background(), 0, 0, func(h *held) error { return h.ready(o, nil, 0) })
-	if err == nil {
-		p.mu.Lock()
-		p.good = o
-		p.mu.Unlock()
-	}
-	return err
-}
-
-func (p *Pool) hasEqual(o *options) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.good != nil && p.good.contextEqual(o) {
-		return true
-	}
-	for _, h := range p.idle {
-		if h.options != nil && h.options.contextEqual(o) {
-			return true
-		}
-	}
-	return false
-}
 
 // Compare computes the delta of two profiles and writes it to w in one call. The window belongs to no
 // series: it has no sequence and no attempt.
@@ -110,27 +48,31 @@ func (h *held) prev(profile []byte) error {
 
 // write compresses a profile and writes it in one call.
 func (o *options) write(w io.Writer, plain []byte) error {
-	encoded := takeBuffer()
-	defer encoded.give()
 	bytes := plain
-	if o.compression != None {
+	if codec := o.codec(); codec != nil {
+		encoded := takeBuffer()
+		defer encoded.give()
 		var err error
-		if bytes, err = deflate(encoded.b, plain, o.compression, o.level); err != nil {
+		if encoded.b, err = codec.encode(encoded.b, plain); err != nil {
 			return err
 		}
-		encoded.b = bytes
+		bytes = encoded.b
 	}
 	_, err := writeAll(w, bytes)
 	return err
 }
 
+// writeAll writes bytes in one call.
 func writeAll(w io.Writer, bytes []byte) (int64, error) {
+	if w == nil {
+		return 0, usage("the writer is nil")
+	}
 	n, err := w.Write(bytes)
 	if err == nil && n < len(bytes) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		return int64(n), failFor(ErrSink, "write",
+		return int64(n), failFor(ErrSink, StageWrite,
 			fmt.Sprintf("the output of %d bytes was refused", len(bytes)), err)
 	}
 	return int64(n), nil

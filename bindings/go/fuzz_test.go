@@ -18,7 +18,7 @@ func FuzzDelta(f *testing.F) {
 	f.Add(uint64(7), []byte("\x04\x03\x05\x06\x04\x05\x03"))
 	f.Fuzz(func(t *testing.T, seed uint64, script []byte) {
 		p := newProcess(seed, 1+int(seed%40))
-		c := newComputer(t, WithCompression(None), Verify())
+		c := newComputer(t, WithCompression(None), WithVerify())
 		prev := p.bytes(t)
 		deltaOf(t, c, prev)
 		for _, b := range script[:min(len(script), 40)] {
@@ -56,7 +56,7 @@ func moved(t *testing.T, c *Computer) *Computer {
 	if err := c.Save(context.Background(), &state); err != nil {
 		t.Fatal(err)
 	}
-	next := newComputer(t, WithCompression(None), Verify())
+	next := newComputer(t, WithCompression(None), WithVerify())
 	if err := next.Load(context.Background(), &state); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func FuzzBytes(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, prev, cur []byte) {
-		c := newComputer(t, WithPool(pool), WithCompression(None), Verify())
+		c := newComputer(t, WithPool(pool), WithCompression(None), WithVerify())
 		for _, profile := range [][]byte{prev, cur, cur} {
 			var out bytes.Buffer
 			token := c.token

@@ -1,20 +1,25 @@
 package pprofdelta
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
 // Compression is the compression of a delta.
 type Compression int32
 
-// The compressions. The values are those of pprofdelta_compression.
+// The compressions. [WithCompressor] adds others.
 const (
 	Gzip Compression = iota // the default
-	Zstd
 	None
 )
+
+// String returns "gzip" or "none".
+func (c Compression) String() string { return nameOf(c, "Compression", "gzip", "none") }
 
 // Format is the format of a delta.
 type Format int32
@@ -24,6 +29,9 @@ const (
 	Pprof Format = iota // the default
 	OTLP                // one ExportProfilesServiceRequest of OpenTelemetry (opentelemetry-proto 1.10)
 )
+
+// String returns "pprof" or "otlp".
+func (f Format) String() string { return nameOf(f, "Format", "pprof", "otlp") }
 
 // OnReset says what to do when a counter went backwards or the target restarted.
 type OnReset int32
@@ -37,13 +45,27 @@ const (
 	ResetFail                    // the window fails with ErrReset
 )
 
+// String returns the word that --on-reset of the command has for it.
+func (r OnReset) String() string {
+	return nameOf(r, "OnReset", "auto", "restart", "clamp", "negative", "fail")
+}
+
+// nameOf returns the name of a value whose first one is 0.
+func nameOf[E ~int32](value E, kind string, names ...string) string {
+	if value >= 0 && int(value) < len(names) {
+		return names[value]
+	}
+	return fmt.Sprintf("%s(%d)", kind, int32(value))
+}
+
 // The flags of pprofdelta_options.
 const (
-	flagNoStamp        = 1 << 0
-	flagForce          = 1 << 1
-	flagVerify         = 1 << 2
-	flagDefaultCounter = 1 << 3
-	flagNoSequence     = 1 << 4
+	flagNoStamp = 1 << iota
+	flagForce
+	flagVerify
+	flagDefaultCounter
+	flagNoSequence
+	flagAbsentTypes
 )
 
 // options is what the options of a computer come to.
@@ -58,7 +80,8 @@ type options struct {
 	resource    []string // keys with their values behind them
 	compression Compression
 	level       int
-	id          uint64 // of the series of windows of an empty computer
+	compressor  *compressor // instead of compression and level
+	id          uint64      // of the series of windows of an empty computer
 }
 
 // contextEqual compares what a context of the C library is made with.
@@ -69,18 +92,97 @@ func (o *options) contextEqual(other *options) bool {
 		slices.Equal(o.resource, other.resource)
 }
 
-// Option is an option of [New], [Compare], [Sum] or [Check].
+// newOptions checks all options.
+func newOptions(opts []Option) (options, error) {
+	o := options{flags: flagAbsentTypes}
+	for _, opt := range opts {
+		if opt == nil {
+			return o, usage("an option is nil")
+		}
+		opt(&o)
+	}
+	if err := o.check(); err != nil {
+		return o, err
+	}
+	if o.pool == nil {
+		var err error
+		if o.pool, err = defaultPool(); err != nil {
+			return o, err
+		}
+	}
+	return o, o.pool.open()
+}
+
+// check finds all that the library would refuse, without an instance of it.
+func (o *options) check() error {
+	switch {
+	case o.onReset < ResetAuto || o.onReset > ResetFail:
+		return usage("WithOnReset: %v is not a value of OnReset", o.onReset)
+	case o.compression < Gzip || o.compression > None:
+		return usage("WithCompression: %v is not a value of Compression", o.compression)
+	case o.level < 0 || o.level > 9:
+		return usage("WithLevel: %d is not from 0 to 9", o.level)
+	case o.level != 0 && (o.compression == None || o.compressor != nil):
+		return usage("WithLevel is for WithCompression(Gzip)")
+	case o.compressor != nil && o.compressor.open == nil:
+		return usage("WithCompressor: the function is nil")
+	case o.format < Pprof || o.format > OTLP:
+		return usage("WithFormat: %v is not a value of Format", o.format)
+	case len(o.resource) > 0 && o.format != OTLP:
+		return usage("WithResource is for WithFormat(OTLP)")
+	}
+	for i, text := range o.resource {
+		if strings.Contains(text, "\x00") || text == "" && i%2 == 0 {
+			return usage("WithResource: %q has a NUL, or is an empty key", text)
+		}
+	}
+	return checkTypes(o.counters, o.gauges)
+}
+
+// checkTypes checks the names of counters and gauges.
+func checkTypes(counters, gauges []string) error {
+	for _, name := range slices.Concat(counters, gauges) {
+		kind, unit, hasUnit := strings.Cut(name, "/")
+		switch {
+		case kind == "" || hasUnit && unit == "":
+			return usage("WithCounters, WithGauges: %q is not \"type\" or \"type/unit\"", name)
+		case strings.Contains(unit, "/"):
+			return usage("WithCounters, WithGauges: %q has several slashes; name the type without the unit", name)
+		case strings.Contains(name, "\x00"):
+			return usage("WithCounters, WithGauges: %q has a NUL", name)
+		}
+	}
+	for _, counter := range counters {
+		for _, gauge := range gauges {
+			kind, unit, _ := strings.Cut(counter, "/")
+			otherKind, otherUnit, _ := strings.Cut(gauge, "/")
+			if kind == otherKind && (unit == "" || otherUnit == "" || unit == otherUnit) {
+				return usage("%q is in WithCounters, and %q in WithGauges", counter, gauge)
+			}
+		}
+	}
+	return nil
+}
+
+// usage is the error of an argument.
+func usage(format string, args ...any) error {
+	return fail(ErrUsage, StageOptions, fmt.Sprintf(format, args...))
+}
+
+// Option is an option of [New], [Compare], [Sum] or [Check]. They check all options before anything else.
 type Option func(*options)
 
-// WithPool computes in this pool. Without it, the default pool of the process is used (see [Pool]).
+// WithPool computes in this pool. Without it, or with nil, the default pool of the process is used (see [Pool]).
 func WithPool(pool *Pool) Option { return func(o *options) { o.pool = pool } }
 
-// WithCounters names more types that are counters, as "type" or "type/unit".
+// WithCounters names more types that are counters, as "type" or "type/unit". The counters of Go's heap, mutex and
+// block profiles are known. A profile need not have the types, so one list serves profiles of several kinds; but
+// a profile without any counter fails with [ReasonNoCounter].
 func WithCounters(types ...string) Option {
 	return func(o *options) { o.counters = append(o.counters, types...) }
 }
 
-// WithGauges names types that are gauges whatever their name says, as "type" or "type/unit".
+// WithGauges names types that are gauges although they are known as counters, as "type" or "type/unit".
 func WithGauges(types ...string) Option {
 	return func(o *options) { o.gauges = append(o.gauges, types...) }
 }
@@ -90,12 +192,23 @@ func WithOnReset(onReset OnReset) Option { return func(o *options) { o.onReset =
 
 // WithCompression sets the compression of the delta. The default is [Gzip].
 func WithCompression(compression Compression) Option {
-	return func(o *options) { o.compression = compression }
+	return func(o *options) { o.compression, o.compressor = compression, nil }
 }
 
-// WithLevel sets the level of the compression, 1 (fastest) to 9 (smallest). 0 is the default, which
-// is chosen for speed.
+// WithLevel sets the level of [Gzip], 1 (fastest) to 9 (smallest). 0 is the default, which is chosen for speed.
 func WithLevel(level int) Option { return func(o *options) { o.level = level } }
+
+// WithCompressor compresses the delta with another package, such as a zstd encoder:
+//
+//	pprofdelta.WithCompressor(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })
+//
+// The delta is written to what open returns, which is then closed. If that has a method Reset(io.Writer), as gzip
+// and zstd writers have, it is used again for later deltas of all computers that have this option. open is called
+// by several goroutines at once, and never while a computer or an instance is in use by the call.
+func WithCompressor(open func(w io.Writer) (io.WriteCloser, error)) Option {
+	c := &compressor{open: open}
+	return func(o *options) { o.compressor = c }
+}
 
 // WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta-formats(5) says what is where in a
 // request of [OTLP].
@@ -107,25 +220,38 @@ func WithResource(key, value string) Option {
 	return func(o *options) { o.resource = append(o.resource, key, value) }
 }
 
-// FirstZero makes the first window of an empty computer empty, as if the profile had not changed.
+// WithID sets the id of the series of windows, which stamps have. Without it, or with 0, a computer has a random
+// id. [Computer.Load] replaces it by that of the state. With the same id, equal profiles give equal bytes.
+func WithID(id uint64) Option { return func(o *options) { o.id = id } }
+
+// WithFastdeltaDefaults sets what a replacement of fastdelta needs: a delta that is not compressed and has no stamp,
+// like those of fastdelta. Later options may change it.
+func WithFastdeltaDefaults() Option {
+	return func(o *options) {
+		WithCompression(None)(o)
+		WithoutStamp()(o)
+	}
+}
+
+// WithFirstZero makes the first window of an empty computer empty, as if the profile had not changed.
 // Otherwise, it is everything since the process began.
-func FirstZero() Option { return func(o *options) { o.firstZero = true } }
+func WithFirstZero() Option { return func(o *options) { o.firstZero = true } }
 
-// NoStamp leaves out the comment that marks a profile as a delta.
-func NoStamp() Option { return func(o *options) { o.flags |= flagNoStamp } }
+// WithoutStamp leaves out the comment that marks a profile as a delta.
+func WithoutStamp() Option { return func(o *options) { o.flags |= flagNoStamp } }
 
-// Force accepts an input that would fail with [ErrStamped], [ErrNotCumulative] or [ErrOtherTarget]. In a sum, it also
-// adds a profile that does not join.
-func Force() Option { return func(o *options) { o.flags |= flagForce } }
+// WithoutSequence writes windows without a sequence and an attempt, for windows that belong to no series.
+func WithoutSequence() Option { return func(o *options) { o.flags |= flagNoSequence } }
 
-// Verify checks the conservation law before any output.
-func Verify() Option { return func(o *options) { o.flags |= flagVerify } }
+// WithForce accepts an input that would fail with [ErrStamped], [ErrNotCumulative] or [ErrOtherTarget]. In a sum, it
+// also adds a profile that does not join.
+func WithForce() Option { return func(o *options) { o.flags |= flagForce } }
 
-// DefaultCounter replaces a default type that is a gauge by its counter.
-func DefaultCounter() Option { return func(o *options) { o.flags |= flagDefaultCounter } }
+// WithVerify checks the conservation law before any output.
+func WithVerify() Option { return func(o *options) { o.flags |= flagVerify } }
 
-// NoSequence writes windows without a sequence and an attempt, for windows that belong to no series.
-func NoSequence() Option { return func(o *options) { o.flags |= flagNoSequence } }
+// WithDefaultCounter replaces a default type that is a gauge by its counter.
+func WithDefaultCounter() Option { return func(o *options) { o.flags |= flagDefaultCounter } }
 
 // The defaults of a pool.
 const (

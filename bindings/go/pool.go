@@ -18,7 +18,7 @@ import (
 // An instance is made when a window needs one and none is idle. It is dropped if it is larger than
 // [WithKeptMemory] after a window, if it was idle for [WithIdle], after a failure of the engine, and if a
 // context has ended its call.
-// A pool starts no goroutine. (The timer for idle instances runs a function when it is due.)
+// A pool starts no goroutine, and [Pool.Stats] tells how it is used. (The timer for idle instances runs a function when it is due.)
 //
 // NewPool makes a pool; calls that need a zero Pool fail with [ErrUsage].
 //
@@ -29,10 +29,13 @@ type Pool struct {
 	engine engine
 	places chan struct{} // one element for each instance in use
 	closed chan struct{} // closed by Close
+	ending sync.Once     // closes the engine
+
+	made, waits atomic.Uint64
+	waited      atomic.Int64 // nanoseconds
 
 	mu    sync.Mutex
-	good  *options // options that the library has accepted
-	idle  []*held  // the one that was used last is the last one
+	idle  []*held // the one that was used last is the last one
 	timer *time.Timer
 }
 
@@ -59,6 +62,9 @@ var defaultPool = sync.OnceValues(func() (*Pool, error) { return NewPool() })
 func NewPool(opts ...PoolOption) (*Pool, error) {
 	o := poolOptions{maxMemory: defaultMaxMemory, keep: defaultKeep, idle: defaultIdle}
 	for _, opt := range opts {
+		if opt == nil {
+			return nil, usage("an option is nil")
+		}
 		opt(&o)
 	}
 	if err := o.complete(); err != nil {
@@ -79,74 +85,131 @@ func (o *poolOptions) complete() error {
 	}
 	switch {
 	case o.instances < 0 || o.instances > math.MaxInt16:
-		return fail(ErrUsage, "options", "WithInstances is not from 0 to 32767")
+		return usage("WithInstances is not from 0 to 32767")
 	case o.maxMemory <= 0 || o.maxMemory > mostMaxMemory:
-		return fail(ErrUsage, "options", "WithMaxMemory is not from 1 to 3 GiB")
+		return usage("WithMaxMemory is not from 1 byte to %d bytes", int64(mostMaxMemory))
 	case o.keep < 0:
-		return fail(ErrUsage, "options", "WithKeptMemory is negative")
+		return usage("WithKeptMemory is negative")
 	case o.idle < 0:
-		return fail(ErrUsage, "options", "WithIdle is negative")
+		return usage("WithIdle is negative")
 	}
 	return nil
 }
 
-// Close drops all instances, when the calls that use them have returned. Later calls that need the
+// Close drops all instances; those in use, when their calls return. It does not wait. Later calls that need the
 // pool fail with [ErrClosed]. What computers remember stays: [Computer.Save] still works.
 func (p *Pool) Close() error {
 	if p == nil || p.places == nil {
-		return notMade("the pool", "NewPool")
+		return usage("the pool was not made by NewPool")
 	}
 	p.mu.Lock()
-	select {
-	case <-p.closed:
-		p.mu.Unlock()
-		return nil
-	default:
+	if p.open() == nil {
+		close(p.closed)
 	}
-	close(p.closed)
-	p.mu.Unlock()
-	for range cap(p.places) { // no call has an instance any more
-		p.places <- struct{}{}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.drop(len(p.idle))
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	return p.engine.close()
+	p.mu.Unlock()
+	return p.end()
+}
+
+// end closes the engine if the pool is closed and no instance is in use.
+func (p *Pool) end() (err error) {
+	if p.open() != nil && len(p.places) == 0 {
+		p.ending.Do(func() { err = p.engine.close() })
+	}
+	return err
+}
+
+// PoolStats is what a pool has, and has done.
+type PoolStats struct {
+	Limit      int           // of the instances: see WithInstances
+	InUse      int           // instances that a call uses
+	Idle       int           // instances that none does
+	IdleMemory int64         // bytes that they hold
+	Made       uint64        // instances made so far; those that are not here any more were dropped
+	Waits      uint64        // calls that had to wait for an instance
+	Waited     time.Duration // how long they did, in all
+}
+
+// Stats returns what the pool has now, and has done since it was made.
+func (p *Pool) Stats() PoolStats {
+	if p == nil {
+		return PoolStats{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := PoolStats{Limit: p.o.instances, InUse: len(p.places), Idle: len(p.idle), Made: p.made.Load(),
+		Waits: p.waits.Load(), Waited: time.Duration(p.waited.Load())}
+	for _, h := range p.idle {
+		stats.IdleMemory += h.size()
+	}
+	return stats
+}
+
+// open fails for a zero pool and a closed one.
+func (p *Pool) open() error {
+	if p.places == nil {
+		return usage("the pool was not made by NewPool")
+	}
+	select {
+	case <-p.closed:
+		return fail(ErrClosed, StageOptions, ErrClosed.String())
+	default:
+		return nil
+	}
 }
 
 // acquire waits for an instance. It prefers the one whose context remembers the state with this
 // token, then the one that was used last.
 func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
-	if p.places == nil {
-		return nil, notMade("the pool", "NewPool")
+	if err := p.open(); err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	select {
-	case <-p.closed:
-		return nil, fail(ErrClosed, "options", "the pool is closed")
-	default:
+	if err := p.place(ctx); err != nil {
+		return nil, err
 	}
-	select {
-	case p.places <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-p.closed:
-		return nil, fail(ErrClosed, "options", "the pool is closed")
-	}
-	h := p.takeIdle(token)
-	if h == nil {
-		var err error
-		if h, err = p.newHeld(); err != nil {
-			<-p.places
-			return nil, err
+	var h *held
+	err := p.open() // the engine is there as long as this has a place
+	if err == nil {
+		if h = p.takeIdle(token); h == nil {
+			h, err = p.newHeld()
 		}
 	}
+	if err != nil {
+		p.leave()
+		return nil, err
+	}
 	return h, nil
+}
+
+// place waits for a place for an instance, which leave gives back.
+func (p *Pool) place(ctx context.Context) error {
+	select {
+	case p.places <- struct{}{}:
+		return nil
+	default:
+	}
+	begin := time.Now()
+	p.waits.Add(1)
+	defer func() { p.waited.Add(int64(time.Since(begin))) }()
+	select {
+	case p.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.closed:
+		return p.open()
+	}
+}
+
+func (p *Pool) leave() {
+	<-p.places
+	_ = p.end() // nobody is there to take the error
 }
 
 func (p *Pool) newHeld() (*held, error) {
@@ -155,6 +218,7 @@ func (p *Pool) newHeld() (*held, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.made.Add(1)
 	return &held{instance: instance, account: a}, nil
 }
 
@@ -177,7 +241,7 @@ func (p *Pool) takeIdle(token uint64) *held {
 
 // release gives an instance back. err is what its last call returned.
 func (p *Pool) release(h *held, err error) {
-	defer func() { <-p.places }()
+	defer p.leave()
 	a := h.account
 	isBroken := errors.Is(err, ErrEngine) || errors.Is(err, ErrMemory) || err != nil && (a.isFull || a.ctx.Err() != nil)
 	if isBroken || h.size() > p.o.keep {
@@ -188,6 +252,10 @@ func (p *Pool) release(h *held, err error) {
 	a.ctx, a.inGo = context.Background(), 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.open() != nil {
+		h.close()
+		return
+	}
 	h.since = time.Now()
 	p.idle = append(p.idle, h)
 	if p.timer == nil {
@@ -236,7 +304,7 @@ func (p *Pool) use(ctx context.Context, token uint64, inGo int64, do func(h *hel
 	defer func() {
 		if !returned { // do has panicked
 			h.close()
-			<-p.places
+			p.leave()
 		}
 	}()
 	err = h.use(ctx, inGo, do)

@@ -222,7 +222,7 @@ func TestCodeThatIsNoModule(t *testing.T) {
 		"no functions": []byte("\x00asm\x01\x00\x00\x00")} {
 		pool, err := NewPool(func(o *poolOptions) { o.code = code })
 		if err == nil {
-			_, err = New(WithPool(pool))
+			_, err = Check(context.Background(), nil, WithPool(pool))
 		}
 		statusOf(t, name, err, ErrEngine)
 	}

@@ -3,7 +3,7 @@ package pprofdelta
 import (
 	"bytes"
 	"io"
-	"sync"
+	"sync/atomic"
 )
 
 // Window is a delta that was computed. Until it is committed or abandoned, its computer computes no
@@ -27,12 +27,9 @@ type Window struct {
 	// Report is what the window found.
 	Report Report
 
-	c     *Computer
-	plain *buffer // the delta
-
-	once    sync.Once // makes what follows
-	encoded *buffer   // the delta, compressed
-	failed  error
+	c       *Computer
+	plain   *buffer                // the delta
+	encoded atomic.Pointer[buffer] // the delta, compressed; nil: not yet
 
 	// What follows is guarded by the computer's mu.
 	state   []byte // with the attempt; Commit sets its last byte: see pprofdelta_save
@@ -82,22 +79,23 @@ func (w *Window) end(commit bool) {
 }
 
 // Commit makes the computer remember the window, since the delta has arrived: the next window begins
-// where this one ended. It fails with [ErrUsage] if the window was abandoned.
+// where this one ended. It fails with [ErrAbandoned] if the window was abandoned. It does not wait.
 func (w *Window) Commit() error {
 	if w == nil || w.c == nil {
-		return notMade("the window", "Computer.Window")
+		return usage(noWindow)
 	}
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	w.end(true)
 	if !w.isSaved {
-		return fail(ErrUsage, "delta", "the window was abandoned")
+		return fail(ErrAbandoned, StageDelta, "the window was abandoned before")
 	}
 	return nil
 }
 
 // Abandon ends a window that was lost, or may have been lost: the next window also covers its time,
 // with the same sequence and the next attempt. It does nothing if the window is ended already.
+// It does not wait.
 func (w *Window) Abandon() {
 	if w != nil && w.c != nil {
 		w.c.mu.Lock()
@@ -106,29 +104,39 @@ func (w *Window) Abandon() {
 	}
 }
 
+// noWindow is said of a zero window.
+const noWindow = "the window was not made by Computer.Window"
+
 // Bytes returns the delta in the computer's compression. It may be called at any time, also after
 // Commit. The caller must not change the bytes.
 func (w *Window) Bytes() ([]byte, error) {
 	if w == nil || w.c == nil {
-		return nil, notMade("the window", "Computer.Window")
+		return nil, usage(noWindow)
 	}
-	if w.c.o.compression == None {
+	codec := w.c.o.codec()
+	if codec == nil {
 		return w.plain.b, nil
 	}
-	w.once.Do(func() {
-		w.encoded = takeBuffer()
-		w.encoded.b, w.failed = deflate(w.encoded.b, w.plain.b, w.c.o.compression, w.c.o.level)
-	})
-	return w.encoded.b, w.failed
+	if made := w.encoded.Load(); made != nil {
+		return made.b, nil
+	}
+	made := takeBuffer()
+	var err error
+	if made.b, err = codec.encode(made.b, w.plain.b); err != nil {
+		return nil, err
+	}
+	if !w.encoded.CompareAndSwap(nil, made) { // another goroutine was faster
+		made.give()
+	}
+	return w.encoded.Load().b, nil
 }
 
 // give gives the buffers of a window back that nobody else has seen.
 func (w *Window) give() {
 	w.plain.give()
-	if w.encoded != nil {
-		w.encoded.give()
+	if made := w.encoded.Load(); made != nil {
+		made.give()
 	}
-	w.plain, w.encoded = nil, nil
 }
 
 // WriteTo writes the delta in one call, and does not end the window. It may be called again, for

@@ -39,7 +39,7 @@ func (a *answer) sum() Int128 {
 // position is an index or an offset; all bits are set if there is none, and -1 is Nowhere.
 func (a *answer) error(status Status) *Error {
 	return &Error{Status: status, Element: a.i64(), Offset: a.i64(), Reason: Reason(a.u32()), IsPrev: a.flag(),
-		Stage: a.text(), Field: a.text(), Text: a.text()}
+		Stage: Stage(a.text()), Field: a.text(), Text: a.text()}
 }
 
 // listOf reads a list of what read reads.

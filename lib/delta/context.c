@@ -14,7 +14,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
     if (status)
         return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
-                           PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE;
+                           PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE |
+                           PPROFDELTA_ABSENT_TYPES;
     if (out->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
@@ -44,6 +45,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;
     pd->first = o.first;
+    pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd->id = o.id ? o.id : pd_random_id(pd);
     pd->compressor.compression = o.compression;
     pd->compressor.level = o.level;

@@ -59,7 +59,10 @@ enum {
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
     PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
     /* Windows have no sequence and no attempt: for windows that belong to no series. */
-    PPROFDELTA_NO_SEQUENCE = 1u << 4
+    PPROFDELTA_NO_SEQUENCE = 1u << 4,
+    /* counters and gauges may name types that a profile does not have: for one list of options for
+     * profiles of several kinds. */
+    PPROFDELTA_ABSENT_TYPES = 1u << 5
 };
 
 #define PPROFDELTA_MAX_TYPES 64

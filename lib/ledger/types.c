@@ -48,12 +48,13 @@ static listing list_names(const pd_type_name *names, size_t len)
     return l;
 }
 
-static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_buffer *rules,
+static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_type_rules *rules,
                                      bool is_counter, pprofdelta_error *err)
 {
-    for (size_t at = 0; at < rules->len;) {
-        const char *rule = (const char *)rules->ptr + at;
-        bool found = false;
+    const pd_buffer *texts = is_counter ? &rules->counters : &rules->gauges;
+    for (size_t at = 0; at < texts->len;) {
+        const char *rule = (const char *)texts->ptr + at;
+        bool found = rules->may_be_absent;
         for (size_t i = 0; i < len; i++) {
             if (rule_names(rule, &names[i])) {
                 names[i].is_counter = is_counter;
@@ -92,8 +93,8 @@ static pprofdelta_status mark_counters(pd_type_name *names, size_t len, const pd
 {
     for (size_t i = 0; i < len; i++)
         names[i].is_counter = is_known_counter(&names[i]);
-    pprofdelta_status status = apply_rules(names, len, &rules->counters, true, err);
-    return status ? status : apply_rules(names, len, &rules->gauges, false, err);
+    pprofdelta_status status = apply_rules(names, len, rules, true, err);
+    return status ? status : apply_rules(names, len, rules, false, err);
 }
 
 static bool has_counter(const pd_type_name *names, size_t len)

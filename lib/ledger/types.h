@@ -33,10 +33,11 @@ typedef struct pd_columns {
  * by a NUL, in one buffer. */
 typedef struct pd_type_rules {
     pd_buffer counters, gauges;
+    bool may_be_absent; /* a rule without a type is no error */
 } pd_type_rules;
 
 /* Marks the counters among names[0..len): the known cumulative types, changed by the rules. Fails
- * if a rule names a type that is not there, and if there is no counter. */
+ * if a rule names a type that is not there, unless it may be absent, and if there is no counter. */
 pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
                                     pprofdelta_error *err);
 

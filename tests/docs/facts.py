@@ -45,7 +45,7 @@ names = {name for declared in re.findall(r"^    [\w *]+?[ *]((?:\w+, )*\w+);", o
 names = {name for name in names if not name.endswith("_len")} - {"size"}
 check("the options were found", {"flags", "max_memory", "counters", "format", "id"} <= names, names)
 elsewhere = {"wasm": {"level"},  # the host compresses
-             "go": {"flags": "Verify", "max_memory": "WithMaxMemory", "first": "FirstZero", "id": "id"},
+             "go": {"flags": "WithVerify", "max_memory": "WithMaxMemory", "first": "WithFirstZero"},
              "python": {"flags": "verify", "id": None}}  # a context has a random id
 go_text, python_text = text_of("bindings", "go", "options.go"), text_of("bindings", "python", "pprofdelta", "_options.py")
 for name in sorted(names):

@@ -145,6 +145,9 @@ TEST(a_rule_without_a_type_is_refused)
         CHECK(k.err.status == PPROFDELTA_E_MISMATCH && has(k.err.text, rules[i]));
         CHECK(has(k.err.text, "delay/nanoseconds, cpu/nanoseconds"));
         CHECK(classify(&k, names, 2, NULL, rules[i]) == PPROFDELTA_E_MISMATCH);
+        k.rules.may_be_absent = true;
+        CHECK(classify(&k, names, 2, rules[i], rules[i]) == PPROFDELTA_OK && names[0].is_counter);
+        k.rules.may_be_absent = false;
     }
 }
 

@@ -13,6 +13,6 @@ func ours(cache string) (func() (computer, error), error) {
 		return nil, err
 	}
 	return func() (computer, error) {
-		return pprofdelta.New(pprofdelta.WithPool(pool), pprofdelta.WithCompression(pprofdelta.None), pprofdelta.NoStamp())
+		return pprofdelta.New(pprofdelta.WithPool(pool), pprofdelta.WithFastdeltaDefaults())
 	}, nil
 }

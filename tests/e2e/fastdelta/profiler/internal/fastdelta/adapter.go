@@ -22,11 +22,7 @@ func NewDeltaComputer(fields ...pprofutils.ValueType) *DeltaComputer {
 	for _, f := range fields {
 		counters = append(counters, f.Type+"/"+f.Unit)
 	}
-	c, err := pprofdelta.New(
-		pprofdelta.WithCounters(counters...),
-		pprofdelta.WithCompression(pprofdelta.None),
-		pprofdelta.NoStamp(),
-	)
+	c, err := pprofdelta.New(pprofdelta.WithFastdeltaDefaults(), pprofdelta.WithCounters(counters...))
 	return &DeltaComputer{c, err}
 }
 
