@@ -128,7 +128,7 @@ func (c *Config) options(pool *pprofdelta.Pool, counter string, isZero bool) []p
 		pprofdelta.WithCompression(pprofdelta.None),
 	}
 	if isZero || c.First == firstZero {
-		options = append(options, pprofdelta.FirstZero())
+		options = append(options, pprofdelta.WithFirstZero())
 	}
 	return options
 }

@@ -354,13 +354,9 @@ func alone(dictionary pprofile.ProfilesDictionary, profile pprofile.Profile) ([]
 
 // started is when the process began, if the resource says so.
 func (p *deltas) started(e *entry) time.Time {
-	said, _ := e.resource.Resource().Attributes().Get("process.creation.time")
-	if said == (pcommon.Value{}) {
-		return time.Time{}
-	}
-	began, err := time.Parse(time.RFC3339Nano, said.AsString())
-	if err != nil {
-		return time.Time{}
+	var began time.Time // zero, if it cannot be read
+	if said, ok := e.resource.Resource().Attributes().Get("process.creation.time"); ok {
+		began, _ = time.Parse(time.RFC3339Nano, said.AsString())
 	}
 	return began
 }
