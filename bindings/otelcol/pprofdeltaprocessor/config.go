@@ -74,20 +74,8 @@ func (c *Config) Validate() error {
 			wrong = append(wrong, fmt.Errorf(format, args...))
 		}
 	}
-	for _, list := range []struct {
-		name  string
-		types []string
-	}{{"counters", c.Counters}, {"gauges", c.Gauges}} {
-		for _, one := range list.types {
-			name, unit, hasUnit := strings.Cut(one, "/")
-			fail(name == "" || hasUnit && unit == "" || strings.Contains(unit, "/"),
-				`%s: %q is not "type" or "type/unit", such as alloc_space/bytes`, list.name, one)
-		}
-	}
-	for _, one := range c.Counters {
-		for _, other := range c.Gauges {
-			fail(one == other, "counters and gauges: %q is in both", one)
-		}
+	if _, err := pprofdelta.New(pprofdelta.WithCounters(c.Counters...), pprofdelta.WithGauges(c.Gauges...)); err != nil {
+		fail(true, "counters and gauges: %w", err)
 	}
 	for at, attributes := range c.Deltas {
 		fail(len(attributes) == 0, "deltas[%d]: it has no attribute, so it would be every resource", at)

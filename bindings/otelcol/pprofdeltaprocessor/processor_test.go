@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
@@ -398,18 +399,17 @@ func TestBounds(t *testing.T) {
 func TestMaxMemory(t *testing.T) {
 	b := newBench(t, nil)
 	b.sends(heap("r=1", 1, 1))
-	b.targets.mostSize = 2*b.targets.size + 1
+	b.targets.mostSize = b.targets.size * 5 / 2
 	b.sends(heap("r=2", 1, 1))
 	b.sends(heap("r=3", 1, 1))
 	equal(t, "evicted", b.metric("evicted", "max_memory"), 1)
-	large := heap("r=4", 1, 1)
-	for n := range 20000 {
-		large.values[fmt.Sprint("large", n)] = 1
-	}
-	b.begin(func(c *Config) { c.MaxMemory = 64 * mib })
+	b.pool = must(pprofdelta.NewPool(pprofdelta.WithMaxMemory(1)))
+	b.sends(heap("r=4", 1, 1), inuse("r=4", 1, 1))
+	equal(t, "refused", b.metric("refused", "max_memory"), 1)
+	equal(t, "what is left", shown(b.last), shown(requestOf(inuse("r=4", 1, 1))))
 	b.pool.Close()
-	if err := b.send(large); err == nil {
-		t.Error("the pool is closed")
+	if err := b.send(heap("r=5", 1, 1)); !errors.Is(err, pprofdelta.ErrClosed) {
+		t.Error(err)
 	}
 }
 
