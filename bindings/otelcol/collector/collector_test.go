@@ -23,9 +23,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
-	"go.opentelemetry.io/collector/pdata/pcommon"
+	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 )
@@ -218,72 +219,22 @@ func add(values map[string]int64, name string, value int64) {
 	}
 }
 
-// requestOf is a profile as a receiver of pprof makes it: one Profile for each type.
-func requestOf(p *profile.Profile) []byte {
-	all := pprofile.NewProfiles()
-	d := all.Dictionary()
-	d.StringTable().Append("")
-	d.MappingTable().AppendEmpty()
-	d.FunctionTable().AppendEmpty()
-	d.LocationTable().AppendEmpty()
-	d.StackTable().AppendEmpty()
-	d.LinkTable().AppendEmpty()
-	d.AttributeTable().AppendEmpty()
-	text := func(s string) int32 { return must(pprofile.SetString(d.StringTable(), s)) }
-	for _, mapping := range p.Mapping {
-		one := d.MappingTable().AppendEmpty()
-		one.SetMemoryStart(mapping.Start)
-		one.SetMemoryLimit(mapping.Limit)
-		one.SetFileOffset(mapping.Offset)
-		one.SetFilenameStrindex(text(mapping.File))
+// requestOf is a cumulative profile as a receiver of pprof makes it: one Profile for each type, without a stamp.
+func requestOf(t *testing.T, p []byte) io.Reader {
+	computer := must(pprofdelta.New(pprofdelta.WithFormat(pprofdelta.OTLP), pprofdelta.WithCompression(pprofdelta.None),
+		pprofdelta.WithoutStamp(), pprofdelta.WithResource("service.name", "checkout"), pprofdelta.WithResource("service.instance.id", "1")))
+	var request bytes.Buffer
+	if err := computer.Delta(p, &request); err != nil {
+		t.Fatal(err)
 	}
-	for _, function := range p.Function {
-		one := d.FunctionTable().AppendEmpty()
-		one.SetNameStrindex(text(function.Name))
-		one.SetFilenameStrindex(text(function.Filename))
-	}
-	for _, location := range p.Location {
-		one := d.LocationTable().AppendEmpty()
-		one.SetAddress(location.Address)
-		one.SetMappingIndex(int32(location.Mapping.ID))
-		for _, line := range location.Line {
-			to := one.Lines().AppendEmpty()
-			to.SetFunctionIndex(int32(line.Function.ID))
-			to.SetLine(line.Line)
-		}
-	}
-	resource := all.ResourceProfiles().AppendEmpty()
-	resource.Resource().Attributes().PutStr("service.name", "checkout")
-	resource.Resource().Attributes().PutStr("service.instance.id", "1")
-	scope := resource.ScopeProfiles().AppendEmpty()
-	for at, kind := range p.SampleType {
-		to := scope.Profiles().AppendEmpty()
-		to.SampleType().SetTypeStrindex(text(kind.Type))
-		to.SampleType().SetUnitStrindex(text(kind.Unit))
-		to.SetTime(pcommon.Timestamp(p.TimeNanos))
-		for _, sample := range p.Sample {
-			stack, one := pprofile.NewStack(), to.Samples().AppendEmpty()
-			for _, location := range sample.Location {
-				stack.LocationIndices().Append(int32(location.ID))
-			}
-			one.SetStackIndex(must(pprofile.SetStack(d.StackTable(), stack)))
-			one.Values().Append(sample.Value[at])
-			for _, size := range sample.NumLabel["bytes"] {
-				label := pprofile.NewKeyValueAndUnit()
-				label.SetKeyStrindex(text("bytes"))
-				label.Value().SetInt(size)
-				one.AttributeIndices().Append(must(pprofile.SetAttribute(d.AttributeTable(), label)))
-			}
-		}
-	}
-	return must(pprofileotlp.NewExportRequestFromProfiles(all).MarshalProto())
+	return &request
 }
 
 // configurations are that of the README, as it is there, and what differs on this machine.
 func configurations(t *testing.T, folder, receiver, exporter string) []string {
 	readme := string(must(os.ReadFile("../README.md")))
-	_, block, _ := strings.Cut(readme, "```yaml\n")
-	block, _, _ = strings.Cut(block, "```")
+	_, block, _ := strings.Cut(readme, "```yaml\nextensions:")
+	block, _, _ = strings.Cut("extensions:"+block, "```")
 	if n := strings.Count(block, "\n"); n < 10 || n > 20 {
 		t.Errorf("the configuration of the README has %d lines", n)
 	}
@@ -319,7 +270,7 @@ func collect(t *testing.T, folder, exporter string) (string, *exec.Cmd) {
 			case <-ended:
 				isLiving = false
 			default:
-				runtime.Gosched()
+				time.Sleep(10 * time.Millisecond)
 			}
 		}
 	}
@@ -352,9 +303,10 @@ func TestTwentyRounds(t *testing.T) {
 			collector, process = collect(t, folder, server.URL)
 		}
 		get(t, fmt.Sprint(target, "/work?n=", round))
-		cur = must(profile.ParseData(get(t, target+"/debug/pprof/heap?gc=1")))
+		heap := get(t, target+"/debug/pprof/heap?gc=1")
+		cur = must(profile.ParseData(heap))
 		received.mode = modes[round]
-		answer, err := http.Post("http://"+collector+"/v1development/profiles", "application/x-protobuf", bytes.NewReader(requestOf(cur)))
+		answer, err := http.Post("http://"+collector+"/v1development/profiles", "application/x-protobuf", requestOf(t, heap))
 		isTaken := err == nil && answer.StatusCode == http.StatusOK
 		if err == nil {
 			answer.Body.Close()

@@ -3,7 +3,6 @@ package pprofdeltaprocessor
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,43 +26,19 @@ type Config struct {
 
 	MaxTargets  int           `mapstructure:"max_targets"`
 	IdleTimeout time.Duration `mapstructure:"idle_timeout"`
-	MaxMemory   Size          `mapstructure:"max_memory"`
+	MaxMemory   int64         `mapstructure:"max_memory"` // in MiB
 
 	_ struct{}
-}
-
-// Size is a number of bytes, as "512MiB" in the configuration.
-type Size int64
-
-const (
-	mib       Size = 1 << 20
-	minMemory      = 64 * mib
-)
-
-// UnmarshalText reads a number of bytes, KiB, MiB or GiB.
-func (s *Size) UnmarshalText(text []byte) error {
-	digits, unit := string(text), int64(1)
-	for at, suffix := range []string{"KiB", "MiB", "GiB"} {
-		if number, ok := strings.CutSuffix(digits, suffix); ok {
-			digits, unit = strings.TrimSpace(number), 1<<(10*(at+1))
-			break
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > (1<<62)/unit {
-		return fmt.Errorf("%q is not a size, such as 512MiB", text)
-	}
-	*s = Size(n * unit)
-	return nil
 }
 
 const (
 	firstFull = "full"
 	firstZero = "zero"
+	minMemory = 64
 )
 
 func createDefaultConfig() component.Config {
-	return &Config{First: firstFull, MaxTargets: 10000, IdleTimeout: 24 * time.Hour, MaxMemory: 1024 * mib}
+	return &Config{First: firstFull, MaxTargets: 10000, IdleTimeout: 24 * time.Hour, MaxMemory: 1024}
 }
 
 // Validate returns all that is wrong.
@@ -83,7 +58,7 @@ func (c *Config) Validate() error {
 	fail(c.First != firstFull && c.First != firstZero, "first: %q is neither %q nor %q", c.First, firstFull, firstZero)
 	fail(c.MaxTargets < 1, "max_targets: %d is less than 1", c.MaxTargets)
 	fail(c.IdleTimeout <= 0, "idle_timeout: %v is not longer than 0", c.IdleTimeout)
-	fail(c.MaxMemory < minMemory, "max_memory: %d bytes is less than %dMiB", c.MaxMemory, minMemory/mib)
+	fail(c.MaxMemory < minMemory || c.MaxMemory > 1<<30, "max_memory: %d MiB is less than %d, or too much", c.MaxMemory, minMemory)
 	return errors.Join(wrong...)
 }
 

@@ -24,13 +24,13 @@ func TestConfig(t *testing.T) {
 	config, err := read(map[string]any{
 		"counters": []any{"mine", "other/apples"}, "gauges": []any{"delay"}, "first": "zero", "storage": "file_storage/x",
 		"deltas":      []any{map[string]any{"telemetry.sdk.name": "pyroscope"}},
-		"max_targets": 5, "idle_timeout": "90m", "max_memory": "2GiB",
+		"max_targets": 5, "idle_timeout": "90m", "max_memory": 2048,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "config", []any{config.Counters, config.Deltas, config.Storage, config.IdleTimeout, config.MaxMemory},
-		[]any{[]string{"mine", "other/apples"}, []map[string]string{{"telemetry.sdk.name": "pyroscope"}}, "file_storage/x", 90 * time.Minute, 2 << 30})
+		[]any{[]string{"mine", "other/apples"}, []map[string]string{{"telemetry.sdk.name": "pyroscope"}}, "file_storage/x", 90 * time.Minute, 2048})
 	for _, bad := range []struct {
 		setting string
 		value   any
@@ -43,9 +43,7 @@ func TestConfig(t *testing.T) {
 		{"first", "some", `first: "some" is neither "full" nor "zero"`},
 		{"max_targets", 0, "max_targets: 0 is less than 1"},
 		{"idle_timeout", "0s", "idle_timeout: 0s is not longer"},
-		{"max_memory", "1MiB", "max_memory: 1048576 bytes is less than 64MiB"},
-		{"max_memory", "some", `"some" is not a size`},
-		{"max_memory", "99999999999GiB", `is not a size`},
+		{"max_memory", 1, "max_memory: 1 MiB is less than 64"},
 		{"max_target", 1, "max_target"},
 	} {
 		if _, err := read(map[string]any{bad.setting: bad.value}); err == nil || !strings.Contains(err.Error(), bad.want) {

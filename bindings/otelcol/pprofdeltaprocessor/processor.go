@@ -65,12 +65,12 @@ func (p *deltas) Start(ctx context.Context, host component.Host) error {
 	instances := min(runtime.GOMAXPROCS(0), mostInstances)
 	var err error
 	p.pool, err = pprofdelta.NewPool(pprofdelta.WithInstances(instances),
-		pprofdelta.WithMaxMemory(min(int64(p.config.MaxMemory)/2/int64(instances), 1<<30)))
+		pprofdelta.WithMaxMemory(min(p.config.MaxMemory<<19/int64(instances), 1<<30)))
 	if err != nil {
 		return err
 	}
 	p.targets = &targets{
-		most: p.config.MaxTargets, mostSize: int64(p.config.MaxMemory) / 2, idle: p.config.IdleTimeout,
+		most: p.config.MaxTargets, mostSize: p.config.MaxMemory << 19, idle: p.config.IdleTimeout,
 		now: p.now, log: p.log, telemetry: p.telemetry, found: map[key]*target{}, order: list.New(),
 	}
 	if p.now == nil {
@@ -130,10 +130,10 @@ func (p *deltas) read(ctx context.Context, in pprofile.Profiles) []*entry {
 	for _, resource := range in.ResourceProfiles().All() {
 		attributes := resource.Resource().Attributes()
 		isDelta := p.config.isDelta(attributes)
-		identity, _ := appendMap(nil, attributes)
+		identity := fmt.Appendf(nil, "%#v", attributes.AsRaw()) // sorted by key
 		for _, scope := range resource.ScopeProfiles().All() {
-			within := appendText(appendText(identity[:len(identity):len(identity)], scope.Scope().Name()), scope.Scope().Version())
-			within, _ = appendMap(within, scope.Scope().Attributes())
+			within := fmt.Appendf(identity[:len(identity):len(identity)], "%q%q%#v", scope.Scope().Name(), scope.Scope().Version(),
+				scope.Scope().Attributes().AsRaw())
 			for _, profile := range scope.Profiles().All() {
 				e := &entry{resource: resource, scope: scope, profile: profile}
 				kind, unit := text(in, profile.SampleType().TypeStrindex()), text(in, profile.SampleType().UnitStrindex())
@@ -143,13 +143,29 @@ func (p *deltas) read(ctx context.Context, in pprofile.Profiles) []*entry {
 				if e.counter == "" {
 					p.telemetry.passed.Add(ctx, 1)
 				} else {
-					e.key = sha256.Sum256(appendText(appendText(within[:len(within):len(within)], kind), unit))
+					p.warn(attributes)
+					e.key = sha256.Sum256(fmt.Appendf(within[:len(within):len(within)], "%q%q", kind, unit))
 				}
 				entries = append(entries, e)
 			}
 		}
 	}
 	return entries
+}
+
+// processNames are the attributes that tell processes apart.
+var processNames = []string{"service.instance.id", "process.pid", "container.id", "k8s.pod.uid", "k8s.pod.name", "host.id", "host.name"}
+
+func (p *deltas) warn(attributes pcommon.Map) {
+	for _, name := range processNames {
+		if _, ok := attributes.Get(name); ok {
+			return
+		}
+	}
+	p.nameless.Do(func() {
+		p.log.Warn("a resource has none of these attributes; if it is of several processes, their counters are mixed up",
+			zap.Strings("attributes", processNames), zap.Any("resource", attributes.AsRaw()))
+	})
 }
 
 // temporality is the attribute by which a resource says what its profiles are: "delta", or "cumulative"
@@ -333,7 +349,12 @@ func (p *deltas) compute(ctx context.Context, dictionary pprofile.ProfilesDictio
 	case errors.Is(err, pprofdelta.ErrStamped), errors.Is(err, pprofdelta.ErrNotCumulative):
 		p.telemetry.passed.Add(ctx, 1)
 	default:
-		p.refuse(ctx, e, reason(err), err)
+		var failed *pprofdelta.Error
+		if errors.As(err, &failed) {
+			p.refuse(ctx, e, failed.Status.String(), err)
+		} else {
+			p.refuse(ctx, e, invalid, err)
+		}
 	}
 	return nil
 }
@@ -381,7 +402,7 @@ func (p *deltas) request(ctx context.Context, dictionary pprofile.ProfilesDictio
 			e.delta.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).MoveTo(profile)
 		}
 		if err := from.profile(profile); err != nil {
-			p.refuse(ctx, e, "invalid", err)
+			p.refuse(ctx, e, invalid, err)
 			continue
 		}
 		if last.resource != e.resource {
@@ -421,21 +442,7 @@ func (p *deltas) commit(ctx context.Context, windows []*entry) error {
 	return nil
 }
 
-// reason is the name of an error in the metric of refused profiles.
-func reason(err error) string {
-	for _, one := range []struct {
-		status pprofdelta.Status
-		name   string
-	}{
-		{pprofdelta.ErrOlder, "older"}, {pprofdelta.ErrOtherTarget, "other_target"}, {pprofdelta.ErrLimit, "max_memory"},
-		{pprofdelta.ErrMemory, "max_memory"}, {pprofdelta.ErrEngine, "engine"},
-	} {
-		if errors.Is(err, one.status) {
-			return one.name
-		}
-	}
-	return "invalid"
-}
+const invalid = "not a valid profile" // as the library's status is
 
 // refuse drops a profile. What it has counted is part of the next window.
 func (p *deltas) refuse(ctx context.Context, e *entry, reason string, err error) {

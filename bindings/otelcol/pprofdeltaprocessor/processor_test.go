@@ -405,7 +405,7 @@ func TestMaxMemory(t *testing.T) {
 	equal(t, "evicted", b.metric("evicted", "max_memory"), 1)
 	b.pool = must(pprofdelta.NewPool(pprofdelta.WithMaxMemory(1)))
 	b.sends(heap("r=4", 1, 1), inuse("r=4", 1, 1))
-	equal(t, "refused", b.metric("refused", "max_memory"), 1)
+	equal(t, "refused", b.metric("refused", pprofdelta.ErrLimit.String()), 1)
 	equal(t, "what is left", shown(b.last), shown(requestOf(inuse("r=4", 1, 1))))
 	b.pool.Close()
 	if err := b.send(heap("r=5", 1, 1)); !errors.Is(err, pprofdelta.ErrClosed) {
