@@ -50,21 +50,22 @@ func newDictionary(to pprofile.ProfilesDictionary) *dictionary {
 }
 
 // copier changes the indices of profiles from one dictionary to another. Its methods, such as stack, take
-// an index of the one and return that of the other.
+// an index of the one and return that of the other. They copy an entry with its new indices, and encode it.
 type copier struct {
 	*dictionary
 	from pprofile.ProfilesDictionary
-	done [tables]map[int32]int32
-	key  []byte // the entries that are being encoded, one after the other
-	err  error  // the first
+	done [tables][]int32 // the new index, or 0: not known
+	key  []byte          // the entries that are being encoded, one after the other
+	err  error           // the first
 }
 
 func (d *dictionary) copier(from pprofile.ProfilesDictionary) *copier {
-	c := &copier{dictionary: d, from: from}
-	for in := range c.done {
-		c.done[in] = map[int32]int32{}
-	}
-	return c
+	return &copier{dictionary: d, from: from, done: [tables][]int32{
+		texts: make([]int32, from.StringTable().Len()), attributes: make([]int32, from.AttributeTable().Len()),
+		mappings: make([]int32, from.MappingTable().Len()), functions: make([]int32, from.FunctionTable().Len()),
+		locations: make([]int32, from.LocationTable().Len()), stacks: make([]int32, from.StackTable().Len()),
+		links: make([]int32, from.LinkTable().Len()),
+	}}
 }
 
 // profile changes the indices of a profile. If it fails, the profile is of no use any more, but the copier is.
@@ -84,132 +85,144 @@ func (c *copier) profile(p pprofile.Profile) error {
 }
 
 func replace(of pcommon.Int32Slice, index func(int32) int32) {
-	for at, i := range of.All() {
-		of.SetAt(at, index(i))
+	for at := range of.Len() {
+		of.SetAt(at, index(of.At(at)))
 	}
 }
 
-// entry returns the new index of the i-th entry of a table of this length. encode copies it with its new
-// indices, and then encodes it. add adds the copy to the new dictionary.
-func (c *copier) entry(in table, i int32, length int, encode, add func()) int32 {
+// has returns the new index of an entry if it is known, or is 0 after an error.
+func (c *copier) has(in table, i int32) (index int32, ok bool) {
 	if i == 0 || c.err != nil {
+		return 0, true
+	}
+	if i < 0 || int(i) >= len(c.done[in]) {
+		c.err = fmt.Errorf("the index %d of a table with %d entries", i, len(c.done[in]))
+		return 0, true
+	}
+	return c.done[in][i], c.done[in][i] != 0
+}
+
+// entry returns the new index of an entry that is the key from begin on. It is added if it is new.
+func (c *copier) entry(in table, i int32, begin int, add func()) int32 {
+	key := c.key[begin:]
+	c.key = c.key[:begin]
+	if c.err != nil { // of what it consists of
 		return 0
 	}
-	if i < 0 || int(i) >= length {
-		c.err = fmt.Errorf("the index %d of a table with %d entries", i, length)
-		return 0
-	}
-	if index, ok := c.done[in][i]; ok {
-		return index
-	}
-	begin := len(c.key)
-	encode()
-	index, ok := c.found[in][string(c.key[begin:])]
-	if !ok && c.err == nil {
+	index, ok := c.found[in][string(key)]
+	if !ok {
 		index = int32(len(c.found[in]) + 1)
-		c.found[in][string(c.key[begin:])] = index
+		c.found[in][string(key)] = index
 		add()
 	}
-	c.key = c.key[:begin]
-	if c.err == nil {
-		c.done[in][i] = index
-	}
+	c.done[in][i] = index
 	return index
 }
 
-// numbers encodes numbers of an entry.
+// numbers encodes numbers of an entry, and indices a list.
 func (c *copier) numbers(all ...uint64) {
 	for _, n := range all {
 		c.key = binary.AppendUvarint(c.key, n)
 	}
 }
 
-func (c *copier) indices(all ...int32) {
-	c.numbers(uint64(len(all)))
-	for _, i := range all {
-		c.numbers(uint64(uint32(i)))
+func (c *copier) indices(all pcommon.Int32Slice) {
+	c.numbers(uint64(all.Len()))
+	for at := range all.Len() {
+		c.numbers(uint64(all.At(at)))
 	}
 }
 
 func (c *copier) text(i int32) int32 {
-	from := c.from.StringTable()
-	return c.entry(texts, i, from.Len(),
-		func() { c.key = append(c.key, from.At(int(i))...) },
-		func() { c.to.StringTable().Append(from.At(int(i))) })
+	if index, ok := c.has(texts, i); ok {
+		return index
+	}
+	begin, one := len(c.key), c.from.StringTable().At(int(i))
+	c.key = append(c.key, one...)
+	return c.entry(texts, i, begin, func() { c.to.StringTable().Append(one) })
 }
 
 var errNoValue = errors.New("an attribute has no value that pdata can show")
 
 func (c *copier) attribute(i int32) int32 {
-	from, one := c.from.AttributeTable(), pprofile.NewKeyValueAndUnit()
-	return c.entry(attributes, i, from.Len(), func() {
-		from.At(int(i)).CopyTo(one)
-		// The index of a string as the value is copied unseen, so it would be one of the old dictionary.
-		if one.Value().Type() == pcommon.ValueTypeEmpty && c.err == nil {
-			c.err = errNoValue
-		}
-		one.SetKeyStrindex(c.text(one.KeyStrindex()))
-		one.SetUnitStrindex(c.text(one.UnitStrindex()))
-		c.indices(one.KeyStrindex(), one.UnitStrindex())
-		c.key = fmt.Appendf(c.key, "%d%#v", one.Value().Type(), one.Value().AsRaw())
-	}, func() { one.MoveTo(c.to.AttributeTable().AppendEmpty()) })
+	if index, ok := c.has(attributes, i); ok {
+		return index
+	}
+	begin, one := len(c.key), pprofile.NewKeyValueAndUnit()
+	c.from.AttributeTable().At(int(i)).CopyTo(one)
+	// The index of a string as the value is copied unseen, so it would be one of the old dictionary.
+	if one.Value().Type() == pcommon.ValueTypeEmpty && c.err == nil {
+		c.err = errNoValue
+	}
+	one.SetKeyStrindex(c.text(one.KeyStrindex()))
+	one.SetUnitStrindex(c.text(one.UnitStrindex()))
+	c.numbers(uint64(one.KeyStrindex()), uint64(one.UnitStrindex()))
+	c.key = fmt.Appendf(c.key, "%d%#v", one.Value().Type(), one.Value().AsRaw())
+	return c.entry(attributes, i, begin, func() { one.MoveTo(c.to.AttributeTable().AppendEmpty()) })
 }
 
 func (c *copier) mapping(i int32) int32 {
-	from, one := c.from.MappingTable(), pprofile.NewMapping()
-	return c.entry(mappings, i, from.Len(), func() {
-		from.At(int(i)).CopyTo(one)
-		one.SetFilenameStrindex(c.text(one.FilenameStrindex()))
-		replace(one.AttributeIndices(), c.attribute)
-		c.indices(one.FilenameStrindex())
-		c.indices(one.AttributeIndices().AsRaw()...)
-		c.numbers(one.MemoryStart(), one.MemoryLimit(), one.FileOffset())
-	}, func() { one.MoveTo(c.to.MappingTable().AppendEmpty()) })
+	if index, ok := c.has(mappings, i); ok {
+		return index
+	}
+	begin, one := len(c.key), pprofile.NewMapping()
+	c.from.MappingTable().At(int(i)).CopyTo(one)
+	one.SetFilenameStrindex(c.text(one.FilenameStrindex()))
+	replace(one.AttributeIndices(), c.attribute)
+	c.numbers(uint64(one.FilenameStrindex()), one.MemoryStart(), one.MemoryLimit(), one.FileOffset())
+	c.indices(one.AttributeIndices())
+	return c.entry(mappings, i, begin, func() { one.MoveTo(c.to.MappingTable().AppendEmpty()) })
 }
 
 func (c *copier) function(i int32) int32 {
-	from, one := c.from.FunctionTable(), pprofile.NewFunction()
-	return c.entry(functions, i, from.Len(), func() {
-		from.At(int(i)).CopyTo(one)
-		one.SetNameStrindex(c.text(one.NameStrindex()))
-		one.SetSystemNameStrindex(c.text(one.SystemNameStrindex()))
-		one.SetFilenameStrindex(c.text(one.FilenameStrindex()))
-		c.indices(one.NameStrindex(), one.SystemNameStrindex(), one.FilenameStrindex())
-		c.numbers(uint64(one.StartLine()))
-	}, func() { one.MoveTo(c.to.FunctionTable().AppendEmpty()) })
+	if index, ok := c.has(functions, i); ok {
+		return index
+	}
+	begin, one := len(c.key), pprofile.NewFunction()
+	c.from.FunctionTable().At(int(i)).CopyTo(one)
+	one.SetNameStrindex(c.text(one.NameStrindex()))
+	one.SetSystemNameStrindex(c.text(one.SystemNameStrindex()))
+	one.SetFilenameStrindex(c.text(one.FilenameStrindex()))
+	c.numbers(uint64(one.NameStrindex()), uint64(one.SystemNameStrindex()), uint64(one.FilenameStrindex()), uint64(one.StartLine()))
+	return c.entry(functions, i, begin, func() { one.MoveTo(c.to.FunctionTable().AppendEmpty()) })
 }
 
 func (c *copier) location(i int32) int32 {
-	from, one := c.from.LocationTable(), pprofile.NewLocation()
-	return c.entry(locations, i, from.Len(), func() {
-		from.At(int(i)).CopyTo(one)
-		one.SetMappingIndex(c.mapping(one.MappingIndex()))
-		replace(one.AttributeIndices(), c.attribute)
-		for _, line := range one.Lines().All() {
-			line.SetFunctionIndex(c.function(line.FunctionIndex()))
-		}
-		c.indices(one.MappingIndex())
-		c.indices(one.AttributeIndices().AsRaw()...)
-		c.numbers(one.Address())
-		for _, line := range one.Lines().All() {
-			c.numbers(uint64(uint32(line.FunctionIndex())), uint64(line.Line()), uint64(line.Column()))
-		}
-	}, func() { one.MoveTo(c.to.LocationTable().AppendEmpty()) })
+	if index, ok := c.has(locations, i); ok {
+		return index
+	}
+	begin, one := len(c.key), pprofile.NewLocation()
+	c.from.LocationTable().At(int(i)).CopyTo(one)
+	one.SetMappingIndex(c.mapping(one.MappingIndex()))
+	replace(one.AttributeIndices(), c.attribute)
+	for _, line := range one.Lines().All() {
+		line.SetFunctionIndex(c.function(line.FunctionIndex()))
+	}
+	c.numbers(uint64(one.MappingIndex()), one.Address())
+	c.indices(one.AttributeIndices())
+	for _, line := range one.Lines().All() {
+		c.numbers(uint64(line.FunctionIndex()), uint64(line.Line()), uint64(line.Column()))
+	}
+	return c.entry(locations, i, begin, func() { one.MoveTo(c.to.LocationTable().AppendEmpty()) })
 }
 
 func (c *copier) stack(i int32) int32 {
-	from, one := c.from.StackTable(), pprofile.NewStack()
-	return c.entry(stacks, i, from.Len(), func() {
-		from.At(int(i)).CopyTo(one)
-		replace(one.LocationIndices(), c.location)
-		c.indices(one.LocationIndices().AsRaw()...)
-	}, func() { one.MoveTo(c.to.StackTable().AppendEmpty()) })
+	if index, ok := c.has(stacks, i); ok {
+		return index
+	}
+	begin, one := len(c.key), pprofile.NewStack()
+	c.from.StackTable().At(int(i)).CopyTo(one)
+	replace(one.LocationIndices(), c.location)
+	c.indices(one.LocationIndices())
+	return c.entry(stacks, i, begin, func() { one.MoveTo(c.to.StackTable().AppendEmpty()) })
 }
 
 func (c *copier) link(i int32) int32 {
-	from := c.from.LinkTable()
-	return c.entry(links, i, from.Len(), func() {
-		trace, span := from.At(int(i)).TraceID(), from.At(int(i)).SpanID()
-		c.key = append(append(c.key, trace[:]...), span[:]...)
-	}, func() { from.At(int(i)).CopyTo(c.to.LinkTable().AppendEmpty()) })
+	if index, ok := c.has(links, i); ok {
+		return index
+	}
+	begin, one := len(c.key), c.from.LinkTable().At(int(i))
+	trace, span := one.TraceID(), one.SpanID()
+	c.key = append(append(c.key, trace[:]...), span[:]...)
+	return c.entry(links, i, begin, func() { one.CopyTo(c.to.LinkTable().AppendEmpty()) })
 }
