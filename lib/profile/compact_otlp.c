@@ -98,11 +98,18 @@ static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
             add_index(c, pd_otlp_true(c, has[bit]));
 }
 
-uint32_t pd_otlp_mapping_id(pd_compact *c, const pd_compact_mapping *m)
+uint32_t pd_otlp_mapping_id(pd_compact *c, pd_compact_mapping *m)
 {
+    pd_compact_otlp *o = &c->otlp;
     bool is_new;
-    uint64_t words[] = {m->start, m->limit, m->file_offset, m->filename, m->build_id, m->has};
-    uint64_t any = words[0] | words[1] | words[2] | words[3] | words[4] | words[5];
+    pd_key own = pd_key_of_bytes(o->own.ptr, o->own.len, 0);
+    uint64_t words[] = {m->start,    m->limit, m->file_offset, m->filename,
+                        m->build_id, m->has,   own.lo,         own.hi};
+    uint64_t any = words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | o->own.len;
+    m->own = o->own_lists.len;
+    m->own_len = o->own.len;
+    pd_write_raw(&c->writer, &o->own_lists, o->own.ptr, o->own.len);
+    o->own.len = 0;
     pd_key content = pd_key_of_words(words, sizeof words / sizeof *words, 0);
     return any ? pd_compact_intern(c, &c->otlp.mapping_contents, content, &is_new) + 1 : 0;
 }
@@ -112,7 +119,10 @@ static void put_mapping(pd_compact *c, const pd_compact_mapping *m)
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
-    put_mapping_attributes(c, m);
+    if (m->own_len)
+        pd_write_raw(w, &o->list, o->own_lists.ptr + m->own, m->own_len);
+    else
+        put_mapping_attributes(c, m);
     PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
                      m->file_offset, pd_otlp_strindex(c, m->filename));
     if (o->list.len)
@@ -134,7 +144,9 @@ uint32_t pd_otlp_add_location(pd_compact *c, uint32_t mapping, uint64_t address,
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
-    if (is_folded)
+    pd_write_raw(w, &o->list, o->own.ptr, o->own.len);
+    o->own.len = 0;
+    if (is_folded && !o->list.len)
         add_index(c, pd_otlp_true(c, "pprof.location.is_folded"));
     PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_LOCATION_MAPPING_INDEX, mapping, address);
     pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
@@ -243,15 +255,12 @@ static void put_profile_attributes(pd_compact *c, const pd_compact_header *h)
     } texts[] = {{"pprof.profile.drop_frames", h->drop_frames},
                  {"pprof.profile.keep_frames", h->keep_frames},
                  {"pprof.profile.doc_url", h->doc_url}};
-    pd_buffer *list = &c->otlp.list;
-    list->len = 0;
+    c->otlp.list.len = 0;
     if (c->comments.len)
         add_index(c, comment_attribute(c));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].string)
             add_index(c, pd_otlp_text_attribute(c, texts[i].key, texts[i].string));
-    if (list->len)
-        pd_write_part(&c->writer, &c->otlp.common, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, list);
 }
 
 /* type and unit are numbers of strings. */
@@ -269,7 +278,6 @@ static void put_common(pd_compact *c, const pd_compact_header *h)
     if (h->has_period_type)
         put_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
     pd_write_varint(&c->writer, common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
-    put_profile_attributes(c, h);
 }
 
 /* The order in which the types are. */
@@ -396,6 +404,23 @@ static size_t intro_size(size_t len)
     return 1 + pd_varint_size(len);
 }
 
+/* The attributes that all Profiles have, which are in o->list, and those of this one. */
+static void put_attribute_list(pd_compact *c, pd_buffer *out, size_t type)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_buffer *list = &c->scratch;
+    pd_otlp_more more;
+    list->len = 0;
+    pd_write_raw(&c->writer, list, o->list.ptr, o->list.len);
+    for (size_t at = 0; at < o->more.len; at += sizeof more) {
+        memcpy(&more, o->more.ptr + at, sizeof more);
+        if (more.type == type)
+            pd_write_element(&c->writer, list, more.attribute);
+    }
+    if (list->len)
+        pd_write_part(&c->writer, out, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, list);
+}
+
 static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
 {
     pd_compact_otlp *o = &c->otlp;
@@ -406,6 +431,7 @@ static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
         put_value_type(c, head, PD_OTLP_PROFILE_SAMPLE_TYPE, o->type_names[i][0],
                        o->type_names[i][1]);
         pd_write_raw(w, head, o->common.ptr, o->common.len);
+        put_attribute_list(c, head, i);
         put_profile_id(c, head, i, series, sequence);
         put_intro(c, &o->heads, PD_OTLP_SCOPE_PROFILES_PROFILES, head->len + o->samples[i].len);
         pd_write_raw(w, &o->heads, head->ptr, head->len);
@@ -466,6 +492,7 @@ void pd_otlp_end(pd_compact *c, const pd_compact_header *h)
     for (size_t i = 0; i < c->mapping_len && !c->writer.status; i++)
         put_mapping(c, &c->mapping_list[i]);
     put_common(c, h);
+    put_profile_attributes(c, h);
     for (size_t i = 0; i < o->types; i++) { /* all strings are there before they are hashed */
         pd_otlp_strindex(c, o->type_names[i][0]);
         pd_otlp_strindex(c, o->type_names[i][1]);

@@ -40,6 +40,11 @@ typedef struct pd_otlp_pick {
     uint32_t first, last; /* of key n: its labels */
 } pd_otlp_pick;
 
+/* An attribute of the Profile of a type. */
+typedef struct pd_otlp_more {
+    uint32_t type, attribute;
+} pd_otlp_more;
+
 /* Where the profiles of a request come from, if the request is made of another one. Everything is
  * encoded and borrowed. */
 typedef struct pd_otlp_origin {
@@ -56,10 +61,13 @@ typedef struct pd_compact_otlp {
             pd_buffer value, list, message, pairs,
                 member; /* parts of the attribute that is being built */
             pd_buffer attribute_bytes, link_bytes, stack_bytes, set_bytes;
-            pd_buffer common; /* what all Profiles have */
-            pd_buffer heads;  /* of the Profiles: what is before their samples */
+            pd_buffer common;    /* what all Profiles have */
+            pd_buffer heads;     /* of the Profiles: what is before their samples */
+            pd_buffer own;       /* pd_otlp_own: a packed list */
+            pd_buffer own_lists; /* of the mappings in mapping_list */
+            pd_buffer more;      /* pd_otlp_more of the Profiles */
         };
-        pd_buffer buffers[13];
+        pd_buffer buffers[16];
     };
     pd_buffer samples[PPROFDELTA_MAX_TYPES];
     union {

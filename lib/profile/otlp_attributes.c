@@ -89,6 +89,23 @@ uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string)
     return pd_otlp_attribute(c, pd_compact_string(c, pd_bytes_of(key)), 0);
 }
 
+uint32_t pd_otlp_value_attribute(pd_compact *c, uint32_t key, uint32_t unit, pd_bytes value)
+{
+    pd_write_raw(&c->writer, &c->otlp.value, value.ptr, value.len);
+    return pd_otlp_attribute(c, key, unit);
+}
+
+void pd_otlp_own(pd_compact *c, uint32_t attribute)
+{
+    pd_write_element(&c->writer, &c->otlp.own, attribute);
+}
+
+void pd_otlp_own_of_profile(pd_compact *c, uint32_t type, uint32_t attribute)
+{
+    const pd_otlp_more more = {type, attribute};
+    pd_write_raw(&c->writer, &c->otlp.more, (const uint8_t *)&more, sizeof more);
+}
+
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 /* The nth label of the set in c->labels. */
@@ -115,7 +132,10 @@ static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_compact_label
 
 static void put_label(pd_compact *c, pd_buffer *buffer, const pd_compact_label *l, uint64_t unit)
 {
-    if (l->str)
+    if (l->str & PD_COMPACT_IS_VALUE) {
+        pd_bytes value = pd_otlp_text_of(c, (uint32_t)l->str);
+        pd_write_raw(&c->writer, buffer, value.ptr, value.len);
+    } else if (l->str)
         pd_otlp_put_text(&c->writer, buffer, pd_otlp_text_of(c, (uint32_t)l->str));
     else if (l->num_unit == unit)
         pd_otlp_put_number(&c->writer, buffer, l->num);
@@ -123,11 +143,11 @@ static void put_label(pd_compact *c, pd_buffer *buffer, const pd_compact_label *
         put_measure(c, buffer, l);
 }
 
-/* The unit of the first number among the labels from this one on. */
+/* The unit of the first label, from this one on, that has no text. */
 static uint32_t unit_from(const pd_compact *c, uint32_t label)
 {
     for (; label != NONE; label = c->otlp.picks[label].next)
-        if (!label_at(c, label).str)
+        if (!label_at(c, label).str || label_at(c, label).str & PD_COMPACT_IS_VALUE)
             return (uint32_t)label_at(c, label).num_unit;
     return 0;
 }
@@ -196,7 +216,8 @@ static void take_id(pd_compact *c, const char *name, uint32_t field, size_t size
     pd_bytes key = pd_bytes_of(name);
     while (n && !pd_bytes_equal(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).key), key))
         n--;
-    if (!n || !read_hex(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).str), id, size))
+    if (!n || label_at(c, n - 1).str & PD_COMPACT_IS_VALUE ||
+        !read_hex(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).str), id, size))
         return;
     pd_write_bytes(&c->writer, &c->scratch, field, id, size);
     uint8_t *behind = c->labels.ptr + n * sizeof(pd_compact_label);
