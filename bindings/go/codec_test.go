@@ -3,13 +3,13 @@ package pprofdelta
 import (
 	"bytes"
 	stdgzip "compress/gzip"
+	"compress/zlib"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // gzipOf makes one gzip member by the standard library.
@@ -30,44 +30,32 @@ func gzipOf(t testing.TB, content []byte, header stdgzip.Header) []byte {
 	return b.Bytes()
 }
 
-func zstdOf(t testing.TB, content []byte, opts ...zstd.EOption) []byte {
-	t.Helper()
-	w, err := zstd.NewWriter(nil, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	return w.EncodeAll(content, nil)
+// zstdOf is a frame of stored blocks.
+func zstdOf(content []byte) []byte {
+	return zstdBlocks(binary.LittleEndian.AppendUint64([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0}, uint64(len(content))), content)
 }
 
-// zstdStream is a frame that does not announce its length.
-func zstdStream(t testing.TB, content []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(zstd.MinWindowSize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(content) > 0 { // a stream of one write announces its length
-		n := min(len(content), 1000)
-		if _, err := w.Write(content[:n]); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		content = content[n:]
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+// zstdStream is a frame that does not announce its length, with a window of 128 KiB.
+func zstdStream(content []byte) []byte {
+	return zstdBlocks([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}, content)
 }
 
-// zstdWriter is for WithCompressor.
-func zstdWriter(w io.Writer) (io.WriteCloser, error) {
-	return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+func zstdBlocks(to, content []byte) []byte {
+	for {
+		n := min(len(content), zstdBlock)
+		head := uint32(n) << 3
+		if n == len(content) {
+			head |= 1
+		}
+		to = append(append(to, byte(head), byte(head>>8), byte(head>>16)), content[:n]...)
+		if content = content[n:]; head&1 != 0 {
+			return to
+		}
+	}
 }
+
+// zlibWriter is for WithCompressor.
+func zlibWriter(w io.Writer) (io.WriteCloser, error) { return zlib.NewWriterLevel(w, 1) }
 
 func deflatedOf(t testing.TB, content []byte, level int) []byte {
 	t.Helper()

@@ -1,7 +1,6 @@
 package pprofdelta
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -45,7 +44,7 @@ func (o *options) codec() *compressor {
 
 // encode appends the compressed bytes of a profile to out.
 func (c *compressor) encode(out, profile []byte) ([]byte, error) {
-	to := bytes.NewBuffer(out)
+	to := &appender{out}
 	w, err := c.take(to)
 	if err == nil {
 		_, err = writeAll(w, profile)
@@ -54,11 +53,20 @@ func (c *compressor) encode(out, profile []byte) ([]byte, error) {
 	if err != nil {
 		return nil, failFor(ErrSink, StageWrite, "the delta was not compressed", err)
 	}
-	if kept, ok := w.(resetter); ok {
-		kept.Reset(io.Discard)
-		c.idle.Put(kept)
+	encoded := to.bytes
+	if _, ok := w.(resetter); ok {
+		to.bytes = nil // a compressor that is kept keeps the appender
+		c.idle.Put(w)
 	}
-	return to.Bytes(), nil
+	return encoded, nil
+}
+
+// appender is a writer that appends.
+type appender struct{ bytes []byte }
+
+func (a *appender) Write(p []byte) (int, error) {
+	a.bytes = append(a.bytes, p...)
+	return len(p), nil
 }
 
 func (c *compressor) take(to io.Writer) (io.WriteCloser, error) {

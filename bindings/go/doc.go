@@ -9,9 +9,9 @@
 //		err := computer.Delta(profile, w) // gzip, zstd or plain in; gzip out
 //	}
 //
-// The package replaces fastdelta: New(WithCompression(None)) makes what NewDeltaComputer makes, and Delta
-// is called in the same way. It needs no cgo and no toolchain: libpprofdelta, a C library, is embedded as
-// WebAssembly, and wazero compiles it to machine code when the process starts.
+// The package replaces fastdelta: New(WithFastdeltaDefaults()) makes what NewDeltaComputer makes, and Delta
+// is called in the same way. It needs no cgo and no toolchain: it contains libpprofdelta, a C library, translated
+// to Go.
 //
 // # Windows
 //
@@ -38,12 +38,6 @@
 // # Errors
 //
 // An error is an [*Error] with a [Status], the field and the byte offset, or the error of a context. After an
-// error, a computer is as before. A trap in the WebAssembly code is an error with [ErrEngine]: it ends the
+// error, a computer is as before. A panic in the translated code is an error with [ErrEngine]: it ends the
 // window, and no other.
-//
-// # Start
-//
-// The first use compiles the WebAssembly code, which takes about 150 ms of processor time. [WithCacheDir]
-// keeps the machine code for the next process. wazero compiles for amd64 and arm64 (Linux, macOS, Windows,
-// FreeBSD and others). Elsewhere it interprets the code, which is many times slower; the README has figures.
 package pprofdelta

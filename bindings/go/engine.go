@@ -33,17 +33,8 @@ func (a *account) hold(n int64) error {
 }
 
 func (a *account) full() error {
-	return fail(ErrLimit, "memory",
+	return fail(ErrLimit, StageMemory,
 		fmt.Sprintf("the call takes more than the %d bytes that the pool's max memory allows", a.limit))
-}
-
-// An engine makes instances of the C library; engine_wazero.go runs the library as WebAssembly. An engine is used by
-// several goroutines at once.
-type engine interface {
-	// newInstance makes an instance that takes its memory from the account.
-	newInstance(a *account) (instance, error)
-	// close is called when no instance is in use.
-	close() error
 }
 
 // An instance is one context of the C library, and the buffers around it. It is used by one goroutine

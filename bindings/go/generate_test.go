@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/pprof/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
 
 // process is a simulated program: a set of stacks with counters that only grow and gauges.
@@ -37,7 +36,7 @@ func newProcess(seed uint64, stacks int) *process {
 	p := &process{random: rand.New(rand.NewPCG(seed, 1)), clock: 1_700_000_000 * second}
 	p.symbols = seed%4 == 3
 	p.mapping = &profile.Mapping{Start: 0x400000, Limit: 0x800000, File: "/usr/bin/program",
-		BuildID: "abcdef0123456789", HasFunctions: true, HasFilenames: true, HasLineNumbers: true}
+		BuildID: "abcdef0123456789", Has: [4]bool{true, true, true, false}}
 	for i := range 4 + stacks/4 {
 		name := fmt.Sprintf("package.function%d", i)
 		p.funcs = append(p.funcs, &profile.Function{Name: name, SystemName: name,
@@ -158,7 +157,7 @@ func packed(t testing.TB, p *profile.Profile) []byte {
 	return b.Bytes()
 }
 
-// parsed reads a profile by google/pprof.
+// parsed reads a profile.
 func parsed(t testing.TB, b []byte) *profile.Profile {
 	t.Helper()
 	p, err := profile.ParseData(b)
@@ -172,8 +171,7 @@ func parsed(t testing.TB, b []byte) *profile.Profile {
 var counters = map[string]bool{"alloc_objects": true, "alloc_space": true, "contentions": true,
 	"delay": true}
 
-// merged is the oracle: cur plus prev with its counters negated and without its gauges, by
-// google/pprof.
+// merged is the oracle: cur plus prev with its counters negated and without its gauges.
 func merged(t testing.TB, prev, cur []byte) *profile.Profile {
 	t.Helper()
 	before, after := parsed(t, prev), parsed(t, cur)
@@ -195,12 +193,11 @@ func merged(t testing.TB, prev, cur []byte) *profile.Profile {
 	return out
 }
 
-// rows returns the values of a profile by stack and labels, without those that are all zero. Stacks are
-// told apart as google/pprof does it.
+// rows returns the values of a profile by stack and labels, without those that are all zero.
 func rows(p *profile.Profile) map[string][]int64 {
 	out := map[string][]int64{}
 	for _, s := range p.Sample {
-		key := keyOf(s)
+		key := s.Key()
 		if out[key] == nil {
 			out[key] = make([]int64, len(s.Value))
 		}
@@ -214,21 +211,6 @@ func rows(p *profile.Profile) map[string][]int64 {
 		}
 	}
 	return out
-}
-
-func keyOf(s *profile.Sample) string {
-	var b strings.Builder
-	for _, place := range s.Location {
-		if place.Mapping != nil {
-			fmt.Fprintf(&b, "%s@%x ", place.Mapping.File, place.Address-place.Mapping.Start)
-		}
-		for _, line := range place.Line {
-			fmt.Fprintf(&b, "%s:%s:%d ", line.Function.Name, line.Function.Filename, line.Line)
-		}
-		b.WriteString("| ")
-	}
-	fmt.Fprint(&b, s.Label, s.NumLabel) // maps are printed in the order of their keys
-	return b.String()
 }
 
 // same compares what two profiles have measured.

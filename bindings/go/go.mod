@@ -1,11 +1,3 @@
 module github.com/pprofdelta/pprofdelta/bindings/go
 
 go 1.25.0
-
-require (
-	github.com/google/pprof v0.0.0-20250607225305-033d6d78b36a
-	github.com/klauspost/compress v1.18.7
-	github.com/tetratelabs/wazero v1.12.0
-)
-
-require golang.org/x/sys v0.44.0 // indirect

@@ -203,8 +203,8 @@ func WithLevel(level int) Option { return func(o *options) { o.level = level } }
 //	pprofdelta.WithCompressor(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })
 //
 // The delta is written to what open returns, which is then closed. If that has a method Reset(io.Writer), as gzip
-// and zstd writers have, it is used again for later deltas of all computers that have this option. open is called
-// by several goroutines at once, and never while a computer or an instance is in use by the call.
+// and zstd writers have, it is used again for later deltas of the computers that have this option: by Reset, a Write,
+// and Close. open may be called by several goroutines at once. No computer and no instance waits for it.
 func WithCompressor(open func(w io.Writer) (io.WriteCloser, error)) Option {
 	c := &compressor{open: open}
 	return func(o *options) { o.compressor = c }
@@ -267,11 +267,8 @@ type poolOptions struct {
 	maxMemory int64         // bytes that a call may take
 	keep      int64         // an instance that is larger is not kept
 	idle      time.Duration // an instance that is not used for so long is not kept
-	cacheDir  string
-	// interpret makes wazero interpret, as it does where it has no compiler.
-	interpret bool
-	// code replaces the module (tests).
-	code []byte
+	// before is called first in each call of an instance (tests).
+	before func(name string, i *moduleInstance)
 }
 
 // PoolOption is an option of [NewPool].
@@ -296,12 +293,3 @@ func WithKeptMemory(bytes int64) PoolOption { return func(o *poolOptions) { o.ke
 
 // WithIdle sets after which time an instance that is not used is dropped. The default is a minute.
 func WithIdle(d time.Duration) PoolOption { return func(o *poolOptions) { o.idle = d } }
-
-// WithCacheDir keeps the machine code of the engine in this directory, so that the next process need
-// not compile it. The directory is made if it does not exist. It must be writable by trusted users
-// only, since its content is executed.
-func WithCacheDir(dir string) PoolOption { return func(o *poolOptions) { o.cacheDir = dir } }
-
-// Interpreted runs the engine by wazero's interpreter, as on machines for which wazero has no
-// compiler. It is many times slower.
-func Interpreted() PoolOption { return func(o *poolOptions) { o.interpret = true } }

@@ -72,30 +72,6 @@ func TestDeltaIsWhatMergeGives(t *testing.T) {
 	}
 }
 
-func TestDeltaOfRealProfilesIsWhatMergeGives(t *testing.T) {
-	for _, kind := range pairs {
-		prev, cur := read(t, "valid/"+kind+".1.pb.gz"), read(t, "valid/"+kind+".2.pb.gz")
-		c := newComputer(t)
-		deltaOf(t, c, prev)
-		got, want := rows(parsed(t, deltaOf(t, c, cur))), rows(merged(t, prev, cur))
-		for key, values := range want {
-			// Merge writes a sample that has vanished as a negative one; a delta does not have it.
-			negative := false
-			for _, v := range values {
-				negative = negative || v < 0
-			}
-			if _, found := got[key]; found == negative {
-				t.Errorf("%s: found is %v, %v: %s", kind, found, values, key)
-			} else if found && fmt.Sprint(got[key]) != fmt.Sprint(values) {
-				t.Errorf("%s: %v, not %v: %s", kind, got[key], values, key)
-			}
-		}
-		if len(got) == 0 {
-			t.Errorf("%s: the delta is empty", kind)
-		}
-	}
-}
-
 func TestDeltaOfAProfileWithItselfHasNoCounters(t *testing.T) {
 	for _, kind := range pairs {
 		profile := read(t, "valid/"+kind+".2.pb.gz")

@@ -26,10 +26,8 @@ import (
 // needed and is never closed.
 type Pool struct {
 	o      poolOptions
-	engine engine
 	places chan struct{} // one element for each instance in use
 	closed chan struct{} // closed by Close
-	ending sync.Once     // closes the engine
 
 	made, waits atomic.Uint64
 	waited      atomic.Int64 // nanoseconds
@@ -57,8 +55,7 @@ func newToken() uint64 { return tokens.Add(1) }
 
 var defaultPool = sync.OnceValues(func() (*Pool, error) { return NewPool() })
 
-// NewPool makes a pool and prepares the engine: it compiles the WebAssembly module, unless a cache
-// (see [WithCacheDir]) or an earlier pool of the process has it. Close frees the pool.
+// NewPool makes a pool. Close frees it.
 func NewPool(opts ...PoolOption) (*Pool, error) {
 	o := poolOptions{maxMemory: defaultMaxMemory, keep: defaultKeep, idle: defaultIdle}
 	for _, opt := range opts {
@@ -70,12 +67,7 @@ func NewPool(opts ...PoolOption) (*Pool, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	engine, err := newEngine(&o)
-	if err != nil {
-		return nil, err
-	}
-	return &Pool{o: o, engine: engine, places: make(chan struct{}, o.instances),
-		closed: make(chan struct{})}, nil
+	return &Pool{o: o, places: make(chan struct{}, o.instances), closed: make(chan struct{})}, nil
 }
 
 // complete checks the options and fills in the defaults.
@@ -103,6 +95,7 @@ func (p *Pool) Close() error {
 		return usage("the pool was not made by NewPool")
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.open() == nil {
 		close(p.closed)
 	}
@@ -110,16 +103,7 @@ func (p *Pool) Close() error {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	p.mu.Unlock()
-	return p.end()
-}
-
-// end closes the engine if the pool is closed and no instance is in use.
-func (p *Pool) end() (err error) {
-	if p.open() != nil && len(p.places) == 0 {
-		p.ending.Do(func() { err = p.engine.close() })
-	}
-	return err
+	return nil
 }
 
 // PoolStats is what a pool has, and has done.
@@ -173,21 +157,18 @@ func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
 	if err := p.place(ctx); err != nil {
 		return nil, err
 	}
-	var h *held
-	err := p.open() // the engine is there as long as this has a place
-	if err == nil {
-		if h = p.takeIdle(token); h == nil {
-			h, err = p.newHeld()
+	h := p.takeIdle(token)
+	if h == nil {
+		var err error
+		if h, err = p.newHeld(); err != nil {
+			<-p.places
+			return nil, err
 		}
-	}
-	if err != nil {
-		p.leave()
-		return nil, err
 	}
 	return h, nil
 }
 
-// place waits for a place for an instance, which leave gives back.
+// place waits for a place for an instance.
 func (p *Pool) place(ctx context.Context) error {
 	select {
 	case p.places <- struct{}{}:
@@ -207,14 +188,9 @@ func (p *Pool) place(ctx context.Context) error {
 	}
 }
 
-func (p *Pool) leave() {
-	<-p.places
-	_ = p.end() // nobody is there to take the error
-}
-
 func (p *Pool) newHeld() (*held, error) {
 	a := &account{ctx: context.Background(), limit: p.o.maxMemory}
-	instance, err := p.engine.newInstance(a)
+	instance, err := newInstance(&p.o, a)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +217,7 @@ func (p *Pool) takeIdle(token uint64) *held {
 
 // release gives an instance back. err is what its last call returned.
 func (p *Pool) release(h *held, err error) {
-	defer p.leave()
+	defer func() { <-p.places }()
 	a := h.account
 	isBroken := errors.Is(err, ErrEngine) || errors.Is(err, ErrMemory) || err != nil && (a.isFull || a.ctx.Err() != nil)
 	if isBroken || h.size() > p.o.keep {
@@ -304,7 +280,7 @@ func (p *Pool) use(ctx context.Context, token uint64, inGo int64, do func(h *hel
 	defer func() {
 		if !returned { // do has panicked
 			h.close()
-			p.leave()
+			<-p.places
 		}
 	}()
 	err = h.use(ctx, inGo, do)

@@ -27,13 +27,6 @@ func newPool(t testing.TB, opts ...PoolOption) *Pool {
 	return p
 }
 
-// idleInstances counts them.
-func (p *Pool) idleInstances() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.idle)
-}
-
 // TestManyTargetsShareTwoInstances is for the race detector, too.
 func TestManyTargetsShareTwoInstances(t *testing.T) {
 	pool := newPool(t, WithInstances(2))
@@ -61,13 +54,13 @@ func TestManyTargetsShareTwoInstances(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				same(t, fmt.Sprintf("target %d", target), parsedPlain(t, out.Bytes()), merged(t, prev, cur))
+				same(t, fmt.Sprintf("target %d", target), parsed(t, out.Bytes()), merged(t, prev, cur))
 				prev = cur
 			}
 		})
 	}
 	group.Wait()
-	if n := pool.idleInstances(); n < 1 || n > 2 {
+	if n := pool.Stats().Idle; n < 1 || n > 2 {
 		t.Errorf("%d instances", n)
 	}
 }
@@ -282,7 +275,7 @@ func TestContextEndsACall(t *testing.T) {
 		}
 		c.Abandon()
 		// The library asks, too, and not only this package.
-		if engineName == "wazero" && name != "Load" && name != "Describe" && ended < 4 {
+		if name != "Load" && name != "Describe" && ended < 4 {
 			t.Errorf("%s: the context was asked only %d times", name, ended)
 		}
 	}
@@ -299,17 +292,25 @@ func TestClosedPool(t *testing.T) {
 	c := newComputer(t, WithPool(pool))
 	deltaOf(t, c, p.bytes(t))
 	w, want := windowOf(t, c, p.bytes(t))
+	h, err := pool.acquire(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := pool.Stats(); got != (PoolStats{Limit: 3, InUse: 1, Made: 1}) {
+		t.Errorf("%+v", got)
+	}
 	var group sync.WaitGroup
 	for range 3 {
 		group.Go(func() {
-			if err := pool.Close(); err != nil {
+			if err := pool.Close(); err != nil { // it does not wait for the instance in use
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	if pool.idleInstances() != 0 {
-		t.Error("instances are left")
+	pool.release(h, nil)
+	if got := pool.Stats(); got.InUse != 0 || got.Idle != 0 {
+		t.Errorf("instances are left: %+v", got)
 	}
 	statusOf(t, "Delta", newPooled(pool).Delta(p.bytes(t), io.Discard), ErrClosed)
 	if got, err := w.Bytes(); err != nil || !bytes.Equal(got, want) {
@@ -341,14 +342,14 @@ func TestInstancesAreDropped(t *testing.T) {
 	p := newProcess(4, 10)
 	small := newPool(t, WithKeptMemory(1))
 	deltaOf(t, newComputer(t, WithPool(small)), p.bytes(t))
-	if n := small.idleInstances(); n != 0 {
+	if n := small.Stats().Idle; n != 0 {
 		t.Errorf("%d instances larger than the limit are kept", n)
 	}
 	idle := newPool(t, WithIdle(time.Millisecond))
 	c := newComputer(t, WithPool(idle))
 	first := p.bytes(t)
 	deltaOf(t, c, first)
-	for idle.idleInstances() != 0 { // a test that hangs here has found an instance that stays
+	for idle.Stats().Idle != 0 { // a test that hangs here has found an instance that stays
 		time.Sleep(time.Millisecond)
 	}
 	p.run()
@@ -367,8 +368,8 @@ func TestInstanceOfTheSameTargetIsUsedAgain(t *testing.T) {
 	deltaOf(t, a, p.bytes(t))
 	pool.release(h, nil)
 	deltaOf(t, b, p.bytes(t)) // by the other instance, which was used last
-	if pool.idleInstances() != 2 {
-		t.Fatalf("%d instances", pool.idleInstances())
+	if pool.Stats().Idle != 2 {
+		t.Fatalf("%d instances", pool.Stats().Idle)
 	}
 	for _, c := range []*Computer{a, b} {
 		h, err := pool.acquire(context.Background(), c.token)
@@ -439,7 +440,7 @@ func TestTenThousandTargets(t *testing.T) {
 	if limit := int64(state) + 1024; each > limit && !testing.Short() {
 		t.Errorf("a target costs %d bytes, more than its state and 1 KiB", each)
 	}
-	if n := pool.idleInstances(); n > 2 {
+	if n := pool.Stats().Idle; n > 2 {
 		t.Errorf("%d instances", n)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {

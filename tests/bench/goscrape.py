@@ -22,7 +22,6 @@ import concurrent.futures
 import json
 import os
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -147,17 +146,9 @@ def compare(scraper, samples, targets, rounds, every, times=0):
 
 
 def first_deltas(scraper, times=5):
-    """The time from the begin of the program to its first delta. The folder for compiled code is kept from run
-    to run in the second column."""
-    took = {}
-    cache = os.path.join(scraper.root, "cache")
-    told = "/cache" if scraper.is_rooted else cache
-    for name, args in (("without a cache", []), ("with the cache", ["-cache", told])):
-        took[name] = []
-        for _ in range(times + bool(args)):
-            took[name].append(scraper.run("pprofdelta", "-targets", 1, "-rounds", 1, *args)["first_delta_ms"])
-        took[name] = sorted(took[name][bool(args):])
-    shutil.rmtree(cache, ignore_errors=True)
+    """The time from the begin of the program to its first delta."""
+    took = {name: sorted(scraper.run(name, "-targets", 1, "-rounds", 1)["first_delta_ms"] for _ in range(times))
+            for name in COMPUTERS[1:]}
     print("\nfirst delta after, median of %d: %s" % (times, ", ".join(
         f"{value[times // 2]:.1f} ms {name}" for name, value in took.items())), flush=True)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Go module, without cgo: gomodule.py COMMAND
 
-    tests      all tests of bindings/go, with CGO_ENABLED=0; COMMAND is for the one that compares bytes
+    tests      all tests of bindings/go, and those of its module oracletest, which gets COMMAND; with CGO_ENABLED=0
     race       those of the package itself with Go's race detector (it needs a C compiler)
     fuzzers    each for FUZZ_TIME, from its seeds
     systems    go vet for other systems and processors
@@ -15,9 +15,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from gotests import MODULE, check, go, main, real, step, tests
+from gotests import MODULE, ORACLE, check, go, main, real, step, tests
 
 FUZZ_TIME = "2s"
 SYSTEMS = ["linux/arm64", "linux/386", "linux/s390x", "darwin/arm64", "windows/amd64"]
@@ -27,10 +26,8 @@ def race():
     if not shutil.which("gcc") and not shutil.which("clang"):
         print("race: skipped: there is no C compiler")
         return
-    with tempfile.TemporaryDirectory(prefix="pprofdelta-gomodule-") as cache:
-        go("test", "-run=^TestSumIsTheInverse$", ".", PPROFDELTA_TEST_CACHE=cache)
-        tests("race", "-race", "-short", "-run=Many|Context|Closed|Dropped|Target|Trap|Abandoned|Pending|Writer", ".",
-              CGO_ENABLED="1", PPROFDELTA_TEST_CACHE=cache)
+    tests("race", "-race", "-short", "-run=Many|Context|Closed|Dropped|Target|Trap|Abandoned|Pending|Writer", ".",
+          CGO_ENABLED="1")
 
 
 def fuzzers():
@@ -45,14 +42,16 @@ def fuzzers():
 def check_format():
     ran = subprocess.run(["gofmt", "-l", MODULE], capture_output=True, check=False, timeout=real.TIMEOUT)
     check("gofmt", ran.returncode == 0 and not ran.stdout, ran.stdout.decode() + ran.stderr.decode())
-    step("go vet", "vet", "./...")
-    step("go mod verify", "mod", "verify")
-    step("go mod tidy", "mod", "tidy", "-diff")
+    for module in (MODULE, ORACLE):
+        step(f"go vet in {module}", "vet", "./...", cwd=module)
+        step(f"go mod verify in {module}", "mod", "verify", cwd=module)
+        step(f"go mod tidy in {module}", "mod", "tidy", "-diff", cwd=module)
 
 
 def run():
     check_format()
-    tests("tests", "./...", PPROFDELTA_COMMAND=os.path.abspath(sys.argv[1]))
+    tests("tests", "./...")
+    tests("oracle", "./...", cwd=ORACLE, PPROFDELTA_COMMAND=os.path.abspath(sys.argv[1]))
     race()
     for system in SYSTEMS:
         target, processor = system.split("/")

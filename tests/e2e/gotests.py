@@ -13,6 +13,7 @@ import real  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 MODULE = os.path.join(real.root, "bindings", "go")
+ORACLE = os.path.join(MODULE, "oracletest")  # a module with the tests that need other modules
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"}
 LIMIT = 4 * real.TIMEOUT
 
@@ -57,7 +58,8 @@ def main(run, *needs):
     """Runs the tests if what they need is here. Otherwise they are skipped (77), and have failed in CI."""
     try:
         real.need("go", *needs)
-        real.made("go mod download", ["go", "mod", "download"], MODULE, ENVIRONMENT)
+        for module in (MODULE, ORACLE):
+            real.made("go mod download", ["go", "mod", "download"], module, ENVIRONMENT)
         run()
     except real.Missing as why:
         print(f"skipped: {why}\n0 passed, 0 failed")

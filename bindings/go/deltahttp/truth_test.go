@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/google/pprof/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
 
 // The oracle of these tests is google/pprof: it adds up the windows of a reader.

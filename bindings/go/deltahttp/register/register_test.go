@@ -6,7 +6,7 @@ import (
 	_ "net/http/pprof" // its patterns must not conflict
 	"testing"
 
-	"github.com/google/pprof/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
 
 func TestTheDefaultMuxHasTheProfiles(t *testing.T) {

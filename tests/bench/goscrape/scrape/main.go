@@ -1,6 +1,6 @@
 // Scrape computes the delta of each of many targets in every round, as a program that scrapes them does.
 //
-//	scrape [-targets N] [-rounds N] [-samples N] [-every DURATION] [-with NAME] [-cache DIR] [-verify]
+//	scrape [-targets N] [-rounds N] [-samples N] [-every DURATION] [-with NAME] [-verify]
 //
 // In each round all targets have the next version of one profile (profiles.go). -with pprofdelta or fastdelta
 // computes the deltas; none computes nothing, which shows what the rest costs. Profiles and deltas are not
@@ -143,7 +143,7 @@ func processorTime() time.Duration {
 }
 
 // computers returns a function that makes the computer of one target.
-func computers(name, cache string) (func() (computer, error), error) {
+func computers(name string) (func() (computer, error), error) {
 	switch name {
 	case "none":
 		return func() (computer, error) { return none{}, nil }, nil
@@ -152,7 +152,7 @@ func computers(name, cache string) (func() (computer, error), error) {
 			return newFastdelta(fastdeltaType{"alloc_objects", "count"}, fastdeltaType{"alloc_space", "bytes"}), nil
 		}, nil
 	case "pprofdelta":
-		return ours(cache)
+		return ours()
 	}
 	return nil, fmt.Errorf("-with %s: not one of none, fastdelta and pprofdelta", name)
 }
@@ -164,7 +164,6 @@ func main() {
 	samples := flag.Int("samples", 2000, "samples of the first profile")
 	every := flag.Duration("every", time.Second, "the time from round to round")
 	flag.StringVar(&s.report.With, "with", "pprofdelta", "what computes the deltas: none, fastdelta or pprofdelta")
-	cache := flag.String("cache", "", "pprofdelta's directory for compiled code; it survives a restart")
 	flag.BoolVar(&s.verify, "verify", false, "compare every delta with google/pprof's")
 	flag.Parse()
 	log.SetFlags(0)
@@ -174,7 +173,7 @@ func main() {
 		log.Fatal(err)
 	}
 	s.started = time.Now()
-	newComputer, err := computers(s.report.With, *cache)
+	newComputer, err := computers(s.report.With)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,12 +3,8 @@ package main
 import pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
 
 // ours makes computers that share a pool.
-func ours(cache string) (func() (computer, error), error) {
-	var opts []pprofdelta.PoolOption
-	if cache != "" {
-		opts = append(opts, pprofdelta.WithCacheDir(cache))
-	}
-	pool, err := pprofdelta.NewPool(opts...)
+func ours() (func() (computer, error), error) {
+	pool, err := pprofdelta.NewPool()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package pprofdelta
+package oracletest
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
 )
 
 // TestSameBytesAsTheCommand runs the command that PPROFDELTA_COMMAND names. What the C library writes as
@@ -38,15 +40,15 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 			filepath.Join(testdata, "valid", kind+".2.pb.gz")}
 		profiles := [2][]byte{read(t, "valid/"+kind+".1.pb.gz"), read(t, "valid/"+kind+".2.pb.gz")}
 		var out bytes.Buffer
-		if _, err := Compare(ctx, profiles[0], profiles[1], &out, WithCompression(None)); err != nil {
+		if _, err := pprofdelta.Compare(ctx, profiles[0], profiles[1], &out, pprofdelta.WithCompression(pprofdelta.None)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(out.Bytes(), run(files[0], files[1])) {
 			t.Errorf("%s: Compare: other bytes than the command", kind)
 		}
 		out.Reset()
-		if _, err := Compare(ctx, profiles[0], profiles[1], &out, WithCompression(None), WithFormat(OTLP),
-			WithResource("service.name", "shop"), WithResource("a", "")); err != nil {
+		if _, err := pprofdelta.Compare(ctx, profiles[0], profiles[1], &out, pprofdelta.WithCompression(pprofdelta.None), pprofdelta.WithFormat(pprofdelta.OTLP),
+			pprofdelta.WithResource("service.name", "shop"), pprofdelta.WithResource("a", "")); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(out.Bytes(), run("--format=otlp", "--resource=service.name=shop", "--resource=a=", files[0],
@@ -59,7 +61,7 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := newComputer(t, WithCompression(None))
+		other := newComputer(t, pprofdelta.WithCompression(pprofdelta.None))
 		if err := other.Load(ctx, bytes.NewReader(saved)); err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +69,7 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := newComputer(t, WithCompression(None))
-		c.o.id = memory.ID
+		c := newComputer(t, pprofdelta.WithCompression(pprofdelta.None), pprofdelta.WithID(memory.ID))
 		if !bytes.Equal(deltaOf(t, c, profiles[0]), first) {
 			t.Errorf("%s: first window: other bytes than the command", kind)
 		}
@@ -99,8 +100,8 @@ func TestSameAnswersToDamage(t *testing.T) {
 	}
 	const files = 2000
 	random := rand.New(rand.NewPCG(7, 7))
-	plain := written(t, newProcess(2, 30).profile())
-	compressed := [][]byte{read(t, "valid/heap.1.pb.gz"), zstdOf(t, plain), deflatedOf(t, plain, 9)}
+	plain := plainOf(t, read(t, "valid/mutex.2.pb.gz"))
+	compressed := [][]byte{read(t, "valid/heap.1.pb.gz"), zstdOf(t, plain), read(t, "valid/block.1.pb.gz")}
 	folder := t.TempDir()
 	args, answers := []string{"check", "-q"}, map[string]string{}
 	for n := range files {
@@ -116,8 +117,12 @@ func TestSameAnswersToDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		args = append(args, file)
-		if _, err := Check(context.Background(), damaged); err != nil {
-			answers[file] = textOf(err)
+		if _, err := pprofdelta.Check(context.Background(), damaged); err != nil {
+			var e *pprofdelta.Error
+			if !errors.As(err, &e) {
+				t.Fatal(err)
+			}
+			answers[file] = e.Text
 			if bytes.HasPrefix(damaged, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 				answers[file] = "zstd frame"
 			}

@@ -1,0 +1,285 @@
+package pprofdelta
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/module"
+)
+
+// pageSize is what the memory of a module consists of.
+const pageSize = 64 << 10
+
+// moduleInstance is an instance of the C library as Go: see package module.
+type moduleInstance struct {
+	account *account
+	module  *module.Module
+	memory  *[]byte // of the module; its capacity is what is allocated
+	least   int64   // bytes that a new instance has
+	buffers uint32  // address of the module's two numbers
+	to      *buffer // of the call under way, for its output
+
+	// before is called first in each call of the module (tests).
+	before func(name string, i *moduleInstance)
+}
+
+func newInstance(o *poolOptions, a *account) (instance, error) {
+	i := &moduleInstance{account: a}
+	i.module = module.New(i)
+	i.memory = i.module.Xmemory().Slice()
+	i.least = i.size()
+	var err error
+	if i.buffers, err = i.call("pd_buffers", i.module.Xpd_buffers); err != nil {
+		return nil, err
+	}
+	i.before = o.before
+	return i, nil
+}
+
+func (i *moduleInstance) close() { i.module, i.memory = nil, nil }
+
+func (i *moduleInstance) size() int64 { return int64(cap(*i.memory)) }
+
+// Xpoll is called often by the module. It ends the call by a panic if the account's context has ended.
+func (i *moduleInstance) Xpoll() {
+	if err := i.account.ctx.Err(); err != nil {
+		panic(err)
+	}
+}
+
+// Xwrite takes output.
+func (i *moduleInstance) Xwrite(at, n int32) {
+	bytes, ok := i.read(uint32(at), uint32(n))
+	if !ok || i.to == nil {
+		panic(errors.New("output that nobody has asked for"))
+	}
+	if err := i.to.add(bytes, i.account); err != nil {
+		panic(err)
+	}
+}
+
+// Xgrow adds pages to the memory, and returns how many it had, or -1 if the account has no room for them.
+func (i *moduleInstance) Xgrow(pages int32) int32 {
+	old := *i.memory
+	need := int64(len(old)) + int64(uint32(pages))*pageSize
+	if need > math.MaxUint32 || !i.account.fits(need-i.least, i.account.inGo) {
+		return -1
+	}
+	if need > int64(cap(old)) {
+		most := i.least + i.account.limit - i.account.inGo
+		grown := make([]byte, need, max(need, min(2*int64(cap(old)), most, math.MaxInt32)))
+		copy(grown, old)
+		*i.memory = grown
+	} else {
+		*i.memory = old[:need]
+	}
+	return int32(len(old) / pageSize)
+}
+
+// read returns a part of the memory.
+func (i *moduleInstance) read(at, n uint32) ([]byte, bool) {
+	end := uint64(at) + uint64(n)
+	if end > uint64(len(*i.memory)) {
+		return nil, false
+	}
+	return (*i.memory)[at:end:end], true
+}
+
+// call calls a function of the module and returns its result. A panic there is ErrEngine.
+func (i *moduleInstance) call(name string, f func() int32) (result uint32, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = i.ended(name, cause)
+		}
+	}()
+	if i.before != nil {
+		i.before(name, i)
+	}
+	return uint32(f()), nil
+}
+
+// ended returns the error of a function that has panicked.
+func (i *moduleInstance) ended(name string, cause any) error {
+	if err := i.account.ctx.Err(); err != nil {
+		return err
+	}
+	if i.account.isFull {
+		return i.account.full()
+	}
+	err, ok := cause.(error)
+	if !ok {
+		err = fmt.Errorf("%v", cause)
+	}
+	return failFor(ErrEngine, StageEngine, name+" did not return", err)
+}
+
+// run calls a function that returns a status, and returns its answer.
+func (i *moduleInstance) run(name string, f func() int32, to *buffer) (*answer, error) {
+	i.to = to
+	status, err := i.call(name, f)
+	i.to = nil
+	if err != nil {
+		return nil, err
+	}
+	where, ok := i.read(i.buffers, 8)
+	if !ok {
+		return nil, outside(name)
+	}
+	word := binary.LittleEndian.Uint32
+	bytes, ok := i.read(word(where), word(where[4:]))
+	if !ok {
+		return nil, outside(name)
+	}
+	found := &answer{bytes: bytes}
+	switch {
+	case status == 0:
+		return found, nil
+	case Status(status) == ErrMemory && i.account.isFull:
+		return nil, i.account.full()
+	case len(bytes) == 0:
+		return nil, fail(Status(status), StageMemory, Status(status).String())
+	}
+	failed := found.error(Status(status))
+	if found.short {
+		return nil, outside(name)
+	}
+	if failed.Reason == ReasonMaxMemory { // the option has another name here
+		failed.Text = "the call takes more than the pool's max memory leaves room for"
+	}
+	return nil, failed
+}
+
+func outside(name string) error {
+	return fail(ErrEngine, StageEngine, name+" returned an invalid answer")
+}
+
+// stage copies an input into the room of the module.
+func (i *moduleInstance) stage(input []byte) error {
+	if int64(len(input)) > math.MaxUint32-pageSize {
+		return i.tooLarge(len(input))
+	}
+	const name = "pd_room"
+	at, err := i.call(name, func() int32 { return i.module.Xpd_room(int32(uint32(max(len(input), 1)))) })
+	if err != nil {
+		return err
+	}
+	if at == 0 {
+		return i.tooLarge(len(input))
+	}
+	room, ok := i.read(at, uint32(len(input)))
+	if !ok {
+		return outside(name)
+	}
+	copy(room, input)
+	return nil
+}
+
+func (i *moduleInstance) tooLarge(n int) error {
+	return fail(ErrLimit, StageMemory, fmt.Sprintf("the instance has no room for %d bytes of input", n))
+}
+
+// runWith calls a function with the length of an input in the room.
+func (i *moduleInstance) runWith(name string, f func(n int32) int32, to *buffer, input []byte) (*answer, error) {
+	if err := i.stage(input); err != nil {
+		return nil, err
+	}
+	return i.run(name, func() int32 { return f(int32(uint32(len(input)))) }, to)
+}
+
+// begin calls pd_new or pd_sum_new with options in the room; glue.c describes their encoding.
+func (i *moduleInstance) begin(name string, f func() int32, o *options) error {
+	first := uint32(0)
+	if o.firstZero {
+		first = 1
+	}
+	var b []byte
+	for _, word := range []uint32{o.flags, uint32(o.onReset), first, uint32(len(o.counters)),
+		uint32(len(o.gauges)), uint32(o.format), uint32(len(o.resource))} {
+		b = binary.LittleEndian.AppendUint32(b, word)
+	}
+	b = binary.LittleEndian.AppendUint64(b, uint64(i.account.limit))
+	b = binary.LittleEndian.AppendUint64(b, o.id)
+	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
+		for _, name := range names {
+			b = append(append(b, name...), 0)
+		}
+	}
+	if err := i.stage(b); err != nil {
+		return err
+	}
+	_, err := i.run(name, f, nil)
+	return err
+}
+
+func (i *moduleInstance) prepare(o *options) error { return i.begin("pd_new", i.module.Xpd_new, o) }
+
+func (i *moduleInstance) load(state []byte) error {
+	_, err := i.runWith("pd_load", i.module.Xpd_load, nil, state)
+	return err
+}
+
+func (i *moduleInstance) save(to *buffer) error {
+	_, err := i.run("pd_save", i.module.Xpd_save, to)
+	return err
+}
+
+func (i *moduleInstance) base(profile []byte) error {
+	_, err := i.runWith("pd_base", i.module.Xpd_base, nil, profile)
+	return err
+}
+
+func (i *moduleInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
+	found, err := i.runWith("pd_window", func(n int32) int32 { return i.module.Xpd_window(n, started) }, to, profile)
+	return whole("pd_window", found, err, (*answer).report)
+}
+
+// whole reads what a function answered.
+func whole[T any](name string, found *answer, err error, read func(*answer) T) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	value := read(found)
+	if found.short {
+		return nil, outside(name)
+	}
+	return &value, nil
+}
+
+func (i *moduleInstance) commit() error {
+	_, err := i.run("pd_commit", i.module.Xpd_commit, nil)
+	return err
+}
+
+func (i *moduleInstance) abandon() error {
+	_, err := i.run("pd_abandon", i.module.Xpd_abandon, nil)
+	return err
+}
+
+func (i *moduleInstance) describe() (*Remembered, error) {
+	found, err := i.run("pd_describe", i.module.Xpd_describe, nil)
+	return whole("pd_describe", found, err, (*answer).remembered)
+}
+
+func (i *moduleInstance) check(profile []byte) (*Census, error) {
+	found, err := i.runWith("pd_check", i.module.Xpd_check, nil, profile)
+	return whole("pd_check", found, err, (*answer).census)
+}
+
+func (i *moduleInstance) sumBegin(o *options) error {
+	return i.begin("pd_sum_new", i.module.Xpd_sum_new, o)
+}
+
+func (i *moduleInstance) sumAdd(profile []byte) (Join, error) {
+	found, err := i.runWith("pd_sum_add", i.module.Xpd_sum_add, nil, profile)
+	if err != nil {
+		return 0, err
+	}
+	return Join(found.u32()), nil
+}
+
+func (i *moduleInstance) sumFinish(to *buffer) error {
+	_, err := i.run("pd_sum_finish", i.module.Xpd_sum_finish, to)
+	return err
+}
