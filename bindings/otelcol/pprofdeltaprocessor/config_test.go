@@ -1,0 +1,56 @@
+package pprofdeltaprocessor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+func read(settings map[string]any) (*Config, error) {
+	config := NewFactory().CreateDefaultConfig().(*Config)
+	if err := confmap.NewFromStringMap(settings).Unmarshal(config); err != nil {
+		return config, err
+	}
+	return config, confmap.Validate(config)
+}
+
+func TestConfig(t *testing.T) {
+	if err := componenttest.CheckConfigStruct(NewFactory().CreateDefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	config, err := read(map[string]any{
+		"counters": []any{"mine", "other/apples"}, "gauges": []any{"delay"}, "first": "zero", "storage": "file_storage/x",
+		"deltas":      []any{map[string]any{"telemetry.sdk.name": "pyroscope"}},
+		"max_targets": 5, "idle_timeout": "90m", "max_memory": 2048,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "config", []any{config.Counters, config.Deltas, config.Storage, config.IdleTimeout, config.MaxMemory},
+		[]any{[]string{"mine", "other/apples"}, []map[string]string{{"telemetry.sdk.name": "pyroscope"}}, "file_storage/x", 90 * time.Minute, 2048})
+	for _, bad := range []struct {
+		setting string
+		value   any
+		want    string
+	}{
+		{"counters", []any{"a/b/c"}, `"a/b/c"`},
+		{"counters", []any{""}, `""`},
+		{"gauges", []any{"/x"}, `"/x"`},
+		{"deltas", []any{map[string]any{}}, "deltas[0]"},
+		{"first", "some", `first: "some" is neither "full" nor "zero"`},
+		{"max_targets", 0, "max_targets: 0 is less than 1"},
+		{"idle_timeout", "0s", "idle_timeout: 0s is not longer"},
+		{"max_memory", 1, "max_memory: 1 MiB is less than 64"},
+		{"max_target", 1, "max_target"},
+	} {
+		if _, err := read(map[string]any{bad.setting: bad.value}); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%s: %v: %v", bad.setting, bad.value, err)
+		}
+	}
+	if _, err := read(map[string]any{"counters": []any{"a/b"}, "gauges": []any{"a"}}); err == nil || !strings.Contains(err.Error(), "gauges") {
+		t.Error(err)
+	}
+}
