@@ -460,6 +460,8 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	if err != nil || of.Samples != census.Samples || !bytes.Contains(request, []byte("service.name")) {
 		t.Errorf("OTLP: %+v, %+v, %v", of, census, err)
 	}
+	request = deltaOf(t, newComputer(t, WithFormat(OTLP), resource, NoStamp()), first)
+	same(t, "a request", parsed(t, deltaOf(t, newComputer(t), request)), parsed(t, deltaOf(t, newComputer(t), first)))
 	_, err = New(WithFormat(OTLP), WithResource("", "x"))
 	statusOf(t, "an empty key", err, ErrUsage)
 	delta := parsed(t, deltaOf(t, newComputer(t, DefaultCounter()), first))
