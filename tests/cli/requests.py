@@ -6,14 +6,19 @@ import json
 import os
 import re
 
-from pb import chunk, fields, gz, index_list, number, one, packed, parts, read
-from samples import T0
+from pb import gz, read
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-ALL = os.path.join(ROOT, "testdata", "regress", "otlp-everything")
 KINDS = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict, "any": object,
          "null": type(None)}
 PLACES = ("SCOPES", "PROFILES", "ATTRIBUTES")
+
+
+def regress(name):
+    return os.path.join(ROOT, "testdata", "regress", name)
+
+
+ALL = regress("otlp-everything")
 
 
 def look(kind, number):
@@ -119,34 +124,13 @@ def test_windows_refuse_several_and_what_is_a_window(t):
     t.check(not os.path.exists(t.path("out")) and not os.path.exists(t.path("S")), "nothing is left")
 
 
-def one_scope(t, name, add, time, comment=b""):
-    """The first resource of ALL: its profile as a counter and as a gauge, cumulative, with a link."""
-    first, tables = (one(open(ALL, "rb").read(), n) for n in (1, 2))
-    first = parts(open(ALL, "rb").read(), 1)[0]
-    scope = one(first, 2)
-
-    def sample(body):
-        kept = b"".join((chunk if isinstance(value, bytes) else number)(n, value) for n, value in fields(body) if n != 4)
-        return chunk(2, kept + number(3, len(kept) > 6) + packed(4, [add + index_list(body, 4)[0]]))
-
-    if comment:
-        entries = [(n, value) for n, value in fields(tables) if (n, value[:2]) != (6, b"\x08\x09")]
-        entries.insert([n for n, _ in entries].index(6) + 3, (6, number(1, 9) + chunk(2, chunk(1, comment))))
-        tables = b"".join(chunk(n, value) for n, value in entries)
-    body = bytes([25]) + (T0 + time).to_bytes(8, "little") + b"".join(map(sample, parts(one(scope, 2), 2)))
-    kinds = b"".join(chunk(2, chunk(1, number(1, kind) + number(2, 2)) + body + packed(11, [3, 10])) for kind in (1, 3))
-    scope = chunk(1, one(scope, 1)) + kinds + chunk(3, one(scope, 3))
-    t.write(name, chunk(1, chunk(1, one(first, 1)) + chunk(2, scope) + chunk(3, one(first, 3))) + chunk(2, tables))
-    return name
-
-
 def raw(t, *args, **kwargs):
     t.succeeds(*args, "--format=otlp", "-q", "-o", "made", **kwargs)
     return t.succeeds("show", "--raw", "made").text
 
 
 def test_a_request_that_is_made_of_one_has_what_it_has(t):
-    pair = one_scope(t, "a", 0, 0), one_scope(t, "b", 11, 10**10)
+    pair = regress("otlp-one-scope-prev"), regress("otlp-one-scope-cur")
     env = {"OTEL_RESOURCE_ATTRIBUTES": "process.pid=1,host.name=h", "OTEL_SERVICE_NAME": "weak"}
     shown = raw(t, *pair, "--resource=k=v", "--verify", env=env)
     t.contains(shown, 'resource: "http://resource"\n  attribute "service.name" = "a"\n  attribute "process.pid" = 7\n'
@@ -161,13 +145,12 @@ def test_a_request_that_is_made_of_one_has_what_it_has(t):
     t.equal(lists[4:], [['"process.executable.build_id.gnu" = "abc123"', '"pprof.mapping.has_functions" = true'],
                         ['"frame.type" = "native"']], "of the mapping and the location")
     t.contains(raw(t, *pair, "--resource=service.name=x", env=env), '  attribute "service.name" = "x"')
-    t.contains(raw(t, "sum", "a", "made"), "  1: trace 0102", 'scope: "one"', '"flag" = "true"', "    111: stack")
+    t.contains(raw(t, "sum", pair[0], "made"), "  1: trace 0102", 'scope: "one"', '"flag" = "true"', "    111: stack")
     for form, count in ("otlp", 0), ("pprof", 6):
         said = t.succeeds(*pair, f"--format={form}", "--report=json", "-o", "d", manners=False).err
         t.equal(json.loads(said)["left_out"], count, form)
-    joined = one_scope(t, "j", 0, 0, b"hello,pprofdelta: delta from=1 to=2")  # as the Collector's receiver of pprof does
-    t.contains(t.fails(1, joined, "b").err, "j: comment: this is already a delta")
-    t.contains(t.fails(1, one_scope(t, "e", 0, 0, b"hello"), ALL).err, "3 resources, scopes or times")
+    # The Collector's receiver of pprof joins comments by commas.
+    t.contains(t.fails(1, regress("otlp-joined-comments"), pair[1]).err, "comment: this is already a delta")
 
 
 def test_a_delta_of_requests_is_that_of_the_profiles(t):

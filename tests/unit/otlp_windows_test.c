@@ -112,7 +112,8 @@ static const char *window_of_request(both *b, stage *s, buf profile)
         return status[0] == status[1] ? NULL : "a request is refused, or its profile";
     reports[0].types = reports[1].types = NULL;
     reports[0].output_len = reports[1].output_len = 0;
-    if (memcmp(&reports[0], &reports[1], sizeof *reports) != 0)
+    const void *one = &reports[0], *other = &reports[1];
+    if (memcmp(one, other, sizeof *reports) != 0)
         return "the report of a request differs";
     const char *wrong = otlp_model_differ(&s->arena, &models[0], &models[1]);
     return wrong ? wrong : strcmp(models[1].resource, resource_text) ? models[1].resource : NULL;
