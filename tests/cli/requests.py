@@ -14,11 +14,8 @@ KINDS = {"string": str, "integer": int, "boolean": bool, "array": list, "object"
 PLACES = ("SCOPES", "PROFILES", "ATTRIBUTES")
 
 
-def regress(name):
-    return os.path.join(ROOT, "testdata", "regress", name)
-
-
-ALL = regress("otlp-everything")
+ALL, PREV, CUR, JOINED = (os.path.join(ROOT, "testdata", "regress", f"otlp-{name}")
+                          for name in ("everything", "one-scope-prev", "one-scope-cur", "joined-comments"))
 
 
 def look(kind, number):
@@ -130,7 +127,7 @@ def raw(t, *args, **kwargs):
 
 
 def test_a_request_that_is_made_of_one_has_what_it_has(t):
-    pair = regress("otlp-one-scope-prev"), regress("otlp-one-scope-cur")
+    pair = PREV, CUR
     env = {"OTEL_RESOURCE_ATTRIBUTES": "process.pid=1,host.name=h", "OTEL_SERVICE_NAME": "weak"}
     shown = raw(t, *pair, "--resource=k=v", "--verify", env=env)
     t.contains(shown, 'resource: "http://resource"\n  attribute "service.name" = "a"\n  attribute "process.pid" = 7\n'
@@ -145,12 +142,12 @@ def test_a_request_that_is_made_of_one_has_what_it_has(t):
     t.equal(lists[4:], [['"process.executable.build_id.gnu" = "abc123"', '"pprof.mapping.has_functions" = true'],
                         ['"frame.type" = "native"']], "of the mapping and the location")
     t.contains(raw(t, *pair, "--resource=service.name=x", env=env), '  attribute "service.name" = "x"')
-    t.contains(raw(t, "sum", pair[0], "made"), "  1: trace 0102", 'scope: "one"', '"flag" = "true"', "    111: stack")
+    t.contains(raw(t, "sum", PREV, "made"), "  1: trace 0102", 'scope: "one"', '"flag" = "true"', "    111: stack")
     for form, count in ("otlp", 0), ("pprof", 6):
         said = t.succeeds(*pair, f"--format={form}", "--report=json", "-o", "d", manners=False).err
         t.equal(json.loads(said)["left_out"], count, form)
     # The Collector's receiver of pprof joins comments by commas.
-    t.contains(t.fails(1, regress("otlp-joined-comments"), pair[1]).err, "comment: this is already a delta")
+    t.contains(t.fails(1, JOINED, CUR).err, "comment: this is already a delta")
 
 
 def test_a_delta_of_requests_is_that_of_the_profiles(t):
