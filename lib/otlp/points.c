@@ -85,26 +85,12 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
             while (pd_list_next(&r->parse, &list))
                 add_number(r, &r->points, list.value);
         else
-            while (pd_request_attributes_next(r, &list))
+            while (pd_request_attributes_next(r, &list)) {
                 add_attribute(s, list.value);
+                r->has_more |= !r->dictionary.attributes[list.value].is_label;
+            }
     }
     check_points(r, s);
-}
-
-pprofdelta_sum pd_request_sum_of(pd_request *r, const pd_request_profile *profile)
-{
-    pd_reader body = pd_request_reader(profile->body);
-    pprofdelta_sum sum = {0, 0};
-    sample s;
-    pd_field f;
-    while (!r->parse.status && pd_reader_find(&body, PD_OTLP_PROFILE_SAMPLES, &f)) {
-        read_sample(r, &f, &s);
-        if (r->points.len != 1)
-            pd_request_fail(r, "samples.values", f.start, "%zu values", r->points.len);
-        else
-            pd_sum_add(&sum, (int64_t)r->points.at[0]);
-    }
-    return sum;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -204,7 +190,8 @@ typedef struct differences {
 
 static differences differences_of(const pd_request *r)
 {
-    differences found = {r->resources > 1, r->scopes > r->resources, false};
+    differences found = {r->takes_several && r->resources > 1,
+                         r->takes_several && r->scopes > r->resources, false};
     for (size_t i = 1; i < r->sets_len; i++) {
         const pd_request_profile *one = &r->profiles[r->sets[0].first];
         const pd_request_profile *other = &r->profiles[r->sets[i].first];
@@ -302,11 +289,13 @@ static void make_labels(pd_request *r, const pd_request_row *row)
 {
     pd_reader body = pd_request_reader(row->sample);
     pd_field f;
+    r->labels_made = 0;
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &f)) {
         pd_list list = pd_list_of(&r->parse, NULL, &f);
         while (pd_list_next(&r->parse, &list))
             make_attribute(r, list.value);
     }
+    r->own_labels = r->labels_made;
     if (row->link)
         make_link(r, row->link);
     move_part(r, &r->labels);
@@ -319,7 +308,7 @@ static void write_values(pd_request *r, const int64_t *values, size_t len)
     pd_write_part(&r->writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
 }
 
-static void write_row(pd_request *r, const pd_request_row *row, const int64_t *values)
+static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
 {
     pd_request_spend(r, r->stack.len + r->labels.len + r->common.len);
     if (r->parse.status)
@@ -331,6 +320,8 @@ static void write_row(pd_request *r, const pd_request_row *row, const int64_t *v
         pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
                                 number_of(r, "nanoseconds"));
     pd_write_raw(&r->writer, &r->part, r->common.ptr, r->common.len);
+    row->at = r->profile.len;
+    row->labels = r->own_labels;
     pd_write_part(&r->writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
     r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
 }
@@ -340,7 +331,7 @@ static void write_rows(pd_request *r)
 {
     const pd_request_row *last = NULL;
     for (size_t i = 0; i < r->rows_len && !r->parse.status; i++) {
-        const pd_request_row *row = &r->rows[i];
+        pd_request_row *row = &r->rows[i];
         if (!last || row->stack != last->stack) {
             r->stack.len = 0;
             if (row->stack)

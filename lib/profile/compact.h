@@ -25,7 +25,8 @@
 
 typedef struct pd_compact {
     pprofdelta_format format;
-    pd_bytes resource; /* OTLP: the encoded resource (otlp_resource.h); borrowed */
+    pd_bytes resource;            /* OTLP: the encoded resource (otlp_resource.h); borrowed */
+    const pd_otlp_origin *origin; /* OTLP: takes the place of the resource and the scope; or NULL */
     pd_writer writer;
     /* buffers[] is all of them, for begin and release. */
     union {
@@ -66,7 +67,8 @@ void pd_compact_type(pd_compact *compact, uint32_t type, uint32_t unit);
 typedef struct pd_compact_mapping {
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
-    uint32_t has; /* as in pd_mapping */
+    uint32_t has;        /* as in pd_mapping */
+    size_t own, own_len; /* OTLP: its attributes, if they were given (pd_otlp_own) */
 } pd_compact_mapping;
 
 /* What is known of the key of a mapping. */

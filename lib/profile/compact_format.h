@@ -35,7 +35,7 @@ void pd_otlp_add_function(pd_compact *c, uint32_t name, uint32_t system_name, ui
                           int64_t start_line);
 
 /* Return the output id: a known one, or the next one. The lines were added before. */
-uint32_t pd_otlp_mapping_id(pd_compact *c, const pd_compact_mapping *mapping);
+uint32_t pd_otlp_mapping_id(pd_compact *c, pd_compact_mapping *mapping);
 uint32_t pd_otlp_add_location(pd_compact *c, uint32_t mapping, uint64_t address, bool is_folded);
 
 /* The labels in c->labels are pd_compact_label. */
