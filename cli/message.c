@@ -246,8 +246,10 @@ static const struct advice {
     {PPROFDELTA_E_LIMIT, ANY, PPROFDELTA_REASON_MAX_MEMORY, raise_limit},
     {PPROFDELTA_E_LIMIT, ANY, PPROFDELTA_REASON_ADDRESS_SPACE, "use a 64-bit pprofdelta"},
     {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_IS_STATE, "--state=FILE takes a state"},
-    {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_IS_OTLP,
-     "fetch the profiles as pprof; pprofdelta show prints what is in a request"},
+    {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_SEVERAL,
+     "pprofdelta show prints what is in a request; write each resource, scope and time as a "
+     "request "
+     "of its own"},
     {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_WINDOW_MISSING,
      "give the files of all windows in their order; --force adds them as they are"},
     {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_NONE, "--force adds them"},

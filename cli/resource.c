@@ -81,6 +81,7 @@ int cli_resource_make(cli_resource *r, const cli_resources *given)
     add_environment(r, strcpy((char *)(r->list + members), attributes));
     if (service && *service)
         add(r, "service.name", service);
+    r->weak = r->len;
     for (size_t i = 0; i < given->len; i++) {
         char *equals = (char *)strchr(given->values[i], '='); /* in argv, which may be changed */
         *equals = '\0';

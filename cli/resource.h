@@ -1,7 +1,7 @@
 /* The resource of OTLP output: --resource, and the environment variables of OpenTelemetry.
  *
- * From weak to strong: service.name=unknown_service, OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME,
- * --resource. */
+ * From weak to strong: service.name=unknown_service, OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME, the
+ * resource of CUR if it is a request, --resource. */
 #ifndef CLI_RESOURCE_H
 #define CLI_RESOURCE_H
 
@@ -11,8 +11,8 @@
 
 typedef struct cli_resource {
     pprofdelta_attribute *list; /* for the options of the library; free it */
-    size_t len;
-} cli_resource; /* zero it to begin */
+    size_t len, weak;           /* weak: the first so many yield to what a request has */
+} cli_resource;                 /* zero it to begin */
 
 typedef struct cli_resources {
     const char **values; /* of --resource; the caller allocates one for each argument */

@@ -64,7 +64,7 @@ type Report struct {
 	// likewise: the main mapping has another build id than in prev
 	OtherBuild bool
 
-	// fields of cur that profile.proto does not have; they are skipped
+	// fields of cur that its format does not have; they are skipped
 	UnknownFields uint64
 
 	// false: the computer was empty, or only had attempts at this window (see options.first)
@@ -106,6 +106,11 @@ type Report struct {
 
 	// of the series of windows, as in the stamp; 0 with sequence 0
 	ID uint64
+
+	// What an OTLP request has and the delta does not have: original payloads; in PPROFDELTA_PPROF,
+	// also the attributes of the resource and the scope, and those of profiles, mappings and locations
+	// that a pprof profile has no field for.
+	LeftOut uint64
 }
 
 // Memory is what a computer remembers.
@@ -389,6 +394,7 @@ func (a *answer) report() Report {
 		MayBeWindow:   a.flag(),
 		ClockSetBack:  a.flag(),
 		ID:            a.u64(),
+		LeftOut:       a.u64(),
 	}
 }
 

@@ -68,8 +68,8 @@ const (
 	ReasonAddressSpace Reason = 2
 	// ReasonIsState (ErrProfile): the input is a state.
 	ReasonIsState Reason = 3
-	// ReasonIsOTLP (ErrProfile): the input is an OTLP request, and the call takes pprof only.
-	ReasonIsOTLP Reason = 4
+	// ReasonSeveral (ErrProfile): an OTLP request has profiles of several resources, scopes or times.
+	ReasonSeveral Reason = 4
 	// ReasonIsWindow (ErrNotCumulative): the times of the input show that it is a window.
 	ReasonIsWindow Reason = 5
 	// ReasonSwapped (ErrMismatch): cur is older than prev.

@@ -280,6 +280,7 @@ int cli_options_parse(cli_options *options, const cli_command *command, int argc
         code = cli_usage("--resource needs --format=otlp, which is missing");
     library->resource = options->resource.list;
     library->resource_len = options->resource.len;
+    library->resource_weak = options->resource.weak;
     return code                          ? code
            : command == &cli_sum_command ? check_sum(&options->arguments)
            : options->state              ? check_with_state(options)

@@ -185,6 +185,9 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
                 report->other_build ? ", the main binary with another build id" : "");
     if (report->unknown_fields)
         fprintf(out, "unknown   %" PRIu64 " fields skipped\n", report->unknown_fields);
+    if (report->left_out)
+        fprintf(out, "left out  %" PRIu64 " attributes and payloads of the OTLP request\n",
+                report->left_out);
     fprintf(out, "output    %" PRIu64 " bytes", report->output_len);
     if (report->sequence)
         fprintf(out, ", sequence %" PRIu64 ", attempt %" PRIu64, report->sequence, report->attempt);
@@ -261,8 +264,10 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
     put_id(out, report->id);
     fprintf(out,
             ", \"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
-            ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64 ", ",
-            report->sequence, report->attempt, report->unknown_fields, report->output_len, unread);
+            ", \"left_out\": %" PRIu64 ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64
+            ", ",
+            report->sequence, report->attempt, report->unknown_fields, report->left_out,
+            report->output_len, unread);
     fputs("\"types\": [", out);
     for (size_t i = 0; i < report->types_len; i++) {
         char text[48];

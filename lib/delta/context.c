@@ -23,6 +23,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+    if (out->resource_weak > out->resource_len)
+        return pd_refuse(err, "options.resource_weak is more than resource_len");
     return pd_options_check_output(out->compression, out->level, out->format, out->resource,
                                    out->resource_len, err);
 }
@@ -55,6 +57,9 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
         status = pd_buffer_add_text(&pd->mem, &pd->rules.gauges, pd_bytes_of(o.gauges[i]), err);
     if (!status && o.format == PPROFDELTA_OTLP)
         status = pd_otlp_resource(o.resource, o.resource_len, &pd->mem, &pd->resource, err);
+    if (!status && o.format == PPROFDELTA_OTLP)
+        status = pd_otlp_resource(o.resource + o.resource_weak, o.resource_len - o.resource_weak,
+                                  &pd->mem, &pd->strong, err);
     pd->compact.format = o.format;
     pd->compact.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
     if (status) {
@@ -73,6 +78,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_buffer_release(mem, &pd->rules.counters);
     pd_buffer_release(mem, &pd->rules.gauges);
     pd_buffer_release(mem, &pd->resource);
+    pd_buffer_release(mem, &pd->strong);
     pd_ledger_release(&pd->ledger, mem);
     pd_ledger_release(&pd->spare, mem);
     pd_schema_release(&pd->schema, mem);

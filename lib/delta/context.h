@@ -26,7 +26,7 @@ struct pprofdelta {
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     pd_type_rules rules;
-    pd_buffer resource; /* OTLP: encoded */
+    pd_buffer resource, strong; /* OTLP: encoded; strong: without what yields to a request's */
     int64_t started_nanos;
     /* What is remembered. */
     pd_ledger ledger;

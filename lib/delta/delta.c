@@ -169,7 +169,7 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
 {
     const pd_input *cur = &pd->cur;
     const pd_stretch *w = &ruling->window;
-    bool goes_on = pd_has_seen(pd) && !ruling->restart;
+    bool goes_on = pd_has_seen(pd) && !ruling->restart, is_request = cur->otlp.is_read;
     pd->report = (pprofdelta_report){
         .samples_in = cur->tables.samples,
         .samples_out = pd->compact.samples,
@@ -182,7 +182,10 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
         .by_lines = cur->tables.by_lines,
         .files_replaced = goes_on ? pd->mapped.files_replaced : 0,
         .other_build = goes_on && pd_judge_other_build(pd),
-        .unknown_fields = cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
+        .unknown_fields = is_request
+                              ? cur->otlp.unknown_fields
+                              : cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
+        .left_out = is_request ? pd_request_left_out(&cur->otlp, pd->compact.format) : 0,
         .had_base = pd->has_base || ruling->restart,
         .restart = w->restart,
         .from_nanos = w->from_nanos,

@@ -89,7 +89,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     pprofdelta_profile *profile = cookie;
     pd_input *input = &pd->cur;
     pd_tables *t = &input->tables;
-    pd_reading reading = {.bytes = profile->bytes, .piece = pd->piece, .takes_otlp = true};
+    pd_reading reading = {.bytes = profile->bytes, .piece = pd->piece, .takes_several = true};
     pprofdelta_status status = pd_input_parse(input, &reading, err);
     input->columns = (pd_columns){.len = t->types_len};
     if (!status)
@@ -174,7 +174,7 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
 {
     pd_input *input = &profile->pd->cur;
     pd_reading reading = {
-        .bytes = profile->bytes, .is_whole = true, .takes_otlp = true, .unsamples = true};
+        .bytes = profile->bytes, .is_whole = true, .takes_several = true, .unsamples = true};
     pprofdelta_status status = pd_input_open(input, &reading, err);
     if (status)
         return status;
@@ -226,6 +226,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     uint64_t written;
     pd_reading reading = {.bytes = profile->bytes,
                           .is_whole = true, /* the samples are read at random after the passes */
+                          .takes_several = true,
                           .unsamples = true};
     pprofdelta_status status = pd_input_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};

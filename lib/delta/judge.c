@@ -18,6 +18,11 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
     pd_type_name period = {.type = t->strings[t->header.period_type.type],
                            .unit = t->strings[t->header.period_type.unit]};
+    if (input->otlp.is_read && input->otlp.timestamps && !is_forced)
+        return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "samples.timestamps_unix_nano",
+                       PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                       "its samples have timestamps: they are events, and do not count from the "
+                       "start of the process");
     pprofdelta_status status =
         is_forced ? pd_types_classify(input->names, t->types_len, &pd->rules, err)
                   : pd_types_classify_cumulative(input->names, t->types_len,

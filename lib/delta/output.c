@@ -2,21 +2,44 @@
 #include "delta/context.h"
 #include "profile/stamp.h"
 
+/* A request that is made of one has what that has. */
+static bool is_of_request(const pprofdelta *pd, const pd_input *input)
+{
+    return pd->compact.format == PPROFDELTA_OTLP && input->otlp.is_read &&
+           input->otlp.sets_len == 1;
+}
+
+static pprofdelta_status begin_transfer(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
+{
+    pprofdelta_status status =
+        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->compact, err);
+    if (!status && is_of_request(pd, input))
+        input->transfer.more = pd_request_more(&input->otlp, err);
+    return status;
+}
+
 pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 {
-    pd_transfer *transfer = &pd->cur.transfer;
-    const pd_tables *t = &pd->cur.tables;
-    pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status = pd_transfer_begin(transfer, &pd->mem, t, &pd->compact, err);
+    pd_input *cur = &pd->cur;
+    const pd_tables *t = &cur->tables;
+    pd_compact *compact = &pd->compact;
+    compact->origin = NULL;
+    pd_compact_begin(compact, &pd->mem, err);
+    pprofdelta_status status = begin_transfer(pd, cur, err);
+    if (!status && is_of_request(pd, cur))
+        status =
+            pd_request_origin(&cur->otlp, compact, (pd_bytes){pd->strong.ptr, pd->strong.len}, err);
     if (status)
         return status;
     for (size_t i = 0; i < t->types_len; i++) {
-        uint32_t type = pd_transfer_string(transfer, t->types[i].type);
-        uint32_t unit = pd_transfer_string(transfer, t->types[i].unit);
-        pd_compact_type(&pd->compact, type, unit);
+        uint32_t type = pd_transfer_string(&cur->transfer, t->types[i].type);
+        uint32_t unit = pd_transfer_string(&cur->transfer, t->types[i].unit);
+        pd_compact_type(compact, type, unit);
     }
+    if (compact->origin)
+        pd_request_profiles(&cur->otlp, compact);
     if (t->mappings_len)
-        pd_transfer_mapping(transfer, 0); /* pprof takes the first as the main binary */
+        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
     return status;
 }
 
@@ -60,8 +83,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
 {
     pd_input *cur = &pd->cur, *prev = &pd->prev;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status =
-        pd_transfer_begin(&prev->transfer, &pd->mem, &prev->tables, &pd->compact, err);
+    pprofdelta_status status = begin_transfer(pd, prev, err);
     if (status)
         return status;
     pd_transfer_expect_mappings(&cur->transfer);

@@ -35,19 +35,6 @@ static pprofdelta_status convert_text(pd_input *input, const pd_reading *r, pd_b
     return status;
 }
 
-/* A request has the windows of a receiver, and no counters since the start of a process. */
-static pprofdelta_status convert_otlp(pd_input *input, const pd_reading *r, pd_bytes *bytes,
-                                      pprofdelta_error *err)
-{
-    if (!r->takes_otlp)
-        return pd_because(
-            err, PPROFDELTA_REASON_IS_OTLP,
-            pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE,
-                    "this is an OTLP request; a delta needs cumulative pprof profiles"));
-    return pd_request_read(&input->otlp, input->mem, bytes, err);
-}
-
 /* Copies plain bytes, which are the caller's. */
 static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
 {
@@ -60,6 +47,19 @@ static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
     memcpy(kept->ptr, all.ptr, all.len);
     pd_source_set(&input->source, input->mem, (pd_bytes){kept->ptr, all.len});
     return PPROFDELTA_OK;
+}
+
+/* The origins of a request's samples, which the output has, are in its bytes. */
+static pprofdelta_status convert_otlp(pd_input *input, const pd_reading *r, pd_bytes *bytes,
+                                      pprofdelta_error *err)
+{
+    bool is_borrowed = bytes->ptr == r->bytes.ptr;
+    pprofdelta_status status = r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK;
+    if (status)
+        return status;
+    *bytes = input->source.whole;
+    input->otlp.takes_several = r->takes_several;
+    return pd_request_read(&input->otlp, input->mem, bytes, err);
 }
 
 /* An input that is converted becomes a profile whole or not at all. */

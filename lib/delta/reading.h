@@ -40,12 +40,12 @@ typedef struct pd_input {
 
 /* How an input gets at its bytes. */
 typedef struct pd_reading {
-    pd_bytes bytes;   /* the file, borrowed while the input is read */
-    size_t piece;     /* the tests' choice: see pd_reading_facts */
-    bool is_whole;    /* all is inflated into memory */
-    bool keeps_bytes; /* the same, and the input borrows nothing, even if the bytes are plain */
-    bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
-    bool unsamples;   /* text dumps are read as what their raw counts stand for */
+    pd_bytes bytes;     /* the file, borrowed while the input is read */
+    size_t piece;       /* the tests' choice: see pd_reading_facts */
+    bool is_whole;      /* all is inflated into memory */
+    bool keeps_bytes;   /* the same, and the input borrows nothing, even if the bytes are plain */
+    bool takes_several; /* an OTLP request may be of several resources, scopes or times */
+    bool unsamples;     /* text dumps are read as what their raw counts stand for */
 } pd_reading;
 
 /* What decides whether a profile is held in memory whole or streamed. */

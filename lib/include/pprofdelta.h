@@ -20,7 +20,7 @@
  *     next call on the context.
  *   - The context remembers a window only when pprofdelta_commit is called. A call that fails leaves
  *     the context as it was.
- *   - In the steady state (the same samples, no growth) a window allocates no memory.
+ *   - In the steady state (the same samples, no growth) a window of pprof profiles allocates no memory.
  */
 #ifndef PPROFDELTA_H
 #define PPROFDELTA_H
@@ -83,9 +83,10 @@ typedef struct pprofdelta_options {
     size_t gauges_len;
     pprofdelta_format format; /* of the output */
     /* PPROFDELTA_OTLP: the attributes of the resource. A later one replaces an earlier one with the
-     * same key. */
+     * same key. If the input is a request, its attributes come first: the first resource_weak of these
+     * are only for keys that it does not have, and the others replace what it has. */
     const pprofdelta_attribute *resource;
-    size_t resource_len;
+    size_t resource_len, resource_weak;
     /* Of the series of windows, which a receiver tells by it from every other one. A state that is
      * loaded replaces it. 0: a random one; a build with -Ddoors=parsed has none then. */
     uint64_t id;
@@ -94,7 +95,7 @@ typedef struct pprofdelta_options {
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, PPROFDELTA_PPROF, NULL, 0, 0                  \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, PPROFDELTA_PPROF, NULL, 0, 0, 0               \
     }
 
 /* ---------------------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ typedef struct pprofdelta_report {
                                 prev: the counters show the same process, or options.on_reset
                                 says so */
     int other_build;         /* likewise: the main mapping has another build id than in prev */
-    uint64_t unknown_fields; /* fields of cur that profile.proto does not have; they are skipped */
+    uint64_t unknown_fields; /* fields of cur that its format does not have; they are skipped */
     int had_base;            /* 0: the context was empty, or only had attempts at this window (see
                      options.first) */
     pprofdelta_restart restart; /* between this window and the one before it: the same in all
@@ -165,6 +166,10 @@ typedef struct pprofdelta_report {
      * (see "A clock that is set back" in pprofdelta-delta(1)). */
     int clock_set_back;
     uint64_t id; /* of the series of windows, as in the stamp; 0 with sequence 0 */
+    /* What an OTLP request has and the delta does not have: original payloads; in PPROFDELTA_PPROF, also
+     * the attributes of the resource and the scope, and those of profiles, mappings and locations that
+     * a pprof profile has no field for. */
+    uint64_t left_out;
 } pprofdelta_report;
 
 /* What a context remembers. */

@@ -104,7 +104,8 @@ typedef enum pprofdelta_reason {
     PPROFDELTA_REASON_ADDRESS_SPACE, /* more than a 32-bit process has room for */
     /* E_PROFILE */
     PPROFDELTA_REASON_IS_STATE, /* the input is a state */
-    PPROFDELTA_REASON_IS_OTLP,  /* the input is an OTLP request, and the call takes pprof only */
+    PPROFDELTA_REASON_SEVERAL,  /* an OTLP request has profiles of several resources, scopes or
+                                   times, and the call takes one */
     /* E_NOT_CUMULATIVE */
     PPROFDELTA_REASON_IS_WINDOW, /* the times of the input show that it is a window */
     /* E_MISMATCH */

@@ -161,6 +161,29 @@ pd_key_value pd_key_value_of(pd_request *r, pd_reader body)
     return out;
 }
 
+pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value)
+{
+    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    static const uint8_t none[1];
+    pd_field f;
+    if (!find_value(value, &f))
+        return (pd_bytes){NULL, 0};
+    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE)
+        return pd_reader_bytes(f.body);
+    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
+        return f.value ? strings->entries[f.value] : (pd_bytes){none, 0};
+    return (pd_bytes){NULL, 0};
+}
+
+bool pd_any_value_is_label(const pd_request *r, pd_bytes value, bool has_unit)
+{
+    pd_field f;
+    if (!find_value(value, &f))
+        return false;
+    return f.number == PD_OTLP_ANY_VALUE_INT_VALUE ||
+           (!has_unit && pd_any_value_text(r, value).len);
+}
+
 bool pd_any_value_is_true(pd_bytes value)
 {
     pd_field f;
@@ -238,19 +261,24 @@ static uint32_t number_of_double(pd_request *r, uint64_t bits)
     return pd_request_number(r, pd_bytes_of(text));
 }
 
-uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
+pd_bytes pd_request_hex_text(pd_request *r, pd_bytes bytes)
 {
     static const char digits[] = "0123456789abcdef";
     r->text.len = 0;
     for (size_t i = 0; i < bytes.len; i++) {
         uint8_t *p = pd_write_room(&r->writer, &r->text, 2);
         if (!p)
-            return 0;
+            break;
         *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
         *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
         pd_write_done(&r->text, p);
     }
-    return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
+    return (pd_bytes){r->text.ptr, r->text.len};
+}
+
+uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
+{
+    return pd_request_number(r, pd_request_hex_text(r, bytes));
 }
 
 static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);
@@ -342,4 +370,87 @@ void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reade
     }
     r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
     pd_buffer_release(r->parse.mem, &name);
+}
+
+/* ---- copies ------------------------------------------------------------------------------- */
+
+static void copy_fixed64(pd_request *r, pd_buffer *out, uint32_t number, uint64_t bits)
+{
+    uint8_t field[1 + sizeof bits] = {(uint8_t)(number << 3 | PD_WIRE_FIXED64)};
+    bits = pd_le64(bits);
+    memcpy(field + 1, &bits, sizeof bits);
+    pd_write_raw(&r->writer, out, field, sizeof field);
+}
+
+/* Makes a field of what is in *out from this offset on. */
+static void wrap(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
+{
+    uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
+    size_t len = out->len - from;
+    size_t size = (size_t)(pd_varint_encode(end, len) - intro);
+    if (!pd_write_room(&r->writer, out, size))
+        return;
+    memmove(out->ptr + from + size, out->ptr + from, len);
+    memcpy(out->ptr + from, intro, size);
+    out->len += size;
+}
+
+static void copy_elements(pd_request *r, pd_buffer *out, pd_reader list, bool has_keys)
+{
+    pd_field f;
+    while (!r->parse.status && !r->writer.status &&
+           pd_reader_find(&list, PD_OTLP_ARRAY_VALUE_VALUES, &f)) {
+        size_t from = out->len;
+        if (has_keys) {
+            pd_key_value_copy(r, out, PD_OTLP_KEY_VALUE_LIST_VALUES, f.body);
+            continue;
+        }
+        pd_any_value_copy(r, out, pd_reader_bytes(f.body));
+        wrap(r, out, from, PD_OTLP_ARRAY_VALUE_VALUES);
+    }
+}
+
+void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value)
+{
+    size_t from = out->len;
+    pd_field f;
+    if (!find_value(value, &f))
+        return;
+    pd_bytes body = f.wire == PD_WIRE_BYTES ? pd_reader_bytes(f.body) : (pd_bytes){NULL, 0};
+    switch (f.number) {
+    case PD_OTLP_ANY_VALUE_BOOL_VALUE:
+    case PD_OTLP_ANY_VALUE_INT_VALUE:
+        pd_write_varint_always(&r->writer, out, f.number, f.value);
+        break;
+    case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
+        copy_fixed64(r, out, f.number, f.value);
+        break;
+    case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
+    case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
+        copy_elements(r, out, f.body, f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE);
+        wrap(r, out, from, f.number);
+        break;
+    case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
+        f.number = PD_OTLP_ANY_VALUE_STRING_VALUE;
+        body = pd_any_value_text(r, value);
+        /* fall through */
+    default:
+        pd_request_spend(r, body.len);
+        if (!r->parse.status)
+            pd_write_bytes(&r->writer, out, f.number, body.ptr, body.len);
+    }
+}
+
+void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader body)
+{
+    pd_key_value pair = pd_key_value_of(r, body);
+    size_t from = out->len;
+    pd_request_spend(r, pair.key.len);
+    if (r->parse.status)
+        return;
+    pd_write_bytes(&r->writer, out, PD_OTLP_KEY_VALUE_KEY, pair.key.ptr, pair.key.len);
+    size_t value = out->len;
+    pd_any_value_copy(r, out, pair.value);
+    wrap(r, out, value, PD_OTLP_KEY_VALUE_VALUE);
+    wrap(r, out, from, number);
 }

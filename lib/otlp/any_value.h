@@ -27,7 +27,8 @@ pd_bytes pd_any_value_known(pd_bytes value);
 void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit,
                         pd_bytes value);
 
-/* The number of a string with the bytes in hexadecimal. */
+/* The bytes in hexadecimal, in r->text, and the number of this string. */
+pd_bytes pd_request_hex_text(pd_request *r, pd_bytes bytes);
 uint32_t pd_request_hex(pd_request *r, pd_bytes bytes);
 
 /* Appends a label with a string, or with a number and its unit. */
@@ -51,6 +52,18 @@ pd_key_value pd_key_value_of(pd_request *r, pd_reader body);
 /* Calls take for the number of each string in a value: itself, or the elements of an array. */
 void pd_any_value_strings(pd_request *r, pd_bytes value,
                           void (*take)(pd_request *r, void *cookie, uint32_t string), void *cookie);
+
+/* Appends the content of a checked value, or a checked KeyValue as a field with this number, with the
+ * strings in place of their indices. */
+void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value);
+void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader body);
+
+/* The text of a value that is a string; else, ptr is NULL. */
+pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value);
+
+/* Whether the label of a value, with or without a unit, becomes the same attribute again: it is a number,
+ * or a string that is not empty and has no unit. */
+bool pd_any_value_is_label(const pd_request *r, pd_bytes value, bool has_unit);
 
 /* Whether the value is the boolean true. */
 bool pd_any_value_is_true(pd_bytes value);

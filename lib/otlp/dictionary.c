@@ -24,7 +24,7 @@ static const pd_field_row dictionary_fields[] = {
 static const pd_field_row attribute_fields[] = {
     [1] = {INDEX(STRING), offsetof(pd_request_attribute, key_at), "attribute_table.key_strindex"},
     [2] = {PD_FIELD_PART, 0, "attribute_table.value"},
-    [3] = {STRING, offsetof(pd_request_attribute, unit), "attribute_table.unit_strindex"},
+    [3] = {INDEX(STRING), offsetof(pd_request_attribute, unit_at), "attribute_table.unit_strindex"},
 };
 
 /* The next four are read into arrays of numbers, in the order of the fields that pprof has for them. */
@@ -317,8 +317,10 @@ static void read_attribute(pd_request *r, pd_reader body, pd_request_attribute *
     if (r->parse.status)
         return;
     out->key = string_of(r, out->key_at);
+    out->unit = string_of(r, out->unit_at);
     require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && !out->value.len);
     out->value = pd_any_value_known(out->value);
+    out->is_label = pd_any_value_is_label(r, out->value, out->unit != 0);
 }
 
 static void read_attributes(pd_request *r)

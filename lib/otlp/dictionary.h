@@ -21,9 +21,10 @@ typedef struct pd_request_table {
 } pd_request_table;
 
 typedef struct pd_request_attribute {
-    uint64_t key, unit; /* numbers of strings */
-    uint64_t key_at;    /* the index of the key in string_table */
-    pd_bytes value;     /* an AnyValue, which was checked, from its value on; len 0: unset */
+    uint64_t key, unit;       /* numbers of strings */
+    uint64_t key_at, unit_at; /* their indices in string_table */
+    pd_bytes value;           /* an AnyValue, which was checked, from its value on; len 0: unset */
+    bool is_label;            /* a label says all of it */
 } pd_request_attribute;
 
 typedef struct pd_dictionary {

@@ -85,8 +85,10 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
             while (pd_list_next(&r->parse, &list))
                 add_number(r, &r->points, list.value);
         else
-            while (pd_request_attributes_next(r, &list))
+            while (pd_request_attributes_next(r, &list)) {
                 add_attribute(s, list.value);
+                r->has_more |= !r->dictionary.attributes[list.value].is_label;
+            }
     }
     check_points(r, s);
 }
@@ -204,7 +206,8 @@ typedef struct differences {
 
 static differences differences_of(const pd_request *r)
 {
-    differences found = {r->resources > 1, r->scopes > r->resources, false};
+    differences found = {r->takes_several && r->resources > 1,
+                         r->takes_several && r->scopes > r->resources, false};
     for (size_t i = 1; i < r->sets_len; i++) {
         const pd_request_profile *one = &r->profiles[r->sets[0].first];
         const pd_request_profile *other = &r->profiles[r->sets[i].first];
@@ -319,7 +322,7 @@ static void write_values(pd_request *r, const int64_t *values, size_t len)
     pd_write_part(&r->writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
 }
 
-static void write_row(pd_request *r, const pd_request_row *row, const int64_t *values)
+static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
 {
     pd_request_spend(r, r->stack.len + r->labels.len + r->common.len);
     if (r->parse.status)
@@ -331,6 +334,7 @@ static void write_row(pd_request *r, const pd_request_row *row, const int64_t *v
         pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
                                 number_of(r, "nanoseconds"));
     pd_write_raw(&r->writer, &r->part, r->common.ptr, r->common.len);
+    row->at = r->profile.len;
     pd_write_part(&r->writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
     r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
 }
@@ -340,7 +344,7 @@ static void write_rows(pd_request *r)
 {
     const pd_request_row *last = NULL;
     for (size_t i = 0; i < r->rows_len && !r->parse.status; i++) {
-        const pd_request_row *row = &r->rows[i];
+        pd_request_row *row = &r->rows[i];
         if (!last || row->stack != last->stack) {
             r->stack.len = 0;
             if (row->stack)

@@ -124,25 +124,51 @@ static void add_comment(pd_request *r, void *cookie, uint32_t string)
         pd_write_varint_always(&r->writer, &r->profile, PD_PROFILE_COMMENT, string);
 }
 
+/* A stamp that was joined with the comment before it by a comma is a comment of its own: the Collector's
+ * receiver of pprof joins all comments so. */
+static void take_comments(pd_request *r, pd_bytes value)
+{
+    static const char stamp[] = ",pprofdelta: ";
+    pd_bytes text = pd_any_value_text(r, value);
+    if (!text.ptr)
+        pd_any_value_strings(r, value, add_comment, NULL);
+    while (text.len) {
+        const uint8_t *comma = memmem(text.ptr, text.len, stamp, sizeof stamp - 1);
+        size_t len = comma ? (size_t)(comma - text.ptr) : text.len;
+        if (len)
+            add_comment(r, NULL, pd_request_number(r, (pd_bytes){text.ptr, len}));
+        text.ptr += len + (comma != NULL);
+        text.len -= len + (comma != NULL);
+    }
+}
+
+pd_request_text pd_request_text_of(const pd_request *r, uint64_t key)
+{
+    static const char *const keys[] = {
+        [PD_REQUEST_COMMENT] = "pprof.profile.comment",
+        [PD_REQUEST_DROP_FRAMES] = "pprof.profile.drop_frames",
+        [PD_REQUEST_KEEP_FRAMES] = "pprof.profile.keep_frames",
+        [PD_REQUEST_DOC_URL] = "pprof.profile.doc_url",
+    };
+    size_t i = 0;
+    while (i < PD_REQUEST_NO_TEXT && !pd_request_is_text(r, key, keys[i]))
+        i++;
+    return (pd_request_text)i;
+}
+
 static void take_of_profile(pd_request *r, uint64_t index)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
-    const struct {
-        const char *key;
-        uint32_t *out;
-    } texts[] = {{"pprof.profile.drop_frames", &r->facts.drop_frames},
-                 {"pprof.profile.keep_frames", &r->facts.keep_frames},
-                 {"pprof.profile.doc_url", &r->facts.doc_url}};
-    if (pd_request_is_text(r, attribute->key, "pprof.profile.comment")) {
-        pd_any_value_strings(r, pd_request_value(r, index), add_comment, NULL);
-        return;
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (pd_request_is_text(r, attribute->key, texts[i].key)) {
-            pd_any_value_strings(r, pd_request_value(r, index), set_string, texts[i].out);
-            return;
-        }
-    r->dictionary.unshown++;
+    uint32_t *const texts[] = {[PD_REQUEST_DROP_FRAMES] = &r->facts.drop_frames,
+                               [PD_REQUEST_KEEP_FRAMES] = &r->facts.keep_frames,
+                               [PD_REQUEST_DOC_URL] = &r->facts.doc_url};
+    pd_request_text text = pd_request_text_of(r, attribute->key);
+    if (text == PD_REQUEST_NO_TEXT)
+        r->dictionary.unshown++;
+    else if (text == PD_REQUEST_COMMENT)
+        take_comments(r, pd_request_value(r, index));
+    else
+        pd_any_value_strings(r, pd_request_value(r, index), set_string, texts[text]);
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */
@@ -187,8 +213,11 @@ static void take_facts(pd_request *r, const profile_message *profile)
         all->period_type = profile->period_type.type;
         all->period_unit = profile->period_type.unit;
     }
-    if (!profile->time && !profile->duration)
+    if (!profile->time) { /* not known */
+        if (all->lone_duration < profile->duration)
+            all->lone_duration = profile->duration;
         return;
+    }
     if (!all->has_time || profile->time < all->begin)
         all->begin = profile->time;
     if (!all->has_time || end > all->end)
@@ -308,6 +337,8 @@ static void take_scope_attributes(pd_request *r, pd_reader scope)
 static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
 {
     scope_message scope = {.dropped = 0};
+    out->has_scope = true;
+    out->scope = pd_reader_bytes(body);
     pd_message message = {body, &pd_request_scope_rows, &scope};
     pd_field f;
     pd_key_values_check(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES);
@@ -333,12 +364,10 @@ static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
                                &text);
 }
 
-static void read_scope_profiles(pd_request *r, pd_reader body, pd_bytes resource)
+static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source source)
 {
-    scope_message ignored;
-    pd_message message = {body, &pd_request_scope_profiles_rows, &ignored};
-    pd_request_source source = {.resource = resource};
-    bool has_scope = false;
+    scope_message own = {.dropped = 0};
+    pd_message message = {body, &pd_request_scope_profiles_rows, &own};
     size_t first = r->profiles_count;
     const pd_field_row *row;
     pd_field f;
@@ -350,11 +379,11 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_bytes resource
             continue;
         }
         pd_reader scope = pd_parse_body(&r->parse, row->name, &f);
-        if (has_scope)
+        if (source.has_scope)
             pd_request_fail(r, row->name, f.start, "a second scope in one scope_profiles");
-        has_scope = true;
         read_scope(r, scope, &source);
     }
+    source.scope_url = own.schema_url;
     make_sets(r, first, (uint32_t)r->resources, (uint32_t)r->scopes);
     if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->scopes + 1, sizeof *r->sources))
         r->sources[r->scopes++] = source;
@@ -363,9 +392,9 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_bytes resource
 /* The resource may stand behind the profiles: it is read first. */
 static void read_resource_profiles(pd_request *r, pd_reader body)
 {
-    resource_message ignored;
-    pd_message message = {body, &pd_request_resource_profiles_rows, &ignored};
-    pd_bytes resource = {NULL, 0};
+    resource_message own = {.dropped = 0};
+    pd_message message = {body, &pd_request_resource_profiles_rows, &own};
+    pd_request_source source = {.has_scope = false};
     bool has_resource = false;
     const pd_field_row *row;
     pd_field f;
@@ -376,10 +405,11 @@ static void read_resource_profiles(pd_request *r, pd_reader body)
         if (has_resource)
             pd_request_fail(r, row->name, f.start, "a second resource in one resource_profiles");
         has_resource = true;
-        read_resource(r, part, &resource);
+        read_resource(r, part, &source.resource);
     }
+    source.resource_url = own.schema_url;
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, &f))
-        read_scope_profiles(r, pd_parse_body(&r->parse, "scope_profiles", &f), resource);
+        read_scope_profiles(r, pd_parse_body(&r->parse, "scope_profiles", &f), source);
     r->resources++;
 }
 
@@ -401,6 +431,14 @@ static void read_request(pd_request *r, pd_bytes bytes)
         r->parse.status =
             pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
                     PPROFDELTA_NOWHERE, "this OTLP request has no profiles");
+    if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
+        r->parse.status = pd_because(
+            r->parse.err, PPROFDELTA_REASON_SEVERAL,
+            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                    PPROFDELTA_NOWHERE,
+                    "this OTLP request has profiles of %zu resources, scopes or times, and a "
+                    "window is made of one: split it",
+                    r->sets_len));
 }
 
 static void write_type(pd_request *r, uint32_t field, uint64_t type, uint64_t unit)
@@ -418,7 +456,8 @@ static void write_header(pd_request *r)
     if (all->period_type || all->period_unit)
         write_type(r, PD_PROFILE_PERIOD_TYPE, all->period_type, all->period_unit);
     const uint64_t frames_and_times[] = {all->drop_frames, all->keep_frames, all->end,
-                                         all->end - all->begin};
+                                         all->has_time ? all->end - all->begin
+                                                       : all->lone_duration};
     pd_write_varints(&r->writer, &r->profile, PD_PROFILE_DROP_FRAMES, frames_and_times,
                      sizeof frames_and_times / sizeof *frames_and_times);
     pd_write_varint(&r->writer, &r->profile, PD_PROFILE_PERIOD, all->period);
@@ -434,6 +473,7 @@ static void clear(pd_request *r)
     r->is_read = false;
     r->resources = r->scopes = r->profiles_count = r->samples = 0;
     r->timestamps = r->links = r->payloads = 0;
+    r->has_more = false;
     r->profile.len = r->part.len = r->inner.len = r->text.len = 0;
     r->stack.len = r->labels.len = r->common.len = 0;
     r->sets_len = r->types_len = r->rows_len = 0;
@@ -485,8 +525,9 @@ void pd_request_release(pd_request *r, pd_mem *mem)
     pd_dictionary_release(&r->dictionary, mem);
     pd_keymap_release(&r->keys, mem);
     pd_keymap_release(&r->comments, mem);
-    pd_buffer *const buffers[] = {&r->profile, &r->part,   &r->inner, &r->text,
-                                  &r->stack,   &r->labels, &r->common};
+    pd_buffer *const buffers[] = {&r->profile,     &r->part,   &r->inner,  &r->text,
+                                  &r->stack,       &r->labels, &r->common, &r->origin_resource,
+                                  &r->origin_scope};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
     pd_mem_release(mem, &r->sources, &r->sources_cap, sizeof *r->sources);

@@ -14,6 +14,7 @@
  * With one set nothing is added. With several, each sample has labels for what differs: the
  * attributes of the resource ("resource.KEY"), the scope ("scope.name", "scope.version"), and the
  * beginning and the duration of its profile ("profile.time_unix_nano", "profile.duration_nano").
+ * A window is made of a request with one set, and has none of these labels.
  *
  * A sample of several points (values, or timestamps) becomes one sample for each. A timestamp is a
  * label "timestamp_unix_nano", and a link is the labels "trace_id" and "span_id". */
@@ -22,6 +23,7 @@
 
 #include "base/sum.h"
 #include "otlp/dictionary.h"
+#include "profile/transfer.h"
 
 /* One Profile. */
 typedef struct pd_request_profile {
@@ -40,6 +42,7 @@ typedef struct pd_request_set {
 /* A sample of the pprof profile, before it is written. Its values are in pd_request.values. */
 typedef struct pd_request_row {
     pd_bytes sample; /* the first that it was made of */
+    size_t at;       /* the offset of its record in the profile */
     uint32_t stack, link;
     uint64_t timestamp;
     bool has_timestamp;
@@ -47,8 +50,10 @@ typedef struct pd_request_row {
 
 /* Where the profiles of a scope come from. */
 typedef struct pd_request_source {
-    pd_bytes resource; /* the message */
+    pd_bytes resource, scope; /* the messages */
+    pd_bytes resource_url, scope_url;
     pd_bytes scope_name, scope_version;
+    bool has_scope;
 } pd_request_source;
 
 typedef struct pd_request_numbers {
@@ -58,7 +63,8 @@ typedef struct pd_request_numbers {
 
 /* What is true of a request as a whole. The numbers of strings are 0 where there is none. */
 typedef struct pd_request_facts {
-    uint64_t begin, end; /* of all profiles */
+    uint64_t begin, end;    /* of all profiles whose time is known */
+    uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
     uint64_t period, period_type, period_unit;
     uint32_t drop_frames, keep_frames, doc_url, default_type;
@@ -66,6 +72,7 @@ typedef struct pd_request_facts {
 } pd_request_facts;
 
 struct pd_request {
+    bool takes_several; /* sets; the caller sets it before each call */
     /* While it is read. Errors are sticky in `parse`. */
     pd_parse parse;
     pd_writer writer;
@@ -76,6 +83,7 @@ struct pd_request {
     size_t resources, scopes, profiles_count, samples;
     size_t timestamps, links; /* that samples have */
     size_t payloads;          /* profiles with an original payload */
+    bool has_more;            /* a sample has an attribute of which a label does not say all */
     uint64_t unknown_fields;
     pd_dictionary dictionary;
     pd_buffer profile;          /* the pprof profile */
@@ -102,9 +110,13 @@ struct pd_request {
     size_t values_cap;
     pd_request_numbers points, times; /* the values and the timestamps of a sample */
     pd_keymap comments;
+    pd_otlp_origin origin; /* origin.c */
+    pd_transfer_more more;
+    pd_buffer origin_resource, origin_scope;
 }; /* zero it to begin */
 
-/* Converts the request and sets *bytes to the profile, which is valid until the next call. */
+/* Converts the request and sets *bytes to the profile, which is valid until the next call. Several sets
+ * are refused unless takes_several. */
 pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err);
 
@@ -113,7 +125,35 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
 pprofdelta_status pd_request_sums(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_sum *sums,
                                   size_t profiles, pprofdelta_error *err);
 
+/* For the writer of a request that is made of one with one set (origin.c). What is set is valid as long as
+ * the request's bytes, until the next call. Failures while samples are written are those of the writer.
+ *
+ * Sets compact->origin: where the profiles come from. The attributes of compact->resource follow those
+ * of the request. Of two with the same key, that of the request counts, unless `strong`, which has some
+ * of the others, has it. */
+pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes strong,
+                                    pprofdelta_error *err);
+
+/* How many things a request of a window has that the output does not have: pprofdelta_report.left_out. */
+uint64_t pd_request_left_out(const pd_request *r, pprofdelta_format format);
+
+/* Puts the attributes of the profiles to the writer. */
+void pd_request_profiles(pd_request *r, pd_compact *compact);
+
+/* What the transfer of the profile puts to the writer: the attributes of mappings, locations, samples. */
+const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err);
+
 void pd_request_release(pd_request *r, pd_mem *mem);
+
+/* What a pprof profile has a field for of the attributes of a Profile, by the number of the key. */
+typedef enum pd_request_text {
+    PD_REQUEST_COMMENT,
+    PD_REQUEST_DROP_FRAMES,
+    PD_REQUEST_KEEP_FRAMES,
+    PD_REQUEST_DOC_URL,
+    PD_REQUEST_NO_TEXT
+} pd_request_text;
+pd_request_text pd_request_text_of(const pd_request *r, uint64_t key);
 
 /* The fields of its messages; those of a sample are in points.c. */
 extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_request_resource_rows,

@@ -29,19 +29,22 @@ uint32_t pd_compact_intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_n
     return index;
 }
 
-uint32_t pd_compact_string(pd_compact *c, pd_bytes string)
+static uint32_t add_string(pd_compact *c, pd_bytes string)
 {
-    bool is_new, is_otlp = c->format == PPROFDELTA_OTLP;
-    if (is_otlp)
-        string = pd_otlp_text(c, string);
+    bool is_new;
     uint32_t index =
         pd_compact_intern(c, &c->strings, pd_key_of_bytes(string.ptr, string.len, 0), &is_new);
-    if (is_new && is_otlp)
+    if (is_new && c->format == PPROFDELTA_OTLP)
         pd_otlp_add_string(c, string);
     else if (is_new)
         pd_write_bytes(&c->writer, &c->string_bytes, PD_PROFILE_STRING_TABLE, string.ptr,
                        string.len);
     return index;
+}
+
+uint32_t pd_compact_string(pd_compact *c, pd_bytes string)
+{
+    return add_string(c, c->format == PPROFDELTA_OTLP ? pd_otlp_text(c, string) : string);
 }
 
 void pd_compact_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32_t type,
@@ -187,6 +190,12 @@ void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t 
     }
     PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
     pd_write_part(&c->writer, &c->labels, PD_SAMPLE_LABEL, &c->scratch);
+}
+
+void pd_compact_sample_value(pd_compact *c, uint32_t key, uint32_t unit, pd_bytes value)
+{
+    const pd_compact_label label = {key, add_string(c, value) | PD_COMPACT_IS_VALUE, unit, 0};
+    pd_write_raw(&c->writer, &c->labels, (const uint8_t *)&label, sizeof label);
 }
 
 static uint8_t *put_run(uint8_t *p, uint32_t number, const uint8_t *ptr, size_t len)

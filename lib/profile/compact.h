@@ -25,7 +25,8 @@
 
 typedef struct pd_compact {
     pprofdelta_format format;
-    pd_bytes resource; /* OTLP: the encoded resource (otlp_resource.h); borrowed */
+    pd_bytes resource;            /* OTLP: the encoded resource (otlp_resource.h); borrowed */
+    const pd_otlp_origin *origin; /* OTLP: takes the place of the resource and the scope; or NULL */
     pd_writer writer;
     /* buffers[] is all of them, for begin and release. */
     union {
@@ -66,7 +67,8 @@ void pd_compact_type(pd_compact *compact, uint32_t type, uint32_t unit);
 typedef struct pd_compact_mapping {
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
-    uint32_t has; /* as in pd_mapping */
+    uint32_t has;        /* as in pd_mapping */
+    size_t own, own_len; /* OTLP: its attributes, if they were given (pd_otlp_own) */
 } pd_compact_mapping;
 
 /* What is known of the key of a mapping. */
@@ -145,6 +147,9 @@ static inline void pd_compact_stack_end(pd_compact *compact, const uint8_t *end)
 
 void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,
                              uint32_t num_unit);
+
+/* OTLP: a label whose value is an encoded AnyValue. */
+void pd_compact_sample_value(pd_compact *compact, uint32_t key, uint32_t unit, pd_bytes value);
 
 void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);
 

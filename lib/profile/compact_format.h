@@ -9,6 +9,9 @@ typedef struct pd_compact_label {
     int64_t num;
 } pd_compact_label;
 
+/* OTLP: added to str if the string is an encoded AnyValue. Its unit is num_unit. */
+#define PD_COMPACT_IS_VALUE (UINT64_C(1) << 32)
+
 /* Returns the number of the key in the set. *is_new: it was added. */
 uint32_t pd_compact_intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new);
 
@@ -35,7 +38,7 @@ void pd_otlp_add_function(pd_compact *c, uint32_t name, uint32_t system_name, ui
                           int64_t start_line);
 
 /* Return the output id: a known one, or the next one. The lines were added before. */
-uint32_t pd_otlp_mapping_id(pd_compact *c, const pd_compact_mapping *mapping);
+uint32_t pd_otlp_mapping_id(pd_compact *c, pd_compact_mapping *mapping);
 uint32_t pd_otlp_add_location(pd_compact *c, uint32_t mapping, uint64_t address, bool is_folded);
 
 /* The labels in c->labels are pd_compact_label. */

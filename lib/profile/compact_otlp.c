@@ -29,6 +29,7 @@ void pd_otlp_begin(pd_compact *c)
     put_none(c, &c->function_bytes, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
     put_none(c, &c->string_bytes, PD_OTLP_DICTIONARY_STRING_TABLE);
     put_none(c, &o->attribute_bytes, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
+    put_none(c, &o->link_bytes, PD_OTLP_DICTIONARY_LINK_TABLE);
     put_none(c, &o->stack_bytes, PD_OTLP_DICTIONARY_STACK_TABLE);
 }
 
@@ -97,11 +98,18 @@ static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
             add_index(c, pd_otlp_true(c, has[bit]));
 }
 
-uint32_t pd_otlp_mapping_id(pd_compact *c, const pd_compact_mapping *m)
+uint32_t pd_otlp_mapping_id(pd_compact *c, pd_compact_mapping *m)
 {
+    pd_compact_otlp *o = &c->otlp;
     bool is_new;
-    uint64_t words[] = {m->start, m->limit, m->file_offset, m->filename, m->build_id, m->has};
-    uint64_t any = words[0] | words[1] | words[2] | words[3] | words[4] | words[5];
+    pd_key own = pd_key_of_bytes(o->own.ptr, o->own.len, 0);
+    uint64_t words[] = {m->start,    m->limit, m->file_offset, m->filename,
+                        m->build_id, m->has,   own.lo,         own.hi};
+    uint64_t any = words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | o->own.len;
+    m->own = o->own_lists.len;
+    m->own_len = o->own.len;
+    pd_write_raw(&c->writer, &o->own_lists, o->own.ptr, o->own.len);
+    o->own.len = 0;
     pd_key content = pd_key_of_words(words, sizeof words / sizeof *words, 0);
     return any ? pd_compact_intern(c, &c->otlp.mapping_contents, content, &is_new) + 1 : 0;
 }
@@ -111,7 +119,10 @@ static void put_mapping(pd_compact *c, const pd_compact_mapping *m)
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
-    put_mapping_attributes(c, m);
+    if (m->own_len)
+        pd_write_raw(w, &o->list, o->own_lists.ptr + m->own, m->own_len);
+    else
+        put_mapping_attributes(c, m);
     PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
                      m->file_offset, pd_otlp_strindex(c, m->filename));
     if (o->list.len)
@@ -133,7 +144,9 @@ uint32_t pd_otlp_add_location(pd_compact *c, uint32_t mapping, uint64_t address,
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
-    if (is_folded)
+    pd_write_raw(w, &o->list, o->own.ptr, o->own.len);
+    o->own.len = 0;
+    if (is_folded && !o->list.len)
         add_index(c, pd_otlp_true(c, "pprof.location.is_folded"));
     PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_LOCATION_MAPPING_INDEX, mapping, address);
     pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
@@ -242,15 +255,12 @@ static void put_profile_attributes(pd_compact *c, const pd_compact_header *h)
     } texts[] = {{"pprof.profile.drop_frames", h->drop_frames},
                  {"pprof.profile.keep_frames", h->keep_frames},
                  {"pprof.profile.doc_url", h->doc_url}};
-    pd_buffer *list = &c->otlp.list;
-    list->len = 0;
+    c->otlp.list.len = 0;
     if (c->comments.len)
         add_index(c, comment_attribute(c));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].string)
             add_index(c, pd_otlp_text_attribute(c, texts[i].key, texts[i].string));
-    if (list->len)
-        pd_write_part(&c->writer, &c->otlp.common, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, list);
 }
 
 /* type and unit are numbers of strings. */
@@ -268,45 +278,57 @@ static void put_common(pd_compact *c, const pd_compact_header *h)
     if (h->has_period_type)
         put_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
     pd_write_varint(&c->writer, common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
-    put_profile_attributes(c, h);
 }
 
-/* The scope, with what pprof has for all value types together. */
-static void put_scope(pd_compact *c, pd_buffer *out, const pd_compact_header *h)
+/* The order in which the types are. */
+static void put_order(pd_compact *c)
 {
     static const char order[] = "pprof.scope.sample_type_order";
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
-    pd_bytes name = pd_bytes_of("pprofdelta"), version = pd_bytes_of(PPROFDELTA_VERSION);
     o->list.len = 0;
     for (size_t i = 0; i < o->types; i++) {
         pd_otlp_put_number(w, &o->value, (int64_t)i);
         pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
     }
     pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    pd_write_bytes(w, &c->scratch, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
-    pd_write_bytes(w, &c->scratch, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
     pd_otlp_put_pair(w, &c->scratch, PD_OTLP_SCOPE_ATTRIBUTES, pd_bytes_of(order), &o->value,
                      &o->message);
+}
+
+/* The scope, with what pprof has for all value types together. */
+static void put_scope(pd_compact *c, pd_buffer *out, const pd_compact_header *h)
+{
+    const pd_otlp_origin *origin = c->origin;
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    pd_bytes name = pd_bytes_of("pprofdelta"), version = pd_bytes_of(PPROFDELTA_VERSION);
+    if (origin) {
+        pd_write_raw(w, &c->scratch, origin->scope.ptr, origin->scope.len);
+    } else {
+        pd_write_bytes(w, &c->scratch, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
+        pd_write_bytes(w, &c->scratch, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
+    }
+    if (!origin || origin->has_order)
+        put_order(c);
     if (h->default_sample_type) {
         pd_otlp_put_text(w, &o->value, pd_otlp_text_of(c, h->default_sample_type));
         pd_otlp_put_pair(w, &c->scratch, PD_OTLP_SCOPE_ATTRIBUTES,
                          pd_bytes_of("pprof.scope.default_sample_type"), &o->value, &o->message);
     }
-    pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &c->scratch);
+    if (!origin || origin->has_scope)
+        pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &c->scratch);
 }
 
 /* The tables, in the order of the dictionary's fields. */
 enum { TABLES = 7 };
 static void list_tables(const pd_compact *c, pd_bytes tables[TABLES])
 {
-    static const uint8_t links[] = {PD_OTLP_DICTIONARY_LINK_TABLE << 3 | PD_WIRE_BYTES, 0};
     const pd_buffer *const buffers[TABLES] = {
-        &c->mapping_bytes, &c->location_bytes,       &c->function_bytes,  NULL,
+        &c->mapping_bytes, &c->location_bytes,       &c->function_bytes,  &c->otlp.link_bytes,
         &c->string_bytes,  &c->otlp.attribute_bytes, &c->otlp.stack_bytes};
     for (size_t i = 0; i < TABLES; i++)
-        tables[i] = buffers[i] ? (pd_bytes){buffers[i]->ptr, buffers[i]->len}
-                               : (pd_bytes){links, sizeof links};
+        tables[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
 }
 
 /* The hash of everything but the resource, the scope and what is made of the hash. */
@@ -339,6 +361,11 @@ static size_t namesakes(const pd_compact_otlp *o, size_t type)
     return found;
 }
 
+static pd_bytes resource_of(const pd_compact *c)
+{
+    return c->origin ? c->origin->resource : c->resource;
+}
+
 static pd_key key_of_string(const pd_compact *c, uint32_t string)
 {
     pd_bytes text = pd_otlp_text_of(c, string);
@@ -349,7 +376,8 @@ static void put_profile_id(pd_compact *c, pd_buffer *out, size_t type, pd_key se
                            uint64_t sequence)
 {
     const pd_compact_otlp *o = &c->otlp;
-    pd_key resource = pd_key_of_bytes(c->resource.ptr, c->resource.len, 0);
+    pd_bytes whole = resource_of(c);
+    pd_key resource = pd_key_of_bytes(whole.ptr, whole.len, 0);
     pd_key name = key_of_string(c, o->type_names[type][0]);
     pd_key unit = key_of_string(c, o->type_names[type][1]);
     uint64_t words[] = {series.lo, series.hi, resource.lo, resource.hi, name.lo,
@@ -376,6 +404,23 @@ static size_t intro_size(size_t len)
     return 1 + pd_varint_size(len);
 }
 
+/* The attributes that all Profiles have, which are in o->list, and those of this one. */
+static void put_attribute_list(pd_compact *c, pd_buffer *out, size_t type)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_buffer *list = &c->scratch;
+    pd_otlp_more more;
+    list->len = 0;
+    pd_write_raw(&c->writer, list, o->list.ptr, o->list.len);
+    for (size_t at = 0; at < o->more.len; at += sizeof more) {
+        memcpy(&more, o->more.ptr + at, sizeof more);
+        if (more.type == type)
+            pd_write_element(&c->writer, list, more.attribute);
+    }
+    if (list->len)
+        pd_write_part(&c->writer, out, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, list);
+}
+
 static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
 {
     pd_compact_otlp *o = &c->otlp;
@@ -386,6 +431,7 @@ static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
         put_value_type(c, head, PD_OTLP_PROFILE_SAMPLE_TYPE, o->type_names[i][0],
                        o->type_names[i][1]);
         pd_write_raw(w, head, o->common.ptr, o->common.len);
+        put_attribute_list(c, head, i);
         put_profile_id(c, head, i, series, sequence);
         put_intro(c, &o->heads, PD_OTLP_SCOPE_PROFILES_PROFILES, head->len + o->samples[i].len);
         pd_write_raw(w, &o->heads, head->ptr, head->len);
@@ -393,31 +439,45 @@ static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
     }
 }
 
+/* A field that is left out if it is empty, and its size. */
+static void put_field(pd_compact *c, pd_buffer *out, uint32_t number, pd_bytes content)
+{
+    if (content.len)
+        pd_write_bytes(&c->writer, out, number, content.ptr, content.len);
+}
+
+static size_t field_size(pd_bytes content)
+{
+    return content.len ? intro_size(content.len) + content.len : 0;
+}
+
 /* Joins everything. The length of what is inside a field stands before it. */
 static void put_all(pd_compact *c, const pd_compact_header *h)
 {
+    static const pd_otlp_origin none = {.has_scope = false};
+    const pd_otlp_origin *origin = c->origin ? c->origin : &none;
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
-    pd_bytes tables[TABLES];
+    pd_bytes tables[TABLES], resource = resource_of(c);
     pd_buffer *scope = &c->tail, *out = &c->out;
     size_t dictionary = 0, at = 0;
     scope->len = 0;
     put_scope(c, scope, h);
-    size_t profiles = scope->len + o->heads.len;
+    size_t profiles = scope->len + o->heads.len + field_size(origin->scope_url);
     for (size_t i = 0; i < o->types; i++)
         profiles += o->samples[i].len;
-    size_t resource = c->resource.len ? intro_size(c->resource.len) + c->resource.len : 0;
     put_intro(c, out, PD_OTLP_REQUEST_RESOURCE_PROFILES,
-              resource + intro_size(profiles) + profiles);
-    if (resource)
-        pd_write_bytes(w, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, c->resource.ptr,
-                       c->resource.len);
+              field_size(resource) + intro_size(profiles) + profiles +
+                  field_size(origin->resource_url));
+    put_field(c, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, resource);
     put_intro(c, out, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
     pd_write_raw(w, out, scope->ptr, scope->len);
     for (size_t i = 0; i < o->types; at = o->head_ends[i++]) {
         pd_write_raw(w, out, o->heads.ptr + at, o->head_ends[i] - at);
         pd_write_raw(w, out, o->samples[i].ptr, o->samples[i].len);
     }
+    put_field(c, out, PD_OTLP_SCOPE_PROFILES_SCHEMA_URL, origin->scope_url);
+    put_field(c, out, PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL, origin->resource_url);
     list_tables(c, tables);
     for (size_t i = 0; i < TABLES; i++)
         dictionary += tables[i].len;
@@ -432,6 +492,7 @@ void pd_otlp_end(pd_compact *c, const pd_compact_header *h)
     for (size_t i = 0; i < c->mapping_len && !c->writer.status; i++)
         put_mapping(c, &c->mapping_list[i]);
     put_common(c, h);
+    put_profile_attributes(c, h);
     for (size_t i = 0; i < o->types; i++) { /* all strings are there before they are hashed */
         pd_otlp_strindex(c, o->type_names[i][0]);
         pd_otlp_strindex(c, o->type_names[i][1]);

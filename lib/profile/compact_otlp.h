@@ -17,7 +17,7 @@
  *   - A stack, as packed location indices, is interned. Samples have its index.
  *   - `labels` of the compact writer has the labels of a sample as they are. Together they are a set. A
  *     set is turned into attributes when it first occurs, since the labels with one key become one
- *     attribute. */
+ *     attribute. If the profile was made of a request, the labels of a link become a link again. */
 #ifndef PD_PROFILE_COMPACT_OTLP_H
 #define PD_PROFILE_COMPACT_OTLP_H
 
@@ -29,7 +29,7 @@ typedef struct pd_otlp_string {
     uint32_t index;
 } pd_otlp_string;
 
-/* A set of labels: a field with attribute indices, in set_bytes. */
+/* A set of labels: the fields with attribute indices and the link, in set_bytes. */
 typedef struct pd_otlp_set {
     size_t off, len;
 } pd_otlp_set;
@@ -40,26 +40,43 @@ typedef struct pd_otlp_pick {
     uint32_t first, last; /* of key n: its labels */
 } pd_otlp_pick;
 
+/* An attribute of the Profile of a type. */
+typedef struct pd_otlp_more {
+    uint32_t type, attribute;
+} pd_otlp_more;
+
+/* Where the profiles of a request come from, if the request is made of another one. Everything is
+ * encoded and borrowed. */
+typedef struct pd_otlp_origin {
+    pd_bytes resource, scope; /* their content; the scope without the writer's own attributes */
+    pd_bytes resource_url, scope_url;
+    bool has_scope;
+    bool has_order; /* the scope has the order of the types */
+} pd_otlp_origin;
+
 typedef struct pd_compact_otlp {
     union {
         struct {
             pd_buffer texts, repaired;
             pd_buffer value, list, message, pairs,
                 member; /* parts of the attribute that is being built */
-            pd_buffer attribute_bytes, stack_bytes, set_bytes;
-            pd_buffer common; /* what all Profiles have */
-            pd_buffer heads;  /* of the Profiles: what is before their samples */
+            pd_buffer attribute_bytes, link_bytes, stack_bytes, set_bytes;
+            pd_buffer common;    /* what all Profiles have */
+            pd_buffer heads;     /* of the Profiles: what is before their samples */
+            pd_buffer own;       /* pd_otlp_own: a packed list */
+            pd_buffer own_lists; /* of the mappings in mapping_list */
+            pd_buffer more;      /* pd_otlp_more of the Profiles */
         };
-        pd_buffer buffers[12];
+        pd_buffer buffers[16];
     };
     pd_buffer samples[PPROFDELTA_MAX_TYPES];
     union {
         struct {
-            pd_keymap attributes, stacks, sets;
+            pd_keymap attributes, links, stacks, sets;
             pd_keymap mapping_contents, location_contents;
             pd_keymap keys; /* of the set that is being turned into attributes */
         };
-        pd_keymap maps[6];
+        pd_keymap maps[7];
     };
     pd_otlp_string *strings;
     pd_otlp_set *set_list;

@@ -89,6 +89,23 @@ uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string)
     return pd_otlp_attribute(c, pd_compact_string(c, pd_bytes_of(key)), 0);
 }
 
+uint32_t pd_otlp_value_attribute(pd_compact *c, uint32_t key, uint32_t unit, pd_bytes value)
+{
+    pd_write_raw(&c->writer, &c->otlp.value, value.ptr, value.len);
+    return pd_otlp_attribute(c, key, unit);
+}
+
+void pd_otlp_own(pd_compact *c, uint32_t attribute)
+{
+    pd_write_element(&c->writer, &c->otlp.own, attribute);
+}
+
+void pd_otlp_own_of_profile(pd_compact *c, uint32_t type, uint32_t attribute)
+{
+    const pd_otlp_more more = {type, attribute};
+    pd_write_raw(&c->writer, &c->otlp.more, (const uint8_t *)&more, sizeof more);
+}
+
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 /* The nth label of the set in c->labels. */
@@ -115,7 +132,10 @@ static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_compact_label
 
 static void put_label(pd_compact *c, pd_buffer *buffer, const pd_compact_label *l, uint64_t unit)
 {
-    if (l->str)
+    if (l->str & PD_COMPACT_IS_VALUE) {
+        pd_bytes value = pd_otlp_text_of(c, (uint32_t)l->str);
+        pd_write_raw(&c->writer, buffer, value.ptr, value.len);
+    } else if (l->str)
         pd_otlp_put_text(&c->writer, buffer, pd_otlp_text_of(c, (uint32_t)l->str));
     else if (l->num_unit == unit)
         pd_otlp_put_number(&c->writer, buffer, l->num);
@@ -123,11 +143,11 @@ static void put_label(pd_compact *c, pd_buffer *buffer, const pd_compact_label *
         put_measure(c, buffer, l);
 }
 
-/* The unit of the first number among the labels from this one on. */
+/* The unit of the first label, from this one on, that has no text. */
 static uint32_t unit_from(const pd_compact *c, uint32_t label)
 {
     for (; label != NONE; label = c->otlp.picks[label].next)
-        if (!label_at(c, label).str)
+        if (!label_at(c, label).str || label_at(c, label).str & PD_COMPACT_IS_VALUE)
             return (uint32_t)label_at(c, label).num_unit;
     return 0;
 }
@@ -174,19 +194,65 @@ static void pick_labels(pd_compact *c)
     }
 }
 
-/* Appends the field of the set in c->labels to set_bytes. */
+/* The bytes of an id of a link in hexadecimal. Returns false if the text is none. */
+static bool read_hex(pd_bytes text, uint8_t *id, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < text.len && text.len == 2 * size; i++) {
+        const char *digit = memchr(digits, text.ptr[i], sizeof digits - 1);
+        if (!digit)
+            return false;
+        id[i / 2] = (uint8_t)(id[i / 2] << 4 | (digit - digits));
+    }
+    return text.len == 2 * size;
+}
+
+/* Moves an id of a link from the labels to the link in c->scratch: the last label with this key. */
+static void take_id(pd_compact *c, const char *name, uint32_t field, size_t size)
+{
+    enum { MOST = 16 };
+    uint8_t id[MOST] = {0};
+    size_t n = c->labels.len / sizeof(pd_compact_label);
+    pd_bytes key = pd_bytes_of(name);
+    while (n && !pd_bytes_equal(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).key), key))
+        n--;
+    if (!n || label_at(c, n - 1).str & PD_COMPACT_IS_VALUE ||
+        !read_hex(pd_otlp_text_of(c, (uint32_t)label_at(c, n - 1).str), id, size))
+        return;
+    pd_write_bytes(&c->writer, &c->scratch, field, id, size);
+    uint8_t *behind = c->labels.ptr + n * sizeof(pd_compact_label);
+    memmove(behind - sizeof(pd_compact_label), behind,
+            c->labels.len - n * sizeof(pd_compact_label));
+    c->labels.len -= sizeof(pd_compact_label);
+}
+
+/* The index of the link that the labels have, which are then without it. */
+static uint32_t take_link(pd_compact *c)
+{
+    enum { TRACE = 16, SPAN = 8 };
+    c->scratch.len = 0;
+    take_id(c, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
+    take_id(c, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
+    return pd_otlp_entry(c, &c->otlp.links, &c->otlp.link_bytes, PD_OTLP_DICTIONARY_LINK_TABLE,
+                         &c->scratch);
+}
+
+/* Appends the fields of the set in c->labels to set_bytes. */
 static pd_otlp_set make_set(pd_compact *c)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     pd_otlp_set set = {.off = o->set_bytes.len};
+    uint32_t link = c->origin ? take_link(c) : 0;
     pick_labels(c);
     c->scratch.len = 0;
     for (uint32_t key = 0; key < o->keys.len && !w->status; key++) {
         uint32_t index = attribute_of(c, o->picks[key].first);
         pd_write_element(w, &c->scratch, index);
     }
-    pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &c->scratch);
+    if (c->scratch.len)
+        pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &c->scratch);
+    pd_write_varint(w, &o->set_bytes, PD_OTLP_SAMPLE_LINK_INDEX, link);
     set.len = o->set_bytes.len - set.off;
     return set;
 }

@@ -28,13 +28,21 @@ uint32_t pd_otlp_attribute(pd_compact *c, uint32_t key, uint32_t unit);
 uint32_t pd_otlp_true(pd_compact *c, const char *key);
 uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string);
 
+/* The same for an encoded AnyValue. */
+uint32_t pd_otlp_value_attribute(pd_compact *c, uint32_t key, uint32_t unit, pd_bytes value);
+
+/* Gives the mapping or the location that is added next an attribute. If it has one, it has none that
+ * the writer makes of its other members. Or gives one to the Profile of a type. */
+void pd_otlp_own(pd_compact *c, uint32_t attribute);
+void pd_otlp_own_of_profile(pd_compact *c, uint32_t type, uint32_t attribute);
+
 /* The index of the entry of a table of the dictionary with this content, which is emptied. No content:
  * 0. */
 uint32_t pd_otlp_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uint32_t number,
                        pd_buffer *content);
 
-/* The field of a Sample with the attributes that the labels in c->labels are; empty if there are
- * none. PD_PIECE bytes after it may be read. Valid until the next call. */
+/* The fields of a Sample with the attributes and the link that the labels in c->labels are; empty if
+ * there are none. PD_PIECE bytes after it may be read. Valid until the next call. */
 pd_bytes pd_otlp_labels(pd_compact *c);
 
 /* The name of the attribute that a build id of a mapping is. */

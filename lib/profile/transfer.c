@@ -9,6 +9,7 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
                            tables->locations_len};
     t->tables = tables;
     t->compact = compact;
+    t->more = NULL;
     pprofdelta_status status = PPROFDELTA_OK;
     for (size_t i = 0; i < sizeof lens / sizeof *lens && !status; i++) {
         status = pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err);
@@ -55,6 +56,8 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
             .build_id = pd_transfer_string(t, m->build_id),
             .has = m->has,
         };
+        if (t->more)
+            t->more->mapping(t->more->cookie, t->compact, index);
         id = pd_compact_add_mapping(t->compact, key, &out);
     }
     return t->mappings[index] = id;
@@ -102,6 +105,8 @@ static void first_location(pd_transfer *t, uint32_t index)
         if (address)
             address += pd_compact_mapping_start(t->compact, mapping) - tables->mappings[m].start;
     }
+    if (t->more)
+        t->more->location(t->more->cookie, t->compact, index);
     id = pd_compact_add_location(t->compact, ident, mapping, address, location->is_folded);
     t->locations[index] = pd_encode_id(id);
 }
@@ -155,8 +160,11 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, 
             return;
         body = f.body;
     }
+    bool has_labels = t->more && t->more->labels;
+    if (has_labels)
+        t->more->labels(t->more->cookie, t->compact, origin);
     while (pd_reader_next_quick(&body, &f)) {
-        if (f.number == PD_SAMPLE_LABEL)
+        if (f.number == PD_SAMPLE_LABEL && !has_labels)
             transfer_label(t, f.body);
         else if (f.number == PD_SAMPLE_LOCATION_ID)
             transfer_stack(t, &f);

@@ -11,9 +11,20 @@
 #include "profile/compact.h"
 #include "profile/tables.h"
 
+/* Puts to the writer what a profile has that pprof has no place for, by the index in the tables, or the
+ * offset of the sample: the attributes of a request (otlp/origin.c). */
+typedef struct pd_transfer_more {
+    void *cookie;
+    void (*mapping)(void *cookie, pd_compact *compact, uint32_t index);
+    void (*location)(void *cookie, pd_compact *compact, uint32_t index);
+    void (*labels)(void *cookie, pd_compact *compact,
+                   uint64_t origin); /* NULL: those of the record */
+} pd_transfer_more;
+
 typedef struct pd_transfer {
     const pd_tables *tables;
     pd_compact *compact;
+    const pd_transfer_more *more; /* or NULL; borrowed */
     /* Output ids by index in the tables; of strings plus one, of locations encoded. 0: not added yet.
      * ids[] is all of them. */
     union {
@@ -25,7 +36,7 @@ typedef struct pd_transfer {
     size_t caps[4];
 } pd_transfer; /* zero it to begin */
 
-/* Begins to copy from these sealed tables to a writer that has begun. Borrows both. */
+/* Begins to copy from these sealed tables to a writer that has begun. Borrows both. Set `more` after it. */
 pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err);
 

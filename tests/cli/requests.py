@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from pb import gz
+from pb import gz, read
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ALL = os.path.join(ROOT, "testdata", "regress", "otlp-everything")
@@ -109,11 +109,30 @@ def test_check_says_what_is_in_it(t):
     t.equal(t.succeeds("check", "-q", "packed").text, "")
 
 
-def test_deltas_states_and_sums_refuse_it(t):
+def test_windows_refuse_several_and_what_is_a_window(t):
     otlp(t)
-    says = "r: this is an OTLP request; a delta needs cumulative pprof profiles"
-    for args in (("r", look("heap", 2)), (look("heap", 1), "r"), ("--state", "S", "r"), ("sum", "r"),
-                 ("--force", "r", look("heap", 2))):
-        refused = t.fails(1, *args, "-o", "out")
-        t.contains(refused.err, says, "hint: fetch the profiles as pprof")
+    for args in ((ALL, look("heap", 2)), (look("heap", 1), ALL), ("--state", "S", ALL), ("sum", ALL)):
+        t.contains(t.fails(1, *args, "--force", "-o", "out").err,
+                   "this OTLP request has profiles of 3 resources, scopes or times", "hint: pprofdelta show prints")
+    t.contains(t.fails(1, "r", look("heap", 2), "-o", "out").err, "r: comment: this is already a delta", "hint: --force")
     t.check(not os.path.exists(t.path("out")) and not os.path.exists(t.path("S")), "nothing is left")
+
+
+def test_a_delta_of_requests_is_that_of_the_profiles(t):
+    """In each order, with a state that goes on from one format to the other, and back to the second profile."""
+    for kind in ("heap", "mutex", "block"):
+        names = [look(kind, 1), look(kind, 2), "one", "two"]
+        for number in (0, 1):
+            t.succeeds("sum", names[number], "--format=otlp", "--resource=service.name=shop", "-o", names[number + 2])
+        want = t.succeeds(*names[:2], "--verify").out
+        t.succeeds("sum", names[1], "-o", "whole")
+        for pair in ((names[2], names[3]), (names[0], names[3]), (names[2], names[1])):
+            t.check(t.succeeds(*pair, "--verify").out == want, f"{kind} {pair}: another delta")
+            t.succeeds("--state", "S", pair[0], "-o", "full")
+            t.succeeds("--state", "S", pair[1], "-o", "delta")
+            t.equal(t.succeeds("show", "--folded", "delta").text, t.succeeds("show", "--folded", "-", stdin=want).text)
+            os.unlink(t.path("S"))
+            t.succeeds(*pair, "--verify", "--format=otlp", "-o", "delta")
+            t.succeeds("sum", pair[0], "delta", "-o", "sum")
+            sums = [sorted(map(str, read(t.load(name)).samples)) for name in ("sum", "whole")]
+            t.check(sums[0] == sums[1], f"{kind} {pair}: PREV and the delta are not CUR")

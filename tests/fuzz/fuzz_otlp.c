@@ -1,6 +1,7 @@
 /* Any bytes as an OTLP request: the reader refuses them with a reason, or it makes a valid profile
  * that means what protobuf-c reads in the request. A smaller memory limit and a second call give the
- * same result or a refusal.
+ * same result or a refusal. A first window of the request means the same, in both formats, and a second one has no
+ * counters.
  *
  * Bytes that do not have the shape of a request are given to the reader all the same. */
 #include "fuzz.h"
@@ -8,6 +9,7 @@
 #include "delta/kind.h"
 #include "otlp/request.h"
 #include "otlp_points.h"
+#include "run.h"
 
 enum { MOST = 32 << 10 }; /* larger inputs take long and find nothing more */
 
@@ -50,7 +52,7 @@ static int is_readable(const uint8_t *data, size_t size)
 static void with_less(const uint8_t *data, size_t size, uint64_t limit, pd_bytes whole)
 {
     pd_mem mem;
-    pd_request less = {0};
+    pd_request less = {.takes_several = true};
     pd_bytes bytes = {data, size};
     pprofdelta_error err = fuzz_unfilled();
     pd_mem_init(&mem, NULL, limit);
@@ -62,10 +64,74 @@ static void with_less(const uint8_t *data, size_t size, uint64_t limit, pd_bytes
     require(mem.used == 0);
 }
 
+static otlp_lines points_of(arena *a, const void *bytes, size_t len, pprofdelta_format format)
+{
+    otlp_lines points;
+    if (format == PPROFDELTA_OTLP) {
+        Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, len, bytes);
+        require(request);
+        points = otlp_points_of_request(a, request, NULL);
+        pd__otlp__request__free_unpacked(request, NULL);
+        return points;
+    }
+    Pd__View__Profile *profile = pd__view__profile__unpack(NULL, len, bytes);
+    require(profile);
+    points = otlp_points_of_profile(a, profile);
+    pd__view__profile__free_unpacked(profile, NULL);
+    return points;
+}
+
+/* Labels of a resource or a scope that has no profile are only in what check and show make of the request. */
+static int is_of_one_scope(const uint8_t *data, size_t size)
+{
+    Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, size, data);
+    int is_one =
+        request->n_resource_profiles == 1 && request->resource_profiles[0]->n_scope_profiles == 1;
+    pd__otlp__request__free_unpacked(request, NULL);
+    return is_one;
+}
+
+static void windows(const uint8_t *data, size_t size, pprofdelta_format format)
+{
+    arena a = {NULL};
+    pprofdelta *pd;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_report report = {.size = sizeof report};
+    collector c = {.bytes = buf_begin(&a)}, again = {.bytes = buf_begin(&a)};
+    pprofdelta_sink sink = collector_sink(&c), second = collector_sink(&again);
+    options.flags = PPROFDELTA_FORCE | PPROFDELTA_VERIFY | PPROFDELTA_NO_STAMP;
+    options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+    options.compression = PPROFDELTA_PLAIN;
+    options.format = format;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    require(!pprofdelta_new(&options, NULL, &pd, NULL));
+    pprofdelta_status status = pprofdelta_window(pd, data, size, &sink, NULL, NULL);
+    require(!status || status == PPROFDELTA_E_LIMIT || status == PPROFDELTA_E_MISMATCH ||
+            status == PPROFDELTA_E_PROFILE);
+    if (!status && is_of_one_scope(data, size)) {
+        otlp_lines want = points_of(&a, data, size, PPROFDELTA_OTLP);
+        otlp_lines got = points_of(&a, c.bytes.ptr, c.bytes.len, format);
+        const char *wrong = otlp_lines_differ(&a, &got, &want);
+        if (wrong)
+            fprintf(stderr, "%s\n", wrong);
+        require(!wrong);
+    }
+    if (!status) {
+        pprofdelta_commit(pd);
+        status = pprofdelta_window(pd, data, size, &second, &report, NULL);
+        require(!status || status == PPROFDELTA_E_LIMIT);
+    }
+    for (size_t i = 0; i < report.types_len && !status; i++)
+        require(!report.types[i].is_counter ||
+                !(report.types[i].delta.lo | (uint64_t)report.types[i].delta.hi));
+    pprofdelta_free(pd);
+    arena_free(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     pd_mem mem;
-    pd_request otlp = {0};
+    pd_request otlp = {.takes_several = true};
     pd_bytes bytes = {data, size};
     pprofdelta_error err = fuzz_unfilled();
     if (size > MOST)
@@ -80,8 +146,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         fuzz_require_untouched(&err);
         require_valid(bytes);
-        if (is_readable(data, size))
+        if (is_readable(data, size)) {
             hold(data, size, bytes);
+            windows(data, size, PPROFDELTA_PPROF);
+            windows(data, size, PPROFDELTA_OTLP);
+        }
         with_less(data, size, mem.peak / 2 + 1, bytes);
         with_less(data, size, mem.peak, bytes);
     }

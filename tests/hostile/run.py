@@ -9,9 +9,7 @@ with a good profile: the message must be the same, an existing OUT must be what 
 temporary file may be left. A case is one file, or one pair, of expected.json; the last line counts
 them. A line of expected.json is
     {"file": NAME, "with": [OPTION...], "exit": CODE, "stderr": [LINE...]}
-for a file that `pprofdelta check` and a delta judge alike, whether it is PREV or CUR; with
-    "delta": [LINE...]
-for a file of which a delta says something else; and
+for a file that `pprofdelta check` and a delta judge alike, whether it is PREV or CUR; and
     {"prev": NAME, "cur": NAME, "with": [OPTION...], "exit": CODE, "stderr": [LINE...]}
 for two good ones that only a delta refuses.
 """
@@ -38,8 +36,7 @@ class Case:
 
     def run(self, *args):
         """Runs the command among the files, so that messages name them without a folder."""
-        is_delta = args[0] != "check" and "delta" in self.want
-        code, lines = (1, self.want["delta"]) if is_delta else (self.want["exit"], self.want["stderr"])
+        code, lines = self.want["exit"], self.want["stderr"]
         args = [*args, *self.want["with"]]
         done = subprocess.run([self.binary, *args], cwd=self.data, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
@@ -85,7 +82,7 @@ class Case:
             self.delta(self.want["prev"], self.want["cur"])
         else:
             self.check()
-            if self.want["exit"] or "delta" in self.want:
+            if self.want["exit"]:
                 self.delta(self.want["file"], GOOD)
                 self.delta(GOOD, self.want["file"])
         return not self.problems

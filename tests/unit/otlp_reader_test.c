@@ -71,33 +71,31 @@ TEST(what_is_in_a_request)
     }
 }
 
-static void check_refused(pprofdelta_status status, const pprofdelta_error *err)
-{
-    CHECK(status == PPROFDELTA_E_PROFILE && err->status == status);
-    CHECK_STR(err->text, "this is an OTLP request; a delta needs cumulative pprof profiles");
-}
-
-TEST(deltas_and_sums_refuse_a_request)
+/* Of a request with profiles of several times a window does not know which one is meant. */
+TEST(a_window_is_of_one_resource_scope_and_time)
 {
     ENDS(arena_free) arena a = {NULL};
     pprofdelta *pd;
     pprofdelta_adder *adder;
     pprofdelta_error err;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    buf request = request_of(&a, "heap", PPROFDELTA_GZIP);
-    buf profile = testdata_file(&a, "valid/heap.1.pb.gz");
+    buf several = testdata_file(&a, "regress/otlp-everything");
     options.flags = PPROFDELTA_FORCE;
     CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
-    check_refused(pprofdelta_base(pd, request.ptr, request.len, &err), &err);
-    check_refused(pprofdelta_window(pd, request.ptr, request.len, &sink, NULL, &err), &err);
-    CHECK(!pprofdelta_base(pd, profile.ptr, profile.len, &err));
-    check_refused(pprofdelta_window(pd, request.ptr, request.len, &sink, NULL, &err), &err);
-    CHECK(!pprofdelta_window(pd, profile.ptr, profile.len, &sink, NULL, &err));
-    pprofdelta_free(pd);
     CHECK(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
-    check_refused(pprofdelta_adder_add(adder, request.ptr, request.len, NULL, &err), &err);
+    collector c = {.bytes = buf_begin(&a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    for (size_t call = 0; call < 3; call++) {
+        pprofdelta_status status =
+            call == 0   ? pprofdelta_base(pd, several.ptr, several.len, &err)
+            : call == 1 ? pprofdelta_window(pd, several.ptr, several.len, &sink, NULL, &err)
+                        : pprofdelta_adder_add(adder, several.ptr, several.len, NULL, &err);
+        CHECK(status == PPROFDELTA_E_PROFILE && err.reason == PPROFDELTA_REASON_SEVERAL);
+        CHECK_STR(err.text, "this OTLP request has profiles of 3 resources, scopes or times, and a "
+                            "window is made of one: split it");
+    }
+    CHECK(!c.bytes.len);
+    pprofdelta_free(pd);
     pprofdelta_adder_free(adder);
 }
 
@@ -107,7 +105,7 @@ static pprofdelta_status read_with(const pprofdelta_allocator *allocator, uint64
                                    pprofdelta_error *err, uint64_t *peak)
 {
     pd_mem mem;
-    pd_request request = {0};
+    pd_request request = {.takes_several = true};
     pd_bytes input = {bytes.ptr, bytes.len};
     pd_mem_init(&mem, allocator, limit);
     pprofdelta_status status = pd_request_read(&request, &mem, &input, err);

@@ -1,5 +1,5 @@
-/* Windows as OTLP compared with the same as pprof, and their ids: a window that is sent again keeps its ids; and
- * small rules of the writer. fuzz_delta.c and fuzz_sum.c compare pairs and sums. */
+/* Windows as OTLP compared with the same as pprof, also those of requests, and their ids: a window that is sent
+ * again keeps its ids; and small rules of the writer. fuzz_delta.c and fuzz_sum.c compare pairs and sums. */
 #include "delta_stage.h"
 #include "keep.h"
 #include "otlp_model.h"
@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "pprofdelta_heap.h"
+#include "pprofdelta_profile.h"
 #include "pprofdelta_record.h"
 #include "profile/otlp_attributes.h"
 
@@ -50,6 +51,7 @@ static size_t common_ids(const otlp_model *a, const otlp_model *b)
 
 typedef struct both {
     pprofdelta *pprof, *otlp;
+    pprofdelta *plain, *mixed; /* mixed gets some of the profiles as requests */
     pprofdelta_options options, otlp_options;
     otlp_model last; /* of the last window */
     bool is_again;   /* which was abandoned */
@@ -75,6 +77,53 @@ static void move_state(arena *a, pprofdelta **pd, const pprofdelta_options *opti
     *pd = next;
 }
 
+/* The profile as a request, and the profile that the request stands for; empty if it is refused. */
+static void as_request(arena *a, buf profile, buf *request, buf *stands_for)
+{
+    pprofdelta_options options = as_otlp((pprofdelta_options)PPROFDELTA_OPTIONS_INIT);
+    pprofdelta_profile *opened;
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    const uint8_t *bytes;
+    size_t len;
+    *request = *stands_for = c.bytes;
+    if (pprofdelta_profile_open(&options, NULL, profile.ptr, profile.len, &opened, NULL))
+        return;
+    CHECK(!pprofdelta_profile_rewrite(opened, &sink, NULL));
+    pprofdelta_profile_free(opened);
+    *request = c.bytes;
+    REQUIRE(!pprofdelta_profile_open(NULL, NULL, request->ptr, request->len, &opened, NULL));
+    CHECK(!pprofdelta_profile_bytes(opened, &bytes, &len, NULL));
+    buf_add(stands_for, bytes, len);
+    pprofdelta_profile_free(opened);
+}
+
+/* A window of a request is that of the profile that it stands for, whichever the one before it was of. */
+static const char *window_of_request(both *b, stage *s, buf profile)
+{
+    buf given[2];
+    pprofdelta_report reports[2] = {{.size = sizeof *reports}, {.size = sizeof *reports}};
+    otlp_model models[2];
+    pprofdelta_status status[2];
+    as_request(&s->arena, profile, &given[1], &given[0]);
+    if (rng_chance(&s->rng, 30))
+        given[1] = given[0];
+    for (size_t i = 0; i < 2; i++) {
+        buf out = buf_begin(&s->arena);
+        status[i] = window(i ? b->mixed : b->plain, given[i], &out, &reports[i]);
+        if (!status[i])
+            otlp_model_read(&s->arena, out.ptr, out.len, &models[i]);
+    }
+    if (status[0] || status[1])
+        return status[0] == status[1] ? NULL : "a request is refused, or its profile";
+    reports[0].types = reports[1].types = NULL;
+    reports[0].output_len = reports[1].output_len = 0;
+    if (memcmp(&reports[0], &reports[1], sizeof *reports) != 0)
+        return "the report of a request differs";
+    const char *wrong = otlp_model_differ(&s->arena, &models[0], &models[1]);
+    return wrong ? wrong : strcmp(models[1].resource, resource_text) ? models[1].resource : NULL;
+}
+
 static const char *one_window(both *b, stage *s)
 {
     buf profile = look(s), pprof = buf_begin(&s->arena), request = buf_begin(&s->arena);
@@ -88,18 +137,20 @@ static const char *one_window(both *b, stage *s)
     const char *wrong = differ(&s->arena, pprof, request, &meant);
     if (!wrong && one.samples_out != other.samples_out)
         wrong = "the reports differ";
+    if (!wrong)
+        wrong = window_of_request(b, s, profile);
     b->is_again &= other.attempt > 1 || !other.sequence;
     if (!wrong && b->last.types && common_ids(&b->last, &meant) != (b->is_again ? meant.types : 0))
         wrong = b->is_again ? "a window that is sent again has other ids"
                             : "two windows have the same ids";
     b->last = meant;
     b->is_again = rng_chance(&s->rng, 40);
-    pprofdelta *const pair[] = {b->pprof, b->otlp};
-    for (size_t i = 0; i < 2; i++)
+    pprofdelta *const all[] = {b->pprof, b->otlp, b->plain, b->mixed};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (b->is_again)
-            pprofdelta_abandon(pair[i]);
+            pprofdelta_abandon(all[i]);
         else
-            CHECK(!pprofdelta_commit(pair[i]));
+            CHECK(!pprofdelta_commit(all[i]));
     return wrong;
 }
 
@@ -117,16 +168,20 @@ TEST(windows_mean_the_same)
         b.otlp_options = as_otlp(s.options);
         CHECK(!pprofdelta_new(&b.options, NULL, &b.pprof, NULL));
         CHECK(!pprofdelta_new(&b.otlp_options, NULL, &b.otlp, NULL));
+        CHECK(!pprofdelta_new(&b.otlp_options, NULL, &b.plain, NULL));
+        CHECK(!pprofdelta_new(&b.otlp_options, NULL, &b.mixed, NULL));
         for (size_t i = 0; i < 4; i++) {
             const char *wrong = one_window(&b, &s);
             windows += b.last.types != 0;
             AGREE(seed, wrong);
             if (rng_chance(&s.rng, 30))
-                move_state(&s.arena, &b.otlp, &b.otlp_options);
+                move_state(&s.arena, rng_chance(&s.rng, 50) ? &b.otlp : &b.mixed, &b.otlp_options);
             gen_evolve(&s.g, GEN_ANYTHING & ~GEN_REORDER);
         }
         pprofdelta_free(b.pprof);
         pprofdelta_free(b.otlp);
+        pprofdelta_free(b.plain);
+        pprofdelta_free(b.mixed);
     }
     CHECK(getenv("PD_TEST_SEED") || windows > range.to);
 }

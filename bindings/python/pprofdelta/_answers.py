@@ -172,7 +172,7 @@ class Report:
     files_replaced: int
     #: likewise: the main mapping has another build id than in prev
     other_build: bool
-    #: fields of cur that profile.proto does not have; they are skipped
+    #: fields of cur that its format does not have; they are skipped
     unknown_fields: int
     #: 0: the context was empty, or only had attempts at this window (see options.first)
     had_base: bool
@@ -202,6 +202,10 @@ class Report:
     clock_set_back: bool
     #: of the series of windows, as in the stamp; 0 with sequence 0
     id: int
+    #: What an OTLP request has and the delta does not have: original payloads; in PPROFDELTA_PPROF, also
+    #: the attributes of the resource and the scope, and those of profiles, mappings and locations that a
+    #: pprof profile has no field for.
+    left_out: int
 
 
 def report_of(raw: tuple[Any, ...]) -> Report:
@@ -230,6 +234,7 @@ def report_of(raw: tuple[Any, ...]) -> Report:
         raw[21],
         raw[22],
         raw[23],
+        raw[24],
     )
 
 

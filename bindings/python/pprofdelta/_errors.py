@@ -37,7 +37,7 @@ class Reason(StrEnum):
     MAX_MEMORY = "max_memory"
     ADDRESS_SPACE = "address_space"
     IS_STATE = "is_state"
-    IS_OTLP = "is_otlp"
+    SEVERAL = "several"
     IS_WINDOW = "is_window"
     SWAPPED = "swapped"
     NO_COUNTER = "no_counter"

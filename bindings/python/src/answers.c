@@ -63,7 +63,7 @@ static PyObject *core_stamp(const pprofdelta_stamp *from)
 
 PyObject *core_report(const pprofdelta_report *from)
 {
-    return Py_BuildValue("(KKKKKKKKKKNKNiLLKKKNNNNK)",
+    return Py_BuildValue("(KKKKKKKKKKNKNiLLKKKNNNNKK)",
                          (unsigned long long)from->samples_in,
                          (unsigned long long)from->samples_out,
                          (unsigned long long)from->matched,
@@ -87,7 +87,8 @@ PyObject *core_report(const pprofdelta_report *from)
                          PyBool_FromLong(from->is_same != 0),
                          PyBool_FromLong(from->may_be_window != 0),
                          PyBool_FromLong(from->clock_set_back != 0),
-                         (unsigned long long)from->id);
+                         (unsigned long long)from->id,
+                         (unsigned long long)from->left_out);
 }
 
 PyObject *core_memory(const pprofdelta_memory *from)

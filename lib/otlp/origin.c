@@ -1,0 +1,261 @@
+/* What a request has that a pprof profile has no place for, for the request that is made of it: the
+ * resource, the scope and their schemas; the attributes of profiles, mappings and locations; and those of
+ * samples, if a label does not say all of one. What is copied has strings in place of their indices. */
+#include "otlp/any_value.h"
+#include "otlp/request.h"
+#include "profile/otlp_attributes.h"
+
+/* Does a Resource have an attribute with this key? */
+static bool has_key(pd_request *r, pd_bytes resource, pd_bytes key)
+{
+    pd_reader reader = pd_request_reader(resource);
+    pd_field f;
+    while (pd_reader_find(&reader, PD_OTLP_RESOURCE_ATTRIBUTES, &f))
+        if (pd_bytes_equal(pd_key_value_of(r, f.body).key, key))
+            return true;
+    return false;
+}
+
+/* A field that is no attribute: a number, or a message without indices. */
+static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
+{
+    if (f->wire == PD_WIRE_BYTES)
+        pd_write_bytes(&r->writer, out, f->number, f->body.at, (size_t)(f->body.end - f->body.at));
+    else
+        pd_write_varint(&r->writer, out, f->number, f->value);
+}
+
+static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_bytes strong)
+{
+    pd_buffer *out = &r->origin_resource;
+    pd_reader own = pd_request_reader(source), others = pd_request_reader(given);
+    pd_field f;
+    out->len = 0;
+    while (!r->parse.status && !r->writer.status && pd_reader_next(&own, &f)) {
+        if (f.number > PD_OTLP_RESOURCE_ENTITY_REFS)
+            continue;
+        if (f.number != PD_OTLP_RESOURCE_ATTRIBUTES)
+            copy_field(r, out, &f);
+        else if (!has_key(r, strong, pd_key_value_of(r, f.body).key))
+            pd_key_value_copy(r, out, PD_OTLP_RESOURCE_ATTRIBUTES, f.body);
+    }
+    while (pd_reader_next(&others, &f)) {
+        pd_bytes key = pd_key_value_of(r, f.body).key;
+        if (has_key(r, strong, key) || !has_key(r, source, key))
+            copy_field(r, out, &f);
+    }
+}
+
+/* What a request has for all of its value types is in two attributes, which the writer writes. */
+static void make_scope(pd_request *r, pd_bytes source)
+{
+    pd_buffer *out = &r->origin_scope;
+    pd_reader reader = pd_request_reader(source);
+    pd_field f;
+    out->len = 0;
+    while (!r->parse.status && !r->writer.status && pd_reader_next(&reader, &f)) {
+        bool is_attribute = f.number == PD_OTLP_SCOPE_ATTRIBUTES;
+        pd_bytes key = is_attribute ? pd_key_value_of(r, f.body).key : (pd_bytes){NULL, 0};
+        if (f.number > PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT ||
+            pd_request_equal(key, "pprof.scope.default_sample_type"))
+            continue;
+        if (pd_request_equal(key, "pprof.scope.sample_type_order"))
+            r->origin.has_order = true;
+        else if (is_attribute)
+            pd_key_value_copy(r, out, PD_OTLP_SCOPE_ATTRIBUTES, f.body);
+        else
+            copy_field(r, out, &f);
+    }
+}
+
+pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes strong,
+                                    pprofdelta_error *err)
+{
+    const pd_request_source *source = &r->sources[r->sets[0].scope];
+    r->parse.err = r->writer.err = err;
+    r->origin = (pd_otlp_origin){.resource_url = source->resource_url,
+                                 .scope_url = source->scope_url,
+                                 .has_scope = source->has_scope};
+    make_resource(r, source->resource, compact->resource, strong);
+    make_scope(r, source->scope);
+    r->origin.resource = (pd_bytes){r->origin_resource.ptr, r->origin_resource.len};
+    r->origin.scope = (pd_bytes){r->origin_scope.ptr, r->origin_scope.len};
+    compact->origin = &r->origin;
+    return r->parse.status ? r->parse.status : r->writer.status;
+}
+
+static uint64_t count(pd_bytes message, uint32_t number)
+{
+    pd_reader reader = pd_request_reader(message);
+    uint64_t found = 0;
+    for (pd_field f; pd_reader_find(&reader, number, &f);)
+        found++;
+    return found;
+}
+
+uint64_t pd_request_left_out(const pd_request *r, pprofdelta_format format)
+{
+    const pd_request_source *source = &r->sources[r->sets[0].scope];
+    if (format == PPROFDELTA_OTLP)
+        return r->payloads;
+    return r->payloads + r->dictionary.unshown +
+           count(source->resource, PD_OTLP_RESOURCE_ATTRIBUTES) +
+           count(source->scope, PD_OTLP_SCOPE_ATTRIBUTES);
+}
+
+/* ---- attributes ----------------------------------------------------------------------------- */
+
+/* An attribute as the writer takes it: numbers of its strings, and its value. */
+typedef struct written {
+    uint32_t key, unit;
+    pd_bytes value;
+} written;
+
+static uint32_t string_of(pd_request *r, pd_compact *c, uint64_t at)
+{
+    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    if (!at)
+        return 0;
+    pd_request_spend(r, strings->entries[at].len);
+    return r->parse.status ? 0 : pd_compact_string(c, strings->entries[at]);
+}
+
+static written write_attribute(pd_request *r, pd_compact *c, uint64_t index)
+{
+    const pd_request_attribute *attribute = &r->dictionary.attributes[index];
+    written out = {
+        string_of(r, c, attribute->key_at), string_of(r, c, attribute->unit_at), {NULL, 0}};
+    r->text.len = 0;
+    pd_any_value_copy(r, &r->text, attribute->value);
+    out.value = (pd_bytes){r->text.ptr, r->text.len};
+    return out;
+}
+
+/* The writer's failures are sticky, too. */
+static void hand_on(const pd_request *r, pd_compact *c)
+{
+    if (!c->writer.status)
+        c->writer.status = r->parse.status ? r->parse.status : r->writer.status;
+}
+
+typedef void put_attribute(pd_request *r, pd_compact *c, uint64_t index, uint32_t type);
+
+/* The attributes of an entry, or of a message, whose field `number` they are. */
+static void put_attributes(pd_request *r, pd_compact *c, pd_bytes message, uint32_t number,
+                           put_attribute *put, uint32_t type)
+{
+    pd_reader body = pd_request_reader(message);
+    pd_field f;
+    while (!r->parse.status && !c->writer.status && pd_reader_find(&body, number, &f)) {
+        pd_list list = pd_list_of(&r->parse, NULL, &f);
+        while (pd_list_next(&r->parse, &list))
+            put(r, c, list.value, type);
+    }
+    hand_on(r, c);
+}
+
+static void put_own(pd_request *r, pd_compact *c, uint64_t index, uint32_t type)
+{
+    written w = write_attribute(r, c, index);
+    (void)type;
+    pd_otlp_own(c, pd_otlp_value_attribute(c, w.key, w.unit, w.value));
+}
+
+/* The index in the tables of the profile is that of the entry but for entry 0. */
+static void put_entry(pd_request *r, pd_compact *c, uint32_t index, unsigned table, uint32_t number)
+{
+    const pd_request_table *t = &r->dictionary.tables[table];
+    if (index + UINT64_C(1) < t->len) /* not the location of which nothing is known */
+        put_attributes(r, c, t->entries[index + 1], number, put_own, 0);
+}
+
+static void put_mapping(void *cookie, pd_compact *c, uint32_t index)
+{
+    put_entry(cookie, c, index, PD_OTLP_DICTIONARY_MAPPING_TABLE,
+              PD_OTLP_MAPPING_ATTRIBUTE_INDICES);
+}
+
+static void put_location(void *cookie, pd_compact *c, uint32_t index)
+{
+    put_entry(cookie, c, index, PD_OTLP_DICTIONARY_LOCATION_TABLE,
+              PD_OTLP_LOCATION_ATTRIBUTE_INDICES);
+}
+
+static void put_of_profile(pd_request *r, pd_compact *c, uint64_t index, uint32_t type)
+{
+    if (pd_request_text_of(r, r->dictionary.attributes[index].key) != PD_REQUEST_NO_TEXT)
+        return;
+    written w = write_attribute(r, c, index);
+    pd_otlp_own_of_profile(c, type, pd_otlp_value_attribute(c, w.key, w.unit, w.value));
+}
+
+void pd_request_profiles(pd_request *r, pd_compact *c)
+{
+    for (size_t i = 0; i < r->profiles_count; i++)
+        put_attributes(r, c, r->profiles[i].body, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, put_of_profile,
+                       r->profiles[i].column);
+}
+
+/* ---- labels --------------------------------------------------------------------------------- */
+
+static void put_label(pd_request *r, pd_compact *c, uint64_t index, uint32_t type)
+{
+    written w = write_attribute(r, c, index);
+    (void)type;
+    pd_compact_sample_value(c, w.key, w.unit, w.value);
+}
+
+static const pd_request_row *row_at(const pd_request *r, uint64_t origin)
+{
+    size_t from = 0, to = r->rows_len;
+    while (to - from > 1) {
+        size_t middle = from + (to - from) / 2;
+        if (r->rows[middle].at <= origin)
+            from = middle;
+        else
+            to = middle;
+    }
+    return &r->rows[from];
+}
+
+static void put_id(pd_request *r, pd_compact *c, uint32_t link, uint32_t number, const char *name)
+{
+    pd_reader body =
+        pd_request_reader(r->dictionary.tables[PD_OTLP_DICTIONARY_LINK_TABLE].entries[link]);
+    pd_bytes id = {NULL, 0};
+    pd_field f;
+    while (pd_reader_find(&body, number, &f))
+        id = pd_reader_bytes(f.body);
+    if (!id.len)
+        return;
+    uint32_t key = pd_compact_string(c, pd_bytes_of(name));
+    pd_compact_sample_label(c, key, pd_compact_string(c, pd_request_hex_text(r, id)), 0, 0);
+}
+
+static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
+{
+    pd_request *r = cookie;
+    const pd_request_row *row = row_at(r, origin);
+    put_attributes(r, c, row->sample, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, put_label, 0);
+    if (row->link) {
+        put_id(r, c, row->link, PD_OTLP_LINK_TRACE_ID, "trace_id");
+        put_id(r, c, row->link, PD_OTLP_LINK_SPAN_ID, "span_id");
+    }
+    if (row->has_timestamp)
+        pd_compact_sample_label(c, pd_compact_string(c, pd_bytes_of("timestamp_unix_nano")), 0,
+                                (int64_t)row->timestamp,
+                                pd_compact_string(c, pd_bytes_of("nanoseconds")));
+    hand_on(r, c);
+}
+
+const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err)
+{
+    r->parse.err = r->writer.err = err;
+    r->more = (pd_transfer_more){
+        .cookie = r,
+        .mapping = put_mapping,
+        .location = put_location,
+        .labels = r->has_more ? put_labels : NULL,
+    };
+    return &r->more;
+}
