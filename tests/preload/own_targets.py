@@ -112,6 +112,9 @@ def test_in_otlp_all_windows_are_snapshots(t):
             got = recorded.leaks((stack, values[column]) for window in windows for stack, values in window)
             t.equal(got, want, f"{options}: column {column}")
     t.contains(t.succeeds("leaks", "out").text, "window")
+    t.succeeds("sum", *sorted(glob.glob(t.path("out/*.otlp.gz"))), "-o", "sum")
+    total = recorded.Profile(t.path("sum"), is_stamped=False)
+    t.equal((sums_of(total, recorded.INUSE_BYTES), sums_of(total, recorded.ALLOC_BYTES)), (in_use, made), "the sum")
 
 
 def test_the_whole_family(t):
