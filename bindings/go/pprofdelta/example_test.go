@@ -8,12 +8,12 @@ import (
 	"log"
 	"os"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // look returns the nth profile of an example's target.
 func look(n int) []byte {
-	profile, err := os.ReadFile(fmt.Sprintf("../../testdata/valid/heap.%d.pb.gz", n))
+	profile, err := os.ReadFile(fmt.Sprintf("../../../testdata/valid/heap.%d.pb.gz", n))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func ExampleComputer_Save() {
 
 // What is wrong with a profile, and where.
 func ExampleError() {
-	profile, err := os.ReadFile("../../testdata/hostile/sample-location-id-unknown.pb")
+	profile, err := os.ReadFile("../../../testdata/hostile/sample-location-id-unknown.pb")
 	if err != nil {
 		log.Fatal(err)
 	}
