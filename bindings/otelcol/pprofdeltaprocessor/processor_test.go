@@ -257,6 +257,8 @@ func TestRequestsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+	b.begin(nil)
+	equal(t, "targets", b.metric("targets", ""), 3)
 	b.fails = nil
 	for at := range counted {
 		last := heap(fmt.Sprint("r=", at), counted[at].n+1, counted[at].n)
@@ -314,6 +316,7 @@ func TestWhatPasses(t *testing.T) {
 		{"another unit", typed(heap("r=1", 1, 1), "alloc_space", "kilobytes"), true},
 		{"a gauge by the configuration", typed(heap("r=1", 1, 1), "delay", "nanoseconds"), true},
 		{"a counter by the configuration", typed(heap("r=1", 1, 1), "mine", "apples"), false},
+		{"a unit with a slash", typed(heap("r=1", 1, 1), "mine", "apples/day"), false},
 		{"contentions", typed(heap("r=1", 1, 1), "contentions", "count"), false},
 		{"a delta by the setting", heap("sdk=x lang=go", 1, 1), true},
 		{"not by the setting", heap("sdk=x lang=java", 1, 1), false},
@@ -342,8 +345,17 @@ func TestWhatPasses(t *testing.T) {
 // Our own delta passes a second processor.
 func TestStampIsSeen(t *testing.T) {
 	b := newBench(t, nil)
-	b.sends(heap("r=1", 1, 1))
+	own := heap("r=1", 1, 1)
+	own.comment = "a note"
+	b.sends(own)
 	delta := b.last
+	comments := ""
+	for _, one := range delta.Dictionary().AttributeTable().All() {
+		comments += one.Value().AsString()
+	}
+	if !strings.Contains(comments, "a note") || !strings.Contains(comments, "pprofdelta: delta ") {
+		t.Errorf("the comments are %q", comments)
+	}
 	if err := b.deltas.ConsumeProfiles(t.Context(), delta); err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +399,14 @@ func TestBounds(t *testing.T) {
 	equal(t, "of 1, which was seen", b.last.SampleCount(), 0)
 	equal(t, "evicted", b.metric("evicted", "idle_timeout"), 1)
 	equal(t, "targets", b.metric("targets", ""), 1)
-	b.sends(heap("r=1", 6, 1), heap("r=4", 6, 1), heap("r=5", 6, 1))
+	b.fails = func(pprofile.Profiles) error { return busy }
+	b.clock = b.clock.Add(59 * time.Minute)
+	_ = b.send(heap("r=1", 6, 1))
+	b.clock = b.clock.Add(59 * time.Minute)
+	b.fails = nil
+	b.sends(heap("r=1", 7, 1))
+	equal(t, "of 1, which was seen, but not sent", b.last.SampleCount(), 0)
+	b.sends(heap("r=1", 8, 1), heap("r=4", 8, 1), heap("r=5", 8, 1))
 	equal(t, "refused, since all are in use", b.metric("refused", "max_targets"), 1)
 	b.begin(func(c *Config) { c.MaxTargets, c.IdleTimeout = 1, time.Hour })
 	equal(t, "targets after a restart", b.metric("targets", ""), 1)
