@@ -18,6 +18,7 @@ import sys
 
 from gotests import ENVIRONMENT, MODULE, ORACLE, check, go, main, real, step, tests
 
+PACKAGE = "./pprofdelta"
 FUZZ_TIME = "2s"
 PROCESSOR = os.path.join(real.root, "bindings", "otelcol")
 COLLECTOR = os.path.join(PROCESSOR, "collector")  # a whole Collector, in a module of its own
@@ -32,12 +33,12 @@ def race(*what, cwd=MODULE):
 
 
 def fuzzers():
-    _, names = go("test", "-list=^Fuzz", ".")
+    _, names = go("test", "-list=^Fuzz", PACKAGE)
     names = re.findall(r"^Fuzz\w+$", names, re.MULTILINE)
     check("the fuzzers have names", names)
     for name in names:
-        # What it finds new is kept in Go's cache; a failure is written to bindings/go/testdata/fuzz.
-        step(f"fuzz {name}", "test", "-run=^$", f"-fuzz=^{name}$", f"-fuzztime={FUZZ_TIME}", "-fuzzminimizetime=1s", ".")
+        # What it finds new is kept in Go's cache; a failure is written to bindings/go/pprofdelta/testdata/fuzz.
+        step(f"fuzz {name}", "test", "-run=^$", f"-fuzz=^{name}$", f"-fuzztime={FUZZ_TIME}", "-fuzzminimizetime=1s", PACKAGE)
 
 
 def check_format(*modules):
@@ -62,10 +63,10 @@ def run():
     check_format(MODULE, ORACLE)
     tests("tests", "./...")
     tests("oracle", "./...", cwd=ORACLE, PPROFDELTA_COMMAND=os.path.abspath(sys.argv[1]))
-    race("-run=Many|Context|Closed|Dropped|Target|Trap|Abandoned|Pending|Writer", ".")
+    race("-run=Many|Context|Closed|Dropped|Target|Trap|Pending|Writer", PACKAGE)
     for system in SYSTEMS:
         target, processor = system.split("/")
-        step(f"go vet for {system}", "vet", ".", GOOS=target, GOARCH=processor)
+        step(f"go vet for {system}", "vet", PACKAGE, GOOS=target, GOARCH=processor)
     fuzzers()
 
 
