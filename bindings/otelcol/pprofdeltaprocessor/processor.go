@@ -270,7 +270,7 @@ func (p *deltas) consume(ctx context.Context, dictionary pprofile.ProfilesDictio
 	}
 	out := p.request(ctx, dictionary, entries)
 	windows := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.window == nil || e.isLost })
-	p.telemetry.took(ctx, began)
+	p.telemetry.duration.Record(ctx, time.Since(began).Seconds())
 	if out.ResourceProfiles().Len() == 0 {
 		return nil
 	}

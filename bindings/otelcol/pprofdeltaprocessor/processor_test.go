@@ -154,6 +154,18 @@ func inuse(resource string, time, n int64) source {
 	return s
 }
 
+// says checks that the last request has an attribute with this text.
+func (b *bench) says(text string) {
+	b.t.Helper()
+	all := ""
+	for _, one := range b.last.Dictionary().AttributeTable().All() {
+		all += one.Value().AsString()
+	}
+	if !strings.Contains(all, text) {
+		b.t.Errorf("%q is not in %q", text, all)
+	}
+}
+
 var busy = errors.New("busy")
 
 // The sums of what was accepted are the last profile of each target, whatever failed in between, and in-use
@@ -349,18 +361,27 @@ func TestStampIsSeen(t *testing.T) {
 	own.comment = "a note"
 	b.sends(own)
 	delta := b.last
-	comments := ""
-	for _, one := range delta.Dictionary().AttributeTable().All() {
-		comments += one.Value().AsString()
-	}
-	if !strings.Contains(comments, "a note") || !strings.Contains(comments, "pprofdelta: delta ") {
-		t.Errorf("the comments are %q", comments)
-	}
+	b.says("a note")
+	b.says("pprofdelta: delta ")
 	if err := b.deltas.ConsumeProfiles(t.Context(), delta); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "passed", b.metric("passed", ""), 1)
 	equal(t, "the delta", shown(b.last), shown(delta))
+}
+
+// A request that is sent again does no harm.
+func TestSentAgain(t *testing.T) {
+	b := newBench(t, nil)
+	b.sends(heap("r=1", 1, 100))
+	b.sends(heap("r=1", 1, 100))
+	equal(t, "samples", b.last.SampleCount(), 0)
+	b.sends(heap("r=1", 2, 101))
+	b.sends(heap("r=1", 1, 100))
+	equal(t, "refused", b.metric("refused", pprofdelta.ErrOlder.String()), 1)
+	b.sends(heap("r=1", 3, 101))
+	equal(t, "samples", b.last.SampleCount(), 0)
+	equal(t, "restarts", b.metric("restarts", ""), 0)
 }
 
 // A queue before the processor may join requests.
@@ -447,13 +468,7 @@ func TestStorageFails(t *testing.T) {
 	b.fails = nil
 	b.sends(heap("r=1", 3, 103))
 	equal(t, "windows", b.metric("windows", "sent"), 2)
-	comment := ""
-	for _, one := range b.last.Dictionary().AttributeTable().All() {
-		comment += one.Value().AsString()
-	}
-	if !strings.Contains(comment, "seq=2") {
-		t.Errorf("%q has no sequence 2", comment)
-	}
+	b.says("seq=2 attempt=1")
 }
 
 // A state that is damaged is no reason to count all again, and is told.
