@@ -123,8 +123,8 @@ func (c *Computer) Delta(profile []byte, w io.Writer) error {
 // DeltaContext is [Computer.Delta]. If the context ends before the delta is written, the call ends with
 // its error, and the computer is as before. (How long w takes is up to w.)
 func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer) error {
-	if w == nil {
-		return usage("the writer is nil")
+	if err := writable(w); err != nil {
+		return err
 	}
 	window, err := c.Window(ctx, profile)
 	if err != nil {
@@ -259,8 +259,8 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
 	}
-	if w == nil {
-		return usage("the writer is nil")
+	if err := writable(w); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err

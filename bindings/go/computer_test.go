@@ -138,7 +138,7 @@ func TestZeroValuesFail(t *testing.T) {
 	c := newComputer(t)
 	_, from := c.WindowFrom(ctx, nil)
 	for what, err := range map[string]error{"Delta": c.Delta(profile, nil), "WindowFrom": from, "Save": c.Save(ctx, nil),
-		"Load": c.Load(ctx, nil), "Compare": errorOf(Compare(ctx, profile, profile, nil)),
+		"Load": c.Load(ctx, nil), "Compare": errorOf(Compare(ctx, nil, nil, nil)), "Sum": errorOf(Sum(ctx, nil, nil)),
 		"NewPool": errorOf(NewPool(nil))} {
 		statusOf(t, "nil to "+what, err, ErrUsage)
 	}

@@ -10,6 +10,9 @@ import (
 // series: it has no sequence and no attempt.
 func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option) (*Report, error) {
 	o, err := newOptions(opts)
+	if err == nil {
+		err = writable(w)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +65,18 @@ func (o *options) write(w io.Writer, plain []byte) error {
 	return err
 }
 
+// writable fails for a writer that is nil.
+func writable(w io.Writer) error {
+	if w == nil {
+		return usage("the writer is nil")
+	}
+	return nil
+}
+
 // writeAll writes bytes in one call.
 func writeAll(w io.Writer, bytes []byte) (int64, error) {
-	if w == nil {
-		return 0, usage("the writer is nil")
+	if err := writable(w); err != nil {
+		return 0, err
 	}
 	n, err := w.Write(bytes)
 	if err == nil && n < len(bytes) {
@@ -83,6 +94,9 @@ func writeAll(w io.Writer, bytes []byte) (int64, error) {
 // highest counts. The result says how each profile has joined.
 func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([]Join, error) {
 	o, err := newOptions(opts)
+	if err == nil {
+		err = writable(w)
+	}
 	if err != nil {
 		return nil, err
 	}
