@@ -111,8 +111,12 @@ func TestTrapHarmsNoOtherTarget(t *testing.T) {
 // overwrite fills the memory of an instance with ones and uses it.
 func overwrite(pool *Pool) error {
 	return pool.use(context.Background(), 0, 0, func(h *held) error {
-		fill(*h.instance.(*moduleInstance).memory)
-		return h.renew(&options{})
+		err := h.renew(&options{})
+		if err == nil {
+			fill(*h.instance.(*moduleInstance).memory)
+			err = h.renew(&options{})
+		}
+		return err
 	})
 }
 
