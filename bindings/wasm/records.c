@@ -117,10 +117,12 @@ static pprofdelta_status add_records(pprofdelta_recorder *r, const given *from)
     const given_record *at = from->records;
     for (size_t i = 0; i < from->head->records_len && !status; i++) {
         const uint64_t *stack = (const void *)(at + 1);
+        pprofdelta_label size = {.key = "bytes", .num = at->block_size}; /* without a unit, as Go */
         pprofdelta_record record = {.stack = stack,
                                     .depth = (size_t)at->depth,
                                     .values = at->values,
-                                    .block_size = at->block_size};
+                                    .labels = &size,
+                                    .labels_len = at->block_size != 0};
         status = pprofdelta_recorder_add(r, &record, &error);
         at = (const void *)(stack + at->depth);
     }
