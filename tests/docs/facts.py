@@ -33,7 +33,7 @@ with tempfile.NamedTemporaryFile("w", suffix=".h", encoding="utf-8") as file:
     longer = facts.made_of([file.name, facts.HEADERS[1]])
 for path, expected in {
     "wasm/answers.h": "    put64(from->lost_windows);\n",
-    "go/answers.go": "\t// windows that never arrived\n\tLostWindows uint64\n",
+    "go/pprofdelta/answers.go": "\t// windows that never arrived\n\tLostWindows uint64\n",
     "python/src/answers.c": "(unsigned long long)from->lost_windows",
     "python/pprofdelta/_answers.py": "    #: windows that never arrived\n    lost_windows: int\n",
 }.items():
@@ -47,7 +47,7 @@ check("the options were found", {"flags", "max_memory", "counters", "format", "i
 elsewhere = {"wasm": {"level"},  # the host compresses
              "go": {"flags": "WithVerify", "max_memory": "WithMaxMemory", "first": "WithFirstZero"},
              "python": {"flags": "verify", "id": None}}  # a context has a random id
-go_text, python_text = text_of("bindings", "go", "options.go"), text_of("bindings", "python", "pprofdelta", "_options.py")
+go_text, python_text = text_of("bindings", "go", "pprofdelta", "options.go"), text_of("bindings", "python", "pprofdelta", "_options.py")
 for name in sorted(names):
     check(f"wasm knows the option {name}",
           name in elsewhere["wasm"] or f".{name} = " in text_of("bindings", "wasm", "glue.h"))

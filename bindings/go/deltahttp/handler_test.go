@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 func TestMain(m *testing.M) {

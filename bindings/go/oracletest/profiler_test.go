@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // readable reads a profile. The windows of a Profiler have the names of generic functions without type arguments, and each
