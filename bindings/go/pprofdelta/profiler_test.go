@@ -321,3 +321,26 @@ func TestBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestProfilersAtTheSameTime: they have the buffers of their kind and the places in common.
+func TestProfilersAtTheSameTime(t *testing.T) {
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			p, err := []func(...Option) (*Profiler, error){NewHeapProfiler, NewMutexProfiler, NewBlockProfiler}[i%3]()
+			for range 5 {
+				var out bytes.Buffer
+				if err == nil {
+					err = p.Profile(&out)
+				}
+				if err == nil {
+					_, err = Check(context.Background(), out.Bytes())
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
