@@ -1,10 +1,12 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/internal/module"
 )
@@ -42,8 +44,17 @@ func (i *moduleInstance) close() { i.module, i.memory = nil, nil }
 
 func (i *moduleInstance) size() int64 { return int64(cap(*i.memory)) }
 
-// Xpoll is called often by the module. It ends the call by a panic if the account's context has ended.
+// deepest is how many functions may be active. Go ends a process whose stack is too large, so a call of damaged memory
+// that recurses without end must be ended before.
+const deepest = 1 << 15
+
+// Xpoll is called after some thousand calls of functions of the module. It ends the call by a panic if the account's
+// context has ended, or if too many functions are active.
 func (i *moduleInstance) Xpoll() {
+	var caller [1]uintptr
+	if runtime.Callers(deepest, caller[:]) > 0 {
+		panic(errors.New("stack overflow"))
+	}
 	if err := i.account.ctx.Err(); err != nil {
 		panic(err)
 	}
@@ -51,31 +62,55 @@ func (i *moduleInstance) Xpoll() {
 
 // Xwrite takes output.
 func (i *moduleInstance) Xwrite(at, n int32) {
-	bytes, ok := i.read(uint32(at), uint32(n))
+	output, ok := i.read(uint32(at), uint32(n))
 	if !ok || i.to == nil {
 		panic(errors.New("output that nobody has asked for"))
 	}
-	if err := i.to.add(bytes, i.account); err != nil {
+	if err := i.to.add(output, i.account); err != nil {
 		panic(err)
 	}
 }
 
 // Xgrow adds pages to the memory, and returns how many it had, or -1 if the account has no room for them.
 func (i *moduleInstance) Xgrow(pages int32) int32 {
-	old := *i.memory
-	need := int64(len(old)) + int64(uint32(pages))*pageSize
+	old := len(*i.memory)
+	need := int64(old) + int64(uint32(pages))*pageSize
 	if need > math.MaxUint32 || !i.account.fits(need-i.least, i.account.inGo) {
 		return -1
 	}
-	if need > int64(cap(old)) {
-		most := i.least + i.account.limit - i.account.inGo
-		grown := make([]byte, need, max(need, min(2*int64(cap(old)), most, math.MaxInt32)))
-		copy(grown, old)
-		*i.memory = grown
-	} else {
-		*i.memory = old[:need]
+	if have := int64(cap(*i.memory)); need > have {
+		i.reserve(max(need, min(have+have/2, i.most())))
 	}
-	return int32(len(old) / pageSize)
+	*i.memory = (*i.memory)[:need]
+	return int32(old / pageSize)
+}
+
+// most is what the memory may grow to.
+func (i *moduleInstance) most() int64 {
+	return min(i.least+i.account.limit-i.account.inGo, math.MaxUint32, math.MaxInt)
+}
+
+// reserve makes the capacity of the memory this size. The memory is moved; the garbage collector frees what it was.
+func (i *moduleInstance) reserve(size int64) {
+	larger := make([]byte, len(*i.memory), size)
+	copy(larger, *i.memory)
+	*i.memory = larger
+}
+
+// expect reserves what a window of this profile usually takes, so that the memory need not be moved while it grows.
+func (i *moduleInstance) expect(profile []byte) {
+	const perByte, ratio = 10, 4 // of an inflated profile; of a compressed one
+	size := int64(len(profile)) * perByte
+	if isCompressed(profile) {
+		size *= ratio
+	}
+	if size = min(i.least+size, i.most()); size > int64(cap(*i.memory)) {
+		i.reserve(size)
+	}
+}
+
+func isCompressed(profile []byte) bool {
+	return bytes.HasPrefix(profile, []byte{0x1f, 0x8b}) || bytes.HasPrefix(profile, []byte{0x28, 0xb5, 0x2f, 0xfd})
 }
 
 // read returns a part of the memory.
@@ -128,17 +163,17 @@ func (i *moduleInstance) run(name string, f func() int32, to *buffer) (*answer, 
 		return nil, outside(name)
 	}
 	word := binary.LittleEndian.Uint32
-	bytes, ok := i.read(word(where), word(where[4:]))
+	members, ok := i.read(word(where), word(where[4:]))
 	if !ok {
 		return nil, outside(name)
 	}
-	found := &answer{bytes: bytes}
+	found := &answer{bytes: members}
 	switch {
 	case status == 0:
 		return found, nil
 	case Status(status) == ErrMemory && i.account.isFull:
 		return nil, i.account.full()
-	case len(bytes) == 0:
+	case len(members) == 0:
 		return nil, fail(Status(status), "memory", Status(status).text())
 	}
 	failed := found.error(Status(status))
@@ -226,11 +261,13 @@ func (i *moduleInstance) save(to *buffer) error {
 }
 
 func (i *moduleInstance) base(profile []byte) error {
+	i.expect(profile)
 	_, err := i.runWith("pd_base", i.module.Xpd_base, nil, profile)
 	return err
 }
 
 func (i *moduleInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
+	i.expect(profile)
 	found, err := i.runWith("pd_window", func(n int32) int32 { return i.module.Xpd_window(n, started) }, to, profile)
 	return whole("pd_window", found, err, (*answer).report)
 }

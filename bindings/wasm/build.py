@@ -31,13 +31,15 @@ CRATES = [
      ["adler32.c", "crc32.c", "inffast.c", "inflate.c", "inftrees.c", "zutil.c"]),
     ("zstd-sys", "2.0.7", "94509c3ba2fe55294d752b79842c530ccfab760192521df74a081a78d2b3c7f5", "zstd/lib", ["common/*.c", "decompress/*.c"]),
 ]
-FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-O2", "-flto", "-DNDEBUG",
+FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-Os", "-flto", "-DNDEBUG",
          "-D_GNU_SOURCE", "-DPPROFDELTA_STATIC", "-g0", "-s", "-fno-ident",
          # Each function of the library calls one in glue.c first, which lets the host end a call that takes long.
          "-fsanitize-coverage=func,trace-pc",
-         # The stack grows down to address 0, so a stack that is too large is a trap.
-         "-Wl,-z,stack-size=524288"]
-EXPORTS = {"memory", "_initialize", "pd_buffers", "pd_room", "pd_new", "pd_load", "pd_save", "pd_base", "pd_window",
+         # One decoder of each kind is enough for zstd.
+         "-DHUF_FORCE_DECOMPRESS_X1", "-DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT", "-DZSTD_NO_INLINE",
+         # The stack grows down to address 0, so a stack that is too large is a trap. The tests use 26 KB of it.
+         "-Wl,-z,stack-size=131072", "-Wl,--export=__stack_pointer"]
+EXPORTS = {"memory", "__stack_pointer", "_initialize", "pd_buffers", "pd_room", "pd_new", "pd_load", "pd_save", "pd_base", "pd_window",
            "pd_commit", "pd_abandon", "pd_describe", "pd_check", "pd_sum_new", "pd_sum_add",
            "pd_sum_finish"}
 IMPORTS = {"host.write", "host.poll", "host.grow"}
