@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/internal/module"
 	"github.com/pprofdelta/pprofdelta/bindings/go/internal/records"
@@ -65,8 +66,17 @@ func (i *machine) size() int64 {
 	return int64(cap(*i.memory))
 }
 
-// Xpoll is called often by the module. It ends the call by a panic if the account's context has ended.
+// deepest is how many functions may be active. Go ends a process whose stack is too large, so a call of damaged memory
+// that recurses without end must be ended before.
+const deepest = 1 << 15
+
+// Xpoll is called after some thousand calls of functions of the module. It ends the call by a panic if the account's
+// context has ended, or if too many functions are active.
 func (i *machine) Xpoll() {
+	var caller [1]uintptr
+	if runtime.Callers(deepest, caller[:]) > 0 {
+		panic(errors.New("stack overflow"))
+	}
 	if err := i.account.ctx.Err(); err != nil {
 		panic(err)
 	}
@@ -74,33 +84,59 @@ func (i *machine) Xpoll() {
 
 // Xwrite takes output.
 func (i *machine) Xwrite(at, n int32) {
-	bytes, ok := i.read(uint32(at), uint32(n))
+	output, ok := i.read(uint32(at), uint32(n))
 	if !ok || i.to == nil {
 		panic(errors.New("output that nobody has asked for"))
 	}
-	if err := i.to.add(bytes, i.account); err != nil {
+	if err := i.to.add(output, i.account); err != nil {
 		panic(err)
 	}
 }
 
 // Xgrow adds pages to the memory, and returns how many it had, or -1 if the account has no room for them.
 func (i *machine) Xgrow(pages int32) int32 {
-	old := *i.memory
-	need := int64(len(old)) + int64(uint32(pages))*pageSize
-	other := i.account.engine - i.grown // of the other module
-	if need > math.MaxUint32 || !i.account.fits(other+need-i.least, i.account.inGo) {
+	old := len(*i.memory)
+	need := int64(old) + int64(uint32(pages))*pageSize
+	if need > math.MaxUint32 || !i.account.fits(i.other()+need-i.least, i.account.inGo) {
 		return -1
 	}
 	i.grown = need - i.least
-	if need > int64(cap(old)) {
-		most := i.least + i.account.limit - i.account.inGo - other
-		grown := make([]byte, need, max(need, min(2*int64(cap(old)), most, math.MaxInt32)))
-		copy(grown, old)
-		*i.memory = grown
-	} else {
-		*i.memory = old[:need]
+	if have := int64(cap(*i.memory)); need > have {
+		i.reserve(max(need, min(have+have/2, i.most())))
 	}
-	return int32(len(old) / pageSize)
+	*i.memory = (*i.memory)[:need]
+	return int32(old / pageSize)
+}
+
+// other is what the account knows of the other module.
+func (i *machine) other() int64 { return i.account.engine - i.grown }
+
+// most is what the memory may grow to.
+func (i *machine) most() int64 {
+	return min(i.least+i.account.limit-i.account.inGo-i.other(), math.MaxUint32, math.MaxInt)
+}
+
+// reserve makes the capacity of the memory this size. The memory is moved; the garbage collector frees what it was.
+func (i *machine) reserve(size int64) {
+	larger := make([]byte, len(*i.memory), size)
+	copy(larger, *i.memory)
+	*i.memory = larger
+}
+
+// expect reserves what a window of this profile usually takes, so that the memory need not be moved while it grows.
+func (i *machine) expect(profile []byte) {
+	const perByte, ratio = 10, 4 // of an inflated profile; of a compressed one
+	size := int64(len(profile)) * perByte
+	if isCompressed(profile) {
+		size *= ratio
+	}
+	if size = min(i.least+size, i.most()); size > int64(cap(*i.memory)) {
+		i.reserve(size)
+	}
+}
+
+func isCompressed(profile []byte) bool {
+	return bytes.HasPrefix(profile, []byte{0x1f, 0x8b}) || bytes.HasPrefix(profile, []byte{0x28, 0xb5, 0x2f, 0xfd})
 }
 
 // read returns a part of the memory.
@@ -153,17 +189,17 @@ func (i *machine) run(name string, f func() int32, to *buffer) (*answer, error) 
 		return nil, outside(name)
 	}
 	word := binary.LittleEndian.Uint32
-	bytes, ok := i.read(word(where), word(where[4:]))
+	members, ok := i.read(word(where), word(where[4:]))
 	if !ok {
 		return nil, outside(name)
 	}
-	found := &answer{bytes: bytes}
+	found := &answer{bytes: members}
 	switch {
 	case status == 0:
 		return found, nil
 	case Status(status) == ErrMemory && i.account.isFull:
 		return nil, i.account.full()
-	case len(bytes) == 0:
+	case len(members) == 0:
 		return nil, fail(Status(status), StageMemory, Status(status).String())
 	}
 	failed := found.error(Status(status))
@@ -285,11 +321,13 @@ func (i *moduleInstance) save(to *buffer) error {
 }
 
 func (i *moduleInstance) base(profile []byte) error {
+	i.expect(profile)
 	_, err := i.runWith("pd_base", i.module.Xpd_base, nil, profile)
 	return err
 }
 
 func (i *moduleInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
+	i.expect(profile)
 	found, err := i.runWith("pd_window", func(n int32) int32 { return i.module.Xpd_window(n, started) }, to, profile)
 	return whole("pd_window", found, err, (*answer).report)
 }
