@@ -31,19 +31,19 @@ CRATES = [
      ["adler32.c", "crc32.c", "inffast.c", "inflate.c", "inftrees.c", "zutil.c"]),
     ("zstd-sys", "2.0.7", "94509c3ba2fe55294d752b79842c530ccfab760192521df74a081a78d2b3c7f5", "zstd/lib", ["common/*.c", "decompress/*.c"]),
 ]
-FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-Os", "-flto", "-DNDEBUG",
+FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-flto", "-DNDEBUG",
          "-D_GNU_SOURCE", "-DPPROFDELTA_STATIC", "-g0", "-s", "-fno-ident",
          # Each function of the library calls one in glue.c first, which lets the host end a call that takes long.
          "-fsanitize-coverage=func,trace-pc",
          # One decoder of each kind is enough for zstd.
          "-DHUF_FORCE_DECOMPRESS_X1", "-DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT", "-DZSTD_NO_INLINE",
          "-Wl,--export=__stack_pointer"]
-# The modules: their main source, what they export, and their stack, which grows down to address 0, so a stack that is
-# too large is a trap. The tests use 26 KB of that of the parsed door.
+# The modules: their main source, what they export, how they are optimised (the recorder is small), and their stack,
+# which grows down to address 0, so a stack that is too large is a trap. The tests use 26 KB of that of the parsed door.
 MODULES = {
     "module": ("glue.c", "pd_new pd_load pd_save pd_base pd_window pd_commit pd_abandon pd_describe pd_check pd_sum_new "
-               "pd_sum_add pd_sum_finish", 1 << 17),
-    "records": ("records.c", "pd_record", 1 << 16),
+               "pd_sum_add pd_sum_finish", "-Os", 1 << 17),
+    "records": ("records.c", "pd_record", "-O2", 1 << 16),
 }
 IMPORTS = {"host.write", "host.poll", "host.grow"}
 IMPORT_SECTION, EXPORT_SECTION = 2, 7
@@ -178,10 +178,10 @@ def make_one(work, folder, name):
 def compile_module(work, output, name):
     python, include = compiler(work), header(work)
     compression, headers = codecs(work)
-    main_source, exports, stack = MODULES[name]
+    main_source, exports, optimised, stack = MODULES[name]
     cache = os.path.join(work, "cache")
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
-    run("zig cc", [python, "-m", "ziglang", "cc", *FLAGS, f"-Wl,-z,stack-size={stack}", "-Ilib", "-Ilib/include",
+    run("zig cc", [python, "-m", "ziglang", "cc", *FLAGS, optimised, f"-Wl,-z,stack-size={stack}", "-Ilib", "-Ilib/include",
                    f"-I{include}", *(f"-I{folder}" for folder in headers), "bindings/wasm/memory.c", *compression,
                    *sources(work), f"bindings/wasm/{main_source}", "-o", output], cwd=root, env=environment)
     with open(output, "rb") as file:
