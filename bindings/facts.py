@@ -122,7 +122,7 @@ def order(structs):
 
 
 def wasm(structs, _enums):
-    out = [f"/* Puts structs of the library into the answer of the module: see glue.c. {MADE} */", "/* clang-format off */\n"]
+    out = [f"/* Puts structs of the library into the answer of the module: see glue.h. {MADE} */", "/* clang-format off */\n"]
     for name in order(structs):
         out.append(f"static void put_{name}(const pprofdelta_{name} *from)\n{{")
         out += ["    " + PUT[member.kind].format(f"from->{member.name}", member.of) for member in structs[name]]

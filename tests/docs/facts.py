@@ -50,7 +50,7 @@ elsewhere = {"wasm": {"level"},  # the host compresses
 go_text, python_text = text_of("bindings", "go", "pprofdelta", "options.go"), text_of("bindings", "python", "pprofdelta", "_options.py")
 for name in sorted(names):
     check(f"wasm knows the option {name}",
-          name in elsewhere["wasm"] or f".{name} = " in text_of("bindings", "wasm", "glue.c"))
+          name in elsewhere["wasm"] or f".{name} = " in text_of("bindings", "wasm", "glue.h"))
     known = elsewhere["go"].get(name, "With" + facts.camel(name))
     check(f"Go knows the option {name}", re.search(rf"\b{known}\b", go_text), known)
     known = elsewhere["python"].get(name, name)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 
@@ -147,4 +148,29 @@ func ExampleCompare() {
 	// Output:
 	// alloc_objects 538039 count
 	// alloc_space 59048135 bytes
+}
+
+// The windows of the own process.
+func ExampleNewHeapProfiler() {
+	profiler, err := pprofdelta.NewHeapProfiler()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		window, err := profiler.Window(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if _, err := window.WriteTo(io.Discard); err != nil {
+			window.Abandon() // the next window covers this one, too
+			continue
+		}
+		window.Commit()
+		fmt.Println("window", window.Report.Sequence)
+	}
+	// Output:
+	// window 1
+	// window 2
 }
