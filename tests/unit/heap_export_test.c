@@ -95,9 +95,9 @@ TEST(batches_have_kinds_numbers_and_times)
          "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [10: 20], delta 1/2.2 10-30 [10: 20], "
          "delta 1/3.1 30-40 [100: 200], full 2/4.1 0-50 [110: 220]"},
         /* in OTLP, each has what is in use, and none after the first that arrived is full */
-        {{.format = PPROFDELTA_OTLP},
+        {{.format = PPROFDELTA_OTLP, .started_nanos = 5},
          "+1 b a +2 b c -1 +3 b r a b c b",
-         "full 1/1.1 0-10 [1: 2], full 1/1.2 0-20 [2: 4], window 1/2.1 20-30 [3: 4], "
+         "full 1/1.1 5-10 [1: 2], full 1/1.2 5-20 [2: 4], window 1/2.1 20-30 [3: 4], "
          "window 1/2.2 20-40 [3: 4], window 1/3.1 40-50 [3: 4]"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -126,11 +126,11 @@ TEST(in_otlp_each_window_has_all_that_is_in_use)
     enum { SITES = 7, WINDOWS = 300 };
     ENDS(end) scene s;
     bool is_live[SITES] = {false}, has_arrived = false;
-    int64_t from = 0, most = 0;
+    int64_t from = 1, most = 0;
     rng r = {1};
-    begin(&s, (pprofdelta_heap_options){.format = PPROFDELTA_OTLP});
+    begin(&s, (pprofdelta_heap_options){.format = PPROFDELTA_OTLP, .started_nanos = from});
     live_sums want = {.arena = &s.arena};
-    for (int64_t now = 1; now <= WINDOWS; now++) {
+    for (int64_t now = 2; now <= WINDOWS; now++) {
         for (size_t i = 0; i < SITES; i++) {
             uint64_t stack[] = {0x100 + i, 0x200};
             pprofdelta_heap_event event = {.stack = stack, .depth = 2};
