@@ -222,8 +222,7 @@ typedef struct cli_leaks_work {
 int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
 void cli_leaks_close_folders(cli_leaks_work *work);
 
-/* Reads a file again; of an OTLP request, the bytes are the profile that it is shown as. Prints what is
- * wrong, and frees the bytes then; returns an exit code. */
+/* Reads a file again. Prints what is wrong, and frees the bytes then; returns an exit code. */
 int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how);
 
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use

@@ -5,9 +5,7 @@
 #include "input.h"
 #include "keep.h"
 #include "message.h"
-#include "output_file.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 static void add_file(cli_leaks_work *w, const char *path, DIR *found_in)
@@ -44,35 +42,9 @@ static cli_file file_of(const cli_leaks_file *file)
     return (cli_file){file->path, file->found_in};
 }
 
-/* Sums and windows are made of pprof profiles. */
-static int convert(cli_input *input, const pprofdelta_options *library)
-{
-    pprofdelta_profile *profile = NULL;
-    pprofdelta_error err;
-    const uint8_t *bytes;
-    size_t len;
-    cli_buffer made = {0};
-    int code = CLI_DONE;
-    if (pprofdelta_profile_open(library, NULL, input->bytes, input->len, &profile, &err) ||
-        pprofdelta_profile_bytes(profile, &bytes, &len, &err))
-        code = cli_library_error(input->name, &err);
-    else if (cli_buffer_append(&made, bytes, len))
-        code = cli_system_error(input->name, "read", ENOMEM);
-    pprofdelta_profile_free(profile);
-    cli_input_free(input);
-    input->bytes = made.bytes;
-    input->len = made.len;
-    return code;
-}
-
 int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how)
 {
-    pprofdelta_file_kind kind = PPROFDELTA_FILE_UNKNOWN;
-    const char *what;
-    int code = cli_input_read_again(input, file_of(file), how->library.max_memory);
-    bool is_otlp = !code && !pprofdelta_identify(input->bytes, input->len, &kind, &what, NULL) &&
-                   kind == PPROFDELTA_FILE_OTLP;
-    return is_otlp ? convert(input, &how->library) : code;
+    return cli_input_read_again(input, file_of(file), how->library.max_memory);
 }
 
 /* Returns whether a file of a directory is of a kind that can be judged. One of a live heap is. */

@@ -213,6 +213,11 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
     if (saves_memory) {
         pd_compact_release(&pd->compact, &pd->mem);
         pd_transfer_release(&pd->cur.transfer, &pd->mem);
+        if (!status) { /* before the ledger's second half is touched */
+            pd_buffer *out = &pd->compressor.out;
+            pd_mem_trim(&pd->mem, &out->ptr, &out->cap, pd->encoded.len, 1);
+            pd->encoded.ptr = out->ptr;
+        }
     }
     return status;
 }

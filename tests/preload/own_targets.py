@@ -98,13 +98,6 @@ def test_the_peak(t):
     t.contains(plainly(t, t.binary, "show", "--type=peak_space", profiles[-1].path).out.decode(), "by peak_space")
 
 
-def test_snapshots_say_what_is_in_use(t):
-    ran = record(t, target(t, "leaks"), "2", options=[EVERYTHING, "--interval=20ms", "--snapshot"])
-    last = only(t, checked(t, t.path("out")))[-1]
-    t.check(last.kind in ("window", "full"), f"the last is a {last.kind}")
-    t.equal(sums_of(last, recorded.INUSE_BYTES), leaked(ran.out))
-
-
 def test_in_otlp_all_windows_are_snapshots(t):
     """The last one has what is in use, and the counters of all add up to what was allocated."""
     for options in ([], ["--to=cat >got.$(date +%s%N)"]):
@@ -119,6 +112,9 @@ def test_in_otlp_all_windows_are_snapshots(t):
             got = recorded.leaks((stack, values[column]) for window in windows for stack, values in window)
             t.equal(got, want, f"{options}: column {column}")
     t.contains(t.succeeds("leaks", "out").text, "window")
+    t.succeeds("sum", *sorted(glob.glob(t.path("out/*.otlp.gz"))), "-o", "sum")
+    total = recorded.Profile(t.path("sum"), is_stamped=False)
+    t.equal((sums_of(total, recorded.INUSE_BYTES), sums_of(total, recorded.ALLOC_BYTES)), (in_use, made), "the sum")
 
 
 def test_the_whole_family(t):

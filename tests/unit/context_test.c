@@ -82,6 +82,8 @@ TEST(null_where_the_header_allows_it)
     CHECK(c.calls == 0);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &sink, NULL, NULL) == PPROFDELTA_OK);
     CHECK(c.calls > 0);
+    CHECK(pprofdelta_base(pd, good.ptr, good.len, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_window(pd, good.ptr, good.len, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_free(pd); /* with a window pending */
 }
 

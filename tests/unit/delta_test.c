@@ -229,32 +229,6 @@ TEST(windows_sum_to_what_was_counted)
     }
 }
 
-TEST(a_pending_window_lets_no_other_in)
-{
-    ENDS(build_free) build b = {0};
-    build_types(&b, "contentions/count delay/nanoseconds");
-    model_sample *sample = build_sample(&b, "leaf main", "1 1000");
-    buf one = build_bytes(&b);
-    sample->values[0] = 3;
-    buf two = build_bytes(&b);
-    ENDS(twin_end) twin t;
-    twin_begin(&t, NULL, NULL);
-    pprofdelta_status first, second, base, third;
-    const char *wrong = twin_window(&t, one, &first);
-    CHECK_MSG(!wrong, "%s", wrong);
-    CHECK(first == PPROFDELTA_OK);
-    wrong = twin_window(&t, two, &second);
-    CHECK_MSG(!wrong, "%s", wrong);
-    CHECK(second == PPROFDELTA_E_USAGE);
-    wrong = twin_base(&t, two, &base);
-    CHECK_MSG(!wrong, "%s", wrong);
-    CHECK(base == PPROFDELTA_E_USAGE);
-    twin_commit(&t); /* of the first one */
-    wrong = twin_window(&t, two, &third);
-    CHECK_MSG(!wrong, "%s", wrong);
-    CHECK(third == PPROFDELTA_OK && t.report.sequence == 2);
-}
-
 TEST(real_pairs_are_as_the_oracle_says)
 {
     static const char *const kinds[] = {"heap", "mutex", "block"};
