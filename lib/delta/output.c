@@ -167,7 +167,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
 {
     pd_input *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
-    if (!cur->source.is_whole) /* nothing is looked up in the ledger while samples are written */
+    /* Nothing is looked up in the ledger while samples are written. */
+    if (!cur->source.is_whole || pd_is_pair(pd))
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
     pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
@@ -201,7 +202,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err)
 {
     enum { LARGE = 1 << 20 };
-    bool saves_memory = pd->mem.is_tight || profile.len > LARGE;
+    size_t held = pd_is_pair(pd) ? pd->cur.source.window.cap : profile.len;
+    bool saves_memory = pd->mem.is_tight || held > LARGE;
     if (pd->compressor.compression == PPROFDELTA_PLAIN) {
         pd->encoded = profile;
         return PPROFDELTA_OK;
