@@ -140,8 +140,7 @@ static inline bool pd_has_sequence(const pprofdelta *pd)
     return !(pd->flags & PPROFDELTA_NO_SEQUENCE);
 }
 
-/* Is the window one of two profiles and of no series? Another window seldom follows it: memory that one would
- * use is given back. */
+/* Is the window that of two profiles, in no series? */
 static inline bool pd_is_pair(const pprofdelta *pd)
 {
     return pd->is_from_base && !pd_has_sequence(pd);
@@ -174,7 +173,7 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
                                   pd_bytes *profile, pprofdelta_error *err);
 
-/* Compresses that into pd->encoded. If the delta is large, or the profile in a pair, that takes the memory
+/* Compresses that into pd->encoded. If the delta is large, or the profile of a pair, that takes the memory
  * of pd->cur's inflated bytes, and the writer's is given back. So pd->cur cannot be read any more. */
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
