@@ -8,7 +8,7 @@ The headers are the table of facts: the members of a struct, their types and the
 report needs no other file of a binding. The order of the members is everywhere that of the header.
 
     bindings/wasm/answers.h                     puts a struct into the answer of the module
-    bindings/go/answers.go                      the types in Go, and how an answer is read
+    bindings/go/pprofdelta/answers.go           the types in Go, and how an answer is read
     bindings/python/src/answers.c               a struct as a tuple
     bindings/python/pprofdelta/_answers.py      the dataclasses, and how one is made of a tuple
 """
@@ -122,7 +122,7 @@ def order(structs):
 
 
 def wasm(structs, _enums):
-    out = [f"/* Puts structs of the library into the answer of the module: see glue.c. {MADE} */", "/* clang-format off */\n"]
+    out = [f"/* Puts structs of the library into the answer of the module: see glue.h. {MADE} */", "/* clang-format off */\n"]
     for name in order(structs):
         out.append(f"static void put_{name}(const pprofdelta_{name} *from)\n{{")
         out += ["    " + PUT[member.kind].format(f"from->{member.name}", member.of) for member in structs[name]]
@@ -317,7 +317,7 @@ def python(structs, enums):
     return "\n".join(out).rstrip() + "\n"
 
 
-FILES = {"wasm/answers.h": wasm, "go/answers.go": go, "python/src/answers.c": python_c,
+FILES = {"wasm/answers.h": wasm, "go/pprofdelta/answers.go": go, "python/src/answers.c": python_c,
          "python/pprofdelta/_answers.py": python}
 
 

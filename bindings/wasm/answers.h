@@ -1,4 +1,4 @@
-/* Puts structs of the library into the answer of the module: see glue.c. Made by bindings/facts.py from pprofdelta.h. Do not edit. */
+/* Puts structs of the library into the answer of the module: see glue.h. Made by bindings/facts.py from pprofdelta.h. Do not edit. */
 /* clang-format off */
 
 static void put_type_report(const pprofdelta_type_report *from)

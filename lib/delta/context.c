@@ -59,7 +59,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
         status = pd_buffer_add_text(&pd->mem, &pd->rules.gauges, pd_bytes_of(o.gauges[i]), err);
     if (!status && o.format == PPROFDELTA_OTLP)
         status = pd_otlp_resource(o.resource, o.resource_len, &pd->mem, &pd->resource, err);
-    if (!status && o.format == PPROFDELTA_OTLP)
+    if (!status && o.format == PPROFDELTA_OTLP && o.resource_weak < o.resource_len)
         status = pd_otlp_resource(o.resource + o.resource_weak, o.resource_len - o.resource_weak,
                                   &pd->mem, &pd->strong, err);
     pd->compact.format = o.format;

@@ -284,7 +284,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *byt
  * counts as an attempt.
  *
  * The text heap profiles of jemalloc and gperftools are accepted, too. Their raw counts are
- * subtracted and reported. The values of the output are unsampled. */
+ * subtracted and reported. The values of the output are unsampled. So are OTLP requests, of one resource,
+ * scope and time: each is read as the profile that it stands for. In PPROFDELTA_OTLP, the delta of a
+ * request has its resource, scope, attributes and links (pprofdelta-formats(5)). */
 PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
                                                    const pprofdelta_sink *sink,
                                                    pprofdelta_report *report,

@@ -5,10 +5,9 @@ import json
 import os
 
 from pb import gz, profile, read
-from samples import SECOND, T0, T1, cur, pair, prev
+from samples import SECOND, T0, T1, cur, pair, prev, regress
 
 MUTEX = ["contentions/count", "delay/nanoseconds"]
-REGRESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "testdata", "regress")
 
 
 def contentions(t, name, count, time, duration, types=None):
@@ -18,21 +17,15 @@ def contentions(t, name, count, time, duration, types=None):
 
 def recorded(t, *names):
     for name in names:
-        with open(os.path.join(REGRESS, name), "rb") as file:
-            t.write(name, file.read())
+        t.write(name, regress(name))
     return names
-
-
-def two_windows(t):
-    """Two scrapes of Go's mutex?seconds=1."""
-    return recorded(t, "window-of-mutex.1.pb.gz", "window-of-mutex.2.pb.gz")
 
 
 REFUSED = "duration_nanos: cur is a window already, not a cumulative profile: it covers "
 
 
 def test_two_windows_are_refused(t):
-    first, second = two_windows(t)
+    first, second = recorded(t, "window-of-mutex.1.pb.gz", "window-of-mutex.2.pb.gz")  # Go's mutex?seconds=1
     t.write("out", t.load(first))
     result = t.fails(1, first, second, "-o", "out")
     t.contains(result.err, f"pprofdelta: {second}: {REFUSED}1.00", " s older", "hint: ", "?seconds=",
@@ -103,21 +96,12 @@ def test_cpu_and_goroutine_profiles_are_named(t):
         t.succeeds("show", "a", "b")
 
 
-# ---- live heaps ----------------------------------------------------------------------------------
-
-
-def two_runs(t):
-    return recorded(t, "live-heap.run-1.pb.gz", "live-heap.run-2.pb.gz")
-
-
-REASON = "the stamp of its live heap is of another process or of a later start"
-
-
 def test_two_runs_of_a_program_are_a_restart(t):
-    first, second = two_runs(t)
+    first, second = recorded(t, "live-heap.run-1.pb.gz", "live-heap.run-2.pb.gz")
     all_of_it = read(t.load(second)).values()
     result = t.succeeds(first, second, "--verify")
-    t.contains(result.err, f"note: {second}: a restart since {first}: {REASON}")
+    t.contains(result.err, f"note: {second}: a restart since {first}: the stamp of its live heap is of "
+               "another process or of a later start")
     t.equal(read(result.out).values(), all_of_it)
     t.contains(" ".join(read(result.out).comments), " restart=live")
     got = json.loads(t.succeeds(first, second, "--report=json", manners=False).err)

@@ -116,17 +116,6 @@ def test_a_state_is_no_profile(t):
                    "hint: --state=FILE takes a state")
 
 
-def test_empty_input(t):
-    before, after = pair(t)
-    t.write("empty", b"")
-    result = t.run(before, "empty")
-    t.equal(result.code, 1)
-    t.contains(result.err, "pprofdelta: empty: ")
-    result = t.run("empty", after)
-    t.equal(result.code, 1)
-    t.contains(result.err, "pprofdelta: empty: ")
-
-
 def test_memory_limit_of_a_bomb(t):
     before, _ = pair(t)
     t.write("bomb", gz(profile(large(50_000_000), time=T0 + 1)))

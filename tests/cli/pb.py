@@ -325,5 +325,6 @@ class Request:
         self._attributes(index_list(data, ATTRIBUTES))
         for sample in parts(data, 2):
             self.use(STACK, one(sample, 1, 0))
+            self.use(LINK, one(sample, 3, 0))
             self._attributes(index_list(sample, 2))
             assert len(index_list(sample, 4)) == 1, "a sample has not one value"

@@ -33,7 +33,7 @@ with tempfile.NamedTemporaryFile("w", suffix=".h", encoding="utf-8") as file:
     longer = facts.made_of([file.name, facts.HEADERS[1]])
 for path, expected in {
     "wasm/answers.h": "    put64(from->lost_windows);\n",
-    "go/answers.go": "\t// windows that never arrived\n\tLostWindows uint64\n",
+    "go/pprofdelta/answers.go": "\t// windows that never arrived\n\tLostWindows uint64\n",
     "python/src/answers.c": "(unsigned long long)from->lost_windows",
     "python/pprofdelta/_answers.py": "    #: windows that never arrived\n    lost_windows: int\n",
 }.items():
@@ -42,15 +42,15 @@ for path, expected in {
 # An option that the bindings do not have, or under another name, is named here.
 options = re.search(r"typedef struct pprofdelta_options {(.*?)\n} pprofdelta_options;", header, re.S)[1]
 names = {name for declared in re.findall(r"^    [\w *]+?[ *]((?:\w+, )*\w+);", options, re.M) for name in declared.split(", ")}
-names = {name for name in names if not name.endswith("_len")} - {"size"}
+names = {name for name in names if not name.endswith("_len")} - {"size", "resource_weak"}  # for what the command's environment has
 check("the options were found", {"flags", "max_memory", "counters", "format", "id"} <= names, names)
 elsewhere = {"wasm": {"level"},  # the host compresses
              "go": {"flags": "WithVerify", "max_memory": "WithMaxMemory", "first": "WithFirstZero"},
              "python": {"flags": "verify", "id": None}}  # a context has a random id
-go_text, python_text = text_of("bindings", "go", "options.go"), text_of("bindings", "python", "pprofdelta", "_options.py")
+go_text, python_text = text_of("bindings", "go", "pprofdelta", "options.go"), text_of("bindings", "python", "pprofdelta", "_options.py")
 for name in sorted(names):
     check(f"wasm knows the option {name}",
-          name in elsewhere["wasm"] or f".{name} = " in text_of("bindings", "wasm", "glue.c"))
+          name in elsewhere["wasm"] or f".{name} = " in text_of("bindings", "wasm", "glue.h"))
     known = elsewhere["go"].get(name, "With" + facts.camel(name))
     check(f"Go knows the option {name}", re.search(rf"\b{known}\b", go_text), known)
     known = elsewhere["python"].get(name, name)

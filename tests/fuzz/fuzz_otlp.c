@@ -13,21 +13,32 @@
 
 enum { MOST = 32 << 10 }; /* larger inputs take long and find nothing more */
 
-/* The reader's own checks are the only ones before protobuf-c's. */
-static void hold(const uint8_t *data, size_t size, pd_bytes made)
+static otlp_lines points_of(arena *a, const void *bytes, size_t len, pprofdelta_format format)
+{
+    otlp_lines points;
+    if (format == PPROFDELTA_OTLP) {
+        Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, len, bytes);
+        require(request);
+        points = otlp_points_of_request(a, request, NULL);
+        pd__otlp__request__free_unpacked(request, NULL);
+        return points;
+    }
+    Pd__View__Profile *profile = pd__view__profile__unpack(NULL, len, bytes);
+    require(profile);
+    points = otlp_points_of_profile(a, profile);
+    pd__view__profile__free_unpacked(profile, NULL);
+    return points;
+}
+
+static void require_same_points(pd_bytes request, pd_bytes made, pprofdelta_format format)
 {
     arena a = {NULL};
-    Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, size, data);
-    Pd__View__Profile *profile = pd__view__profile__unpack(NULL, made.len, made.ptr);
-    require(request && profile);
-    otlp_lines want = otlp_points_of_request(&a, request, NULL);
-    otlp_lines got = otlp_points_of_profile(&a, profile);
+    otlp_lines want = points_of(&a, request.ptr, request.len, PPROFDELTA_OTLP);
+    otlp_lines got = points_of(&a, made.ptr, made.len, format);
     const char *wrong = otlp_lines_differ(&a, &got, &want);
     if (wrong)
         fprintf(stderr, "%s\n", wrong);
     require(!wrong);
-    pd__otlp__request__free_unpacked(request, NULL);
-    pd__view__profile__free_unpacked(profile, NULL);
     arena_free(&a);
 }
 
@@ -64,23 +75,6 @@ static void with_less(const uint8_t *data, size_t size, uint64_t limit, pd_bytes
     require(mem.used == 0);
 }
 
-static otlp_lines points_of(arena *a, const void *bytes, size_t len, pprofdelta_format format)
-{
-    otlp_lines points;
-    if (format == PPROFDELTA_OTLP) {
-        Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, len, bytes);
-        require(request);
-        points = otlp_points_of_request(a, request, NULL);
-        pd__otlp__request__free_unpacked(request, NULL);
-        return points;
-    }
-    Pd__View__Profile *profile = pd__view__profile__unpack(NULL, len, bytes);
-    require(profile);
-    points = otlp_points_of_profile(a, profile);
-    pd__view__profile__free_unpacked(profile, NULL);
-    return points;
-}
-
 /* Labels of a resource or a scope that has no profile are only in what check and show make of the request. */
 static int is_of_one_scope(const uint8_t *data, size_t size)
 {
@@ -108,14 +102,8 @@ static void windows(const uint8_t *data, size_t size, pprofdelta_format format)
     pprofdelta_status status = pprofdelta_window(pd, data, size, &sink, NULL, NULL);
     require(!status || status == PPROFDELTA_E_LIMIT || status == PPROFDELTA_E_MISMATCH ||
             status == PPROFDELTA_E_PROFILE);
-    if (!status && is_of_one_scope(data, size)) {
-        otlp_lines want = points_of(&a, data, size, PPROFDELTA_OTLP);
-        otlp_lines got = points_of(&a, c.bytes.ptr, c.bytes.len, format);
-        const char *wrong = otlp_lines_differ(&a, &got, &want);
-        if (wrong)
-            fprintf(stderr, "%s\n", wrong);
-        require(!wrong);
-    }
+    if (!status && is_of_one_scope(data, size))
+        require_same_points((pd_bytes){data, size}, (pd_bytes){c.bytes.ptr, c.bytes.len}, format);
     if (!status) {
         pprofdelta_commit(pd);
         status = pprofdelta_window(pd, data, size, &second, &report, NULL);
@@ -147,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require_untouched(&err);
         require_valid(bytes);
         if (is_readable(data, size)) {
-            hold(data, size, bytes);
+            require_same_points((pd_bytes){data, size}, bytes, PPROFDELTA_PPROF);
             windows(data, size, PPROFDELTA_PPROF);
             windows(data, size, PPROFDELTA_OTLP);
         }

@@ -1,6 +1,7 @@
 #include "otlp_model.h"
 
 #include "pprofdelta_profile.h"
+#include "run.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -120,6 +121,20 @@ bool otlp_model_read_pprof(arena *a, const void *bytes, size_t len, otlp_model *
                    model_of_pprof(a, inflated, inflated_len, out);
     pprofdelta_profile_free(profile);
     return is_read;
+}
+
+buf otlp_request_of(arena *a, const pprofdelta_options *options, buf profile)
+{
+    pprofdelta_options as_otlp = *options;
+    pprofdelta_profile *opened;
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    as_otlp.format = PPROFDELTA_OTLP;
+    if (pprofdelta_profile_open(&as_otlp, NULL, profile.ptr, profile.len, &opened, NULL))
+        return c.bytes;
+    pprofdelta_profile_rewrite(opened, &sink, NULL);
+    pprofdelta_profile_free(opened);
+    return c.bytes;
 }
 
 const char *otlp_model_differ(arena *a, const otlp_model *one, const otlp_model *other)

@@ -33,6 +33,9 @@ void otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out);
 
 bool otlp_model_read_pprof(arena *a, const void *bytes, size_t len, otlp_model *out);
 
+/* The profile written again as a request; empty if the library refuses it. */
+buf otlp_request_of(arena *a, const pprofdelta_options *options, buf profile);
+
 /* NULL, or the first line that differs. */
 const char *otlp_model_differ(arena *a, const otlp_model *one, const otlp_model *other);
 

@@ -9,105 +9,15 @@
 
 #include <inttypes.h>
 
-/* ---- a request ----------------------------------------------------------------------------------- */
-
-/* The delta of two profiles. */
-static buf pair(arena *a, const pprofdelta_options *options, buf prev, buf cur,
-                pprofdelta_status *status)
-{
-    pprofdelta *pd;
-    collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    pprofdelta_options o = *options;
-    o.flags |= PPROFDELTA_NO_SEQUENCE;
-    CHECK(!pprofdelta_new(&o, NULL, &pd, NULL));
-    *status = pprofdelta_base(pd, prev.ptr, prev.len, NULL);
-    if (!*status)
-        *status = pprofdelta_window(pd, cur.ptr, cur.len, &sink, NULL, NULL);
-    pprofdelta_free(pd);
-    return c.bytes;
-}
-
-/* A delta of the bundled profiles, not compressed. */
-static buf request_of(arena *a, const char *kind, pprofdelta_compression compression)
-{
-    pprofdelta_status status;
-    pprofdelta_options otlp = PPROFDELTA_OPTIONS_INIT;
-    otlp.format = PPROFDELTA_OTLP;
-    otlp.compression = compression;
-    buf prev = testdata_file(a, arena_format(a, "valid/%s.1.pb.gz", kind));
-    buf cur = testdata_file(a, arena_format(a, "valid/%s.2.pb.gz", kind));
-    buf made = pair(a, &otlp, prev, cur, &status);
-    CHECK(!status);
-    return made;
-}
-
-TEST(what_is_in_a_request)
-{
-    static const pprofdelta_compression compressions[] = {PPROFDELTA_PLAIN, PPROFDELTA_GZIP,
-                                                          PPROFDELTA_ZSTD};
-    static const char *const formats[] = {"otlp", "gzip", "zstd"};
-    for (size_t i = 0; i < 3; i++) {
-        ENDS(arena_free) arena a = {NULL};
-        pprofdelta_profile *profile;
-        pprofdelta_census census = {.size = sizeof census};
-        pprofdelta_file_kind kind;
-        const char *name;
-        buf request = request_of(&a, "heap", compressions[i]);
-        REQUIRE(!pprofdelta_profile_open(NULL, NULL, request.ptr, request.len, &profile, NULL));
-        pprofdelta_profile_census(profile, &census);
-        pprofdelta_profile_free(profile);
-        CHECK_STR(census.format, formats[i]);
-        CHECK(census.is_stamped && census.types == 4 && !census.unknown_fields);
-        CHECK(census.request && census.request_len == census.inflated_len);
-        CHECK(census.resources == 1 && census.scopes == 1 && census.profiles == 4);
-        CHECK(!census.timestamps && !census.links && !census.payloads && !census.other_attributes);
-        CHECK(!pprofdelta_identify(request.ptr, request.len, &kind, &name, NULL));
-        CHECK(kind == PPROFDELTA_FILE_OTLP);
-        CHECK_STR(name, "an OTLP request");
-        buf pprof = testdata_file(&a, "valid/heap.1.pb.gz");
-        CHECK(!census_of(pprof.ptr, pprof.len, &census, NULL));
-        CHECK(!census.request && !census.request_len && !census.profiles);
-    }
-}
-
-/* Of a request with profiles of several times a window does not know which one is meant. */
-TEST(a_window_is_of_one_resource_scope_and_time)
-{
-    ENDS(arena_free) arena a = {NULL};
-    pprofdelta *pd;
-    pprofdelta_adder *adder;
-    pprofdelta_error err;
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    buf several = testdata_file(&a, "regress/otlp-everything");
-    options.flags = PPROFDELTA_FORCE;
-    CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
-    CHECK(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
-    collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    for (size_t call = 0; call < 3; call++) {
-        pprofdelta_status status =
-            call == 0   ? pprofdelta_base(pd, several.ptr, several.len, &err)
-            : call == 1 ? pprofdelta_window(pd, several.ptr, several.len, &sink, NULL, &err)
-                        : pprofdelta_adder_add(adder, several.ptr, several.len, NULL, &err);
-        CHECK(status == PPROFDELTA_E_PROFILE && err.reason == PPROFDELTA_REASON_SEVERAL);
-        CHECK_STR(err.text, "this OTLP request has profiles of 3 resources, scopes or times, and a "
-                            "window is made of one: split it");
-    }
-    CHECK(!c.bytes.len);
-    pprofdelta_free(pd);
-    pprofdelta_adder_free(adder);
-}
-
 /* ---- failures ------------------------------------------------------------------------------------ */
 
-static pprofdelta_status read_with(const pprofdelta_allocator *allocator, uint64_t limit, buf bytes,
-                                   pprofdelta_error *err, uint64_t *peak)
+static pprofdelta_status read_within(uint64_t limit, buf bytes, pprofdelta_error *err,
+                                     uint64_t *peak)
 {
     pd_mem mem;
     pd_request request = {.takes_several = true};
     pd_bytes input = {bytes.ptr, bytes.len};
-    pd_mem_init(&mem, allocator, limit);
+    pd_mem_init(&mem, NULL, limit);
     pprofdelta_status status = pd_request_read(&request, &mem, &input, err);
     pd_request_release(&request, &mem);
     CHECK(mem.used == 0);
@@ -118,7 +28,7 @@ static pprofdelta_status read_with(const pprofdelta_allocator *allocator, uint64
 TEST(each_prefix_is_refused)
 {
     ENDS(arena_free) arena a = {NULL};
-    buf request = request_of(&a, "block", PPROFDELTA_PLAIN);
+    buf request = testdata_file(&a, "regress/otlp-everything");
     uint64_t peak;
     for (size_t len = 0; len < request.len; len++) {
         pprofdelta_error err = {.text = ""};
@@ -127,28 +37,12 @@ TEST(each_prefix_is_refused)
         memcpy(copy, request.ptr, len);
         part.ptr = copy;
         part.len = len;
-        pprofdelta_status status = read_with(NULL, UINT64_C(1) << 28, part, &err, &peak);
+        pprofdelta_status status = read_within(UINT64_C(1) << 28, part, &err, &peak);
         CHECK_MSG(status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE, "%zu: %d", len,
                   status);
         CHECK(err.text[0]);
     }
-    CHECK(!read_with(NULL, UINT64_C(1) << 28, request, NULL, &peak));
-}
-
-TEST(each_allocation_may_fail)
-{
-    ENDS(arena_free) arena a = {NULL};
-    buf request = request_of(&a, "block", PPROFDELTA_PLAIN);
-    pprofdelta_status status = PPROFDELTA_E_MEMORY;
-    for (size_t nth = 1; status && nth < 100000; nth++) {
-        tracker t = {.fail_at = nth};
-        uint64_t peak;
-        pprofdelta_allocator allocator = tracker_allocator(&t);
-        status = read_with(&allocator, UINT64_C(1) << 28, request, NULL, &peak);
-        CHECK(status == PPROFDELTA_E_MEMORY || !t.refused);
-        CHECK(!t.live);
-    }
-    CHECK(!status);
+    CHECK(!read_within(UINT64_C(1) << 28, request, NULL, &peak));
 }
 
 /* ---- requests that multiply ---------------------------------------------------------------------- */
@@ -412,7 +306,7 @@ TEST(requests_do_not_multiply)
         shapes[i].make(&p);
         buf request = request_of_parts(&p);
         uint64_t most = PD_REQUEST_ALWAYS + request.len * (uint64_t)PD_REQUEST_TIMES;
-        pprofdelta_status status = read_with(NULL, UINT64_C(8) << 30, request, &err, &peak);
+        pprofdelta_status status = read_within(UINT64_C(8) << 30, request, &err, &peak);
         CHECK_MSG(status == (shapes[i].is_refused ? PPROFDELTA_E_LIMIT : PPROFDELTA_OK),
                   "%s: %d %s", shapes[i].name, status, err.text);
         CHECK_MSG(peak < 2 * most, "%s: %" PRIu64 " bytes", shapes[i].name, peak);

@@ -77,25 +77,18 @@ static void move_state(arena *a, pprofdelta **pd, const pprofdelta_options *opti
     *pd = next;
 }
 
-/* The profile as a request, and the profile that the request stands for; empty if it is refused. */
-static void as_request(arena *a, buf profile, buf *request, buf *stands_for)
+static buf stands_for(arena *a, buf request)
 {
-    pprofdelta_options options = as_otlp((pprofdelta_options)PPROFDELTA_OPTIONS_INIT);
     pprofdelta_profile *opened;
-    collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
+    buf out = buf_begin(a);
     const uint8_t *bytes;
     size_t len;
-    *request = *stands_for = c.bytes;
-    if (pprofdelta_profile_open(&options, NULL, profile.ptr, profile.len, &opened, NULL))
-        return;
-    CHECK(!pprofdelta_profile_rewrite(opened, &sink, NULL));
+    if (pprofdelta_profile_open(NULL, NULL, request.ptr, request.len, &opened, NULL))
+        return out;
+    if (!pprofdelta_profile_bytes(opened, &bytes, &len, NULL))
+        buf_add(&out, bytes, len);
     pprofdelta_profile_free(opened);
-    *request = c.bytes;
-    REQUIRE(!pprofdelta_profile_open(NULL, NULL, request->ptr, request->len, &opened, NULL));
-    CHECK(!pprofdelta_profile_bytes(opened, &bytes, &len, NULL));
-    buf_add(stands_for, bytes, len);
-    pprofdelta_profile_free(opened);
+    return out;
 }
 
 /* A window of a request is that of the profile that it stands for, whichever the one before it was of. */
@@ -105,7 +98,8 @@ static const char *window_of_request(both *b, stage *s, buf profile)
     pprofdelta_report reports[2] = {{.size = sizeof *reports}, {.size = sizeof *reports}};
     otlp_model models[2];
     pprofdelta_status status[2];
-    as_request(&s->arena, profile, &given[1], &given[0]);
+    given[1] = otlp_request_of(&s->arena, &b->otlp_options, profile);
+    given[0] = stands_for(&s->arena, given[1]);
     if (rng_chance(&s->rng, 30))
         given[1] = given[0];
     for (size_t i = 0; i < 2; i++) {
@@ -118,7 +112,8 @@ static const char *window_of_request(both *b, stage *s, buf profile)
         return status[0] == status[1] ? NULL : "a request is refused, or its profile";
     reports[0].types = reports[1].types = NULL;
     reports[0].output_len = reports[1].output_len = 0;
-    if (memcmp(&reports[0], &reports[1], sizeof *reports) != 0)
+    const void *one = &reports[0], *other = &reports[1];
+    if (memcmp(one, other, sizeof *reports) != 0)
         return "the report of a request differs";
     const char *wrong = otlp_model_differ(&s->arena, &models[0], &models[1]);
     return wrong ? wrong : strcmp(models[1].resource, resource_text) ? models[1].resource : NULL;
@@ -251,6 +246,8 @@ TEST(options_are_checked)
     o.format = (pprofdelta_format)2;
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "format"));
     o.format = PPROFDELTA_OTLP;
+    o.resource_weak = 1;
+    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "weak"));
     o.resource_len = 1;
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE &&
           strstr(err.text, "resource"));

@@ -11,9 +11,8 @@
 //	/debug/pprof/delta_block (needs runtime.SetBlockProfileRate)
 //
 // Package deltahttp/register does the same on http.DefaultServeMux when it is imported. This package registers
-// nothing by itself. The deltas are computed by package pprofdelta from what runtime/pprof writes. The first
-// request compiles the engine of the default pool, which takes some hundred milliseconds; to have that done
-// earlier, or to share a pool, use Computer(pprofdelta.WithPool(pool)).
+// nothing by itself. [Heap], [Mutex] and [Block] serve one profile each, for programs that mount them by hand. The
+// deltas are those of a [pprofdelta.Profiler], from the records of package runtime: no profile is written or parsed.
 //
 // # Readers
 //
@@ -29,12 +28,12 @@
 // recently; if all of them are being answered, the further one gets status 503. A reader without a request for
 // [Expiry] is forgotten when another request arrives. The next window of a forgotten reader begins with the process,
 // so it has again what earlier windows had; a reader that must notice that uses the parameter after (see below). No
-// goroutine is started. A reader costs about 25 bytes for each sample of each profile that it has asked for.
+// goroutine is started. A reader costs 24 bytes for each record of each profile that it has asked for.
 //
 // # Windows that are lost
 //
-// The cursor moves when the response was written. If that fails, or if the client has gone before its last byte,
-// the next window of the reader covers this one, too. A response that was written may still be lost: the kernel takes bytes that the
+// The cursor moves when the response was written. If that fails, or if the client has gone before its last byte, as
+// one that has cut the body, the window is part of the reader's next one. A response that was written may still be lost: the kernel takes bytes that the
 // client never reads, and a proxy may fail. A reader that must not lose a window uses the parameter after, which is
 // the sequence of the last window that it has stored, and 0 at the beginning:
 //

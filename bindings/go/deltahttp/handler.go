@@ -17,7 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // Prefix is where Register puts the profiles.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 func TestMain(m *testing.M) {
@@ -675,4 +675,15 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines, before %d", runtime.NumGoroutine(), before)
+}
+
+func TestHandlersForOneProfileEach(t *testing.T) {
+	for want, serve := range map[string]http.HandlerFunc{"alloc_objects": Heap, "contentions": Mutex, "delay": Block} {
+		for _, target := range []string{"/profiles/mine", "/?reader=other"} {
+			columnOf(t, parsed(t, get(t, serve, target)), want)
+		}
+	}
+	if w := ask(http.HandlerFunc(Heap), http.MethodGet, "/?debug=1"); w.Code != 400 {
+		t.Errorf("debug: status %d", w.Code)
+	}
 }

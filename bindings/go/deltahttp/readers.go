@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // A reader has one cursor for each kind of profile. A reader that has not been used for the expiry is

@@ -7,7 +7,7 @@ import (
 	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
 
-// The oracle of these tests is google/pprof: it adds up the windows of a reader.
+// The oracle of these tests is Merge of internal/profile: it adds up the windows of a reader.
 
 func isGauge(typeName string) bool {
 	return typeName == "inuse_objects" || typeName == "inuse_space"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // record is a sampled record of the runtime: how many objects of a size were allocated, and are in use.

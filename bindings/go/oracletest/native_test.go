@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // TestSameBytesAsTheCommand runs the command that PPROFDELTA_COMMAND names. What the C library writes as

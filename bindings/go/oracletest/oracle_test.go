@@ -16,8 +16,8 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
 	plain "github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // testdata is the profiles of the repository.

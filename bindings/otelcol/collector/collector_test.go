@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 )
@@ -293,7 +293,7 @@ func TestTwentyRounds(t *testing.T) {
 	end := func() { _ = process.Process.Kill(); _ = process.Wait() }
 	received.kill = func() { _ = process.Process.Kill() }
 
-	modes := map[int]string{3: "503", 4: "503", 8: "400", 11: "lost", 15: "killed", 16: "503"}
+	modes := map[int]string{3: "503", 4: "503", 8: "400", 11: "lost", 15: "killed", 18: "503"}
 	killed := map[int]bool{6: true, 13: true, 16: true}
 	var cur, acked *profile.Profile
 	rounds := 0

@@ -3,10 +3,11 @@ package pprofdeltaprocessor
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 	"go.opentelemetry.io/collector/component"
 )
 
@@ -32,9 +33,11 @@ type Config struct {
 }
 
 const (
-	firstFull = "full"
-	firstZero = "zero"
-	minMemory = 64
+	firstFull   = "full"
+	firstZero   = "zero"
+	mostTargets = 1_000_000
+	minMemory   = 64
+	mostMemory  = 1 << 24
 )
 
 func createDefaultConfig() component.Config {
@@ -56,32 +59,28 @@ func (c *Config) Validate() error {
 		fail(len(attributes) == 0, "deltas[%d]: it has no attribute, so it would be every resource", at)
 	}
 	fail(c.First != firstFull && c.First != firstZero, "first: %q is neither %q nor %q", c.First, firstFull, firstZero)
-	fail(c.MaxTargets < 1, "max_targets: %d is less than 1", c.MaxTargets)
+	fail(c.MaxTargets < 1 || c.MaxTargets > mostTargets, "max_targets: %d is not from 1 to %d", c.MaxTargets, mostTargets)
 	fail(c.IdleTimeout <= 0, "idle_timeout: %v is not longer than 0", c.IdleTimeout)
-	fail(c.MaxMemory < minMemory || c.MaxMemory > 1<<30, "max_memory: %d MiB is less than %d, or too much", c.MaxMemory, minMemory)
+	fail(c.MaxMemory < minMemory || c.MaxMemory > mostMemory, "max_memory: %d MiB is not from %d to %d", c.MaxMemory, minMemory, mostMemory)
 	return errors.Join(wrong...)
 }
 
 // counters are the types that count from the start of the process, wherever they come from.
 var counters = []string{"alloc_objects/count", "alloc_space/bytes", "contentions/count", "delay/nanoseconds"}
 
-// counter returns the name by which this type is a counter, or "".
+// counter returns the name of a type for the library, if it is a counter. Otherwise it returns "". The name
+// is the same whichever setting names the type, so a state can be used with another configuration.
 func (c *Config) counter(kind, unit string) string {
-	is := func(list []string) string {
-		for _, one := range list {
-			if name, wanted, hasUnit := strings.Cut(one, "/"); name == kind && (!hasUnit || wanted == unit) {
-				return one
-			}
-		}
+	is := func(list []string) bool {
+		return slices.ContainsFunc(list, func(one string) bool { return one == kind || one == kind+"/"+unit })
+	}
+	switch {
+	case is(c.Gauges) || !is(c.Counters) && !is(counters):
 		return ""
+	case unit == "" || strings.Contains(unit, "/"):
+		return kind
 	}
-	if is(c.Gauges) != "" {
-		return ""
-	}
-	if one := is(c.Counters); one != "" {
-		return one
-	}
-	return is(counters)
+	return kind + "/" + unit
 }
 
 // options are those of a target whose profiles have this type.

@@ -41,9 +41,9 @@ func TestConfig(t *testing.T) {
 		{"gauges", []any{"/x"}, `"/x"`},
 		{"deltas", []any{map[string]any{}}, "deltas[0]"},
 		{"first", "some", `first: "some" is neither "full" nor "zero"`},
-		{"max_targets", 0, "max_targets: 0 is less than 1"},
+		{"max_targets", 0, "max_targets: 0 is not from 1"},
 		{"idle_timeout", "0s", "idle_timeout: 0s is not longer"},
-		{"max_memory", 1, "max_memory: 1 MiB is less than 64"},
+		{"max_memory", 1, "max_memory: 1 MiB is not from 64"},
 		{"max_target", 1, "max_target"},
 	} {
 		if _, err := read(map[string]any{bad.setting: bad.value}); err == nil || !strings.Contains(err.Error(), bad.want) {

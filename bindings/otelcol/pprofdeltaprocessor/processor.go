@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
@@ -49,13 +49,12 @@ type entry struct {
 	isLost   bool // refused
 
 	// Of a cumulative profile.
-	counter   string // its type, as the configuration names it; "" otherwise
-	key       key
-	target    *target // held
-	window    *pprofdelta.Window
-	delta     pprofile.Profiles
-	len       int // as OTLP
-	stateSize int64
+	counter string // its type; "" otherwise
+	key     key
+	target  *target // held
+	window  *pprofdelta.Window
+	delta   pprofile.Profiles
+	len     int // as OTLP
 }
 
 // The most windows that are computed at once. The memory is divided among them.
@@ -271,7 +270,7 @@ func (p *deltas) consume(ctx context.Context, dictionary pprofile.ProfilesDictio
 	}
 	out := p.request(ctx, dictionary, entries)
 	windows := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.window == nil || e.isLost })
-	p.telemetry.took(ctx, began)
+	p.telemetry.duration.Record(ctx, time.Since(began).Seconds())
 	if out.ResourceProfiles().Len() == 0 {
 		return nil
 	}
@@ -321,25 +320,8 @@ func (p *deltas) release(entries []*entry) {
 // compute computes the window of a profile. A profile that turns out to be no cumulative one passes, and
 // one without a window is refused. Its error is for the whole request.
 func (p *deltas) compute(ctx context.Context, dictionary pprofile.ProfilesDictionary, e *entry) error {
-	err := e.target.ready(ctx, p.log, func(isZero bool) []pprofdelta.Option {
-		return p.config.options(p.pool, e.counter, isZero)
-	})
-	var profile []byte
-	if err == nil {
-		profile, err = alone(dictionary, e.profile)
-	}
-	if err == nil {
-		e.len = len(profile)
-		e.target.computer.SetStarted(p.started(e))
-		e.window, err = e.target.computer.Window(ctx, profile)
-	}
-	var delta []byte
-	if err == nil {
-		delta, err = e.window.Bytes()
-	}
-	if err == nil {
-		e.delta, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(delta)
-	}
+	err := p.window(ctx, dictionary, e)
+	var failed *pprofdelta.Error
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -348,15 +330,38 @@ func (p *deltas) compute(ctx context.Context, dictionary pprofile.ProfilesDictio
 		return err
 	case errors.Is(err, pprofdelta.ErrStamped), errors.Is(err, pprofdelta.ErrNotCumulative):
 		p.telemetry.passed.Add(ctx, 1)
+	case errors.As(err, &failed):
+		p.refuse(ctx, e, failed.Status.String(), err)
 	default:
-		var failed *pprofdelta.Error
-		if errors.As(err, &failed) {
-			p.refuse(ctx, e, failed.Status.String(), err)
-		} else {
-			p.refuse(ctx, e, invalid, err)
-		}
+		p.refuse(ctx, e, invalid, err)
 	}
 	return nil
+}
+
+func (p *deltas) window(ctx context.Context, dictionary pprofile.ProfilesDictionary, e *entry) error {
+	profile, err := alone(dictionary, e.profile)
+	if err != nil {
+		return err
+	}
+	if err := e.target.ready(ctx, p.log, func(isZero bool) []pprofdelta.Option {
+		return p.config.options(p.pool, e.counter, isZero)
+	}); err != nil {
+		return err
+	}
+	e.len = len(profile)
+	e.target.computer.SetStarted(started(e.resource.Resource()))
+	if e.window, err = e.target.computer.Window(ctx, profile); err != nil {
+		return err
+	}
+	delta, err := e.window.Bytes()
+	if err != nil {
+		return err
+	}
+	e.delta, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(delta)
+	if err == nil && e.delta.ProfileCount() != 1 {
+		err = fmt.Errorf("the delta of one profile has %d", e.delta.ProfileCount())
+	}
+	return err
 }
 
 // alone is a request with this profile only, with neither resource nor scope. The context does not need
@@ -374,10 +379,9 @@ func alone(dictionary pprofile.ProfilesDictionary, profile pprofile.Profile) ([]
 }
 
 // started is when the process began, if the resource says so.
-func (p *deltas) started(e *entry) time.Time {
-	var began time.Time // zero, if it cannot be read
-	if said, ok := e.resource.Resource().Attributes().Get("process.creation.time"); ok {
-		began, _ = time.Parse(time.RFC3339Nano, said.AsString())
+func started(resource pcommon.Resource) (began time.Time) {
+	if said, ok := resource.Attributes().Get("process.creation.time"); ok {
+		began, _ = time.Parse(time.RFC3339Nano, said.AsString()) // zero, if it is no time
 	}
 	return began
 }
@@ -438,7 +442,6 @@ func (p *deltas) commit(ctx context.Context, windows []*entry) error {
 		p.log.Error("storage: the windows were sent, but this was not saved; if the Collector ends now, "+
 			"they are sent again with the next ones", zap.Error(err))
 	}
-	p.targets.arrived(windows)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
@@ -154,6 +154,18 @@ func inuse(resource string, time, n int64) source {
 	return s
 }
 
+// says checks that the last request has an attribute with this text.
+func (b *bench) says(text string) {
+	b.t.Helper()
+	all := ""
+	for _, one := range b.last.Dictionary().AttributeTable().All() {
+		all += one.Value().AsString()
+	}
+	if !strings.Contains(all, text) {
+		b.t.Errorf("%q is not in %q", text, all)
+	}
+}
+
 var busy = errors.New("busy")
 
 // The sums of what was accepted are the last profile of each target, whatever failed in between, and in-use
@@ -257,6 +269,8 @@ func TestRequestsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+	b.begin(nil)
+	equal(t, "targets", b.metric("targets", ""), 3)
 	b.fails = nil
 	for at := range counted {
 		last := heap(fmt.Sprint("r=", at), counted[at].n+1, counted[at].n)
@@ -314,6 +328,7 @@ func TestWhatPasses(t *testing.T) {
 		{"another unit", typed(heap("r=1", 1, 1), "alloc_space", "kilobytes"), true},
 		{"a gauge by the configuration", typed(heap("r=1", 1, 1), "delay", "nanoseconds"), true},
 		{"a counter by the configuration", typed(heap("r=1", 1, 1), "mine", "apples"), false},
+		{"a unit with a slash", typed(heap("r=1", 1, 1), "mine", "apples/day"), false},
 		{"contentions", typed(heap("r=1", 1, 1), "contentions", "count"), false},
 		{"a delta by the setting", heap("sdk=x lang=go", 1, 1), true},
 		{"not by the setting", heap("sdk=x lang=java", 1, 1), false},
@@ -342,13 +357,31 @@ func TestWhatPasses(t *testing.T) {
 // Our own delta passes a second processor.
 func TestStampIsSeen(t *testing.T) {
 	b := newBench(t, nil)
-	b.sends(heap("r=1", 1, 1))
+	own := heap("r=1", 1, 1)
+	own.comment = "a note"
+	b.sends(own)
 	delta := b.last
+	b.says("a note")
+	b.says("pprofdelta: delta ")
 	if err := b.deltas.ConsumeProfiles(t.Context(), delta); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "passed", b.metric("passed", ""), 1)
 	equal(t, "the delta", shown(b.last), shown(delta))
+}
+
+// A request that is sent again does no harm.
+func TestSentAgain(t *testing.T) {
+	b := newBench(t, nil)
+	b.sends(heap("r=1", 1, 100))
+	b.sends(heap("r=1", 1, 100))
+	equal(t, "samples", b.last.SampleCount(), 0)
+	b.sends(heap("r=1", 2, 101))
+	b.sends(heap("r=1", 1, 100))
+	equal(t, "refused", b.metric("refused", pprofdelta.ErrOlder.String()), 1)
+	b.sends(heap("r=1", 3, 101))
+	equal(t, "samples", b.last.SampleCount(), 0)
+	equal(t, "restarts", b.metric("restarts", ""), 0)
 }
 
 // A queue before the processor may join requests.
@@ -387,7 +420,14 @@ func TestBounds(t *testing.T) {
 	equal(t, "of 1, which was seen", b.last.SampleCount(), 0)
 	equal(t, "evicted", b.metric("evicted", "idle_timeout"), 1)
 	equal(t, "targets", b.metric("targets", ""), 1)
-	b.sends(heap("r=1", 6, 1), heap("r=4", 6, 1), heap("r=5", 6, 1))
+	b.fails = func(pprofile.Profiles) error { return busy }
+	b.clock = b.clock.Add(59 * time.Minute)
+	_ = b.send(heap("r=1", 6, 1))
+	b.clock = b.clock.Add(59 * time.Minute)
+	b.fails = nil
+	b.sends(heap("r=1", 7, 1))
+	equal(t, "of 1, which was seen, but not sent", b.last.SampleCount(), 0)
+	b.sends(heap("r=1", 8, 1), heap("r=4", 8, 1), heap("r=5", 8, 1))
 	equal(t, "refused, since all are in use", b.metric("refused", "max_targets"), 1)
 	b.begin(func(c *Config) { c.MaxTargets, c.IdleTimeout = 1, time.Hour })
 	equal(t, "targets after a restart", b.metric("targets", ""), 1)
@@ -428,13 +468,7 @@ func TestStorageFails(t *testing.T) {
 	b.fails = nil
 	b.sends(heap("r=1", 3, 103))
 	equal(t, "windows", b.metric("windows", "sent"), 2)
-	comment := ""
-	for _, one := range b.last.Dictionary().AttributeTable().All() {
-		comment += one.Value().AsString()
-	}
-	if !strings.Contains(comment, "seq=2") {
-		t.Errorf("%q has no sequence 2", comment)
-	}
+	b.says("seq=2 attempt=1")
 }
 
 // A state that is damaged is no reason to count all again, and is told.

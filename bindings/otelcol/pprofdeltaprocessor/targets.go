@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 	"go.uber.org/zap"
 )
@@ -39,8 +39,8 @@ type target struct {
 }
 
 // targets is what the processor remembers. A target that was not seen for the idle time is forgotten, and
-// the least recently seen one if there is no room; never one that is in use. Seen is a target whose window
-// was sent.
+// the least recently seen one if there is no room; never one that is in use. Seen is a target that had a
+// window, whatever became of it.
 //
 // The storage has a numbered slot for each target, so that no more is kept there than max_targets, and
 // nothing need be deleted. A slot has a version, the key, when the target was seen, and the state.
@@ -52,6 +52,7 @@ type targets struct {
 	client    storage.Client // nil: nothing is stored
 	log       *zap.Logger
 	telemetry *telemetry
+	storing   sync.Mutex
 
 	mu    sync.Mutex
 	found map[key]*target
@@ -98,20 +99,6 @@ func (t *targets) release(one *target) {
 	one.users--
 }
 
-// arrived is called when windows of these targets were sent, and their states have these sizes.
-func (t *targets) arrived(sent []*entry) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, e := range sent {
-		one := e.target
-		t.size += e.stateSize - one.size
-		one.size, one.seen = e.stateSize, t.now()
-		t.order.MoveToBack(one.place)
-	}
-	for t.size > t.mostSize && t.evict("max_memory") {
-	}
-}
-
 // expire forgets what was not seen for long.
 func (t *targets) expire() {
 	for e := t.order.Front(); e != nil; {
@@ -146,23 +133,36 @@ func (t *targets) forget(one *target, why string) {
 	t.telemetry.evicted.Add(context.Background(), 1, by("setting", why))
 }
 
-// store saves the states of these targets in one step, if there is a storage, and sets their sizes.
+// store saves the states of these targets, which were seen now, in one step.
 func (t *targets) store(ctx context.Context, entries []*entry) error {
-	t.mu.Lock()
-	operations := []*storage.Operation{storage.SetOperation(slotsKey, []byte(strconv.Itoa(t.slots)))}
-	t.mu.Unlock()
+	var operations []*storage.Operation
 	for _, e := range entries {
 		value := header(e.target.key, t.now())
 		if err := e.target.computer.Save(ctx, value); err != nil {
 			return err
 		}
-		e.stateSize = int64(value.Len())
+		t.saw(e.target, int64(value.Len()))
 		operations = append(operations, storage.SetOperation(slotKey(e.target.slot), value.Bytes()))
 	}
 	if t.client == nil {
 		return nil
 	}
+	t.storing.Lock() // the number of slots must not become less
+	defer t.storing.Unlock()
+	t.mu.Lock()
+	operations = append(operations, storage.SetOperation(slotsKey, []byte(strconv.Itoa(t.slots))))
+	t.mu.Unlock()
 	return t.client.Batch(ctx, operations...)
+}
+
+func (t *targets) saw(one *target, size int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.size += size - one.size
+	one.size, one.seen = size, t.now()
+	t.order.MoveToBack(one.place)
+	for t.size > t.mostSize && t.evict("max_memory") {
+	}
 }
 
 const (
@@ -186,7 +186,7 @@ func (t *targets) restore(ctx context.Context) error {
 	if err != nil || text == nil {
 		return err
 	}
-	if t.slots, err = strconv.Atoi(string(text)); err != nil || t.slots < 0 || t.slots > 1<<24 {
+	if t.slots, err = strconv.Atoi(string(text)); err != nil || t.slots < 0 || t.slots > mostTargets {
 		return fmt.Errorf("%q is not a number of slots", text)
 	}
 	latest := map[key]*target{}
@@ -220,7 +220,9 @@ func (t *targets) restore(ctx context.Context) error {
 		}
 	}
 	t.expire()
-	for (len(t.found) > t.most || t.size > t.mostSize) && t.evict("max_targets") {
+	for len(t.found) > t.most && t.evict("max_targets") {
+	}
+	for t.size > t.mostSize && t.evict("max_memory") {
 	}
 	return nil
 }

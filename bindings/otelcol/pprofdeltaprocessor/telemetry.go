@@ -1,9 +1,7 @@
 package pprofdeltaprocessor
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/attribute"
@@ -53,8 +51,4 @@ func newTelemetry(settings component.TelemetrySettings) (*telemetry, error) {
 
 func by(name, value string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attribute.String(name, value)))
-}
-
-func (t *telemetry) took(ctx context.Context, since time.Time) {
-	t.duration.Record(ctx, time.Since(since).Seconds())
 }

@@ -94,8 +94,10 @@ def test_otlp(heap: Pair) -> None:
     census, of_pprof = pprofdelta.check(request), pprofdelta.check(pprofdelta.delta(*heap))
     assert census.samples == of_pprof.samples and census.types == of_pprof.types
     series = heap[0], pprofdelta.delta(*heap)
-    total, of_pprof = pprofdelta.sum(*series, format=pprofdelta.Format.OTLP), pprofdelta.check(pprofdelta.sum(*series))
-    assert pprofdelta.check(total).samples == of_pprof.samples
+    total = pprofdelta.sum(*series, format=pprofdelta.Format.OTLP, resource={"service.name": "shop"})
+    assert pprofdelta.check(total).samples == pprofdelta.check(pprofdelta.sum(*series)).samples
+    assert pprofdelta.delta(heap[0], total) == pprofdelta.delta(heap[0], pprofdelta.sum(*series))
+    assert b"shop" in pprofdelta.delta(heap[0], total, format="otlp", compression="none")
 
 
 def test_counters_and_gauges(heap: Pair) -> None:

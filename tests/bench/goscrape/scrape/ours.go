@@ -1,6 +1,6 @@
 package main
 
-import pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+import "github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 
 // ours makes computers that share a pool.
 func ours() (func() (computer, error), error) {

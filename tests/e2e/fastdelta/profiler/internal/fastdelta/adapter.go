@@ -4,7 +4,7 @@ package fastdelta
 import (
 	"io"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 
 	"github.com/DataDog/dd-trace-go/v2/profiler/internal/pprofutils"
 )

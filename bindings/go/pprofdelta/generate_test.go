@@ -196,19 +196,9 @@ func merged(t testing.TB, prev, cur []byte) *profile.Profile {
 // rows returns the values of a profile by stack and labels, without those that are all zero.
 func rows(p *profile.Profile) map[string][]int64 {
 	out := map[string][]int64{}
-	for _, s := range p.Sample {
-		key := s.Key()
-		if out[key] == nil {
-			out[key] = make([]int64, len(s.Value))
-		}
-		for i, v := range s.Value {
-			out[key][i] += v
-		}
-	}
-	for key, values := range out {
-		if !slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) {
-			delete(out, key)
-		}
+	merged, _ := profile.Merge([]*profile.Profile{p}) // one profile has the same types
+	for _, s := range merged.Sample {
+		out[s.Key()] = s.Value
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // testdata is the profiles of the repository.
-const testdata = "../../testdata"
+const testdata = "../../../testdata"
 
 // plainOf inflates a profile.
 func plainOf(t testing.TB, packed []byte) []byte {

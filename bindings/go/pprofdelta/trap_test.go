@@ -10,10 +10,22 @@ import (
 	"testing"
 )
 
-// traps are ways in which a window may fail, by what the module panics with.
+// traps are ways in which a window may fail, by what the panic has as its value.
 var traps = map[string]func(i *moduleInstance){
-	"unreachable":        func(i *moduleInstance) { i.module.X_initialize(); i.module.X_initialize() },
-	"index out of range": func(i *moduleInstance) { fill(*i.memory) },
+	"unreachable":                      func(i *moduleInstance) { i.module.X_initialize(); i.module.X_initialize() },
+	"index out of range":               func(i *moduleInstance) { fill(*i.memory) },
+	"out of range [":                   func(i *moduleInstance) { *i.module.X__stack_pointer() = 0 }, // the stack has no room
+	"output that nobody has asked for": func(i *moduleInstance) { i.Xwrite(-1, 1) },
+	"stack overflow":                   func(i *moduleInstance) { recurse(i, 1) },
+	"nil pointer":                      func(i *moduleInstance) { i.module = nil; i.module.Xpd_buffers() },
+}
+
+// recurse does what damaged code pointers might do: functions call each other without end, and the host now and then.
+func recurse(i *moduleInstance, depth int) {
+	if depth%(1<<14) == 0 {
+		i.Xpoll()
+	}
+	recurse(i, depth+1)
 }
 
 func fill(memory []byte) {
@@ -111,8 +123,12 @@ func TestTrapHarmsNoOtherTarget(t *testing.T) {
 // overwrite fills the memory of an instance with ones and uses it.
 func overwrite(pool *Pool) error {
 	return pool.use(context.Background(), 0, 0, func(h *held) error {
-		fill(*h.instance.(*moduleInstance).memory)
-		return h.renew(&options{})
+		err := h.renew(&options{})
+		if err == nil {
+			fill(*h.instance.(*moduleInstance).memory)
+			err = h.renew(&options{})
+		}
+		return err
 	})
 }
 

@@ -21,7 +21,7 @@ type Profiler struct {
 	kind *recordKind
 
 	// What follows is guarded by the computer's mu.
-	series []byte  // of the windows, as glue.c has it; nil: there was none
+	series []byte  // of the windows, as records.c has it; nil: there was none
 	base   []tally // where the next window begins, the oldest record first
 }
 

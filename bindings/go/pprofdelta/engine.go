@@ -57,7 +57,7 @@ type instance interface {
 	describe() (*Remembered, error)
 	check(profile []byte) (*Census, error)
 
-	// record computes a window of records, apart from the context: glue.c describes the input, which has the records
+	// record computes a window of records, apart from the context: records.c describes the input, which has the records
 	// at an offset. It also returns the series if the window arrives, and if it is lost.
 	record(input []byte, at int, to *buffer) (report *Report, series [2][]byte, err error)
 

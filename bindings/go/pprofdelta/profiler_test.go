@@ -195,7 +195,15 @@ func objectsOf(t *testing.T, delta []byte) (sum int64) {
 
 func TestAProfileThatIsNotWrittenIsInTheNextOne(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	p, err := NewHeapProfiler(WithCompression(None), WithFirstZero())
+	traps := false
+	pool := newPool(t, func(o *poolOptions) {
+		o.before = func(called string, i *moduleInstance) {
+			if traps && called == "pd_record" {
+				fill(*i.inner.memory)
+			}
+		}
+	})
+	p, err := NewHeapProfiler(WithCompression(None), WithFirstZero(), WithPool(pool))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +221,11 @@ func TestAProfileThatIsNotWrittenIsInTheNextOne(t *testing.T) {
 	if err := p.Profile(failing{err: io.ErrClosedPipe}); !errors.Is(err, ErrSink) {
 		t.Errorf("a writer that fails: %v", err)
 	}
+	traps = true
+	if err := p.Profile(io.Discard); !errors.Is(err, ErrEngine) {
+		t.Errorf("a module that traps: %v", err)
+	}
+	traps = false
 	if err := p.Profile(&second); err != nil || objectsOf(t, second.Bytes()) < 1000 {
 		t.Errorf("the window after it has %d objects, %v", objectsOf(t, second.Bytes()), err)
 	}
@@ -307,4 +320,27 @@ func TestBefore(t *testing.T) {
 			t.Fatalf("%v and %v: %v is missing", base, cur, sums[100])
 		}
 	}
+}
+
+// TestProfilersAtTheSameTime: they have the buffers of their kind and the places in common.
+func TestProfilersAtTheSameTime(t *testing.T) {
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			p, err := []func(...Option) (*Profiler, error){NewHeapProfiler, NewMutexProfiler, NewBlockProfiler}[i%3]()
+			for range 5 {
+				var out bytes.Buffer
+				if err == nil {
+					err = p.Profile(&out)
+				}
+				if err == nil {
+					_, err = Check(context.Background(), out.Bytes())
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -566,6 +566,8 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	if err != nil || of.Samples != census.Samples || !bytes.Contains(request, []byte("service.name")) {
 		t.Errorf("OTLP: %+v, %+v, %v", of, census, err)
 	}
+	request = deltaOf(t, newComputer(t, WithFormat(OTLP), resource, WithoutStamp()), first)
+	same(t, "a request", parsed(t, deltaOf(t, newComputer(t), request)), parsed(t, deltaOf(t, newComputer(t), first)))
 	delta := parsed(t, deltaOf(t, newComputer(t, WithDefaultCounter()), first))
 	if delta.DefaultSampleType != "alloc_space" {
 		t.Errorf("DefaultCounter: %s", delta.DefaultSampleType)

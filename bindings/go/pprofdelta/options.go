@@ -280,7 +280,7 @@ func WithInstances(n int) PoolOption { return func(o *poolOptions) { o.instances
 
 // WithMaxMemory sets how many bytes of memory one call may take: the memory that its instance grows by
 // (with the input, what is inflated of it, the arrays of the library and what moving them leaves unused), the
-// delta, and the input that WindowFrom and Load have read. Not included are a new instance (2 MiB), the input
+// delta, and the input that WindowFrom and Load have read. Not included are a new instance (0.25 MiB), the input
 // and the writer of the caller, the states that computers hold between calls, the compressed delta, and what
 // the garbage collector has not freed yet. A call that takes more fails with [ErrLimit]. An inflated heap
 // profile of n bytes takes 10 to 13 n. The default is 1 GiB, the most 3 GiB.

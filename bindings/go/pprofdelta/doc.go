@@ -24,6 +24,8 @@
 // [Computer.Save] and [Computer.Load] keep what a computer remembers over the end of the process. A state
 // is the same for this package and for the command pprofdelta.
 //
+// A [Profiler] computes the windows of its own process, without profiles. Package deltahttp serves them.
+//
 // # Memory and concurrency
 //
 // Between windows, a computer holds its state: 20 to 25 bytes for each sample. Windows are computed by the

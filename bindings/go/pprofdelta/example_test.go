@@ -5,16 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
-	"strings"
 
-	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
 // look returns the nth profile of an example's target.
 func look(n int) []byte {
-	profile, err := os.ReadFile(fmt.Sprintf("../../testdata/valid/heap.%d.pb.gz", n))
+	profile, err := os.ReadFile(fmt.Sprintf("../../../testdata/valid/heap.%d.pb.gz", n))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -116,27 +116,9 @@ func ExampleComputer_Save() {
 	// window 2 covers 5.023193959s
 }
 
-// A pool of two instances for any number of targets.
-func ExampleNewPool() {
-	pool, err := pprofdelta.NewPool(pprofdelta.WithInstances(2), pprofdelta.WithMaxMemory(256<<20))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close()
-	targets := map[string]*pprofdelta.Computer{}
-	for _, name := range []string{"orders", "billing", "search"} {
-		if targets[name], err = pprofdelta.New(pprofdelta.WithPool(pool)); err != nil {
-			log.Fatal(err)
-		}
-	}
-	fmt.Println(len(targets), "targets")
-	// Output:
-	// 3 targets
-}
-
 // What is wrong with a profile, and where.
 func ExampleError() {
-	profile, err := os.ReadFile("../../testdata/hostile/sample-location-id-unknown.pb")
+	profile, err := os.ReadFile("../../../testdata/hostile/sample-location-id-unknown.pb")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -168,29 +150,27 @@ func ExampleCompare() {
 	// alloc_space 59048135 bytes
 }
 
-// A cumulative profile and its deltas add up to the last cumulative profile.
-func ExampleSum() {
-	ctx := context.Background()
-	computer, err := pprofdelta.New()
+// The windows of the own process.
+func ExampleNewHeapProfiler() {
+	profiler, err := pprofdelta.NewHeapProfiler()
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	if err := computer.Base(ctx, look(1)); err != nil {
-		log.Fatal(err)
+	for range 2 {
+		window, err := profiler.Window(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if _, err := window.WriteTo(io.Discard); err != nil {
+			window.Abandon() // the next window covers this one, too
+			continue
+		}
+		window.Commit()
+		fmt.Println("window", window.Report.Sequence)
 	}
-	var delta, sum bytes.Buffer
-	if err := computer.Delta(look(2), &delta); err != nil {
-		log.Fatal(err)
-	}
-	joins, err := pprofdelta.Sum(ctx, &sum, [][]byte{look(1), delta.Bytes()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(joins[1] == pprofdelta.JoinNext)
-
-	_, err = computer.WindowFrom(ctx, strings.NewReader("no profile"))
-	fmt.Println(err != nil)
 	// Output:
-	// true
-	// true
+	// window 1
+	// window 2
 }

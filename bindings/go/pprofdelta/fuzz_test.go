@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzDelta runs a script on a simulated process, and holds each window against google/pprof's Merge. A
+// FuzzDelta runs a script on a simulated process, and holds each window against Merge. A
 // byte of the script lets a stack count, adds a stack, or takes a window that is committed, abandoned or
 // lost with its computer, which goes on from its state.
 func FuzzDelta(f *testing.F) {

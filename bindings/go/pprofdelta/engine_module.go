@@ -6,81 +6,141 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/internal/module"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/records"
 )
 
 // pageSize is what the memory of a module consists of.
 const pageSize = 64 << 10
 
-// moduleInstance is an instance of the C library as Go: see package module.
+// moduleInstance is an instance of the C library as Go: see package module, and package records, which has a module of its
+// own, since most programs have use for one of both. Each is made when it is first needed.
 type moduleInstance struct {
-	account *account
-	module  *module.Module
-	memory  *[]byte // of the module; its capacity is what is allocated
-	least   int64   // bytes that a new instance has
-	buffers uint32  // address of the module's two numbers
-	to      *buffer // of the call under way, for its output
-
-	// before is called first in each call of the module (tests).
-	before func(name string, i *moduleInstance)
+	machine                 // of the module
+	module  *module.Module  // nil: not made
+	inner   machine         // of the records
+	records *records.Module // nil: not made
 }
 
 func newInstance(o *poolOptions, a *account) (instance, error) {
-	i := &moduleInstance{account: a}
-	i.module = module.New(i)
-	i.memory = i.module.Xmemory().Slice()
-	i.least = i.size()
-	var err error
-	if i.buffers, err = i.call("pd_buffers", i.module.Xpd_buffers); err != nil {
-		return nil, err
+	i := &moduleInstance{machine: machine{account: a}, inner: machine{account: a}}
+	if o.before != nil {
+		i.machine.before = func(name string) { o.before(name, i) }
+		i.inner.before = i.machine.before
 	}
-	i.before = o.before
 	return i, nil
 }
 
-func (i *moduleInstance) close() { i.module, i.memory = nil, nil }
+func (i *moduleInstance) close() { *i = moduleInstance{} }
 
-func (i *moduleInstance) size() int64 { return int64(cap(*i.memory)) }
+func (i *moduleInstance) size() int64 { return i.machine.size() + i.inner.size() }
 
-// Xpoll is called often by the module. It ends the call by a panic if the account's context has ended.
-func (i *moduleInstance) Xpoll() {
+// A machine is what the modules have in common: the memory of one, and the calls that it makes.
+type machine struct {
+	account *account
+	memory  *[]byte // its capacity is what is allocated; nil: the module is not made
+	least   int64   // bytes that a new instance has
+	grown   int64   // bytes more, of which the account knows
+	buffers uint32  // address of the module's two numbers
+	room    func(int32) int32
+	to      *buffer // of the call under way, for its output
+
+	// before is called first in each call of the module (tests).
+	before func(name string)
+}
+
+// made sets what is known of a new module.
+func (i *machine) made(memory *[]byte, room func(int32) int32, buffers func() int32) (err error) {
+	i.memory, i.room = memory, room
+	i.least = i.size()
+	i.buffers, err = i.call("pd_buffers", buffers)
+	return err
+}
+
+func (i *machine) size() int64 {
+	if i.memory == nil {
+		return 0
+	}
+	return int64(cap(*i.memory))
+}
+
+// deepest is how many functions may be active. Go ends a process whose stack is too large, so a call of damaged memory
+// that recurses without end must be ended before.
+const deepest = 1 << 15
+
+// Xpoll is called after some thousand calls of functions of the module. It ends the call by a panic if the account's
+// context has ended, or if too many functions are active.
+func (i *machine) Xpoll() {
+	var caller [1]uintptr
+	if runtime.Callers(deepest, caller[:]) > 0 {
+		panic(errors.New("stack overflow"))
+	}
 	if err := i.account.ctx.Err(); err != nil {
 		panic(err)
 	}
 }
 
 // Xwrite takes output.
-func (i *moduleInstance) Xwrite(at, n int32) {
-	bytes, ok := i.read(uint32(at), uint32(n))
+func (i *machine) Xwrite(at, n int32) {
+	output, ok := i.read(uint32(at), uint32(n))
 	if !ok || i.to == nil {
 		panic(errors.New("output that nobody has asked for"))
 	}
-	if err := i.to.add(bytes, i.account); err != nil {
+	if err := i.to.add(output, i.account); err != nil {
 		panic(err)
 	}
 }
 
 // Xgrow adds pages to the memory, and returns how many it had, or -1 if the account has no room for them.
-func (i *moduleInstance) Xgrow(pages int32) int32 {
-	old := *i.memory
-	need := int64(len(old)) + int64(uint32(pages))*pageSize
-	if need > math.MaxUint32 || !i.account.fits(need-i.least, i.account.inGo) {
+func (i *machine) Xgrow(pages int32) int32 {
+	old := len(*i.memory)
+	need := int64(old) + int64(uint32(pages))*pageSize
+	if need > math.MaxUint32 || !i.account.fits(i.other()+need-i.least, i.account.inGo) {
 		return -1
 	}
-	if need > int64(cap(old)) {
-		most := i.least + i.account.limit - i.account.inGo
-		grown := make([]byte, need, max(need, min(2*int64(cap(old)), most, math.MaxInt32)))
-		copy(grown, old)
-		*i.memory = grown
-	} else {
-		*i.memory = old[:need]
+	i.grown = need - i.least
+	if have := int64(cap(*i.memory)); need > have {
+		i.reserve(max(need, min(have+have/2, i.most())))
 	}
-	return int32(len(old) / pageSize)
+	*i.memory = (*i.memory)[:need]
+	return int32(old / pageSize)
+}
+
+// other is what the account knows of the other module.
+func (i *machine) other() int64 { return i.account.engine - i.grown }
+
+// most is what the memory may grow to.
+func (i *machine) most() int64 {
+	return min(i.least+i.account.limit-i.account.inGo-i.other(), math.MaxUint32, math.MaxInt)
+}
+
+// reserve makes the capacity of the memory this size. The memory is moved; the garbage collector frees what it was.
+func (i *machine) reserve(size int64) {
+	larger := make([]byte, len(*i.memory), size)
+	copy(larger, *i.memory)
+	*i.memory = larger
+}
+
+// expect reserves what a window of this profile usually takes, so that the memory need not be moved while it grows.
+func (i *machine) expect(profile []byte) {
+	const perByte, ratio = 10, 4 // of an inflated profile; of a compressed one
+	size := int64(len(profile)) * perByte
+	if isCompressed(profile) {
+		size *= ratio
+	}
+	if size = min(i.least+size, i.most()); size > int64(cap(*i.memory)) {
+		i.reserve(size)
+	}
+}
+
+func isCompressed(profile []byte) bool {
+	return bytes.HasPrefix(profile, []byte{0x1f, 0x8b}) || bytes.HasPrefix(profile, []byte{0x28, 0xb5, 0x2f, 0xfd})
 }
 
 // read returns a part of the memory.
-func (i *moduleInstance) read(at, n uint32) ([]byte, bool) {
+func (i *machine) read(at, n uint32) ([]byte, bool) {
 	end := uint64(at) + uint64(n)
 	if end > uint64(len(*i.memory)) {
 		return nil, false
@@ -89,20 +149,20 @@ func (i *moduleInstance) read(at, n uint32) ([]byte, bool) {
 }
 
 // call calls a function of the module and returns its result. A panic there is ErrEngine.
-func (i *moduleInstance) call(name string, f func() int32) (result uint32, err error) {
+func (i *machine) call(name string, f func() int32) (result uint32, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = i.ended(name, cause)
 		}
 	}()
 	if i.before != nil {
-		i.before(name, i)
+		i.before(name)
 	}
 	return uint32(f()), nil
 }
 
 // ended returns the error of a function that has panicked.
-func (i *moduleInstance) ended(name string, cause any) error {
+func (i *machine) ended(name string, cause any) error {
 	if err := i.account.ctx.Err(); err != nil {
 		return err
 	}
@@ -117,7 +177,7 @@ func (i *moduleInstance) ended(name string, cause any) error {
 }
 
 // run calls a function that returns a status, and returns its answer.
-func (i *moduleInstance) run(name string, f func() int32, to *buffer) (*answer, error) {
+func (i *machine) run(name string, f func() int32, to *buffer) (*answer, error) {
 	i.to = to
 	status, err := i.call(name, f)
 	i.to = nil
@@ -129,17 +189,17 @@ func (i *moduleInstance) run(name string, f func() int32, to *buffer) (*answer, 
 		return nil, outside(name)
 	}
 	word := binary.LittleEndian.Uint32
-	bytes, ok := i.read(word(where), word(where[4:]))
+	members, ok := i.read(word(where), word(where[4:]))
 	if !ok {
 		return nil, outside(name)
 	}
-	found := &answer{bytes: bytes}
+	found := &answer{bytes: members}
 	switch {
 	case status == 0:
 		return found, nil
 	case Status(status) == ErrMemory && i.account.isFull:
 		return nil, i.account.full()
-	case len(bytes) == 0:
+	case len(members) == 0:
 		return nil, fail(Status(status), StageMemory, Status(status).String())
 	}
 	failed := found.error(Status(status))
@@ -157,12 +217,12 @@ func outside(name string) error {
 }
 
 // stage copies an input into the room of the module.
-func (i *moduleInstance) stage(input []byte) error {
+func (i *machine) stage(input []byte) error {
 	if int64(len(input)) > math.MaxUint32-pageSize {
 		return i.tooLarge(len(input))
 	}
 	const name = "pd_room"
-	at, err := i.call(name, func() int32 { return i.module.Xpd_room(int32(uint32(max(len(input), 1)))) })
+	at, err := i.call(name, func() int32 { return i.room(int32(uint32(max(len(input), 1)))) })
 	if err != nil {
 		return err
 	}
@@ -177,28 +237,35 @@ func (i *moduleInstance) stage(input []byte) error {
 	return nil
 }
 
-func (i *moduleInstance) tooLarge(n int) error {
+func (i *machine) tooLarge(n int) error {
 	return fail(ErrLimit, StageMemory, fmt.Sprintf("the instance has no room for %d bytes of input", n))
 }
 
 // runWith calls a function with the length of an input in the room.
-func (i *moduleInstance) runWith(name string, f func(n int32) int32, to *buffer, input []byte) (*answer, error) {
+func (i *machine) runWith(name string, f func(n int32) int32, to *buffer, input []byte) (*answer, error) {
 	if err := i.stage(input); err != nil {
 		return nil, err
 	}
 	return i.run(name, func() int32 { return f(int32(uint32(len(input)))) }, to)
 }
 
-// begin calls pd_new or pd_sum_new with options in the room; glue.c describes their encoding.
-func (i *moduleInstance) begin(name string, f func() int32, o *options) error {
+// begin calls pd_new or pd_sum_new with options in the room; glue.h describes their encoding.
+func (i *moduleInstance) begin(name string, f func(*module.Module) int32, o *options) error {
+	if i.module == nil {
+		made := module.New(&i.machine)
+		if err := i.made(made.Xmemory().Slice(), made.Xpd_room, made.Xpd_buffers); err != nil {
+			return err
+		}
+		i.module = made
+	}
 	if err := i.stage(o.encode(nil, i.account.limit)); err != nil {
 		return err
 	}
-	_, err := i.run(name, f, nil)
+	_, err := i.run(name, func() int32 { return f(i.module) }, nil)
 	return err
 }
 
-// encode appends the options as glue.c has them.
+// encode appends the options as glue.h has them.
 func (o *options) encode(to []byte, limit int64) []byte {
 	first := uint32(0)
 	if o.firstZero {
@@ -219,11 +286,18 @@ func (o *options) encode(to []byte, limit int64) []byte {
 }
 
 func (i *moduleInstance) record(input []byte, at int, to *buffer) (report *Report, series [2][]byte, err error) {
-	if err := i.stage(input); err != nil {
+	if i.records == nil {
+		made := records.New(&i.inner)
+		if err := i.inner.made(made.Xmemory().Slice(), made.Xpd_room, made.Xpd_buffers); err != nil {
+			return nil, series, err
+		}
+		i.records = made
+	}
+	if err := i.inner.stage(input); err != nil {
 		return nil, series, err
 	}
 	const name = "pd_record"
-	found, err := i.run(name, func() int32 { return i.module.Xpd_record(int32(uint32(at))) }, to)
+	found, err := i.inner.run(name, func() int32 { return i.records.Xpd_record(int32(uint32(at))) }, to)
 	report, err = whole(name, found, err, (*answer).report)
 	if err == nil {
 		both := bytes.Clone(found.bytes)
@@ -232,7 +306,9 @@ func (i *moduleInstance) record(input []byte, at int, to *buffer) (report *Repor
 	return report, series, err
 }
 
-func (i *moduleInstance) prepare(o *options) error { return i.begin("pd_new", i.module.Xpd_new, o) }
+func (i *moduleInstance) prepare(o *options) error {
+	return i.begin("pd_new", (*module.Module).Xpd_new, o)
+}
 
 func (i *moduleInstance) load(state []byte) error {
 	_, err := i.runWith("pd_load", i.module.Xpd_load, nil, state)
@@ -245,11 +321,13 @@ func (i *moduleInstance) save(to *buffer) error {
 }
 
 func (i *moduleInstance) base(profile []byte) error {
+	i.expect(profile)
 	_, err := i.runWith("pd_base", i.module.Xpd_base, nil, profile)
 	return err
 }
 
 func (i *moduleInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
+	i.expect(profile)
 	found, err := i.runWith("pd_window", func(n int32) int32 { return i.module.Xpd_window(n, started) }, to, profile)
 	return whole("pd_window", found, err, (*answer).report)
 }
@@ -287,7 +365,7 @@ func (i *moduleInstance) check(profile []byte) (*Census, error) {
 }
 
 func (i *moduleInstance) sumBegin(o *options) error {
-	return i.begin("pd_sum_new", i.module.Xpd_sum_new, o)
+	return i.begin("pd_sum_new", (*module.Module).Xpd_sum_new, o)
 }
 
 func (i *moduleInstance) sumAdd(profile []byte) (Join, error) {

@@ -74,7 +74,6 @@ func BenchmarkWindow(b *testing.B) {
 			benchWindows(b, prev, cur, WithLevel(level))
 		})
 	}
-	b.Run("zlib-out", func(b *testing.B) { benchWindows(b, prev, cur, WithCompressor(zlibWriter)) })
 	b.Run("gzip-in", func(b *testing.B) { benchWindows(b, prev, deflatedOf(b, cur, 6), WithCompression(None)) })
 	b.Run("zstd-in", func(b *testing.B) { benchWindows(b, prev, zstdOf(cur), WithCompression(None)) })
 }

@@ -161,7 +161,7 @@ var cyclesPerSecond = sync.OnceValue(func() float64 {
 // started is about when the process began.
 var started = time.Now()
 
-// take collects the records, and appends the options and the records that the delta has; glue.c describes the encoding.
+// take collects the records, and appends the options and the records that the delta has; records.c describes the encoding.
 // It returns where the latter begin, the base (with FirstZero, the first one is now), and what the next base is if the
 // window arrives.
 func (k *recordKind) take(to *buffer, o *options, series []byte, base []tally) (at int, was, is []tally) {

@@ -119,38 +119,6 @@ func TestSumIsTheInverse(t *testing.T) {
 	}
 }
 
-func TestAbandonedWindowIsCoveredByTheNext(t *testing.T) {
-	for seed := range uint64(8) {
-		p := newProcess(seed, 50)
-		c := newComputer(t)
-		first := p.bytes(t)
-		deltaOf(t, c, first)
-		for attempt := range uint64(4) {
-			p.run()
-			cur := p.bytes(t)
-			w, delta := windowOf(t, c, cur)
-			same(t, "abandoned", parsed(t, delta), merged(t, first, cur))
-			if w.Report.Sequence != 2 || w.Report.Attempt != attempt+1 {
-				t.Errorf("sequence %d, attempt %d", w.Report.Sequence, w.Report.Attempt)
-			}
-			w.Abandon()
-		}
-		p.run()
-		cur := p.bytes(t)
-		w, delta := windowOf(t, c, cur)
-		same(t, "committed", parsed(t, delta), merged(t, first, cur))
-		if err := w.Commit(); err != nil || w.Report.Attempt != 5 {
-			t.Errorf("attempt %d: %v", w.Report.Attempt, err)
-		}
-		w, delta = windowOf(t, c, cur)
-		if w.Report.Sequence != 3 || w.Report.Attempt != 1 {
-			t.Errorf("sequence %d, attempt %d", w.Report.Sequence, w.Report.Attempt)
-		}
-		same(t, "after the commit", parsed(t, delta), merged(t, cur, cur))
-		w.Abandon()
-	}
-}
-
 // TestReportIsWhatMergeGives holds the sums of a report against the oracle.
 func TestReportIsWhatMergeGives(t *testing.T) {
 	p := newProcess(1, 80)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// answer reads an answer of the module. bindings/wasm/glue.c describes the encoding; answers.go reads the
+// answer reads an answer of the module. bindings/wasm/glue.h describes the encoding; answers.go reads the
 // structs. A read past the end gives zeros and sets short.
 type answer struct {
 	bytes []byte
