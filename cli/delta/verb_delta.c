@@ -21,6 +21,7 @@
 #include "delta/uploader.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -131,8 +132,22 @@ static int perform(run *r, int argc, char **argv)
     return CLI_DONE;
 }
 
+/* After glibc has freed a large block, it puts others of up to that length into its heap, where an array
+ * that grows leaves its former places. A run is short and needs the memory for other arrays. */
+#ifdef M_MMAP_THRESHOLD
+static void give_blocks_back(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+#else
+static void give_blocks_back(void)
+{
+}
+#endif
+
 int cli_delta(int argc, char **argv)
 {
+    give_blocks_back();
     run r = {.report.size = sizeof r.report, .output = {.fd = -1}, .state = {.lock = -1}};
     int code = perform(&r, argc, argv);
     cli_output_close(&r.output);

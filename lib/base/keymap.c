@@ -57,12 +57,7 @@ size_t pd_keymap_reindex(pd_keymap *map, size_t len, size_t most)
 
 static size_t slots_for(const pd_keymap *map, size_t keys)
 {
-    if (map->is_tight)
-        return keys + keys / 4 + 2;
-    size_t slots = 32;
-    while (slots < keys * 2)
-        slots *= 2;
-    return slots;
+    return map->is_tight ? keys + keys / 4 + 2 : keys * 2;
 }
 
 static void set_low(pd_keymap *map)

@@ -27,7 +27,7 @@ typedef struct pd_keymap {
     pd_key *keys;
     uint32_t *slots;
     size_t len, cap;
-    size_t slots_cap; /* 0 or a power of two, at least 2 * len; any number if is_tight */
+    size_t slots_cap; /* 0, or at least 2 * cap; if is_tight, at least 5/4 * cap */
     uint32_t low;     /* mask of the bits of a slot that hold the number */
     bool is_tight;    /* set by the owner before any room is reserved */
 } pd_keymap;          /* zero it to begin */
@@ -46,9 +46,7 @@ uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
 /* The slot at which probing for the key begins. */
 static inline size_t pd_keymap_home(const pd_keymap *map, pd_key key)
 {
-    if (__builtin_expect(map->is_tight, 0))
-        return (size_t)((uint64_t)(uint32_t)key.lo * map->slots_cap >> 32);
-    return (size_t)key.lo & map->low;
+    return (size_t)((uint64_t)(uint32_t)key.lo * map->slots_cap >> 32);
 }
 
 /* Loads the key's slot into the cache, for a pd_keymap_add a little later. */

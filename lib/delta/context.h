@@ -140,6 +140,12 @@ static inline bool pd_has_sequence(const pprofdelta *pd)
     return !(pd->flags & PPROFDELTA_NO_SEQUENCE);
 }
 
+/* Is the window that of two profiles, in no series? */
+static inline bool pd_is_pair(const pprofdelta *pd)
+{
+    return pd->is_from_base && !pd_has_sequence(pd);
+}
+
 /* Does the window keep its base until it is committed? */
 static inline bool pd_is_negative(const pprofdelta *pd)
 {
@@ -167,8 +173,8 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
                                   pd_bytes *profile, pprofdelta_error *err);
 
-/* Compresses that into pd->encoded. If the delta is large, that takes the memory of pd->cur's inflated
- * bytes, and the writer's is given back. So pd->cur cannot be read any more. */
+/* Compresses that into pd->encoded. If the delta is large, or the profile of a pair, that takes the memory
+ * of pd->cur's inflated bytes, and the writer's is given back. So pd->cur cannot be read any more. */
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
 /* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->compact. */

@@ -68,8 +68,7 @@ static bool is_before(const pprofdelta *pd)
  * counters decide whether the clock was set back. */
 static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
 {
-    bool is_pair = pd->is_from_base && !pd_has_sequence(pd);
-    if (!is_before(pd) || !(is_pair || pd_is_negative(pd)))
+    if (!is_before(pd) || !(pd_is_pair(pd) || pd_is_negative(pd)))
         return PPROFDELTA_OK;
     return pd_because(err, PPROFDELTA_REASON_SWAPPED,
                       pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,

@@ -332,6 +332,7 @@ void pd_input_trim(pd_input *input)
     pd_tables *t = &input->tables;
     pd_buffer *const buffers[] = {&input->source.window, &input->dump.profile,
                                   &input->otlp.profile};
+    pd_tables_trim(t, input->mem);
     if (!input->source.is_whole)
         trim_bytes(input, &input->text, input->text.len);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers && t->bytes.len; i++)

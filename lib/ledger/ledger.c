@@ -69,8 +69,6 @@ void pd_ledger_settle(pd_ledger *ledger)
 {
     ledger->window = 1;
     ledger->committed = ledger->kept = ledger->living = ledger->keys.len;
-    for (size_t i = 0; i < ledger->keys.len; i++)
-        ledger->seen[i] = ledger->window;
 }
 
 pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,

@@ -84,10 +84,17 @@ pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, cons
 /* Makes the entries that were put the last committed window. */
 void pd_ledger_settle(pd_ledger *ledger);
 
+/* The number of the last window that had the entry. The first window has all entries: seen is not read,
+ * and a base does not set it. */
+static inline uint32_t pd_ledger_seen(const pd_ledger *ledger, size_t entry)
+{
+    return ledger->window == 1 ? 1 : ledger->seen[entry];
+}
+
 /* Returns whether the last window had the entry. */
 static inline bool pd_ledger_is_living(const pd_ledger *ledger, size_t entry)
 {
-    return entry < ledger->committed && ledger->seen[entry] == ledger->window;
+    return entry < ledger->committed && pd_ledger_seen(ledger, entry) == ledger->window;
 }
 
 /* Puts an entry in the place of another one. Slots and what was tried are left as they are. */

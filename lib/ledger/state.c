@@ -278,7 +278,7 @@ static void write_entry(stream *s, const pd_ledger *ledger, size_t entry)
 {
     enum { MOST = sizeof(pd_key) + (size_t)PD_VARINT_MAX * (1 + 2 * PPROFDELTA_MAX_TYPES) };
     const int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
-    uint64_t age = ledger->window - ledger->seen[entry];
+    uint64_t age = ledger->window - pd_ledger_seen(ledger, entry);
     bool more = has_more(ledger, entry);
     if (!reach(s, MOST))
         return;

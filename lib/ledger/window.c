@@ -125,20 +125,19 @@ void pd_window_settle(pd_window *w, pd_commit how)
     size_t kept = 0;
     if (how == PD_COMMIT_REPLACE)
         ledger->committed = 0;
-    ledger->window++;
     for (size_t entry = 0; entry < ledger->keys.len; entry++) {
         const int64_t *values = pd_window_counters(w, entry);
         if (!values && entry >= ledger->committed)
             continue;
         pd_ledger_move(ledger, kept, entry);
-        if (values)
-            ledger->seen[kept] = ledger->window;
+        ledger->seen[kept] = values ? ledger->window + 1 : pd_ledger_seen(ledger, kept);
         try_entry(ledger, kept, values ? values : pd_ledger_base(ledger, kept));
         kept++;
     }
     if (kept != ledger->keys.len)
         pd_keymap_reindex(&ledger->keys, kept, SIZE_MAX);
     ledger->kept = kept;
+    ledger->window++;
     ledger->living = w->len + w->unchanged;
     ledger->is_open = true;
     w->len = w->unchanged = 0;

@@ -527,6 +527,14 @@ pprofdelta_status pd_tables_parse(pd_tables *t, pd_mem *mem, pd_bytes bytes, ppr
     return parse.status ? parse.status : pd_tables_seal(t, mem, err);
 }
 
+void pd_tables_trim(pd_tables *t, pd_mem *mem)
+{
+    pd_mem_trim(mem, &t->strings, &t->strings_cap, t->strings_len, sizeof *t->strings);
+    pd_mem_trim(mem, &t->functions, &t->functions_cap, t->functions_len, sizeof *t->functions);
+    pd_mem_trim(mem, &t->lines, &t->lines_cap, t->lines_len, sizeof *t->lines);
+    pd_mem_trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
+}
+
 void pd_tables_release(pd_tables *t, pd_mem *mem)
 {
     pd_mem_release(mem, &t->types, &t->types_cap, sizeof *t->types);

@@ -159,6 +159,9 @@ pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_err
 /* For sealed tables: sets the identities of the locations again, after places were changed. */
 pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
+/* Shrinks the arrays of parsed tables to their lengths. */
+void pd_tables_trim(pd_tables *tables, pd_mem *mem);
+
 void pd_tables_release(pd_tables *tables, pd_mem *mem);
 
 #endif
