@@ -165,8 +165,8 @@ typedef struct pprofdelta_recording {
  * PPROFDELTA_BORROW_STACKS. */
 typedef struct pprofdelta_record {
     const uint64_t *stack; /* program counters, the leaf first */
-    size_t depth;           /* any */
-    const int64_t *values;  /* one for each type */
+    size_t depth;          /* any */
+    const int64_t *values; /* one for each type */
     /* heap: the size of each of its allocations. It becomes the label bytes/bytes, so records with
      * other sizes are other samples. 0: not known, or various */
     int64_t block_size;
