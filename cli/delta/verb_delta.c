@@ -21,11 +21,15 @@
 #include "delta/uploader.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#else
+#define mallopt(option, value) ((void)0)
+#endif
 
 /* Everything that a run holds, zeroed first, so that one place can give it all back. */
 typedef struct run {
@@ -132,23 +136,12 @@ static int perform(run *r, int argc, char **argv)
     return CLI_DONE;
 }
 
-/* After glibc has freed a large block, it puts others of up to that length into its heap, where an array
- * that grows leaves its former places. A run is short and needs the memory for other arrays. */
-#ifdef M_MMAP_THRESHOLD
-static void give_blocks_back(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 128 << 10);
-}
-#else
-static void give_blocks_back(void)
-{
-}
-#endif
-
 int cli_delta(int argc, char **argv)
 {
-    give_blocks_back();
     run r = {.report.size = sizeof r.report, .output = {.fd = -1}, .state = {.lock = -1}};
+    /* After glibc has freed a large block, it puts others of up to that length into its heap, where an array
+     * that grows leaves its former places. A run is short and needs the memory for other arrays. */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
     int code = perform(&r, argc, argv);
     cli_output_close(&r.output);
     if (r.state.lock >= 0)

@@ -146,6 +146,15 @@ static inline bool pd_is_pair(const pprofdelta *pd)
     return pd->is_from_base && !pd_has_sequence(pd);
 }
 
+enum { PD_LARGE = 1 << 20 }; /* bytes of a profile or a delta */
+
+/* Is the profile large, and the window that of a pair or the first of a series? Then memory that only the
+ * next window would use is given back: that one seldom follows soon. */
+static inline bool pd_gives_back(const pprofdelta *pd)
+{
+    return pd->cur.source.window.cap > PD_LARGE && (pd_is_pair(pd) || !pd_has_seen(pd));
+}
+
 /* Does the window keep its base until it is committed? */
 static inline bool pd_is_negative(const pprofdelta *pd)
 {

@@ -2,15 +2,6 @@
 #include "delta/context.h"
 #include "profile/stamp.h"
 
-enum { LARGE = 1 << 20 };
-
-/* Is the profile large, and the window that of a pair or the first of a series? Then memory that only the
- * next window would use is given back: that one seldom follows soon. */
-static bool gives_back(const pprofdelta *pd)
-{
-    return pd->cur.source.window.cap > LARGE && (pd_is_pair(pd) || !pd_has_seen(pd));
-}
-
 /* A request that is made of one has what that has. */
 static bool is_of_request(const pprofdelta *pd, const pd_input *input)
 {
@@ -177,7 +168,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
     pd_input *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
     /* Nothing is looked up in the ledger while samples are written. */
-    if (!cur->source.is_whole || gives_back(pd))
+    if (!cur->source.is_whole || pd_gives_back(pd))
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
     pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
@@ -210,7 +201,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
 
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err)
 {
-    bool saves_memory = pd->mem.is_tight || profile.len > LARGE || gives_back(pd);
+    bool saves_memory = pd->mem.is_tight || profile.len > PD_LARGE || pd_gives_back(pd);
     if (pd->compressor.compression == PPROFDELTA_PLAIN) {
         pd->encoded = profile;
         return PPROFDELTA_OK;
