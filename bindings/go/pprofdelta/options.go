@@ -269,6 +269,9 @@ type poolOptions struct {
 	idle      time.Duration // an instance that is not used for so long is not kept
 	// before is called first in each call of an instance (tests).
 	before func(name string, i *moduleInstance)
+	// moves is called when an allocation of an instance, or a buffer for its output, is about to be moved to a larger
+	// one (tests).
+	moves func(from, to int64)
 }
 
 // PoolOption is an option of [NewPool].
@@ -278,12 +281,16 @@ type PoolOption func(*poolOptions)
 // The default is GOMAXPROCS.
 func WithInstances(n int) PoolOption { return func(o *poolOptions) { o.instances = n } }
 
-// WithMaxMemory sets how many bytes of memory one call may take: the memory that its instance grows by
-// (with the input, what is inflated of it, the arrays of the library and what moving them leaves unused), the
+// WithMaxMemory sets how many bytes of memory one call may use: what its instance uses beyond a new one
+// (the input, what is inflated of it, the arrays of the library and what moving them leaves unused), the
 // delta, and the input that WindowFrom and Load have read. Not included are a new instance (0.25 MiB), the input
-// and the writer of the caller, the states that computers hold between calls, the compressed delta, and what
-// the garbage collector has not freed yet. A call that takes more fails with [ErrLimit]. An inflated heap
-// profile of n bytes takes 10 to 13 n. The default is 1 GiB, the most 3 GiB.
+// and the writer of the caller, the states that computers hold between calls, and the compressed delta. A call that
+// needs more fails with [ErrLimit]. An inflated heap profile of n bytes takes 10 to 13 n. The default is 1 GiB, the
+// most 3 GiB.
+//
+// Go's heap has more than that, but at most twice as much at once. The memory of an instance is reserved from the
+// length of the profile, and then grows by half: it is copied to a larger one, and both are held until then. The
+// smaller one is then garbage; set GOMEMLIMIT to have it collected soon.
 func WithMaxMemory(bytes int64) PoolOption { return func(o *poolOptions) { o.maxMemory = bytes } }
 
 // WithKeptMemory sets how large an instance may be that is kept for the next window. The memory of an
