@@ -175,8 +175,14 @@ type Option func(*options)
 // WithPool computes in this pool. Without it, or with nil, the default pool of the process is used (see [Pool]).
 func WithPool(pool *Pool) Option { return func(o *options) { o.pool = pool } }
 
-// WithCounters names more types that are counters, as "type" or "type/unit". The counters of Go's heap, mutex and
-// block profiles are known. A profile need not have the types, so one list serves profiles of several kinds; but
+// KnownCounters returns the types that are counters without [WithCounters], as "type/unit": those of Go's heap, mutex
+// and block profiles.
+func KnownCounters() []string {
+	return []string{"alloc_objects/count", "alloc_space/bytes", "contentions/count", "delay/nanoseconds"}
+}
+
+// WithCounters names more types that are counters, as "type" or "type/unit". Those of [KnownCounters] need not be named.
+// A profile need not have the types, so one list serves profiles of several kinds; but
 // a profile without any counter fails with [ReasonNoCounter].
 func WithCounters(types ...string) Option {
 	return func(o *options) { o.counters = append(o.counters, types...) }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -73,22 +75,29 @@ func TestDeltaIsWhatMergeGives(t *testing.T) {
 }
 
 func TestDeltaOfAProfileWithItselfHasNoCounters(t *testing.T) {
+	found := map[string]bool{}
 	for _, kind := range pairs {
 		profile := read(t, "valid/"+kind+".2.pb.gz")
 		c := newComputer(t)
 		deltaOf(t, c, profile)
 		w, delta := windowOf(t, c, profile)
-		for _, s := range parsed(t, delta).Sample {
-			for i, t2 := range w.Report.Types {
-				if t2.IsCounter && s.Value[i] != 0 {
-					t.Fatalf("%s: %s is %d", kind, t2.Type, s.Value[i])
+		for i, of := range w.Report.Types {
+			for _, s := range parsed(t, delta).Sample {
+				if of.IsCounter && s.Value[i] != 0 {
+					t.Fatalf("%s: %s is %d", kind, of.Type, s.Value[i])
 				}
+			}
+			if of.IsCounter {
+				found[of.Type+"/"+of.Unit] = true
 			}
 		}
 		if !w.Report.IsSame {
 			t.Errorf("%s: IsSame is false", kind)
 		}
 		w.Abandon()
+	}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, KnownCounters()) {
+		t.Errorf("the counters are %v, not %v", got, KnownCounters())
 	}
 }
 
