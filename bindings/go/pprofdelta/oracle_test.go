@@ -45,6 +45,42 @@ func windowOf(t testing.TB, c *Computer, profile []byte) (*Window, []byte) {
 	return w, delta
 }
 
+func commit(t testing.TB, w *Window) {
+	t.Helper()
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stateOf saves a computer, and loaded makes one of what was saved.
+func stateOf(t testing.TB, c *Computer) []byte {
+	t.Helper()
+	var state bytes.Buffer
+	if err := c.Save(context.Background(), &state); err != nil {
+		t.Fatal(err)
+	}
+	return state.Bytes()
+}
+
+func loaded(t testing.TB, state []byte, opts ...Option) *Computer {
+	t.Helper()
+	c := newComputer(t, opts...)
+	if err := c.Load(context.Background(), bytes.NewReader(state)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// begun returns a computer that has committed the first profile of a process that has run on.
+func begun(t testing.TB, seed uint64, stacks int, opts ...Option) (p *process, c *Computer, first []byte) {
+	t.Helper()
+	p, c = newProcess(seed, stacks), newComputer(t, opts...)
+	first = p.bytes(t)
+	deltaOf(t, c, first)
+	p.run()
+	return p, c, first
+}
+
 // read reads a file of testdata.
 func read(t testing.TB, name string) []byte {
 	t.Helper()
@@ -130,11 +166,7 @@ func TestSumIsTheInverse(t *testing.T) {
 
 // TestReportIsWhatMergeGives holds the sums of a report against the oracle.
 func TestReportIsWhatMergeGives(t *testing.T) {
-	p := newProcess(1, 80)
-	c := newComputer(t, WithVerify())
-	prev := p.bytes(t)
-	deltaOf(t, c, prev)
-	p.run()
+	p, c, prev := begun(t, 1, 80, WithVerify())
 	cur := p.bytes(t)
 	w, _ := windowOf(t, c, cur)
 	defer w.Abandon()
