@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -56,10 +57,6 @@ func TestWriterThatFailsAbandonsTheWindow(t *testing.T) {
 	w.Abandon()
 }
 
-type panicking struct{}
-
-func (panicking) Write([]byte) (int, error) { panic("a writer that panics") }
-
 func TestWriterThatPanicsAbandonsTheWindow(t *testing.T) {
 	p := newProcess(3, 30)
 	c := newComputer(t)
@@ -69,7 +66,7 @@ func TestWriterThatPanicsAbandonsTheWindow(t *testing.T) {
 				t.Error("no panic arrived")
 			}
 		}()
-		_ = c.Delta(p.bytes(t), panicking{})
+		_ = c.Delta(p.bytes(t), calling(func() error { panic("a writer that panics") }))
 	}()
 	w, _ := windowOf(t, c, p.bytes(t))
 	if w.Report.HadBase || w.Report.Attempt != 2 {
@@ -312,7 +309,7 @@ func TestDamagedStateChangesNothing(t *testing.T) {
 		statusOf(t, fmt.Sprint("length ", at), c.Load(ctx, bytes.NewReader(state[:at])), ErrState)
 	}
 	broken := errors.New("the disk is broken")
-	err := c.Load(ctx, io.MultiReader(bytes.NewReader(state[:9]), failingReader{broken}))
+	err := c.Load(ctx, io.MultiReader(bytes.NewReader(state[:9]), iotest.ErrReader(broken)))
 	statusOf(t, "a reader that fails", err, ErrSource)
 	if !errors.Is(err, broken) {
 		t.Errorf("%v does not wrap the reader's error", err)
@@ -322,14 +319,10 @@ func TestDamagedStateChangesNothing(t *testing.T) {
 	same(t, "after damaged states", parsed(t, deltaOf(t, c, cur)), merged(t, first, cur))
 }
 
-type failingReader struct{ err error }
-
-func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
-
 func TestWindowFromReadsToTheEnd(t *testing.T) {
 	p, c, first := begun(t, 6, 40)
 	cur := p.bytes(t)
-	w, err := c.WindowFrom(context.Background(), iotestOneByte{bytes.NewReader(cur)})
+	w, err := c.WindowFrom(context.Background(), iotest.OneByteReader(bytes.NewReader(cur)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +333,7 @@ func TestWindowFromReadsToTheEnd(t *testing.T) {
 	}
 	same(t, "WindowFrom", parsed(t, out.Bytes()), merged(t, first, cur))
 	w.Abandon()
-	_, err = c.WindowFrom(context.Background(), failingReader{io.ErrClosedPipe})
+	_, err = c.WindowFrom(context.Background(), iotest.ErrReader(io.ErrClosedPipe))
 	statusOf(t, "a reader that fails", err, ErrSource)
 }
 
@@ -397,10 +390,6 @@ func TestReadersAndContexts(t *testing.T) {
 		}
 	}
 }
-
-type iotestOneByte struct{ r io.Reader }
-
-func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
 
 func TestRestart(t *testing.T) {
 	p, c, _ := begun(t, 9, 60)
