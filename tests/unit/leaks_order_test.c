@@ -5,8 +5,6 @@
 
 #include <stdbool.h>
 
-#include <string.h>
-
 enum { MOST = 8 };
 
 static cli_leaks_file files[MOST];

@@ -6,8 +6,6 @@
 #include "seeds.h"
 #include "test.h"
 
-#include <stdlib.h>
-
 #if CAN_LISTEN
 
 #include <dlfcn.h>
