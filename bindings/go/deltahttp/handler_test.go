@@ -101,6 +101,14 @@ func objects(t *testing.T, window []byte) int64 {
 	return columnOf(t, parsed(t, window), "alloc_objects")
 }
 
+// wants gets a window, which must have this many objects.
+func wants(t *testing.T, h http.Handler, target string, n int64) {
+	t.Helper()
+	if got := objects(t, get(t, h, target)); got != n {
+		t.Errorf("%s: the window has %d objects, not %d", target, got, n)
+	}
+}
+
 // kept has some of what was allocated, so that something is in use.
 var kept [50]atomic.Pointer[[]byte]
 
@@ -142,14 +150,9 @@ func TestTwoReadersEachGetTheWholeTruth(t *testing.T) {
 func TestRequestsWithoutANameAreOneReader(t *testing.T) {
 	h := newHandler(nil)
 	scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
-	for i, want := range []int64{5, 3} {
-		if got := objects(t, get(t, h, "/delta_heap")); got != want {
-			t.Errorf("window %d has %d objects, not %d", i, got, want)
-		}
-	}
-	if got := objects(t, get(t, h, "/delta_heap?reader=other")); got != 9 {
-		t.Errorf("the first window of another reader has %d objects, not 9", got)
-	}
+	wants(t, h, "/delta_heap", 5)
+	wants(t, h, "/delta_heap", 3)
+	wants(t, h, "/delta_heap?reader=other", 9)
 }
 
 func TestTheNameMayBeInTheHeader(t *testing.T) {
@@ -211,9 +214,7 @@ func TestAWindowThatWasNotWrittenIsInTheNextOne(t *testing.T) {
 			if s, a := w.Header().Get(SequenceHeader), w.Header().Get(AttemptHeader); s != "2" || a != "2" {
 				t.Errorf("sequence %s, attempt %s; not 2 and 2", s, a)
 			}
-			if got := objects(t, get(t, h, "/delta_heap")); got != 1 {
-				t.Errorf("the window after it has %d objects, not 1", got)
-			}
+			wants(t, h, "/delta_heap", 1)
 		})
 	}
 }
@@ -309,12 +310,8 @@ func TestAReaderThatStopsReading(t *testing.T) {
 		t.Fatalf("%q, %v", head, err)
 	}
 	// Another reader is answered at once. The same reader is answered when the write has failed, with all of it.
-	if got := objects(t, get(t, h, "/delta_heap?reader=other")); got != 5 {
-		t.Errorf("the window of another reader has %d objects, not 5", got)
-	}
-	if got := objects(t, get(t, h, "/delta_heap?reader=stalled")); got != 8 {
-		t.Errorf("the window after the one that was not read has %d objects, not 8", got)
-	}
+	wants(t, h, "/delta_heap?reader=other", 5)
+	wants(t, h, "/delta_heap?reader=stalled", 8)
 }
 
 // wide returns a profile of some megabytes: one sample, and a function with a long name.
@@ -402,12 +399,8 @@ func TestAfterBesideRequestsWithoutIt(t *testing.T) {
 	h := newHandler(nil)
 	scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
 	get(t, h, "/delta_heap?after=0")
-	if got := objects(t, get(t, h, "/delta_heap")); got != 3 {
-		t.Errorf("the window has %d objects, not 3: a request without after takes the last window as arrived", got)
-	}
-	if got := objects(t, get(t, h, "/delta_heap?after=1")); got != 9 {
-		t.Errorf("the window has %d objects, not 9: the cursor is behind window 2, and the reader is not", got)
-	}
+	wants(t, h, "/delta_heap", 3)         // a request without after takes the last window as arrived
+	wants(t, h, "/delta_heap?after=1", 9) // the cursor is behind window 2, and the reader is not
 }
 
 func TestTheReaderKnowsBetterThanTheWriter(t *testing.T) {
@@ -439,9 +432,7 @@ func TestHeadDoesNotMoveTheCursor(t *testing.T) {
 	if w.Code != http.StatusOK || w.Body.Len() > 0 || w.Header().Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("HEAD: status %d, %d bytes, %v", w.Code, w.Body.Len(), w.Header())
 	}
-	if got := objects(t, get(t, h, "/delta_heap")); got != 3 {
-		t.Errorf("the window after HEAD has %d objects, not 3", got)
-	}
+	wants(t, h, "/delta_heap", 3)
 	if len(h.readers.named) != 1 {
 		t.Errorf("%d readers", len(h.readers.named))
 	}
@@ -561,7 +552,7 @@ func TestTheReaderThatAskedLeastRecentlyIsForgotten(t *testing.T) {
 	h.readers.now = func() time.Time { return now }
 	var last int64
 	feed(h, func(string) ([]byte, error) { last++; return made(t, last, last), nil })
-	for i, step := range []struct {
+	for _, step := range []struct {
 		query   string
 		objects int64         // the whole count, for a reader that is new
 		after   time.Duration // then
@@ -577,9 +568,7 @@ func TestTheReaderThatAskedLeastRecentlyIsForgotten(t *testing.T) {
 		{"?reader=d", 9, time.Hour},   // the one without a name is
 		{"", 10, 0},                   // all have expired
 	} {
-		if got := objects(t, get(t, h, "/delta_heap"+step.query)); got != step.objects {
-			t.Errorf("step %d, %q: %d objects, not %d", i, step.query, got, step.objects)
-		}
+		wants(t, h, "/delta_heap"+step.query, step.objects)
 		now = now.Add(step.after)
 	}
 	if len(h.readers.named) != 1 {
@@ -604,14 +593,10 @@ func TestTheWindowOfAForgottenReaderBeginsWithTheProcess(t *testing.T) {
 	scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
 	now := time.Now()
 	h.readers.now = func() time.Time { return now }
-	for i, want := range []int64{5, 8, 1} {
-		if got := objects(t, get(t, h, "/delta_heap?reader=one")); got != want {
-			t.Errorf("window %d has %d objects, not %d", i, got, want)
-		}
-		if i == 0 {
-			now = now.Add(time.Minute)
-		}
-	}
+	wants(t, h, "/delta_heap?reader=one", 5)
+	now = now.Add(time.Minute)
+	wants(t, h, "/delta_heap?reader=one", 8)
+	wants(t, h, "/delta_heap?reader=one", 1)
 }
 
 func TestAReaderInUseIsNotForgotten(t *testing.T) {
@@ -632,9 +617,7 @@ func TestErrorsAreTold(t *testing.T) {
 		w.Header().Get(SequenceHeader) != "" || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("status %d: %s: %v", w.Code, w.Body, w.Header())
 	}
-	if got := objects(t, get(t, h, "/delta_heap")); got != 3 {
-		t.Errorf("the window after the error has %d objects, not 3", got)
-	}
+	wants(t, h, "/delta_heap", 3)
 	wrong := Handler(Profiler(pprofdelta.WithLevel(99)))
 	if w := ask(wrong, http.MethodGet, "/delta_heap"); w.Code != 500 || !strings.Contains(w.Body.String(), "evel") {
 		t.Errorf("status %d: %s", w.Code, w.Body)

@@ -9,29 +9,11 @@ import (
 
 // The oracle of these tests is Merge of internal/profile: it adds up the windows of a reader.
 
-func isGauge(typeName string) bool {
-	return typeName == "inuse_objects" || typeName == "inuse_space"
-}
-
 func parsed(t *testing.T, data []byte) *profile.Profile {
 	t.Helper()
 	p, err := profile.ParseData(data)
 	if err != nil {
 		t.Fatal(err)
-	}
-	return p
-}
-
-// scaled multiplies counters and gauges. (ScaleN would drop samples whose values are all multiplied by 0 or 1.)
-func scaled(p *profile.Profile, counters, gauges int64) *profile.Profile {
-	for i, typ := range p.SampleType {
-		ratio := counters
-		if isGauge(typ.Type) {
-			ratio = gauges
-		}
-		for _, s := range p.Sample {
-			s.Value[i] *= ratio
-		}
 	}
 	return p
 }
@@ -54,7 +36,7 @@ func sumOf(t *testing.T, windows [][]byte) *profile.Profile {
 		if i == len(windows)-1 {
 			gauges = 1
 		}
-		all = append(all, scaled(parsed(t, data), 1, gauges))
+		all = append(all, parsed(t, data).Scale(1, gauges))
 	}
 	return merge(t, all...)
 }
@@ -62,7 +44,7 @@ func sumOf(t *testing.T, windows [][]byte) *profile.Profile {
 // wantSum fails the test unless the windows add up to the cumulative profile, sample by sample.
 func wantSum(t *testing.T, windows [][]byte, cumulative []byte) {
 	t.Helper()
-	difference := merge(t, sumOf(t, windows), scaled(parsed(t, cumulative), -1, -1))
+	difference := merge(t, sumOf(t, windows), parsed(t, cumulative).Scale(-1, -1))
 	if len(difference.Sample) > 0 {
 		t.Errorf("%d samples of the sum of %d windows differ from the cumulative profile's; the first: %v",
 			len(difference.Sample), len(windows), difference.Sample[0].Value)

@@ -37,6 +37,7 @@ func (b *buffer) add(bytes []byte, a *account) error {
 		if err := a.hold(int64(size - cap(b.b))); err != nil {
 			return err
 		}
+		a.moved(int64(cap(b.b)), int64(size))
 		b.b = append(make([]byte, 0, size), b.b...)
 	}
 	b.b = append(b.b, bytes...)

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"testing"
 )
 
@@ -64,24 +63,6 @@ func deflatedOf(t testing.TB, content []byte, level int) []byte {
 		t.Fatal(err)
 	}
 	return packed
-}
-
-// TestDeflate: each compression at each level inflates to the same content, by other decompressors.
-func TestDeflate(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1))
-	for _, n := range []int{0, 1, 100, 4096, 1 << 20} {
-		noise, text := make([]byte, n), make([]byte, n)
-		for i := range noise {
-			noise[i], text[i] = byte(random.Uint32()), "function "[(i%9)*(i%9)%9]
-		}
-		for _, content := range [][]byte{noise, text, make([]byte, n)} {
-			for level := range 10 {
-				if !bytes.Equal(plainOf(t, deflatedOf(t, content, level)), content) {
-					t.Errorf("%d bytes, level %d: other bytes", n, level)
-				}
-			}
-		}
-	}
 }
 
 // compressing is a compressor that fails, or is used once only.

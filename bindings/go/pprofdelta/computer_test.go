@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -34,11 +35,7 @@ type failing struct {
 func (f failing) Write(p []byte) (int, error) { return min(f.n, len(p)), f.err }
 
 func TestWriterThatFailsAbandonsTheWindow(t *testing.T) {
-	p := newProcess(3, 30)
-	c := newComputer(t)
-	first := p.bytes(t)
-	deltaOf(t, c, first)
-	p.run()
+	p, c, first := begun(t, 3, 30)
 	full := errors.New("the disk is full")
 	err := c.Delta(p.bytes(t), failing{err: full})
 	statusOf(t, "failing writer", err, ErrSink)
@@ -60,10 +57,6 @@ func TestWriterThatFailsAbandonsTheWindow(t *testing.T) {
 	w.Abandon()
 }
 
-type panicking struct{}
-
-func (panicking) Write([]byte) (int, error) { panic("a writer that panics") }
-
 func TestWriterThatPanicsAbandonsTheWindow(t *testing.T) {
 	p := newProcess(3, 30)
 	c := newComputer(t)
@@ -73,7 +66,7 @@ func TestWriterThatPanicsAbandonsTheWindow(t *testing.T) {
 				t.Error("no panic arrived")
 			}
 		}()
-		_ = c.Delta(p.bytes(t), panicking{})
+		_ = c.Delta(p.bytes(t), calling(func() error { panic("a writer that panics") }))
 	}()
 	w, _ := windowOf(t, c, p.bytes(t))
 	if w.Report.HadBase || w.Report.Attempt != 2 {
@@ -92,9 +85,7 @@ func TestPendingWindowRefusesOtherCalls(t *testing.T) {
 	statusOf(t, "Delta", c.Delta(p.bytes(t), io.Discard), ErrPending)
 	statusOf(t, "Base", c.Base(ctx, p.bytes(t)), ErrPending)
 	statusOf(t, "Load", c.Load(ctx, strings.NewReader("x")), ErrPending)
-	if err := w.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	commit(t, w)
 	w.Abandon() // does nothing
 	if err := w.Commit(); err != nil {
 		t.Errorf("a second Commit: %v", err)
@@ -160,11 +151,7 @@ func (call calling) Write(p []byte) (int, error) { return len(p), call() }
 
 func TestMethodsAreCalledByAWriter(t *testing.T) {
 	ctx := context.Background()
-	p := newProcess(3, 30)
-	c := newComputer(t)
-	first := p.bytes(t)
-	deltaOf(t, c, first)
-	p.run()
+	p, c, _ := begun(t, 3, 30)
 	second := p.bytes(t)
 	var state bytes.Buffer
 	var memory *Remembered
@@ -215,12 +202,8 @@ func TestMethodsAreCalledByAWriter(t *testing.T) {
 
 // TestAWindowWhosePointerIsLost is abandoned by its computer.
 func TestAWindowWhosePointerIsLost(t *testing.T) {
-	p := newProcess(3, 30)
-	c := newComputer(t)
+	p, c, first := begun(t, 3, 30)
 	c.Abandon() // does nothing
-	first := p.bytes(t)
-	deltaOf(t, c, first)
-	p.run()
 	lost, _ := windowOf(t, c, p.bytes(t))
 	c.Abandon()
 	statusOf(t, "Commit", lost.Commit(), ErrAbandoned)
@@ -237,35 +220,21 @@ func TestAWindowWhosePointerIsLost(t *testing.T) {
 }
 
 func TestStateMovesBetweenComputers(t *testing.T) {
-	ctx := context.Background()
 	for _, end := range []string{"commit", "abandon", "pending"} {
-		p := newProcess(5, 60)
-		c := newComputer(t)
-		first := p.bytes(t)
-		deltaOf(t, c, first)
-		p.run()
+		p, c, first := begun(t, 5, 60)
 		second := p.bytes(t)
 		w, _ := windowOf(t, c, second)
 		base, sequence, attempt := first, uint64(2), uint64(2)
 		if end == "commit" {
-			if err := w.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			commit(t, w)
 			base, sequence, attempt = second, 3, 1
 		} else if end == "abandon" {
 			w.Abandon()
 		}
-		var state bytes.Buffer
-		if err := c.Save(ctx, &state); err != nil {
-			t.Fatal(err)
-		}
-		loaded := newComputer(t)
-		if err := loaded.Load(ctx, &state); err != nil {
-			t.Fatal(err)
-		}
+		other := loaded(t, stateOf(t, c))
 		p.run()
 		third := p.bytes(t)
-		got, delta := windowOf(t, loaded, third)
+		got, delta := windowOf(t, other, third)
 		same(t, end, parsed(t, delta), merged(t, base, third))
 		if got.Report.Sequence != sequence || got.Report.Attempt != attempt {
 			t.Errorf("%s: sequence %d, attempt %d", end, got.Report.Sequence, got.Report.Attempt)
@@ -283,23 +252,12 @@ func TestStateOfAnEmptyComputer(t *testing.T) {
 	p := newProcess(5, 20)
 	w, _ := windowOf(t, c, p.bytes(t))
 	w.Abandon()
-	var state bytes.Buffer
-	if err := c.Save(ctx, &state); err != nil {
-		t.Fatal(err)
-	}
-	other := newComputer(t)
-	if err := other.Load(ctx, bytes.NewReader(state.Bytes())); err != nil {
-		t.Fatal(err)
-	}
+	other := loaded(t, stateOf(t, c))
 	m, err := other.Describe(ctx)
 	if err != nil || m.HasBase || m.Attempts != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	state.Reset()
-	if err := newComputer(t).Save(ctx, &state); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Load(ctx, &state); err != nil {
+	if err := other.Load(ctx, bytes.NewReader(stateOf(t, newComputer(t)))); err != nil {
 		t.Fatal(err)
 	}
 	if m, err = other.Describe(ctx); err != nil || m.HasBase || m.Attempts != 0 {
@@ -311,10 +269,8 @@ func TestStateOfAnEmptyComputer(t *testing.T) {
 func TestStoredStates(t *testing.T) {
 	ctx, next := context.Background(), read(t, "valid/heap.2.pb.gz")
 	for name, attempt := range map[string]uint64{"states/format-6.committed": 1, "states/format-6.open": 2} {
-		stored, c := read(t, name), newComputer(t)
-		if err := c.Load(ctx, bytes.NewReader(stored)); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		stored := read(t, name)
+		c := loaded(t, stored)
 		found, err := c.Describe(ctx)
 		if err != nil || found.Sequence != 1 || found.Attempts != attempt-1 || found.ID == 0 {
 			t.Errorf("%s: %+v, %v", name, found, err)
@@ -344,15 +300,8 @@ func TestStoredStates(t *testing.T) {
 
 func TestDamagedStateChangesNothing(t *testing.T) {
 	ctx := context.Background()
-	p := newProcess(5, 20)
-	c := newComputer(t)
-	first := p.bytes(t)
-	deltaOf(t, c, first)
-	var saved bytes.Buffer
-	if err := c.Save(ctx, &saved); err != nil {
-		t.Fatal(err)
-	}
-	state := saved.Bytes()
+	p, c, first := begun(t, 5, 20)
+	state := stateOf(t, c)
 	for at := 0; at < len(state); at += 7 {
 		damaged := bytes.Clone(state)
 		damaged[at] ^= 0x10
@@ -360,29 +309,20 @@ func TestDamagedStateChangesNothing(t *testing.T) {
 		statusOf(t, fmt.Sprint("length ", at), c.Load(ctx, bytes.NewReader(state[:at])), ErrState)
 	}
 	broken := errors.New("the disk is broken")
-	err := c.Load(ctx, io.MultiReader(bytes.NewReader(state[:9]), failingReader{broken}))
+	err := c.Load(ctx, io.MultiReader(bytes.NewReader(state[:9]), iotest.ErrReader(broken)))
 	statusOf(t, "a reader that fails", err, ErrSource)
 	if !errors.Is(err, broken) {
 		t.Errorf("%v does not wrap the reader's error", err)
 	}
 	statusOf(t, "a writer that fails", c.Save(ctx, failing{err: broken}), ErrSink)
-	p.run()
 	cur := p.bytes(t)
 	same(t, "after damaged states", parsed(t, deltaOf(t, c, cur)), merged(t, first, cur))
 }
 
-type failingReader struct{ err error }
-
-func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
-
 func TestWindowFromReadsToTheEnd(t *testing.T) {
-	p := newProcess(6, 40)
-	c := newComputer(t)
-	first := p.bytes(t)
-	deltaOf(t, c, first)
-	p.run()
+	p, c, first := begun(t, 6, 40)
 	cur := p.bytes(t)
-	w, err := c.WindowFrom(context.Background(), iotestOneByte{bytes.NewReader(cur)})
+	w, err := c.WindowFrom(context.Background(), iotest.OneByteReader(bytes.NewReader(cur)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +333,7 @@ func TestWindowFromReadsToTheEnd(t *testing.T) {
 	}
 	same(t, "WindowFrom", parsed(t, out.Bytes()), merged(t, first, cur))
 	w.Abandon()
-	_, err = c.WindowFrom(context.Background(), failingReader{io.ErrClosedPipe})
+	_, err = c.WindowFrom(context.Background(), iotest.ErrReader(io.ErrClosedPipe))
 	statusOf(t, "a reader that fails", err, ErrSource)
 }
 
@@ -451,15 +391,8 @@ func TestReadersAndContexts(t *testing.T) {
 	}
 }
 
-type iotestOneByte struct{ r io.Reader }
-
-func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
-
 func TestRestart(t *testing.T) {
-	p := newProcess(9, 60)
-	c := newComputer(t)
-	deltaOf(t, c, p.bytes(t))
-	p.run()
+	p, c, _ := begun(t, 9, 60)
 	again := newProcess(9, 6)
 	again.clock = p.clock
 	cur := again.bytes(t)
@@ -487,9 +420,7 @@ func TestRestart(t *testing.T) {
 	if w.Report.Restart != RestartStarted || w.Report.Sequence != 2 || w.Report.Attempt != 2 {
 		t.Errorf("restart %d, sequence %d, attempt %d", w.Report.Restart, w.Report.Sequence, w.Report.Attempt)
 	}
-	if err := w.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	commit(t, w)
 	c.SetStarted(time.Time{})
 	w, _ = windowOf(t, c, p.bytes(t))
 	if w.Report.Restart != RestartNone {
@@ -517,9 +448,7 @@ func TestClockThatIsSetBack(t *testing.T) {
 		if w.Report.ClockSetBack != (i == 0) || w.Report.To.Before(w.Report.From) {
 			t.Fatalf("window %d: %+v", i, w.Report)
 		}
-		if err := w.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		commit(t, w)
 		deltas = append(deltas, bytes.Clone(delta))
 		if i == 30 {
 			late = last
@@ -652,15 +581,7 @@ func TestEachComputerHasAnIDOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var state bytes.Buffer
-		if err := c.Save(context.Background(), &state); err != nil {
-			t.Fatal(err)
-		}
-		loaded := newComputer(t)
-		if err := loaded.Load(context.Background(), &state); err != nil {
-			t.Fatal(err)
-		}
-		memory, err := loaded.Describe(context.Background())
+		memory, err := loaded(t, stateOf(t, c)).Describe(context.Background())
 		if err != nil || memory.ID != w.Report.ID || census.Stamp.ID != w.Report.ID || w.Report.ID == 0 {
 			t.Fatalf("%v, ids %x, %x and %x", err, memory.ID, census.Stamp.ID, w.Report.ID)
 		}

@@ -12,6 +12,8 @@ type account struct {
 	engine int64           // what the engine holds, beyond what a new instance has
 	inGo   int64           // what is held beside the engine
 	isFull bool            // more was refused
+
+	moves func(from, to int64) // see poolOptions
 }
 
 // fits returns whether this is within the limit. If so, it is held now.
@@ -30,6 +32,12 @@ func (a *account) hold(n int64) error {
 		return a.full()
 	}
 	return nil
+}
+
+func (a *account) moved(from, to int64) {
+	if a.moves != nil {
+		a.moves(from, to)
+	}
 }
 
 func (a *account) full() error {

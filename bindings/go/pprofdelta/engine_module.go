@@ -116,8 +116,10 @@ func (i *machine) most() int64 {
 	return min(i.least+i.account.limit-i.account.inGo-i.other(), math.MaxUint32, math.MaxInt)
 }
 
-// reserve makes the capacity of the memory this size. The memory is moved; the garbage collector frees what it was.
+// reserve makes the capacity of the memory this size. The memory is moved, so it is held twice for a moment; the garbage
+// collector frees what it was.
 func (i *machine) reserve(size int64) {
+	i.account.moved(int64(cap(*i.memory)), size)
 	larger := make([]byte, len(*i.memory), size)
 	copy(larger, *i.memory)
 	*i.memory = larger

@@ -17,8 +17,8 @@ func FuzzDelta(f *testing.F) {
 	f.Add(uint64(3), []byte("\x03\x03\x09\x08\x07\x04\x04\x03\x02\x01\x00\x05\x03"))
 	f.Add(uint64(7), []byte("\x04\x03\x05\x06\x04\x05\x03"))
 	f.Fuzz(func(t *testing.T, seed uint64, script []byte) {
-		p := newProcess(seed, 1+int(seed%40))
-		c := newComputer(t, WithCompression(None), WithVerify())
+		p, opts := newProcess(seed, 1+int(seed%40)), []Option{WithCompression(None), WithVerify()}
+		c := newComputer(t, opts...)
 		prev := p.bytes(t)
 		deltaOf(t, c, prev)
 		for _, b := range script[:min(len(script), 40)] {
@@ -37,30 +37,14 @@ func FuzzDelta(f *testing.F) {
 					w.Abandon()
 					continue
 				}
-				if err := w.Commit(); err != nil {
-					t.Fatal(err)
-				}
+				commit(t, w)
 				prev = cur
 				if b%6 == 5 {
-					c = moved(t, c)
+					c = loaded(t, stateOf(t, c), opts...)
 				}
 			}
 		}
 	})
-}
-
-// moved returns a new computer with the state of another one.
-func moved(t *testing.T, c *Computer) *Computer {
-	t.Helper()
-	var state bytes.Buffer
-	if err := c.Save(context.Background(), &state); err != nil {
-		t.Fatal(err)
-	}
-	next := newComputer(t, WithCompression(None), WithVerify())
-	if err := next.Load(context.Background(), &state); err != nil {
-		t.Fatal(err)
-	}
-	return next
 }
 
 // FuzzBytes gives any bytes for two profiles of one target. Nothing traps, and a failure changes
@@ -101,13 +85,8 @@ func FuzzBytes(f *testing.F) {
 func FuzzLoad(f *testing.F) {
 	p := newProcess(1, 4)
 	c := newComputer(f)
-	var state bytes.Buffer
 	for range 2 {
-		if err := c.Save(context.Background(), &state); err != nil {
-			f.Fatal(err)
-		}
-		f.Add(bytes.Clone(state.Bytes()))
-		state.Reset()
+		f.Add(stateOf(f, c))
 		deltaOf(f, c, p.bytes(f))
 	}
 	profile := p.bytes(f)

@@ -167,23 +167,10 @@ func parsed(t testing.TB, b []byte) *profile.Profile {
 	return p
 }
 
-// counters names the types of a profile that are subtracted.
-var counters = map[string]bool{"alloc_objects": true, "alloc_space": true, "contentions": true,
-	"delay": true}
-
 // merged is the oracle: cur plus prev with its counters negated and without its gauges.
 func merged(t testing.TB, prev, cur []byte) *profile.Profile {
 	t.Helper()
-	before, after := parsed(t, prev), parsed(t, cur)
-	for _, s := range before.Sample {
-		for i, kind := range before.SampleType {
-			if counters[kind.Type] {
-				s.Value[i] = -s.Value[i]
-			} else {
-				s.Value[i] = 0
-			}
-		}
-	}
+	before, after := parsed(t, prev).Scale(-1, 0), parsed(t, cur)
 	out, err := profile.Merge([]*profile.Profile{before, after})
 	if err != nil {
 		t.Fatal(err)

@@ -175,8 +175,14 @@ type Option func(*options)
 // WithPool computes in this pool. Without it, or with nil, the default pool of the process is used (see [Pool]).
 func WithPool(pool *Pool) Option { return func(o *options) { o.pool = pool } }
 
-// WithCounters names more types that are counters, as "type" or "type/unit". The counters of Go's heap, mutex and
-// block profiles are known. A profile need not have the types, so one list serves profiles of several kinds; but
+// KnownCounters returns the types that are counters without [WithCounters], as "type/unit": those of Go's heap, mutex
+// and block profiles.
+func KnownCounters() []string {
+	return []string{"alloc_objects/count", "alloc_space/bytes", "contentions/count", "delay/nanoseconds"}
+}
+
+// WithCounters names more types that are counters, as "type" or "type/unit". Those of [KnownCounters] need not be named.
+// A profile need not have the types, so one list serves profiles of several kinds; but
 // a profile without any counter fails with [ReasonNoCounter].
 func WithCounters(types ...string) Option {
 	return func(o *options) { o.counters = append(o.counters, types...) }
@@ -269,6 +275,9 @@ type poolOptions struct {
 	idle      time.Duration // an instance that is not used for so long is not kept
 	// before is called first in each call of an instance (tests).
 	before func(name string, i *moduleInstance)
+	// moves is called when an allocation of an instance, or a buffer for its output, is about to be moved to a larger
+	// one (tests).
+	moves func(from, to int64)
 }
 
 // PoolOption is an option of [NewPool].
@@ -278,12 +287,16 @@ type PoolOption func(*poolOptions)
 // The default is GOMAXPROCS.
 func WithInstances(n int) PoolOption { return func(o *poolOptions) { o.instances = n } }
 
-// WithMaxMemory sets how many bytes of memory one call may take: the memory that its instance grows by
-// (with the input, what is inflated of it, the arrays of the library and what moving them leaves unused), the
+// WithMaxMemory sets how many bytes of memory one call may use: what its instance uses beyond a new one
+// (the input, what is inflated of it, the arrays of the library and what moving them leaves unused), the
 // delta, and the input that WindowFrom and Load have read. Not included are a new instance (0.25 MiB), the input
-// and the writer of the caller, the states that computers hold between calls, the compressed delta, and what
-// the garbage collector has not freed yet. A call that takes more fails with [ErrLimit]. An inflated heap
-// profile of n bytes takes 10 to 13 n. The default is 1 GiB, the most 3 GiB.
+// and the writer of the caller, the states that computers hold between calls, and the compressed delta. A call that
+// needs more fails with [ErrLimit]. An inflated heap profile of n bytes takes 10 to 13 n. The default is 1 GiB, the
+// most 3 GiB.
+//
+// Go's heap has more than that, but at most twice as much at once. The memory of an instance is reserved from the
+// length of the profile, and then grows by half: it is copied to a larger one, and both are held until then. The
+// smaller one is then garbage; set GOMEMLIMIT to have it collected soon.
 func WithMaxMemory(bytes int64) PoolOption { return func(o *poolOptions) { o.maxMemory = bytes } }
 
 // WithKeptMemory sets how large an instance may be that is kept for the next window. The memory of an

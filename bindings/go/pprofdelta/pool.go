@@ -189,7 +189,7 @@ func (p *Pool) place(ctx context.Context) error {
 }
 
 func (p *Pool) newHeld() (*held, error) {
-	a := &account{ctx: context.Background(), limit: p.o.maxMemory}
+	a := &account{ctx: context.Background(), limit: p.o.maxMemory, moves: p.o.moves}
 	instance, err := newInstance(&p.o, a)
 	if err != nil {
 		return nil, err

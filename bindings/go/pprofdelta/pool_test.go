@@ -113,16 +113,13 @@ func TestAllMethodsByManyGoroutines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var state bytes.Buffer
-		if err := c.Save(ctx, &state); err != nil {
-			t.Fatal(err)
-		}
+		state := stateOf(t, c)
 		// What fails does so because a window is pending.
 		calls := []func() error{
 			func() error { return c.Delta(profile, io.Discard) },
 			func() error { return c.DeltaContext(ctx, profile, io.Discard) },
 			func() error { return c.Base(ctx, profile) },
-			func() error { return c.Load(ctx, bytes.NewReader(state.Bytes())) },
+			func() error { return c.Load(ctx, bytes.NewReader(state)) },
 			func() error { return c.Save(ctx, io.Discard) },
 			func() error { _, err := c.Describe(ctx); return err },
 			func() error { c.SetStarted(time.Time{}); return nil },
@@ -228,13 +225,8 @@ func TestContextEndsACall(t *testing.T) {
 	second := p.bytes(t)
 	c := newComputer(t, WithPool(pool))
 	w, delta := windowOf(t, c, first)
-	if err := w.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	var state bytes.Buffer
-	if err := c.Save(context.Background(), &state); err != nil {
-		t.Fatal(err)
-	}
+	commit(t, w)
+	state := stateOf(t, c)
 	to := newComputer(t, WithPool(pool))
 	for name, call := range map[string]func(ctx context.Context) error{
 		"Window": func(ctx context.Context) error { _, err := c.Window(ctx, second); return err },
@@ -243,7 +235,7 @@ func TestContextEndsACall(t *testing.T) {
 			return err
 		},
 		"Base":     func(ctx context.Context) error { return to.Base(ctx, second) },
-		"Load":     func(ctx context.Context) error { return to.Load(ctx, bytes.NewReader(state.Bytes())) },
+		"Load":     func(ctx context.Context) error { return to.Load(ctx, bytes.NewReader(state)) },
 		"Describe": func(ctx context.Context) error { _, err := c.Describe(ctx); return err },
 		"Check":    func(ctx context.Context) error { _, err := Check(ctx, second, WithPool(pool)); return err },
 		"Compare": func(ctx context.Context) error {
@@ -339,20 +331,16 @@ func newPooled(pool *Pool) *Computer {
 }
 
 func TestInstancesAreDropped(t *testing.T) {
-	p := newProcess(4, 10)
 	small := newPool(t, WithKeptMemory(1))
-	deltaOf(t, newComputer(t, WithPool(small)), p.bytes(t))
+	begun(t, 4, 10, WithPool(small))
 	if n := small.Stats().Idle; n != 0 {
 		t.Errorf("%d instances larger than the limit are kept", n)
 	}
 	idle := newPool(t, WithIdle(time.Millisecond))
-	c := newComputer(t, WithPool(idle))
-	first := p.bytes(t)
-	deltaOf(t, c, first)
+	p, c, first := begun(t, 4, 10, WithPool(idle))
 	for idle.Stats().Idle != 0 { // a test that hangs here has found an instance that stays
 		time.Sleep(time.Millisecond)
 	}
-	p.run()
 	cur := p.bytes(t)
 	same(t, "after the instance was dropped", parsed(t, deltaOf(t, c, cur)), merged(t, first, cur))
 }

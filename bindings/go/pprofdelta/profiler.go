@@ -26,7 +26,7 @@ type Profiler struct {
 }
 
 // NewHeapProfiler makes a profiler of what the process allocates, and of what it has in use.
-// Options for counters, gauges, resets and fastdelta are refused: all these profilers know what they count.
+// Options for counters, gauges and resets are refused: all these profilers know what they count.
 func NewHeapProfiler(opts ...Option) (*Profiler, error) { return newProfiler(&heapRecords, opts) }
 
 // NewMutexProfiler makes a profiler of the contention of mutexes (see [runtime.SetMutexProfileFraction]).

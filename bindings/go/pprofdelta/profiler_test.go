@@ -175,9 +175,7 @@ func TestWindowsAreDifferencesOfTheProfilesOfTheRuntime(t *testing.T) {
 					w.Abandon()
 					continue
 				}
-				if err := w.Commit(); err != nil {
-					t.Fatal(err)
-				}
+				commit(t, w)
 				from = to
 			}
 		})

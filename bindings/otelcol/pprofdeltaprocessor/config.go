@@ -65,9 +65,6 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// counters are the types that count from the start of the process, wherever they come from.
-var counters = []string{"alloc_objects/count", "alloc_space/bytes", "contentions/count", "delay/nanoseconds"}
-
 // counter returns the name of a type for the library, if it is a counter. Otherwise it returns "". The name
 // is the same whichever setting names the type, so a state can be used with another configuration.
 func (c *Config) counter(kind, unit string) string {
@@ -75,7 +72,7 @@ func (c *Config) counter(kind, unit string) string {
 		return slices.ContainsFunc(list, func(one string) bool { return one == kind || one == kind+"/"+unit })
 	}
 	switch {
-	case is(c.Gauges) || !is(c.Counters) && !is(counters):
+	case is(c.Gauges) || !is(c.Counters) && !is(pprofdelta.KnownCounters()):
 		return ""
 	case unit == "" || strings.Contains(unit, "/"):
 		return kind

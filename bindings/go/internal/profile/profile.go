@@ -296,6 +296,20 @@ func (p *Profile) Write(to io.Writer) error {
 	return w.Close()
 }
 
+// Scale multiplies the counters and the gauges, and returns the profile.
+func (p *Profile) Scale(counters, gauges int64) *Profile {
+	for i, kind := range p.SampleType {
+		factor := counters
+		if strings.HasPrefix(kind.Type, "inuse_") {
+			factor = gauges
+		}
+		for _, s := range p.Sample {
+			s.Value[i] *= factor
+		}
+	}
+	return p
+}
+
 // Key tells samples apart: by their stacks and labels.
 func (s *Sample) Key() string {
 	var b strings.Builder
