@@ -130,8 +130,10 @@ static void take_comments(pd_request *r, pd_bytes value)
 {
     static const char stamp[] = ",pprofdelta: ";
     pd_bytes text = pd_any_value_text(r, value);
-    if (!text.ptr)
+    if (!text.ptr) {
         pd_any_value_strings(r, value, add_comment, NULL);
+        return;
+    }
     while (text.len) {
         const uint8_t *comma = memmem(text.ptr, text.len, stamp, sizeof stamp - 1);
         size_t len = comma ? (size_t)(comma - text.ptr) : text.len;

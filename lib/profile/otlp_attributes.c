@@ -118,10 +118,10 @@ static pd_compact_label label_at(const pd_compact *c, size_t n)
 
 void pd_otlp_remove_labels(pd_compact *c, size_t from, size_t to)
 {
-    uint8_t *at = c->labels.ptr + from * sizeof(pd_compact_label);
     size_t size = (to - from) * sizeof(pd_compact_label);
     if (!size || c->writer.status)
         return;
+    uint8_t *at = c->labels.ptr + from * sizeof(pd_compact_label);
     c->labels.len -= size;
     memmove(at, at + size, (size_t)(c->labels.ptr + c->labels.len - at));
 }

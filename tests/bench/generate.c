@@ -68,11 +68,6 @@ static uint32_t drawn(uint64_t a, uint64_t b, uint32_t limit)
     return (uint32_t)(first < second ? first : second);
 }
 
-static uint32_t depth_of(uint32_t stack)
-{
-    return DEPTH_LEAST + drawn(stack / 16, 1000, DEPTH_SPREAD);
-}
-
 /* The leaf is frame 0. */
 static uint32_t site_of(uint32_t stack, uint32_t frame, uint32_t sites)
 {
@@ -198,7 +193,7 @@ static void write_list(profile *p, uint32_t field, const uint64_t *values, size_
 static void write_sample(profile *p, const sample *s)
 {
     uint64_t stack[DEPTH_LEAST + DEPTH_SPREAD];
-    const uint32_t depth = depth_of(s->stack);
+    const uint32_t depth = DEPTH_LEAST + drawn(s->stack / 16, 1000, DEPTH_SPREAD);
     for (uint32_t i = 0; i < depth; i++) {
         uint32_t site = site_of(s->stack, i, p->functions * SITES_OF_FUNCTION);
         if (!p->location_ids[site])

@@ -148,40 +148,25 @@ static void measure_insert(size_t live)
     pprofdelta_heap_free(heap);
 }
 
-static void measure_still(size_t live, size_t sites)
+/* Exports behind so many pairs of so many stacks, which leave nothing in use. */
+static void measure_exports(size_t live, size_t sites, size_t pairs, size_t stacks)
 {
     pprofdelta_heap *heap = populate(live, sites);
     double took[RUNS];
     size_t len;
     char name[64];
     export(heap);
-    for (size_t run = 0; run < RUNS; run++)
-        took[run] = timed_export(heap, &len);
-    snprintf(name, sizeof name, "export without a change, %zu live", live);
-    say(name, median(took, RUNS), "us");
-    pprofdelta_heap_free(heap);
-}
-
-static void churn(pprofdelta_heap *heap, size_t pairs, size_t stacks)
-{
-    for (size_t i = 0; i < pairs; i++) {
-        track(heap, 10000 + i, i % stacks);
-        pprofdelta_heap_untrack(heap, pointer(10000 + i));
-    }
-}
-
-static void measure_churn(size_t pairs, size_t stacks)
-{
-    pprofdelta_heap *heap = populate(10000, 1000);
-    double took[RUNS];
-    size_t len;
-    char name[64];
-    export(heap);
     for (size_t run = 0; run < RUNS; run++) {
-        churn(heap, pairs, stacks);
+        for (size_t i = 0; i < pairs; i++) {
+            track(heap, live + i, i % stacks);
+            pprofdelta_heap_untrack(heap, pointer(live + i));
+        }
         took[run] = timed_export(heap, &len);
     }
-    snprintf(name, sizeof name, "export after %zu churn pairs, %zu stacks", pairs, stacks);
+    if (pairs)
+        snprintf(name, sizeof name, "export after %zu churn pairs, %zu stacks", pairs, stacks);
+    else
+        snprintf(name, sizeof name, "export without a change, %zu live", live);
     say(name, median(took, RUNS), "us");
     pprofdelta_heap_free(heap);
 }
@@ -250,12 +235,12 @@ int main(int argc, char **argv)
     bool is_quick = argc > 1 && argv[1][0] == 'q';
     measure_insert(1000);
     measure_insert(100000);
-    measure_still(1000, 100);
-    measure_still(is_quick ? 100000 : 1000000, 10000);
-    measure_churn(500, 1);
-    measure_churn(500, 10);
-    measure_churn(500, 500);
-    measure_churn(50000, 10); /* the cost does not grow with churn */
+    measure_exports(1000, 100, 0, 0);
+    measure_exports(is_quick ? 100000 : 1000000, 10000, 0, 0);
+    measure_exports(10000, 1000, 500, 1);
+    measure_exports(10000, 1000, 500, 10);
+    measure_exports(10000, 1000, 500, 500);
+    measure_exports(10000, 1000, 50000, 10); /* the cost does not grow with churn */
     measure_full(100000, 100000, 0);
     measure_full(100000, 100000, 10);
     measure_full(100000, 10000, 10);

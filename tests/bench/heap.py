@@ -42,10 +42,6 @@ def instructions(program, way):
     return int(re.search(r"Collected : (\d+)", text).group(1))
 
 
-def more_instructions(program):
-    return (instructions(program, "on") - instructions(program, "off")) / PAIRS
-
-
 def verdict(name, value):
     for bar, how, limit in BARS:
         if bar == name:
@@ -62,8 +58,8 @@ def main():
     tests = os.path.join(options.build, "tests")
     rows = []
     for name, program in (("fixed address", "bench_pair_fixed"), ("any address", "bench_pair")):
-        rows.append((f"instructions for a pair, {name}",
-                     round(more_instructions(os.path.join(tests, program)), 2), ""))
+        on, off = (instructions(os.path.join(tests, program), way) for way in ("on", "off"))
+        rows.append((f"instructions for a pair, {name}", round((on - off) / PAIRS, 2), ""))
     for line in run(os.path.join(tests, "bench_heap"), *(["quick"] if options.quick else [])
                     ).splitlines():
         name, value, unit = re.fullmatch(r"(.*?)\s+([\d.]+) (\w+)", line).groups()

@@ -10,10 +10,6 @@ from samples import T0, T1, cur, pair, prev
 from showing import terminal
 
 
-def lines_of(text):
-    return text.replace("\r\n", "\n").splitlines()
-
-
 def test_messages_fit_80_columns(t):
     before, after = pair(t)
     t.write("types", profile([(("f",), [1])], types=["samples/count"], time=T1))
@@ -28,7 +24,7 @@ def test_messages_fit_80_columns(t):
                        (("show", "bad"), 1), (("show", before, "types"), 1),
                        (("types", "types", "-o", "o"), 1), ((before, after), 2),
                        ((before, after, "--max-memory=1k", "-o", "o"), 1)):
-        shown = lines_of(terminal(t, 80, *args, code=code))
+        shown = terminal(t, 80, *args, code=code).replace("\r\n", "\n").splitlines()
         t.check(shown, f"{args}: said nothing")
         for line in shown:
             t.check(len(line) <= 80, f"{args}: {len(line)} columns: {line!r}")

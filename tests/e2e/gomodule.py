@@ -22,7 +22,7 @@ PACKAGE = "./pprofdelta"
 FUZZ_TIME = "2s"
 PROCESSOR = os.path.join(real.root, "bindings", "otelcol")
 COLLECTOR = os.path.join(PROCESSOR, "collector")  # a whole Collector, in a module of its own
-SYSTEMS = ["linux/arm64", "linux/386", "linux/s390x", "darwin/arm64", "windows/amd64"]
+SYSTEMS = ["linux/386", "windows/amd64", "js/wasm"]  # no file is of one system only; the first has an int of 32 bits
 
 
 def race(*what, cwd=MODULE):

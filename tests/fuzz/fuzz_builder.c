@@ -219,12 +219,6 @@ static model_sample *flush(trial *t, slot *s)
     return m;
 }
 
-static void discard(slot *s)
-{
-    pprofdelta_sample_discard(s->sample);
-    s->m = NULL;
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *resize(void *cookie, void *ptr, size_t size)
@@ -445,9 +439,10 @@ static void step(trial *t)
         push_label(t, s);
     else if (what < 9 && s->m)
         flush(t, s);
-    else if (what == 9 && s->m)
-        discard(s);
-    else if (what > 9 && what < 13)
+    else if (what == 9 && s->m) {
+        pprofdelta_sample_discard(s->sample);
+        s->m = NULL;
+    } else if (what > 9 && what < 13)
         arm(t, program_byte(&t->in), what == 12);
     else if (what == 13)
         fork_by_hand(t, program_byte(&t->in));

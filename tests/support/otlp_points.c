@@ -1,7 +1,6 @@
 #include "otlp_points.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,5 @@
 #include "records.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const pprofdelta_value_type heap_types[] = {{"alloc_objects", "count", 1},
                                                    {"alloc_space", "bytes", 1},
                                                    {"inuse_objects", "count", 0},

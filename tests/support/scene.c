@@ -25,19 +25,14 @@ static const char *say_status(scene *s)
     return arena_format(&s->arena, "[%s]", pprofdelta_status_text(s->status));
 }
 
-/* The function with this id. In the library's output, ids are dense. */
-static const char *function_name(const reading *r, uint64_t id)
-{
-    return id ? reading_string(r, r->view->function[id - 1]->name) : "?";
-}
-
 static void say_location(const reading *r, buf *b, const Pd__View__Location *l)
 {
     if (!l->n_line)
         buf_format(b, "0x%" PRIx64, l->address);
     for (size_t i = 0; i < l->n_line; i++) {
+        uint64_t id = l->line[i]->function_id; /* dense in the library's output */
         buf_text(b, i ? "+" : "");
-        buf_text(b, function_name(r, l->line[i]->function_id));
+        buf_text(b, id ? reading_string(r, r->view->function[id - 1]->name) : "?");
     }
 }
 

@@ -369,11 +369,6 @@ static void write_samples(serial *s, message *top)
 
 /* ---- The profile ----------------------------------------------------------------------------- */
 
-static bool same_type(const model_type *a, const model_type *b)
-{
-    return strcmp(a->type, b->type) == 0 && strcmp(a->unit, b->unit) == 0;
-}
-
 static void make_columns(serial *s)
 {
     size_t len = s->m->types_len;
@@ -387,7 +382,8 @@ static void make_columns(serial *s)
     for (size_t i = 0; i < len; i++)
         for (size_t j = i + 1; j < len; j++) {
             size_t a = s->columns[i], b = s->columns[j];
-            if (a > b && same_type(&types[a], &types[b])) {
+            if (a > b && !strcmp(types[a].type, types[b].type) &&
+                !strcmp(types[a].unit, types[b].unit)) {
                 s->columns[i] = b;
                 s->columns[j] = a;
             }

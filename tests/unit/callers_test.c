@@ -7,7 +7,6 @@
 #include "agent/base/self.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

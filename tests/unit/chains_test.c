@@ -29,13 +29,6 @@ static uint32_t find(const pd_chains *chains, uint32_t hash, uint64_t value)
     return 0;
 }
 
-static bool open_both(pd_pool *pool, pd_chains *chains, pd_pages *pages, uint32_t max)
-{
-    bool is_open = pd_pool_init(pool, pages, sizeof(element), max) && pd_chains_init(chains, pool);
-    CHECK(is_open);
-    return is_open;
-}
-
 /* Few distinct hashes make long chains, many make short ones. */
 static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
 {
@@ -48,8 +41,8 @@ static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
     pd_chains chains = {0};
     rng r = {seed};
     size_t there = 0;
-    if (!open_both(&pool, &chains, &pages, VALUES))
-        return;
+    REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), VALUES));
+    REQUIRE(pd_chains_init(&chains, &pool));
     for (size_t i = 0; i < steps; i++) {
         size_t value = rng_below(&r, VALUES);
         uint32_t hash = (uint32_t)(value * 2654435761U) % hashes;

@@ -3,7 +3,6 @@
  * the next window, which the oracle knows. And what memory a context takes when nothing fails. */
 #include "delta/context.h"
 
-#include "build.h"
 #include "run.h"
 #include "seeds.h"
 #include "serial.h"

@@ -1,12 +1,8 @@
 /* The tracker's contract, call by call. What adds up to what is the business of fuzz/fuzz_heap.c. */
 #include "live.h"
-#include "rng.h"
-#include "run.h"
 #include "seeds.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static const uint64_t a_stack[] = {0x1000, 0x2000, 0x3000, 0x4000};
 

@@ -8,7 +8,6 @@
  * new object, and have one call less. */
 #include "../support/test.h"
 
-#include "build.h"
 #include "live.h"
 #include "pprofdelta_heap.h"
 #include "pprofdelta_record.h"

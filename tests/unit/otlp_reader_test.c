@@ -1,6 +1,5 @@
 /* OTLP requests as input: what is in one, every way in which the reader can fail, and requests that multiply.
  * tests/hostile has the messages, and tests/fuzz compares the reader with protobuf-c. */
-#include "census.h"
 #include "delta_stage.h"
 
 #include "delta/kind.h"

@@ -51,12 +51,6 @@ static void bench_end(bench *b)
     arena_free(&b->arena);
 }
 
-/* What stands behind a record: no sample, and now the end of every varint, now of none. */
-static int slack_of(uint64_t seed)
-{
-    return seed % 2 ? 0x01 : 0xff;
-}
-
 /* Hands the record, as a profile would have it, to the quick reader. Returns whether it took it. */
 static bool read_quick(bench *b, const uint8_t *record, size_t len, uint64_t seed, pd_sample *out)
 {
@@ -70,7 +64,8 @@ static bool read_quick(bench *b, const uint8_t *record, size_t len, uint64_t see
     memcpy(bytes, head, head_len);
     if (len)
         memcpy(bytes + head_len, record, len);
-    memset(bytes + head_len + len, slack_of(seed), PD_QUICK_SLACK);
+    /* What stands behind a record is no sample, and the end of every varint or of none. */
+    memset(bytes + head_len + len, seed % 2 ? 0x01 : 0xff, PD_QUICK_SLACK);
     pd_sample_reader r = {.parse = {.zero = bytes, .mem = &b->mem},
                           .tables = &b->tables,
                           .numbers = &b->numbers,

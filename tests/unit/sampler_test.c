@@ -4,7 +4,6 @@
 #include "seeds.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct estimate {
     double objects, bytes;

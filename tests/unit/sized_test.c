@@ -34,8 +34,10 @@ static caller caller_of(const void *from, size_t own, size_t size)
 
 static const pprofdelta_value_type counter = {"n", "count", 1};
 static const pprofdelta_options plain = {.size = sizeof plain, .compression = PPROFDELTA_PLAIN};
-static const pprofdelta_recorder_options recorder_plain = {.size = sizeof recorder_plain,
-                                                           .compression = PPROFDELTA_PLAIN};
+static const pprofdelta_options numbered = {
+    .size = sizeof numbered, .compression = PPROFDELTA_PLAIN, .id = 7};
+static const pprofdelta_recorder_options recorder_plain = {
+    .size = sizeof recorder_plain, .compression = PPROFDELTA_PLAIN, .id = 7};
 static const pprofdelta_builder_options builder_plain = {.size = sizeof builder_plain,
                                                          .compression = PPROFDELTA_PLAIN,
                                                          .types = &counter,
@@ -101,9 +103,7 @@ static const uint8_t profile[] = {0x0a, 0x04, 0x08, 0x01, 0x10, 0x02, 0x12, 0x03
 static void fill_report(void *out)
 {
     pprofdelta *pd;
-    pprofdelta_options options = plain;
-    options.id = 7;
-    REQUIRE(!pprofdelta_new(&options, NULL, &pd, NULL));
+    REQUIRE(!pprofdelta_new(&numbered, NULL, &pd, NULL));
     CHECK(!pprofdelta_window(pd, profile, sizeof profile, &sink, out, NULL));
     pprofdelta_free(pd);
 }
@@ -111,9 +111,7 @@ static void fill_report(void *out)
 static void fill_memory(void *out)
 {
     pprofdelta *pd;
-    pprofdelta_options options = plain;
-    options.id = 7;
-    REQUIRE(!pprofdelta_new(&options, NULL, &pd, NULL));
+    REQUIRE(!pprofdelta_new(&numbered, NULL, &pd, NULL));
     CHECK(!pprofdelta_base(pd, profile, sizeof profile, NULL));
     pprofdelta_describe(pd, out);
     pprofdelta_free(pd);
@@ -130,9 +128,7 @@ static void fill_census(void *out)
 static void fill_recorder_report(void *out)
 {
     pprofdelta_recorder *r;
-    pprofdelta_recorder_options options = recorder_plain;
-    options.id = 7;
-    REQUIRE(!pprofdelta_recorder_new(&options, NULL, &r, NULL));
+    REQUIRE(!pprofdelta_recorder_new(&recorder_plain, NULL, &r, NULL));
     CHECK(!pprofdelta_recorder_begin(r, &(pprofdelta_recording){.time_nanos = 1}, NULL));
     CHECK(!pprofdelta_recorder_write(r, &sink, out, NULL));
     pprofdelta_recorder_free(r);

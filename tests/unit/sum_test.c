@@ -14,11 +14,6 @@ static const int64_t extremes[] = {0,          1,
                                    INT64_MIN,  INT64_MIN + 1};
 enum { EXTREMES = sizeof extremes / sizeof *extremes };
 
-static wide wide_of(pprofdelta_sum s)
-{
-    return (wide)((uwide)(uint64_t)s.hi << 64 | s.lo);
-}
-
 /* Extreme halves half of the time, so that carries and signs meet. */
 static int64_t draw(rng *r)
 {
@@ -42,7 +37,7 @@ TEST(add_equals_128_bit_addition)
                 pd_sum_add_unsigned(&sum, (uint64_t)value);
                 w += (uint64_t)value;
             }
-            CHECK(wide_of(sum) == w);
+            CHECK((wide)((uwide)(uint64_t)sum.hi << 64 | sum.lo) == w);
         }
     }
 }

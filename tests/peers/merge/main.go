@@ -37,7 +37,11 @@ func ratios(types []*profile.ValueType) []float64 {
 }
 
 // delta uses prev up.
-func delta(prev, cur *profile.Profile) (*profile.Profile, error) {
+func delta(prev *profile.Profile, curBytes []byte) (*profile.Profile, error) {
+	cur, err := profile.ParseData(curBytes)
+	if err != nil {
+		return nil, err
+	}
 	if err := prev.ScaleN(ratios(prev.SampleType)); err != nil {
 		return nil, err
 	}
@@ -49,11 +53,7 @@ func once(prevBytes, curBytes []byte, out string) error {
 	if err != nil {
 		return err
 	}
-	cur, err := profile.ParseData(curBytes)
-	if err != nil {
-		return err
-	}
-	difference, err := delta(prev, cur)
+	difference, err := delta(prev, curBytes)
 	if err != nil {
 		return err
 	}
@@ -68,11 +68,7 @@ func timed(rounds int, prevBytes, curBytes []byte) error {
 		return err
 	}
 	window := func() error {
-		cur, err := profile.ParseData(curBytes)
-		if err != nil {
-			return err
-		}
-		difference, err := delta(prev, cur)
+		difference, err := delta(prev, curBytes)
 		if err != nil {
 			return err
 		}

@@ -5,12 +5,8 @@
  *
  * PLACE is where the calls run: a thread's own stack, an alternate stack for signals, or a context
  * of the program. */
-#include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

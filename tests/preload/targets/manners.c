@@ -1,6 +1,5 @@
 /* A program that would notice a careless guest: it takes note of its descriptors, its children, its
  * signals and its errno while it allocates, and prints what it saw. manners MILLISECONDS */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,10 +1,8 @@
 /* Starts a program in one of the ways that there are: starts HOW PROGRAM. The output and the exit
  * status are the program's. */
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
