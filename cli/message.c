@@ -247,9 +247,8 @@ static const struct advice {
     {PPROFDELTA_E_LIMIT, ANY, PPROFDELTA_REASON_ADDRESS_SPACE, "use a 64-bit pprofdelta"},
     {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_IS_STATE, "--state=FILE takes a state"},
     {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_SEVERAL,
-     "pprofdelta show prints what is in a request; write each resource, scope and time as a "
-     "request "
-     "of its own"},
+     "pprofdelta show prints what is in a request; write each resource, scope and time as "
+     "one of its own"},
     {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_WINDOW_MISSING,
      "give the files of all windows in their order; --force adds them as they are"},
     {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_NONE, "--force adds them"},
