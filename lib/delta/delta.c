@@ -278,7 +278,8 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
     uint64_t ticket;
-    pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&pd->life, sink}};
+    pprofdelta_sink called = {.write = pd_life_sink_write,
+                              .cookie = &(pd_life_sink){&pd->life, sink}};
     pprofdelta_status status = pd_life_write(&pd->life, sink, &ticket, err);
     if (status)
         return status;

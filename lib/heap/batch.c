@@ -180,7 +180,7 @@ static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap
 {
     pd_batch_writer *writer = &heap->writer;
     pd_lock_sink unlocked = {&heap->exporting, &heap->export.life, sink};
-    pprofdelta_sink out = {pd_lock_sink_write, &unlocked};
+    pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
     pd_bytes raw;
     uint64_t written;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
