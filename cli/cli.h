@@ -2,7 +2,7 @@
  *
  *     main.c           the first word is a verb, or the command line is that of the delta
  *     delta/           the delta of two files or with a state, the sum, check
- *     show/  leaks/  symbolize/  record/
+ *     show/  leaks/  symbolize/  export/  record/
  *                      one folder for each verb; its verb_*.c has the table of options, and a
  *                      function that takes its own argument vector (argv[0] is the verb) and returns
  *                      the exit code
@@ -41,6 +41,7 @@ int cli_sum(int argc, char **argv);
 int cli_record(int argc, char **argv);
 int cli_symbolize(int argc, char **argv);
 int cli_leaks(int argc, char **argv);
+int cli_export(int argc, char **argv);
 
 /* Restores the signal handling and the closed descriptors that the process began with. Call it before
  * exec. */

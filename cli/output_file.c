@@ -28,19 +28,26 @@ static const char stdout_name[] = "(stdout)";
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* One large piece is kept without spare room; many pieces cost few copies. */
-int cli_buffer_append(void *buffer, const void *data, size_t len)
+uint8_t *cli_buffer_extend(cli_buffer *b, size_t len)
 {
-    cli_buffer *b = buffer;
-    if (len > b->cap - b->len) {
+    if (len > b->cap - b->len || !b->bytes) {
         size_t cap = b->len + len > b->cap * 2 ? b->len + len : b->cap * 2;
-        uint8_t *grown = cap < len ? NULL : realloc(b->bytes, cap);
+        uint8_t *grown = cap < len ? NULL : realloc(b->bytes, cap ? cap : 1);
         if (!grown)
-            return -1;
+            return NULL;
         b->bytes = grown;
         b->cap = cap;
     }
-    memcpy(b->bytes + b->len, data, len);
     b->len += len;
+    return b->bytes + b->len - len;
+}
+
+int cli_buffer_append(void *buffer, const void *data, size_t len)
+{
+    uint8_t *to = cli_buffer_extend(buffer, len);
+    if (!to)
+        return -1;
+    memcpy(to, data, len);
     return 0;
 }
 
@@ -125,8 +132,8 @@ static int check_folder(cli_output *out)
     return CLI_DONE;
 }
 
-/* Which existing file OUT may replace: a profile a profile, a page a page, and both an empty file. Every
- * other file stays. Its name does not matter. */
+/* Which existing file OUT may replace: a profile a profile, a page a page, a table a table, and all an
+ * empty file. Every other file stays. Its name does not matter. */
 static int check_old(const cli_output *out)
 {
     char why[CLI_WHY_ROOM];
@@ -136,11 +143,16 @@ static int check_old(const cli_output *out)
         cli_error("%s: %s; it is read to check that it may be replaced", out->name, why);
         return CLI_FAILED;
     }
-    bool is_profile = kind == PPROFDELTA_FILE_PROFILE || kind == PPROFDELTA_FILE_OTLP;
-    if (kind == PPROFDELTA_FILE_EMPTY || (out->is_page ? kind == PPROFDELTA_FILE_HTML : is_profile))
+    bool is_same = out->is_page ? kind == PPROFDELTA_FILE_HTML
+                   : out->is_table
+                       ? kind == PPROFDELTA_FILE_ARROW
+                       : kind == PPROFDELTA_FILE_PROFILE || kind == PPROFDELTA_FILE_OTLP;
+    if (is_same || kind == PPROFDELTA_FILE_EMPTY)
         return CLI_DONE;
     cli_error("%s: is not replaced: it is %s, and %s", out->name, what,
-              out->is_page ? "a page replaces only a page" : "a profile replaces only a profile");
+              out->is_page    ? "a page replaces only a page"
+              : out->is_table ? "a table replaces only a table"
+                              : "a profile replaces only a profile");
     cli_hint("give another name, or delete the file first");
     return CLI_FAILED;
 }
@@ -161,12 +173,16 @@ int cli_output_prepare(cli_output *out, const char *path)
         return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
     }
     out->name = path;
-    out->target = target_of(path);
+    out->target = out->is_table ? strdup(path) : target_of(path);
     if (out->target && out->state && is_same_name(out->target, out->state))
         return cli_usage("-o and --state name the same file, which cannot be both");
-    bool is_missing = stat(path, &st) != 0;
+    bool is_missing = (out->is_table ? lstat : stat)(path, &st) != 0;
     if (is_missing && errno != ENOENT)
         return fail(out, "write", errno);
+    if (out->is_table && !is_missing && !S_ISREG(st.st_mode)) {
+        cli_error("%s: is not replaced: it is no regular file", path);
+        return CLI_FAILED;
+    }
     if (!is_missing && (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode)))
         return fail(out, "write", S_ISDIR(st.st_mode) ? EISDIR : ENXIO);
     out->kind = is_missing || S_ISREG(st.st_mode) ? CLI_OUTPUT_REPLACE : CLI_OUTPUT_DIRECT;
@@ -304,8 +320,7 @@ static int create_temporary(cli_output *out)
     return error;
 }
 
-/* Has a signal come that ends this process when it is no longer blocked? */
-static bool is_ending(const cli_output *out)
+bool cli_is_ending(const sigset_t *before)
 {
     sigset_t ending, pending;
     bool has_come = false;
@@ -313,7 +328,7 @@ static bool is_ending(const cli_output *out)
     sigpending(&pending);
     for (int number = 1; number < SIGRTMIN; number++)
         has_come |= sigismember(&pending, number) == 1 && sigismember(&ending, number) == 1 &&
-                    !sigismember(&out->before, number);
+                    !sigismember(before, number);
     return has_come;
 }
 
@@ -323,16 +338,26 @@ static int sync_all(int fd)
     return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
 }
 
-static int replace(cli_output *out)
+static int not_replaced(cli_output *out, int error)
+{
+    remove_temporary(out);
+    return fail(out, "replace", error);
+}
+
+int cli_output_settle(cli_output *out)
 {
     /* Some file systems report a failed write only to close. The file stays open, and locked. */
     int copy = dup(out->fd);
-    if (copy < 0 || close(copy) || (out->state && sync_all(out->fd)) || is_ending(out) ||
-        rename(out->temporary, out->target)) {
-        int error = errno;
-        remove_temporary(out);
-        return fail(out, "replace", error);
-    }
+    return copy < 0 || close(copy) ? not_replaced(out, errno) : CLI_DONE;
+}
+
+static int replace(cli_output *out)
+{
+    if (cli_output_settle(out))
+        return out->failure;
+    if ((out->state && sync_all(out->fd)) || cli_is_ending(&out->before) ||
+        rename(out->temporary, out->target))
+        return not_replaced(out, errno);
     end_temporary(out);
     if (!out->state)
         return CLI_DONE;

@@ -19,7 +19,11 @@
  * because OUT may have another name in each run. Otherwise the owner is OUT. Each file is locked (flock)
  * while its process lives, so a file that can be locked is left over. A file of another user, another
  * owner or another kind is left alone. If the file system has no locks, nothing is removed. A process
- * has one temporary file at a time. */
+ * has one temporary file at a time.
+ *
+ * Tables are the exception. Their caller has one output for each, settles all of them before it finishes
+ * the first, and blocks the signals itself before the first byte of the first. The user has named the
+ * folder of a table, but not the file, so a symbolic link is refused. */
 #ifndef CLI_OUTPUT_FILE_H
 #define CLI_OUTPUT_FILE_H
 
@@ -33,6 +37,9 @@ typedef struct cli_buffer {
     uint8_t *bytes; /* free them */
     size_t len, cap;
 } cli_buffer; /* zero it to begin */
+
+/* Returns len bytes more at the end, not yet set; NULL if there is no memory for them. */
+uint8_t *cli_buffer_extend(cli_buffer *buffer, size_t len);
 
 /* For a sink whose cookie is a cli_buffer. Refuses bytes that there is no memory for. */
 int cli_buffer_append(void *buffer, const void *data, size_t len);
@@ -51,6 +58,7 @@ typedef struct cli_output {
     /* Set before cli_output_prepare. */
     const char *state; /* the state that depends on the output, or NULL */
     bool is_page;      /* a page: it is no failure if the reader of stdout closes the pipe */
+    bool is_table;     /* a table, of which several are written at once (see below) */
     bool is_state;     /* the output is the state itself, which nobody else may read */
     bool is_unread;    /* the reader has closed the pipe */
     cli_output_kind kind;
@@ -64,12 +72,16 @@ typedef struct cli_output {
 
 /* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what is
  * written may replace it. A profile replaces only a profile or an empty file, a page only a page or an
- * empty file, by whatever name. Prints what is wrong; returns an exit code. Close *out whatever is
+ * empty file, a table only a table or an empty file, by whatever name. Prints what is wrong; returns an exit code. Close *out whatever is
  * returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
 /* For a sink whose cookie is a cli_output. A failure is printed at once and kept in out->failure. */
 int cli_output_write(void *output, const void *data, size_t len);
+
+/* Checks that the system has taken all bytes of a file, which is not yet renamed. Prints what is wrong;
+ * returns an exit code. */
+int cli_output_settle(cli_output *out);
 
 /* Ends the output after the last byte: closes it, or renames it to OUT; then fd is open and locked.
  * Prints what is wrong; returns an exit code. */
@@ -80,6 +92,10 @@ void cli_output_close(cli_output *out);
 
 /* Opens the directory of path; how: O_RDONLY or O_PATH. Returns -1 with errno set. */
 int cli_folder_open(const char *path, int how);
+
+/* Has one of these signals come, which ends this process when the signals of *before are blocked, and no
+ * others? */
+bool cli_is_ending(const sigset_t *before);
 
 /* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */
 void cli_ending_signals(sigset_t *set);

@@ -312,6 +312,8 @@ pd_kind pd_kind_of(pd_bytes bytes)
         return (pd_kind){PPROFDELTA_FILE_EMPTY, "an empty file", NULL};
     if (has(head, 0, MAGIC("\x89PDS")))
         return (pd_kind){PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote", ", not a profile"};
+    if (has(head, 0, MAGIC("ARROW1\0\0")))
+        return (pd_kind){PPROFDELTA_FILE_ARROW, "an Arrow file", NOT};
     if (has(head, 257, MAGIC("ustar")))
         return (pd_kind){PPROFDELTA_FILE_OTHER, "a tar archive", TAKE_OUT};
     if (FIND(head, binaries, &found))

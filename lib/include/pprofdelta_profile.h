@@ -92,7 +92,8 @@ typedef enum pprofdelta_file_kind {
     PPROFDELTA_FILE_HTML,        /* an HTML page */
     PPROFDELTA_FILE_OTHER,       /* another kind that has a name */
     PPROFDELTA_FILE_OTLP,        /* an OTLP request with profiles, perhaps damaged */
-    PPROFDELTA_FILE_TEXT         /* a text heap profile that pprofdelta_profile_bytes converts */
+    PPROFDELTA_FILE_TEXT,        /* a text heap profile that pprofdelta_profile_bytes converts */
+    PPROFDELTA_FILE_ARROW        /* a table in Arrow's IPC file format */
 } pprofdelta_file_kind;
 
 /* Guesses the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be

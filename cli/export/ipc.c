@@ -1,0 +1,410 @@
+/* Arrow's IPC file format: see ipc.h.
+ *
+ *     "ARROW1\0\0"
+ *     message: Schema                           message:  0xFFFFFFFF, length of the head
+ *     message: RecordBatch, body                          head: the flatbuffer "Message", padded
+ *     ...                                                 body: the buffers of the columns, padded
+ *     0xFFFFFFFF, 0
+ *     the flatbuffer "Footer": the schema, and where each batch is
+ *     length of the footer, "ARROW1"
+ *
+ * All numbers are little-endian.
+ *
+ * A flatbuffer is written from its beginning to its end: a table is written with empty references, and
+ * each is set when what it refers to is written. Each field of a table takes 8 bytes, of which a reader
+ * takes as many as the field has:
+ *
+ *     list of places: lengths of list and table, place of each field (0: the table does not have it)
+ *     table:          distance of the list, field 0, field 1, ...
+ *
+ * A column is written as a list of rows, by their indices; -1 is a null. So a slice, the items of a
+ * list, the strings of a dictionary and a choice of rows are one case.
+ *
+ * A failure stays in cli_ipc.wrong, and is asked for when a message is complete. */
+#include "export/ipc.h"
+
+#include "message.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PREFIX_LEN = 8, BLOCK_LEN = 24, RECORD_LEN = 16 };
+
+/* Returns len zeroed bytes at the end of the buffer, valid until it grows again; NULL after a
+ * failure. */
+static uint8_t *extend(cli_ipc *ipc, cli_buffer *buffer, size_t len)
+{
+    uint8_t *bytes = ipc->wrong ? NULL : cli_buffer_extend(buffer, len);
+    if (bytes)
+        return memset(bytes, 0, len);
+    ipc->wrong = ipc->wrong ? ipc->wrong : ENOMEM;
+    return NULL;
+}
+
+static void store(uint8_t *to, uint64_t value, size_t len)
+{
+    for (size_t i = 0; to && i < len; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+static void put(cli_ipc *ipc, cli_buffer *buffer, uint64_t value, size_t len)
+{
+    store(extend(ipc, buffer, len), value, len);
+}
+
+/* ---- flatbuffers ----------------------------------------------------------------------------- */
+
+#define NO_FIELD UINT64_MAX
+
+/* Pads the head, so that what comes `before` bytes later is aligned to 8. */
+static void align(cli_ipc *ipc, size_t before)
+{
+    extend(ipc, &ipc->head, -(ipc->head.len + before) % 8);
+}
+
+/* Sets the reference at `from`. */
+static void refer(cli_ipc *ipc, size_t from, size_t to)
+{
+    store(ipc->wrong ? NULL : ipc->head.bytes + from, to - from, 4);
+}
+
+static size_t place_of(size_t field)
+{
+    return 8 * (field + 1);
+}
+
+/* Writes a table with these fields. Returns where it is. */
+static size_t put_table(cli_ipc *ipc, size_t len, const uint64_t *fields)
+{
+    size_t list_len = 4 + 2 * len;
+    align(ipc, list_len);
+    put(ipc, &ipc->head, list_len, 2);
+    put(ipc, &ipc->head, place_of(len), 2);
+    for (size_t i = 0; i < len; i++)
+        put(ipc, &ipc->head, fields[i] == NO_FIELD ? 0 : place_of(i), 2);
+    put(ipc, &ipc->head, list_len, 8);
+    for (size_t i = 0; i < len; i++)
+        put(ipc, &ipc->head, fields[i], 8);
+    return ipc->head.len - place_of(len);
+}
+
+/* Writes a vector for a field of a table, and returns where its items are. bytes may be NULL: zeros. */
+static size_t put_vector(cli_ipc *ipc, size_t table, size_t field, const void *bytes, size_t len,
+                         size_t item_len)
+{
+    align(ipc, 4);
+    refer(ipc, table + place_of(field), ipc->head.len);
+    put(ipc, &ipc->head, len, 4);
+    uint8_t *to = extend(ipc, &ipc->head, len * item_len);
+    if (to && bytes)
+        memcpy(to, bytes, len * item_len);
+    return ipc->head.len - len * item_len;
+}
+
+static void put_string(cli_ipc *ipc, size_t table, size_t field, const char *text)
+{
+    put_vector(ipc, table, field, text, strlen(text), 1);
+    put(ipc, &ipc->head, 0, 1);
+}
+
+/* ---- the schema ------------------------------------------------------------------------------ */
+
+enum { VERSION = 4, NANOSECONDS = 3 };
+enum { SCHEMA = 1, BATCH = 3 }; /* what a message is about */
+
+/* The types, by the beginning of their format in the C data interface, and their tables. */
+typedef enum type { INT = 2, UTF8 = 5, BOOL = 6, TIMESTAMP = 10, LIST = 12, STRUCT = 13 } type;
+static const struct kind {
+    const char *format;
+    type type;
+    size_t len;
+    uint64_t fields[2];
+} kinds[] = {
+    {"l", INT, 2, {64, true}},
+    {"L", INT, 2, {64, false}},
+    {"b", BOOL, 0, {0}},
+    {"u", UTF8, 0, {0}},
+    {"+l", LIST, 0, {0}},
+    {"+s", STRUCT, 0, {0}},
+    {"", TIMESTAMP, 2, {NANOSECONDS}}, /* what is left: "tsn:UTC" */
+};
+
+static const struct kind *kind_of(const struct ArrowSchema *schema)
+{
+    const struct kind *kind = kinds;
+    while (strncmp(schema->format, kind->format, strlen(kind->format)) != 0)
+        kind++;
+    return kind;
+}
+
+/* Writes the columns of the schema, or of its dictionary. */
+static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct ArrowSchema *schema)
+{
+    size_t len = (size_t)schema->n_children, at = put_vector(ipc, table, field, NULL, len, 4);
+    for (size_t i = 0; i < len; i++) {
+        const struct ArrowSchema *child = schema->children[i];
+        const struct ArrowSchema *values = child->dictionary ? child->dictionary : child;
+        const struct kind *kind = kind_of(values);
+        uint64_t is_nullable = (child->flags & ARROW_FLAG_NULLABLE) != 0;
+        /* name, nullable, type, table of the type, dictionary, children */
+        table = put_table(ipc, 6, (uint64_t[]){0, is_nullable, kind->type, 0, NO_FIELD, 0});
+        refer(ipc, at + 4 * i, table);
+        put_string(ipc, table, 0, child->name);
+        size_t of_type = put_table(ipc, kind->len, kind->fields);
+        refer(ipc, table + place_of(3), of_type);
+        if (kind->type == TIMESTAMP)
+            put_string(ipc, of_type, 1, strchr(values->format, ':') + 1);
+        put_fields(ipc, table, 5, values);
+    }
+}
+
+static void put_schema(cli_ipc *ipc, size_t table, size_t field)
+{
+    size_t schema = put_table(ipc, 2, (uint64_t[]){0, 0}); /* little-endian, fields */
+    refer(ipc, table + place_of(field), schema);
+    put_fields(ipc, schema, 1, &ipc->schema);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Begins a buffer of the body and returns its zeroed bytes, or NULL as extend does. */
+static uint8_t *put_buffer(cli_ipc *ipc, size_t len)
+{
+    if (len > ipc->body_most - ipc->body.len && !ipc->wrong)
+        ipc->wrong = EOVERFLOW;
+    put(ipc, &ipc->buffers, ipc->body.len, 8);
+    put(ipc, &ipc->buffers, len, 8);
+    return extend(ipc, &ipc->body, len + -len % 8);
+}
+
+/* Room for that many rows, to free; NULL after a failure. */
+static int64_t *new_rows(cli_ipc *ipc, size_t len)
+{
+    int64_t *rows = ipc->wrong ? NULL : calloc(len + 1, sizeof *rows);
+    if (!rows && !ipc->wrong)
+        ipc->wrong = ENOMEM;
+    return rows;
+}
+
+static bool bit(const uint8_t *bits, int64_t at)
+{
+    return !bits || bits[at / 8] >> at % 8 & 1;
+}
+
+static void put_bits(cli_ipc *ipc, const uint8_t *bits, const int64_t *rows, size_t len)
+{
+    uint8_t *to = put_buffer(ipc, (len + 7) / 8);
+    for (size_t i = 0; i < len && to; i++)
+        to[i / 8] |= (uint8_t)((rows[i] >= 0 && bit(bits, rows[i])) << i % 8);
+}
+
+static void put_numbers(cli_ipc *ipc, const uint64_t *numbers, const int64_t *rows, size_t len)
+{
+    uint8_t *to = put_buffer(ipc, 8 * len);
+    for (size_t i = 0; i < len && to; i++) {
+        uint64_t number = rows[i] < 0 ? 0 : htole64(numbers[rows[i]]);
+        memcpy(to + 8 * i, &number, 8);
+    }
+}
+
+static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
+                       const struct ArrowArray *array, const int64_t *rows, size_t len);
+
+/* Strings, whose items are bytes, and lists. */
+static void put_items(cli_ipc *ipc, const struct ArrowSchema *schema,
+                      const struct ArrowArray *array, const int64_t *rows, size_t len)
+{
+    const int32_t *ends = array->buffers[1];
+    uint8_t *to = put_buffer(ipc, 4 * (len + 1));
+    size_t all = 0;
+    for (size_t i = 0; i < len && to && all <= INT32_MAX; i++) {
+        all += rows[i] < 0 ? 0 : (size_t)(ends[rows[i] + 1] - ends[rows[i]]);
+        store(to + 4 * (i + 1), all, 4);
+    }
+    if (all > INT32_MAX)
+        ipc->wrong = EOVERFLOW;
+    uint8_t *text = schema->n_children ? NULL : put_buffer(ipc, all);
+    int64_t *items = schema->n_children ? new_rows(ipc, all) : NULL, *item = items;
+    for (size_t i = 0; i < len && (text || items); i++) {
+        int32_t first = rows[i] < 0 ? 0 : ends[rows[i]], end = rows[i] < 0 ? 0 : ends[rows[i] + 1];
+        for (int32_t k = first; k < end && items; k++)
+            *item++ = k;
+        if (text && end > first)
+            text = mempcpy(text, (const char *)array->buffers[2] + first, (size_t)(end - first));
+    }
+    if (items)
+        put_column(ipc, schema->children[0], array->children[0], items, all);
+    free(items);
+}
+
+/* Writes the rows of the buffers. */
+static void put_values(cli_ipc *ipc, const struct ArrowSchema *schema,
+                       const struct ArrowArray *array, const int64_t *rows, size_t len)
+{
+    const type of_values = kind_of(schema)->type;
+    if (of_values == INT || of_values == TIMESTAMP)
+        put_numbers(ipc, array->buffers[1], rows, len);
+    else if (of_values == BOOL)
+        put_bits(ipc, array->buffers[1], rows, len);
+    else if (of_values != STRUCT)
+        put_items(ipc, schema, array, rows, len);
+    for (int64_t i = 0; i < schema->n_children && of_values == STRUCT; i++)
+        put_column(ipc, schema->children[i], array->children[i], rows, len);
+}
+
+static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
+                       const struct ArrowArray *array, const int64_t *rows, size_t len)
+{
+    const int32_t *words = schema->dictionary ? array->buffers[1] : NULL;
+    uint64_t nulls = 0;
+    int64_t *at = new_rows(ipc, len);
+    for (size_t i = 0; i < len && at; i++) {
+        int64_t row = array->offset + rows[i];
+        bool is_null = rows[i] < 0 || !bit(array->buffers[0], row);
+        at[i] = is_null ? -1 : words ? words[row] : row;
+        nulls += is_null;
+    }
+    if (at && schema->dictionary) {
+        put_column(ipc, schema->dictionary, array->dictionary, at, len);
+    } else if (at) {
+        put(ipc, &ipc->nodes, len, 8);
+        put(ipc, &ipc->nodes, nulls, 8);
+        put_bits(ipc, NULL, at, nulls ? len : 0);
+        put_values(ipc, schema, array, at, len);
+    }
+    free(at);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Begins the head with its first table. */
+static size_t begin_head(cli_ipc *ipc, size_t len, const uint64_t *fields)
+{
+    ipc->head.len = 0;
+    put(ipc, &ipc->head, UINT32_MAX, PREFIX_LEN);
+    put(ipc, &ipc->head, 0, 4); /* the reference to the table */
+    size_t table = put_table(ipc, len, fields);
+    refer(ipc, PREFIX_LEN, table);
+    return table;
+}
+
+/* version, what it is about, reference to that, length of the body */
+static size_t begin_message(cli_ipc *ipc, uint64_t about, uint64_t body_len)
+{
+    return begin_head(ipc, 4, (uint64_t[]){VERSION, about, 0, body_len});
+}
+
+static void end_message(cli_ipc *ipc)
+{
+    align(ipc, 0);
+    store(ipc->wrong ? NULL : ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
+}
+
+/* Ends a step of which *ipc knows whether it failed. */
+static int result(const cli_ipc *ipc)
+{
+    return ipc->out->failure ? ipc->out->failure
+           : ipc->wrong      ? cli_system_error(ipc->out->name, "write", ipc->wrong)
+                             : 0;
+}
+
+static void send(cli_ipc *ipc, const void *bytes, size_t len)
+{
+    if (!ipc->wrong && len && cli_output_write(ipc->out, bytes, len))
+        ipc->wrong = EIO;
+    ipc->at += len;
+}
+
+int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
+{
+    ipc->out = out;
+    ipc->schema = *schema;
+    schema->release = NULL;
+    send(ipc, "ARROW1\0", 8);
+    put_schema(ipc, begin_message(ipc, SCHEMA, 0), 2);
+    end_message(ipc);
+    send(ipc, ipc->head.bytes, ipc->head.len);
+    return result(ipc);
+}
+
+/* Makes the message of the rows. body_len, unless 0, is that of a body that is in the file. */
+static void put_batch(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len,
+                      uint64_t body_len)
+{
+    ipc->body.len = ipc->nodes.len = ipc->buffers.len = 0;
+    ipc->body_most = len > 1 ? CLI_IPC_BATCH_BYTES : INT32_MAX;
+    put_column(ipc, &ipc->schema, array, rows, len);
+    size_t message = begin_message(ipc, BATCH, body_len ? body_len : ipc->body.len);
+    size_t table = put_table(ipc, 3, (uint64_t[]){len, 0, 0}); /* rows, nodes, buffers */
+    refer(ipc, message + place_of(2), table);
+    const cli_buffer *const records[] = {&ipc->nodes, &ipc->buffers};
+    for (size_t i = 0; i < 2 && !ipc->wrong;
+         i++) /* without the first, of the struct array itself */
+        put_vector(ipc, table, i + 1, records[i]->bytes + RECORD_LEN,
+                   records[i]->len / RECORD_LEN - 1, RECORD_LEN);
+    end_message(ipc);
+}
+
+int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len)
+{
+    if (!len)
+        return 0;
+    put_batch(ipc, array, rows, len, 0);
+    if (ipc->wrong == EOVERFLOW && len > 1) { /* in halves */
+        ipc->wrong = 0;
+        int code = cli_ipc_add(ipc, array, rows, len / 2);
+        return code ? code : cli_ipc_add(ipc, array, rows + len / 2, len - len / 2);
+    }
+    put(ipc, &ipc->blocks, ipc->at, 8);
+    put(ipc, &ipc->blocks, ipc->head.len, 8);
+    put(ipc, &ipc->blocks, ipc->body.len, 8);
+    send(ipc, ipc->head.bytes, ipc->head.len);
+    send(ipc, ipc->body.bytes, ipc->body.len);
+    return result(ipc);
+}
+
+size_t cli_ipc_batches(const cli_ipc *ipc)
+{
+    return ipc->blocks.len / BLOCK_LEN;
+}
+
+/* A batch without rows has a head of the same length, since all numbers in it have a fixed length, and
+ * a body of zeros. */
+int cli_ipc_clear(cli_ipc *ipc, const struct ArrowArray *array, size_t batch)
+{
+    uint64_t block[BLOCK_LEN / 8]; /* place, length of the head, length of the body */
+    memcpy(block, ipc->blocks.bytes + batch * BLOCK_LEN, BLOCK_LEN);
+    put_batch(ipc, array, NULL, 0, le64toh(block[2]));
+    int fd = ipc->out->fd;
+    off_t at = (off_t)le64toh(block[0]), body_at = at + (off_t)le64toh(block[1]);
+    if (!ipc->wrong && (pwrite(fd, ipc->head.bytes, ipc->head.len, at) < 0 ||
+                        pwrite(fd, ipc->body.bytes, ipc->body.len, body_at) < 0))
+        ipc->wrong = errno;
+    return result(ipc);
+}
+
+int cli_ipc_end(cli_ipc *ipc)
+{
+    /* version, schema, dictionaries, batches; the prefix is the end of the messages */
+    size_t table = begin_head(ipc, 4, (uint64_t[]){VERSION, 0, 0, 0});
+    put_schema(ipc, table, 1);
+    put_vector(ipc, table, 2, NULL, 0, BLOCK_LEN);
+    put_vector(ipc, table, 3, ipc->blocks.bytes, cli_ipc_batches(ipc), BLOCK_LEN);
+    put(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
+    send(ipc, ipc->head.bytes, ipc->head.len);
+    send(ipc, "ARROW1", 6);
+    return result(ipc);
+}
+
+void cli_ipc_free(cli_ipc *ipc)
+{
+    cli_buffer *const all[] = {&ipc->head, &ipc->body, &ipc->nodes, &ipc->buffers, &ipc->blocks};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]->bytes);
+    if (ipc->schema.release)
+        ipc->schema.release(&ipc->schema);
+    *ipc = (cli_ipc){.out = NULL};
+}

@@ -1,0 +1,62 @@
+/* Writes one table as a file in Arrow's IPC format, from arrays of Arrow's C data interface.
+ *
+ *     cli_ipc_begin(&ipc, &out, &schema);
+ *     for (each array)
+ *         cli_ipc_add(&ipc, &array, rows, len);
+ *     cli_ipc_end(&ipc);
+ *     cli_ipc_free(&ipc);
+ *
+ * The caller chooses which rows of an array are written, so that a row that the file already has can be
+ * left out. One batch is in memory at a time.
+ *
+ * These types are written: 64-bit integers, timestamps, bool, utf8, list and struct. Strings that have
+ * a dictionary are written as plain strings: all batches of a file would share one dictionary, which
+ * would have to stay in memory until the end, and some readers (nanoarrow before 0.9, which DuckDB's
+ * extension is built on) refuse dictionaries.
+ *
+ * Parquet is not written. Arrow C++ (libparquet, and arrow-glib for C) would write it, but Debian 12
+ * has no package of it, and it is far larger than this command. nanoarrow writes IPC only, and
+ * has no package either. */
+#ifndef CLI_IPC_H
+#define CLI_IPC_H
+
+#include "output_file.h"
+#include "pprofdelta_tables.h"
+
+/* An array with more bytes becomes several batches. */
+enum { CLI_IPC_BATCH_BYTES = 64 << 20 };
+
+/* Zero it to begin. */
+typedef struct cli_ipc {
+    cli_output *out;           /* a regular file */
+    struct ArrowSchema schema; /* of the file */
+    uint64_t at;               /* bytes written */
+    cli_buffer head, body;     /* of the message that is being made */
+    cli_buffer nodes, buffers; /* the records of what is in the body */
+    cli_buffer blocks;         /* the records of the batches in the file */
+    size_t body_most;
+    int wrong; /* why the message cannot be made: the first reason */
+} cli_ipc;
+
+/* The functions that return an int print what is wrong and return an exit code. After a failure, only
+ * cli_ipc_free may be called. */
+
+/* Begins the file. Moves the schema, as the C data interface describes. */
+int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema);
+
+/* Writes the rows of a struct array that have these indices. Its schema is that of the file. */
+int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len);
+
+/* The number of batches so far. */
+size_t cli_ipc_batches(const cli_ipc *ipc);
+
+/* Makes a batch one without rows. Its bytes stay in the file, but no reader uses them. array is any
+ * array of the file's schema. */
+int cli_ipc_clear(cli_ipc *ipc, const struct ArrowArray *array, size_t batch);
+
+/* Writes the end of the file. */
+int cli_ipc_end(cli_ipc *ipc);
+
+void cli_ipc_free(cli_ipc *ipc);
+
+#endif
