@@ -338,26 +338,16 @@ static int sync_all(int fd)
     return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
 }
 
-static int not_replaced(cli_output *out, int error)
-{
-    remove_temporary(out);
-    return fail(out, "replace", error);
-}
-
-int cli_output_settle(cli_output *out)
+static int replace(cli_output *out)
 {
     /* Some file systems report a failed write only to close. The file stays open, and locked. */
     int copy = dup(out->fd);
-    return copy < 0 || close(copy) ? not_replaced(out, errno) : CLI_DONE;
-}
-
-static int replace(cli_output *out)
-{
-    if (cli_output_settle(out))
-        return out->failure;
-    if ((out->state && sync_all(out->fd)) || cli_is_ending(&out->before) ||
-        rename(out->temporary, out->target))
-        return not_replaced(out, errno);
+    if (copy < 0 || close(copy) || (out->state && sync_all(out->fd)) ||
+        cli_is_ending(&out->before) || rename(out->temporary, out->target)) {
+        int error = errno;
+        remove_temporary(out);
+        return fail(out, "replace", error);
+    }
     end_temporary(out);
     if (!out->state)
         return CLI_DONE;

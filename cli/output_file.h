@@ -21,9 +21,9 @@
  * owner or another kind is left alone. If the file system has no locks, nothing is removed. A process
  * has one temporary file at a time.
  *
- * Tables are the exception. Their caller has one output for each, settles all of them before it finishes
- * the first, and blocks the signals itself before the first byte of the first. The user has named the
- * folder of a table, but not the file, so a symbolic link is refused. */
+ * Tables are the exception: their caller writes several at once, and blocks the signals before the first
+ * byte of the first. The user has named the folder of a table, but not the file, so only a regular file
+ * is replaced, and no link is followed. */
 #ifndef CLI_OUTPUT_FILE_H
 #define CLI_OUTPUT_FILE_H
 
@@ -78,10 +78,6 @@ int cli_output_prepare(cli_output *out, const char *path);
 
 /* For a sink whose cookie is a cli_output. A failure is printed at once and kept in out->failure. */
 int cli_output_write(void *output, const void *data, size_t len);
-
-/* Checks that the system has taken all bytes of a file, which is not yet renamed. Prints what is wrong;
- * returns an exit code. */
-int cli_output_settle(cli_output *out);
 
 /* Ends the output after the last byte: closes it, or renames it to OUT; then fd is open and locked.
  * Prints what is wrong; returns an exit code. */

@@ -29,7 +29,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PREFIX_LEN = 8, BLOCK_LEN = 24, RECORD_LEN = 16 };
 
@@ -330,14 +329,13 @@ int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
     return result(ipc);
 }
 
-/* Makes the message of the rows. body_len, unless 0, is that of a body that is in the file. */
-static void put_batch(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len,
-                      uint64_t body_len)
+/* Puts the rows into the body, and their message into the head. */
+static void put_batch(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len)
 {
     ipc->body.len = ipc->nodes.len = ipc->buffers.len = 0;
     ipc->body_most = len > 1 ? CLI_IPC_BATCH_BYTES : INT32_MAX;
     put_column(ipc, &ipc->schema, array, rows, len);
-    size_t message = begin_message(ipc, BATCH, body_len ? body_len : ipc->body.len);
+    size_t message = begin_message(ipc, BATCH, ipc->body.len);
     size_t table = put_table(ipc, 3, (uint64_t[]){len, 0, 0}); /* rows, nodes, buffers */
     refer(ipc, message + place_of(2), table);
     const cli_buffer *const records[] = {&ipc->nodes, &ipc->buffers};
@@ -352,7 +350,7 @@ int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *row
 {
     if (!len)
         return 0;
-    put_batch(ipc, array, rows, len, 0);
+    put_batch(ipc, array, rows, len);
     if (ipc->wrong == EOVERFLOW && len > 1) { /* in halves */
         ipc->wrong = 0;
         int code = cli_ipc_add(ipc, array, rows, len / 2);
@@ -366,33 +364,13 @@ int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *row
     return result(ipc);
 }
 
-size_t cli_ipc_batches(const cli_ipc *ipc)
-{
-    return ipc->blocks.len / BLOCK_LEN;
-}
-
-/* A batch without rows has a head of the same length, since all numbers in it have a fixed length, and
- * a body of zeros. */
-int cli_ipc_clear(cli_ipc *ipc, const struct ArrowArray *array, size_t batch)
-{
-    uint64_t block[BLOCK_LEN / 8]; /* place, length of the head, length of the body */
-    memcpy(block, ipc->blocks.bytes + batch * BLOCK_LEN, BLOCK_LEN);
-    put_batch(ipc, array, NULL, 0, le64toh(block[2]));
-    int fd = ipc->out->fd;
-    off_t at = (off_t)le64toh(block[0]), body_at = at + (off_t)le64toh(block[1]);
-    if (!ipc->wrong && (pwrite(fd, ipc->head.bytes, ipc->head.len, at) < 0 ||
-                        pwrite(fd, ipc->body.bytes, ipc->body.len, body_at) < 0))
-        ipc->wrong = errno;
-    return result(ipc);
-}
-
 int cli_ipc_end(cli_ipc *ipc)
 {
     /* version, schema, dictionaries, batches; the prefix is the end of the messages */
     size_t table = begin_head(ipc, 4, (uint64_t[]){VERSION, 0, 0, 0});
     put_schema(ipc, table, 1);
     put_vector(ipc, table, 2, NULL, 0, BLOCK_LEN);
-    put_vector(ipc, table, 3, ipc->blocks.bytes, cli_ipc_batches(ipc), BLOCK_LEN);
+    put_vector(ipc, table, 3, ipc->blocks.bytes, ipc->blocks.len / BLOCK_LEN, BLOCK_LEN);
     put(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
     send(ipc, ipc->head.bytes, ipc->head.len);
     send(ipc, "ARROW1", 6);

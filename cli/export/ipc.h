@@ -47,13 +47,6 @@ int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema);
 /* Writes the rows of a struct array that have these indices. Its schema is that of the file. */
 int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len);
 
-/* The number of batches so far. */
-size_t cli_ipc_batches(const cli_ipc *ipc);
-
-/* Makes a batch one without rows. Its bytes stay in the file, but no reader uses them. array is any
- * array of the file's schema. */
-int cli_ipc_clear(cli_ipc *ipc, const struct ArrowArray *array, size_t batch);
-
 /* Writes the end of the file. */
 int cli_ipc_end(cli_ipc *ipc);
 

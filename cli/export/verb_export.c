@@ -1,14 +1,14 @@
 /* pprofdelta export FILE... -o DIR: profiles as tables, in Arrow's IPC file format.
  *
- *     FILE -> library -> columns -> a batch each -> DIR/samples.arrow
- *                                                   DIR/stacks.arrow, locations.arrow, functions.arrow
+ *     FILE -> library -> columns -> a batch of each -> DIR/samples.arrow
+ *                                                      DIR/stacks.arrow, locations.arrow, functions.arrow
  *
- * One FILE is in memory at a time, and the ids of the rows so far: a stack, a location and a function are
- * written when the first FILE has them. All four files are complete before the first is renamed; the
- * samples are renamed last, so that what they refer to is there.
+ * Several FILEs are read twice: first for their stamps, since a window counts once, and its highest
+ * attempt may be in any FILE. One FILE is in memory at a time, with the ids of the rows so far: a stack, a
+ * location and a function are written when the first FILE has them.
  *
- * A window counts once. If a later FILE is a higher attempt at it, its rows take the place of those that
- * were written. */
+ * All tables are written whole before the first of them replaces an old one. The samples are last, so that
+ * what they refer to is there. */
 #include "arguments.h"
 #include "cli.h"
 #include "export/ipc.h"
@@ -22,46 +22,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES, STACKS, LOCATIONS, FUNCTIONS, TABLES };
+enum { STACKS, LOCATIONS, FUNCTIONS, SAMPLES, TABLES };
+static const char *const names[TABLES] = {"stacks", "locations", "functions", "samples"};
 
-/* Ids, which are hashes, in a hash table of which at most half is used. A slot that is 0 is free. */
-typedef struct id_set {
-    uint64_t *slots;
-    size_t len, cap;
-} id_set;
-
-typedef struct window {
-    pprofdelta_stamp stamp;
-    const char *name;
-    size_t first, end; /* its batches of samples */
-} window;
+typedef struct table {
+    char *path;
+    cli_output out;
+    cli_ipc ipc;
+    /* The ids so far, which are hashes, in a hash table that is at most half full. 0 is a free slot. */
+    uint64_t *ids;
+    size_t ids_len, ids_cap;
+} table;
 
 typedef struct run {
-    const char *dir, *target;
+    pprofdelta_attribute target;
+    const char *dir;
     pprofdelta_options library;
-    bool quiet, is_made;
+    bool quiet, is_made; /* is_made: this run made dir */
+    cli_arguments files;
     cli_input input;
-    struct table {
-        char *path;
-        cli_output out;
-        cli_ipc ipc;
-        id_set known;
-    } tables[TABLES];
-    cli_buffer windows; /* of window */
-    id_set known;       /* windows, by a hash */
-    window *window;     /* of the FILE that is being written; NULL: it belongs to no series */
-    const char *first;  /* the first FILE */
-    sigset_t before;    /* the signals that were blocked before the first byte was written */
-    int code;           /* of a failure while the library was called */
+    pprofdelta_profile *profile; /* of the input */
+    pprofdelta_stamp *stamps;    /* of the files, if they are several */
+    table tables[TABLES];
+    sigset_t before; /* the signals that were blocked before there were temporary files */
+    int code;        /* of a failure while the library was called */
 } run;
-
-/* ---- the command line ------------------------------------------------------------------------ */
 
 static const cli_option options[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, dir),
      "  -o, --output DIR       write the tables to DIR, which is created\n", CLI_FOLDER, 0},
-    {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target),
-     "      --target=NAME      the target of all samples (default: the id of the state)\n", 0, 0},
+    {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value),
+     "      --target=NAME      the target of the samples (default: the id of the state)\n", 0, 0},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory),
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet),
@@ -72,9 +63,9 @@ static const cli_option options[] = {
 
 static const cli_command command = {
     .before = "usage: pprofdelta export FILE... -o DIR\n"
-              "Writes the FILEs (- is stdin) as four tables: samples, stacks, locations and\n"
-              "functions, which are files in Arrow's IPC format. Ids are equal in all windows\n"
-              "and on all hosts. Of several attempts at one window the highest counts.\n"
+              "Writes the profiles (a single - is stdin) as tables, which are Arrow files in DIR:\n"
+              "samples, stacks, locations and functions. Of several attempts at one window\n"
+              "the highest counts.\n"
               "\n",
     .options = options,
     .after = "",
@@ -83,241 +74,209 @@ static const cli_command command = {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Returns 1 if the id is new, 0 if it is known, -1 if there is no memory. */
-static int add_id(id_set *set, uint64_t id)
+static int add_id(table *t, uint64_t id)
 {
-    if (2 * set->len >= set->cap) {
-        id_set grown = {calloc(set->cap ? 2 * set->cap : 1024, sizeof id), 0,
-                        set->cap ? 2 * set->cap : 1024};
-        if (!grown.slots)
+    if (2 * t->ids_len >= t->ids_cap) {
+        table grown = {.ids_cap = t->ids_cap ? 2 * t->ids_cap : 1024};
+        if (!(grown.ids = calloc(grown.ids_cap, sizeof id)))
             return -1;
-        for (size_t i = 0; i < set->cap; i++)
-            if (set->slots[i])
-                add_id(&grown, set->slots[i]);
-        free(set->slots);
-        *set = grown;
+        for (size_t i = 0; i < t->ids_cap; i++)
+            if (t->ids[i])
+                add_id(&grown, t->ids[i]);
+        free(t->ids);
+        t->ids = grown.ids;
+        t->ids_cap = grown.ids_cap;
     }
-    size_t at = id & (set->cap - 1);
-    while (set->slots[at] && set->slots[at] != id)
-        at = (at + 1) & (set->cap - 1);
-    bool is_new = !set->slots[at];
-    set->slots[at] = id;
-    set->len += is_new;
+    size_t at = id & (t->ids_cap - 1);
+    while (t->ids[at] && t->ids[at] != id)
+        at = (at + 1) & (t->ids_cap - 1);
+    bool is_new = !t->ids[at];
+    t->ids[at] = id;
+    t->ids_len += is_new;
     return is_new;
 }
 
-/* Do the columns have the same names? All other columns are the same in every profile. */
+/* Only the names of value columns differ between profiles, and the last column is the same. */
 static int check_types(const run *r, const struct ArrowSchema *all, const struct ArrowSchema *these)
 {
-    int64_t i = 0;
-    while (i < all->n_children && i < these->n_children &&
-           !strcmp(all->children[i]->name, these->children[i]->name))
-        i++;
-    if (i == all->n_children && i == these->n_children)
-        return CLI_DONE;
-    cli_error("%s: its value types are not those of %s: %s, where that has %s", r->input.name,
-              r->first, i < these->n_children ? these->children[i]->name : "none",
-              i < all->n_children ? all->children[i]->name : "none");
-    cli_hint("give each kind of profile a call and a DIR of its own");
-    return CLI_FAILED;
+    for (int64_t i = 0; i < all->n_children; i++)
+        if (strcmp(all->children[i]->name, these->children[i]->name) != 0) {
+            cli_error("%s: its value types are not those of the files before it: %s in place of %s",
+                      r->input.name, these->children[i]->name, all->children[i]->name);
+            cli_hint("export each kind of profile by itself, into a DIR of its own");
+            return CLI_FAILED;
+        }
+    return CLI_DONE;
 }
 
-/* Writes the rows with new ids, of samples all rows. */
-static int write_rows(run *r, struct table *table, pprofdelta_table *from)
+/* Writes the rows with new ids; all samples. */
+static int write_rows(run *r, table *t, pprofdelta_table *from)
 {
-    const struct ArrowArray *array = &from->array, *ids = array->children[0];
+    const struct ArrowArray *array = &from->array;
+    const uint64_t *ids = array->children[0]->buffers[1];
     size_t len = (size_t)array->length, kept = 0;
-    bool is_samples = table == &r->tables[SAMPLES];
-    int code = table->ipc.out ? check_types(r, &table->ipc.schema, &from->schema)
-                              : cli_ipc_begin(&table->ipc, &table->out, &from->schema);
+    int is_new = 1, code = t->ipc.out ? check_types(r, &t->ipc.schema, &from->schema)
+                                      : cli_ipc_begin(&t->ipc, &t->out, &from->schema);
     int64_t *rows = code ? NULL : calloc(len + 1, sizeof *rows);
-    for (size_t i = 0; i < len && rows; i++) {
-        int is_new = is_samples || add_id(&table->known, ((const uint64_t *)ids->buffers[1])[i]);
-        if (is_new < 0) {
-            free(rows);
-            rows = NULL;
-        } else if (is_new) {
-            rows[kept++] = (int64_t)i;
-        }
+    for (size_t i = 0; i < len && rows && is_new >= 0; i++) {
+        is_new = t == &r->tables[SAMPLES] || add_id(t, ids[i]);
+        rows[kept] = (int64_t)i;
+        kept += is_new > 0;
     }
     if (!code)
-        code = rows ? cli_ipc_add(&table->ipc, array, rows, kept)
-                    : cli_system_error(table->path, "write", ENOMEM);
+        code = rows && is_new >= 0 ? cli_ipc_add(&t->ipc, array, rows, kept)
+                                   : cli_system_error(t->path, "write", ENOMEM);
     free(rows);
     return code;
 }
 
+/* Called by the library, once for each FILE. */
 static int take(void *cookie, pprofdelta_tables *tables)
 {
     run *r = cookie;
-    pprofdelta_table *const from[TABLES] = {&tables->samples, &tables->stacks, &tables->locations,
-                                            &tables->functions};
-    struct table *samples = &r->tables[SAMPLES];
-    window *window = r->window;
-    if (!samples->ipc.out) {
-        sigset_t ending;
-        cli_ending_signals(&ending);
-        sigprocmask(SIG_BLOCK, &ending, &r->before);
-    }
-    for (; window && window->first < window->end && !r->code; window->first++)
-        r->code = cli_ipc_clear(&samples->ipc, &from[SAMPLES]->array, window->first);
-    size_t first = cli_ipc_batches(&samples->ipc);
+    pprofdelta_table *const from[TABLES] = {&tables->stacks, &tables->locations, &tables->functions,
+                                            &tables->samples};
+    sigset_t ending;
+    cli_ending_signals(&ending);
+    sigprocmask(SIG_BLOCK, &ending, NULL);
     for (size_t i = 0; i < TABLES && !r->code; i++)
         r->code = write_rows(r, &r->tables[i], from[i]);
-    if (window) {
-        window->first = first;
-        window->end = cli_ipc_batches(&samples->ipc);
-    }
     return r->code;
 }
 
-/* ---- windows --------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* Finds the window, or adds it, and sets r->window. Sets *counts to whether this attempt counts. */
-static int find_window(run *r, const pprofdelta_stamp *stamp, bool *counts)
+static void close_file(run *r)
 {
-    const char *name = r->input.name;
-    window *all = (window *)(void *)r->windows.bytes, new = {*stamp, name, 0, 0};
-    size_t len = r->windows.len / sizeof *all, i = len;
-    *counts = true;
-    r->window = NULL;
-    if (!stamp->sequence)
-        return CLI_DONE;
-    if (r->target && len && all->stamp.id != stamp->id) {
-        cli_error("%s: is of another target than %s, and --target names one", name, all->name);
-        return CLI_FAILED;
-    }
-    int is_new = add_id(&r->known, stamp->id ^ stamp->sequence * UINT64_C(0x9e3779b97f4a7c15));
-    for (i = is_new ? len : 0; i < len; i++)
-        if (all[i].stamp.id == stamp->id && all[i].stamp.sequence == stamp->sequence)
-            break;
-    if (is_new < 0 || (i == len && cli_buffer_append(&r->windows, &new, sizeof new)))
-        return cli_system_error(name, "write", ENOMEM);
-    r->window = (window *)(void *)r->windows.bytes + i;
-    if (i == len)
-        return CLI_DONE;
-    const pprofdelta_stamp *was = &r->window->stamp;
-    *counts = stamp->attempt > was->attempt ||
-              (stamp->attempt == was->attempt && stamp->to_nanos > was->to_nanos);
-    if (*counts)
-        cli_note("%s: is the same window as %s, sent again; this one counts", name,
-                 r->window->name);
-    else
-        cli_note("%s: is %s attempt at the same window as %s; it does not count", name,
-                 stamp->attempt < was->attempt ? "an earlier" : "the same", r->window->name);
-    if (*counts) {
-        r->window->stamp = *stamp;
-        r->window->name = name;
-    }
-    return CLI_DONE;
+    pprofdelta_profile_free(r->profile);
+    r->profile = NULL;
+    cli_input_free(&r->input);
 }
 
-static int add(run *r, const char *path)
+static int open_file(run *r, size_t i)
 {
     pprofdelta_error err;
-    pprofdelta_profile *profile = NULL;
-    pprofdelta_census census = {.size = sizeof census};
-    const pprofdelta_sink sink = {.tables = take, .cookie = r};
-    bool counts = false;
-    int code = cli_input_read(&r->input, path, r->library.max_memory);
-    if (code)
-        return code;
-    r->first = r->first ? r->first : r->input.name;
-    cli_progress_say("exporting", r->input.name);
-    if (pprofdelta_profile_open(&r->library, NULL, r->input.bytes, r->input.len, &profile, &err))
-        return cli_library_error(r->input.name, &err);
-    pprofdelta_profile_census(profile, &census);
-    code = find_window(r, &census.stamp, &counts);
-    if (counts && !code && pprofdelta_profile_rewrite(profile, &sink, &err))
-        code = r->code ? r->code : cli_library_error(r->input.name, &err);
-    pprofdelta_profile_free(profile);
-    cli_input_free(&r->input);
+    const char *path = r->files.operands[i];
+    uint64_t limit = r->library.max_memory;
+    int code = r->stamps ? cli_input_read_again(&r->input, (cli_file){path, NULL}, limit)
+                         : cli_input_read(&r->input, path, limit);
+    if (!code &&
+        pprofdelta_profile_open(&r->library, NULL, r->input.bytes, r->input.len, &r->profile, &err))
+        code = cli_library_error(r->input.name, &err);
     return code;
+}
+
+static int read_stamps(run *r)
+{
+    int code = CLI_DONE;
+    for (size_t i = 0; i < r->files.operands_len && !code; i++) {
+        pprofdelta_census census = {.size = sizeof census};
+        if (!(code = open_file(r, i))) {
+            pprofdelta_profile_census(r->profile, &census);
+            r->stamps[i] = census.stamp;
+        }
+        close_file(r);
+    }
+    return code;
+}
+
+/* Does file k count, and not i, since they are the same window? Of equal attempts that count which ends
+ * later, or the first. */
+static bool takes_place(const pprofdelta_stamp *stamps, size_t k, size_t i)
+{
+    const pprofdelta_stamp *a = &stamps[k], *b = &stamps[i];
+    if (!b->sequence || a->id != b->id || a->sequence != b->sequence)
+        return false;
+    return a->attempt != b->attempt     ? a->attempt > b->attempt
+           : a->to_nanos != b->to_nanos ? a->to_nanos > b->to_nanos
+                                        : k < i;
+}
+
+static int export_file(run *r, size_t i)
+{
+    pprofdelta_error err;
+    const pprofdelta_sink sink = {.tables = take, .cookie = r};
+    for (size_t k = 0; r->stamps && k < r->files.operands_len; k++)
+        if (takes_place(r->stamps, k, i)) {
+            cli_note("%s: does not count: %s is the same window, sent again", r->files.operands[i],
+                     r->files.operands[k]);
+            return CLI_DONE;
+        }
+    int code = open_file(r, i);
+    cli_progress_say("exporting", r->input.name);
+    if (!code && pprofdelta_profile_rewrite(r->profile, &sink, &err))
+        code = r->code ? r->code : cli_library_error(r->input.name, &err);
+    close_file(r);
+    return code ? code : cli_is_ending(&r->before) ? CLI_FAILED : CLI_DONE;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static int prepare(run *r)
 {
-    static const char *const names[TABLES] = {"samples", "stacks", "locations", "functions"};
     int code = CLI_DONE;
+    r->library.format = PPROFDELTA_TABLES;
+    r->target.key = "target";
+    r->library.resource = &r->target;
+    r->library.resource_len = r->target.value != NULL;
+    if (r->files.operands_len > 1 &&
+        !(r->stamps = calloc(r->files.operands_len, sizeof *r->stamps)))
+        return cli_system_error(r->dir, "write", ENOMEM);
     r->is_made = !mkdir(r->dir, 0777);
     if (!r->is_made && errno != EEXIST)
         return cli_system_error(r->dir, "make the directory", errno);
     for (size_t i = 0; i < TABLES && !code; i++) {
-        struct table *table = &r->tables[i];
-        if (asprintf(&table->path, "%s/%s.arrow", r->dir, names[i]) < 0)
-            table->path = NULL;
-        code = table->path ? cli_output_prepare(&table->out, table->path)
-                           : cli_system_error(r->dir, "write", ENOMEM);
+        table *t = &r->tables[i];
+        t->out = (cli_output){.fd = -1, .is_table = true};
+        if (asprintf(&t->path, "%s/%s.arrow", r->dir, names[i]) < 0)
+            t->path = NULL;
+        code = t->path ? cli_output_prepare(&t->out, t->path)
+                       : cli_system_error(r->dir, "write", ENOMEM);
     }
     return code;
 }
 
-static int finish(run *r)
+static int perform(run *r)
 {
-    int code = CLI_DONE;
-    for (size_t i = 0; i < TABLES && !code; i++) {
-        code = cli_ipc_end(&r->tables[i].ipc);
-        code = code ? code : cli_output_settle(&r->tables[i].out);
-    }
-    for (size_t i = TABLES; i-- > 0 && !code;)
-        code = cli_output_finish(&r->tables[i].out);
-    return code;
-}
-
-/* After a signal, CLI_FAILED is returned, and the signal ends the process when nothing is left over. */
-static int perform(run *r, const cli_arguments *files)
-{
-    pprofdelta_attribute target = {"target", r->target};
-    r->library.format = PPROFDELTA_TABLES;
-    r->library.resource = &target;
-    r->library.resource_len = r->target != NULL;
+    sigprocmask(SIG_BLOCK, NULL, &r->before);
     int code = prepare(r);
-    if (r->quiet)
-        cli_message_quiet();
-    else
-        cli_progress_start();
-    for (size_t i = 0; i < files->operands_len && !code; i++) {
-        code = add(r, files->operands[i]);
-        if (!code && cli_is_ending(&r->before))
-            code = CLI_FAILED;
-    }
-    return code ? code : finish(r);
-}
-
-static void clean_up(run *r, bool has_failed)
-{
-    bool is_blocked = r->tables[SAMPLES].ipc.out != NULL;
+    if (!code && r->stamps)
+        code = read_stamps(r);
+    for (size_t i = 0; i < r->files.operands_len && !code; i++)
+        code = export_file(r, i);
+    for (size_t i = 0; i < TABLES && !code; i++)
+        code = cli_ipc_end(&r->tables[i].ipc);
+    for (size_t i = 0; i < TABLES && !code; i++)
+        code = cli_output_finish(&r->tables[i].out);
     for (size_t i = 0; i < TABLES; i++) {
         cli_ipc_free(&r->tables[i].ipc);
         cli_output_close(&r->tables[i].out);
         free(r->tables[i].path);
-        free(r->tables[i].known.slots);
+        free(r->tables[i].ids);
     }
-    if (has_failed && r->is_made)
+    if (code && r->is_made)
         rmdir(r->dir);
-    cli_input_free(&r->input);
-    free(r->windows.bytes);
-    free(r->known.slots);
-    if (is_blocked)
-        sigprocmask(SIG_SETMASK, &r->before, NULL);
+    free(r->stamps);
+    sigprocmask(SIG_SETMASK, &r->before, NULL);
+    return code;
 }
 
 int cli_export(int argc, char **argv)
 {
-    run r = {.library = PPROFDELTA_OPTIONS_INIT};
-    cli_arguments arguments = {.argc = argc, .argv = argv};
-    for (size_t i = 0; i < TABLES; i++)
-        r.tables[i].out = (cli_output){.fd = -1, .is_table = true};
+    run r = {.library = PPROFDELTA_OPTIONS_INIT, .files = {.argc = argc, .argv = argv}};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    int code = cli_command_read(&command, &arguments, &r);
-    if (code || arguments.is_done)
+    int code = cli_command_read(&command, &r.files, &r);
+    if (code || r.files.is_done)
         return code;
-    if (!arguments.operands_len || !r.dir)
-        return cli_usage("%s: pprofdelta export FILE... -o DIR",
-                         r.dir ? "a profile is missing" : "-o DIR is missing");
-    code = cli_check_stdin(arguments.operands, arguments.operands_len);
-    code = code ? code : perform(&r, &arguments);
-    clean_up(&r, code != CLI_DONE);
-    return code;
+    if (!r.files.operands_len || !r.dir)
+        return cli_usage("%s is missing: pprofdelta export FILE... -o DIR",
+                         r.dir ? "a profile" : "-o DIR");
+    for (size_t i = 0; i < r.files.operands_len && r.files.operands_len > 1; i++)
+        if (!strcmp(r.files.operands[i], "-"))
+            return cli_usage("several FILEs are read twice, so stdin cannot be one of them");
+    if (r.quiet)
+        cli_message_quiet();
+    else
+        cli_progress_start();
+    return perform(&r);
 }
