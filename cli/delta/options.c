@@ -173,9 +173,9 @@ const cli_command cli_delta_command = {
               "       pprofdelta record -- COMMAND  run COMMAND with the heap agent\n"
               "       pprofdelta symbolize FILE [-o OUT]  add functions and lines to addresses\n"
               "       pprofdelta leaks FILE...      stacks that keep growing\n"
+              "       pprofdelta export FILE... -o DIR  profiles as tables\n"
               "       pprofdelta help [VERB]        print this help, or that of a verb\n"
-              "An input is a pprof profile or an OTLP request; - or a missing CUR is stdin.\n"
-              "\n",
+              "An input is a pprof profile or an OTLP request; - or a missing CUR is stdin.\n",
     .options = table,
     .after = "\n"
              "Exit status: 0 done, 1 failed, 2 wrong command line, 3 a reset with\n"

@@ -270,7 +270,7 @@ int cli_export(int argc, char **argv)
         return code;
     if (!r.files.operands_len || !r.dir)
         return cli_usage("%s is missing: pprofdelta export FILE... -o DIR",
-                         r.dir ? "a profile" : "-o DIR");
+                         r.files.operands_len ? "-o DIR" : "a profile");
     for (size_t i = 0; i < r.files.operands_len && r.files.operands_len > 1; i++)
         if (!strcmp(r.files.operands[i], "-"))
             return cli_usage("several FILEs are read twice, so stdin cannot be one of them");

@@ -16,6 +16,7 @@ import checking  # noqa: E402
 import cumulative  # noqa: E402
 import deltas  # noqa: E402
 import ends  # noqa: E402
+import exporting  # noqa: E402
 import filters  # noqa: E402
 import flames  # noqa: E402
 import harness  # noqa: E402
@@ -39,7 +40,7 @@ import windows  # noqa: E402
 import worlds  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing, filters,
-           windows, uploading, otlp, requests, summing, live, leaking, flames, terminals, texts, worlds, narrow]
+           windows, uploading, otlp, requests, summing, exporting, live, leaking, flames, terminals, texts, worlds, narrow]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

@@ -136,7 +136,7 @@ makes_the_delta("Python", sys.executable, os.path.join(here, "consumer.py"))
 by_help = {verb: sorted(set(re.findall(r"--[a-z][a-z-]*=?", "\n".join(
     line for line in run(tool, *verb, "--help").stdout.decode().splitlines()
     if re.match(r" +-", line))))) for verb in (
-        (), ("sum",), ("show",), ("check",), ("symbolize",), ("record",), ("leaks",))}
+        (), ("sum",), ("show",), ("check",), ("symbolize",), ("record",), ("leaks",), ("export",))}
 share = os.path.join(prefix, "share")
 path = os.path.join(folder, "path")
 os.mkdir(path)

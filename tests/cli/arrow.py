@@ -1,0 +1,129 @@
+"""Reads Arrow's IPC files: the part of the format that tables use, by code of our own.
+
+`Table(data)` checks that the messages, read in their order, are those that the footer names, and gives the
+rows of all batches. Values are Python's: a list of a struct is a list of dicts, a null is None.
+"""
+
+import struct
+
+INT, UTF8, BOOL, TIMESTAMP, LIST, STRUCT = 2, 5, 6, 10, 12, 13
+SCHEMA, BATCH = 1, 3
+
+
+class Flat:
+    """A table of a flatbuffer."""
+
+    def __init__(self, data, at):
+        self.data, self.at = data, at
+        self.list = at - struct.unpack_from("<i", data, at)[0]
+
+    def place(self, field):
+        if 4 + 2 * field >= struct.unpack_from("<H", self.data, self.list)[0]:
+            return 0
+        place = struct.unpack_from("<H", self.data, self.list + 4 + 2 * field)[0]
+        return place and self.at + place
+
+    def number(self, field, form):
+        at = self.place(field)
+        assert at % struct.calcsize(form) == 0, "not aligned"
+        return struct.unpack_from("<" + form, self.data, at)[0] if at else 0
+
+    def to(self, at):
+        return at + struct.unpack_from("<I", self.data, at)[0]
+
+    def table(self, field):
+        return Flat(self.data, self.to(self.place(field)))
+
+    def vector(self, field, form):
+        at = self.to(self.place(field))
+        items, size = at + 4, struct.calcsize("<" + form)
+        assert items % min(size, 8) == 0, "not aligned"
+        count = struct.unpack_from("<I", self.data, at)[0]
+        return [struct.unpack_from("<" + form, self.data, items + i * size) for i in range(count)]
+
+    def tables(self, field):
+        at = self.to(self.place(field)) + 4
+        return [Flat(self.data, self.to(at + 4 * i)) for i in range(len(self.vector(field, "I")))]
+
+    def text(self, field):
+        at = self.to(self.place(field))
+        return self.data[at + 4:at + 4 + struct.unpack_from("<I", self.data, at)[0]].decode()
+
+
+class Field:
+    def __init__(self, flat):
+        self.name, self.is_nullable, self.type = flat.text(0), flat.number(1, "B"), flat.number(2, "B")
+        assert not flat.place(4), "a dictionary"
+        of_type = flat.table(3)
+        self.form = "q"
+        if self.type == INT:
+            assert of_type.number(0, "i") == 64
+            self.form = "q" if of_type.number(1, "B") else "Q"
+        if self.type == TIMESTAMP:
+            assert (of_type.number(0, "h"), of_type.text(1)) == (3, "UTC")
+        self.children = [Field(child) for child in flat.tables(5)]
+
+
+class Batch:
+    def __init__(self, flat, body):
+        self.body, self.rows = body, flat.number(0, "q")
+        self.nodes, self.buffers = iter(flat.vector(1, "qq")), iter(flat.vector(2, "qq"))
+
+    def buffer(self):
+        at, length = next(self.buffers)
+        assert at % 8 == 0 and at + length <= len(self.body), "a buffer is not in the body"
+        return self.body[at:at + length]
+
+    def bits(self, count):
+        data = self.buffer()
+        return [data[i // 8] >> i % 8 & 1 == 1 for i in range(count)] if data else None
+
+    def column(self, field):
+        count, nulls = next(self.nodes)
+        valid = self.bits(count) or [True] * count
+        assert valid.count(False) == nulls and (field.is_nullable or not nulls)
+        if field.type == BOOL:
+            values = self.bits(count) or []
+        elif field.type == STRUCT:
+            columns = [self.column(child) for child in field.children]
+            values = [dict(zip([child.name for child in field.children], row)) for row in zip(*columns)]
+        elif field.type in (INT, TIMESTAMP):
+            values = struct.unpack(f"<{count}{field.form}", self.buffer())
+        else:
+            ends = struct.unpack(f"<{count + 1}i", self.buffer())
+            items = self.buffer() if field.type == UTF8 else self.column(field.children[0])
+            assert ends[-1] == len(items), "items that belong to no row"
+            values = [items[first:end] for first, end in zip(ends, ends[1:])]
+            values = [value.decode() for value in values] if field.type == UTF8 else values
+        assert len(values) == count
+        return [value if is_valid else None for value, is_valid in zip(values, valid)]
+
+
+class Table:
+    def __init__(self, data):
+        assert data[:8] == b"ARROW1\0\0" and data[-6:] == b"ARROW1"
+        at, end = 8, len(data) - 10 - struct.unpack_from("<i", data, len(data) - 10)[0]
+        footer = Flat(data[end:], struct.unpack_from("<I", data, end)[0])
+        assert not footer.tables(2), "dictionaries"
+        blocks, found, self.batches, self.names = footer.vector(3, "qi4xq"), [], [], None
+        while True:
+            mark, length = struct.unpack_from("<II", data, at)
+            assert mark == 0xFFFFFFFF and at % 8 == 0
+            if not length:
+                break
+            message = Flat(data[at + 8:], struct.unpack_from("<I", data, at + 8)[0])
+            body_at, body_len = at + 8 + length, message.number(3, "q")
+            if message.number(1, "B") == SCHEMA:
+                fields = [Field(field) for field in message.table(2).tables(1)]
+                self.names = [field.name for field in fields]
+            else:
+                assert message.number(1, "B") == BATCH
+                batch = Batch(message.table(2), data[body_at:body_at + body_len])
+                columns = [batch.column(field) for field in fields]
+                self.batches.append([dict(zip(self.names, row)) for row in zip(*columns)])
+                assert len(self.batches[-1]) == batch.rows
+                found.append((at, 8 + length, body_len))
+            at = body_at + body_len
+        assert at + 8 == end and found == blocks, "the footer names other batches"
+        assert [Field(field).name for field in footer.table(1).tables(1)] == self.names
+        self.rows = [row for batch in self.batches for row in batch]

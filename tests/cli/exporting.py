@@ -1,0 +1,176 @@
+"""pprofdelta export: the tables, read by arrow.py, say what show --json says of the same files."""
+
+import json
+import os
+import resource
+
+from arrow import Table
+from pb import HEAP, Stack, gz, profile
+from samples import CUR, PREV, T0, T1, cur, pair, regress
+
+NAMES = ["functions", "locations", "samples", "stacks"]
+
+
+def exported(t, *args, folder="out", **kwargs):
+    t.succeeds("export", *args, "-o", folder, **kwargs)
+    t.equal(sorted(os.listdir(t.path(folder))), [f"{name}.arrow" for name in NAMES])
+    return {name: Table(t.load(f"{folder}/{name}.arrow")) for name in NAMES}
+
+
+def by_id(table, name):
+    rows = {row[name]: row for row in table.rows}
+    assert len(rows) == len(table.rows) and 0 not in rows, f"{name}: an id is there twice"
+    return rows
+
+
+def frames(tables):
+    """{stack_id: frames as show --json has them, without the addresses}"""
+    functions, locations = by_id(tables["functions"], "function_id"), by_id(tables["locations"], "location_id")
+
+    def of(location):
+        lines = location["lines"]
+        assert [line["inlined"] for line in lines] == [True] * (len(lines) - 1) + [False] * bool(lines)
+        return [(functions[line["function_id"]]["name"], functions[line["function_id"]]["file"], line["line"],
+                 location["file"]) for line in lines] or [("", None, None, location["file"])]
+
+    return {row["stack_id"]: [frame for i in row["location_ids"] for frame in of(locations[i])]
+            for row in tables["stacks"].rows}
+
+
+def labels_of(labels):
+    assert all((label["str"] is None) != (label["num"] is None) for label in labels)
+    return sorted((label["key"], label["str"], label["num"], label["unit"] or "") for label in labels)
+
+
+def same(t, file, rows, stacks):
+    """The rows of samples of one file, and what show says of it."""
+    shown = json.loads(t.succeeds("show", file, "--json").text)
+    types = [kind["type"] for kind in shown["types"]]
+    t.equal(len(rows), len(shown["samples"]))
+    for row, sample in zip(rows, shown["samples"]):
+        t.equal([row[name] for name in types], sample["values"])
+        t.equal(labels_of(row["labels"]), sorted((label["key"], label.get("str"), label.get("num"), label.get("unit", ""))
+                                                 for label in sample["labels"]))
+        t.equal(stacks[row["stack_id"]], [(f["function"], f.get("file"), f.get("line"), f.get("mapping", ""))
+                                          for f in sample["stack"]])
+        t.equal(row["time"], shown["time_nanos"] or None)
+        t.equal(row["time"] - row["from"] if row["from"] else 0, shown["duration_nanos"])
+
+
+def windows(t):
+    """Three windows of a state: d1 to d3; d3 is sent twice, and only the second attempt has the sample "late"."""
+    more = [*CUR, (("late", "main"), [7, 70, 7, 70])]
+    looks = [profile(PREV, time=T0), profile(CUR, time=T1), cur(), profile(more, time=T1 + T1 - T0)]
+    for n, look in enumerate(looks):
+        t.write("look", gz(look))
+        if n < 2:
+            t.succeeds("--state", "s", "look", "-o", f"d{n + 1}", manners=False)
+        else:  # an attempt that has failed, then one that arrives
+            t.run("--state", "s", "look", "--", "sh", "-c", f"cat >d3-{n - 1}; exit {3 - n}", manners=False)
+    return "d1", "d2", "d3-1", "d3-2"
+
+
+def test_the_values_are_those_of_show(t):
+    for name in "heap", "mutex", "block":
+        for n in 1, 2:
+            t.write(f"{name}{n}", valid(f"{name}.{n}.pb.gz"))
+            t.succeeds("--state", f"{name}.s", f"{name}{n}", "-o", f"{name}.d{n}")
+        files = [f"{name}1", f"{name}.d1", f"{name}.d2"]
+        tables = exported(t, *files, folder=name)
+        t.equal(len(tables["samples"].batches), 3)
+        for file, rows in zip(files, tables["samples"].batches):
+            same(t, file, rows, frames(tables))
+    t.equal([row["sequence"] for row in (batch[0] for batch in tables["samples"].batches)], [None, 1, 2])
+
+
+def valid(name):
+    with open(os.path.join(os.path.dirname(__file__), "../../testdata/valid", name), "rb") as file:
+        return file.read()
+
+
+def test_a_row_that_was_written_is_not_written_again(t):
+    files = windows(t)[:2]
+    tables = exported(t, *files)
+    parts = [exported(t, file, folder=file + ".out") for file in files]
+    for name, key in ("stacks", "stack_id"), ("locations", "location_id"), ("functions", "function_id"):
+        t.equal(by_id(tables[name], key), {**by_id(parts[1][name], key), **by_id(parts[0][name], key)})
+        t.check(len(tables[name].rows) < sum(len(part[name].rows) for part in parts), "no row in common")
+    t.equal(tables["samples"].rows, parts[0]["samples"].rows + parts[1]["samples"].rows)
+
+
+def test_a_window_counts_once(t):
+    first, second, early, late = windows(t)
+    want = exported(t, first, second, late)
+    for order in [early, late, first, second, second], [late, second, early, first]:
+        tables = exported(t, *order, "-q")
+        stacks = frames(tables)
+        t.equal(sorted(json.dumps(row) for row in tables["samples"].rows),
+                sorted(json.dumps(row) for row in want["samples"].rows))
+        t.equal({row["attempt"] for row in tables["samples"].rows if row["sequence"] == 3}, {2})
+        t.check("late" in {stack[0][0] for stack in stacks.values()}, "the sample of the second attempt is missing")
+    result = t.succeeds("export", late, early, "-o", "out")
+    t.contains(result.err, f"note: {early}: does not count: {late} is the same window, sent again")
+
+
+def test_columns_and_texts(t):
+    odd = Stack("f\xff", "main", labels={"key": "Gr\u00fc\u00dfe", "size": 12})
+    t.write("p", gz(profile([(odd, [1, 2, 3]), (("main",), [-1, 2 ** 63 - 1, -2 ** 63])],
+                            types=["n/count", "n/bytes", "time/ns"])))
+    tables = exported(t, "p", "--target", "checkout")
+    t.equal(tables["samples"].names, ["target", "from", "time", "sequence", "attempt", "restart", "stack_id", "n/count",
+                                      "n/bytes", "time/ns", "labels"])
+    row, last = tables["samples"].rows
+    t.equal(labels_of(row["labels"]), [("key", "Gr\u00fc\u00dfe", None, ""), ("size", None, 12, "bytes")])
+    t.equal([row["target"], row["time"], row["sequence"], row["restart"]], ["checkout", None, None, False])
+    t.equal([last["n/count"], last["n/bytes"], last["time/ns"]], [-1, 2 ** 63 - 1, -2 ** 63])
+    t.equal([row["address"] > 0 for row in tables["locations"].rows], [True, True])
+    t.equal(exported(t, "-", stdin=t.load("p"))["samples"].rows, [{**one, "target": ""} for one in (row, last)])
+
+
+def test_what_is_refused_leaves_the_folder_as_it_was(t):
+    one, two = pair(t)
+    exported(t, one)
+    before = {name: t.load(f"out/{name}.arrow") for name in NAMES}
+    t.write("damaged", t.load(two)[:-9])
+    t.write("mutex", gz(profile([(("f",), [1, 2])], types=["contentions/count", "delay/nanoseconds"])))
+    for args, *said in (([one, "damaged"], "damaged: "), ([one, "missing"], "missing: cannot open"),
+                        ([one, "out/samples.arrow"], "this is an Arrow file"),
+                        ([one, "mutex"], "mutex: its value types", "contentions in place of alloc_objects"),
+                        (["--max-memory=3k", one], "--max-memory")):
+        for folder in "out", "new":
+            t.contains(t.fails(1, "export", *args, "-o", folder).err, *said)
+    for limit in range(0, 4000, 500):  # bytes of a file: a full disk, for one table after the other
+        result = t.run("export", two, "-o", "out", preexec_fn=lambda most=limit: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (most, most)))
+        if result.code:
+            t.contains(result.err, ".arrow: cannot write: File too large")
+            t.equal({name: t.load(f"out/{name}.arrow") for name in NAMES}, before)
+        else:
+            before = {name: t.load(f"out/{name}.arrow") for name in NAMES}
+    t.check(not os.path.exists(t.path("new")), "a folder was left behind")
+    t.equal(t.litter(), [])
+
+
+def test_only_tables_are_replaced(t):
+    one, _ = pair(t)
+    os.mkdir(t.path("out"))
+    t.write("else.arrow", b"ARROW1\0\0")
+    for make, said in ((lambda path: t.write(path, t.load(one)), "it is a pprof profile, and a table replaces only"),
+                       (lambda path: os.symlink("../else.arrow", t.path(path)), "it is no regular file"),
+                       (lambda path: os.mkfifo(t.path(path)), "it is no regular file"),
+                       (lambda path: os.mkdir(t.path(path)), "it is no regular file")):
+        make("out/samples.arrow")
+        t.contains(t.fails(1, "export", one, "-o", "out").err, "out/samples.arrow: is not replaced", said)
+        t.equal(os.listdir(t.path("out")), ["samples.arrow"])
+        (os.rmdir if os.path.isdir(t.path("out/samples.arrow")) else os.remove)(t.path("out/samples.arrow"))
+    t.equal(t.load("else.arrow"), b"ARROW1\0\0")
+    t.contains(t.fails(1, "export", one, "-o", one).err, "Not a directory")
+
+
+def test_a_batch_that_is_too_large_becomes_several(t):
+    """A label of 8 MiB that 20 samples have is in the profile once."""
+    long = "x" * (8 << 20)
+    t.write("p", gz(profile([(Stack(f"f{i}", labels={"key": long}), [1, 1, 1, 1]) for i in range(20)])))
+    table = exported(t, "p")["samples"]
+    t.check(len(table.batches) > 2, f"{len(table.batches)} batches")
+    t.equal([row["labels"][0]["str"] == long for row in table.rows], [True] * 20)
