@@ -25,22 +25,25 @@
 
 #include "message.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PREFIX_LEN = 8, BLOCK_LEN = 24, RECORD_LEN = 16 };
 
+static void set_wrong(cli_ipc *ipc, int wrong)
+{
+    ipc->wrong = ipc->wrong ? ipc->wrong : wrong;
+}
+
 /* Returns len zeroed bytes at the end of the buffer, valid until it grows again; NULL after a
  * failure. */
 static uint8_t *extend(cli_ipc *ipc, cli_buffer *buffer, size_t len)
 {
     uint8_t *bytes = ipc->wrong ? NULL : cli_buffer_extend(buffer, len);
-    if (bytes)
-        return memset(bytes, 0, len);
-    ipc->wrong = ipc->wrong ? ipc->wrong : ENOMEM;
-    return NULL;
+    if (!bytes)
+        set_wrong(ipc, ENOMEM);
+    return bytes ? memset(bytes, 0, len) : NULL;
 }
 
 static void store(uint8_t *to, uint64_t value, size_t len)
@@ -113,49 +116,44 @@ static void put_string(cli_ipc *ipc, size_t table, size_t field, const char *tex
 
 enum { VERSION = 4, NANOSECONDS = 3 };
 enum { SCHEMA = 1, BATCH = 3 }; /* what a message is about */
+enum { INT = 2, UTF8 = 5, BOOL = 6, TIMESTAMP = 10, LIST = 12, STRUCT = 13 };
 
-/* The types, by the beginning of their format in the C data interface, and their tables. */
-typedef enum type { INT = 2, UTF8 = 5, BOOL = 6, TIMESTAMP = 10, LIST = 12, STRUCT = 13 } type;
-static const struct kind {
-    const char *format;
-    type type;
-    size_t len;
-    uint64_t fields[2];
-} kinds[] = {
-    {"l", INT, 2, {64, true}},
-    {"L", INT, 2, {64, false}},
-    {"b", BOOL, 0, {0}},
-    {"u", UTF8, 0, {0}},
-    {"+l", LIST, 0, {0}},
-    {"+s", STRUCT, 0, {0}},
-    {"", TIMESTAMP, 2, {NANOSECONDS}}, /* what is left: "tsn:UTC" */
-};
-
-static const struct kind *kind_of(const struct ArrowSchema *schema)
+/* The type that a format of the C data interface names. */
+static unsigned type_of(const struct ArrowSchema *schema)
 {
-    const struct kind *kind = kinds;
-    while (strncmp(schema->format, kind->format, strlen(kind->format)) != 0)
-        kind++;
-    return kind;
+    switch (schema->format[0]) {
+    case 'u':
+        return UTF8;
+    case 'b':
+        return BOOL;
+    case 't':
+        return TIMESTAMP; /* "tsn:UTC" */
+    case '+':
+        return schema->format[1] == 'l' ? LIST : STRUCT;
+    default:
+        return INT; /* "l"; "L" has no sign */
+    }
 }
 
-/* Writes the columns of the schema, or of its dictionary. */
+/* Writes the columns of the schema. With a dictionary, the type is that of its strings. */
 static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct ArrowSchema *schema)
 {
     size_t len = (size_t)schema->n_children, at = put_vector(ipc, table, field, NULL, len, 4);
     for (size_t i = 0; i < len; i++) {
         const struct ArrowSchema *child = schema->children[i];
         const struct ArrowSchema *values = child->dictionary ? child->dictionary : child;
-        const struct kind *kind = kind_of(values);
-        uint64_t is_nullable = (child->flags & ARROW_FLAG_NULLABLE) != 0;
-        /* name, nullable, type, table of the type, dictionary, children */
-        table = put_table(ipc, 6, (uint64_t[]){0, is_nullable, kind->type, 0, NO_FIELD, 0});
+        const unsigned type = type_of(values);
+        const uint64_t is_nullable = (child->flags & ARROW_FLAG_NULLABLE) != 0;
+        /* name, nullable, type, its table, dictionary, children */
+        table = put_table(ipc, 6, (uint64_t[]){0, is_nullable, type, 0, NO_FIELD, 0});
         refer(ipc, at + 4 * i, table);
         put_string(ipc, table, 0, child->name);
-        size_t of_type = put_table(ipc, kind->len, kind->fields);
+        const uint64_t number[] = {64, values->format[0] == 'l'}, time[] = {NANOSECONDS, 0};
+        size_t of_type =
+            put_table(ipc, type == INT || type == TIMESTAMP ? 2 : 0, type == INT ? number : time);
         refer(ipc, table + place_of(3), of_type);
-        if (kind->type == TIMESTAMP)
-            put_string(ipc, of_type, 1, strchr(values->format, ':') + 1);
+        if (type == TIMESTAMP)
+            put_string(ipc, of_type, 1, values->format + strlen("tsn:"));
         put_fields(ipc, table, 5, values);
     }
 }
@@ -172,20 +170,11 @@ static void put_schema(cli_ipc *ipc, size_t table, size_t field)
 /* Begins a buffer of the body and returns its zeroed bytes, or NULL as extend does. */
 static uint8_t *put_buffer(cli_ipc *ipc, size_t len)
 {
-    if (len > ipc->body_most - ipc->body.len && !ipc->wrong)
-        ipc->wrong = EOVERFLOW;
+    if (len > ipc->body_most - ipc->body.len)
+        set_wrong(ipc, EOVERFLOW);
     put(ipc, &ipc->buffers, ipc->body.len, 8);
     put(ipc, &ipc->buffers, len, 8);
     return extend(ipc, &ipc->body, len + -len % 8);
-}
-
-/* Room for that many rows, to free; NULL after a failure. */
-static int64_t *new_rows(cli_ipc *ipc, size_t len)
-{
-    int64_t *rows = ipc->wrong ? NULL : calloc(len + 1, sizeof *rows);
-    if (!rows && !ipc->wrong)
-        ipc->wrong = ENOMEM;
-    return rows;
 }
 
 static bool bit(const uint8_t *bits, int64_t at)
@@ -203,10 +192,8 @@ static void put_bits(cli_ipc *ipc, const uint8_t *bits, const int64_t *rows, siz
 static void put_numbers(cli_ipc *ipc, const uint64_t *numbers, const int64_t *rows, size_t len)
 {
     uint8_t *to = put_buffer(ipc, 8 * len);
-    for (size_t i = 0; i < len && to; i++) {
-        uint64_t number = rows[i] < 0 ? 0 : htole64(numbers[rows[i]]);
-        memcpy(to + 8 * i, &number, 8);
-    }
+    for (size_t i = 0; i < len && to; i++)
+        store(to + 8 * i, rows[i] < 0 ? 0 : numbers[rows[i]], 8);
 }
 
 static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
@@ -217,41 +204,53 @@ static void put_items(cli_ipc *ipc, const struct ArrowSchema *schema,
                       const struct ArrowArray *array, const int64_t *rows, size_t len)
 {
     const int32_t *ends = array->buffers[1];
-    uint8_t *to = put_buffer(ipc, 4 * (len + 1));
-    size_t all = 0;
+    const char *bytes = schema->n_children ? NULL : array->buffers[2];
+    uint8_t *to = put_buffer(ipc, 4 * (len + 1)), *text = NULL;
+    int64_t *items = NULL;
+    size_t all = 0, at = 0;
     for (size_t i = 0; i < len && to && all <= INT32_MAX; i++) {
         all += rows[i] < 0 ? 0 : (size_t)(ends[rows[i] + 1] - ends[rows[i]]);
         store(to + 4 * (i + 1), all, 4);
     }
-    if (all > INT32_MAX)
-        ipc->wrong = EOVERFLOW;
-    uint8_t *text = schema->n_children ? NULL : put_buffer(ipc, all);
-    int64_t *items = schema->n_children ? new_rows(ipc, all) : NULL, *item = items;
-    for (size_t i = 0; i < len && (text || items); i++) {
-        int32_t first = rows[i] < 0 ? 0 : ends[rows[i]], end = rows[i] < 0 ? 0 : ends[rows[i] + 1];
-        for (int32_t k = first; k < end && items; k++)
-            *item++ = k;
-        if (text && end > first)
-            text = mempcpy(text, (const char *)array->buffers[2] + first, (size_t)(end - first));
-    }
+    if (all > ipc->body_most)
+        set_wrong(ipc, EOVERFLOW);
+    else if (schema->n_children)
+        items = calloc(all + 1, sizeof *items);
+    else
+        text = put_buffer(ipc, all);
+    for (size_t i = 0; at < all && (text || items); i++)
+        for (int32_t k = rows[i] < 0 ? 0 : ends[rows[i]]; rows[i] >= 0 && k < ends[rows[i] + 1];
+             k++)
+            if (items)
+                items[at++] = k;
+            else
+                text[at++] = (uint8_t)bytes[k];
     if (items)
         put_column(ipc, schema->children[0], array->children[0], items, all);
+    else if (!text)
+        set_wrong(ipc, ENOMEM);
     free(items);
 }
 
-/* Writes the rows of the buffers. */
+/* Writes the values of rows that are indices in the buffers. */
 static void put_values(cli_ipc *ipc, const struct ArrowSchema *schema,
                        const struct ArrowArray *array, const int64_t *rows, size_t len)
 {
-    const type of_values = kind_of(schema)->type;
-    if (of_values == INT || of_values == TIMESTAMP)
-        put_numbers(ipc, array->buffers[1], rows, len);
-    else if (of_values == BOOL)
+    switch (type_of(schema)) {
+    case BOOL:
         put_bits(ipc, array->buffers[1], rows, len);
-    else if (of_values != STRUCT)
+        break;
+    case UTF8:
+    case LIST:
         put_items(ipc, schema, array, rows, len);
-    for (int64_t i = 0; i < schema->n_children && of_values == STRUCT; i++)
-        put_column(ipc, schema->children[i], array->children[i], rows, len);
+        break;
+    case STRUCT:
+        for (int64_t i = 0; i < schema->n_children; i++)
+            put_column(ipc, schema->children[i], array->children[i], rows, len);
+        break;
+    default:
+        put_numbers(ipc, array->buffers[1], rows, len);
+    }
 }
 
 static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
@@ -259,16 +258,18 @@ static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
 {
     const int32_t *words = schema->dictionary ? array->buffers[1] : NULL;
     uint64_t nulls = 0;
-    int64_t *at = new_rows(ipc, len);
+    int64_t *at = ipc->wrong ? NULL : calloc(len + 1, sizeof *at);
     for (size_t i = 0; i < len && at; i++) {
         int64_t row = array->offset + rows[i];
         bool is_null = rows[i] < 0 || !bit(array->buffers[0], row);
         at[i] = is_null ? -1 : words ? words[row] : row;
         nulls += is_null;
     }
-    if (at && schema->dictionary) {
+    if (!at) {
+        set_wrong(ipc, ENOMEM);
+    } else if (schema->dictionary) {
         put_column(ipc, schema->dictionary, array->dictionary, at, len);
-    } else if (at) {
+    } else {
         put(ipc, &ipc->nodes, len, 8);
         put(ipc, &ipc->nodes, nulls, 8);
         put_bits(ipc, NULL, at, nulls ? len : 0);
@@ -279,42 +280,35 @@ static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Begins the head with its first table. */
-static size_t begin_head(cli_ipc *ipc, size_t len, const uint64_t *fields)
+/* Begins the head of a message: version, what it is about, the reference to that, length of the body. Or
+ * that of the footer: version, schema, dictionaries, batches. Returns where the table is. */
+static size_t begin_head(cli_ipc *ipc, uint64_t about, uint64_t body_len)
 {
     ipc->head.len = 0;
     put(ipc, &ipc->head, UINT32_MAX, PREFIX_LEN);
-    put(ipc, &ipc->head, 0, 4); /* the reference to the table */
-    size_t table = put_table(ipc, len, fields);
+    put(ipc, &ipc->head, 0, 4);
+    size_t table = put_table(ipc, 4, (uint64_t[]){VERSION, about, 0, body_len});
     refer(ipc, PREFIX_LEN, table);
     return table;
 }
 
-/* version, what it is about, reference to that, length of the body */
-static size_t begin_message(cli_ipc *ipc, uint64_t about, uint64_t body_len)
-{
-    return begin_head(ipc, 4, (uint64_t[]){VERSION, about, 0, body_len});
-}
-
-static void end_message(cli_ipc *ipc)
+/* Completes the head of a message. */
+static void end_head(cli_ipc *ipc)
 {
     align(ipc, 0);
     store(ipc->wrong ? NULL : ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
 }
 
-/* Ends a step of which *ipc knows whether it failed. */
-static int result(const cli_ipc *ipc)
+/* Writes the head and the body. */
+static int write_parts(cli_ipc *ipc)
 {
-    return ipc->out->failure ? ipc->out->failure
-           : ipc->wrong      ? cli_system_error(ipc->out->name, "write", ipc->wrong)
-                             : 0;
-}
-
-static void send(cli_ipc *ipc, const void *bytes, size_t len)
-{
-    if (!ipc->wrong && len && cli_output_write(ipc->out, bytes, len))
-        ipc->wrong = EIO;
-    ipc->at += len;
+    const cli_buffer *const parts[] = {&ipc->head, &ipc->body};
+    for (size_t i = 0; i < 2 && !ipc->wrong; i++) {
+        if (parts[i]->len && cli_output_write(ipc->out, parts[i]->bytes, parts[i]->len))
+            return ipc->out->failure;
+        ipc->at += parts[i]->len;
+    }
+    return ipc->wrong ? cli_system_error(ipc->out->name, "write", ipc->wrong) : 0;
 }
 
 int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
@@ -322,59 +316,53 @@ int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
     ipc->out = out;
     ipc->schema = *schema;
     schema->release = NULL;
-    send(ipc, "ARROW1\0", 8);
-    put_schema(ipc, begin_message(ipc, SCHEMA, 0), 2);
-    end_message(ipc);
-    send(ipc, ipc->head.bytes, ipc->head.len);
-    return result(ipc);
-}
-
-/* Puts the rows into the body, and their message into the head. */
-static void put_batch(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len)
-{
-    ipc->body.len = ipc->nodes.len = ipc->buffers.len = 0;
-    ipc->body_most = len > 1 ? CLI_IPC_BATCH_BYTES : INT32_MAX;
-    put_column(ipc, &ipc->schema, array, rows, len);
-    size_t message = begin_message(ipc, BATCH, ipc->body.len);
-    size_t table = put_table(ipc, 3, (uint64_t[]){len, 0, 0}); /* rows, nodes, buffers */
-    refer(ipc, message + place_of(2), table);
-    const cli_buffer *const records[] = {&ipc->nodes, &ipc->buffers};
-    for (size_t i = 0; i < 2 && !ipc->wrong;
-         i++) /* without the first, of the struct array itself */
-        put_vector(ipc, table, i + 1, records[i]->bytes + RECORD_LEN,
-                   records[i]->len / RECORD_LEN - 1, RECORD_LEN);
-    end_message(ipc);
+    if (cli_output_write(out, "ARROW1\0", ipc->at = 8))
+        return out->failure;
+    put_schema(ipc, begin_head(ipc, SCHEMA, 0), 2);
+    end_head(ipc);
+    return write_parts(ipc);
 }
 
 int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len)
 {
     if (!len)
         return 0;
-    put_batch(ipc, array, rows, len);
+    const uint64_t at = ipc->at;
+    const cli_buffer *const records[] = {&ipc->nodes, &ipc->buffers};
+    ipc->body.len = ipc->nodes.len = ipc->buffers.len = 0;
+    ipc->body_most = len > 1 ? CLI_IPC_BATCH_BYTES : INT32_MAX;
+    put_column(ipc, &ipc->schema, array, rows, len);
     if (ipc->wrong == EOVERFLOW && len > 1) { /* in halves */
         ipc->wrong = 0;
         int code = cli_ipc_add(ipc, array, rows, len / 2);
         return code ? code : cli_ipc_add(ipc, array, rows + len / 2, len - len / 2);
     }
-    put(ipc, &ipc->blocks, ipc->at, 8);
+    size_t message = begin_head(ipc, BATCH, ipc->body.len);
+    size_t table = put_table(ipc, 3, (uint64_t[]){len, 0, 0}); /* rows, nodes, buffers */
+    refer(ipc, message + place_of(2), table);
+    for (size_t i = 0; i < 2 && !ipc->wrong;
+         i++) /* without the first, of the struct array itself */
+        put_vector(ipc, table, i + 1, records[i]->bytes + RECORD_LEN,
+                   records[i]->len / RECORD_LEN - 1, RECORD_LEN);
+    end_head(ipc);
+    put(ipc, &ipc->blocks, at, 8);
     put(ipc, &ipc->blocks, ipc->head.len, 8);
     put(ipc, &ipc->blocks, ipc->body.len, 8);
-    send(ipc, ipc->head.bytes, ipc->head.len);
-    send(ipc, ipc->body.bytes, ipc->body.len);
-    return result(ipc);
+    return write_parts(ipc);
 }
 
 int cli_ipc_end(cli_ipc *ipc)
 {
-    /* version, schema, dictionaries, batches; the prefix is the end of the messages */
-    size_t table = begin_head(ipc, 4, (uint64_t[]){VERSION, 0, 0, 0});
+    size_t table = begin_head(ipc, 0, 0); /* its prefix is the end of the messages */
     put_schema(ipc, table, 1);
     put_vector(ipc, table, 2, NULL, 0, BLOCK_LEN);
     put_vector(ipc, table, 3, ipc->blocks.bytes, ipc->blocks.len / BLOCK_LEN, BLOCK_LEN);
     put(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
-    send(ipc, ipc->head.bytes, ipc->head.len);
-    send(ipc, "ARROW1", 6);
-    return result(ipc);
+    uint8_t *end = extend(ipc, &ipc->head, 6);
+    if (end)
+        memcpy(end, "ARROW1", 6);
+    ipc->body.len = 0;
+    return write_parts(ipc);
 }
 
 void cli_ipc_free(cli_ipc *ipc)

@@ -35,14 +35,13 @@ typedef struct table {
 } table;
 
 typedef struct run {
-    pprofdelta_attribute target;
     const char *dir;
     pprofdelta_options library;
+    pprofdelta_attribute target;
     bool quiet, is_made; /* is_made: this run made dir */
     cli_arguments files;
-    cli_input input;
-    pprofdelta_profile *profile; /* of the input */
-    pprofdelta_stamp *stamps;    /* of the files, if they are several */
+    const char *name;         /* of the file that is read */
+    pprofdelta_stamp *stamps; /* of the files */
     table tables[TABLES];
     sigset_t before; /* the signals that were blocked before there were temporary files */
     int code;        /* of a failure while the library was called */
@@ -102,7 +101,7 @@ static int check_types(const run *r, const struct ArrowSchema *all, const struct
     for (int64_t i = 0; i < all->n_children; i++)
         if (strcmp(all->children[i]->name, these->children[i]->name) != 0) {
             cli_error("%s: its value types are not those of the files before it: %s in place of %s",
-                      r->input.name, these->children[i]->name, all->children[i]->name);
+                      r->name, these->children[i]->name, all->children[i]->name);
             cli_hint("export each kind of profile by itself, into a DIR of its own");
             return CLI_FAILED;
         }
@@ -146,68 +145,61 @@ static int take(void *cookie, pprofdelta_tables *tables)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void close_file(run *r)
+/* Reads the stamp of file i, or exports it. */
+static int read_file(run *r, size_t i, bool is_exported)
 {
-    pprofdelta_profile_free(r->profile);
-    r->profile = NULL;
-    cli_input_free(&r->input);
-}
-
-static int open_file(run *r, size_t i)
-{
-    pprofdelta_error err;
     const char *path = r->files.operands[i];
+    const pprofdelta_sink sink = {.tables = take, .cookie = r};
     uint64_t limit = r->library.max_memory;
-    int code = r->stamps ? cli_input_read_again(&r->input, (cli_file){path, NULL}, limit)
-                         : cli_input_read(&r->input, path, limit);
+    pprofdelta_error err;
+    pprofdelta_census census = {.size = sizeof census};
+    pprofdelta_profile *profile = NULL;
+    cli_input input;
+    int code = r->files.operands_len > 1 ? cli_input_read_again(&input, (cli_file){path, 0}, limit)
+                                         : cli_input_read(&input, path, limit);
+    r->name = input.name;
+    cli_progress_say("exporting", r->name);
     if (!code &&
-        pprofdelta_profile_open(&r->library, NULL, r->input.bytes, r->input.len, &r->profile, &err))
-        code = cli_library_error(r->input.name, &err);
-    return code;
+        (pprofdelta_profile_open(&r->library, NULL, input.bytes, input.len, &profile, &err) ||
+         (is_exported && pprofdelta_profile_rewrite(profile, &sink, &err))))
+        code = r->code ? r->code : cli_library_error(r->name, &err);
+    if (!code) {
+        pprofdelta_profile_census(profile, &census);
+        r->stamps[i] = census.stamp;
+    }
+    pprofdelta_profile_free(profile);
+    cli_input_free(&input);
+    return !code && cli_is_ending(&r->before) ? CLI_FAILED : code;
 }
 
-static int read_stamps(run *r)
+/* Does the window of file i count as file k? Of equal attempts the one that ends later counts, or the
+ * first. */
+static bool is_replaced(const pprofdelta_stamp *stamps, size_t i, size_t k)
 {
+    const pprofdelta_stamp *a = &stamps[i], *b = &stamps[k];
+    return a->sequence && a->id == b->id && a->sequence == b->sequence &&
+           (a->attempt != b->attempt     ? a->attempt < b->attempt
+            : a->to_nanos != b->to_nanos ? a->to_nanos < b->to_nanos
+                                         : k < i);
+}
+
+static int read_all(run *r)
+{
+    const char **names_of = r->files.operands;
+    size_t len = r->files.operands_len, k;
     int code = CLI_DONE;
-    for (size_t i = 0; i < r->files.operands_len && !code; i++) {
-        pprofdelta_census census = {.size = sizeof census};
-        if (!(code = open_file(r, i))) {
-            pprofdelta_profile_census(r->profile, &census);
-            r->stamps[i] = census.stamp;
+    for (size_t i = 0; i < len && len > 1 && !code; i++)
+        code = read_file(r, i, false);
+    for (size_t i = 0; i < len && !code; i++) {
+        for (k = 0; k < len && !is_replaced(r->stamps, i, k); k++) {
         }
-        close_file(r);
+        if (k == len)
+            code = read_file(r, i, true);
+        else
+            cli_note("%s: does not count: %s is the same window, sent again", names_of[i],
+                     names_of[k]);
     }
     return code;
-}
-
-/* Does file k count, and not i, since they are the same window? Of equal attempts that count which ends
- * later, or the first. */
-static bool takes_place(const pprofdelta_stamp *stamps, size_t k, size_t i)
-{
-    const pprofdelta_stamp *a = &stamps[k], *b = &stamps[i];
-    if (!b->sequence || a->id != b->id || a->sequence != b->sequence)
-        return false;
-    return a->attempt != b->attempt     ? a->attempt > b->attempt
-           : a->to_nanos != b->to_nanos ? a->to_nanos > b->to_nanos
-                                        : k < i;
-}
-
-static int export_file(run *r, size_t i)
-{
-    pprofdelta_error err;
-    const pprofdelta_sink sink = {.tables = take, .cookie = r};
-    for (size_t k = 0; r->stamps && k < r->files.operands_len; k++)
-        if (takes_place(r->stamps, k, i)) {
-            cli_note("%s: does not count: %s is the same window, sent again", r->files.operands[i],
-                     r->files.operands[k]);
-            return CLI_DONE;
-        }
-    int code = open_file(r, i);
-    cli_progress_say("exporting", r->input.name);
-    if (!code && pprofdelta_profile_rewrite(r->profile, &sink, &err))
-        code = r->code ? r->code : cli_library_error(r->input.name, &err);
-    close_file(r);
-    return code ? code : cli_is_ending(&r->before) ? CLI_FAILED : CLI_DONE;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -216,22 +208,20 @@ static int prepare(run *r)
 {
     int code = CLI_DONE;
     r->library.format = PPROFDELTA_TABLES;
-    r->target.key = "target";
     r->library.resource = &r->target;
     r->library.resource_len = r->target.value != NULL;
-    if (r->files.operands_len > 1 &&
-        !(r->stamps = calloc(r->files.operands_len, sizeof *r->stamps)))
-        return cli_system_error(r->dir, "write", ENOMEM);
     r->is_made = !mkdir(r->dir, 0777);
     if (!r->is_made && errno != EEXIST)
         return cli_system_error(r->dir, "make the directory", errno);
+    r->stamps = calloc(r->files.operands_len, sizeof *r->stamps);
     for (size_t i = 0; i < TABLES && !code; i++) {
         table *t = &r->tables[i];
         t->out = (cli_output){.fd = -1, .is_table = true};
-        if (asprintf(&t->path, "%s/%s.arrow", r->dir, names[i]) < 0)
+        if (!r->stamps || asprintf(&t->path, "%s/%s.arrow", r->dir, names[i]) < 0) {
             t->path = NULL;
-        code = t->path ? cli_output_prepare(&t->out, t->path)
-                       : cli_system_error(r->dir, "write", ENOMEM);
+            return cli_system_error(r->dir, "write", ENOMEM);
+        }
+        code = cli_output_prepare(&t->out, t->path);
     }
     return code;
 }
@@ -240,10 +230,7 @@ static int perform(run *r)
 {
     sigprocmask(SIG_BLOCK, NULL, &r->before);
     int code = prepare(r);
-    if (!code && r->stamps)
-        code = read_stamps(r);
-    for (size_t i = 0; i < r->files.operands_len && !code; i++)
-        code = export_file(r, i);
+    code = code ? code : read_all(r);
     for (size_t i = 0; i < TABLES && !code; i++)
         code = cli_ipc_end(&r->tables[i].ipc);
     for (size_t i = 0; i < TABLES && !code; i++)
@@ -254,16 +241,18 @@ static int perform(run *r)
         free(r->tables[i].path);
         free(r->tables[i].ids);
     }
+    free(r->stamps);
     if (code && r->is_made)
         rmdir(r->dir);
-    free(r->stamps);
-    sigprocmask(SIG_SETMASK, &r->before, NULL);
+    sigprocmask(SIG_SETMASK, &r->before, NULL); /* a signal that has come ends the process */
     return code;
 }
 
 int cli_export(int argc, char **argv)
 {
-    run r = {.library = PPROFDELTA_OPTIONS_INIT, .files = {.argc = argc, .argv = argv}};
+    run r = {.library = PPROFDELTA_OPTIONS_INIT,
+             .target.key = "target",
+             .files = {.argc = argc, .argv = argv}};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     int code = cli_command_read(&command, &r.files, &r);
     if (code || r.files.is_done)
