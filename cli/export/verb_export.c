@@ -118,7 +118,7 @@ static int write_rows(run *r, table *t, pprofdelta_table *from)
                                       : cli_ipc_begin(&t->ipc, &t->out, &from->schema);
     int64_t *rows = code ? NULL : calloc(len + 1, sizeof *rows);
     for (size_t i = 0; i < len && rows && is_new >= 0; i++) {
-        is_new = t == &r->tables[SAMPLES] || add_id(t, ids[i]);
+        is_new = t == &r->tables[SAMPLES] ? 1 : add_id(t, ids[i]);
         rows[kept] = (int64_t)i;
         kept += is_new > 0;
     }
