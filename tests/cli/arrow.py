@@ -17,37 +17,35 @@ class Flat:
         self.data, self.at = data, at
         self.list = at - struct.unpack_from("<i", data, at)[0]
 
+    def one(self, form, at):
+        assert at % struct.calcsize(form) == 0, "not aligned"
+        return struct.unpack_from("<" + form, self.data, at)[0]
+
     def place(self, field):
-        if 4 + 2 * field >= struct.unpack_from("<H", self.data, self.list)[0]:
-            return 0
-        place = struct.unpack_from("<H", self.data, self.list + 4 + 2 * field)[0]
+        has = 4 + 2 * field < self.one("H", self.list)
+        place = self.one("H", self.list + 4 + 2 * field) if has else 0
         return place and self.at + place
 
     def number(self, field, form):
-        at = self.place(field)
-        assert at % struct.calcsize(form) == 0, "not aligned"
-        return struct.unpack_from("<" + form, self.data, at)[0] if at else 0
+        return self.one(form, self.place(field)) if self.place(field) else 0
 
     def to(self, at):
-        return at + struct.unpack_from("<I", self.data, at)[0]
+        return at + self.one("I", at)
 
     def table(self, field):
         return Flat(self.data, self.to(self.place(field)))
 
     def vector(self, field, form):
-        at = self.to(self.place(field))
-        items, size = at + 4, struct.calcsize("<" + form)
-        assert items % min(size, 8) == 0, "not aligned"
-        count = struct.unpack_from("<I", self.data, at)[0]
-        return [struct.unpack_from("<" + form, self.data, items + i * size) for i in range(count)]
+        at, size = self.to(self.place(field)) + 4, struct.calcsize("<" + form)
+        assert at % min(size, 8) == 0, "not aligned"
+        return [struct.unpack_from("<" + form, self.data, at + i * size) for i in range(self.one("I", at - 4))]
 
     def tables(self, field):
         at = self.to(self.place(field)) + 4
-        return [Flat(self.data, self.to(at + 4 * i)) for i in range(len(self.vector(field, "I")))]
+        return [Flat(self.data, self.to(at + 4 * i)) for i in range(self.one("I", at - 4))]
 
     def text(self, field):
-        at = self.to(self.place(field))
-        return self.data[at + 4:at + 4 + struct.unpack_from("<I", self.data, at)[0]].decode()
+        return b"".join(c for (c,) in self.vector(field, "c")).decode()
 
 
 class Field:
@@ -55,12 +53,9 @@ class Field:
         self.name, self.is_nullable, self.type = flat.text(0), flat.number(1, "B"), flat.number(2, "B")
         assert not flat.place(4), "a dictionary"
         of_type = flat.table(3)
-        self.form = "q"
-        if self.type == INT:
-            assert of_type.number(0, "i") == 64
-            self.form = "q" if of_type.number(1, "B") else "Q"
-        if self.type == TIMESTAMP:
-            assert (of_type.number(0, "h"), of_type.text(1)) == (3, "UTC")
+        assert self.type != INT or of_type.number(0, "i") == 64
+        assert self.type != TIMESTAMP or (of_type.number(0, "h"), of_type.text(1)) == (3, "UTC")
+        self.form = "Q" if self.type == INT and not of_type.number(1, "B") else "q"
         self.children = [Field(child) for child in flat.tables(5)]
 
 
@@ -106,11 +101,9 @@ class Table:
         footer = Flat(data[end:], struct.unpack_from("<I", data, end)[0])
         assert not footer.tables(2), "dictionaries"
         blocks, found, self.batches, self.names = footer.vector(3, "qi4xq"), [], [], None
-        while True:
+        while at + 8 < end:
             mark, length = struct.unpack_from("<II", data, at)
             assert mark == 0xFFFFFFFF and at % 8 == 0
-            if not length:
-                break
             message = Flat(data[at + 8:], struct.unpack_from("<I", data, at + 8)[0])
             body_at, body_len = at + 8 + length, message.number(3, "q")
             if message.number(1, "B") == SCHEMA:
@@ -124,6 +117,6 @@ class Table:
                 assert len(self.batches[-1]) == batch.rows
                 found.append((at, 8 + length, body_len))
             at = body_at + body_len
-        assert at + 8 == end and found == blocks, "the footer names other batches"
+        assert data[at:end] == b"\xff" * 4 + bytes(4) and found == blocks, "the footer names other batches"
         assert [Field(field).name for field in footer.table(1).tables(1)] == self.names
         self.rows = [row for batch in self.batches for row in batch]
