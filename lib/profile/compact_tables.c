@@ -193,6 +193,9 @@ static void number_stacks(pd_compact *c)
     if (!w->status && len)
         w->status = pd_keymap_reserve(stacks, w->mem, len, w->err);
     uint8_t *numbers = pd_write_room(w, &t->stack_of, len * sizeof(uint32_t) + 1);
+    uint8_t *behind = pd_write_room(w, &c->stack, sizeof(uint32_t)); /* see next_location */
+    if (behind)
+        memset(behind, 0, sizeof(uint32_t));
     uint8_t *first = pd_write_room(w, &t->first, len * sizeof(uint32_t) + 1);
     for (size_t i = 0; first && i < len + AHEAD; i++) {
         if (i >= AHEAD) {
