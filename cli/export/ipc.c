@@ -358,9 +358,7 @@ int cli_ipc_end(cli_ipc *ipc)
     put_vector(ipc, table, 2, NULL, 0, BLOCK_LEN);
     put_vector(ipc, table, 3, ipc->blocks.bytes, ipc->blocks.len / BLOCK_LEN, BLOCK_LEN);
     put(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
-    uint8_t *end = extend(ipc, &ipc->head, 6);
-    if (end)
-        memcpy(end, "ARROW1", 6);
+    put(ipc, &ipc->head, UINT64_C(0x31574f525241), 6); /* "ARROW1" */
     ipc->body.len = 0;
     return write_parts(ipc);
 }

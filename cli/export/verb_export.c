@@ -51,7 +51,7 @@ static const cli_option options[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, dir),
      "  -o, --output DIR       write the tables to DIR, which is created\n", CLI_FOLDER, 0},
     {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value),
-     "      --target=NAME      the target of the samples (default: the id of the state)\n", 0, 0},
+     "      --target=NAME      the target of all samples, in place of the state's id\n", 0, 0},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory),
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet),
@@ -62,7 +62,7 @@ static const cli_option options[] = {
 
 static const cli_command command = {
     .before = "usage: pprofdelta export FILE... -o DIR\n"
-              "Writes the profiles (a single - is stdin) as tables, which are Arrow files in DIR:\n"
+              "Writes profiles (- alone is stdin) as tables, which are Arrow files in DIR:\n"
               "samples, stacks, locations and functions. Of several attempts at one window\n"
               "the highest counts.\n"
               "\n",
@@ -188,8 +188,14 @@ static int read_all(run *r)
     const char **names_of = r->files.operands;
     size_t len = r->files.operands_len, k;
     int code = CLI_DONE;
-    for (size_t i = 0; i < len && len > 1 && !code; i++)
+    for (size_t i = 0; i < len && len > 1 && !code; i++) {
         code = read_file(r, i, false);
+        if (!code && r->target.value && r->stamps[i].id != r->stamps->id) {
+            cli_error("%s: is of another state than %s; --target names one", names_of[i],
+                      *names_of);
+            code = CLI_FAILED;
+        }
+    }
     for (size_t i = 0; i < len && !code; i++) {
         for (k = 0; k < len && !is_replaced(r->stamps, i, k); k++) {
         }

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import resource
 import shutil
+import subprocess
 
 from arrow import Table
 from pb import Stack, gz, profile
@@ -126,11 +128,13 @@ def test_what_is_refused_leaves_the_folder_as_it_was(t):
     one, two = pair(t)
     exported(t, one)
     before = {name: t.load(f"out/{name}.arrow") for name in NAMES}
+    t.succeeds("--state", "s", one, "-o", "other")
     t.write("damaged", t.load(two)[:-9])
     t.write("mutex", gz(profile([(("f",), [1, 2])], types=["contentions/count", "delay/nanoseconds"])))
     for args, *said in (([one, "damaged"], "damaged: "), ([one, "missing"], "missing: cannot open"),
                         ([one, "out/samples.arrow"], "this is an Arrow file"),
                         ([one, "mutex"], "mutex: its value types", "contentions in place of alloc_objects"),
+                        (["--target=x", one, "other"], "other: is of another state than prev.pb.gz"),
                         (["--max-memory=3k", one], "--max-memory")):
         for folder in "out", "new":
             t.contains(t.fails(1, "export", *args, "-o", folder).err, *said)
@@ -160,6 +164,19 @@ def test_only_tables_are_replaced(t):
         (os.rmdir if os.path.isdir(t.path("out/samples.arrow")) else os.remove)(t.path("out/samples.arrow"))
     t.equal(t.load("else.arrow"), b"ARROW1\0\0")
     t.contains(t.fails(1, "export", one, "-o", one).err, "Not a directory")
+
+
+def test_the_examples_of_the_manual(t):
+    """Those in the shell: the tables, and Parquet of them where there is pyarrow."""
+    with open(os.path.join(os.path.dirname(__file__), "../../man/pprofdelta-export.1"), encoding="utf-8") as file:
+        export, parquet, _ = re.findall(r"\.EX\n(.*?)\n\.EE", file.read().replace("\\-", "-"), re.S)
+    os.mkdir(t.path("deltas"))
+    for name in windows(t)[:2]:
+        os.rename(t.path(name), t.path(f"deltas/{name}.pb.gz"))
+    script = f'pprofdelta() {{ "{t.binary}" "$@"; }}\n{export}\npython3 -c "import pyarrow" || exit 0\n{parquet}'
+    ran = subprocess.run(["sh", "-ec", script], cwd=t.dir, capture_output=True, text=True, check=False)
+    t.equal((ran.returncode, ran.stdout), (0, ""), ran.stderr)
+    t.equal([f"{name}.arrow" in os.listdir(t.path("tables")) for name in NAMES], [True] * 4)
 
 
 def test_a_batch_that_is_too_large_becomes_several(t):
