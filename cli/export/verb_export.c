@@ -135,9 +135,6 @@ static int take(void *cookie, pprofdelta_tables *tables)
     run *r = cookie;
     pprofdelta_table *const from[TABLES] = {&tables->stacks, &tables->locations, &tables->functions,
                                             &tables->samples};
-    sigset_t ending;
-    cli_ending_signals(&ending);
-    sigprocmask(SIG_BLOCK, &ending, NULL);
     for (size_t i = 0; i < TABLES && !r->code; i++)
         r->code = write_rows(r, &r->tables[i], from[i]);
     return r->code;
@@ -155,9 +152,12 @@ static int read_file(run *r, size_t i, bool is_exported)
     pprofdelta_census census = {.size = sizeof census};
     pprofdelta_profile *profile = NULL;
     cli_input input;
+    sigset_t ending;
     int code = r->files.operands_len > 1 ? cli_input_read_again(&input, (cli_file){path, 0}, limit)
                                          : cli_input_read(&input, path, limit);
     r->name = input.name;
+    cli_ending_signals(&ending); /* now, since a pipe has been read */
+    sigprocmask(SIG_BLOCK, &ending, NULL);
     cli_progress_say("exporting", r->name);
     if (!code &&
         (pprofdelta_profile_open(&r->library, NULL, input.bytes, input.len, &profile, &err) ||
