@@ -100,23 +100,22 @@ class Table:
         at, end = 8, len(data) - 10 - struct.unpack_from("<i", data, len(data) - 10)[0]
         footer = Flat(data[end:], struct.unpack_from("<I", data, end)[0])
         assert not footer.tables(2), "dictionaries"
-        blocks, found, self.batches, self.names = footer.vector(3, "qi4xq"), [], [], None
-        while at + 8 < end:
+        self.batches = []
+        for block in [None, *footer.vector(3, "qi4xq")]:  # the schema comes first
             mark, length = struct.unpack_from("<II", data, at)
-            assert mark == 0xFFFFFFFF and at % 8 == 0
             message = Flat(data[at + 8:], struct.unpack_from("<I", data, at + 8)[0])
             body_at, body_len = at + 8 + length, message.number(3, "q")
-            if message.number(1, "B") == SCHEMA:
-                fields = [Field(field) for field in message.table(2).tables(1)]
-                self.names = [field.name for field in fields]
-            else:
-                assert message.number(1, "B") == BATCH
+            assert mark == 0xFFFFFFFF and message.number(1, "B") == (BATCH if block else SCHEMA)
+            if block:
+                assert block == (at, 8 + length, body_len), "the footer names other batches"
                 batch = Batch(message.table(2), data[body_at:body_at + body_len])
                 columns = [batch.column(field) for field in fields]
                 self.batches.append([dict(zip(self.names, row)) for row in zip(*columns)])
                 assert len(self.batches[-1]) == batch.rows
-                found.append((at, 8 + length, body_len))
+            else:
+                fields = [Field(field) for field in message.table(2).tables(1)]
+                self.names = [field.name for field in fields]
             at = body_at + body_len
-        assert data[at:end] == b"\xff" * 4 + bytes(4) and found == blocks, "the footer names other batches"
+        assert data[at:end] == b"\xff" * 4 + bytes(4), "there are more messages"
         assert [Field(field).name for field in footer.table(1).tables(1)] == self.names
         self.rows = [row for batch in self.batches for row in batch]

@@ -97,31 +97,22 @@ def test_a_row_that_was_written_is_not_written_again(t):
 
 def test_a_window_counts_once(t):
     first, second, early, late = windows(t)
-    want = exported(t, first, second, late)
+    want = exported(t, first, second, late)["samples"].rows
     for order in [early, late, first, second, second], [late, second, early, first]:
-        tables = exported(t, *order, "-q")
-        stacks = frames(tables)
-        t.equal(sorted(json.dumps(row) for row in tables["samples"].rows),
-                sorted(json.dumps(row) for row in want["samples"].rows))
-        t.equal({row["attempt"] for row in tables["samples"].rows if row["sequence"] == 3}, {2})
-        t.check("late" in {stack[0][0] for stack in stacks.values()}, "the sample of the second attempt is missing")
-    result = t.succeeds("export", late, early, "-o", "out")
-    t.contains(result.err, f"note: {early}: does not count: {late} is the same window, sent again")
+        got = exported(t, *order, "-q")["samples"].rows
+        t.equal(sorted(map(json.dumps, got)), sorted(map(json.dumps, want)))
+    t.equal([(row["sequence"], row["attempt"]) for row in (want[0], want[-1])], [(1, 1), (3, 2)])
+    t.contains(t.succeeds("export", late, early, "-o", "out").err,
+               f"note: {early}: does not count: {late} is the same window, sent again")
 
 
 def test_columns_and_texts(t):
     odd = Stack("f\xff", "main", labels={"key": "Gr\u00fc\u00dfe", "size": 12})
-    t.write("p", gz(profile([(odd, [1, 2, 3]), (("main",), [-1, 2 ** 63 - 1, -2 ** 63])],
-                            types=["n/count", "n/bytes", "time/ns"])))
-    tables = exported(t, "p", "--target", "checkout")
-    t.equal(tables["samples"].names, ["target", "from", "time", "sequence", "attempt", "restart", "stack_id", "n/count",
-                                      "n/bytes", "time/ns", "labels"])
-    row, last = tables["samples"].rows
+    t.write("p", gz(profile([(odd, [1, 2]), (("main",), [2 ** 63 - 1, -2 ** 63])], types=["n/count", "n/bytes"])))
+    row, last = exported(t, "-", "--target", "checkout", stdin=t.load("p"))["samples"].rows
     t.equal(labels_of(row["labels"]), [("key", "Gr\u00fc\u00dfe", None, ""), ("size", None, 12, "bytes")])
     t.equal([row["target"], row["time"], row["sequence"], row["restart"]], ["checkout", None, None, False])
-    t.equal([last["n/count"], last["n/bytes"], last["time/ns"]], [-1, 2 ** 63 - 1, -2 ** 63])
-    t.equal([row["address"] > 0 for row in tables["locations"].rows], [True, True])
-    t.equal(exported(t, "-", stdin=t.load("p"))["samples"].rows, [{**one, "target": ""} for one in (row, last)])
+    t.equal([last["n/count"], last["n/bytes"]], [2 ** 63 - 1, -2 ** 63])
 
 
 def test_what_is_refused_leaves_the_folder_as_it_was(t):
@@ -138,14 +129,11 @@ def test_what_is_refused_leaves_the_folder_as_it_was(t):
                         (["--max-memory=3k", one], "--max-memory")):
         for folder in "out", "new":
             t.contains(t.fails(1, "export", *args, "-o", folder).err, *said)
-    for limit in range(0, 4000, 500):  # bytes of a file: a full disk, for one table after the other
-        result = t.run("export", two, "-o", "out", preexec_fn=lambda most=limit: resource.setrlimit(
+    for limit in range(0, 2000, 200):  # bytes of a file: a full disk, for one table after the other
+        result = t.fails(1, "export", two, "-o", "out", preexec_fn=lambda most=limit: resource.setrlimit(
             resource.RLIMIT_FSIZE, (most, most)))
-        if result.code:
-            t.contains(result.err, ".arrow: cannot write: File too large")
-            t.equal({name: t.load(f"out/{name}.arrow") for name in NAMES}, before)
-        else:
-            before = {name: t.load(f"out/{name}.arrow") for name in NAMES}
+        t.contains(result.err, ".arrow: cannot write: File too large")
+        t.equal({name: t.load(f"out/{name}.arrow") for name in NAMES}, before)
     t.check(not os.path.exists(t.path("new")), "a folder was left behind")
     t.equal(t.litter(), [])
 
