@@ -29,7 +29,7 @@ typedef struct table {
     char *path;
     cli_output out;
     cli_ipc ipc;
-    /* The ids so far, which are hashes, in a hash table that is at most half full. 0 is a free slot. */
+    /* The ids so far, which are hashes, in a hash table that is at most half full. A free slot is 0. */
     uint64_t *ids;
     size_t ids_len, ids_cap;
 } table;
@@ -86,6 +86,7 @@ static int add_id(table *t, uint64_t id)
         t->ids = grown.ids;
         t->ids_cap = grown.ids_cap;
     }
+    id = id ? id : 1; /* the id of the empty stack is 0 */
     size_t at = id & (t->ids_cap - 1);
     while (t->ids[at] && t->ids[at] != id)
         at = (at + 1) & (t->ids_cap - 1);
