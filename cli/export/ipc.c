@@ -59,7 +59,8 @@ static void put(cli_ipc *ipc, cli_buffer *buffer, uint64_t value, size_t len)
 
 /* ---- flatbuffers ----------------------------------------------------------------------------- */
 
-#define NO_FIELD UINT64_MAX
+#define NO_FIELD     UINT64_MAX
+#define PLACE(field) (8 * ((size_t)(field) + 1)) /* in a table */
 
 /* Pads the head, so that what comes `before` bytes later is aligned to 8. */
 static void align(cli_ipc *ipc, size_t before)
@@ -73,24 +74,19 @@ static void refer(cli_ipc *ipc, size_t from, size_t to)
     store(ipc->wrong ? NULL : ipc->head.bytes + from, to - from, 4);
 }
 
-static size_t place_of(size_t field)
-{
-    return 8 * (field + 1);
-}
-
 /* Writes a table with these fields. Returns where it is. */
 static size_t put_table(cli_ipc *ipc, size_t len, const uint64_t *fields)
 {
     size_t list_len = 4 + 2 * len;
     align(ipc, list_len);
     put(ipc, &ipc->head, list_len, 2);
-    put(ipc, &ipc->head, place_of(len), 2);
+    put(ipc, &ipc->head, PLACE(len), 2);
     for (size_t i = 0; i < len; i++)
-        put(ipc, &ipc->head, fields[i] == NO_FIELD ? 0 : place_of(i), 2);
+        put(ipc, &ipc->head, fields[i] == NO_FIELD ? 0 : PLACE(i), 2);
     put(ipc, &ipc->head, list_len, 8);
     for (size_t i = 0; i < len; i++)
         put(ipc, &ipc->head, fields[i], 8);
-    return ipc->head.len - place_of(len);
+    return ipc->head.len - PLACE(len);
 }
 
 /* Writes a vector for a field of a table, and returns where its items are. bytes may be NULL: zeros. */
@@ -98,7 +94,7 @@ static size_t put_vector(cli_ipc *ipc, size_t table, size_t field, const void *b
                          size_t item_len)
 {
     align(ipc, 4);
-    refer(ipc, table + place_of(field), ipc->head.len);
+    refer(ipc, table + PLACE(field), ipc->head.len);
     put(ipc, &ipc->head, len, 4);
     uint8_t *to = extend(ipc, &ipc->head, len * item_len);
     if (to && bytes)
@@ -151,7 +147,7 @@ static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct Ar
         const uint64_t number[] = {64, values->format[0] == 'l'}, time[] = {NANOSECONDS, 0};
         size_t of_type =
             put_table(ipc, type == INT || type == TIMESTAMP ? 2 : 0, type == INT ? number : time);
-        refer(ipc, table + place_of(3), of_type);
+        refer(ipc, table + PLACE(3), of_type);
         if (type == TIMESTAMP)
             put_string(ipc, of_type, 1, values->format + strlen("tsn:"));
         put_fields(ipc, table, 5, values);
@@ -161,7 +157,7 @@ static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct Ar
 static void put_schema(cli_ipc *ipc, size_t table, size_t field)
 {
     size_t schema = put_table(ipc, 2, (uint64_t[]){0, 0}); /* little-endian, fields */
-    refer(ipc, table + place_of(field), schema);
+    refer(ipc, table + PLACE(field), schema);
     put_fields(ipc, schema, 1, &ipc->schema);
 }
 
@@ -232,31 +228,11 @@ static void put_items(cli_ipc *ipc, const struct ArrowSchema *schema,
     free(items);
 }
 
-/* Writes the values of rows that are indices in the buffers. */
-static void put_values(cli_ipc *ipc, const struct ArrowSchema *schema,
-                       const struct ArrowArray *array, const int64_t *rows, size_t len)
-{
-    switch (type_of(schema)) {
-    case BOOL:
-        put_bits(ipc, array->buffers[1], rows, len);
-        break;
-    case UTF8:
-    case LIST:
-        put_items(ipc, schema, array, rows, len);
-        break;
-    case STRUCT:
-        for (int64_t i = 0; i < schema->n_children; i++)
-            put_column(ipc, schema->children[i], array->children[i], rows, len);
-        break;
-    default:
-        put_numbers(ipc, array->buffers[1], rows, len);
-    }
-}
-
 static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
                        const struct ArrowArray *array, const int64_t *rows, size_t len)
 {
     const int32_t *words = schema->dictionary ? array->buffers[1] : NULL;
+    const unsigned type = type_of(schema);
     uint64_t nulls = 0;
     int64_t *at = ipc->wrong ? NULL : calloc(len + 1, sizeof *at);
     for (size_t i = 0; i < len && at; i++) {
@@ -273,7 +249,14 @@ static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
         put(ipc, &ipc->nodes, len, 8);
         put(ipc, &ipc->nodes, nulls, 8);
         put_bits(ipc, NULL, at, nulls ? len : 0);
-        put_values(ipc, schema, array, at, len);
+        if (type == BOOL)
+            put_bits(ipc, array->buffers[1], at, len);
+        else if (type == UTF8 || type == LIST)
+            put_items(ipc, schema, array, at, len);
+        else if (type != STRUCT)
+            put_numbers(ipc, array->buffers[1], at, len);
+        for (int64_t i = 0; type == STRUCT && i < schema->n_children; i++)
+            put_column(ipc, schema->children[i], array->children[i], at, len);
     }
     free(at);
 }
@@ -292,17 +275,14 @@ static size_t begin_head(cli_ipc *ipc, uint64_t about, uint64_t body_len)
     return table;
 }
 
-/* Completes the head of a message. */
-static void end_head(cli_ipc *ipc)
-{
-    align(ipc, 0);
-    store(ipc->wrong ? NULL : ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
-}
-
-/* Writes the head and the body. */
-static int write_parts(cli_ipc *ipc)
+/* Completes the head, and writes it and the body. */
+static int write_message(cli_ipc *ipc, bool is_footer)
 {
     const cli_buffer *const parts[] = {&ipc->head, &ipc->body};
+    if (!is_footer) {
+        align(ipc, 0);
+        store(ipc->wrong ? NULL : ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
+    }
     for (size_t i = 0; i < 2 && !ipc->wrong; i++) {
         if (parts[i]->len && cli_output_write(ipc->out, parts[i]->bytes, parts[i]->len))
             return ipc->out->failure;
@@ -319,8 +299,7 @@ int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
     if (cli_output_write(out, "ARROW1\0", ipc->at = 8))
         return out->failure;
     put_schema(ipc, begin_head(ipc, SCHEMA, 0), 2);
-    end_head(ipc);
-    return write_parts(ipc);
+    return write_message(ipc, false);
 }
 
 int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len)
@@ -339,16 +318,16 @@ int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *row
     }
     size_t message = begin_head(ipc, BATCH, ipc->body.len);
     size_t table = put_table(ipc, 3, (uint64_t[]){len, 0, 0}); /* rows, nodes, buffers */
-    refer(ipc, message + place_of(2), table);
-    for (size_t i = 0; i < 2 && !ipc->wrong;
-         i++) /* without the first, of the struct array itself */
+    refer(ipc, message + PLACE(2), table);
+    /* The first records are those of the struct array itself. */
+    for (size_t i = 0; i < 2 && !ipc->wrong; i++)
         put_vector(ipc, table, i + 1, records[i]->bytes + RECORD_LEN,
                    records[i]->len / RECORD_LEN - 1, RECORD_LEN);
-    end_head(ipc);
+    int code = write_message(ipc, false);
     put(ipc, &ipc->blocks, at, 8);
     put(ipc, &ipc->blocks, ipc->head.len, 8);
     put(ipc, &ipc->blocks, ipc->body.len, 8);
-    return write_parts(ipc);
+    return code;
 }
 
 int cli_ipc_end(cli_ipc *ipc)
@@ -360,7 +339,7 @@ int cli_ipc_end(cli_ipc *ipc)
     put(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
     put(ipc, &ipc->head, UINT64_C(0x31574f525241), 6); /* "ARROW1" */
     ipc->body.len = 0;
-    return write_parts(ipc);
+    return write_message(ipc, true);
 }
 
 void cli_ipc_free(cli_ipc *ipc)

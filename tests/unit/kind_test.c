@@ -56,6 +56,7 @@ static const struct {
     FILE("\xff\xd8\xff\xe0", OTHER, "a JPEG image"),
     FILE("GIF89a", OTHER, "a GIF image"),
     FILE("%PDF-1.7\n", OTHER, "a PDF document"),
+    FILE("ARROW1\0\0\xff\xff\xff\xff", PPROFDELTA_FILE_ARROW, "an Arrow file"),
     FILE("SQLite format 3\0\x10", OTHER, "an SQLite database"),
     FILE("<!DOCTYPE html>", PPROFDELTA_FILE_HTML, "an HTML page"),
     FILE("<!doctype HTML PUBLIC \"-//W3C//DTD\">", PPROFDELTA_FILE_HTML, "an HTML page"),
