@@ -222,7 +222,7 @@ void cli_edit_leave_out(cli_profile *profile, const char *const *types, size_t l
 int cli_edit_write(cli_profile *profile, cli_output *out)
 {
     const Pd__View__Profile *view = profile->view;
-    const pprofdelta_sink sink = {cli_output_write, out};
+    const pprofdelta_sink sink = {.write = cli_output_write, .cookie = out};
     pprofdelta_error err;
     size_t len = pd__view__profile__get_packed_size(view);
     uint8_t *bytes = len <= profile->memory_left ? malloc(len + 1) : NULL;

@@ -87,7 +87,7 @@ static int deliver(void *cookie, const void *data, size_t len)
 
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
 {
-    const pprofdelta_sink sink = {deliver, d};
+    const pprofdelta_sink sink = {.write = deliver, .cookie = d};
     const pprofdelta_heap_inuse inuse =
         pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);

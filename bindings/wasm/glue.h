@@ -106,7 +106,7 @@ static int to_output(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-static const pprofdelta_sink sink = {to_output, NULL};
+static const pprofdelta_sink sink = {.write = to_output};
 
 static void begin(void)
 {

@@ -164,7 +164,7 @@ int cli_state_replace(cli_state *state, pprofdelta *context)
                        .is_state = true,
                        .name = state->path,
                        .target = strdup(state->path)};
-    const pprofdelta_sink sink = {cli_output_write, &next};
+    const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &next};
     int code;
     if (!next.target)
         return cli_system_error(state->path, "replace the state", ENOMEM);

@@ -56,7 +56,7 @@ static bool is_one_file(const char *a, const char *b)
 static int compare(run *r)
 {
     const cli_options *o = &r->options;
-    const pprofdelta_sink sink = {cli_output_write, &r->output};
+    const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &r->output};
     pprofdelta_error err;
     bool is_one = is_one_file(o->prev, o->cur);
     int code = cli_input_read(&r->prev, o->prev, o->library.max_memory);
@@ -80,7 +80,7 @@ static int compare(run *r)
 static int continue_state(run *r)
 {
     const cli_options *o = &r->options;
-    const pprofdelta_sink sink = {cli_buffer_append, &r->delta};
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &r->delta};
     pprofdelta_error err;
     int code = cli_input_read(&r->cur, o->cur, o->library.max_memory);
     if (code)

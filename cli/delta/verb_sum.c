@@ -95,7 +95,7 @@ static int add(run *r, const char *path)
 static int write_sum(run *r)
 {
     pprofdelta_error err;
-    const pprofdelta_sink sink = {cli_output_write, &r->output};
+    const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &r->output};
     if (pprofdelta_adder_finish(r->adder, &sink, &err))
         return r->gap && err.status == PPROFDELTA_E_MISMATCH ? refuse_gap(r, &err)
                : r->output.failure                           ? r->output.failure

@@ -23,7 +23,7 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, const c
                         bool *restarted)
 {
     cli_input input;
-    const pprofdelta_sink sink = {discard, NULL};
+    const pprofdelta_sink sink = {.write = discard};
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
     *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
@@ -143,7 +143,7 @@ static int add_changes(const reader *r, cli_input *file)
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     cli_buffer next = {0};
-    const pprofdelta_sink sink = {cli_buffer_append, &next};
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &next};
     int code = CLI_DONE;
     if (pprofdelta_adder_new(&r->how->library, NULL, &adder, &err))
         code = cli_options_error(file->name, &err);

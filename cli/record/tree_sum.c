@@ -120,7 +120,7 @@ static bool sum_process(const file *files, size_t len, cli_buffer *out)
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err = {0};
-    const pprofdelta_sink sink = {cli_buffer_append, out};
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = out};
     const char *last = NULL, *at = files[0].place.path;
     options.flags = PPROFDELTA_NO_STAMP;
     options.compression = PPROFDELTA_PLAIN;
@@ -195,7 +195,7 @@ static int write_sum(pprofdelta_adder *adder, const char *path)
     cli_buffer sum = {0};
     cli_profile profile = {.view = NULL};
     cli_output output = {.fd = -1};
-    const pprofdelta_sink sink = {cli_buffer_append, &sum};
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &sum};
     options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     int code = cli_output_prepare(&output, path);
     if (!code && pprofdelta_adder_finish(adder, &sink, &err))

@@ -1,5 +1,7 @@
 #include "base/life.h"
 
+#include "pprofdelta_tables.h"
+
 /* ---- the series ------------------------------------------------------------------------------ */
 
 int64_t pd_series_elapsed(int64_t from, int64_t to)
@@ -56,15 +58,25 @@ void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int6
 pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
                                 pprofdelta_error *err)
 {
-    if (!sink || !sink->write)
-        return pd_refuse(err, "there is no sink to write to");
-    pprofdelta_status status = refuse_in_sink(life, err);
+    pprofdelta_status status = pd_sink_check(sink, life->is_tables, err);
+    if (!status)
+        status = refuse_in_sink(life, err);
     if (status)
         return status;
     if (life->stage == PD_IDLE)
         return pd_refuse(err, "no window is under way: begin one first");
     life->stage = PD_OPEN;
     *ticket = life->ticket;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, bool is_tables, pprofdelta_error *err)
+{
+    if (sink && is_tables && !sink->tables)
+        return pd_refuse(
+            err, "the format is PPROFDELTA_TABLES, and the sink has no function for tables");
+    if (!sink || (!is_tables && !sink->write))
+        return pd_refuse(err, "there is no sink to write to");
     return PPROFDELTA_OK;
 }
 
@@ -78,11 +90,37 @@ pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uin
     return PPROFDELTA_OK;
 }
 
+static void release_table(pprofdelta_table *table)
+{
+    if (table->schema.release)
+        table->schema.release(&table->schema);
+    if (table->array.release)
+        table->array.release(&table->array);
+}
+
+void pd_handed_release(pprofdelta_tables *tables)
+{
+    release_table(&tables->samples);
+    release_table(&tables->stacks);
+    release_table(&tables->locations);
+    release_table(&tables->functions);
+}
+
+int pd_sink_call(const pprofdelta_sink *sink, bool is_tables, const void *data, size_t len)
+{
+    if (!is_tables)
+        return sink->write(sink->cookie, data, len);
+    pprofdelta_tables *tables = (pprofdelta_tables *)data;
+    int refused = sink->tables(sink->cookie, tables);
+    pd_handed_release(tables);
+    return refused;
+}
+
 int pd_life_sink_write(void *cookie, const void *data, size_t len)
 {
     const pd_life_sink *s = cookie;
     s->life->is_in_sink = s->life->is_handed_out = true;
-    int refused = s->sink->write(s->sink->cookie, data, len);
+    int refused = pd_sink_call(s->sink, s->life->is_tables, data, len);
     s->life->is_in_sink = false;
     return refused;
 }
@@ -139,5 +177,7 @@ pd_series pd_life_series(const pd_life *life)
 
 void pd_life_forked(pd_life *life, int64_t now)
 {
-    *life = (pd_life){.ticket = life->ticket + 1, .series = {.last = {.to_nanos = now}}};
+    *life = (pd_life){.is_tables = life->is_tables,
+                      .ticket = life->ticket + 1,
+                      .series = {.last = {.to_nanos = now}}};
 }

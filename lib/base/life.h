@@ -75,6 +75,7 @@ typedef enum pd_stage {
 } pd_stage;
 
 typedef struct pd_life {
+    bool is_tables; /* set by the door: sinks take tables, not bytes */
     pd_stage stage;
     bool is_in_sink;    /* a sink is being called */
     bool is_handed_out; /* a sink was called with this window */
@@ -96,13 +97,20 @@ void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int6
 pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
                                 pprofdelta_error *err);
 
+/* E_USAGE without a sink that takes tables, or else bytes. */
+pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, bool is_tables, pprofdelta_error *err);
+
 /* Hands bytes to the sink in one call. *written is their number; it is set on success only. If the
  * sink refuses, the status is PPROFDELTA_E_SINK and the stage "write". */
 pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
                                 pprofdelta_error *err);
 
-/* A sink that calls another one. The life is in the sink meanwhile, and the window was handed out. (With a
- * lock that guards the life: pd_lock_sink_write.) */
+/* Calls the caller's sink. Tables are a pprofdelta_tables; what the sink does not move is released. */
+int pd_sink_call(const pprofdelta_sink *sink, bool is_tables, const void *data, size_t len);
+void pd_handed_release(struct pprofdelta_tables *tables); /* those that were not moved */
+
+/* A sink that calls another one, with tables if the life says so. The life is in the sink meanwhile, and the
+ * window was handed out. (With a lock that guards the life: pd_lock_sink_write.) */
 typedef struct pd_life_sink {
     pd_life *life;
     const pprofdelta_sink *sink;

@@ -36,7 +36,7 @@ pprofdelta_status pd_options_check_output(pprofdelta_compression compression, in
         return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
     if (level < 0 || level > 9)
         return pd_refuse(err, "options.level is not from 0 to 9");
-    if ((unsigned)format > PPROFDELTA_OTLP)
+    if ((unsigned)format > PPROFDELTA_TABLES)
         return pd_refuse(err, "options.format is not one of pprofdelta_format");
     if (len && !resource)
         return pd_refuse(err, "options.resource is NULL and its length is not 0");

@@ -46,7 +46,8 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->mem = mem;
     b->allocator = mem.allocator;
     b->max_memory = mem.limit;
-    b->compressor.compression = o.compression;
+    b->life.is_tables = o.format == PPROFDELTA_TABLES;
+    b->compressor.compression = b->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     b->compressor.level = o.level;
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);

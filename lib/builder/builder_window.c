@@ -69,7 +69,7 @@ static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_si
 {
     const pd_stretch *window = &b->life.window;
     pd_lock_sink unlocked = {&b->work, &b->life, sink};
-    pprofdelta_sink out = {pd_lock_sink_write, &unlocked};
+    pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
     pd_bytes raw;
     pd_outline_begin(&b->outline, &b->compact, &b->export_mem, err);
     pd_collected_write(&b->outgoing, &b->compact);

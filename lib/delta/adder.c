@@ -472,10 +472,13 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     pd_compact_header nothing = {0};
     pd_bytes stacks, out;
     uint64_t written;
+    pprofdelta_sink called = {.write = pd_life_sink_write,
+                              .cookie = &(pd_life_sink){&pd->life, sink}};
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    if (!sink || !sink->write)
-        return pd_refuse(err, "there is no sink to write to");
+    pprofdelta_status status = pd_sink_check(sink, pd->life.is_tables, err);
+    if (status)
+        return status;
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;
@@ -484,7 +487,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
             *err = a->gap;
         return a->gap.status;
     }
-    pprofdelta_status status = settle(a, &pd->cur, err);
+    status = settle(a, &pd->cur, err);
     if (!status)
         status = pd_compact_finish(&a->stacks, &nothing, &stacks);
     if (!status)
@@ -492,6 +495,6 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     if (!status)
         status = write_profile(a, &out, err);
     if (!status)
-        status = pd_compress(&pd->compressor, &pd->mem, out, sink, &written, err);
+        status = pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
     return status;
 }

@@ -49,7 +49,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->first = o.first;
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd->id = o.id ? o.id : pd_random_id(pd);
-    pd->compressor.compression = o.compression;
+    pd->life.is_tables = o.format == PPROFDELTA_TABLES;
+    pd->compressor.compression = pd->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
@@ -57,11 +58,12 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
         status = pd_buffer_add_text(&pd->mem, &pd->rules.counters, pd_bytes_of(o.counters[i]), err);
     for (size_t i = 0; i < o.gauges_len && !status; i++)
         status = pd_buffer_add_text(&pd->mem, &pd->rules.gauges, pd_bytes_of(o.gauges[i]), err);
-    if (!status && o.format == PPROFDELTA_OTLP)
-        status = pd_otlp_resource(o.resource, o.resource_len, &pd->mem, &pd->resource, err);
+    if (!status)
+        status =
+            pd_otlp_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
     if (!status && o.format == PPROFDELTA_OTLP && o.resource_weak < o.resource_len)
-        status = pd_otlp_resource(o.resource + o.resource_weak, o.resource_len - o.resource_weak,
-                                  &pd->mem, &pd->strong, err);
+        status = pd_otlp_resource(o.format, o.resource + o.resource_weak,
+                                  o.resource_len - o.resource_weak, &pd->mem, &pd->strong, err);
     pd->compact.format = o.format;
     pd->compact.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
     if (status) {

@@ -278,7 +278,8 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
     uint64_t ticket;
-    pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&pd->life, sink}};
+    pprofdelta_sink called = {.write = pd_life_sink_write,
+                              .cookie = &(pd_life_sink){&pd->life, sink}};
     pprofdelta_status status = pd_life_write(&pd->life, sink, &ticket, err);
     if (status)
         return status;
@@ -287,9 +288,12 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                               "first");
     if (!pd->is_made)
         status = pd_context_call(pd, make_window, NULL, err);
-    pd->is_made = !status;
-    if (!status)
-        status = pd_sink_write(&called, pd->encoded, &pd->report.output_len, err);
+    else if (pd->life.is_tables) /* the sink has them */
+        status = pd_compact_tables_make(&pd->compact, &pd->encoded, err);
+    if (status)
+        return status;
+    pd->is_made = true;
+    status = pd_sink_write(&called, pd->encoded, &pd->report.output_len, err);
     status = pd_life_wrote(&pd->life, ticket, status, err);
     if (!status && report)
         pd_result_write(report, &pd->report, sizeof pd->report);

@@ -218,9 +218,12 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
 pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                                              const pprofdelta_sink *sink, pprofdelta_error *err)
 {
-    if (!sink || !sink->write)
-        return pd_refuse(err, "there is no sink to write to");
     pprofdelta *pd = profile->pd;
+    pprofdelta_sink called = {.write = pd_life_sink_write,
+                              .cookie = &(pd_life_sink){&pd->life, sink}};
+    pprofdelta_status status = pd_sink_check(sink, pd->life.is_tables, err);
+    if (status)
+        return status;
     pd_input *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;
@@ -228,13 +231,13 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                           .is_whole = true, /* the samples are read at random after the passes */
                           .takes_several = true,
                           .unsamples = true};
-    pprofdelta_status status = pd_input_parse(cur, &reading, err);
+    status = pd_input_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     if (!status)
         status = pd_input_samples(cur, (pd_sample_taker){0}, err);
     if (!status)
         status = write_profile(pd, &out, err);
-    return status ? status : pd_compress(&pd->compressor, &pd->mem, out, sink, &written, err);
+    return status ? status : pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
 }
 
 /* ---- the kind of a file ---------------------------------------------------------------------- */

@@ -49,11 +49,11 @@ static int64_t end_of(const pd_heap_export *e, int64_t now)
     return is_later ? now : e->ended_nanos + 1;
 }
 
-/* The next batch. A receiver of OTLP adds counters up whatever the kind is, so that a full batch would
+/* The next batch. A receiver of OTLP or tables adds counters up whatever the kind is, so that a full batch would
  * count there what was committed before. */
 static pprofdelta_heap_window number(pd_heap_export *e, pprofdelta_format format, int64_t now)
 {
-    bool may_be_full = format != PPROFDELTA_OTLP || !e->life.series.acked.sequence;
+    bool may_be_full = format == PPROFDELTA_PPROF || !e->life.series.acked.sequence;
     if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED) && may_be_full) {
         e->is_full_due = true;
         e->has_epoch = false;
@@ -137,7 +137,10 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
     pd_pages_init(&writer->pages, &heap->pages.source, UINT64_MAX);
     pprofdelta_allocator allocator = pd_pages_allocator(&writer->pages);
     pd_mem_init(&writer->mem, &allocator, o->max_export);
-    writer->compressor.compression = o->compression;
+    heap->export.life.is_tables = o->format == PPROFDELTA_TABLES;
+    writer->compact.tables.is_lasting_malloc = true;
+    writer->compressor.compression =
+        heap->export.life.is_tables ? PPROFDELTA_PLAIN : o->compression;
     /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
      * as long as to make such a batch. */
     writer->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
@@ -148,10 +151,8 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
     writer->places.watch = PD_WATCH_LOADER;
     writer->places.names =
         o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
-    if (o->format != PPROFDELTA_OTLP)
-        return PPROFDELTA_OK;
-    pprofdelta_status status =
-        pd_otlp_resource(o->resource, o->resource_len, &writer->mem, &writer->resource, err);
+    pprofdelta_status status = pd_otlp_resource(o->format, o->resource, o->resource_len,
+                                                &writer->mem, &writer->resource, err);
     writer->compact.resource = (pd_bytes){writer->resource.ptr, writer->resource.len};
     if (status)
         pd_buffer_release(&writer->mem, &writer->resource);
@@ -180,7 +181,7 @@ static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap
 {
     pd_batch_writer *writer = &heap->writer;
     pd_lock_sink unlocked = {&heap->exporting, &heap->export.life, sink};
-    pprofdelta_sink out = {pd_lock_sink_write, &unlocked};
+    pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
     pd_bytes raw;
     uint64_t written;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);

@@ -46,8 +46,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     o->max_sites = or_default(o->max_sites, UINT32_C(1) << 20);
     o->max_depth = or_default(o->max_depth, 512);
     o->max_deferred = or_default(o->max_deferred, 4096);
-    /* What was allocated in lost batches would not reach a receiver of OTLP. */
-    o->max_attempts = or_default(o->max_attempts, o->format == PPROFDELTA_OTLP ? UINT32_MAX : 16);
+    /* What was allocated in lost batches would not reach a receiver of OTLP or tables. */
+    o->max_attempts = or_default(o->max_attempts, o->format != PPROFDELTA_PPROF ? UINT32_MAX : 16);
     o->max_memory = o->max_memory ? o->max_memory : UINT64_C(256) << 20;
     o->max_retry = o->max_retry ? o->max_retry : UINT64_C(64) << 20;
     o->max_export = o->max_export ? o->max_export : UINT64_C(1) << 30;

@@ -171,7 +171,7 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
 {
     pd_batch_writer *writer = &heap->writer;
     pprofdelta_heap_kind kind = heap->export.batch.kind;
-    bool is_snapshot = inuse == PPROFDELTA_HEAP_BY_FORMAT ? heap->options.format == PPROFDELTA_OTLP
+    bool is_snapshot = inuse == PPROFDELTA_HEAP_BY_FORMAT ? heap->options.format != PPROFDELTA_PPROF
                                                           : inuse == PPROFDELTA_HEAP_SNAPSHOT;
     writing w = {.heap = heap,
                  .writer = writer,

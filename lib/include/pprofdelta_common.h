@@ -6,6 +6,7 @@
  *     pprofdelta_profile.h  one profile by itself: its census and its bytes
  *     pprofdelta_record.h   records and samples of the program itself in, profiles out
  *     pprofdelta_heap.h     sampled allocations in, heap profiles out
+ *     pprofdelta_tables.h   profiles as Arrow tables, for sinks that take them
  *
  * Rules for all functions of the library
  *   - A function that can fail returns a status. PPROFDELTA_OK is 0. Results are returned through
@@ -157,12 +158,16 @@ typedef struct pprofdelta_allocator {
     void *cookie;
 } pprofdelta_allocator;
 
+struct pprofdelta_tables; /* pprofdelta_tables.h */
+
 /* Output. write returns 0, or any other number to refuse the data; the call of the library then
  * fails with PPROFDELTA_E_SINK. The library calls it only after it has checked the input and
- * computed the result. */
+ * computed the result. With PPROFDELTA_TABLES, `tables` is called instead, once, by the same rules. The
+ * function that is not called may be NULL; `tables` is not read with the other formats. */
 typedef struct pprofdelta_sink {
     int (*write)(void *cookie, const void *data, size_t len);
     void *cookie;
+    int (*tables)(void *cookie, struct pprofdelta_tables *tables);
 } pprofdelta_sink;
 
 /* Input. read puts at most len bytes (len is never 0) into buf and sets *got to their number. *got
@@ -183,13 +188,19 @@ typedef enum pprofdelta_compression {
 
 /* The format of the output. A profile in PPROFDELTA_OTLP is one ExportProfilesServiceRequest of
  * OpenTelemetry's profiles (opentelemetry-proto PPROFDELTA_OTLP_PROTO, package v1development), with
- * one Profile for each value type. pprofdelta-formats(5) describes what becomes what. */
-typedef enum pprofdelta_format { PPROFDELTA_PPROF = 0, PPROFDELTA_OTLP } pprofdelta_format;
+ * one Profile for each value type. pprofdelta-formats(5) describes what becomes what. PPROFDELTA_TABLES
+ * is no bytes, but Arrow tables (pprofdelta_tables.h): compression and level have no effect. */
+typedef enum pprofdelta_format {
+    PPROFDELTA_PPROF = 0,
+    PPROFDELTA_OTLP,
+    PPROFDELTA_TABLES
+} pprofdelta_format;
 
 #define PPROFDELTA_OTLP_PROTO "1.11"
 
 /* An attribute of the resource in PPROFDELTA_OTLP, such as {"service.name", "checkout"}. key is
- * not empty. value NULL is the empty string. */
+ * not empty. value NULL is the empty string. In PPROFDELTA_TABLES, the attribute "target" names the
+ * series, and the others are not used. */
 typedef struct pprofdelta_attribute {
     const char *key, *value;
 } pprofdelta_attribute;

@@ -11,8 +11,10 @@ void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
     for (size_t i = 0; i < sizeof c->maps / sizeof *c->maps; i++)
         pd_keymap_clear(&c->maps[i]);
     c->samples = c->mapping_len = 0;
-    if (c->format == PPROFDELTA_OTLP)
+    if (c->format != PPROFDELTA_PPROF)
         pd_otlp_begin(c);
+    if (c->format == PPROFDELTA_TABLES)
+        pd_compact_tables_begin(c);
     pd_compact_string(c, (pd_bytes){0});
 }
 
@@ -31,12 +33,12 @@ uint32_t pd_compact_intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_n
 
 uint32_t pd_compact_string(pd_compact *c, pd_bytes string)
 {
-    bool is_new, is_otlp = c->format == PPROFDELTA_OTLP;
-    if (is_otlp)
+    bool is_new, is_pprof = c->format == PPROFDELTA_PPROF;
+    if (!is_pprof)
         string = pd_otlp_text(c, string);
     uint32_t index =
         pd_compact_intern(c, &c->strings, pd_key_of_bytes(string.ptr, string.len, 0), &is_new);
-    if (is_new && is_otlp)
+    if (is_new && !is_pprof)
         pd_otlp_add_string(c, string);
     else if (is_new)
         pd_write_bytes(&c->writer, &c->string_bytes, PD_PROFILE_STRING_TABLE, string.ptr,
@@ -53,7 +55,7 @@ void pd_compact_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32
 
 void pd_compact_type(pd_compact *c, uint32_t type, uint32_t unit)
 {
-    if (c->format == PPROFDELTA_OTLP)
+    if (c->format != PPROFDELTA_PPROF)
         pd_otlp_add_type(c, type, unit);
     else
         pd_compact_value_type(c, &c->out, PD_PROFILE_SAMPLE_TYPE, type, unit);
@@ -118,6 +120,8 @@ uint32_t pd_compact_add_function(pd_compact *c, uint32_t name, uint32_t system_n
     uint32_t id = pd_compact_intern(c, &c->functions, pd_key_of_words(words, 4, 0), &is_new) + 1;
     if (is_new && is_otlp) {
         pd_otlp_add_function(c, name, system_name, filename, start_line);
+    } else if (is_new && c->format == PPROFDELTA_TABLES) {
+        pd_compact_tables_function(c, name, system_name, filename, start_line);
     } else if (is_new) {
         PD_WRITE_VARINTS(w, &c->scratch, PD_FUNCTION_ID, id, name, system_name, filename,
                          (uint64_t)start_line);
@@ -134,6 +138,10 @@ uint32_t pd_compact_find_location(const pd_compact *c, pd_key ident)
 
 void pd_compact_add_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
 {
+    if (c->format == PPROFDELTA_TABLES) {
+        pd_compact_tables_line(c, function, line, column);
+        return;
+    }
     PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_LINE_FUNCTION_ID, function, (uint64_t)line,
                      (uint64_t)column);
     pd_write_part(&c->writer, &c->lines,
@@ -155,13 +163,16 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
                             PPROFDELTA_NOWHERE, "more than %d locations", PD_ENCODED_MAX);
     if (c->format == PPROFDELTA_OTLP) {
         id = pd_otlp_add_location(c, mapping, address, is_folded);
+    } else if (c->format == PPROFDELTA_TABLES) {
+        id = pd_compact_tables_location(c, mapping, address, is_folded);
     } else {
         PD_WRITE_VARINTS(w, &c->scratch, PD_LOCATION_ID, id, mapping, address);
         pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
         pd_write_varint(w, &c->scratch, PD_LOCATION_IS_FOLDED, is_folded);
         pd_write_part(w, &c->location_bytes, PD_PROFILE_LOCATION, &c->scratch);
     }
-    c->lines.len = 0;
+    if (c->format != PPROFDELTA_TABLES)
+        c->lines.len = 0;
     if (w->status)
         return 0;
     return c->location_ids[number] = id;
@@ -181,7 +192,7 @@ void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t 
                              uint32_t num_unit)
 {
     const pd_compact_label label = {key, str, num_unit, num};
-    if (c->format == PPROFDELTA_OTLP) {
+    if (c->format != PPROFDELTA_PPROF) {
         pd_write_raw(&c->writer, &c->labels, (const uint8_t *)&label, sizeof label);
         return;
     }
@@ -217,12 +228,16 @@ static void put_sample(pd_compact *c, const int64_t *values, size_t len)
 
 void pd_compact_sample_end(pd_compact *c, const int64_t *values, size_t len)
 {
+    c->samples++;
+    if (c->format == PPROFDELTA_TABLES) {
+        pd_compact_tables_sample(c, values, len);
+        return;
+    }
     if (c->format == PPROFDELTA_OTLP)
         pd_otlp_add_sample(c, values, len);
     else
         put_sample(c, values, len);
     c->stack.len = c->labels.len = 0;
-    c->samples++;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -268,6 +283,8 @@ static void put_end(pd_compact *c, const pd_compact_header *h)
 
 pprofdelta_status pd_compact_finish(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
 {
+    if (c->format == PPROFDELTA_TABLES)
+        return pd_compact_tables_end(c, h, out);
     if (c->format == PPROFDELTA_OTLP)
         pd_otlp_end(c, h);
     else
@@ -287,6 +304,8 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
     pd_mem_release(mem, &c->known, &c->known_cap, sizeof *c->known);
     pd_mem_release(mem, &c->mapping_list, &c->mapping_cap, sizeof *c->mapping_list);
     pd_mem_release(mem, &c->location_ids, &c->location_ids_cap, sizeof *c->location_ids);
-    if (c->format == PPROFDELTA_OTLP)
+    if (c->format != PPROFDELTA_PPROF)
         pd_otlp_release(&c->otlp, mem);
+    if (c->format == PPROFDELTA_TABLES)
+        pd_compact_tables_release(c, mem);
 }

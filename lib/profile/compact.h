@@ -1,4 +1,4 @@
-/* The compact writer: samples in, a dense profile out, as pprof or as OTLP.
+/* The compact writer: samples in, a dense profile out, as pprof, as OTLP or as tables.
  *
  * The caller (with one parsed profile, several, records, or a live heap) adds strings, functions,
  * mappings and locations as the samples that are written need them, and gets the output ids. All of
@@ -10,6 +10,7 @@
  *                        as pprof: samples go to `out` as they are added, with what they refer to in
  *                        a buffer for each table, and the scalars in `tail`
  *     compact_otlp.c     encodes it as OTLP: a buffer of samples for each value type (compact_otlp.h)
+ *     compact_tables.c   keeps rows, and makes Arrow tables of them at the end (compact_tables.h)
  *
  * The encoded profile is all buffers in the order of the format.
  * The caller sets `format` and `resource` once. It does not know the format otherwise.
@@ -21,11 +22,12 @@
 
 #include "base/keymap.h"
 #include "profile/compact_otlp.h"
+#include "profile/compact_tables.h"
 #include "wire/writer.h"
 
 typedef struct pd_compact {
     pprofdelta_format format;
-    pd_bytes resource;            /* OTLP: the encoded resource (otlp_resource.h); borrowed */
+    pd_bytes resource;            /* of the format (otlp_resource.h); borrowed */
     const pd_otlp_origin *origin; /* OTLP: takes the place of the resource and the scope; or NULL */
     pd_writer writer;
     /* buffers[] is all of them, for begin and release. */
@@ -52,6 +54,7 @@ typedef struct pd_compact {
     size_t known_cap, mapping_len, mapping_cap, location_ids_cap;
     uint64_t samples;
     pd_compact_otlp otlp;
+    pd_compact_tables tables;
 } pd_compact; /* zero it, set format and resource, to begin */
 
 /* Begins a profile; keeps capacity. err is borrowed until pd_compact_finish. */
@@ -174,9 +177,16 @@ typedef struct pd_compact_header {
 void pd_compact_comment(pd_compact *compact, uint32_t string);
 
 /* Writes what comes after the samples and joins the buffers. *out belongs to the writer and is valid
- * until the next begin. */
+ * until the next begin. Tables: ptr is a pprofdelta_tables, and len counts all its bytes. */
 pprofdelta_status pd_compact_finish(pd_compact *compact, const pd_compact_header *header,
                                     pd_bytes *out);
+
+/* Tables, after pd_compact_finish: makes them again, since they may have been moved. The status of the writer
+ * does not change. */
+pprofdelta_status pd_compact_tables_make(pd_compact *compact, pd_bytes *out, pprofdelta_error *err);
+
+/* Adds up the value columns. */
+void pd_compact_tables_sums(const pd_compact *compact, pprofdelta_sum *sums);
 
 /* After pd_compact_finish: the length of the string table. */
 size_t pd_compact_strings(const pd_compact *compact);

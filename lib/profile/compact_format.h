@@ -1,4 +1,4 @@
-/* What the two files of the compact writer have for each other. */
+/* What the files of the compact writer have for each other. */
 #ifndef PD_PROFILE_COMPACT_FORMAT_H
 #define PD_PROFILE_COMPACT_FORMAT_H
 
@@ -43,6 +43,26 @@ void pd_otlp_add_sample(pd_compact *c, const int64_t *values, size_t len);
 
 /* Writes the whole profile to c->out. */
 void pd_otlp_end(pd_compact *c, const pd_compact_header *header);
+
+/* ---- compact_tables.c: what differs in tables ------------------------------------------------ */
+
+/* As above. Strings and types are added to compact_otlp.c's, so its begin and release come first. */
+void pd_compact_tables_begin(pd_compact *c);
+void pd_compact_tables_release(pd_compact *c, pd_mem *mem);
+void pd_compact_tables_function(pd_compact *c, uint32_t name, uint32_t system_name,
+                                uint32_t filename, int64_t start_line);
+void pd_compact_tables_line(pd_compact *c, uint32_t function, int64_t line, int64_t column);
+
+/* Returns the output id: that of a location with the same id, or the next one. */
+uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t address,
+                                    bool is_folded);
+void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len);
+
+/* As pd_compact_finish. */
+pprofdelta_status pd_compact_tables_end(pd_compact *c, const pd_compact_header *header,
+                                        pd_bytes *out);
+
+/* ---------------------------------------------------------------------------------------------- */
 
 /* Copies a few bytes in pieces: up to PD_PIECE bytes after them are read and written. */
 enum { PD_PIECE = 32 };

@@ -11,7 +11,7 @@
  * What differs:
  *   - The string table has the strings only that something refers to by index. Values of attributes
  *     have their strings in them. So a string gets its index when it is first referred to.
- *   - Strings are UTF-8. Bytes that are not become U+FFFD before anything is interned. Mappings and
+ *   - Strings are UTF-8 (in tables, too, which have their strings and types here). Bytes that are not become U+FFFD before anything is interned. Mappings and
  *     locations are therefore interned by what is written, too: they may be equal although their
  *     keys are not.
  *   - A stack, as packed location indices, is interned. Samples have its index.

@@ -21,13 +21,17 @@ static pd_bytes repaired(pd_writer *w, const char *text, pd_buffer *buffer)
     return w->status ? (pd_bytes){0} : (pd_bytes){buffer->ptr, buffer->len};
 }
 
-pprofdelta_status pd_otlp_resource(const pprofdelta_attribute *attributes, size_t len, pd_mem *mem,
-                                   pd_buffer *out, pprofdelta_error *err)
+pprofdelta_status pd_otlp_resource(pprofdelta_format format, const pprofdelta_attribute *attributes,
+                                   size_t len, pd_mem *mem, pd_buffer *out, pprofdelta_error *err)
 {
     pd_writer w = {.mem = mem, .err = err};
     pd_buffer key = {0}, text = {0}, value = {0}, message = {0};
     pd_buffer *const buffers[] = {&key, &text, &value, &message};
-    for (size_t i = 0; i < len && !w.status; i++) {
+    for (size_t i = len; i-- && format == PPROFDELTA_TABLES && !out->len;)
+        if (!strcmp(attributes[i].key, "target"))
+            pd_write_raw(&w, out, pd_bytes_of(attributes[i].value).ptr,
+                         pd_bytes_of(attributes[i].value).len);
+    for (size_t i = 0; i < len && !w.status && format == PPROFDELTA_OTLP; i++) {
         if (same_key(attributes, len, i, false) != i)
             continue;
         const char *counts = attributes[same_key(attributes, len, i, true)].value;

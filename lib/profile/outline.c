@@ -34,8 +34,9 @@ pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
     outline->rest_at = outline->text.len;
     for (size_t i = 0; i < 3 && !status; i++)
         status = add_text(outline, mem, rest[i], err);
-    if (!status && o->format == PPROFDELTA_OTLP)
-        status = pd_otlp_resource(o->resource, o->resource_len, mem, &outline->resource, err);
+    if (!status)
+        status =
+            pd_otlp_resource(o->format, o->resource, o->resource_len, mem, &outline->resource, err);
     compact->format = o->format;
     compact->resource = (pd_bytes){outline->resource.ptr, outline->resource.len};
     return status;

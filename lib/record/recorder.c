@@ -118,7 +118,8 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     r->started_nanos = o.started_nanos;
-    r->compressor.compression = o.compression;
+    r->life.is_tables = o.format == PPROFDELTA_TABLES;
+    r->compressor.compression = r->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);

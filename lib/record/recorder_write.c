@@ -193,7 +193,8 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_tally tally;
     pd_bytes out;
     uint64_t written;
-    pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&r->life, sink}};
+    pprofdelta_sink called = {.write = pd_life_sink_write,
+                              .cookie = &(pd_life_sink){&r->life, sink}};
     pprofdelta_status status = pd_recorder_judge(r, err);
     if (!status)
         status = pd_places_begin(&r->places, &r->mem, err);

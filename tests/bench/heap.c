@@ -87,7 +87,7 @@ static void track(pprofdelta_heap *heap, size_t at, size_t site)
 static size_t export(pprofdelta_heap *heap)
 {
     size_t len = 0;
-    pprofdelta_sink sink = {swallow, &len};
+    pprofdelta_sink sink = {.write = swallow, .cookie = &len};
     if (pprofdelta_heap_begin(heap, 1, NULL, NULL) != PPROFDELTA_OK ||
         pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) != PPROFDELTA_OK)
         fail("no export");

@@ -177,7 +177,7 @@ static pprofdelta_status record_window(bench *b, bytes *out, pprofdelta_error *e
 {
     const shape *s = &b->shape;
     pprofdelta_recording look = {.period = s->rate};
-    pprofdelta_sink sink = {append, out};
+    pprofdelta_sink sink = {.write = append, .cookie = out};
     out->len = 0;
     pprofdelta_status status = pprofdelta_recorder_begin(b->recorder, &look, err);
     for (size_t i = 0; i < s->records && !status; i++) {
@@ -201,7 +201,7 @@ static pprofdelta_status window(bench *b, pprofdelta_error *err)
         return status;
     }
     pprofdelta_recorder_abandon(b->recorder);
-    pprofdelta_sink sink = {append, &b->out};
+    pprofdelta_sink sink = {.write = append, .cookie = &b->out};
     b->out.len = 0;
     if (!status)
         status = pprofdelta_window(b->parsed, b->dump.ptr, b->dump.len, &sink, NULL, err);

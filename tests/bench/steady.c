@@ -60,7 +60,7 @@ __attribute__((noinline)) static pprofdelta_status window(pprofdelta *pd, const 
                                                           bytes *out, pprofdelta_report *report,
                                                           pprofdelta_error *err)
 {
-    pprofdelta_sink sink = {collect, out};
+    pprofdelta_sink sink = {.write = collect, .cookie = out};
     out->len = 0;
     pprofdelta_status status = pprofdelta_window(pd, cur->ptr, cur->len, &sink, report, err);
     if (status == PPROFDELTA_OK)

@@ -48,7 +48,7 @@ static void use_builder()
     for (std::thread &thread : threads)
         thread.join();
     std::string out;
-    pprofdelta_sink sink = {keep, &out};
+    pprofdelta_sink sink = {keep, &out, nullptr};
     pprofdelta_builder_report report = pprofdelta_builder_report();
     report.size = sizeof report;
     check("a window",

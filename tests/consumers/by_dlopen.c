@@ -83,7 +83,7 @@ static int window(pprofdelta_recorder *r, uint64_t leaf, output *out)
     memcpy(&stack[1], &self, sizeof self);
     int64_t values[4] = {1, 16, 0, 0};
     pprofdelta_record record = {.stack = stack, .depth = 2, .values = values};
-    pprofdelta_sink sink = {keep, out};
+    pprofdelta_sink sink = {.write = keep, .cookie = out};
     out->len = 0;
     pprofdelta_status status = call_pprofdelta_recorder_begin(r, NULL, NULL);
     if (!status)

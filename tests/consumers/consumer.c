@@ -13,7 +13,7 @@ int main(int argc, char **argv) /* consumer PREV CUR >DELTA */
     size_t cur_len = argc == 3 ? fread(cur, 1, sizeof cur, fopen(argv[2], "rb")) : 0;
     pprofdelta *pd = NULL;
     pprofdelta_error err = {PPROFDELTA_OK};
-    pprofdelta_sink sink = {put, stdout};
+    pprofdelta_sink sink = {.write = put, .cookie = stdout};
     if (pprofdelta_new(NULL, NULL, &pd, &err) || pprofdelta_base(pd, prev, prev_len, &err) ||
         pprofdelta_window(pd, cur, cur_len, &sink, NULL, &err))
         return fputs(err.text, stderr), 1;

@@ -13,7 +13,7 @@ int main(int, char **argv) // consumer PREV CUR >DELTA
         return !static_cast<std::ostream *>(out)->write(static_cast<const char *>(data), len);
     };
     const std::string prev = read(argv[1]), cur = read(argv[2]);
-    const pprofdelta_sink sink = {put, &std::cout};
+    const pprofdelta_sink sink = {put, &std::cout, nullptr};
     pprofdelta *pd = nullptr;
     pprofdelta_error err = {};
     if (pprofdelta_new(nullptr, nullptr, &pd, &err) ||

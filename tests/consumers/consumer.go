@@ -5,7 +5,7 @@ package main
 #include <pprofdelta.h>
 #include <stdio.h>
 static int put(void *out, const void *data, size_t len) { return fwrite(data, 1, len, out) != len; }
-static pprofdelta_sink to_stdout(void) { return (pprofdelta_sink){put, stdout}; }
+static pprofdelta_sink to_stdout(void) { return (pprofdelta_sink){.write = put, .cookie = stdout}; }
 */
 import "C"
 import "os"

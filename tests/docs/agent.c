@@ -16,7 +16,7 @@ int main(int argc, char **argv) /* agent SCRAPE DELTA [SCRAPE DELTA]... */
         FILE *in = fopen(argv[i], "rb"), *out = fopen(argv[i + 1], "wb");
         if (!in || !out)
             return perror(argv[in ? i + 1 : i]), 1;
-        pprofdelta_sink sink = {to_file, out};
+        pprofdelta_sink sink = {.write = to_file, .cookie = out};
         size_t len = fread(bytes, 1, sizeof bytes, in);
         status = pprofdelta_window(pd, bytes, len, &sink, NULL, &err);
         if (fclose(out) == 0 && !status)

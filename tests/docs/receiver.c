@@ -88,7 +88,7 @@ int main(int argc, char **argv) /* receiver DELTA... >SUM: in the order in which
     pprofdelta_adder *adder = NULL;
     pprofdelta_census seen = {.size = sizeof seen};
     pprofdelta_error err = {0};
-    pprofdelta_sink sink = {to_stdout, NULL};
+    pprofdelta_sink sink = {.write = to_stdout};
     size_t len = 0, first, sum_len;
     delta *kept = calloc((size_t)argc, sizeof *kept);
     pprofdelta_status status = kept ? PPROFDELTA_OK : PPROFDELTA_E_MEMORY;

@@ -42,7 +42,7 @@ int main(int argc, char **argv) /* records DELTA... */
         FILE *out = fopen(argv[i], "wb");
         if (!out)
             return perror(argv[i]), 1;
-        pprofdelta_sink sink = {to_file, out};
+        pprofdelta_sink sink = {.write = to_file, .cookie = out};
         status = pprofdelta_recorder_begin(r, NULL, &err);
         for (struct place *p = places; p < places + 2 && !status; p++) {
             pprofdelta_record record = {p->stack, 2, p->values, p->size, NULL, 0};

@@ -289,7 +289,7 @@ static int sink_write(void *cookie, const void *data, size_t len)
     unsigned how = t->sink_does, which = how / 16;
     slot *s = &t->slots[which % SLOTS];
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_sink sink = {sink_write, t};
+    pprofdelta_sink sink = {.write = sink_write, .cookie = t};
     require(!t->is_called);
     t->is_called = true;
     t->asked = t->m.samples_len;
@@ -395,7 +395,7 @@ static void export(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta_builder_report report = {.size = sizeof report};
-    pprofdelta_sink sink = {sink_write, t};
+    pprofdelta_sink sink = {.write = sink_write, .cookie = t};
     size_t refused = t->memory.refused;
     if (t->exports++ == MOST_EXPORTS)
         return;

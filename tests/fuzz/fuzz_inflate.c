@@ -46,7 +46,7 @@ static void round_trip(pd_bytes content)
     pd_mem_init(&mem, NULL, 4 * LIMIT);
     expectation want = {content, (pprofdelta_compression)(content.len ? content.ptr[0] % 3 : 0)};
     pd_compressor compressor = {.compression = want.compression};
-    pprofdelta_sink sink = {inflate_and_compare, &want};
+    pprofdelta_sink sink = {.write = inflate_and_compare, .cookie = &want};
     uint64_t written;
     require(pd_compress(&compressor, &mem, content, &sink, &written, NULL) == PPROFDELTA_OK);
     pd_compressor_fini(&compressor, &mem);

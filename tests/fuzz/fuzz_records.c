@@ -112,7 +112,7 @@ static int never(void *cookie, const void *data, size_t len)
 static void misuse_idle(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_sink sink = {never, NULL};
+    pprofdelta_sink sink = {.write = never};
     int64_t values[PPROFDELTA_MAX_TYPES] = {1};
     const pprofdelta_record record = {.values = values};
     require_usage(pprofdelta_recorder_add(t->recorder, &record, &err), &err);

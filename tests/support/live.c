@@ -265,7 +265,7 @@ static int take(void *cookie, const void *data, size_t len)
 
 pprofdelta_sink live_sink(live_mail *mail)
 {
-    return (pprofdelta_sink){take, mail};
+    return (pprofdelta_sink){.write = take, .cookie = mail};
 }
 
 bool live_sum(arena *a, const live_profile *profiles, size_t len, live_profile *out,

@@ -15,7 +15,7 @@ static int collect(void *cookie, const void *data, size_t len)
 
 pprofdelta_sink collector_sink(collector *c)
 {
-    return (pprofdelta_sink){collect, c};
+    return (pprofdelta_sink){.write = collect, .cookie = c};
 }
 
 /* The size is stored before each allocation. */

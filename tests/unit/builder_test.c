@@ -122,7 +122,7 @@ TEST(a_sink_may_fork)
     bench_begin(&t);
     add(&t, "a", 0, 1, NULL);
     forking f = {t.b, -1};
-    pprofdelta_sink sink = {fork_in_sink, &f};
+    pprofdelta_sink sink = {.write = fork_in_sink, .cookie = &f};
     pprofdelta_status status = builder_send(t.b, &sink, &t.report, NULL);
     if (f.pid == 0) {
         add(&t, "b", 0, 1, NULL);

@@ -90,7 +90,7 @@ static int arrive(void *cookie, const void *data, size_t len)
 static void *export_all(void *cookie)
 {
     storm *s = cookie;
-    pprofdelta_sink sink = {arrive, s};
+    pprofdelta_sink sink = {.write = arrive, .cookie = s};
     pprofdelta_builder_report report = {.size = sizeof report};
     while (atomic_load(&s->running))
         if (builder_send(s->b, &sink, &report, NULL) == PPROFDELTA_OK)
@@ -143,7 +143,7 @@ static void begin_anew(void)
 static int be_a_child(pprofdelta_builder *b)
 {
     storm child = {.b = b};
-    pprofdelta_sink sink = {arrive, &child};
+    pprofdelta_sink sink = {.write = arrive, .cookie = &child};
     pprofdelta_builder_report report = {.size = sizeof report};
     pprofdelta_frame frame = {.name = "child"};
     pprofdelta_sample *sample = pprofdelta_sample_start(b);
@@ -208,7 +208,7 @@ TEST(sixteen_threads_an_exporter_and_forks)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     pthread_join(exporter, NULL);
-    pprofdelta_sink sink = {arrive, &s};
+    pprofdelta_sink sink = {.write = arrive, .cookie = &s};
     while (builder_send(s.b, &sink, NULL, NULL) != PPROFDELTA_OK)
         continue;
     CHECK_MSG(s.arrived + s.lost == atomic_load(&s.flushed) && s.lost == 0, "%lld arrived of %lld",
@@ -225,7 +225,7 @@ static void *record_alone(void *cookie)
     pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
     storm s = {0};
     options.compression = PPROFDELTA_PLAIN;
-    pprofdelta_sink sink = {arrive, &s};
+    pprofdelta_sink sink = {.write = arrive, .cookie = &s};
     long long wrong = pprofdelta_recorder_new(&options, NULL, &r, NULL) != PPROFDELTA_OK;
     for (int64_t window = 1; window <= 40 && !wrong; window++) {
         wrong += pprofdelta_recorder_begin(r, NULL, NULL) != PPROFDELTA_OK;

@@ -63,7 +63,7 @@ TEST(null_where_the_header_allows_it)
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK && pd);
     buf good = two_stacks_look(&p, 10);
     collector c = {.bytes = buf_begin(&p.b.arena)};
-    pprofdelta_sink sink = collector_sink(&c), no_write = {NULL, &c};
+    pprofdelta_sink sink = collector_sink(&c), no_write = {.cookie = &c};
     pprofdelta_profile_free(NULL);
     CHECK(census_of(NULL, 0, NULL, NULL) == PPROFDELTA_E_PROFILE);
     CHECK(pprofdelta_base(pd, NULL, 0, NULL) == PPROFDELTA_E_PROFILE);
@@ -212,7 +212,7 @@ TEST(rewrite_refuses_what_is_wrong)
     two_stacks_begin(&p);
     buf plain = two_stacks_look(&p, 10);
     collector c = {.bytes = buf_begin(&p.b.arena)};
-    pprofdelta_sink sink = collector_sink(&c), none = {NULL, NULL};
+    pprofdelta_sink sink = collector_sink(&c), none = {0};
     CHECK(rewrite((buf){.ptr = plain.ptr, .len = plain.len - 1}, &sink) != PPROFDELTA_OK);
     CHECK(rewrite((buf){.len = 1}, &sink) == PPROFDELTA_E_USAGE);
     CHECK(rewrite(plain, &none) == PPROFDELTA_E_USAGE);

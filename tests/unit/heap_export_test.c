@@ -335,7 +335,7 @@ TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
     sent(&s, 1);
     track(&s, 2);
     begun(&s, 2);
-    pprofdelta_sink sink = {fork_in_sink, &s};
+    pprofdelta_sink sink = {.write = fork_in_sink, .cookie = &s};
     pprofdelta_status status = pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL);
     if (s.is_child) {
         CHECK(status == PPROFDELTA_E_USAGE);

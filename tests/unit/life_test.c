@@ -140,7 +140,7 @@ static int take(void *cookie, const void *data, size_t len)
 {
     trial *t = cookie;
     said untouched;
-    pprofdelta_sink again = {take, t};
+    pprofdelta_sink again = {.write = take, .cookie = t};
     t->sink_calls++;
     buf_add(&t->output, data, len);
     if (t->sink_does == WRITE_BACK) {
@@ -157,7 +157,7 @@ static pprofdelta_status write_window(trial *t, call c, pprofdelta_error *err)
 {
     const said unset = {77, 77, 77};
     said got = unset;
-    const pprofdelta_sink sink = {take, t}, no_function = {NULL, t};
+    const pprofdelta_sink sink = {.write = take, .cookie = t}, no_function = {.cookie = t};
     pprofdelta_status status;
     t->sink_does = c;
     t->sink_calls = 0;

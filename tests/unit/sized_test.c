@@ -93,7 +93,7 @@ static int ignore(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-static const pprofdelta_sink sink = {ignore, NULL};
+static const pprofdelta_sink sink = {.write = ignore};
 
 /* { one counter of 5 } */
 static const uint8_t profile[] = {0x0a, 0x04, 0x08, 0x01, 0x10, 0x02, 0x12, 0x03, 0x12, 0x01, 0x05,

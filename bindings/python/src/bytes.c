@@ -67,7 +67,7 @@ static int append(void *cookie, const void *data, size_t len)
 
 pprofdelta_sink core_output_sink(core_output *output)
 {
-    return (pprofdelta_sink){append, output};
+    return (pprofdelta_sink){.write = append, .cookie = output};
 }
 
 PyObject *core_output_bytes(const core_output *output)
