@@ -9,7 +9,7 @@ from ._adder import Adder
 from ._adder import sum as sum
 from ._answers import Census, Compression, First, Format, Join, Live, Memory, OnReset, Reason, Report, Restart
 from ._answers import Stamp, Status, TypeReport
-from ._context import Context, Window, check, compare, delta
+from ._context import Context, Tables, Window, check, compare, delta, table
 from ._core import version as _version
 from ._errors import Error, InternalError, InvalidProfileError, LimitError, MismatchError, NotCumulativeError
 from ._errors import OlderError, OutOfMemoryError, ResetError, StateError, UsageError
@@ -22,8 +22,8 @@ __all__ = [
     "Adder", "Census", "Compression", "Context", "Error", "First", "Format", "InternalError",
     "InvalidProfileError", "Join", "LimitError", "Live", "Memory", "MismatchError", "NotCumulativeError",
     "OlderError", "OnReset", "Options", "OutOfMemoryError", "Reason", "Report", "ResetError", "Restart",
-    "Stamp", "StateError", "Status", "SumOptions", "TypeReport", "UsageError", "Window", "check", "compare",
-    "delta",
+    "Stamp", "StateError", "Status", "SumOptions", "Tables", "TypeReport", "UsageError", "Window", "check",
+    "compare", "delta", "table",
 ]  # fmt: skip
 
 # Messages, pickles and doctests name the public module.

@@ -188,6 +188,7 @@ class Format(StrEnum):
 
     PPROF = "pprof"
     OTLP = "otlp"
+    TABLES = "tables"
 
 
 @dataclass(frozen=True, slots=True)

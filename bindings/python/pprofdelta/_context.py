@@ -15,11 +15,28 @@ from ._handle import Buffer, Handle
 from ._options import CompressionLike, FirstLike, FormatLike, OnResetLike, Options, named, pack, started_nanos
 
 
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A profile as tables, which packages of Arrow take without a copy (pyarrow, polars, DuckDB, pandas).
+
+    libpprofdelta-tables(3) has the columns. Where one table is expected, this is the table of the samples.
+    """
+
+    samples: _core.Table
+    stacks: _core.Table
+    locations: _core.Table
+    functions: _core.Table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.samples.__arrow_c_stream__(requested_schema)
+
+
 class _Pending:
     """What a window knows of its context: nothing that is copied, compared or pickled."""
 
-    __slots__ = ("__weakref__", "_context")
+    __slots__ = ("__weakref__", "_context", "_tables")
     _context: weakref.ref[Context]
+    _tables: Tables | None
 
     def _pending_in(self) -> Context | None:
         """The context in which this window is pending."""
@@ -36,6 +53,11 @@ class Window(_Pending):
 
     delta: bytes
     report: Report
+
+    def table(self, *, target: str | None = None) -> Tables:
+        """Returns the delta as tables, as the function `table` does. With format="tables" these are the tables
+        that the window was written as: its delta is empty, and a copy of the window has no tables."""
+        return getattr(self, "_tables", None) or table(self.delta, target=target)
 
     def __enter__(self) -> Self:
         if not self._pending_in():
@@ -113,8 +135,9 @@ class Context(Handle):
         """
         if self._pending:
             raise UsageError("a window is pending: call commit() or abandon() first, or put it in a `with` statement")
-        delta, raw = self._core.window(profile)
+        delta, raw, tables = self._core.window(profile)
         window = Window(delta, report_of(raw))
+        object.__setattr__(window, "_tables", tables and Tables(*tables))
         object.__setattr__(window, "_context", weakref.ref(self))
         self._pending = weakref.ref(window)
         return window
@@ -179,6 +202,8 @@ def delta(
     >>> pprofdelta.check(pprofdelta.delta(first, second)).is_stamped
     True
     """
+    if format == "tables":
+        raise UsageError("format='tables': a delta is bytes; use compare() and Window.table()")
     return compare(**locals()).delta
 
 
@@ -209,3 +234,17 @@ def check(profile: Buffer, *, max_memory: int = 0) -> Census:
     """
     with Context(max_memory=max_memory) as context:
         return context.check(profile)
+
+
+def table(profile: Buffer, *, target: str | None = None, max_memory: int = 0) -> Tables:
+    """Returns a delta, or any other profile, as tables. `target` is the value of the column target; None: the id
+    of the series in the stamp.
+
+    >>> import pprofdelta
+    >>> tables = pprofdelta.table(open("heap.2.pb.gz", "rb").read(), target="host1")
+    >>> import pyarrow
+    >>> pyarrow.table(tables.samples).num_rows
+    433
+    """
+    with Context(max_memory=max_memory) as context:
+        return Tables(*context._core.tables(profile, target))

@@ -16,7 +16,7 @@ from ._answers import Compression, First, Format, OnReset
 from ._errors import UsageError
 
 CompressionLike: TypeAlias = Compression | Literal["gzip", "zstd", "none"]
-FormatLike: TypeAlias = Format | Literal["pprof", "otlp"]
+FormatLike: TypeAlias = Format | Literal["pprof", "otlp", "tables"]
 OnResetLike: TypeAlias = OnReset | Literal["auto", "restart", "clamp", "negative", "fail"]
 FirstLike: TypeAlias = First | Literal["full", "zero"]
 
@@ -33,9 +33,11 @@ class SumOptions(TypedDict, total=False):
     level: int
     """The level of the compression, 1 to 9; 0: the default, chosen for speed."""
     format: FormatLike
-    """The format of the output: "pprof" (the default), or "otlp", which pprofdelta-formats(5) describes."""
+    """The format of the output: "pprof" (the default), "otlp", which pprofdelta-formats(5) describes, or, for
+    windows only, "tables" (`Window.table`)."""
     resource: Mapping[str, str] | None
-    """The attributes of the resource of a request, such as service.name. Needs format="otlp"."""
+    """With format="otlp": the attributes of the resource of the request, such as service.name. With
+    format="tables": {"target": "host1"} names the target."""
     max_memory: int
     """Bytes that the context may hold, with the inflated input; 0: 8 GiB."""
     stamp: bool
@@ -135,8 +137,8 @@ def _resource(value: Any, format: object) -> tuple[bytes, ...]:
     what = "a mapping of str to str, as in {'service.name': 'shop'}"
     if not isinstance(value, Mapping):
         raise _wrong(TypeError, "resource", value, what)
-    if value and format != "otlp":
-        raise UsageError("resource: the option needs format='otlp'")
+    if value and format not in ("otlp", "tables"):
+        raise UsageError("resource: the option needs format='otlp' or format='tables'")
     if "" in value:
         raise _wrong(UsageError, "resource", value, f"{what}; a key is empty")
     return _texts("resource", value, (text for pair in value.items() for text in pair), what)

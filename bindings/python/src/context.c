@@ -77,13 +77,14 @@ static PyObject *context_close(Context *self, PyObject *unused)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* (delta, report), or NULL with an exception. */
+/* (delta, report, tables), or NULL with an exception. */
 static PyObject *window_result(Context *self, const pprofdelta_report *report,
                                pprofdelta_status status, pprofdelta_error *err)
 {
     if (core_output_status(&self->output, status, err))
         return core_raise(type_of(self), err);
-    return Py_BuildValue("(NN)", core_output_bytes(&self->output), core_report(report));
+    return Py_BuildValue("(NNN)", core_output_bytes(&self->output), core_report(report),
+                         core_output_tables(&self->output, type_of(self)));
 }
 
 static PyObject *context_window(Context *self, PyObject *profile)
@@ -243,30 +244,70 @@ static PyObject *context_describe(Context *self, PyObject *unused)
 
 /* ---- looking at profiles --------------------------------------------------------------------- */
 
-static PyObject *context_check(Context *self, PyObject *profile)
+/* Opens a profile, and returns what look makes of it. */
+static PyObject *opened(Context *self, PyObject *object, pprofdelta_options *options,
+                        PyObject *(*look)(Context *self, pprofdelta_profile *profile))
 {
     core_input input;
-    pprofdelta_census census = {.size = sizeof census};
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    pprofdelta_profile *opened = NULL;
+    pprofdelta_profile *profile = NULL;
     pprofdelta_error err;
     pprofdelta_status status;
     PyObject *result = NULL;
     if (!enter(self))
         return NULL;
-    options.max_memory = self->max_memory;
-    if (core_input_init(&input, profile)) {
+    options->max_memory = self->max_memory;
+    if (core_input_init(&input, object)) {
         Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_profile_open(&options, NULL, input.bytes, input.len, &opened, &err);
+        status = pprofdelta_profile_open(options, NULL, input.bytes, input.len, &profile, &err);
         Py_END_ALLOW_THREADS
-        if (!status)
-            pprofdelta_profile_census(opened, &census);
-        result = status ? core_raise(type_of(self), &err) : core_census(&census);
-        pprofdelta_profile_free(opened);
+        result = status ? core_raise(type_of(self), &err) : look(self, profile);
+        pprofdelta_profile_free(profile);
         core_input_fini(&input);
     }
     leave(self);
     return result;
+}
+
+static PyObject *census_of(Context *self, pprofdelta_profile *profile)
+{
+    pprofdelta_census census = {.size = sizeof census};
+    (void)self;
+    pprofdelta_profile_census(profile, &census);
+    return core_census(&census);
+}
+
+static PyObject *context_check(Context *self, PyObject *profile)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    return opened(self, profile, &options, census_of);
+}
+
+static PyObject *tables_of(Context *self, pprofdelta_profile *profile)
+{
+    pprofdelta_sink sink = core_output_sink(&self->output);
+    pprofdelta_error err;
+    pprofdelta_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pprofdelta_profile_rewrite(profile, &sink, &err);
+    Py_END_ALLOW_THREADS
+    status = core_output_status(&self->output, status, &err);
+    PyObject *result =
+        status ? core_raise(type_of(self), &err) : core_output_tables(&self->output, type_of(self));
+    core_output_reset(&self->output);
+    return result;
+}
+
+static PyObject *context_tables(Context *self, PyObject *args)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_attribute target = {"target", NULL};
+    PyObject *profile;
+    if (!PyArg_ParseTuple(args, "Oz:tables", &profile, &target.value))
+        return NULL;
+    options.format = PPROFDELTA_TABLES;
+    options.resource = &target;
+    options.resource_len = target.value != NULL;
+    return opened(self, profile, &options, tables_of);
 }
 
 #define METHOD(name, flags, doc)                                                                   \
@@ -275,7 +316,7 @@ static PyObject *context_check(Context *self, PyObject *profile)
     }
 
 static PyMethodDef methods[] = {
-    METHOD(window, METH_O, "pprofdelta_window: returns (delta, report)."),
+    METHOD(window, METH_O, "pprofdelta_window: returns (delta, report, tables)."),
     METHOD(base, METH_O, "pprofdelta_base."),
     METHOD(commit, METH_NOARGS, "pprofdelta_commit."),
     METHOD(abandon, METH_NOARGS, "pprofdelta_abandon."),
@@ -283,6 +324,7 @@ static PyMethodDef methods[] = {
     METHOD(save, METH_NOARGS, "pprofdelta_save: returns the state."),
     METHOD(load, METH_O, "pprofdelta_load."),
     METHOD(describe, METH_NOARGS, "pprofdelta_describe: returns a tuple."),
+    METHOD(tables, METH_VARARGS, "pprofdelta_profile_rewrite: returns a tuple of four tables."),
     METHOD(check, METH_O, "pprofdelta_profile_census: returns a tuple."),
     METHOD(close, METH_NOARGS, "Frees the context."),
     {NULL, NULL, 0, NULL},

@@ -97,7 +97,8 @@ static int fill(PyObject *module)
     Py_DECREF(errors);
     state->context = state->error_for ? add_type(module, &core_context_spec) : NULL;
     state->adder = state->context ? add_type(module, &core_adder_spec) : NULL;
-    return state->adder ? 0 : -1;
+    state->table = state->adder ? add_type(module, &core_table_spec) : NULL;
+    return state->table ? 0 : -1;
 }
 
 static int visit_state(PyObject *module, visitproc visit, void *arg)
@@ -105,6 +106,7 @@ static int visit_state(PyObject *module, visitproc visit, void *arg)
     core_state *state = PyModule_GetState(module);
     Py_VISIT(state->context);
     Py_VISIT(state->adder);
+    Py_VISIT(state->table);
     Py_VISIT(state->error_for);
     return 0;
 }
@@ -114,6 +116,7 @@ static int clear_state(PyObject *module)
     core_state *state = PyModule_GetState(module);
     Py_CLEAR(state->context);
     Py_CLEAR(state->adder);
+    Py_CLEAR(state->table);
     Py_CLEAR(state->error_for);
     return 0;
 }
