@@ -242,9 +242,7 @@ def table(profile: Buffer, *, target: str | None = None, max_memory: int = 0) ->
 
     >>> import pprofdelta
     >>> tables = pprofdelta.table(open("heap.2.pb.gz", "rb").read(), target="host1")
-    >>> import pyarrow
-    >>> pyarrow.table(tables.samples).num_rows
-    433
+    >>> samples = tables.samples  # pyarrow.table(samples), polars.DataFrame(samples), "FROM samples" in DuckDB
     """
     with Context(max_memory=max_memory) as context:
         return Tables(*context._core.tables(profile, target))

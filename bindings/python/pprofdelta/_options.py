@@ -153,6 +153,8 @@ def pack(values: Mapping[str, Any]) -> Packed:
         if not isinstance(value, bool):
             raise _wrong(TypeError, name, value, "True or False")
         flags |= flag if value is wanted else 0
+    if values["format"] == "tables" and "on_reset" not in values:
+        raise UsageError("format='tables': a sum is bytes; give them to the function `table`")
     return (
         flags,
         _choice("on_reset", values.get("on_reset", "auto"), OnReset),

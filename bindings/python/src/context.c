@@ -111,17 +111,20 @@ static PyObject *context_window(Context *self, PyObject *profile)
     return result;
 }
 
-static PyObject *context_base(Context *self, PyObject *profile)
+/* Calls a function of the library that takes bytes and returns nothing. */
+static PyObject *took(Context *self, PyObject *object,
+                      pprofdelta_status (*take)(pprofdelta *pd, const void *bytes, size_t len,
+                                                pprofdelta_error *err))
 {
     core_input input;
     pprofdelta_error err;
     pprofdelta_status status = PPROFDELTA_OK;
     if (!enter(self))
         return NULL;
-    bool has_input = core_input_init(&input, profile);
+    bool has_input = core_input_init(&input, object);
     if (has_input) {
         Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_base(self->pd, input.bytes, input.len, &err);
+        status = take(self->pd, input.bytes, input.len, &err);
         Py_END_ALLOW_THREADS
         core_input_fini(&input);
     }
@@ -129,6 +132,11 @@ static PyObject *context_base(Context *self, PyObject *profile)
     if (status)
         return core_raise(type_of(self), &err);
     return has_input ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *context_base(Context *self, PyObject *profile)
+{
+    return took(self, profile, pprofdelta_base);
 }
 
 static PyObject *end_window(Context *self, void (*end)(pprofdelta *pd))
@@ -206,26 +214,14 @@ static int read_rest(void *cookie, void *buf, size_t len, size_t *got)
     return 0;
 }
 
+static pprofdelta_status load(pprofdelta *pd, const void *bytes, size_t len, pprofdelta_error *err)
+{
+    return pprofdelta_load(pd, &(pprofdelta_source){read_rest, &(rest){bytes, len}}, err);
+}
+
 static PyObject *context_load(Context *self, PyObject *state)
 {
-    core_input input;
-    pprofdelta_error err;
-    pprofdelta_status status = PPROFDELTA_OK;
-    if (!enter(self))
-        return NULL;
-    bool has_input = core_input_init(&input, state);
-    if (has_input) {
-        rest left = {input.bytes, input.len};
-        pprofdelta_source source = {read_rest, &left};
-        Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_load(self->pd, &source, &err);
-        Py_END_ALLOW_THREADS
-        core_input_fini(&input);
-    }
-    leave(self);
-    if (status)
-        return core_raise(type_of(self), &err);
-    return has_input ? Py_NewRef(Py_None) : NULL;
+    return took(self, state, load);
 }
 
 static PyObject *context_describe(Context *self, PyObject *unused)

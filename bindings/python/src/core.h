@@ -19,8 +19,10 @@
 #include "pprofdelta_tables.h"
 
 /* What belongs to the module object. */
+enum { CORE_CONTEXT, CORE_ADDER, CORE_TABLE, CORE_TYPES };
+
 typedef struct core_state {
-    PyTypeObject *context, *adder, *table;
+    PyTypeObject *types[CORE_TYPES];
     PyObject *error_for; /* a function: makes an exception from the members of an error */
 } core_state;
 

@@ -77,36 +77,26 @@ static PyObject *version(PyObject *module, PyObject *unused)
     return PyUnicode_FromString(pprofdelta_version());
 }
 
-static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
-{
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
-    if (type && PyModule_AddType(module, type)) {
-        Py_DECREF(type);
-        return NULL;
-    }
-    return type;
-}
-
 static int fill(PyObject *module)
 {
+    PyType_Spec *specs[CORE_TYPES] = {&core_context_spec, &core_adder_spec, &core_table_spec};
     core_state *state = PyModule_GetState(module);
     PyObject *errors = PyImport_ImportModule("pprofdelta._errors");
-    if (!errors)
-        return -1;
-    state->error_for = PyObject_GetAttrString(errors, "error_for");
-    Py_DECREF(errors);
-    state->context = state->error_for ? add_type(module, &core_context_spec) : NULL;
-    state->adder = state->context ? add_type(module, &core_adder_spec) : NULL;
-    state->table = state->adder ? add_type(module, &core_table_spec) : NULL;
-    return state->table ? 0 : -1;
+    state->error_for = errors ? PyObject_GetAttrString(errors, "error_for") : NULL;
+    Py_XDECREF(errors);
+    bool is_full = state->error_for != NULL;
+    for (size_t i = 0; is_full && i < CORE_TYPES; i++) {
+        state->types[i] = (PyTypeObject *)PyType_FromModuleAndSpec(module, specs[i], NULL);
+        is_full = state->types[i] && !PyModule_AddType(module, state->types[i]);
+    }
+    return is_full ? 0 : -1;
 }
 
 static int visit_state(PyObject *module, visitproc visit, void *arg)
 {
     core_state *state = PyModule_GetState(module);
-    Py_VISIT(state->context);
-    Py_VISIT(state->adder);
-    Py_VISIT(state->table);
+    for (size_t i = 0; i < CORE_TYPES; i++)
+        Py_VISIT(state->types[i]);
     Py_VISIT(state->error_for);
     return 0;
 }
@@ -114,9 +104,8 @@ static int visit_state(PyObject *module, visitproc visit, void *arg)
 static int clear_state(PyObject *module)
 {
     core_state *state = PyModule_GetState(module);
-    Py_CLEAR(state->context);
-    Py_CLEAR(state->adder);
-    Py_CLEAR(state->table);
+    for (size_t i = 0; i < CORE_TYPES; i++)
+        Py_CLEAR(state->types[i]);
     Py_CLEAR(state->error_for);
     return 0;
 }

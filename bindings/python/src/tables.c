@@ -261,7 +261,7 @@ PyObject *core_output_tables(core_output *output, PyTypeObject *type)
     core_state *state = PyType_GetModuleState(type);
     PyObject *tuple = PyTuple_New(CORE_TABLES);
     for (size_t i = 0; tuple && i < CORE_TABLES; i++) {
-        Table *table = core_alloc(state->table);
+        Table *table = core_alloc(state->types[CORE_TABLE]);
         if (table) {
             table->columns = output->tables[i];
             output->tables[i] = NULL;

@@ -33,6 +33,7 @@ def test_the_examples_of_the_module(folder: Path) -> None:
 
 
 def test_the_examples_of_the_readme(folder: Path) -> None:
+    pytest.importorskip("duckdb", reason="duckdb is not installed")
     readme = ROOT / "bindings" / "python" / "README.md"
     result = doctest.testfile(str(readme), module_relative=False)
     assert result.attempted >= 12 and result.failed == 0
