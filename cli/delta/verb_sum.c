@@ -31,7 +31,7 @@ static int refuse_gap(const run *r, const pprofdelta_error *err)
 
 static int refuse(const run *r, const char *name, const pprofdelta_error *err)
 {
-    if (err->reason == PPROFDELTA_REASON_BATCH_LATE && r->gap) {
+    if (err->reason == PPROFDELTA_REASON_WINDOW_LATE && r->gap) {
         cli_error("%s: is out of order: its batch comes before that of %s", name, r->gap);
         return CLI_FAILED;
     }

@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#define REFUSE(...)                                                                                \
-    pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,       \
-            __VA_ARGS__)
-#define MISSING(...) pd_because(err, PPROFDELTA_REASON_WINDOW_MISSING, REFUSE(__VA_ARGS__))
+#define REFUSE(...)  PD_JOIN_REFUSE(NONE, __VA_ARGS__)
+#define MISSING(...) PD_JOIN_REFUSE(WINDOW_MISSING, __VA_ARGS__)
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
@@ -60,9 +58,10 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
     uint64_t due = last->sequence + 1;
     bool is_ended = last->sequence >= next->acked; /* what is missing was never acknowledged */
     if (next->sequence < due)
-        return REFUSE("window %" PRIu64 " comes after window %" PRIu64
-                      ": give the deltas of one state in order",
-                      next->sequence, last->sequence);
+        return PD_JOIN_REFUSE(WINDOW_LATE,
+                              "window %" PRIu64 " comes after window %" PRIu64
+                              ": give the deltas of one state in order",
+                              next->sequence, last->sequence);
     if (!is_ended)
         return refuse_missing("window", due, next->acked, err);
     bool joins = next->from_nanos == last->to_nanos && next->sequence == due;
@@ -174,4 +173,20 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
         return REFUSE("the second is the first window of a state, which counts from the beginning "
                       "of the process: a sum may begin with it");
     return has_both ? join_by_sequence(last, next, join, err) : join_by_time(last, next, join, err);
+}
+
+pprofdelta_status pd_join_apart(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                pprofdelta_join *join, pprofdelta_error *err)
+{
+    pprofdelta_error why;
+    pprofdelta_status status = pd_join(last, next, join, &why);
+    bool is_apart = !next->live && next->sequence > last->sequence && /* and not: overlaps */
+                    next->from_nanos >= last->to_nanos;
+    if (status && is_apart) {
+        *join = PPROFDELTA_JOIN_APART;
+        return PPROFDELTA_OK;
+    }
+    if (status && err)
+        *err = why;
+    return status;
 }
