@@ -265,15 +265,20 @@ static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelt
     bool is_seen = pd_keymap_find(&a->seen, target) != PD_KEYMAP_NONE;
     bool is_other = !a->is_waiting || !pd_key_equal(target, a->target);
     *is_equal = is_seen && !has && is_forced;
+    if (a->is_merge && is_other && a->has_gap) { /* of the target that ends here */
+        if (err)
+            *err = a->gap;
+        return a->gap.status;
+    }
     if (stamp->targets && !(a->is_merge && is_forced))
         return PD_JOIN_REFUSE(NO_TARGET, "the profile is a merge: its windows may count twice");
     if (a->is_merge && !has && !is_forced)
-        return PD_JOIN_REFUSE(NO_TARGET, "%s",
-                              stamp->is_delta
-                                  ? "the stamp names no target: the delta is one of two "
-                                    "profiles, or a sum"
-                                  : "the profile has no stamp: it may be cumulative, and "
-                                    "count what windows of its process count");
+        return PD_JOIN_REFUSE(
+            NO_TARGET, "%s",
+            stamp->is_delta
+                ? "the stamp names no target: it is the delta of two profiles, or a sum"
+                : "the profile has no stamp: it may be cumulative, and would count again "
+                  "what the windows of its process have");
     if (a->is_merge && has && is_seen && is_other)
         return PD_JOIN_REFUSE(WINDOW_LATE,
                               "window %" PRIu64 " of target %016" PRIx64
@@ -333,11 +338,6 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     else if (!status && (!a->is_merge || pd_key_equal(*target, a->target)))
         status = follow(a, stamp, join, err);
-    else if (!status && a->has_gap) { /* of the target that ends here */
-        if (err)
-            *err = a->gap;
-        status = a->gap.status;
-    }
     if (!status)
         status = pd_keymap_room(&a->seen, &pd->mem, *target, err);
     if (!status && a->is_merge)

@@ -33,11 +33,13 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                                     pprofdelta_join *join, pprofdelta_error *err)
 {
     if (next->from_nanos != last->from_nanos || next->restart != last->restart)
-        return REFUSE("there are two %s %" PRIu64
-                      " that do not begin in the same way (at %s and %s): they come from two %s",
-                      next->live ? "batches" : "windows", next->sequence,
-                      pd_time_shown(last->from_nanos).text, pd_time_shown(next->from_nanos).text,
-                      next->live ? "trackers" : "states");
+        return PD_JOIN_REFUSE(
+            TWO_TARGETS,
+            "there are two %s %" PRIu64
+            " that do not begin in the same way (at %s and %s): they come from two %s",
+            next->live ? "batches" : "windows", next->sequence,
+            pd_time_shown(last->from_nanos).text, pd_time_shown(next->from_nanos).text,
+            next->live ? "trackers" : "states");
     *join = join_of_attempt(last, next);
     return PPROFDELTA_OK;
 }
@@ -123,9 +125,10 @@ static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelt
                                    pprofdelta_join *join, pprofdelta_error *err)
 {
     if (next->id != last->id)
-        return REFUSE("they come from two processes (%016" PRIx64 " and %016" PRIx64
-                      "), or from two programs that one process ran: each has its own heap",
-                      last->id, next->id);
+        return PD_JOIN_REFUSE(TWO_TARGETS,
+                              "they come from two processes (%016" PRIx64 " and %016" PRIx64
+                              "), or from two programs that one process ran: each has its own heap",
+                              last->id, next->id);
     if (is_same_batch(last, next))
         return join_again(last, next, join, err);
     bool is_later = next->epoch >= last->epoch && next->first > last->sequence;
@@ -164,14 +167,17 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
         return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
     bool has_both = last->sequence && next->sequence && !last->live;
     if (has_both && last->id && next->id && last->id != next->id)
-        return REFUSE("they come from two states (%016" PRIx64 " and %016" PRIx64
-                      "): each numbers its own windows",
-                      last->id, next->id);
+        return PD_JOIN_REFUSE(TWO_TARGETS,
+                              "they come from two states (%016" PRIx64 " and %016" PRIx64
+                              "): each numbers its own windows",
+                              last->id, next->id);
     if (has_both && last->sequence == next->sequence)
         return join_again(last, next, join, err);
     if (is_beginning(next))
-        return REFUSE("the second is the first window of a state, which counts from the beginning "
-                      "of the process: a sum may begin with it");
+        return PD_JOIN_REFUSE(
+            WINDOW_LATE,
+            "the second is the first window of a state, which counts from the beginning "
+            "of the process: a sum may begin with it");
     return has_both ? join_by_sequence(last, next, join, err) : join_by_time(last, next, join, err);
 }
 

@@ -121,7 +121,8 @@ typedef enum pprofdelta_reason {
     PPROFDELTA_REASON_NOT_A_STATE, /* the bytes are something else */
     PPROFDELTA_REASON_NEWER_STATE, /* a newer version of the library wrote the state */
     /* E_MISMATCH */
-    PPROFDELTA_REASON_NO_TARGET /* a merge: no stamp names the target and the window; a sum or a
+    PPROFDELTA_REASON_TWO_TARGETS, /* a sum: the two are of two states or processes */
+    PPROFDELTA_REASON_NO_TARGET    /* a merge: no stamp names the target and the window; a sum or a
                                    merge: the profile is a merge */
 } pprofdelta_reason;
 
