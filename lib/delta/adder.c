@@ -250,10 +250,12 @@ static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *nex
 }
 
 /* Returns whether the profile continues the process of the sum, whose files may have been replaced.
- * The mappings of a live heap are read from memory and do not depend on files. */
+ * The mappings of a live heap are read from memory and do not depend on files. A restart may be in a
+ * window that is missing. */
 static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next, pprofdelta_join join)
 {
-    return join != PPROFDELTA_JOIN_FIRST && !next->restart && !next->live && !a->is_live;
+    return join != PPROFDELTA_JOIN_FIRST && join != PPROFDELTA_JOIN_APART && !next->restart &&
+           !next->live && !a->is_live;
 }
 
 /* Refuses what names no target, and what may count twice. Sets *is_equal if the bytes were added
@@ -386,6 +388,33 @@ static void forget_gauges(pprofdelta_adder *a)
                 pd_ledger_base(ledger, entry)[i] = 0;
 }
 
+/* The beginning of the time of the last profile. */
+static int64_t from_of(const pprofdelta_adder *a, const pd_input *input)
+{
+    int64_t duration = input->tables.header.duration_nanos, from;
+    bool is_known = a->last.to_nanos && duration > 0 &&
+                    !__builtin_sub_overflow(a->last.to_nanos, duration, &from);
+    return a->last.from_nanos ? a->last.from_nanos : is_known ? from : UNKNOWN;
+}
+
+/* Do the profiles come in any order of time? */
+static bool has_no_order(const pprofdelta_adder *a)
+{
+    return a->is_forced || a->is_merge;
+}
+
+/* The time of the sum begins with its first profile and ends with its last one. Profiles that come in
+ * any order widen it. */
+static void note_time(pprofdelta_adder *a, const pd_input *input)
+{
+    int64_t from = from_of(a, input);
+    if (!a->has_settled || (has_no_order(a) && from < a->from))
+        a->from = from;
+    if (!a->has_settled || !has_no_order(a) || a->to < a->last.to_nanos)
+        a->to = a->last.to_nanos;
+    a->has_settled = true;
+}
+
 /* Adds the counters of a pending window to the ledger. */
 static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err)
 {
@@ -393,6 +422,7 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta
     pd_ledger *ledger = &a->sum.ledger;
     const pd_window *w = &input->window;
     a->sum.stacks.writer.err = err;
+    note_time(a, input);
     if (replaces_gauges(a, &a->last)) {
         forget_gauges(a);
         a->has_window = true;
@@ -530,7 +560,6 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
         pd_window_abandon(&pd->prev.window);
     } else if (join != PPROFDELTA_JOIN_FIRST) {
         status = settle(a, &pd->prev, err);
-        a->has_settled = true;
     }
     if (!status && (is_other || join == PPROFDELTA_JOIN_RESYNC))
         status = begin_sum(a, err);
@@ -540,32 +569,6 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     if (!status)
         status = pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
     return status ? status : check_sums(a, stamp, err);
-}
-
-/* The beginning of the time of cur. */
-static int64_t from_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
-{
-    int64_t duration = a->pd->cur.tables.header.duration_nanos, from;
-    bool is_known = stamp->to_nanos && duration > 0 &&
-                    !__builtin_sub_overflow(stamp->to_nanos, duration, &from);
-    return is_known ? from : UNKNOWN;
-}
-
-/* Do the profiles come in any order of time? */
-static bool has_no_order(const pprofdelta_adder *a)
-{
-    return a->is_forced || a->is_merge;
-}
-
-/* The time of the sum begins with its first profile and ends with its last one. Profiles that come in
- * any order widen it. */
-static void note_time(pprofdelta_adder *a, const pprofdelta_stamp *stamp)
-{
-    int64_t from = from_of(a, stamp);
-    if (!a->has_settled || (has_no_order(a) && from < a->from))
-        a->from = from;
-    if (!a->has_settled || !has_no_order(a) || a->to < stamp->to_nanos)
-        a->to = stamp->to_nanos;
 }
 
 /* The profile in cur counts. */
@@ -587,7 +590,6 @@ static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key targ
     pd_keymap_add(&a->seen, target);
     if (!a->has_settled)
         a->first = *stamp;
-    note_time(a, stamp);
 }
 
 pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, size_t len,
