@@ -137,10 +137,8 @@ static int write_sum(run *r)
 static int compare(const void *left, const void *right)
 {
     const window *a = left, *b = right;
-    const uint64_t of_a[] = {a->stamp.live != 0, a->stamp.id, a->stamp.epoch, a->stamp.sequence,
-                             a->stamp.attempt};
-    const uint64_t of_b[] = {b->stamp.live != 0, b->stamp.id, b->stamp.epoch, b->stamp.sequence,
-                             b->stamp.attempt};
+    const uint64_t of_a[] = {a->stamp.id, a->stamp.epoch, a->stamp.sequence, a->stamp.attempt};
+    const uint64_t of_b[] = {b->stamp.id, b->stamp.epoch, b->stamp.sequence, b->stamp.attempt};
     for (size_t i = 0; i < sizeof of_a / sizeof *of_a; i++)
         if (of_a[i] != of_b[i])
             return of_a[i] < of_b[i] ? -1 : 1;

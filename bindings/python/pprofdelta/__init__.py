@@ -6,6 +6,7 @@ of the C library libpprofdelta; pprofdelta-delta(1) has every rule of what a del
 """
 
 from ._adder import Adder as Adder
+from ._adder import merge as merge
 from ._adder import sum as sum
 from ._answers import (
     Census as Census,
@@ -39,9 +40,11 @@ from ._errors import (
     UsageError as UsageError,
 )
 from ._options import (
+    AdderOptions as AdderOptions,
     Compression as Compression,
     First as First,
     Format as Format,
+    MergeOptions as MergeOptions,
     OnReset as OnReset,
     Options as Options,
     SumOptions as SumOptions,
@@ -52,6 +55,7 @@ __version__ = _version()
 # `sum` is left out: `from pprofdelta import *` must not replace the function of Python.
 __all__ = [
     "Adder",
+    "AdderOptions",
     "Census",
     "Compression",
     "Context",
@@ -64,6 +68,7 @@ __all__ = [
     "LimitError",
     "Live",
     "Memory",
+    "MergeOptions",
     "MismatchError",
     "NotCumulativeError",
     "OlderError",
@@ -84,6 +89,7 @@ __all__ = [
     "check",
     "compare",
     "delta",
+    "merge",
 ]
 
 # Messages, pickles and doctests name the public module.

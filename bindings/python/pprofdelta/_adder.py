@@ -1,13 +1,15 @@
-"""Sums: a cumulative profile plus deltas, the inverse of the subtraction."""
+"""Sums: a cumulative profile plus deltas, the inverse of the subtraction; and windows of many targets."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from . import _core
-from ._options import SumOptions, pack_for_sum
 from ._answers import JOINS, Join
+from ._context import check
+from ._options import AdderOptions, MergeOptions, SumOptions, pack_for_sum
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -18,11 +20,16 @@ class Adder:
 
     Of several attempts at one window, the highest counts. `MismatchError` if a window is missing.
     After `LimitError` and `OutOfMemoryError`, the adder is closed.
+
+    With `merge=True`, it adds up windows of many targets, as `merge` does, with one window in memory at a
+    time. The windows of a target are given together and in order of `stamp.epoch` and `stamp.sequence`
+    (`check(delta).stamp`); the attempts at one window, and the targets, in any order. What comes late is a
+    `MismatchError` with the reason `WINDOW_LATE`.
     """
 
     __slots__ = ("_core",)
 
-    def __init__(self, **options: Unpack[SumOptions]) -> None:
+    def __init__(self, **options: Unpack[AdderOptions]) -> None:
         self._core = _core.Adder(pack_for_sum(options))
 
     def add(self, profile: Buffer) -> Join:
@@ -61,4 +68,24 @@ def sum(first: Buffer, *deltas: Buffer, **options: Unpack[SumOptions]) -> bytes:
     with Adder(**options) as adder:
         for profile in (first, *deltas):
             adder.add(profile)
+        return adder.finish()
+
+
+def _place(delta: Buffer) -> tuple[int, int, int, int]:
+    """By target, then by window and attempt."""
+    stamp = check(delta).stamp
+    return (stamp.id, stamp.epoch, stamp.sequence, stamp.attempt)
+
+
+def merge(deltas: Iterable[Buffer], **options: Unpack[MergeOptions]) -> bytes:
+    """Returns the windows of many targets, in any order, as one profile.
+
+    Counters and gauges are added up over the targets. For each target, counters are added up over its
+    windows, and gauges are those of its last one. Each window counts once, with its highest attempt. A
+    profile whose stamp names no target, such as a cumulative one, is a `MismatchError` with the reason
+    `NO_TARGET`.
+    """
+    with Adder(merge=True, **options) as adder:
+        for delta in sorted(deltas, key=_place):
+            adder.add(delta)
         return adder.finish()

@@ -70,8 +70,11 @@ class Join(StrEnum):
     GAP = "gap"
     #: like JOIN_RESTART, and a window that the restart ended is missing: it was never acknowledged
     ENDED = "ended"
-    #: it has the sequence and the attempt of the last window, and does not end later: it does not count
+    #: it has the sequence and the attempt of the last window, and does not end later: it does not count. A
+    #: profile that names no target: its bytes were added before
     EQUAL = "equal"
+    #: a merge: it counts, and windows of its target before it are missing
+    APART = "apart"
 
 
 JOINS = tuple(Join)
@@ -126,6 +129,9 @@ class Stamp:
     #: the sequence that was committed last before it; sequence - 1 unless a restart ended an open window;
     #: 0 in a batch of a live heap
     acked: int
+    #: of a merge: how many; else 0
+    windows: int
+    targets: int
 
 
 def stamp_of(raw: tuple[Any, ...]) -> Stamp:
@@ -141,6 +147,8 @@ def stamp_of(raw: tuple[Any, ...]) -> Stamp:
         raw[8],
         raw[9],
         raw[10],
+        raw[11],
+        raw[12],
     )
 
 

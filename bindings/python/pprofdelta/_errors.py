@@ -44,9 +44,11 @@ class Reason(StrEnum):
     OTHER_TYPES = "other_types"
     OTHER_OPTIONS = "other_options"
     WINDOW_MISSING = "window_missing"
-    BATCH_LATE = "batch_late"
+    WINDOW_LATE = "window_late"
     NOT_A_STATE = "not_a_state"
     NEWER_STATE = "newer_state"
+    TWO_TARGETS = "two_targets"
+    NO_TARGET = "no_target"
 
 
 class Error(Exception):

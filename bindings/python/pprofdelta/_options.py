@@ -40,7 +40,7 @@ class Format(StrEnum):
 
 
 class SumOptions(TypedDict, total=False):
-    """The options of `sum` and `Adder`."""
+    """The options of `sum`."""
 
     counters: Iterable[str]
     """More counters, as "type" or "type/unit"."""
@@ -59,9 +59,24 @@ class SumOptions(TypedDict, total=False):
     stamp: bool
     """False: leave out the comment that marks a profile as a delta."""
     force: bool
-    """Accept a profile that is a delta or a window already. In a sum, also one that does not join."""
+    """Accept a profile that is a delta or a window already. In a sum, also one that does not join, unless it may
+    count twice. In a merge, each profile that names no target is a target of its own."""
     default_counter: bool
     """A default type that is a gauge becomes its counter."""
+
+
+class MergeOptions(SumOptions, total=False):
+    """The options of `merge`."""
+
+    target_label: str
+    """The key of a label that every sample gets, with the id of its target as 16 hexadecimal digits."""
+
+
+class AdderOptions(MergeOptions, total=False):
+    """The options of `Adder`."""
+
+    merge: bool
+    """Add up windows of many targets: see `Adder`."""
 
 
 class Options(SumOptions, total=False):
@@ -80,9 +95,9 @@ class Options(SumOptions, total=False):
     restart for certain."""
 
 
-#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource
+#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource, target_label
 Packed = tuple[
-    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...]
+    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...], bytes | None
 ]
 
 # The flags of the C headers, and the value of the option that sets them.
@@ -92,8 +107,9 @@ _FLAGS = {
     "verify": (1 << 2, True),
     "default_counter": (1 << 3, True),
     "sequence": (1 << 4, False),
+    "merge": (1 << 6, True),
 }
-_SUM_NAMES = SumOptions.__optional_keys__
+_ADDER_NAMES = AdderOptions.__optional_keys__
 _NAMES = Options.__optional_keys__
 
 E = TypeVar("E", bound=Enum)
@@ -127,6 +143,7 @@ def _packed(options: Options) -> Packed:
     for name, (flag, value) in _FLAGS.items():
         if bool(options.get(name, not value)) is value:
             flags |= flag
+    label = cast(AdderOptions, options).get("target_label")
     max_memory = options.get("max_memory", 0)
     if not 0 <= max_memory < 2**64:
         raise ValueError(f"max_memory={max_memory}: the option is a number of bytes")
@@ -141,10 +158,11 @@ def _packed(options: Options) -> Packed:
         _types("gauges", options.get("gauges", ())),
         _index("format", Format, options.get("format", "pprof")),
         _resource(options),
+        None if label is None else label.encode(),
     )
 
 
-def _refuse_unknown(options: Options | SumOptions, known: frozenset[str], what: str) -> None:
+def _refuse_unknown(options: Options | AdderOptions, known: frozenset[str], what: str) -> None:
     for name in options:
         if name not in known:
             raise TypeError(f"{what} has no option {name!r}; the options are {', '.join(sorted(known))}")
@@ -156,7 +174,7 @@ def pack(options: Options) -> Packed:
     return _packed(options)
 
 
-def pack_for_sum(options: SumOptions) -> Packed:
+def pack_for_sum(options: AdderOptions) -> Packed:
     """The same for a sum."""
-    _refuse_unknown(options, _SUM_NAMES, "a sum")
+    _refuse_unknown(options, _ADDER_NAMES, "a sum")
     return _packed(cast(Options, options))
