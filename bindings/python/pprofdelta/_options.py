@@ -97,7 +97,7 @@ class Options(SumOptions, total=False):
 
 #: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource, target_label
 Packed = tuple[
-    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...], bytes | None
+    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...], str | None
 ]
 
 # The flags of the C headers, and the value of the option that sets them.
@@ -143,7 +143,6 @@ def _packed(options: Options) -> Packed:
     for name, (flag, value) in _FLAGS.items():
         if bool(options.get(name, not value)) is value:
             flags |= flag
-    label = cast(AdderOptions, options).get("target_label")
     max_memory = options.get("max_memory", 0)
     if not 0 <= max_memory < 2**64:
         raise ValueError(f"max_memory={max_memory}: the option is a number of bytes")
@@ -158,7 +157,7 @@ def _packed(options: Options) -> Packed:
         _types("gauges", options.get("gauges", ())),
         _index("format", Format, options.get("format", "pprof")),
         _resource(options),
-        None if label is None else label.encode(),
+        cast(AdderOptions, options).get("target_label"),
     )
 
 
