@@ -680,6 +680,53 @@ func TestSumOfAttemptsAndGaps(t *testing.T) {
 	}
 }
 
+func TestMergeCountsEachWindowOnce(t *testing.T) {
+	ctx := context.Background()
+	var deltas [][]byte
+	var want []string
+	for id := uint64(1); id <= 3; id++ {
+		p := newProcess(int64(8+id), 40)
+		c := newComputer(t, WithID(id))
+		first := deltaOf(t, c, p.bytes(t))
+		p.run()
+		w, lost := windowOf(t, c, p.bytes(t))
+		w.Abandon()
+		p.run()
+		last := p.bytes(t)
+		deltas = append(deltas, deltaOf(t, c, last), lost, first, first)
+		for _, sample := range parsed(t, last).Sample {
+			sample.Label = map[string][]string{"host": {fmt.Sprintf("%016x", id)}}
+			want = append(want, fmt.Sprint(sample.Value, sample.Label))
+		}
+	}
+	var out bytes.Buffer
+	joins, err := Merge(ctx, &out, deltas, WithTargetLabel("host"))
+	if err != nil || fmt.Sprint(joins[:4]) != fmt.Sprint([]Join{JoinAgain, JoinNext, JoinFirst, JoinEqual}) {
+		t.Fatalf("%v, %v", joins, err)
+	}
+	var got []string
+	for _, sample := range parsed(t, out.Bytes()).Sample {
+		got = append(got, fmt.Sprint(sample.Value, sample.Label))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%d samples, not %d: %v, %v", len(got), len(want), got[:3], want[:3])
+	}
+	_, err = Merge(ctx, &out, append(deltas, newProcess(1, 4).bytes(t)))
+	var which *ProfileError
+	if e := statusOf(t, "a cumulative profile", err, ErrMismatch); e.Reason != ReasonNoTarget || !errors.As(err, &which) ||
+		which.Index != len(deltas) {
+		t.Errorf("%v", err)
+	}
+	_, err = Merge(ctx, &out, [][]byte{deltas[0], []byte("no profile")})
+	if !errors.As(err, &which) || which.Index != 1 {
+		t.Errorf("%v", err)
+	}
+	_, err = Merge(ctx, nil, deltas)
+	statusOf(t, "no writer", err, ErrUsage)
+}
+
 func TestCheck(t *testing.T) {
 	ctx := context.Background()
 	census, err := Check(ctx, read(t, "valid/heap.2.pb.gz"))

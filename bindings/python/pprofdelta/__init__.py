@@ -5,7 +5,7 @@ and only grow. This package computes what the process did between two such profi
 of the C library libpprofdelta; pprofdelta-delta(1) has every rule of what a delta is.
 """
 
-from ._adder import Adder
+from ._adder import Adder, merge
 from ._adder import sum as sum
 from ._answers import Census, Compression, First, Format, Join, Live, Memory, OnReset, Reason, Report, Restart
 from ._answers import Stamp, Status, TypeReport
@@ -13,17 +13,17 @@ from ._context import Context, Tables, Window, check, compare, delta, table
 from ._core import version as _version
 from ._errors import Error, InternalError, InvalidProfileError, LimitError, MismatchError, NotCumulativeError
 from ._errors import OlderError, OutOfMemoryError, ResetError, StateError, UsageError
-from ._options import Options, SumOptions
+from ._options import AdderOptions, MergeOptions, Options, SumOptions
 
 __version__ = _version()
 
 # `sum` is left out: `from pprofdelta import *` must not replace the function of Python.
 __all__ = [
-    "Adder", "Census", "Compression", "Context", "Error", "First", "Format", "InternalError",
-    "InvalidProfileError", "Join", "LimitError", "Live", "Memory", "MismatchError", "NotCumulativeError",
+    "Adder", "AdderOptions", "Census", "Compression", "Context", "Error", "First", "Format", "InternalError",
+    "InvalidProfileError", "Join", "LimitError", "Live", "Memory", "MergeOptions", "MismatchError", "NotCumulativeError",
     "OlderError", "OnReset", "Options", "OutOfMemoryError", "Reason", "Report", "ResetError", "Restart",
     "Stamp", "StateError", "Status", "SumOptions", "Tables", "TypeReport", "UsageError", "Window", "check",
-    "compare", "delta", "table",
+    "compare", "delta", "merge", "table",
 ]  # fmt: skip
 
 # Messages, pickles and doctests name the public module.

@@ -70,8 +70,11 @@ class Join(StrEnum):
     GAP = "gap"
     #: like Join.RESTART, and a window that the restart ended is missing: it was never acknowledged
     ENDED = "ended"
-    #: it has the sequence and the attempt of the last window, and does not end later: it does not count
+    #: it has the sequence and the attempt of the last window, and does not end later: it does not count. A
+    #: profile that names no target: its bytes were added before
     EQUAL = "equal"
+    #: a merge: it counts, and windows of its target before it are missing
+    APART = "apart"
 
 
 JOINS = tuple(Join)
@@ -143,12 +146,17 @@ class Reason(StrEnum):
     OTHER_OPTIONS = "other_options"
     #: a sum: windows or batches are missing between the two
     WINDOW_MISSING = "window_missing"
-    #: a sum: the batch comes before one that was added already
-    BATCH_LATE = "batch_late"
+    #: A sum: the window or batch comes before one that was added already. A merge: likewise, or after
+    #: windows of another target.
+    WINDOW_LATE = "window_late"
     #: the bytes are something else
     NOT_A_STATE = "not_a_state"
     #: a newer version of the library wrote the state
     NEWER_STATE = "newer_state"
+    #: a sum: the two are of two states or processes
+    TWO_TARGETS = "two_targets"
+    #: a merge: no stamp names the target and the window; a sum or a merge: the profile is a merge
+    NO_TARGET = "no_target"
 
 
 class OnReset(StrEnum):
@@ -239,6 +247,9 @@ class Stamp:
     #: the sequence that was committed last before it; sequence - 1 unless a restart ended an open window;
     #: 0 in a batch of a live heap
     acked: int
+    #: of a merge: how many; else 0
+    windows: int
+    targets: int
 
 
 def stamp_of(raw: tuple[Any, ...]) -> Stamp:
@@ -254,6 +265,8 @@ def stamp_of(raw: tuple[Any, ...]) -> Stamp:
         raw[8],
         raw[9],
         raw[10],
+        raw[11],
+        raw[12],
     )
 
 

@@ -22,7 +22,7 @@ FirstLike: TypeAlias = First | Literal["full", "zero"]
 
 
 class SumOptions(TypedDict, total=False):
-    """The options of `sum` and `Adder`."""
+    """The options of `sum`."""
 
     counters: Iterable[str]
     """More counters, as "type" or "type/unit"."""
@@ -43,9 +43,24 @@ class SumOptions(TypedDict, total=False):
     stamp: bool
     """False: leave out the comment that marks a profile as a delta."""
     force: bool
-    """Accept a profile that is a delta or a window already. In a sum, also one that does not join."""
+    """Accept a profile that is a delta or a window already. In a sum, also one that does not join, unless it may
+    count twice. In a merge, each profile that names no target is a target of its own."""
     default_counter: bool
     """A default type that is a gauge becomes its counter."""
+
+
+class MergeOptions(SumOptions, total=False):
+    """The options of `merge`."""
+
+    target_label: str | None
+    """The key of a label that every sample gets, with the id of its target as 16 hexadecimal digits."""
+
+
+class AdderOptions(MergeOptions, total=False):
+    """The options of `Adder`."""
+
+    merge: bool
+    """Add up windows of many targets: see `Adder`."""
 
 
 class Options(SumOptions, total=False):
@@ -64,9 +79,9 @@ class Options(SumOptions, total=False):
     restart for certain."""
 
 
-#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource
+#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource, target_label
 Packed = tuple[
-    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...]
+    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...], str | None
 ]
 
 # The flags of the C headers, and the value of the option that sets them.
@@ -76,6 +91,7 @@ _FLAGS = {
     "verify": (1 << 2, True),
     "default_counter": (1 << 3, True),
     "sequence": (1 << 4, False),
+    "merge": (1 << 6, True),
 }
 
 
@@ -155,6 +171,8 @@ def pack(values: Mapping[str, Any]) -> Packed:
         flags |= flag if value is wanted else 0
     if values["format"] == "tables" and "on_reset" not in values:
         raise UsageError("format='tables': a sum is bytes; give them to the function `table`")
+    label = values.get("target_label")
+    _texts("target_label", label, [] if label is None else [label], "a str or None")
     return (
         flags,
         _choice("on_reset", values.get("on_reset", "auto"), OnReset),
@@ -166,4 +184,5 @@ def pack(values: Mapping[str, Any]) -> Packed:
         _types("gauges", values["gauges"]),
         _choice("format", values["format"], Format),
         _resource(values["resource"] or {}, values["format"]),
+        label,
     )

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,13 +60,14 @@ def test_the_flags_are_those_of_the_headers() -> None:
 def test_the_options_stand_in_the_signatures() -> None:
     """In the order of the table of options, with their types, and with the defaults of README.md."""
     readme = (ROOT / "bindings" / "python" / "README.md").read_text()
-    tables = pprofdelta.SumOptions.__annotations__, pprofdelta.Options.__annotations__
-    contexts = pprofdelta.Context, pprofdelta.Context.load, pprofdelta.delta, pprofdelta.compare
+    calls: dict[Any, Any] = {pprofdelta.Adder: pprofdelta.AdderOptions, pprofdelta.merge: pprofdelta.MergeOptions}
+    calls |= {pprofdelta.sum: pprofdelta.SumOptions, pprofdelta.Context.load: pprofdelta.Options}
+    calls |= dict.fromkeys((pprofdelta.Context, pprofdelta.delta, pprofdelta.compare), pprofdelta.Options)
     defaults: dict[str, object] = {}
-    for call in (pprofdelta.Adder, pprofdelta.sum, *contexts):
+    for call, options in calls.items():
         found = [p for p in inspect.signature(call).parameters.values() if p.kind is p.KEYWORD_ONLY]
         types = {p.name: p.annotation for p in found}
-        wanted = {name: getattr(kind, "__forward_arg__", kind) for name, kind in tables[call in contexts].items()}
+        wanted = {name: getattr(kind, "__forward_arg__", kind) for name, kind in options.__annotations__.items()}
         assert list(types.items()) == list(wanted.items()), call
         for p in found:
             assert defaults.setdefault(p.name, p.default) == p.default, (call, p)
