@@ -235,7 +235,7 @@ typedef struct pprofdelta_heap_options {
     uint32_t max_sites;    /* distinct stacks with labels; 1,048,576 */
     uint32_t max_depth;    /* frames of a stack that are kept, from the leaf on; 512 */
     uint32_t max_deferred; /* allocations that are deferred at once; 4,096 */
-    uint32_t max_attempts; /* attempts that may be abandoned in a row; 16, PPROFDELTA_OTLP: all */
+    uint32_t max_attempts; /* attempts that may be abandoned in a row; 16, else than pprof: all */
     uint64_t max_retry;    /* bytes of sites that may wait in an abandoned batch; 64 MiB */
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
     pprofdelta_compression compression; /* of the profiles */
@@ -386,9 +386,9 @@ typedef enum pprofdelta_heap_kind {
 } pprofdelta_heap_kind;
 
 /* How the in-use values and the peak of a DELTA batch are written. Has no effect on a FULL batch. A
- * receiver of OTLP shows what a profile says and cannot add changes up. */
+ * receiver of OTLP or tables shows what a profile says and cannot add changes up. */
 typedef enum pprofdelta_heap_inuse {
-    PPROFDELTA_HEAP_BY_FORMAT = 0, /* SNAPSHOT for PPROFDELTA_OTLP, CHANGES for PPROFDELTA_PPROF */
+    PPROFDELTA_HEAP_BY_FORMAT = 0, /* CHANGES for PPROFDELTA_PPROF, else SNAPSHOT */
     PPROFDELTA_HEAP_CHANGES,       /* kind=delta: in use: what was added minus what was freed */
     PPROFDELTA_HEAP_SNAPSHOT       /* kind=window: in use: everything */
 } pprofdelta_heap_inuse;
@@ -411,7 +411,7 @@ typedef struct pprofdelta_heap_window {
  *   - after pprofdelta_heap_resync,
  *   - after a batch was lost (see pprofdelta_heap_abandon),
  *   - after the tracker had to forget sites to make room.
- * With PPROFDELTA_OTLP, only the first of these counts: a receiver adds up the counters of all profiles,
+ * With PPROFDELTA_OTLP or _TABLES, only the first of these counts: a receiver adds up the counters of all profiles,
  * and a SNAPSHOT has what is in use. What was allocated in a lost batch is in no profile then. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
                                                        pprofdelta_heap_window *window,

@@ -193,6 +193,9 @@ static void number_stacks(pd_compact *c)
     if (!w->status && len)
         w->status = pd_keymap_reserve(stacks, w->mem, len, w->err);
     uint8_t *numbers = pd_write_room(w, &t->stack_of, len * sizeof(uint32_t) + 1);
+    uint8_t *behind = pd_write_room(w, &c->stack, sizeof(uint32_t)); /* see next_location */
+    if (behind)
+        memset(behind, 0, sizeof(uint32_t));
     uint8_t *first = pd_write_room(w, &t->first, len * sizeof(uint32_t) + 1);
     for (size_t i = 0; first && i < len + AHEAD; i++) {
         if (i >= AHEAD) {
@@ -238,34 +241,47 @@ static int32_t *make_list(pd_arrow *a, pd_arrow_at at, const char *name, size_t 
                          length, 0);
 }
 
-/* Returns the ids, for the samples. */
+/* The location whose packed id is at *at, which moves behind it. The bytes behind the last one may be read. */
+static inline uint32_t next_location(const uint8_t **at)
+{
+    uint32_t word;
+    memcpy(&word, *at, sizeof word);
+    word = pd_le32(word);
+    unsigned len = (unsigned)__builtin_ctz(~word & 0x80808080) / 8 + 1;
+    word &= UINT32_MAX >> (32 - 8 * len);
+    *at += len;
+    return (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000) | (word >> 3 & 0xfe00000);
+}
+
+/* The id of a stack is a hash of its location ids. Bytes are in little endian order for it. */
+static int64_t stack_id(uint64_t *ids, size_t len)
+{
+    int64_t id = len ? (int64_t)pd_key_of_words(ids, len, 0).lo : 0;
+    for (size_t i = 0; i < len; i++)
+        ids[i] = pd_le64(ids[i]);
+    return id;
+}
+
+/* Returns the ids, for the samples. The locations are made. */
 static const int64_t *make_stacks(pd_compact *c, pd_arrow *a)
 {
     size_t len = c->otlp.stacks.len;
-    const pd_key *keys = c->otlp.location_contents.keys;
     const uint32_t *first = ROWS(uint32_t, c->tables.first);
-    pd_stack_numbers numbers;
     pd_arrow_at at = make_struct(a, table_at(&c->tables.out.stacks), "", 2, len);
     pd_arrow_at lists = pd_arrow_child(at, 1);
     int64_t *ids = make_plain(a, pd_arrow_child(at, 0), "stack_id", "l", len);
     int32_t *ends = make_list(a, lists, "location_ids", len);
-    int64_t *out = make_plain(a, pd_arrow_child(lists, 0), "item", "l", c->tables.places);
-    int32_t end = 0;
-    if (a->status)
+    uint64_t *out = make_plain(a, pd_arrow_child(lists, 0), "item", "l", c->tables.places);
+    if (!out)
         return NULL;
-    pd_stack_numbers_init(&numbers);
+    const uint64_t *known = c->tables.out.locations.array.children[0]->buffers[1];
     for (size_t i = 0; i < len; i++) {
         pd_bytes stack = stack_of(c, first[i]);
-        pd_identity identity = {0};
-        for (const uint8_t *p = stack.ptr, *stop = p + stack.len; p < stop;) {
-            uint32_t location = *p & 0x7f;
-            for (unsigned shift = 7; *p++ & 0x80; shift += 7)
-                location |= (uint32_t)(*p & 0x7f) << shift;
-            pd_identity_place(&identity, &numbers, keys[location - 1]);
-            out[end++] = (int64_t)keys[location - 1].lo;
-        }
-        ids[i] = (int64_t)pd_identity_key(&identity).lo;
-        ends[i + 1] = end;
+        uint64_t *from = out + ends[i], *end = from;
+        for (const uint8_t *p = stack.ptr, *stop = p + stack.len; p < stop;)
+            *end++ = known[next_location(&p) - 1];
+        ids[i] = stack_id(from, (size_t)(end - from));
+        ends[i + 1] = (int32_t)(end - out);
     }
     return ids;
 }
@@ -576,10 +592,10 @@ pprofdelta_status pd_compact_tables_make(pd_compact *c, pd_bytes *out, pprofdelt
     pd_mem_init(&a.mem, c->tables.is_lasting_malloc ? NULL : &w->mem->allocator,
                 pd_mem_left(w->mem));
     a.status = w->status;
+    make_functions(c, &a);
+    make_locations(c, &a);
     const int64_t *ids = make_stacks(c, &a);
     make_samples(c, &a, ids);
-    make_locations(c, &a);
-    make_functions(c, &a);
     pprofdelta_status status = a.status ? a.status : w->status;
     w->status = PPROFDELTA_OK;
     if (status)

@@ -243,7 +243,7 @@ TEST(options_are_checked)
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
     o.id = 1;
     static const pprofdelta_attribute no_key[] = {{"", "x"}}, null_key[] = {{NULL, "x"}};
-    o.format = (pprofdelta_format)2;
+    o.format = (pprofdelta_format)3;
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "format"));
     o.format = PPROFDELTA_OTLP;
     o.resource_weak = 1;

@@ -6,26 +6,14 @@
 #include <string.h>
 
 typedef struct Context {
-    PyObject_HEAD
-    pprofdelta *pd; /* NULL: closed */
+    core_object base;
     uint64_t max_memory;
-    core_guard guard;
     core_output output; /* empty between calls */
 } Context;
 
 static PyTypeObject *type_of(Context *self)
 {
     return Py_TYPE((PyObject *)self);
-}
-
-static bool enter(Context *self)
-{
-    return core_enter(&self->guard, type_of(self), self->pd);
-}
-
-static void leave(Context *self)
-{
-    core_leave(&self->guard);
 }
 
 static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -45,7 +33,7 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         return core_raise(type, &err);
     Context *self = core_alloc(type);
     if (self) {
-        self->pd = pd;
+        self->base.made = pd;
         self->max_memory = max_memory;
     } else {
         pprofdelta_free(pd);
@@ -56,7 +44,7 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 static void context_dealloc(PyObject *object)
 {
     Context *self = (Context *)object;
-    pprofdelta_free(self->pd);
+    pprofdelta_free(self->base.made);
     core_output_fini(&self->output);
     core_dealloc(object);
 }
@@ -64,14 +52,14 @@ static void context_dealloc(PyObject *object)
 static PyObject *context_close(Context *self, PyObject *unused)
 {
     (void)unused;
-    if (!self->pd)
+    if (!self->base.made)
         Py_RETURN_NONE;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
-    pprofdelta_free(self->pd);
-    self->pd = NULL;
+    pprofdelta_free(self->base.made);
+    self->base.made = NULL;
     core_output_fini(&self->output);
-    leave(self);
+    core_leave(self);
     Py_RETURN_NONE;
 }
 
@@ -95,19 +83,19 @@ static PyObject *context_window(Context *self, PyObject *profile)
     pprofdelta_error err;
     pprofdelta_status status;
     PyObject *result = NULL;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     if (core_input_init(&input, profile)) {
         Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_window(self->pd, input.bytes, input.len, &sink, &report, &err);
+        status = pprofdelta_window(self->base.made, input.bytes, input.len, &sink, &report, &err);
         Py_END_ALLOW_THREADS
         core_input_fini(&input);
         result = window_result(self, &report, status, &err);
         if (!status && !result) /* the caller never sees this window */
-            pprofdelta_abandon(self->pd);
+            pprofdelta_abandon(self->base.made);
     }
     core_output_reset(&self->output);
-    leave(self);
+    core_leave(self);
     return result;
 }
 
@@ -119,16 +107,16 @@ static PyObject *took(Context *self, PyObject *object,
     core_input input;
     pprofdelta_error err;
     pprofdelta_status status = PPROFDELTA_OK;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     bool has_input = core_input_init(&input, object);
     if (has_input) {
         Py_BEGIN_ALLOW_THREADS
-        status = take(self->pd, input.bytes, input.len, &err);
+        status = take(self->base.made, input.bytes, input.len, &err);
         Py_END_ALLOW_THREADS
         core_input_fini(&input);
     }
-    leave(self);
+    core_leave(self);
     if (status)
         return core_raise(type_of(self), &err);
     return has_input ? Py_NewRef(Py_None) : NULL;
@@ -141,12 +129,12 @@ static PyObject *context_base(Context *self, PyObject *profile)
 
 static PyObject *end_window(Context *self, void (*end)(pprofdelta *pd))
 {
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    end(self->pd);
+    end(self->base.made);
     Py_END_ALLOW_THREADS
-    leave(self);
+    core_leave(self);
     Py_RETURN_NONE;
 }
 
@@ -171,10 +159,10 @@ static PyObject *context_abandon(Context *self, PyObject *unused)
 static PyObject *context_set_started(Context *self, PyObject *nanos)
 {
     long long started = PyLong_AsLongLong(nanos);
-    if ((started == -1 && PyErr_Occurred()) || !enter(self))
+    if ((started == -1 && PyErr_Occurred()) || !core_enter(self))
         return NULL;
-    pprofdelta_set_started(self->pd, started);
-    leave(self);
+    pprofdelta_set_started(self->base.made, started);
+    core_leave(self);
     Py_RETURN_NONE;
 }
 
@@ -186,15 +174,15 @@ static PyObject *context_save(Context *self, PyObject *unused)
     pprofdelta_error err;
     pprofdelta_status status;
     (void)unused;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = pprofdelta_save(self->pd, &sink, &err);
+    status = pprofdelta_save(self->base.made, &sink, &err);
     Py_END_ALLOW_THREADS
     status = core_output_status(&self->output, status, &err);
     PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&self->output);
     core_output_reset(&self->output);
-    leave(self);
+    core_leave(self);
     return result;
 }
 
@@ -228,13 +216,13 @@ static PyObject *context_describe(Context *self, PyObject *unused)
 {
     pprofdelta_memory memory = {.size = sizeof memory};
     (void)unused;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    pprofdelta_describe(self->pd, &memory);
+    pprofdelta_describe(self->base.made, &memory);
     Py_END_ALLOW_THREADS
     PyObject *result = core_memory(&memory);
-    leave(self);
+    core_leave(self);
     return result;
 }
 
@@ -249,7 +237,7 @@ static PyObject *opened(Context *self, PyObject *object, pprofdelta_options *opt
     pprofdelta_error err;
     pprofdelta_status status;
     PyObject *result = NULL;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     options->max_memory = self->max_memory;
     if (core_input_init(&input, object)) {
@@ -260,7 +248,7 @@ static PyObject *opened(Context *self, PyObject *object, pprofdelta_options *opt
         pprofdelta_profile_free(profile);
         core_input_fini(&input);
     }
-    leave(self);
+    core_leave(self);
     return result;
 }
 

@@ -35,18 +35,20 @@ void *core_alloc(PyTypeObject *type);
 /* The end of a type's dealloc. */
 void core_dealloc(PyObject *object);
 
-/* ---- the guard: one thread at a time --------------------------------------------------------- */
+/* ---- objects of the library: one thread at a time -------------------------------------------- */
 
-/* The library allows one call at a time on an object. The flag changes only while the GIL is held,
- * so it needs no lock. */
-typedef struct core_guard {
+/* What contexts and adders begin with. The library allows one call at a time on an object. The flag
+ * changes only while the GIL is held, so it needs no lock. */
+typedef struct core_object {
+    PyObject_HEAD
+    void *made; /* by the library; NULL: closed or finished */
     bool is_busy;
-} core_guard;
+} core_object;
 
 /* Begins a call. If another call is under way or the object is closed, sets an exception and
- * returns false. */
-bool core_enter(core_guard *guard, PyTypeObject *type, const void *object);
-void core_leave(core_guard *guard);
+ * returns false. self begins with a core_object. */
+bool core_enter(void *self);
+void core_leave(void *self);
 
 /* ---- input and output ------------------------------------------------------------------------ */
 

@@ -48,24 +48,23 @@ void core_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-bool core_enter(core_guard *guard, PyTypeObject *type, const void *object)
+bool core_enter(void *self)
 {
-    if (guard->is_busy) {
-        refuse(type,
-               "another call is using this object; use one object for each thread, or a lock");
+    core_object *object = self;
+    if (object->is_busy || !object->made) {
+        refuse(Py_TYPE((PyObject *)self),
+               object->is_busy
+                   ? "another call is using this object; use one object for each thread, or a lock"
+                   : "the object is closed or finished");
         return false;
     }
-    if (!object) {
-        refuse(type, "the object is closed or finished");
-        return false;
-    }
-    guard->is_busy = true;
+    object->is_busy = true;
     return true;
 }
 
-void core_leave(core_guard *guard)
+void core_leave(void *self)
 {
-    guard->is_busy = false;
+    ((core_object *)self)->is_busy = false;
 }
 
 /* ---- the module ------------------------------------------------------------------------------ */

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import gc
-import os
 import pickle
 import tracemalloc
 import weakref
@@ -13,7 +12,7 @@ import weakref
 import pytest
 
 import pprofdelta
-from conftest import load
+from conftest import load, resident
 from oracle import Reading, subtracted
 
 Pair = tuple[bytes, bytes]
@@ -214,10 +213,6 @@ def test_weak_references(heap: Pair) -> None:
 
 def test_no_memory_is_left_behind(heap: Pair) -> None:
     """The Python objects of a window are freed, and the memory of a thousand contexts is not kept."""
-
-    def resident() -> int:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def work(times: int) -> None:
         for _ in range(times):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 import ctypes
 import gc
-import os
 import pickle
 from typing import Any
 
 import pytest
 
 import pprofdelta
-from conftest import load
+from conftest import resident
 from oracle import Reading, parse
 
 Pair = tuple[bytes, bytes]
@@ -205,10 +204,6 @@ def test_columns_outlive_their_table(heap: Pair) -> None:
 
 
 def test_no_memory_is_left_behind(heap: Pair) -> None:
-    def resident() -> int:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
     def work(times: int) -> None:
         for _ in range(times):
             tables = pprofdelta.table(heap[1])
