@@ -693,7 +693,10 @@ func TestMergeCountsEachWindowOnce(t *testing.T) {
 	for id := uint64(1); id <= 3; id++ {
 		p := newProcess(8, 40)
 		p.random = rand.New(rand.NewPCG(id, 1))
-		c := newComputer(t, WithID(id))
+		c, err := New(WithID(id))
+		if err != nil {
+			t.Fatal(err)
+		}
 		first := deltaOf(t, c, p.bytes(t))
 		p.run()
 		w, lost := windowOf(t, c, p.bytes(t))
