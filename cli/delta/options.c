@@ -79,8 +79,10 @@ static int take_version(const cli_option *option, const char *value, void *is_do
 
 static int take_label(const cli_option *option, const char *value, void *label)
 {
-    *(const char **)label = "target";
-    return value ? cli_take_name(option, value, label) : CLI_DONE;
+    if (value && !*value)
+        return cli_bad_value(option->name, value, "the key of a label");
+    *(const char **)label = value ? value : "target";
+    return CLI_DONE;
 }
 
 static int check_name(void *options, const char *value)
@@ -213,8 +215,8 @@ const cli_command cli_merge_command = {
     .before = "usage: pprofdelta merge DELTA... [-o OUT]\n"
               "Makes one profile of the windows of many targets, given in any order. Counters\n"
               "are added up. Gauges are added up over the targets; for each target they are\n"
-              "those of its last window. Each window (id and sequence number of the stamp)\n"
-              "counts once, with its highest attempt. A profile without such a stamp is refused.\n"
+              "those of its last window. Each window (id and sequence number in the stamp)\n"
+              "counts once, with its highest attempt. Profiles that name none are refused.\n"
               "\n",
     .options = table,
     .after = "",

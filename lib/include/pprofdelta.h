@@ -96,7 +96,7 @@ typedef struct pprofdelta_options {
      * loaded replaces it. 0: a random one; a build with -Ddoors=portable has none then. */
     uint64_t id;
     /* PPROFDELTA_MERGE: the key of a label that every sample gets, with the id of its target as 16
-     * hexadecimal digits; for a target without an id, a hash of its profile. NULL: none. */
+     * hexadecimal digits. That of a target without an id is a hash of its profile. NULL: none. */
     const char *target_label;
 } pprofdelta_options;
 
