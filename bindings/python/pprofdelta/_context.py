@@ -57,7 +57,10 @@ class Window(_Pending):
     def table(self, *, target: str | None = None) -> Tables:
         """Returns the delta as tables, as the function `table` does. With format="tables" these are the tables
         that the window was written as: its delta is empty, and a copy of the window has no tables."""
-        return getattr(self, "_tables", None) or table(self.delta, target=target)
+        tables: Tables | None = getattr(self, "_tables", None)
+        if tables and target is not None:
+            raise UsageError("the window is tables already: the option resource={'target': ...} names the target")
+        return tables or table(self.delta, target=target)
 
     def __enter__(self) -> Self:
         if not self._pending_in():

@@ -21,7 +21,7 @@ elif TYPE_CHECKING:
 
     Buffer: TypeAlias = typing_extensions.Buffer | _Array
 else:
-    Buffer = Any
+    Buffer = bytes | Any
 
 
 class Handle:

@@ -157,7 +157,9 @@ def test_windows_may_be_tables_from_the_start(heap: Pair) -> None:
         for name in NAMES:
             assert rows_of(getattr(window.table(), name)) == rows_of(getattr(pprofdelta.table(delta, target=target), name))
         assert window.delta == b"" and window.report.samples_out == len(rows_of(window.table().samples))
-        with pytest.raises(pprofdelta.Error):
+        with pytest.raises(pprofdelta.UsageError, match="resource="):
+            window.table(target="host2")
+        with pytest.raises(pprofdelta.InvalidProfileError):
             copy.copy(window).table()
     with pytest.raises(pprofdelta.UsageError, match="format='tables'"):
         pprofdelta.delta(*heap, format="tables")
