@@ -323,9 +323,9 @@ static const struct {
     {"1/2 1|1/7 10", "11 20 from=10 to=70 windows=2 targets=1", 0, 0},
     /* what may be in it already */
     {"1/2 1|1/3 1|1/2 1", "window 2 comes after window 3", 0, PPROFDELTA_REASON_WINDOW_LATE},
-    {"1/2 1|2/2 1|1/3 1", "target 0000000000000001 comes after", 0, PPROFDELTA_REASON_WINDOW_LATE},
-    {"1/2 1|2/2 1|1/2 1", "comes after another target", PPROFDELTA_FORCE,
+    {"1/2 1|2/2 1|1/3 1", "target 0000000000000001 are not together", 0,
      PPROFDELTA_REASON_WINDOW_LATE},
+    {"1/2 1|2/2 1|1/2 1", "are not together", PPROFDELTA_FORCE, PPROFDELTA_REASON_WINDOW_LATE},
     {"1/2 1|1/3@15-25 1", "two states", 0, 0},
     {"1/2 1|1/2.2@11-20 1", "two windows 2", PPROFDELTA_FORCE, PPROFDELTA_REASON_TWO_TARGETS},
     /* what names no target */
@@ -338,8 +338,7 @@ static const struct {
     {"1f1 1|1d2 10|2f1 100|2d2 -50|3/2 1000", "1061 2122 from=0 to=20 windows=5 targets=3", 0, 0},
     {"1w2 1|1w3 10|2w3 100", "111 220 from=10 to=30 windows=3 targets=2", 0, 0},
     {"1f1 1|1d2 10|1f1 1", "comes after batch 2", 0, 0},
-    {"1f1 1|2d2 10", "the full profile that opened it is missing", 0,
-     PPROFDELTA_REASON_WINDOW_MISSING},
+    {"1f1 1|2d2 10", "the full profile of epoch 1 is missing", 0, PPROFDELTA_REASON_WINDOW_MISSING},
     {"1f1 1|1d3 10|2f1 100", "batch 2 is missing", 0, PPROFDELTA_REASON_WINDOW_MISSING},
 };
 
