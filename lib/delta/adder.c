@@ -228,8 +228,11 @@ static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *nex
                                 pprofdelta_join *join, pprofdelta_error *err)
 {
     pprofdelta_error why;
-    pprofdelta_status status = a->is_merge ? pd_join_apart(&a->last, next, join, &why)
-                                           : pd_join(&a->last, next, join, &why);
+    pprofdelta_status status = pd_join(&a->last, next, join, &why);
+    if (status && a->is_merge && pd_is_apart(&a->last, next)) {
+        *join = PPROFDELTA_JOIN_APART;
+        return PPROFDELTA_OK;
+    }
     if (!status && a->has_gap && *join != PPROFDELTA_JOIN_RESYNC)
         return PD_JOIN_REFUSE(WINDOW_LATE, "the second fills a gap before a profile that was given "
                                            "already: give them in order");
@@ -258,39 +261,35 @@ static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next, ppr
            !next->live && !a->is_live;
 }
 
-/* Refuses what names no target, and what may count twice. Sets *is_equal if the bytes were added
+/* Refuses what names no target, and what may count twice. Sets *join to EQUAL if the bytes were added
  * before. */
 static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
-                                      pd_key target, bool *is_equal, pprofdelta_error *err)
+                                      pd_key target, pprofdelta_join *join, pprofdelta_error *err)
 {
     bool is_forced = a->pd->flags & PPROFDELTA_FORCE, has = has_target(stamp);
     bool is_seen = pd_keymap_find(&a->seen, target) != PD_KEYMAP_NONE;
-    bool is_other = !a->is_waiting || !pd_key_equal(target, a->target);
-    *is_equal = is_seen && !has && is_forced;
-    if (a->is_merge && is_other && a->has_gap) { /* of the target that ends here */
+    if (!has && (a->is_merge ? !is_forced : stamp->targets != 0))
+        return PD_JOIN_REFUSE(
+            NO_TARGET, "%s",
+            stamp->targets ? "it is a merge, whose windows may count twice"
+            : stamp->is_delta
+                ? "its stamp names no target: it is the delta of two files, or a sum"
+                : "it has no stamp: it may be cumulative, and count its windows again");
+    if (!has && is_seen && is_forced)
+        *join = PPROFDELTA_JOIN_EQUAL;
+    if (!a->is_merge || (a->is_waiting && pd_key_equal(target, a->target)))
+        return PPROFDELTA_OK;
+    if (a->has_gap) { /* in the target that ends here */
         if (err)
             *err = a->gap;
         return a->gap.status;
     }
-    if (stamp->targets && !(a->is_merge && is_forced))
-        return PD_JOIN_REFUSE(NO_TARGET, "the profile is a merge: its windows may count twice");
-    if (a->is_merge && !has && !is_forced)
-        return PD_JOIN_REFUSE(
-            NO_TARGET, "%s",
-            stamp->is_delta
-                ? "the stamp names no target: it is the delta of two profiles, or a sum"
-                : "the profile has no stamp: it may be cumulative, and would count again "
-                  "what the windows of its process have");
-    if (a->is_merge && has && is_seen && is_other)
-        return PD_JOIN_REFUSE(WINDOW_LATE,
-                              "window %" PRIu64 " of target %016" PRIx64
-                              " comes after another target: give the windows of a target together",
-                              stamp->sequence, stamp->id);
-    if (a->is_merge && is_other && stamp->live == PPROFDELTA_LIVE_DELTA)
-        return PD_JOIN_REFUSE(WINDOW_MISSING,
-                              "batch %" PRIu64 " continues epoch %" PRIu64
-                              ", and the full profile that opened it is missing",
-                              stamp->first, stamp->epoch);
+    if (has && is_seen)
+        return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
+                              stamp->id);
+    if (stamp->live == PPROFDELTA_LIVE_DELTA)
+        return PD_JOIN_REFUSE(WINDOW_MISSING, "the full profile of epoch %" PRIu64 " is missing",
+                              stamp->epoch);
     return PPROFDELTA_OK;
 }
 
@@ -314,7 +313,6 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
                                    pprofdelta_stamp *stamp, pd_key *target, pprofdelta_join *join,
                                    pprofdelta_error *err)
 {
-    bool is_equal;
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
@@ -331,14 +329,12 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
                        PPROFDELTA_NOWHERE, "the stamp is not valid: pprofdelta did not write it");
     *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    status = check_target(a, stamp, *target, &is_equal, err);
-    if (!status && is_equal) {
-        *join = PPROFDELTA_JOIN_EQUAL;
-        return PPROFDELTA_OK;
-    }
+    status = check_target(a, stamp, *target, join, err);
+    if (status || *join == PPROFDELTA_JOIN_EQUAL)
+        return status;
     if (!a->is_waiting)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
-    else if (!status && (!a->is_merge || pd_key_equal(*target, a->target)))
+    else if (!a->is_merge || pd_key_equal(*target, a->target))
         status = follow(a, stamp, join, err);
     if (!status)
         status = pd_keymap_room(&a->seen, &pd->mem, *target, err);

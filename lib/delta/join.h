@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 /* Fails with E_MISMATCH, for this reason (WINDOW_MISSING ...). */
 #define PD_JOIN_REFUSE(reason, ...)                                                                \
     pd_because(err, PPROFDELTA_REASON_##reason,                                                    \
@@ -21,8 +23,7 @@
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                           pprofdelta_join *join, pprofdelta_error *err);
 
-/* The same for a merge, of two profiles of one target: windows may be missing between them (APART). */
-pprofdelta_status pd_join_apart(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                                pprofdelta_join *join, pprofdelta_error *err);
+/* Are both of one state, with windows missing between them, or a later attempt at the first? */
+bool pd_is_apart(const pprofdelta_stamp *last, const pprofdelta_stamp *next);
 
 #endif

@@ -65,14 +65,14 @@ def test_what_is_no_window_of_a_target(t):
     t.write("look.1", look(1, 1))
     t.write("look.2", look(1, 2))
     t.succeeds("look.1", "look.2", "-o", "pair")
-    for name, words in (("look.1", "it may be cumulative"), ("pair", "the delta of two profiles"),
-                        ("merged", "the profile is a merge")):
+    for name, words in (("look.1", "it may be cumulative"), ("pair", "the delta of two files"),
+                        ("merged", "it is a merge")):
         result = t.fails(1, "merge", *files, name, "-o", "out")
         t.contains(result.err, f"pprofdelta: {name}: ", words, "--force takes any other profile")
         t.check(not os.path.exists(t.path("out")), "wrote")
         result = t.succeeds("merge", "delta.2.1", name, name, "--force")
         t.contains(read(result.out).comments[0], "windows=2 targets=2")
-    t.contains(t.fails(1, "sum", "merged", "delta.1.3").err, "the profile is a merge")
+    t.contains(t.fails(1, "sum", "merged", "delta.1.3").err, "it is a merge")
     t.contains(t.fails(1, "look.1", "merged").err, "already a delta")
     t.contains(t.fails(1, "sum", "delta.1.1", "delta.2.1", "--force").err, "two states", "pprofdelta merge adds up")
 

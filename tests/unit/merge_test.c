@@ -33,6 +33,7 @@ static row *row_of(rows *r, const char *key)
 typedef struct part {
     buf bytes;
     reading reading;
+    const char *stamp;
     unsigned long long id, sequence, attempt;
     long long from, to;
 } part;
@@ -45,19 +46,17 @@ static unsigned long long word(const char *stamp, const char *name, int base)
 
 static part read_part(arena *a, buf bytes)
 {
-    part p = {.bytes = bytes};
+    part p = {.bytes = bytes, .stamp = ""};
     if (reading_make(a, bytes.ptr, bytes.len, &p.reading) != PPROFDELTA_OK)
         abort();
-    for (size_t i = 0; i < p.reading.view->n_comment; i++) {
-        const char *stamp = reading_string(&p.reading, p.reading.view->comment[i]);
-        if (!reading_is_stamp(&p.reading, i))
-            continue;
-        p.id = word(stamp, " id=", 16);
-        p.sequence = word(stamp, " seq=", 10);
-        p.attempt = word(stamp, " attempt=", 10);
-        p.from = (long long)word(stamp, " from=", 10);
-        p.to = (long long)word(stamp, " to=", 10);
-    }
+    for (size_t i = 0; i < p.reading.view->n_comment; i++)
+        if (reading_is_stamp(&p.reading, i))
+            p.stamp = reading_string(&p.reading, p.reading.view->comment[i]);
+    p.id = word(p.stamp, " id=", 16);
+    p.sequence = word(p.stamp, " seq=", 10);
+    p.attempt = word(p.stamp, " attempt=", 10);
+    p.from = (long long)word(p.stamp, " from=", 10);
+    p.to = (long long)word(p.stamp, " to=", 10);
     return p;
 }
 
@@ -104,32 +103,31 @@ static bool is_counted(const part *parts, size_t len, size_t at, bool *is_last)
 
 /* ---- The same by the library ------------------------------------------------------------------- */
 
-static pprofdelta_options merging(unsigned flags)
+static pprofdelta_options with_flags(unsigned flags)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.flags = PPROFDELTA_MERGE | flags;
+    options.flags = flags;
     options.compression = PPROFDELTA_PLAIN;
     return options;
 }
 
-/* Returns how many were added. *status is that of the first call that failed. */
-static size_t merge(arena *a, const pprofdelta_options *options, const buf *bytes, size_t len,
-                    buf *out, pprofdelta_join *joins, pprofdelta_status *status,
-                    pprofdelta_error *err)
+/* Adds them up to one that is refused. *out is what was added before it. */
+static pprofdelta_status merge(arena *a, const pprofdelta_options *options, const buf *bytes,
+                               size_t len, buf *out, pprofdelta_error *err)
 {
     pprofdelta_adder *adder = NULL;
     collector c = {.bytes = buf_begin(a)};
     pprofdelta_sink sink = collector_sink(&c);
-    size_t added = 0;
-    *status = pprofdelta_adder_new(options, NULL, &adder, err);
-    for (; added < len && !*status; added += !*status)
-        *status = pprofdelta_adder_add(adder, bytes[added].ptr, bytes[added].len,
-                                       joins ? &joins[added] : NULL, err);
-    if (!*status)
-        *status = pprofdelta_adder_finish(adder, &sink, err);
+    pprofdelta_status status = pprofdelta_adder_new(options, NULL, &adder, err);
+    for (size_t i = 0; i < len && !status; i++)
+        status = pprofdelta_adder_add(adder, bytes[i].ptr, bytes[i].len, NULL, err);
+    if (!status)
+        status = pprofdelta_adder_finish(adder, &sink, err);
+    else if (status == PPROFDELTA_E_MISMATCH)
+        (void)pprofdelta_adder_finish(adder, &sink, NULL);
     pprofdelta_adder_free(adder);
     *out = c.bytes;
-    return added;
+    return status;
 }
 
 enum { TARGETS = 3, WINDOWS = 5, MOST = TARGETS * WINDOWS * 2 };
@@ -245,12 +243,11 @@ TEST(a_merge_is_the_naive_one_in_every_order)
         fleet_begin(&f, seed);
         for (int again = 0; again < 2 && f.len; again++) {
             buf bytes[MOST], out;
-            pprofdelta_status status;
             pprofdelta_error err = {0};
             order(&f, bytes);
-            merge(&f.arena, &f.options, bytes, f.len, &out, NULL, &status, &err);
-            CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT,
-                      "seed %" PRIu64 ": %s", seed, err.text);
+            pprofdelta_status status = merge(&f.arena, &f.options, bytes, f.len, &out, &err);
+            CHECK_MSG(!status || status == PPROFDELTA_E_LIMIT, "seed %" PRIu64 ": %s", seed,
+                      err.text);
             if (status)
                 continue;
             check_merge(&f, out, seed);
@@ -263,84 +260,83 @@ TEST(a_merge_is_the_naive_one_in_every_order)
 /* ---- By hand ----------------------------------------------------------------------------------- */
 
 /* "ID/SEQUENCE[.ATTEMPT][@FROM-TO] VALUE": a window that counts VALUE and has twice as much in use.
- * ID 0: a cumulative profile. A letter f, d or w instead of the /: of a live heap. */
+ * ID 0: a cumulative profile. f, d or w instead of the /: of a live heap. "!": of another period. */
 static buf window_of(arena *a, const char *text)
 {
     ENDS(build_free) build b = {0};
-    unsigned id, sequence = 0, attempt = 1;
-    long long value, from = -1, to = 0;
+    unsigned id = 0, sequence = 2, attempt = 1;
+    long long from, to;
     char kind = '/';
-    int at = 0;
-    sscanf(text, "%u%c%u%n", &id, &kind, &sequence, &at);
-    if (!id)
+    if (sscanf(text, "%u%c%u.%u", &id, &kind, &sequence, &attempt) < 3 || !id)
         kind = '/', sequence = 2;
-    if (text[at] == '.')
-        attempt = (unsigned)strtoul(text + at + 1, NULL, 10);
-    if (strchr(text, '@'))
-        sscanf(strchr(text, '@'), "@%lld-%lld", &from, &to);
-    else
+    const char *at = strchr(text, '@'), *value = strrchr(text, ' ');
+    if (!at || sscanf(at, "@%lld-%lld", &from, &to) != 2)
         from = 10 * (sequence - 1LL), to = from + 10;
-    value = strtoll(strrchr(text, ' '), NULL, 10);
     build_types(&b, HEAP_TYPES);
-    build_sample(&b, "leaf main", arena_format(&b.arena, "%lld 0 %lld 0", value, 2 * value));
+    build_sample(&b, "leaf main",
+                 arena_format(a, "%s 0 %lld 0", value + 1, 2 * strtoll(value, NULL, 10)));
     b.m.time_nanos = to;
-    b.m.duration_nanos = from > 0 ? to - from : 0;
+    b.m.duration_nanos = from ? to - from : 0;
     b.m.period = 8 + id;
-    b.m.period_type =
-        strchr(text, '!') ? (model_type){"cpu", "nanoseconds"} : (model_type){"space", "bytes"};
+    b.m.period_type.type = strchr(text, '!') ? "cpu" : "space";
     build_comment(&b, "host=one");
     if (kind != '/')
-        build_comment(
-            &b, arena_format(&b.arena,
-                             "pprofdelta: live epoch=1 seq=%u kind=%s from=%lld to=%lld id=%016x",
-                             sequence,
-                             kind == 'f'   ? "full"
-                             : kind == 'd' ? "delta"
-                                           : "window",
-                             from, to, id));
+        build_comment(&b, arena_format(a,
+                                       "pprofdelta: live epoch=1 seq=%u kind=%s from=%lld to=%lld "
+                                       "id=%016x",
+                                       sequence,
+                                       kind == 'f'   ? "full"
+                                       : kind == 'd' ? "delta"
+                                                     : "window",
+                                       from, to, id));
     else if (id)
-        build_comment(&b,
-                      arena_format(&b.arena,
-                                   "pprofdelta: delta from=%lld to=%lld seq=%u attempt=%u id=%016x",
-                                   from, to, sequence, attempt, id));
+        build_comment(&b, arena_format(a, STAMP " from=%lld to=%lld seq=%u attempt=%u id=%016x",
+                                       from, to, sequence, attempt, id));
     buf bytes = build_bytes(&b), kept = buf_begin(a);
     buf_add(&kept, bytes.ptr, bytes.len);
     return kept;
 }
 
-/* Windows, and what comes of them: "COUNTED IN-USE STAMP", or what the message about the last one has. */
+enum { F = PPROFDELTA_FORCE, M = PPROFDELTA_MERGE, MF = M | F };
+
+/* Windows, and what comes of them: "COUNTED IN-USE STAMP" (what it begins with), or words of the
+ * message about the last window, with the reason. */
 static const struct {
-    const char *windows, *want;
     unsigned flags;
+    const char *windows, *want;
     pprofdelta_reason reason;
 } cases[] = {
-    {"1/2 1", "1 2 from=10 to=20 windows=1 targets=1", 0, 0},
-    {"1/2 1|1/3 10|2/2 100", "111 220 from=10 to=30 windows=3 targets=2", 0, 0},
-    {"2/1 100|1/2 1", "101 202 from=0 to=20 windows=2 targets=2", 0, 0},
-    {"1/2 1|1/2 1|2/5 10|2/5 10", "11 22 from=10 to=50 windows=2 targets=2", 0, 0},
-    {"1/2.2@10-30 5|1/2.1@10-20 1|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0, 0},
-    {"1/2.1@10-20 1|1/2.2@10-30 5|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0, 0},
-    {"1/2 1|1/7 10", "11 20 from=10 to=70 windows=2 targets=1", 0, 0},
+    {M, "1/2 1", "1 2 from=10 to=20 windows=1 targets=1", 0},
+    {M, "1/2 1|1/3 10|2/2 100", "111 220 from=10 to=30 windows=3 targets=2", 0},
+    {M, "2/1 100|1/2 1", "101 202 from=0 to=20 windows=2 targets=2", 0},
+    {M, "1/2 1|1/2 1|2/5 10|2/5 10", "11 22 from=10 to=50 windows=2 targets=2", 0},
+    {M, "1/2.2@10-30 5|1/2.1@10-20 1|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0},
+    {M, "1/2.1@10-20 1|1/2.2@10-30 5|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0},
+    {M, "1/2 1|1/7 10", "11 20 from=10 to=70 windows=2 targets=1", 0},
     /* what may be in it already */
-    {"1/2 1|1/3 1|1/2 1", "window 2 comes after window 3", 0, PPROFDELTA_REASON_WINDOW_LATE},
-    {"1/2 1|2/2 1|1/3 1", "target 0000000000000001 comes after", 0, PPROFDELTA_REASON_WINDOW_LATE},
-    {"1/2 1|2/2 1|1/2 1", "comes after another target", PPROFDELTA_FORCE,
-     PPROFDELTA_REASON_WINDOW_LATE},
-    {"1/2 1|1/3@15-25 1", "two states", 0, 0},
-    {"1/2 1|1/2.2@11-20 1", "two windows 2", PPROFDELTA_FORCE, PPROFDELTA_REASON_TWO_TARGETS},
+    {M, "1/2 1|1/3 1|1/2 1", "2 comes after window 3", PPROFDELTA_REASON_WINDOW_LATE},
+    {M, "1/2 1|2/2 1|1/3 1", "01 are not together", PPROFDELTA_REASON_WINDOW_LATE},
+    {MF, "1/2 1|2/2 1|1/2 1", "are not together", PPROFDELTA_REASON_WINDOW_LATE},
+    {M, "1/2 1|1/3@15-25 1", "two states", 0},
+    {MF, "1/2 1|1/2.2@11-20 1", "two windows 2", PPROFDELTA_REASON_TWO_TARGETS},
     /* what names no target */
-    {"1/2 1|0 1", "it may be cumulative", 0, PPROFDELTA_REASON_NO_TARGET},
-    {"1/2 1|0 10|0 10|0 100", "111 222 from=10 to=20 windows=3 targets=3", PPROFDELTA_FORCE, 0},
-    {"1/2 1|1/3! 1", "prev has space/bytes; cur has cpu/nanoseconds", 0,
-     PPROFDELTA_REASON_OTHER_TYPES},
-    {"1/2 9223372036854775807|2/2 1", "64 bits", 0, 0},
+    {M, "1/2 1|0 1", "it may be cumulative", PPROFDELTA_REASON_NO_TARGET},
+    {MF, "1/2 1|0 10|0 10|0 100", "111 222 from=10 to=20 windows=3 targets=3", 0},
+    {M, "1/2 1|1/3! 1", "prev has space/; cur has cpu/", PPROFDELTA_REASON_OTHER_TYPES},
+    {M, "1/2 9223372036854775807|2/2 1", "64 bits", 0},
     /* live heaps: changes are added up, of one process without a gap */
-    {"1f1 1|1d2 10|2f1 100|2d2 -50|3/2 1000", "1061 2122 from=0 to=20 windows=5 targets=3", 0, 0},
-    {"1w2 1|1w3 10|2w3 100", "111 220 from=10 to=30 windows=3 targets=2", 0, 0},
-    {"1f1 1|1d2 10|1f1 1", "comes after batch 2", 0, 0},
-    {"1f1 1|2d2 10", "the full profile that opened it is missing", 0,
-     PPROFDELTA_REASON_WINDOW_MISSING},
-    {"1f1 1|1d3 10|2f1 100", "batch 2 is missing", 0, PPROFDELTA_REASON_WINDOW_MISSING},
+    {M, "1f1 1|1d2 10|2f1 100|2d2 -50|3/2 1000", "1061 2122 from=0 to=20 windows=5 targets=3", 0},
+    {M, "1w2 1|1w3 10|2w3 100", "111 220 from=10 to=30 windows=3 targets=2", 0},
+    {M, "1f1 1|1d2 10|1f1 1", "comes after batch 2", 0},
+    {M, "1f1 1|2d2 10", "the full profile of epoch 1", PPROFDELTA_REASON_WINDOW_MISSING},
+    {M, "1f1 1|1d3 10|2f1 100", "batch 2 is missing", PPROFDELTA_REASON_WINDOW_MISSING},
+    /* a sum by force */
+    {F, "1/2 1|2/2 10", "two states", PPROFDELTA_REASON_TWO_TARGETS},
+    {F, "1f1 1|2f1 10", "two processes", PPROFDELTA_REASON_TWO_TARGETS},
+    {F, "1/2 1|1/5 10", "11 20", 0},
+    {F, "1/2 1|1/5 10|1/3 1", "comes after window 5", PPROFDELTA_REASON_WINDOW_LATE},
+    {F, "1/2 1|0 10|1/2 1", "", 0},
+    {F, "0 1|0 10|0 1|1/3 100", "111 200", 0},
 };
 
 static size_t windows_of(arena *a, const char *text, buf windows[8])
@@ -352,71 +348,42 @@ static size_t windows_of(arena *a, const char *text, buf windows[8])
     return len;
 }
 
-TEST(a_window_counts_once_or_is_refused)
+TEST(a_window_counts_once_or_is_refused_and_changes_nothing)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ENDS(arena_free) arena a = {0};
-        buf windows[8], out;
-        pprofdelta_options options = merging(cases[i].flags);
-        pprofdelta_status status;
+        buf windows[8], out, before;
+        pprofdelta_options options = with_flags(cases[i].flags);
         pprofdelta_error err = {0};
         size_t len = windows_of(&a, cases[i].windows, windows);
-        size_t added = merge(&a, &options, windows, len, &out, NULL, &status, &err);
+        pprofdelta_status status = merge(&a, &options, windows, len, &out, &err);
+        CHECK_MSG(err.reason == cases[i].reason, "%s: %d", cases[i].windows, err.reason);
         if (status) {
+            pprofdelta_status as = merge(&a, &options, windows, len - 1, &before, NULL);
             CHECK_MSG(strstr(err.text, cases[i].want), "%s: %s", cases[i].windows, err.text);
-            CHECK_MSG(err.reason == cases[i].reason, "%s: %d", cases[i].windows, err.reason);
-            CHECK_MSG(added == len - (status != PPROFDELTA_E_LIMIT), "%s: %zu", cases[i].windows,
-                      added);
+            CHECK_MSG(as || status == PPROFDELTA_E_LIMIT || buf_equal(out, before), "%s",
+                      cases[i].windows);
             continue;
         }
         part p = read_part(&a, out);
-        REQUIRE(p.reading.samples_len == 1 && p.reading.view->n_comment == 1);
+        bool is_merge = cases[i].flags & PPROFDELTA_MERGE;
         const int64_t *values = p.reading.samples[0].values;
-        const char *stamp = reading_string(&p.reading, p.reading.view->comment[0]);
-        CHECK_STR(arena_format(&a, "%lld %lld %s", (long long)values[0], (long long)values[2],
-                               stamp + strlen(STAMP " ")),
-                  cases[i].want);
-        CHECK(p.reading.view->time_nanos == p.to && p.reading.view->period > 8);
+        const char *got = arena_format(&a, "%lld %lld %s", (long long)values[0],
+                                       (long long)values[2], p.stamp + (*p.stamp ? 18 : 0));
+        CHECK_MSG(!strncmp(got, cases[i].want, strlen(cases[i].want)), "%s: %s", cases[i].windows,
+                  got);
+        CHECK(!is_merge || (p.reading.view->n_comment == 1 && p.reading.view->time_nanos == p.to));
     }
-}
-
-TEST(a_window_that_is_refused_leaves_the_merge_as_it_was)
-{
-    ENDS(arena_free) arena a = {0};
-    pprofdelta_options options = merging(0);
-    pprofdelta_adder *adder;
-    pprofdelta_join join;
-    collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    static const char *const refused[] = {"0 7", "2/1 7", "1/9 7", "3/2! 7", "4d2 7"};
-    REQUIRE(pprofdelta_adder_new(&options, NULL, &adder, NULL) == PPROFDELTA_OK);
-    static const char *const counted[] = {"1/2 1", "2/2 10", "2/5 100"};
-    static const pprofdelta_join joins[] = {PPROFDELTA_JOIN_FIRST, PPROFDELTA_JOIN_FIRST,
-                                            PPROFDELTA_JOIN_APART};
-    for (size_t i = 0; i < 3; i++) {
-        buf b = window_of(&a, counted[i]);
-        CHECK(!pprofdelta_adder_add(adder, b.ptr, b.len, &join, NULL) && join == joins[i]);
-    }
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        buf b = window_of(&a, refused[i]);
-        CHECK(pprofdelta_adder_add(adder, b.ptr, b.len, NULL, NULL) == PPROFDELTA_E_MISMATCH);
-    }
-    CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_OK);
-    part p = read_part(&a, c.bytes);
-    CHECK(p.reading.samples[0].values[0] == 111 && p.reading.samples[0].values[2] == 202);
-    pprofdelta_adder_free(adder);
 }
 
 TEST(a_label_names_the_target)
 {
     ENDS(arena_free) arena a = {0};
     buf windows[8], out;
-    pprofdelta_options options = merging(PPROFDELTA_FORCE);
-    pprofdelta_status status;
+    pprofdelta_options options = with_flags(MF);
     size_t len = windows_of(&a, "1/2 1|1/3 10|26/2 100|0 1000", windows);
     options.target_label = "host";
-    merge(&a, &options, windows, len, &out, NULL, &status, NULL);
-    REQUIRE(!status);
+    REQUIRE(!merge(&a, &options, windows, len, &out, NULL));
     part p = read_part(&a, out);
     REQUIRE(p.reading.samples_len == 3);
     static const char *const ids[] = {"0000000000000001", "000000000000001a", ""};
@@ -426,15 +393,14 @@ TEST(a_label_names_the_target)
         REQUIRE(s->n_label == 1);
         CHECK_STR(reading_string(&p.reading, s->label[0]->key), "host");
         const char *id = reading_string(&p.reading, s->label[0]->str);
-        CHECK(strlen(id) == 16 && strstr(id, ids[i]) == id && s->value[0] == counted[i]);
+        CHECK(strlen(id) == 16 && strstr(id, ids[i]) == id);
+        CHECK(s->value[0] == counted[i]);
     }
     options.target_label = "";
-    merge(&a, &options, windows, len, &out, NULL, &status, NULL);
-    CHECK(status == PPROFDELTA_E_USAGE);
-    options = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
+    CHECK(merge(&a, &options, windows, len, &out, NULL) == PPROFDELTA_E_USAGE);
     options.target_label = "host";
-    merge(&a, &options, windows, len, &out, NULL, &status, NULL);
-    CHECK(status == PPROFDELTA_E_USAGE);
+    options.flags = 0;
+    CHECK(merge(&a, &options, windows, len, &out, NULL) == PPROFDELTA_E_USAGE);
 }
 
 /* A merge is no window: it is refused where it would count again. */
@@ -443,85 +409,60 @@ TEST(a_merge_is_no_input)
     ENDS(arena_free) arena a = {0};
     ENDS(context_end) pprofdelta *pd = NULL;
     buf windows[8], again[3], out;
-    pprofdelta_options options = merging(0), sum = PPROFDELTA_OPTIONS_INIT;
-    pprofdelta_status status;
     pprofdelta_error err;
+    pprofdelta_options options = with_flags(M);
     size_t len = windows_of(&a, "1/2 1|2/2 10", windows);
-    merge(&a, &options, windows, len, &again[0], NULL, &status, &err);
+    REQUIRE(!merge(&a, &options, windows, len, &again[0], &err));
     again[1] = window_of(&a, "1/3 100");
     again[2] = again[0];
-    sum.flags = PPROFDELTA_FORCE;
-    const pprofdelta_options *const refuse[] = {&options, &sum};
-    for (size_t i = 0; i < 2; i++) {
-        merge(&a, refuse[i], again, 2, &out, NULL, &status, &err);
-        CHECK(status == PPROFDELTA_E_MISMATCH && err.reason == PPROFDELTA_REASON_NO_TARGET);
+    for (unsigned flags = 0; flags <= MF; flags += F) {
+        options.flags = flags & MF;
+        pprofdelta_status status = merge(&a, &options, again, 3, &out, &err);
+        if (options.flags == MF) /* a target of its own, and equal ones once */
+            CHECK(!status && read_part(&a, out).reading.samples[0].values[0] == 111);
+        else
+            CHECK(status && err.reason == PPROFDELTA_REASON_NO_TARGET);
     }
     REQUIRE(!pprofdelta_new(NULL, NULL, &pd, NULL));
     CHECK(pprofdelta_base(pd, again[0].ptr, again[0].len, &err) == PPROFDELTA_E_STAMPED);
-    options = merging(PPROFDELTA_FORCE); /* a target of its own, and equal ones once */
-    merge(&a, &options, again, 3, &out, NULL, &status, &err);
-    CHECK(!status && read_part(&a, out).reading.samples[0].values[0] == 111);
 }
 
-/* What counts twice in a sum cannot be forced. */
-TEST(a_forced_sum_counts_nothing_twice)
+/* Two targets, the first with so many windows. */
+static pprofdelta_status merge_windows(tracker *memory, unsigned windows, collector *c)
 {
-    static const struct {
-        const char *windows;
-        pprofdelta_status status;
-        int64_t counted;
-    } sums[] = {{"1/2 1|2/2 10", PPROFDELTA_E_MISMATCH, 0},
-                {"1/2 1|1/5 10", PPROFDELTA_OK, 11},
-                {"1/2 1|1/5 10|1/3 1", PPROFDELTA_E_MISMATCH, 0},
-                {"1/2 1|0 10|1/2 1", PPROFDELTA_E_MISMATCH, 0},
-                {"0 1|0 10|0 1|1/3 100", PPROFDELTA_OK, 111},
-                {"1f1 1|2f1 10", PPROFDELTA_E_MISMATCH, 0}};
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+    pprofdelta_options options = with_flags(M);
+    pprofdelta_allocator allocator = tracker_allocator(memory);
+    pprofdelta_sink sink = collector_sink(c);
+    pprofdelta_adder *adder = NULL;
+    options.target_label = "target";
+    pprofdelta_status status = pprofdelta_adder_new(&options, &allocator, &adder, NULL);
+    for (unsigned i = 0; i <= windows && !status; i++) {
         ENDS(arena_free) arena a = {0};
-        buf windows[8], out;
-        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-        pprofdelta_status status;
-        options.flags = PPROFDELTA_FORCE;
-        merge(&a, &options, windows, windows_of(&a, sums[i].windows, windows), &out, NULL, &status,
-              NULL);
-        CHECK_MSG(status == sums[i].status, "%s: %d", sums[i].windows, status);
-        CHECK_MSG(status || read_part(&a, out).reading.samples[0].values[0] == sums[i].counted,
-                  "%s", sums[i].windows);
+        buf b = window_of(&a, i < windows ? arena_format(&a, "1/%u 5", 2 + i) : "7/2 3");
+        status = pprofdelta_adder_add(adder, b.ptr, b.len, NULL, NULL);
     }
+    if (!status)
+        status = pprofdelta_adder_finish(adder, &sink, NULL);
+    pprofdelta_adder_free(adder);
+    return status;
 }
 
-/* The memory does not depend on the number of windows. */
 TEST(every_failed_allocation_is_reported_and_memory_is_bounded)
 {
     ENDS(arena_free) arena a = {0};
-    pprofdelta_options options = merging(0);
-    size_t peaks[2] = {0};
-    options.target_label = "target";
-    for (size_t nth = 0, rounds = 4, refused = 1; nth < 2 || refused; nth++) {
-        tracker memory = {.fail_at = nth < 2 ? 0 : nth - 1};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
-        collector c = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&c);
-        pprofdelta_adder *adder = NULL;
-        pprofdelta_status status = pprofdelta_adder_new(&options, &allocator, &adder, NULL);
-        for (unsigned i = 0; i < (nth == 1 ? 64 : rounds) && !status; i++) {
-            buf b = window_of(&a, arena_format(&a, "%u/%u 5", i % 2 + 1 - (i % 2), i + 2));
-            status = pprofdelta_adder_add(adder, b.ptr, b.len, NULL, NULL);
-        }
-        buf other = window_of(&a, "7/2 3");
-        if (!status)
-            status = pprofdelta_adder_add(adder, other.ptr, other.len, NULL, NULL);
-        if (!status)
-            status = pprofdelta_adder_finish(adder, &sink, NULL);
-        if (nth < 2)
-            peaks[nth] = memory.peak;
-        refused = memory.refused;
+    collector c = {.bytes = buf_begin(&a)};
+    tracker few = {0}, many = {0};
+    CHECK(!merge_windows(&few, 4, &c) && !merge_windows(&many, 100, &c));
+    CHECK_MSG(many.peak < few.peak + 1024, "%zu, %zu", few.peak, many.peak);
+    bool refused = true;
+    for (size_t nth = 1; refused; nth++) {
+        tracker memory = {.fail_at = nth};
+        size_t calls = c.calls;
+        pprofdelta_status status = merge_windows(&memory, 4, &c);
+        refused = memory.refused > 0;
         CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK), "allocation %zu", nth);
-        CHECK_MSG(!refused || !c.calls, "allocation %zu", nth);
-        pprofdelta_adder_free(adder);
-        CHECK_MSG(memory.live == 0, "allocation %zu", nth);
+        CHECK_MSG(!memory.live && (!refused || c.calls == calls), "allocation %zu", nth);
     }
-    CHECK_MSG(peaks[1] < peaks[0] + 1024, "%zu, %zu", peaks[0], peaks[1]);
 }
 
 TEST_MAIN()
