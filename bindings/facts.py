@@ -25,8 +25,9 @@ COMMON = os.path.join(INCLUDE, "pprofdelta_common.h")
 HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h")]
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
 ENUMS = ["restart", "live", "join"]
-# The value in Python, where it is not the name: as in --report=json.
-VALUES = {"RESTART_ANY": "decrease"}
+PY_ENUMS = {"status": "E_", "reason": "REASON_", "on_reset": "ON_RESET_", "first": "FIRST_", "compression": "", "format": ""}
+# The value in Python, where it is not the name: as in --report=json, and as in options of the command.
+VALUES = {"RESTART_ANY": "decrease", "PLAIN": "none"}
 MADE = "Made by bindings/facts.py from pprofdelta.h. Do not edit."
 
 
@@ -91,16 +92,17 @@ def members_of(body):
 def read(paths):
     """The structs and the enums of the headers: of each, its members or enumerators."""
     text = ""
-    for path in paths:
+    for path in [COMMON, *paths]:
         with open(path, encoding="utf-8") as file:
             text += file.read()
     structs, enums = {}, {}
     for name in STRUCTS:
         body = re.search(rf"typedef struct pprofdelta_{name} {{(.*?)\n}} pprofdelta_{name};", text, re.S)
         structs[name] = members_of(body[1])
-    for name in ENUMS:
-        body = re.search(rf"typedef enum pprofdelta_{name} {{(.*?)\n}} pprofdelta_{name};", text, re.S)
-        found = re.findall(r"((?:/\*.*?\*/\s*)*)PPROFDELTA_(\w+)(?: = 0)?,?[ \t]*((?:/\*.*?\*/)?)", body[1], re.S)
+    for name in [*ENUMS, *PY_ENUMS]:
+        body = re.search(rf"typedef enum pprofdelta_{name} {{(.*?)}} pprofdelta_{name};", text, re.S)
+        body = re.sub(r"/\* E_\w+ \*/", "", body[1])  # the headings in the list of reasons
+        found = re.findall(r"((?:/\*.*?\*/\s*)*)PPROFDELTA_(\w+)(?: = 0)?,?[ \t]*((?:/\*.*?\*/)?)", body, re.S)
         enums[name] = [(enumerator, sentence(before + behind)) for before, enumerator, behind in found]
     return structs, enums
 
@@ -203,7 +205,8 @@ def go(structs, enums):
                 member.kind) or GO_TYPE[member.kind]
             out += [""] * (i > 0) + go_comment(member.comment, "\t", member.kind) + [f"\t{go_member(name, member)} {kind}"]
         out.append("}\n")
-    for name, enumerators in enums.items():
+    for name in ENUMS:
+        enumerators = enums[name]
         out += go_comment(GO_ABOUT[name], "") + [f"type {camel(name)} int32\n", f"// The values of {camel(name)}.", "const ("]
         for i, (enumerator, comment) in enumerate(enumerators):
             out += [""] * (i > 0) + go_comment(comment, "\t")
@@ -242,7 +245,33 @@ PY_ABOUT = {
     "restart": "Why a window counts as a restart of the target. The values are those of `--report=json`.",
     "live": "The kind of a live heap's profile (pprofdelta_heap.h).",
     "join": "How a profile joined a sum.",
+    "status": "What failed.",
+    "reason": "Why a call failed, where a status has several reasons.",
+    "on_reset": "What to do when a counter went backwards or the target restarted.",
+    "first": "What the first window of an empty context is.",
+    "compression": "The compression of the output.",
+    "format": "The format of the output.",
 }
+
+
+# The names of C, and what only a caller in C must know.
+PY_WORDS = [
+    (r"NUL-terminated; a NUL in the name ends it early|Static: | Not NUL- ?terminated\.| Valid as long as the profile\.", ""),
+    (r"options\.on_reset is FAIL", '`on_reset` is "fail"'),
+    (r"options\.counters and gauges", "the options `counters` and `gauges`"), (r"\boptions\.(\w+)", r"the option `\1`"),
+    (r"with PPROFDELTA_ON_RESET_RESTART", 'with the option on_reset="restart"'), ("PPROFDELTA_E_RESET", "`ResetError`"),
+    (r"PPROFDELTA_FORCE", "the option `force`"), (r"pprofdelta_set_started", "`Context.set_started`"),
+    (r"\b(?:PPROFDELTA_|(?=LIVE_|JOIN_))(?:(LIVE|JOIN)_)?([A-Z]\w+)", lambda found: f"{(found[1] or 'Format').capitalize()}.{found[2]}"),
+]
+
+
+def py_comment(text, kind=""):
+    if kind == "bool":
+        text = re.sub(r"^(?:1|(0)): ", lambda found: "False: " if found[1] else "", text).replace("Never 1", "Never True")
+        text = text.replace("is_delta is 0", "is_delta is False")
+    for pattern, word in PY_WORDS:
+        text = re.sub(pattern, word, text)
+    return [f"    #: {line}" for line in textwrap.wrap(text, 100)]
 
 
 PY_HELPERS = """\
@@ -287,23 +316,23 @@ def python_c(structs, _enums):
 
 
 def python(structs, enums):
-    out = [f'"""What the library returns, as frozen dataclasses and enums. {MADE}\n',
+    out = [f'"""The enums of the library, and what it returns as frozen dataclasses. {MADE}\n',
            "Text from a profile (the names of types, files and build ids) is decoded as UTF-8. Bytes that are not",
            'UTF-8 are shown as \\\\\\\\xNN.\n"""\n', "from __future__ import annotations\n",
            "from dataclasses import dataclass", "from enum import StrEnum", "from typing import Any\n"]
     for name, enumerators in enums.items():
         out += ["", f"class {camel(name)}(StrEnum):", f'    """{PY_ABOUT[name]}"""\n']
         for enumerator, comment in enumerators:
-            word = enumerator.removeprefix(name.upper() + "_")
-            out += [f"    #: {line}" for line in textwrap.wrap(comment, 100)]
+            word = {"PLAIN": "NONE"}.get(enumerator) or enumerator.removeprefix(PY_ENUMS.get(name, name.upper() + "_"))
+            out += py_comment(comment)
             out.append(f'    {word} = "{VALUES.get(enumerator, word.lower())}"')
-        out += ["", "", f"{name.upper()}S = tuple({camel(name)})", ""]
+        out += ["", "", f"{name.upper()}S = tuple({camel(name)})", ""] if name in ENUMS else [""]
     for name in order(structs):
         out += ["", "@dataclass(frozen=True, slots=True)", f"class {camel(name)}:", f'    """{PY_ABOUT[name]}"""\n']
         for member in structs[name]:
             kind = {"enum": camel(member.of), "struct": camel(member.of), "list": f"tuple[{camel(member.of)}, ...]"}.get(
                 member.kind) or PY_TYPE.get(member.kind, "int")
-            out += [f"    #: {line}" for line in textwrap.wrap(member.comment, 100)] + [f"    {member.name}: {kind}"]
+            out += py_comment(member.comment, member.kind) + [f"    {member.name}: {kind}"]
         values = []
         for i, member in enumerate(structs[name]):
             value = f"raw[{i}]"

@@ -1,7 +1,7 @@
 /* What all verbs share: exit codes and entry points.
  *
  *     main.c           the first word is a verb, or the command line is that of the delta
- *     delta/           the delta of two files or with a state, the sum, check
+ *     delta/           the delta of two files or with a state, the sum, the merge, check
  *     show/  leaks/  symbolize/  export/  record/
  *                      one folder for each verb; its verb_*.c has the table of options, and a
  *                      function that takes its own argument vector (argv[0] is the verb) and returns
@@ -38,6 +38,7 @@ int cli_delta(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_sum(int argc, char **argv);
+int cli_merge(int argc, char **argv);
 int cli_record(int argc, char **argv);
 int cli_symbolize(int argc, char **argv);
 int cli_leaks(int argc, char **argv);

@@ -21,9 +21,9 @@ static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"show", cli_show},     {"check", cli_check},         {"sum", cli_sum},
-    {"record", cli_record}, {"symbolize", cli_symbolize}, {"leaks", cli_leaks},
-    {"export", cli_export}, {"help", help_about},
+    {"show", cli_show},     {"check", cli_check},   {"sum", cli_sum},
+    {"merge", cli_merge},   {"record", cli_record}, {"symbolize", cli_symbolize},
+    {"leaks", cli_leaks},   {"export", cli_export}, {"help", help_about},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -64,7 +64,7 @@ static int help_about(int argc, char **argv)
     if (!verb && meant)
         return cli_usage("there is no verb %.60s; did you mean %s?", argv[1], meant);
     if (!verb)
-        return cli_usage("there is no verb %.60s; there are show, check, sum, record, "
+        return cli_usage("there is no verb %.60s; there are show, check, sum, merge, record, "
                          "symbolize, leaks and export",
                          argv[1]);
     char *line[] = {argv[1], option, NULL};

@@ -249,6 +249,13 @@ static const struct advice {
     {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_SEVERAL,
      "pprofdelta show prints what is in a request; write each resource, scope and time as "
      "one of its own"},
+    {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_NO_TARGET,
+     "merge windows of states or of record; pprofdelta merge --force takes any other profile as a "
+     "target of its own"},
+    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_TWO_TARGETS,
+     "pprofdelta merge adds up several targets"},
+    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_WINDOW_LATE,
+     "give the files of all windows in their order; pprofdelta merge sorts them"},
     {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_WINDOW_MISSING,
      "give the files of all windows in their order; --force adds them as they are"},
     {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_NONE, "--force adds them"},
@@ -328,12 +335,13 @@ static int print_with_advice(const char *name, const pprofdelta_error *err, unsi
                                                : CLI_FAILED;
 }
 
-/* A mismatch is about both inputs, every other error about the second. */
+/* A mismatch is about both inputs, if it is not about a target; every other error about the second. */
 static int print_about_two(const char *first, const char *second, const pprofdelta_error *err,
                            unsigned inputs)
 {
     char both[2 * 4096 + 8];
-    if (err->status != PPROFDELTA_E_MISMATCH && err->status != PPROFDELTA_E_OLDER)
+    if ((err->status != PPROFDELTA_E_MISMATCH && err->status != PPROFDELTA_E_OLDER) ||
+        err->reason == PPROFDELTA_REASON_NO_TARGET)
         return print_with_advice(second, err, inputs);
     snprintf(both, sizeof both, "%s and %s", first, second);
     return print_with_advice(both, err, inputs);

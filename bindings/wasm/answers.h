@@ -33,6 +33,8 @@ static void put_stamp(const pprofdelta_stamp *from)
     put64(from->first);
     put64(from->attempt);
     put64(from->acked);
+    put64(from->windows);
+    put64(from->targets);
 }
 
 static void put_report(const pprofdelta_report *from)

@@ -199,7 +199,8 @@ static void make_room(pd_mem *mem, uint64_t inputs_len)
  *     format, resource_len (keys and values)               4 bytes each
  *     max_memory, id                                       8 bytes each
  *     the names of the counters, then of the gauges, then
- *     each key of the resource with its value behind it    strings that end with a NUL
+ *     each key of the resource with its value behind it,
+ *     and the key of the target's label, or nothing        strings that end with a NUL
  */
 typedef struct given_options {
     uint32_t flags, on_reset, first, counters_len, gauges_len, format, resource_len, max_memory[2],
@@ -218,7 +219,7 @@ static const char **names_at(const char *at, size_t len)
 
 /* What the options point to. */
 typedef struct given_texts {
-    const char **names; /* of counters, of gauges, then keys and values */
+    const char **names; /* of counters, of gauges, keys and values, and the label */
     pprofdelta_attribute *resource;
 } given_texts;
 
@@ -235,13 +236,13 @@ static pprofdelta_status read_options(pprofdelta_options *out, given_texts *text
     memcpy(&given, room.ptr, sizeof given);
     max_memory = given.max_memory[0] | (uint64_t)given.max_memory[1] << 32;
     size_t counters = given.counters_len, gauges = given.gauges_len, len = given.resource_len / 2;
-    texts->names = names_at((const char *)room.ptr + sizeof given, counters + gauges + 2 * len);
+    texts->names = names_at((const char *)room.ptr + sizeof given, counters + gauges + 2 * len + 1);
     texts->resource = malloc((len + 1) * sizeof *texts->resource);
     if (!texts->names || !texts->resource) {
         answer.has_failed = 1;
         return PPROFDELTA_E_MEMORY;
     }
-    const char **pairs = texts->names + counters + gauges;
+    const char **pairs = texts->names + counters + gauges, *label = pairs[2 * len];
     for (size_t i = 0; i < len; i++)
         texts->resource[i] = (pprofdelta_attribute){pairs[2 * i], pairs[2 * i + 1]};
     *out = (pprofdelta_options){.size = sizeof *out,
@@ -257,7 +258,8 @@ static pprofdelta_status read_options(pprofdelta_options *out, given_texts *text
                                 .format = (pprofdelta_format)given.format,
                                 .resource = texts->resource,
                                 .resource_len = len,
-                                .id = given.id[0] | (uint64_t)given.id[1] << 32};
+                                .id = given.id[0] | (uint64_t)given.id[1] << 32,
+                                .target_label = *label ? label : NULL};
     return PPROFDELTA_OK;
 }
 

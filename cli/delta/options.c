@@ -1,4 +1,4 @@
-/* The command line of the delta and of the sum: see options.h. */
+/* The command lines of the delta, the sum and the merge: see options.h. */
 #include "delta/options.h"
 
 #include "cli.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELTA = 1, SUM = 2 };
+enum { DELTA = 1, ONLY_SUM = 2, MERGE = 4, SUM = ONLY_SUM | MERGE };
 
 static int add_counter(const cli_option *option, const char *value, void *options)
 {
@@ -77,6 +77,14 @@ static int take_version(const cli_option *option, const char *value, void *is_do
     return code ? code : CLI_ENOUGH;
 }
 
+static int take_label(const cli_option *option, const char *value, void *label)
+{
+    if (value && !*value)
+        return cli_bad_value(option->name, value, "the key of a label");
+    *(const char **)label = value ? value : "target";
+    return CLI_DONE;
+}
+
 static int check_name(void *options, const char *value)
 {
     (void)options;
@@ -102,7 +110,7 @@ static int add_operand(void *options, const char *value)
     return CLI_DONE;
 }
 
-/* The last column is the verb that does not have the option. */
+/* The last column has the verbs that do not have the option. */
 static const cli_option table[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(cli_options, output),
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
@@ -141,6 +149,10 @@ static const cli_option table[] = {
      "      --force                accept inputs that would be refused\n", PPROFDELTA_FORCE, 0},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(cli_options, library.max_memory),
      "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+    {"--label-target", 0, CLI_MAY_HAVE_VALUE, take_label,
+     offsetof(cli_options, library.target_label),
+     "      --label-target[=KEY]   give each sample a label with the id of its target\n", 0,
+     DELTA | ONLY_SUM},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(cli_options, quiet),
      "  -q, --quiet                print no notes on stderr\n", 0, 0},
     {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, DELTA},
@@ -168,6 +180,7 @@ const cli_command cli_delta_command = {
               "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
               "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
               "       pprofdelta sum BASE DELTA... [-o OUT]  add deltas to a profile\n"
+              "       pprofdelta merge DELTA... [-o OUT]  windows of many targets as one\n"
               "       pprofdelta show [PREV] FILE [--type T] [--top|--raw|--folded|--json]\n"
               "       pprofdelta check FILE...      check that profiles are valid\n"
               "       pprofdelta record -- COMMAND  run COMMAND with the heap agent\n"
@@ -178,8 +191,7 @@ const cli_command cli_delta_command = {
               "An input is a pprof profile or an OTLP request; - or a missing CUR is stdin.\n",
     .options = table,
     .after = "\n"
-             "Exit status: 0 done, 1 failed, 2 wrong command line, 3 a reset with\n"
-             "--on-reset=fail, 4 UPLOADER failed: FILE is unchanged\n",
+             "Exit status: 0 done, 1 failed, 2 usage, 3 --on-reset=fail, 4 UPLOADER failed\n",
     .operand = add_operand,
     .verb = DELTA,
 };
@@ -196,7 +208,20 @@ const cli_command cli_sum_command = {
     .options = table,
     .after = "",
     .operand = check_name,
-    .verb = SUM,
+    .verb = ONLY_SUM,
+};
+
+const cli_command cli_merge_command = {
+    .before = "usage: pprofdelta merge DELTA... [-o OUT]\n"
+              "Makes one profile of the windows of many targets, given in any order. Counters\n"
+              "are added up. Gauges are added up over the targets; for each target they are\n"
+              "those of its last window. Each window (id and sequence number in the stamp)\n"
+              "counts once, with its highest attempt. Profiles that name none are refused.\n"
+              "\n",
+    .options = table,
+    .after = "",
+    .operand = check_name,
+    .verb = MERGE,
 };
 
 /* Checks the command line of two files. */
@@ -255,6 +280,17 @@ static int check_sum(const cli_arguments *arguments)
     return cli_check_stdin(arguments->operands, arguments->operands_len);
 }
 
+static int check_merge(const cli_arguments *arguments)
+{
+    if (!arguments->operands_len)
+        return cli_usage("the deltas are missing: pprofdelta merge DELTA... [-o OUT]");
+    for (size_t i = 0; i < arguments->operands_len; i++)
+        if (!strcmp(arguments->operands[i], "-"))
+            return cli_usage(
+                "-: the files of a merge are read twice, so standard input is not one");
+    return CLI_DONE;
+}
+
 int cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv)
 {
     size_t room = (size_t)argc + 1;
@@ -269,6 +305,7 @@ int cli_options_parse(cli_options *options, const cli_command *command, int argc
     library->counters = options->counters;
     library->gauges = options->gauges;
     library->max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    library->flags = command->verb == MERGE ? PPROFDELTA_MERGE : 0;
     int code = cli_command_read(command, &options->arguments, options);
     if (code || options->arguments.is_done)
         return code;
@@ -281,8 +318,9 @@ int cli_options_parse(cli_options *options, const cli_command *command, int argc
     library->resource = options->resource.list;
     library->resource_len = options->resource.len;
     library->resource_weak = options->resource.weak;
-    return code                          ? code
-           : command == &cli_sum_command ? check_sum(&options->arguments)
-           : options->state              ? check_with_state(options)
-                                         : check_without_state(options);
+    return code                        ? code
+           : command->verb == ONLY_SUM ? check_sum(&options->arguments)
+           : command->verb == MERGE    ? check_merge(&options->arguments)
+           : options->state            ? check_with_state(options)
+                                       : check_without_state(options);
 }

@@ -1,4 +1,4 @@
-/* The command line of the delta and of the sum, read into the options of the library. */
+/* The command lines of the delta, the sum and the merge, read into the options of the library. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -26,11 +26,11 @@ typedef struct cli_options {
     int64_t started_nanos;           /* 0: not known */
     cli_report_form report;
     bool quiet;
-    cli_arguments arguments; /* the operands of a sum are its files, in order */
+    cli_arguments arguments; /* the operands of a sum or a merge are its files */
 } cli_options;
 
-/* `pprofdelta sum` has some options of the delta, and any number of files. */
-extern const cli_command cli_delta_command, cli_sum_command;
+/* `pprofdelta sum` and `pprofdelta merge` have some options of the delta, and any number of files. */
+extern const cli_command cli_delta_command, cli_sum_command, cli_merge_command;
 
 /* Reads argv into *options. Prints what is wrong; returns an exit code. Free counters and
  * resource.list whatever is returned. */

@@ -1,24 +1,38 @@
 /* pprofdelta sum BASE DELTA...: adds deltas to a profile.
+ * pprofdelta merge DELTA...: makes one profile of the windows of many targets.
  *
- * The files are read, checked and added in order. The library checks that each window begins where
- * the one before ends. Nothing is written before the last file has been added. */
+ * The files of a sum are read, checked and added in order. The library checks that each window begins
+ * where the one before ends. Those of a merge are read twice: first their stamps, by which they are
+ * sorted, because the library takes the windows of one target after another; so one file is in memory at
+ * a time. Nothing is written before the last file has been added. */
 #include "cli.h"
 #include "input.h"
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A file of a merge. */
+typedef struct window {
+    const char *path;
+    pprofdelta_stamp stamp;
+} window;
 
 typedef struct run {
     cli_options options;
     cli_input input;
     cli_output output;
     pprofdelta_adder *adder;
-    const char *last; /* the last file that counts */
-    const char *gap;  /* the first file before which batches are missing, or NULL */
+    const char *last;          /* the last file that counts */
+    const char *gap;           /* the first file before which batches are missing, or NULL */
+    window *windows;           /* of a merge, sorted; NULL: a sum */
+    size_t replaced;           /* of a merge: files that do not count */
+    size_t apart;              /* files before which windows are missing */
+    const char *after_missing; /* the first of them */
 } run;
 
 /* Batches of a live heap are missing, and no full profile came after them. */
@@ -31,11 +45,20 @@ static int refuse_gap(const run *r, const pprofdelta_error *err)
 
 static int refuse(const run *r, const char *name, const pprofdelta_error *err)
 {
-    if (err->reason == PPROFDELTA_REASON_BATCH_LATE && r->gap) {
+    if (err->reason == PPROFDELTA_REASON_WINDOW_LATE && r->gap) {
         cli_error("%s: is out of order: its batch comes before that of %s", name, r->gap);
         return CLI_FAILED;
     }
-    return cli_sum_error(r->last, name, err);
+    if (r->windows && r->gap && err->reason == PPROFDELTA_REASON_WINDOW_MISSING)
+        return refuse_gap(r, err);
+    return r->windows && r->last ? cli_pair_error(r->last, name, err)
+                                 : cli_sum_error(r->last, name, err);
+}
+
+static bool counts(pprofdelta_join join)
+{
+    return join != PPROFDELTA_JOIN_STALE && join != PPROFDELTA_JOIN_EQUAL &&
+           join != PPROFDELTA_JOIN_GAP;
 }
 
 static void note(run *r, const char *name, pprofdelta_join join)
@@ -69,7 +92,11 @@ static void note(run *r, const char *name, pprofdelta_join join)
     if (join == PPROFDELTA_JOIN_RESYNC && gap)
         cli_note("%s: batches are missing between %s and %s; this full profile closes the gap",
                  name, r->last, gap);
-    if (before)
+    r->replaced += !counts(join) || join == PPROFDELTA_JOIN_AGAIN;
+    r->apart += join == PPROFDELTA_JOIN_APART;
+    if (join == PPROFDELTA_JOIN_APART && !r->after_missing)
+        r->after_missing = name;
+    if (before && !r->windows)
         cli_note("%s: %s%s%s", name, before, after ? r->last : "", after ? after : "");
 }
 
@@ -77,7 +104,9 @@ static int add(run *r, const char *path)
 {
     pprofdelta_error err;
     pprofdelta_join join;
-    int code = cli_input_read(&r->input, path, r->options.library.max_memory);
+    uint64_t limit = r->options.library.max_memory;
+    int code = r->windows ? cli_input_read_again(&r->input, (cli_file){path, NULL}, limit)
+                          : cli_input_read(&r->input, path, limit);
     if (code)
         return code;
     const char *name = r->input.name;
@@ -85,8 +114,7 @@ static int add(run *r, const char *path)
     if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &join, &err))
         return refuse(r, name, &err);
     note(r, name, join);
-    if (join != PPROFDELTA_JOIN_STALE && join != PPROFDELTA_JOIN_EQUAL &&
-        join != PPROFDELTA_JOIN_GAP)
+    if (counts(join))
         r->last = name;
     cli_input_free(&r->input);
     return CLI_DONE;
@@ -103,11 +131,63 @@ static int write_sum(run *r)
     return cli_output_finish(&r->output);
 }
 
-static int perform(run *r, int argc, char **argv)
+/* ---- a merge ----------------------------------------------------------------------------------- */
+
+/* By target, then by window and attempt. */
+static int compare(const void *left, const void *right)
+{
+    const window *a = left, *b = right;
+    const uint64_t of_a[] = {a->stamp.id, a->stamp.epoch, a->stamp.sequence, a->stamp.attempt};
+    const uint64_t of_b[] = {b->stamp.id, b->stamp.epoch, b->stamp.sequence, b->stamp.attempt};
+    for (size_t i = 0; i < sizeof of_a / sizeof *of_a; i++)
+        if (of_a[i] != of_b[i])
+            return of_a[i] < of_b[i] ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+/* Reads the stamps, and sorts the files by them. */
+static int sort(run *r)
+{
+    const cli_arguments *arguments = &r->options.arguments;
+    uint64_t limit = r->options.library.max_memory;
+    pprofdelta_census census;
+    pprofdelta_error err;
+    r->windows = calloc(arguments->operands_len, sizeof *r->windows);
+    if (!r->windows)
+        return cli_system_error("the merge", "make", ENOMEM);
+    for (size_t i = 0; i < arguments->operands_len; i++) {
+        const char *path = arguments->operands[i];
+        int code = cli_input_read_again(&r->input, (cli_file){path, NULL}, limit);
+        if (code)
+            return code;
+        if (cli_input_check(&r->input, limit, &census, &err))
+            return cli_library_error(path, &err);
+        r->windows[i] = (window){path, census.stamp};
+        cli_input_free(&r->input);
+    }
+    qsort(r->windows, arguments->operands_len, sizeof *r->windows, compare);
+    return CLI_DONE;
+}
+
+static void note_merge(const run *r)
+{
+    if (r->replaced)
+        cli_note(
+            "files that do not count, because another attempt at their window does or they are "
+            "there twice: %zu of %zu",
+            r->replaced, r->options.arguments.operands_len);
+    if (r->apart)
+        cli_note("windows of a target are missing before %s%s", r->after_missing,
+                 r->apart > 1 ? ", and before other files" : "");
+}
+
+/* ---- the verbs --------------------------------------------------------------------------------- */
+
+static int perform(run *r, const cli_command *command, int argc, char **argv)
 {
     const cli_arguments *arguments = &r->options.arguments;
     pprofdelta_error err;
-    int code = cli_options_parse(&r->options, &cli_sum_command, argc, argv);
+    int code = cli_options_parse(&r->options, command, argc, argv);
     if (code || arguments->is_done)
         return code;
     if ((code = cli_output_prepare(&r->output, r->options.output)))
@@ -118,20 +198,35 @@ static int perform(run *r, int argc, char **argv)
         cli_message_quiet();
     else
         cli_progress_start();
+    if (command == &cli_merge_command && (code = sort(r)))
+        return code;
     for (size_t i = 0; i < arguments->operands_len; i++)
-        if ((code = add(r, arguments->operands[i])))
+        if ((code = add(r, r->windows ? r->windows[i].path : arguments->operands[i])))
             return code;
+    if (r->windows)
+        note_merge(r);
     return write_sum(r);
 }
 
-int cli_sum(int argc, char **argv)
+static int run_verb(const cli_command *command, int argc, char **argv)
 {
     run r = {.output = {.fd = -1}};
-    int code = perform(&r, argc, argv);
+    int code = perform(&r, command, argc, argv);
     pprofdelta_adder_free(r.adder);
+    free(r.windows);
     cli_output_close(&r.output);
     cli_input_free(&r.input);
     free(r.options.counters);
     free(r.options.resource.list);
     return code;
+}
+
+int cli_sum(int argc, char **argv)
+{
+    return run_verb(&cli_sum_command, argc, argv);
+}
+
+int cli_merge(int argc, char **argv)
+{
+    return run_verb(&cli_merge_command, argc, argv);
 }

@@ -1,11 +1,10 @@
 /* The sum of a process tree: see tree.h.
  *
  *     windows of process 1 -> adder -> profile 1 \
- *     windows of process 2 -> adder -> profile 2  -> adder -> the sum
+ *     windows of process 2 -> adder -> profile 2  -> merge -> the sum
  *     ...                                        /
  *
- * The first adders check that no window is missing. To the last one, what is in use is a counter, so
- * it is added, too. One profile is in memory at a time. What is of one time in the life of a process
+ * The adders check that no window is missing: such a process is left out. One profile is in memory at a time. What is of one time in the life of a process
  * is left out of the sum: the processes need not have lived at the same time. */
 #include "record/tree.h"
 
@@ -122,7 +121,6 @@ static bool sum_process(const file *files, size_t len, cli_buffer *out)
     pprofdelta_error err = {0};
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = out};
     const char *last = NULL, *at = files[0].place.path;
-    options.flags = PPROFDELTA_NO_STAMP;
     options.compression = PPROFDELTA_PLAIN;
     out->len = 0;
     pprofdelta_status status = pprofdelta_adder_new(&options, NULL, &adder, &err);
@@ -159,33 +157,22 @@ static int sum_all(const list *l, pprofdelta_adder *adder, cli_buffer *one, cli_
     pprofdelta_error err;
     for (size_t at = 0, len; at < l->len; at += len) {
         len = of_one_process(l->files + at, l->len - at);
-        if (!sum_process(l->files + at, len, one)) {
-            cli_note("%s: this process is left out of the sum", l->files[at].place.path);
+        const char *path = l->files[at].place.path;
+        bool is_whole = sum_process(l->files + at, len, one);
+        pprofdelta_status status =
+            is_whole ? pprofdelta_adder_add(adder, one->bytes, one->len, NULL, &err)
+                     : PPROFDELTA_OK;
+        int code = status ? cli_library_error(path, &err) : CLI_DONE;
+        if (status && status != PPROFDELTA_E_MISMATCH)
+            return code;
+        if (status || !is_whole) {
+            cli_note("%s: this process is left out of the sum", path);
             continue;
         }
-        if (pprofdelta_adder_add(adder, one->bytes, one->len, NULL, &err))
-            return cli_library_error(l->files[at].place.path, &err);
         total->processes++;
         total->profiles += len;
     }
     return CLI_DONE;
-}
-
-static bool is_of_one_time(cli_string comment)
-{
-    return cli_string_begins(comment, "pprofdelta: account ") ||
-           cli_string_begins(comment, "pprofdelta: no account");
-}
-
-static void leave_out(cli_profile *profile)
-{
-    Pd__View__Profile *view = profile->view;
-    size_t kept = 0;
-    cli_edit_leave_out(profile, of_one_time, sizeof of_one_time / sizeof *of_one_time);
-    for (size_t i = 0; i < view->n_comment; i++)
-        if (!is_of_one_time(cli_profile_string(profile, view->comment[i])))
-            view->comment[kept++] = view->comment[i];
-    view->n_comment = kept;
 }
 
 static int write_sum(pprofdelta_adder *adder, const char *path)
@@ -206,7 +193,7 @@ static int write_sum(pprofdelta_adder *adder, const char *path)
     else
         free(sum.bytes);
     if (!code) {
-        leave_out(&profile);
+        cli_edit_leave_out(&profile, of_one_time, sizeof of_one_time / sizeof *of_one_time);
         code = cli_edit_write(&profile, &output);
     }
     cli_profile_free(&profile);
@@ -216,14 +203,11 @@ static int write_sum(pprofdelta_adder *adder, const char *path)
 
 static int sum_list(list *l, const char *out, cli_tree_total *total)
 {
-    static const char *const counters[] = {"inuse_objects", "inuse_space"};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     cli_buffer one = {0};
-    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE;
-    options.counters = counters;
-    options.counters_len = sizeof counters / sizeof *counters;
+    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_MERGE;
     options.compression = PPROFDELTA_PLAIN;
     sort(l);
     if (pprofdelta_adder_new(&options, NULL, &adder, &err))

@@ -11,6 +11,15 @@
  * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
  * at the end, because a sample may sum to zero.
  *
+ * A merge: the windows of one target after another.
+ *
+ *     window -> the sum of the target, as above -> total     counters and gauges added up
+ *                                               \-> all      each sample once, as a profile
+ *
+ * The sum of a target joins the total when a profile of another target comes, or at the end. So the
+ * memory does not depend on the number of windows. For the same reason a window that comes late
+ * cannot take the place of an attempt that was added: it is refused, and the caller sorts.
+ *
  * Batches of a live heap have changes in their in-use values and their peak too, so these are
  * counters in the ledger. A full batch clears the ledger first. A window, and a delta of two full
  * profiles, have absolute ones, so those of the ledger are cleared before they are added. Every other
@@ -20,14 +29,21 @@
 #include "profile/stamp.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define UNKNOWN INT64_MIN /* earlier than every known time */
 
-struct pprofdelta_adder {
-    pprofdelta *pd;
+/* Samples and their values. */
+typedef struct sum {
+    pd_ledger ledger;
     pd_compact stacks;
     uint64_t *origins; /* of the entries: offsets of their records in stacks */
     size_t origins_cap;
+} sum;
+
+struct pprofdelta_adder {
+    pprofdelta *pd;
+    sum sum;                             /* of a merge: that of the last target */
     bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
     bool has_settled;                    /* an earlier window is in the ledger */
     bool is_over;                        /* finished, or failed in the middle: only free is valid */
@@ -41,7 +57,27 @@ struct pprofdelta_adder {
     pprofdelta_stamp first;              /* of the first profile of the sum */
     pprofdelta_stamp last;               /* of the last profile that counts */
     int64_t from, to;                    /* the time of the sum; from may be UNKNOWN */
+    pprofdelta_stamp named;              /* of the last profile that names its target */
+    pd_keymap seen;                      /* the targets so far: see target_of */
+    pd_key target;                       /* of the last profile that counts */
+    /* For merges. */
+    bool is_merge;
+    sum total; /* of the targets that are complete, with all values in the ledger */
+    uint64_t targets, windows, own; /* in the total; and windows of the last target */
+    int64_t period;                 /* the longest */
+    pd_schema period_type;          /* of all profiles */
+    pd_transfer_more label;         /* of the target that joins the total */
+    char label_value[17];
 };
+
+static void add_label(void *cookie, pd_compact *compact, uint64_t origin)
+{
+    const pprofdelta_adder *a = cookie;
+    (void)origin;
+    pd_bytes key = pd_bytes_of((const char *)a->pd->target_label.ptr);
+    pd_compact_sample_label(compact, pd_compact_string(compact, key),
+                            pd_compact_string(compact, pd_bytes_of(a->label_value)), 0, 0);
+}
 
 pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                        const pprofdelta_allocator *allocator,
@@ -60,6 +96,8 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
     }
     memset(adder, 0, sizeof *adder);
     adder->pd = pd;
+    adder->is_merge = pd->flags & PPROFDELTA_MERGE;
+    adder->label = (pd_transfer_more){adder, NULL, add_label};
     *out = adder;
     return PPROFDELTA_OK;
 }
@@ -70,8 +108,15 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
         return;
     pprofdelta *pd = adder->pd;
     size_t cap = 1;
-    pd_compact_release(&adder->stacks, &pd->mem);
-    pd_mem_release(&pd->mem, &adder->origins, &adder->origins_cap, sizeof *adder->origins);
+    sum *const sums[] = {&adder->sum, &adder->total};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        pd_ledger_release(&sums[i]->ledger, &pd->mem);
+        pd_compact_release(&sums[i]->stacks, &pd->mem);
+        pd_mem_release(&pd->mem, &sums[i]->origins, &sums[i]->origins_cap,
+                       sizeof *sums[i]->origins);
+    }
+    pd_keymap_release(&adder->seen, &pd->mem);
+    pd_schema_release(&adder->period_type, &pd->mem);
     pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         pd_mem_release(&pd->mem, &lists[i]->list, &lists[i]->cap, sizeof *lists[i]->list);
@@ -87,15 +132,21 @@ pd_mem *pd_adder_mem(pprofdelta_adder *adder)
 /* ---- adding a profile -------------------------------------------------------------------- */
 
 /* Makes the sum empty. */
-static pprofdelta_status clear(pprofdelta_adder *a, pprofdelta_error *err)
+static pprofdelta_status clear(pprofdelta_adder *a, sum *s, size_t values, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
-    pd_ledger_clear(&pd->ledger, pd->schema.counters);
-    pd_compact_begin(&a->stacks, &pd->mem, err);
-    for (size_t i = 0; i < pd->schema.len; i++)
-        pd_compact_type(&a->stacks, 0, 0);
-    a->has_settled = a->has_window = false;
-    return a->stacks.writer.status;
+    pd_ledger_clear(&s->ledger, values);
+    pd_compact_begin(&s->stacks, &a->pd->mem, err);
+    for (size_t i = 0; i < a->pd->schema.len; i++)
+        pd_compact_type(&s->stacks, 0, 0);
+    return s->stacks.writer.status;
+}
+
+/* Begins a sum; of a merge, that of a target. */
+static pprofdelta_status begin_sum(pprofdelta_adder *a, pprofdelta_error *err)
+{
+    a->has_settled = a->targets != 0;
+    a->has_window = false;
+    return clear(a, &a->sum, a->pd->schema.counters, err);
 }
 
 static bool begins_with(pd_bytes name, const char *prefix)
@@ -110,14 +161,20 @@ static bool is_in_use(const pd_type_name *name)
     return begins_with(name->type, "inuse_") || begins_with(name->type, "peak_");
 }
 
-/* Marks the counters. For a live heap these are the in-use types too, and is_gauge shows which of
- * the counters, in their order, these are. */
+/* Are in-use values in the ledger? In a merge all targets have the same columns. */
+static bool sums_gauges(const pprofdelta_adder *a)
+{
+    return a->is_live || a->is_merge;
+}
+
+/* Marks the counters. If gauges are summed, these are the in-use types too, and is_gauge shows which
+ * of the counters, in their order, these are. */
 static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
 {
     pd_input *cur = &a->pd->cur;
     size_t len = cur->tables.types_len;
     pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
-    for (size_t i = 0, counters = 0; i < len && !status && a->is_live; i++) {
+    for (size_t i = 0, counters = 0; i < len && !status && sums_gauges(a); i++) {
         bool is_gauge_here = !cur->names[i].is_counter && is_in_use(&cur->names[i]);
         cur->names[i].is_counter |= is_gauge_here;
         if (cur->names[i].is_counter)
@@ -136,7 +193,34 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
     if (status)
         return status;
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
-    return clear(a, err);
+    status = clear(a, &a->total, pd->schema.len, err);
+    return status ? status : begin_sum(a, err);
+}
+
+/* Does the stamp name the target, and the window of it? */
+static bool has_target(const pprofdelta_stamp *stamp)
+{
+    return stamp->id && stamp->sequence;
+}
+
+/* The key of the target. A profile without one is a target of its own: equal bytes are one profile. */
+static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+{
+    pd_bytes bytes = a->pd->cur.tables.bytes;
+    uint64_t words[] = {stamp->id, stamp->live != PPROFDELTA_LIVE_NONE};
+    return has_target(stamp) ? pd_key_of_words(words, 2, 0)
+                             : pd_key_of_bytes(bytes.ptr, bytes.len, 1);
+}
+
+/* Can the profile be added by force? Not if it may count twice, or is of another state or tracker, or
+ * if absolute gauges and changes of gauges would be mixed. */
+static bool can_force(const pprofdelta_adder *a, const pprofdelta_stamp *next)
+{
+    const pprofdelta_stamp *last = &a->named;
+    bool may_be_next =
+        !has_target(next) || !last->id || (next->id == last->id && next->sequence > last->sequence);
+    return a->pd->flags & PPROFDELTA_FORCE && may_be_next && !a->is_merge &&
+           (a->is_live || !next->live);
 }
 
 /* Decides how the new profile joins the sum. A gap is no failure yet. */
@@ -145,17 +229,16 @@ static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *nex
 {
     pprofdelta_error why;
     pprofdelta_status status = pd_join(&a->last, next, join, &why);
-    /* Forcing must not mix absolute gauges with changes of gauges. */
-    bool can_force = a->pd->flags & PPROFDELTA_FORCE && (a->is_live || !next->live);
+    if (status && a->is_merge && pd_is_apart(&a->last, next)) {
+        *join = PPROFDELTA_JOIN_APART;
+        return PPROFDELTA_OK;
+    }
     if (!status && a->has_gap && *join != PPROFDELTA_JOIN_RESYNC)
-        return pd_because(
-            err, PPROFDELTA_REASON_BATCH_LATE,
-            pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                    "the second fills a gap before a profile that was given already: give them "
-                    "in order"));
+        return PD_JOIN_REFUSE(WINDOW_LATE, "the second fills a gap before a profile that was given "
+                                           "already: give them in order");
     if (!status)
         return PPROFDELTA_OK;
-    if (status == PPROFDELTA_E_MISMATCH && can_force) {
+    if (status == PPROFDELTA_E_MISMATCH && can_force(a, next)) {
         *join = PPROFDELTA_JOIN_FORCED;
         return PPROFDELTA_OK;
     }
@@ -170,15 +253,64 @@ static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *nex
 }
 
 /* Returns whether the profile continues the process of the sum, whose files may have been replaced.
- * The mappings of a live heap are read from memory and do not depend on files. */
-static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next)
+ * The mappings of a live heap are read from memory and do not depend on files. A restart may be in a
+ * window that is missing. */
+static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next, pprofdelta_join join)
 {
-    return a->is_waiting && !next->restart && !next->live && !a->is_live;
+    return join != PPROFDELTA_JOIN_FIRST && join != PPROFDELTA_JOIN_APART && !next->restart &&
+           !next->live && !a->is_live;
+}
+
+/* Refuses what names no target, and what may count twice. Sets *join to EQUAL if the bytes were added
+ * before. */
+static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                      pd_key target, pprofdelta_join *join, pprofdelta_error *err)
+{
+    bool is_forced = a->pd->flags & PPROFDELTA_FORCE, has = has_target(stamp);
+    bool is_seen = pd_keymap_find(&a->seen, target) != PD_KEYMAP_NONE;
+    if (!has && (a->is_merge ? !is_forced : stamp->targets != 0))
+        return PD_JOIN_REFUSE(
+            NO_TARGET, "%s",
+            stamp->targets ? "it is a merge, whose windows may count twice"
+            : stamp->is_delta
+                ? "its stamp names no target: it is the delta of two files, or a sum"
+                : "it has no stamp: it may be cumulative, and count its windows again");
+    if (!has && is_seen && is_forced)
+        *join = PPROFDELTA_JOIN_EQUAL;
+    if (!a->is_merge || (a->is_waiting && pd_key_equal(target, a->target)))
+        return PPROFDELTA_OK;
+    if (a->has_gap) { /* in the target that ends here */
+        if (err)
+            *err = a->gap;
+        return a->gap.status;
+    }
+    if (has && is_seen)
+        return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
+                              stamp->id);
+    if (stamp->live == PPROFDELTA_LIVE_DELTA)
+        return PD_JOIN_REFUSE(WINDOW_MISSING, "the full profile of epoch %" PRIu64 " is missing",
+                              stamp->epoch);
+    return PPROFDELTA_OK;
+}
+
+/* All profiles of a merge have one type of period. */
+static pprofdelta_status check_period(pprofdelta_adder *a, pprofdelta_error *err)
+{
+    const pd_tables *t = &a->pd->cur.tables;
+    const pd_value_type *period = &t->header.period_type;
+    pd_type_name name = {.type = t->strings[period->type], .unit = t->strings[period->unit]};
+    pd_columns same;
+    if (!a->is_waiting)
+        return pd_schema_set(&a->period_type, &a->pd->mem, &name, 1, err);
+    pprofdelta_status status = pd_schema_match(&a->period_type, &name, 1, &same, err);
+    if (status && err)
+        snprintf(err->field, sizeof err->field, "period_type");
+    return status;
 }
 
 /* Parses and checks the new profile, in cur, and how it joins. Does not change the sum. */
 static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_t len,
-                                   pprofdelta_stamp *stamp, pprofdelta_join *join,
+                                   pprofdelta_stamp *stamp, pd_key *target, pprofdelta_join *join,
                                    pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
@@ -195,12 +327,20 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (!pd_stamp_of(&cur->tables, stamp))
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", "comment", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "the stamp is not valid: pprofdelta did not write it");
+    *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    if (a->is_waiting)
-        status = follow(a, stamp, join, err);
-    else
+    status = check_target(a, stamp, *target, join, err);
+    if (status || *join == PPROFDELTA_JOIN_EQUAL)
+        return status;
+    if (!a->is_waiting)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
-    if (!status && goes_on(a, stamp))
+    else if (!a->is_merge || pd_key_equal(*target, a->target))
+        status = follow(a, stamp, join, err);
+    if (!status)
+        status = pd_keymap_room(&a->seen, &pd->mem, *target, err);
+    if (!status && a->is_merge)
+        status = check_period(a, err);
+    if (!status && goes_on(a, stamp, *join))
         status = pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err);
     if (!status)
         status = classify(a, is_gauge, err);
@@ -214,49 +354,77 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     return status;
 }
 
-/* Adds the record of a new entry to stacks. */
-static pprofdelta_status keep_stack(pprofdelta_adder *a, pd_input *input, size_t entry,
+/* Adds the record of a new entry to the stacks. */
+static pprofdelta_status keep_stack(pprofdelta_adder *a, sum *s, size_t entry, pd_transfer *from,
                                     uint64_t origin, pprofdelta_error *err)
 {
     static const int64_t zeros[PPROFDELTA_MAX_TYPES];
     pprofdelta_status status =
-        pd_mem_grow(&a->pd->mem, &a->origins, &a->origins_cap, entry + 1, sizeof *a->origins, err);
+        pd_mem_grow(&a->pd->mem, &s->origins, &s->origins_cap, entry + 1, sizeof *s->origins, err);
     if (status)
         return status;
-    a->origins[entry] = a->stacks.out.len;
-    pd_transfer_sample(&input->transfer, origin, zeros, input->columns.len);
-    return a->stacks.writer.status;
+    s->origins[entry] = s->stacks.out.len;
+    pd_transfer_sample(from, origin, zeros, a->pd->schema.len);
+    return s->stacks.writer.status;
 }
 
-/* Returns whether the profile's gauges are absolute, in a sum of changes of gauges. */
+/* Returns whether the profile's gauges are absolute, and gauges are summed. */
 static bool replaces_gauges(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 {
-    return a->is_live &&
+    return sums_gauges(a) &&
            (stamp->live == PPROFDELTA_LIVE_WINDOW || stamp->live == PPROFDELTA_LIVE_NONE);
 }
 
 static void forget_gauges(pprofdelta_adder *a)
 {
-    pd_ledger *ledger = &a->pd->ledger;
+    pd_ledger *ledger = &a->sum.ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++)
         for (size_t i = 0; i < ledger->counters; i++)
             if (a->is_gauge[i])
                 pd_ledger_base(ledger, entry)[i] = 0;
 }
 
+/* The beginning of the time of the last profile. */
+static int64_t from_of(const pprofdelta_adder *a, const pd_input *input)
+{
+    int64_t duration = input->tables.header.duration_nanos, from;
+    bool is_known = a->last.to_nanos && duration > 0 &&
+                    !__builtin_sub_overflow(a->last.to_nanos, duration, &from);
+    return a->last.from_nanos ? a->last.from_nanos : is_known ? from : UNKNOWN;
+}
+
+/* Do the profiles come in any order of time? */
+static bool has_no_order(const pprofdelta_adder *a)
+{
+    return a->is_forced || a->is_merge;
+}
+
+/* The time of the sum begins with its first profile and ends with its last one. Profiles that come in
+ * any order widen it. */
+static void note_time(pprofdelta_adder *a, const pd_input *input)
+{
+    int64_t from = from_of(a, input);
+    if (!a->has_settled || (has_no_order(a) && from < a->from))
+        a->from = from;
+    if (!a->has_settled || !has_no_order(a) || a->to < a->last.to_nanos)
+        a->to = a->last.to_nanos;
+    a->has_settled = true;
+}
+
 /* Adds the counters of a pending window to the ledger. */
 static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
-    pd_ledger *ledger = &pd->ledger;
+    pd_ledger *ledger = &a->sum.ledger;
     const pd_window *w = &input->window;
-    a->stacks.writer.err = err;
+    a->sum.stacks.writer.err = err;
+    note_time(a, input);
     if (replaces_gauges(a, &a->last)) {
         forget_gauges(a);
         a->has_window = true;
     }
     pprofdelta_status status =
-        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->stacks, err);
+        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->sum.stacks, err);
     for (size_t row = 0; row < w->len && !status; row++) {
         size_t entry = w->entry[row];
         int64_t *base = pd_ledger_base(ledger, entry);
@@ -265,9 +433,87 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta
         for (size_t i = 0; i < ledger->counters; i++)
             base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)values[i]);
         if (is_new)
-            status = keep_stack(a, input, entry, w->origin[row], err);
+            status = keep_stack(a, &a->sum, entry, &input->transfer, w->origin[row], err);
     }
     ledger->committed = ledger->kept = ledger->keys.len;
+    return status;
+}
+
+/* An entry as a row: counters from the ledger, gauges from the last window. Returns whether a value
+ * is not zero. */
+static bool make_row(const sum *s, const pd_window *last, size_t entry, int64_t *row)
+{
+    int64_t any = 0;
+    for (size_t i = 0; i < s->ledger.counters; i++)
+        any |= row[i] = pd_ledger_base(&s->ledger, entry)[i];
+    for (size_t i = s->ledger.counters; i < last->stride; i++) {
+        uint32_t at = pd_window_row_of(last, (uint32_t)entry);
+        any |= row[i] = at == PD_ROW_NONE ? 0 : pd_window_values(last, at)[i];
+    }
+    return any != 0;
+}
+
+/* Parses the stacks into pd->proof, whose samples are then copied to `to`. */
+static pprofdelta_status open_stacks(pprofdelta_adder *a, sum *s, pd_compact *to,
+                                     pprofdelta_error *err)
+{
+    const pd_compact_header nothing = {0};
+    pd_input *proof = &a->pd->proof;
+    pd_bytes stacks;
+    pprofdelta_status status = pd_compact_finish(&s->stacks, &nothing, &stacks);
+    if (!status)
+        status = pd_tables_parse(&proof->tables, &a->pd->mem, stacks, err);
+    if (!status)
+        status = pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
+    return status;
+}
+
+static pprofdelta_status refuse_overflow(size_t row, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_LIMIT, "sum", "sample.value", row, PPROFDELTA_NOWHERE,
+                   "the sum does not fit into 64 bits");
+}
+
+/* Adds a row of the target's sum to the total. */
+static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_t *row,
+                                 pprofdelta_error *err)
+{
+    pd_ledger *total = &a->total.ledger;
+    pd_key key = a->sum.ledger.keys.keys[entry];
+    uint64_t words[] = {key.lo, key.hi, a->target.lo, a->target.hi};
+    if (a->pd->target_label.len)
+        key = pd_key_of_words(words, 4, 0);
+    size_t new = total->keys.len;
+    uint32_t known = pd_keymap_find(&total->keys, key);
+    int64_t any;
+    for (size_t i = 0; i < total->counters && known != PD_KEYMAP_NONE; i++)
+        if (__builtin_add_overflow(pd_ledger_base(total, known)[i], row[i], &any))
+            return refuse_overflow(entry, err);
+    pprofdelta_status status = pd_ledger_put(total, &a->pd->mem, key, row, err);
+    if (!status && known == PD_KEYMAP_NONE)
+        status = keep_stack(a, &a->total, new, &a->pd->proof.transfer, a->sum.origins[entry], err);
+    return status;
+}
+
+/* The target has no more windows: its sum joins the total. `last` is the last window. */
+static pprofdelta_status end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err)
+{
+    int64_t row[PPROFDELTA_MAX_TYPES];
+    pprofdelta_status status = settle(a, last, err);
+    a->total.stacks.writer.err = err;
+    if (!status)
+        status = open_stacks(a, &a->sum, &a->total.stacks, err);
+    if (a->pd->target_label.len)
+        a->pd->proof.transfer.more = &a->label;
+    snprintf(a->label_value, sizeof a->label_value, "%016" PRIx64,
+             has_target(&a->last) ? a->last.id : a->target.lo);
+    for (size_t entry = 0; entry < a->sum.ledger.committed && !status; entry++)
+        if (make_row(&a->sum, &last->window, entry, row))
+            status = add_row(a, entry, row, err);
+    pd_ledger_settle(&a->total.ledger);
+    a->targets++;
+    a->windows += a->own;
+    a->own = 0;
     return status;
 }
 
@@ -275,19 +521,18 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta
 static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
                                     pprofdelta_error *err)
 {
-    const pd_ledger *ledger = &a->pd->ledger;
+    const pd_ledger *ledger = &a->sum.ledger;
     const pd_window *w = &a->pd->cur.window;
     bool is_anew = replaces_gauges(a, stamp);
     for (size_t row = 0; row < w->len; row++) {
         const int64_t *values = pd_window_values(w, row);
-        int64_t sum;
+        int64_t any;
         if (w->entry[row] >= ledger->committed)
             continue;
         for (size_t i = 0; i < ledger->counters; i++)
             if (!(is_anew && a->is_gauge[i]) &&
-                __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &sum))
-                return pd_fail(err, PPROFDELTA_E_LIMIT, "sum", "sample.value", row,
-                               PPROFDELTA_NOWHERE, "the sum does not fit into 64 bits");
+                __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &any))
+                return refuse_overflow(row, err);
     }
     return PPROFDELTA_OK;
 }
@@ -300,44 +545,47 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
     pprofdelta_status status = pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
-                                                  goes_on(a, stamp) ? &a->mapped : NULL, err);
+                                                  goes_on(a, stamp, join) ? &a->mapped : NULL, err);
     if (status)
         return status;
     PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
-    if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC) {
+    bool is_other = join == PPROFDELTA_JOIN_FIRST && a->is_waiting; /* target */
+    if (is_other) {
+        status = end_target(a, &pd->prev, err);
+    } else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC) {
         pd_window_abandon(&pd->prev.window);
     } else if (join != PPROFDELTA_JOIN_FIRST) {
         status = settle(a, &pd->prev, err);
-        a->has_settled = true;
     }
-    if (join == PPROFDELTA_JOIN_RESYNC)
-        status = clear(a, err);
+    if (!status && (is_other || join == PPROFDELTA_JOIN_RESYNC))
+        status = begin_sum(a, err);
     if (!status)
-        status = pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
+        status = pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
                                  cur->tables.samples, err);
     if (!status)
         status = pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
     return status ? status : check_sums(a, stamp, err);
 }
 
-/* The beginning of the time of cur. */
-static int64_t from_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+/* The profile in cur counts. */
+static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key target,
+                 pprofdelta_join join)
 {
-    int64_t duration = a->pd->cur.tables.header.duration_nanos, from;
-    bool is_known = stamp->to_nanos && duration > 0 &&
-                    !__builtin_sub_overflow(stamp->to_nanos, duration, &from);
-    return is_known ? from : UNKNOWN;
-}
-
-/* The time of the sum begins with its first profile and ends with its last one. Profiles that are
- * added by force may come in any order, so they widen it. */
-static void note_time(pprofdelta_adder *a, const pprofdelta_stamp *stamp)
-{
-    int64_t from = from_of(a, stamp);
-    if (!a->has_settled || (a->is_forced && from < a->from))
-        a->from = from;
-    if (!a->has_settled || !a->is_forced || a->to < stamp->to_nanos)
-        a->to = stamp->to_nanos;
+    int64_t period = a->pd->cur.tables.header.period;
+    a->is_waiting = true;
+    a->is_forced |= join == PPROFDELTA_JOIN_FORCED;
+    a->has_gap &= join != PPROFDELTA_JOIN_RESYNC;
+    if (join == PPROFDELTA_JOIN_FIRST)
+        a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
+    a->own = join == PPROFDELTA_JOIN_RESYNC ? 1 : a->own + (join != PPROFDELTA_JOIN_AGAIN);
+    a->period = a->period < period ? period : a->period;
+    a->last = *stamp;
+    if (has_target(stamp))
+        a->named = *stamp;
+    a->target = target;
+    pd_keymap_add(&a->seen, target);
+    if (!a->has_settled)
+        a->first = *stamp;
 }
 
 pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, size_t len,
@@ -345,6 +593,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
 {
     pprofdelta *pd = a->pd;
     pprofdelta_stamp stamp;
+    pd_key target;
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
@@ -352,7 +601,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     if (status)
         return status;
     PD_SWAP(pd_input, pd->cur, pd->prev);
-    status = read_next(a, bytes, len, &stamp, &how, err);
+    status = read_next(a, bytes, len, &stamp, &target, &how, err);
     bool counts =
         how != PPROFDELTA_JOIN_STALE && how != PPROFDELTA_JOIN_EQUAL && how != PPROFDELTA_JOIN_GAP;
     if (status || !counts)
@@ -363,15 +612,8 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     if (status)
         return status;
     a->has_gap |= how == PPROFDELTA_JOIN_GAP;
-    if (counts) {
-        a->is_waiting = true;
-        a->is_forced |= how == PPROFDELTA_JOIN_FORCED;
-        a->has_gap &= how != PPROFDELTA_JOIN_RESYNC;
-        a->last = stamp;
-        if (!a->has_settled)
-            a->first = stamp;
-        note_time(a, &stamp);
-    }
+    if (counts)
+        note(a, &stamp, target, how);
     if (join)
         *join = how;
     return PPROFDELTA_OK;
@@ -379,38 +621,23 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
 
 /* ---- writing the sum --------------------------------------------------------------------- */
 
-/* An entry as a row: counters from the ledger, gauges from the last window. Returns whether a value
- * is not zero. */
-static bool make_row(const pprofdelta *pd, size_t entry, int64_t *row)
-{
-    const pd_window *w = &pd->cur.window;
-    const pd_ledger *ledger = &pd->ledger;
-    uint32_t last = pd_window_row_of(w, (uint32_t)entry);
-    int64_t any = 0;
-    for (size_t i = 0; i < ledger->counters; i++)
-        any |= row[i] = pd_ledger_base(ledger, entry)[i];
-    for (size_t i = ledger->counters; i < w->stride; i++)
-        any |= row[i] = last == PD_ROW_NONE ? 0 : pd_window_values(w, last)[i];
-    return any != 0;
-}
-
-/* Writes all samples that are not zero. pd->proof has the stacks. */
+/* Writes all samples that are not zero. */
 static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
+    sum *s = a->is_merge ? &a->total : &a->sum;
     const pd_columns *columns = &pd->cur.columns;
-    pd_transfer *from = &pd->prev.transfer;
+    pd_transfer *from = &pd->proof.transfer;
     int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status =
-        pd_transfer_begin(from, &pd->mem, &pd->proof.tables, &pd->compact, err);
+    pprofdelta_status status = open_stacks(a, s, &pd->compact, err);
     if (status)
         return status;
-    for (size_t entry = 0; entry < pd->ledger.committed; entry++) {
-        if (!make_row(pd, entry, row))
+    for (size_t entry = 0; entry < s->ledger.committed; entry++) {
+        if (!make_row(s, &pd->cur.window, entry, row))
             continue;
         for (size_t i = 0; i < columns->len; i++)
             values[i] = row[columns->slot[i]];
-        pd_transfer_sample(from, a->origins[entry], values, columns->len);
+        pd_transfer_sample(from, s->origins[entry], values, columns->len);
     }
     return PPROFDELTA_OK;
 }
@@ -422,9 +649,14 @@ static bool is_cumulative(const pprofdelta_stamp *first)
            (first->sequence == 1 && !first->from_nanos && !first->live);
 }
 
-/* The stamp of the sum: a batch of a live heap if all its profiles are, else a delta. */
+/* The stamp of the sum: a merge, a batch of a live heap if all its profiles are, else a delta. */
 static pprofdelta_stamp stamp_of(const pprofdelta_adder *a)
 {
+    if (a->is_merge)
+        return (pprofdelta_stamp){.from_nanos = a->from == UNKNOWN ? 0 : a->from,
+                                  .to_nanos = a->to,
+                                  .windows = a->windows,
+                                  .targets = a->targets};
     if (!a->is_live || !a->last.live || a->is_forced)
         return (pprofdelta_stamp){.from_nanos = a->first.from_nanos, .to_nanos = a->last.to_nanos};
     pprofdelta_stamp stamp = a->last;
@@ -449,6 +681,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
+    cur->otlp.is_read &= !a->is_merge; /* the resource is that of one target */
     pprofdelta_status status = pd_output_begin(pd, err);
     if (status)
         return status;
@@ -456,12 +689,16 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     status = write_samples(a, err);
     if (status)
         return status;
-    pd_output_comments(pd);
+    if (!a->is_merge) /* the comments of one target */
+        pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
-    if ((stamp.live || !is_cumulative(&a->first)) && !(pd->flags & PPROFDELTA_NO_STAMP))
+    bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
+    if (has_stamp && !(pd->flags & PPROFDELTA_NO_STAMP))
         pd_stamp_add(&stamp, 0, &pd->compact);
-    int64_t time = a->is_forced ? a->to : cur->tables.header.time_nanos;
+    int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
     pd_compact_header header = pd_output_header(pd, time, duration_of(a));
+    if (a->is_merge)
+        header.period = a->period;
     return pd_compact_finish(&pd->compact, &header, out);
 }
 
@@ -469,8 +706,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
                                           pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
-    pd_compact_header nothing = {0};
-    pd_bytes stacks, out;
+    pd_bytes out;
     uint64_t written;
     pprofdelta_sink called = {.write = pd_life_sink_write,
                               .cookie = &(pd_life_sink){&pd->life, sink}};
@@ -487,11 +723,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
             *err = a->gap;
         return a->gap.status;
     }
-    status = settle(a, &pd->cur, err);
-    if (!status)
-        status = pd_compact_finish(&a->stacks, &nothing, &stacks);
-    if (!status)
-        status = pd_tables_parse(&pd->proof.tables, &pd->mem, stacks, err);
+    status = a->is_merge ? end_target(a, &pd->cur, err) : settle(a, &pd->cur, err);
     if (!status)
         status = write_profile(a, &out, err);
     if (!status)

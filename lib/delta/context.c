@@ -15,7 +15,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return status;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
                            PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE |
-                           PPROFDELTA_ABSENT_TYPES;
+                           PPROFDELTA_ABSENT_TYPES | PPROFDELTA_MERGE;
     if (out->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
@@ -24,6 +24,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+    if (out->target_label && !(out->flags & PPROFDELTA_MERGE && *out->target_label))
+        return pd_refuse(err, "options.target_label is empty, or there is no PPROFDELTA_MERGE");
     if (out->resource_weak > out->resource_len)
         return pd_refuse(err, "options.resource_weak is more than resource_len");
     return pd_options_check_output(out->compression, out->level, out->format, out->resource,
@@ -58,6 +60,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
         status = pd_buffer_add_text(&pd->mem, &pd->rules.counters, pd_bytes_of(o.counters[i]), err);
     for (size_t i = 0; i < o.gauges_len && !status; i++)
         status = pd_buffer_add_text(&pd->mem, &pd->rules.gauges, pd_bytes_of(o.gauges[i]), err);
+    if (!status && o.target_label)
+        status = pd_buffer_add_text(&pd->mem, &pd->target_label, pd_bytes_of(o.target_label), err);
     if (!status)
         status =
             pd_otlp_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
@@ -81,6 +85,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_mem *mem = &pd->mem;
     pd_buffer_release(mem, &pd->rules.counters);
     pd_buffer_release(mem, &pd->rules.gauges);
+    pd_buffer_release(mem, &pd->target_label);
     pd_buffer_release(mem, &pd->resource);
     pd_buffer_release(mem, &pd->strong);
     pd_ledger_release(&pd->ledger, mem);

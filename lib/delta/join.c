@@ -3,12 +3,11 @@
 #include "base/time.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 
-#define REFUSE(...)                                                                                \
-    pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,       \
-            __VA_ARGS__)
-#define MISSING(...) pd_because(err, PPROFDELTA_REASON_WINDOW_MISSING, REFUSE(__VA_ARGS__))
+#define REFUSE(...)  PD_JOIN_REFUSE(NONE, __VA_ARGS__)
+#define MISSING(...) PD_JOIN_REFUSE(WINDOW_MISSING, __VA_ARGS__)
+#define OTHER(...)   PD_JOIN_REFUSE(TWO_TARGETS, __VA_ARGS__)
+#define LATE(...)    PD_JOIN_REFUSE(WINDOW_LATE, __VA_ARGS__)
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
@@ -35,11 +34,11 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                                     pprofdelta_join *join, pprofdelta_error *err)
 {
     if (next->from_nanos != last->from_nanos || next->restart != last->restart)
-        return REFUSE("there are two %s %" PRIu64
-                      " that do not begin in the same way (at %s and %s): they come from two %s",
-                      next->live ? "batches" : "windows", next->sequence,
-                      pd_time_shown(last->from_nanos).text, pd_time_shown(next->from_nanos).text,
-                      next->live ? "trackers" : "states");
+        return OTHER("there are two %s %" PRIu64
+                     " that do not begin in the same way (at %s and %s): they come from two %s",
+                     next->live ? "batches" : "windows", next->sequence,
+                     pd_time_shown(last->from_nanos).text, pd_time_shown(next->from_nanos).text,
+                     next->live ? "trackers" : "states");
     *join = join_of_attempt(last, next);
     return PPROFDELTA_OK;
 }
@@ -60,9 +59,9 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
     uint64_t due = last->sequence + 1;
     bool is_ended = last->sequence >= next->acked; /* what is missing was never acknowledged */
     if (next->sequence < due)
-        return REFUSE("window %" PRIu64 " comes after window %" PRIu64
-                      ": give the deltas of one state in order",
-                      next->sequence, last->sequence);
+        return LATE("window %" PRIu64 " comes after window %" PRIu64
+                    ": give the deltas of one state in order",
+                    next->sequence, last->sequence);
     if (!is_ended)
         return refuse_missing("window", due, next->acked, err);
     bool joins = next->from_nanos == last->to_nanos && next->sequence == due;
@@ -124,9 +123,9 @@ static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelt
                                    pprofdelta_join *join, pprofdelta_error *err)
 {
     if (next->id != last->id)
-        return REFUSE("they come from two processes (%016" PRIx64 " and %016" PRIx64
-                      "), or from two programs that one process ran: each has its own heap",
-                      last->id, next->id);
+        return OTHER("they come from two processes (%016" PRIx64 " and %016" PRIx64
+                     "), or from two programs that one process ran: each has its own heap",
+                     last->id, next->id);
     if (is_same_batch(last, next))
         return join_again(last, next, join, err);
     bool is_later = next->epoch >= last->epoch && next->first > last->sequence;
@@ -165,13 +164,18 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
         return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
     bool has_both = last->sequence && next->sequence && !last->live;
     if (has_both && last->id && next->id && last->id != next->id)
-        return REFUSE("they come from two states (%016" PRIx64 " and %016" PRIx64
-                      "): each numbers its own windows",
-                      last->id, next->id);
+        return OTHER("they come from two states (%016" PRIx64 " and %016" PRIx64
+                     "): each numbers its own windows",
+                     last->id, next->id);
     if (has_both && last->sequence == next->sequence)
         return join_again(last, next, join, err);
     if (is_beginning(next))
-        return REFUSE("the second is the first window of a state, which counts from the beginning "
-                      "of the process: a sum may begin with it");
+        return LATE("the second is the first window of a state, which counts from the beginning "
+                    "of the process: a sum may begin with it");
     return has_both ? join_by_sequence(last, next, join, err) : join_by_time(last, next, join, err);
+}
+
+bool pd_is_apart(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+{
+    return !next->live && next->sequence > last->sequence && next->from_nanos >= last->to_nanos;
 }

@@ -9,10 +9,21 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
+/* Fails with E_MISMATCH, for this reason (WINDOW_MISSING ...). */
+#define PD_JOIN_REFUSE(reason, ...)                                                                \
+    pd_because(err, PPROFDELTA_REASON_##reason,                                                    \
+               pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,                \
+                       PPROFDELTA_NOWHERE, __VA_ARGS__))
+
 /* Sets *join to how `next` joins a sum that ends with `last`: NEXT, RESTART, AGAIN, STALE,
  * UNTIMED, ENDED, or RESYNC: a full profile, which replaces the sum. Fails with E_MISMATCH if it
  * does not join, with a message about what is missing; if batches are missing, *join is GAP. */
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                           pprofdelta_join *join, pprofdelta_error *err);
+
+/* Are both of one state, with windows missing between them, or a later attempt at the first? */
+bool pd_is_apart(const pprofdelta_stamp *last, const pprofdelta_stamp *next);
 
 #endif

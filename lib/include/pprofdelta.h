@@ -54,7 +54,8 @@ typedef enum pprofdelta_first {
 /* options.flags, besides PPROFDELTA_NO_STAMP */
 enum {
     /* Accept an input that would fail with PPROFDELTA_E_STAMPED, _NOT_CUMULATIVE or _OTHER_TARGET.
-     * In a sum, also add a profile that does not join. */
+     * In a sum, also add a profile that does not join, unless it may count twice. In a merge, take
+     * a profile that names no target as a target of its own. */
     PPROFDELTA_FORCE = 1u << 1,
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
     PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
@@ -62,7 +63,8 @@ enum {
     PPROFDELTA_NO_SEQUENCE = 1u << 4,
     /* counters and gauges may name types that a profile does not have: for one list of options for
      * profiles of several kinds. */
-    PPROFDELTA_ABSENT_TYPES = 1u << 5
+    PPROFDELTA_ABSENT_TYPES = 1u << 5,
+    PPROFDELTA_MERGE = 1u << 6 /* a sum is a merge: see pprofdelta_adder_add */
 };
 
 #define PPROFDELTA_MAX_TYPES 64
@@ -93,12 +95,15 @@ typedef struct pprofdelta_options {
     /* Of the series of windows, which a receiver tells by it from every other one. A state that is
      * loaded replaces it. 0: a random one; a build with -Ddoors=portable has none then. */
     uint64_t id;
+    /* PPROFDELTA_MERGE: the key of a label that every sample gets, with the id of its target as 16
+     * hexadecimal digits. That of a target without an id is a hash of its profile. NULL: none. */
+    const char *target_label;
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, PPROFDELTA_PPROF, NULL, 0, 0, 0               \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, PPROFDELTA_PPROF, NULL, 0, 0, 0, NULL         \
     }
 
 /* ---------------------------------------------------------------------------------------------
@@ -243,6 +248,7 @@ typedef struct pprofdelta_stamp {
     uint64_t attempt;     /* at this sequence, from 1; 0: none, as in a delta of two files */
     uint64_t acked; /* the sequence that was committed last before it; sequence - 1 unless a restart
                        ended an open window; 0 in a batch of a live heap */
+    uint64_t windows, targets; /* of a merge: how many; else 0 */
 } pprofdelta_stamp;
 
 /* ---------------------------------------------------------------------------------------------
@@ -358,12 +364,15 @@ typedef enum pprofdelta_join {
     PPROFDELTA_JOIN_GAP,       /* batches of a live heap are missing before it: it does not count */
     PPROFDELTA_JOIN_ENDED,     /* like JOIN_RESTART, and a window that the restart ended is missing:
                                  it was never acknowledged */
-    PPROFDELTA_JOIN_EQUAL /* it has the sequence and the attempt of the last window, and does not end
-                                 later: it does not count */
+    PPROFDELTA_JOIN_EQUAL, /* it has the sequence and the attempt of the last window, and does not end
+                                 later: it does not count. A profile that names no target: its bytes
+                                 were added before */
+    PPROFDELTA_JOIN_APART /* a merge: it counts, and windows of its target before it are missing */
 } pprofdelta_join;
 
-/* Makes an empty sum. These options are used: the flags NO_STAMP, FORCE and DEFAULT_COUNTER,
- * compression, level, max_memory, counters and gauges. options and allocator may be NULL. */
+/* Makes an empty sum. These options are used: the flags NO_STAMP, FORCE, DEFAULT_COUNTER and MERGE,
+ * compression, level, format, resource, max_memory, counters, gauges and target_label. options and
+ * allocator may be NULL. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                                       const pprofdelta_allocator *allocator,
                                                       pprofdelta_adder **out,
@@ -379,6 +388,16 @@ PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
  * one is missing, the join is PPROFDELTA_JOIN_GAP. The full profile of a later epoch corrects
  * that; without one, pprofdelta_adder_finish fails with PPROFDELTA_E_MISMATCH.
  *
+ * With PPROFDELTA_MERGE, the sum is of any number of targets: windows of states (delta stamps with id
+ * and sequence) and batches of live heaps. Counters and gauges are added up over the targets. For
+ * each target, counters are added up over its windows, and gauges are those of its last one. The
+ * windows of a target are given together and in order of epoch and sequence, the attempts at one
+ * window in any order; targets in any order. What comes late is refused (REASON_WINDOW_LATE), since
+ * it may be in the sum already: sort by the stamps (pprofdelta_profile_census). The first window of
+ * each target has PPROFDELTA_JOIN_FIRST. A window that is missing is no error (JOIN_APART); a missing
+ * batch is one, as above. Profiles without id and sequence, and merges, are refused
+ * (REASON_NO_TARGET). With PPROFDELTA_FORCE each is a target of its own, and equal ones count once.
+ *
  * If a profile is refused, the sum is as before. After PPROFDELTA_E_MEMORY or PPROFDELTA_E_LIMIT
  * the adder can only be freed. Bytes that are needed later are copied. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
@@ -389,7 +408,11 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, c
  * that begins with a cumulative profile, with the first full delta of a state or with a restart is
  * a cumulative profile, and has no stamp. Any other sum is a delta, and has the stamp of the longer
  * window. The sum of a live heap's batches has the stamp of a batch, which later batches continue.
- */
+ *
+ * A merge has a stamp with the numbers of windows and targets. Its time is the last end, its duration
+ * is from the earliest beginning (0 if one is not known), and its period is the longest. It has no
+ * comments but the stamp, and no resource but that of the options. Everything else is that of the
+ * last profile. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder,
                                                          const pprofdelta_sink *sink,
                                                          pprofdelta_error *err);

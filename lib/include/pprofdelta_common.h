@@ -115,10 +115,16 @@ typedef enum pprofdelta_reason {
     PPROFDELTA_REASON_OTHER_TYPES,    /* the value types differ */
     PPROFDELTA_REASON_OTHER_OPTIONS,  /* options.counters and gauges are not those of the state */
     PPROFDELTA_REASON_WINDOW_MISSING, /* a sum: windows or batches are missing between the two */
-    PPROFDELTA_REASON_BATCH_LATE,     /* a sum: the batch comes before one that was added already */
+    /* A sum: the window or batch comes before one that was added already. A merge: likewise, or
+     * after windows of another target. */
+    PPROFDELTA_REASON_WINDOW_LATE,
     /* E_STATE */
     PPROFDELTA_REASON_NOT_A_STATE, /* the bytes are something else */
-    PPROFDELTA_REASON_NEWER_STATE  /* a newer version of the library wrote the state */
+    PPROFDELTA_REASON_NEWER_STATE, /* a newer version of the library wrote the state */
+    /* E_MISMATCH */
+    PPROFDELTA_REASON_TWO_TARGETS, /* a sum: the two are of two states or processes */
+    PPROFDELTA_REASON_NO_TARGET    /* a merge: no stamp names the target and the window; a sum or a
+                                   merge: the profile is a merge */
 } pprofdelta_reason;
 
 /* Returns a few words for a status, for callers without an error struct. Never returns NULL.

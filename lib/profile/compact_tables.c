@@ -27,27 +27,23 @@ typedef struct function_row {
 } function_row;
 
 typedef struct line_row {
-    uint64_t function; /* output id; 0: none */
+    pd_key function; /* {0, 0}: none */
     int64_t line, column;
 } line_row;
 
 typedef struct location_row {
+    pd_key key;
     uint64_t build_id, file, address, lines_end;
 } location_row;
 
 typedef struct sample_row {
     uint64_t stack_end, labels_end;
-    int64_t values[];
 } sample_row;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROWS(type, buffer) ((const type *)(const void *)(buffer).ptr)
-
-static void add_row(pd_compact *c, pd_buffer *rows, const void *row, size_t size)
-{
-    pd_write_raw(&c->writer, rows, row, size);
-}
+#define LEN(type, buffer)  ((buffer).len / sizeof(type))
 
 void pd_compact_tables_begin(pd_compact *c)
 {
@@ -72,22 +68,21 @@ static pd_key string_key(const pd_compact *c, uint32_t string)
 void pd_compact_tables_function(pd_compact *c, uint32_t name, uint32_t system_name,
                                 uint32_t filename, int64_t start_line)
 {
+    function_row row = {
+        .name = name, .system_name = system_name, .file = filename, .start_line = start_line};
     if (c->writer.status)
         return;
-    const function_row row = {.key = pd_function_key_of(string_key(c, name),
-                                                        string_key(c, system_name),
-                                                        string_key(c, filename), start_line),
-                              .name = name,
-                              .system_name = system_name,
-                              .file = filename,
-                              .start_line = start_line};
-    add_row(c, &c->function_bytes, &row, sizeof row);
+    row.key = pd_function_key_of(string_key(c, name), string_key(c, system_name),
+                                 string_key(c, filename), start_line);
+    pd_write_raw(&c->writer, &c->function_bytes, (const uint8_t *)&row, sizeof row);
 }
 
 void pd_compact_tables_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
 {
-    const line_row row = {function, line, column};
-    add_row(c, &c->lines, &row, sizeof row);
+    line_row row = {.line = line, .column = column};
+    if (function && !c->writer.status)
+        row.function = ROWS(function_row, c->function_bytes)[function - 1].key;
+    pd_write_raw(&c->writer, &c->lines, (const uint8_t *)&row, sizeof row);
 }
 
 /* The number of the name without the mark of a deleted file. */
@@ -98,12 +93,7 @@ static uint32_t unmarked(pd_compact *c, uint32_t filename)
         return filename;
     c->scratch.len = 0;
     pd_write_raw(&c->writer, &c->scratch, file.ptr, file.len); /* strings move */
-    return pd_compact_string(c, (pd_bytes){c->scratch.ptr, c->scratch.len});
-}
-
-static size_t lines_end(const pd_compact *c, size_t locations)
-{
-    return locations ? ROWS(location_row, c->location_bytes)[locations - 1].lines_end : 0;
+    return pd_compact_string(c, (pd_bytes){c->scratch.ptr, file.len});
 }
 
 uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t address,
@@ -113,27 +103,28 @@ uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t ad
     pd_keymap *known = &c->otlp.location_contents;
     if (c->writer.status)
         return 0;
-    location_row row = {.build_id = m ? m->build_id : 0, .file = m ? unmarked(c, m->filename) : 0};
-    pd_bytes build_id = pd_otlp_text_of(c, (uint32_t)row.build_id);
-    pd_key file = pd_file_key(pd_otlp_text_of(c, (uint32_t)row.file), build_id);
-    pd_place place = m ? pd_place_in_file(file, m->start, m->file_offset) : PD_NOWHERE_MAPPED;
-    size_t first = lines_end(c, known->len), end = c->lines.len / sizeof(line_row);
-    bool is_by_lines = !address && end > first;
-    pd_key key = is_by_lines ? pd_location_key_lines_begin(is_folded)
-                             : pd_location_key_address(place, address, is_folded);
-    for (size_t i = first; i < end && (is_by_lines || !build_id.len); i++) {
-        const line_row *l = &ROWS(line_row, c->lines)[i];
-        const pd_key none = {0, 0};
-        key = pd_location_key_line(
-            key, l->function ? ROWS(function_row, c->function_bytes)[l->function - 1].key : none,
-            l->line, l->column);
+    location_row row = {.lines_end = LEN(line_row, c->lines)};
+    pd_place place = PD_NOWHERE_MAPPED;
+    if (m) {
+        row.build_id = m->build_id;
+        row.file = unmarked(c, m->filename);
+        pd_key file =
+            pd_file_key(pd_otlp_text_of(c, (uint32_t)row.file), pd_otlp_text_of(c, m->build_id));
+        place = pd_place_in_file(file, m->start, m->file_offset);
     }
+    size_t first = known->len ? ROWS(location_row, c->location_bytes)[known->len - 1].lines_end : 0;
+    bool is_by_lines = !address && row.lines_end > first;
     row.address = address ? address + place.bias : 0;
-    row.lines_end = end;
+    row.key = is_by_lines ? pd_location_key_lines_begin(is_folded)
+                          : pd_location_key_address(place, address, is_folded);
+    for (size_t i = first; i < row.lines_end && (is_by_lines || !row.build_id); i++) {
+        const line_row *l = &ROWS(line_row, c->lines)[i];
+        row.key = pd_location_key_line(row.key, l->function, l->line, l->column);
+    }
     bool is_new;
-    uint32_t number = pd_compact_intern(c, known, key, &is_new);
+    uint32_t number = pd_compact_intern(c, known, row.key, &is_new);
     if (is_new)
-        add_row(c, &c->location_bytes, &row, sizeof row);
+        pd_write_raw(&c->writer, &c->location_bytes, (const uint8_t *)&row, sizeof row);
     else
         c->lines.len = first * sizeof(line_row);
     return number + 1;
@@ -141,24 +132,183 @@ uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t ad
 
 void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
 {
-    const sample_row row = {c->stack.len, c->labels.len / sizeof(pd_compact_label)};
-    uint8_t *p = pd_write_room(&c->writer, &c->out, sizeof row + len * sizeof *values);
-    if (!p)
+    const sample_row row = {c->stack.len, LEN(pd_compact_label, c->labels)};
+    pd_write_raw(&c->writer, &c->out, (const uint8_t *)&row, sizeof row);
+    for (size_t i = 0; i < len; i++)
+        pd_write_raw(&c->writer, &c->otlp.samples[i], (const uint8_t *)&values[i], sizeof *values);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Where a column is in rows: a 64-bit word at an offset. What it is:
+ *
+ *     l int64     L uint64     n int64, 0 is null     t a time, 0 is null
+ *     u text      s strings of a dictionary           S the same, the empty one is null */
+typedef struct column {
+    const char *name;
+    char kind;
+    size_t at;
+} column;
+
+typedef struct rows {
+    const void *first;
+    size_t size, len; /* size 0: all rows are the same */
+} rows;
+
+#define ROWS_OF(type, buffer)                                                                      \
+    &(rows)                                                                                        \
+    {                                                                                              \
+        (buffer).ptr, sizeof(type), LEN(type, buffer)                                              \
+    }
+
+static uint64_t word_at(const rows *r, size_t row, size_t at)
+{
+    uint64_t word;
+    memcpy(&word, (const uint8_t *)r->first + row * r->size + at, sizeof word);
+    return word;
+}
+
+static void make_numbers(pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
+{
+    bool is_nullable = k->kind == 'n' || k->kind == 't';
+    const char *format = k->kind == 't' ? "tsn:UTC" : k->kind == 'L' ? "L" : "l";
+    pd_arrow_kind kind = {.name = k->name, .format = format, .is_nullable = is_nullable};
+    uint64_t *out = pd_arrow_make(a, at, &kind, r->len, 0);
+    for (size_t i = 0; out && i < r->len; i++) {
+        out[i] = word_at(r, i, k->at);
+        if (is_nullable && !out[i])
+            pd_arrow_null(at, i);
+    }
+}
+
+static void make_texts(pd_compact *c, pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < r->len; i++)
+        bytes += pd_otlp_text_of(c, (uint32_t)word_at(r, i, k->at)).len;
+    int32_t *ends =
+        pd_arrow_make(a, at, &(pd_arrow_kind){.name = k->name, .format = "u"}, r->len, bytes);
+    for (size_t i = 0; ends && i < r->len; i++) {
+        pd_bytes text = pd_otlp_text_of(c, (uint32_t)word_at(r, i, k->at));
+        ends[i + 1] = ends[i] + (int32_t)text.len;
+        if (text.len)
+            memcpy(pd_arrow_text(at) + ends[i], text.ptr, text.len);
+    }
+}
+
+/* In the order of first use. `indices` has the index of each string, plus 1, and behind it the strings of
+ * the dictionary. */
+static void make_dictionary(pd_compact *c, pd_arrow *a, pd_arrow_at at, const column *k,
+                            const rows *r)
+{
+    pd_arrow_kind kind = {
+        .name = k->name, .format = "i", .is_nullable = k->kind == 'S', .has_dictionary = true};
+    int32_t *out = pd_arrow_make(a, at, &kind, r->len, 0);
+    size_t known = c->strings.len;
+    c->tables.indices.len = 0;
+    uint64_t *index =
+        (void *)pd_write_room(&c->writer, &c->tables.indices, 2 * known * sizeof *index);
+    if (!out || !index)
         return;
-    memcpy(p, &row, sizeof row);
-    memcpy(p + sizeof row, values, len * sizeof *values);
-    pd_write_done(&c->out, p + sizeof row + len * sizeof *values);
+    rows used = {.first = index + known, .size = sizeof *index};
+    memset(index, 0, known * sizeof *index);
+    for (size_t i = 0; i < r->len; i++) {
+        uint64_t string = word_at(r, i, k->at);
+        bool is_null = kind.is_nullable && !string;
+        if (!index[string] && !is_null) {
+            index[known + used.len] = string;
+            index[string] = ++used.len;
+        }
+        out[i] = is_null ? 0 : (int32_t)index[string] - 1;
+        if (is_null)
+            pd_arrow_null(at, i);
+    }
+    make_texts(c, a, pd_arrow_child(at, 0), &(column){"", 'u', 0}, &used);
 }
 
-static const sample_row *sample_at(const pd_compact *c, size_t index)
+/* Makes the children of a table, from `child` on. */
+static void make_columns(pd_compact *c, pd_arrow *a, pd_arrow_at table, size_t child,
+                         const column *list, size_t len, const rows *r)
 {
-    size_t size = sizeof(sample_row) + c->otlp.types * sizeof(int64_t);
-    return (const void *)(c->out.ptr + index * size);
+    for (size_t i = 0; i < len; i++) {
+        pd_arrow_at at = pd_arrow_child(table, child + i);
+        if (list[i].kind == 'u')
+            make_texts(c, a, at, &list[i], r);
+        else if (list[i].kind == 's' || list[i].kind == 'S')
+            make_dictionary(c, a, at, &list[i], r);
+        else
+            make_numbers(a, at, &list[i], r);
+    }
 }
 
-static size_t samples_len(const pd_compact *c)
+#define COLUMNS(list) (list), sizeof(list) / sizeof *(list)
+
+static pd_arrow_at make_struct(pd_arrow *a, pd_arrow_at at, const char *name, size_t children,
+                               size_t len)
 {
-    return c->out.len / (sizeof(sample_row) + c->otlp.types * sizeof(int64_t));
+    pd_arrow_make(a, at, &(pd_arrow_kind){.name = name, .format = "+s", .children = children}, len,
+                  0);
+    return at;
+}
+
+static pd_arrow_at make_table(pd_arrow *a, pprofdelta_table *table, size_t children, size_t len)
+{
+    return make_struct(a, (pd_arrow_at){&table->schema, &table->array}, "", children, len);
+}
+
+/* A list whose rows end where the column says; NULL: where the caller sets it. Returns the place of its child. */
+static pd_arrow_at make_list(pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
+{
+    pd_arrow_kind kind = {.name = k->name, .format = "+l", .children = 1};
+    int32_t *ends = pd_arrow_make(a, at, &kind, r->len, 0);
+    for (size_t i = 0; ends && r->first && i < r->len; i++)
+        ends[i + 1] = (int32_t)word_at(r, i, k->at);
+    return pd_arrow_child(at, 0);
+}
+
+static uint8_t *make_bits(pd_arrow *a, pd_arrow_at at, const char *name, size_t len, bool value)
+{
+    uint8_t *bits = pd_arrow_make(a, at, &(pd_arrow_kind){.name = name, .format = "b"}, len, 0);
+    if (bits)
+        memset(bits, value ? 0xff : 0, (len + 7) / 8);
+    return bits;
+}
+
+/* ---- functions and locations ----------------------------------------------------------------- */
+
+static void make_functions(pd_compact *c, pd_arrow *a)
+{
+    static const column columns[] = {{"function_id", 'l', offsetof(function_row, key)},
+                                     {"name", 'u', offsetof(function_row, name)},
+                                     {"system_name", 'u', offsetof(function_row, system_name)},
+                                     {"file", 's', offsetof(function_row, file)},
+                                     {"start_line", 'l', offsetof(function_row, start_line)}};
+    const rows *r = ROWS_OF(function_row, c->function_bytes);
+    make_columns(c, a, make_table(a, &c->tables.out.functions, 5, r->len), 0, COLUMNS(columns), r);
+}
+
+static void make_locations(pd_compact *c, pd_arrow *a)
+{
+    static const column columns[] = {{"location_id", 'l', offsetof(location_row, key)},
+                                     {"build_id", 's', offsetof(location_row, build_id)},
+                                     {"file", 's', offsetof(location_row, file)},
+                                     {"address", 'L', offsetof(location_row, address)}},
+                        of_lines[] = {{"function_id", 'l', offsetof(line_row, function)},
+                                      {"line", 'l', offsetof(line_row, line)}},
+                        list = {"lines", 'l', offsetof(location_row, lines_end)};
+    const rows *r = ROWS_OF(location_row, c->location_bytes), *lines = ROWS_OF(line_row, c->lines);
+    pd_arrow_at table = make_table(a, &c->tables.out.locations, 5, r->len);
+    make_columns(c, a, table, 0, COLUMNS(columns), r);
+    pd_arrow_at item =
+        make_struct(a, make_list(a, pd_arrow_child(table, 4), &list, r), "item", 3, lines->len);
+    make_columns(c, a, item, 0, COLUMNS(of_lines), lines);
+    uint8_t *inlined = make_bits(a, pd_arrow_child(item, 2), "inlined", lines->len, true);
+    for (size_t i = 0, begin = 0; inlined && i < r->len; i++) {
+        size_t end = (size_t)word_at(r, i, list.at), last = end - 1;
+        if (end > begin)
+            inlined[last / 8] &= (uint8_t) ~(1u << last % 8);
+        begin = end;
+    }
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -166,8 +316,8 @@ static size_t samples_len(const pd_compact *c)
 /* The locations of a sample, packed. */
 static pd_bytes stack_of(const pd_compact *c, size_t sample)
 {
-    uint64_t from = sample ? sample_at(c, sample - 1)->stack_end : 0;
-    uint64_t end = sample_at(c, sample)->stack_end;
+    uint64_t from = sample ? ROWS(sample_row, c->out)[sample - 1].stack_end : 0;
+    uint64_t end = ROWS(sample_row, c->out)[sample].stack_end;
     return (pd_bytes){end > from ? c->stack.ptr + from : NULL, (size_t)(end - from)};
 }
 
@@ -187,7 +337,7 @@ static void number_stacks(pd_compact *c)
     pd_writer *w = &c->writer;
     pd_keymap *stacks = &c->otlp.stacks;
     pd_key keys[AHEAD];
-    size_t len = samples_len(c);
+    size_t len = LEN(sample_row, c->out);
     t->places = t->stack_of.len = t->first.len = 0;
     pd_keymap_clear(stacks);
     if (!w->status && len)
@@ -215,32 +365,6 @@ static void number_stacks(pd_compact *c)
     }
 }
 
-static pd_arrow_at table_at(pprofdelta_table *table)
-{
-    return (pd_arrow_at){&table->schema, &table->array};
-}
-
-/* A struct column without nulls. */
-static pd_arrow_at make_struct(pd_arrow *a, pd_arrow_at at, const char *name, size_t children,
-                               size_t length)
-{
-    pd_arrow_make(a, at, &(pd_arrow_kind){.name = name, .format = "+s", .children = children},
-                  length, 0);
-    return at;
-}
-
-static void *make_plain(pd_arrow *a, pd_arrow_at at, const char *name, const char *format,
-                        size_t length)
-{
-    return pd_arrow_make(a, at, &(pd_arrow_kind){.name = name, .format = format}, length, 0);
-}
-
-static int32_t *make_list(pd_arrow *a, pd_arrow_at at, const char *name, size_t length)
-{
-    return pd_arrow_make(a, at, &(pd_arrow_kind){.name = name, .format = "+l", .children = 1},
-                         length, 0);
-}
-
 /* The location whose packed id is at *at, which moves behind it. The bytes behind the last one may be read. */
 static inline uint32_t next_location(const uint8_t **at)
 {
@@ -265,17 +389,20 @@ static int64_t stack_id(uint64_t *ids, size_t len)
 /* Returns the ids, for the samples. The locations are made. */
 static const int64_t *make_stacks(pd_compact *c, pd_arrow *a)
 {
-    size_t len = c->otlp.stacks.len;
+    static const column list = {"location_ids", 'l', 0};
+    const rows *r = &(rows){NULL, 0, c->otlp.stacks.len};
     const uint32_t *first = ROWS(uint32_t, c->tables.first);
-    pd_arrow_at at = make_struct(a, table_at(&c->tables.out.stacks), "", 2, len);
-    pd_arrow_at lists = pd_arrow_child(at, 1);
-    int64_t *ids = make_plain(a, pd_arrow_child(at, 0), "stack_id", "l", len);
-    int32_t *ends = make_list(a, lists, "location_ids", len);
-    uint64_t *out = make_plain(a, pd_arrow_child(lists, 0), "item", "l", c->tables.places);
+    pd_arrow_at table = make_table(a, &c->tables.out.stacks, 2, r->len),
+                lists = pd_arrow_child(table, 1);
+    pd_arrow_kind plain = {.name = "stack_id", .format = "l"};
+    int64_t *ids = pd_arrow_make(a, pd_arrow_child(table, 0), &plain, r->len, 0);
+    plain.name = "item";
+    uint64_t *out = pd_arrow_make(a, make_list(a, lists, &list, r), &plain, c->tables.places, 0);
     if (!out)
         return NULL;
+    int32_t *ends = (int32_t *)lists.array->buffers[1];
     const uint64_t *known = c->tables.out.locations.array.children[0]->buffers[1];
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < r->len; i++) {
         pd_bytes stack = stack_of(c, first[i]);
         uint64_t *from = out + ends[i], *end = from;
         for (const uint8_t *p = stack.ptr, *stop = p + stack.len; p < stop;)
@@ -286,209 +413,46 @@ static const int64_t *make_stacks(pd_compact *c, pd_arrow *a)
     return ids;
 }
 
-/* ---- strings --------------------------------------------------------------------------------- */
-
-/* A column of strings: each is the number of a string, a uint64_t in each row of some struct. */
-typedef struct strings {
-    const void *rows; /* of the first row */
-    size_t size;      /* of a row */
-    size_t len;
-    bool is_nullable; /* the empty string is null */
-} strings;
-
-static uint64_t string_at(const strings *s, size_t row)
-{
-    uint64_t string;
-    memcpy(&string, (const uint8_t *)s->rows + row * s->size, sizeof string);
-    return string;
-}
-
-static void make_texts(pd_compact *c, pd_arrow *a, pd_arrow_at at, const char *name,
-                       const strings *s)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < s->len; i++)
-        bytes += pd_otlp_text_of(c, (uint32_t)string_at(s, i)).len;
-    int32_t *ends =
-        pd_arrow_make(a, at, &(pd_arrow_kind){.name = name, .format = "u"}, s->len, bytes);
-    for (size_t i = 0; ends && i < s->len; i++) {
-        pd_bytes text = pd_otlp_text_of(c, (uint32_t)string_at(s, i));
-        ends[i + 1] = ends[i] + (int32_t)text.len;
-        if (text.len)
-            memcpy(pd_arrow_text(at) + ends[i], text.ptr, text.len);
-    }
-}
-
-/* In the order of first use. `indices` has the index of each string, and behind it the strings of the
- * dictionary. */
-static void make_dictionary(pd_compact *c, pd_arrow *a, pd_arrow_at at, const char *name,
-                            const strings *s)
-{
-    pd_arrow_kind kind = {
-        .name = name, .format = "i", .is_nullable = s->is_nullable, .has_dictionary = true};
-    int32_t *out = pd_arrow_make(a, at, &kind, s->len, 0);
-    size_t known = c->strings.len;
-    c->tables.indices.len = 0;
-    uint64_t *index =
-        (void *)pd_write_room(&c->writer, &c->tables.indices, 2 * known * sizeof *index);
-    if (!out || !index)
-        return;
-    strings used = {.rows = index + known, .size = sizeof *index};
-    memset(index, 0, known * sizeof *index);
-    for (size_t i = 0; i < s->len; i++) {
-        uint64_t string = string_at(s, i);
-        bool is_null = s->is_nullable && !string;
-        if (!index[string] && !is_null) {
-            index[known + used.len] = string;
-            index[string] = ++used.len;
-        }
-        out[i] = is_null ? 0 : (int32_t)index[string] - 1;
-        if (is_null)
-            pd_arrow_null(at, i);
-    }
-    make_texts(c, a, pd_arrow_child(at, 0), "", &used);
-}
-
-/* The numbers of strings in a member of rows, and the values of a column in one. */
-#define STRINGS(type, member, buffer, count)                                                       \
-    &(strings)                                                                                     \
-    {                                                                                              \
-        (buffer).ptr ? (buffer).ptr + offsetof(type, member) : NULL, sizeof(type), (count), false  \
-    }
-
-/* ---- functions and locations ----------------------------------------------------------------- */
-
-static void make_functions(pd_compact *c, pd_arrow *a)
-{
-    const pd_buffer *b = &c->function_bytes;
-    const function_row *rows = ROWS(function_row, *b);
-    size_t len = b->len / sizeof *rows;
-    pd_arrow_at at = make_struct(a, table_at(&c->tables.out.functions), "", 5, len);
-    int64_t *ids = make_plain(a, pd_arrow_child(at, 0), "function_id", "l", len);
-    make_texts(c, a, pd_arrow_child(at, 1), "name", STRINGS(function_row, name, *b, len));
-    make_texts(c, a, pd_arrow_child(at, 2), "system_name",
-               STRINGS(function_row, system_name, *b, len));
-    make_dictionary(c, a, pd_arrow_child(at, 3), "file", STRINGS(function_row, file, *b, len));
-    int64_t *start_lines = make_plain(a, pd_arrow_child(at, 4), "start_line", "l", len);
-    for (size_t i = 0; start_lines && i < len; i++) {
-        ids[i] = (int64_t)rows[i].key.lo;
-        start_lines[i] = rows[i].start_line;
-    }
-}
-
-static void make_lines(pd_compact *c, pd_arrow *a, pd_arrow_at lists, size_t locations)
-{
-    const location_row *rows = ROWS(location_row, c->location_bytes);
-    const line_row *lines = ROWS(line_row, c->lines);
-    size_t len = lines_end(c, locations);
-    int32_t *ends = make_list(a, lists, "lines", locations);
-    pd_arrow_at at = make_struct(a, pd_arrow_child(lists, 0), "item", 3, len);
-    int64_t *functions = make_plain(a, pd_arrow_child(at, 0), "function_id", "l", len);
-    int64_t *numbers = make_plain(a, pd_arrow_child(at, 1), "line", "l", len);
-    uint8_t *inlined = make_plain(a, pd_arrow_child(at, 2), "inlined", "b", len);
-    if (!inlined)
-        return;
-    memset(inlined, 0xff, (len + 7) / 8);
-    for (size_t i = 0; i < locations; i++) {
-        ends[i + 1] = (int32_t)rows[i].lines_end;
-        if (ends[i + 1] > ends[i])
-            inlined[(ends[i + 1] - 1) / 8] &= (uint8_t) ~(1u << (ends[i + 1] - 1) % 8);
-    }
-    for (size_t i = 0; i < len; i++) {
-        uint64_t f = lines[i].function;
-        functions[i] = f ? (int64_t)ROWS(function_row, c->function_bytes)[f - 1].key.lo : 0;
-        numbers[i] = lines[i].line;
-    }
-}
-
-static void make_locations(pd_compact *c, pd_arrow *a)
-{
-    const pd_buffer *b = &c->location_bytes;
-    const location_row *rows = ROWS(location_row, *b);
-    size_t len = b->len / sizeof *rows;
-    pd_arrow_at at = make_struct(a, table_at(&c->tables.out.locations), "", 5, len);
-    int64_t *ids = make_plain(a, pd_arrow_child(at, 0), "location_id", "l", len);
-    make_dictionary(c, a, pd_arrow_child(at, 1), "build_id",
-                    STRINGS(location_row, build_id, *b, len));
-    make_dictionary(c, a, pd_arrow_child(at, 2), "file", STRINGS(location_row, file, *b, len));
-    uint64_t *addresses = make_plain(a, pd_arrow_child(at, 3), "address", "L", len);
-    make_lines(c, a, pd_arrow_child(at, 4), len);
-    for (size_t i = 0; addresses && i < len; i++) {
-        ids[i] = (int64_t)c->otlp.location_contents.keys[i].lo;
-        addresses[i] = rows[i].address;
-    }
-}
-
 /* ---- samples --------------------------------------------------------------------------------- */
 
-enum { TARGET, FROM, TIME, SEQUENCE, ATTEMPT, RESTART, STACK_ID, VALUES };
+enum { RESTART = 5, STACK_ID, VALUES };
 
-static const char *const fixed[] = {"target",  "from",    "time",     "sequence",
-                                    "attempt", "restart", "stack_id", "labels"};
-
-static void make_labels(pd_compact *c, pd_arrow *a, pd_arrow_at lists, size_t samples)
+static void make_labels(pd_compact *c, pd_arrow *a, pd_arrow_at lists)
 {
-    const pd_buffer *b = &c->labels;
-    const pd_compact_label *labels = ROWS(pd_compact_label, *b);
-    size_t len = b->len / sizeof *labels;
-    strings *key = STRINGS(pd_compact_label, key, *b, len);
-    strings *str = STRINGS(pd_compact_label, str, *b, len);
-    strings *unit = STRINGS(pd_compact_label, num_unit, *b, len);
-    str->is_nullable = unit->is_nullable = true;
-    int32_t *ends = make_list(a, lists, "labels", samples);
-    pd_arrow_at at = make_struct(a, pd_arrow_child(lists, 0), "item", 4, len),
-                num = pd_arrow_child(at, 2);
-    make_dictionary(c, a, pd_arrow_child(at, 0), "key", key);
-    make_dictionary(c, a, pd_arrow_child(at, 1), "str", str);
-    int64_t *nums = pd_arrow_make(
-        a, num, &(pd_arrow_kind){.name = "num", .format = "l", .is_nullable = true}, len, 0);
-    make_dictionary(c, a, pd_arrow_child(at, 3), "unit", unit);
-    if (a->status)
-        return;
-    for (size_t i = 0; i < samples; i++)
-        ends[i + 1] = (int32_t)sample_at(c, i)->labels_end;
-    for (size_t i = 0; i < len; i++) {
-        nums[i] = labels[i].num;
-        if (labels[i].str && !labels[i].num)
+    static const column list = {"labels", 'l', offsetof(sample_row, labels_end)};
+    static const column columns[] = {{"key", 's', offsetof(pd_compact_label, key)},
+                                     {"str", 'S', offsetof(pd_compact_label, str)},
+                                     {"unit", 'S', offsetof(pd_compact_label, num_unit)}};
+    const rows *r = ROWS_OF(pd_compact_label, c->labels);
+    pd_arrow_kind kind = {.name = "num", .format = "l", .is_nullable = true};
+    pd_arrow_at item = make_list(a, lists, &list, ROWS_OF(sample_row, c->out));
+    make_struct(a, item, "item", 4, r->len);
+    make_columns(c, a, item, 0, columns, 2, r);
+    pd_arrow_at num = pd_arrow_child(item, 2);
+    int64_t *out = pd_arrow_make(a, num, &kind, r->len, 0);
+    for (size_t i = 0; out && i < r->len; i++) {
+        const pd_compact_label *label = &ROWS(pd_compact_label, c->labels)[i];
+        out[i] = label->num;
+        if (label->str && !label->num)
             pd_arrow_null(num, i);
     }
+    make_columns(c, a, item, 3, &columns[2], 1, r);
 }
 
-/* A column with one value; 0 is null. */
-static void make_constant(pd_arrow *a, pd_arrow_at at, const char *name, const char *format,
-                          size_t len, int64_t value)
+/* May the column of the type have this name? Those before it are made. */
+static bool is_free(const pd_compact *c, pd_arrow_at table, size_t type, const char *name,
+                    bool is_whole)
 {
-    pd_arrow_kind kind = {.name = name, .format = format, .is_nullable = true};
-    int64_t *out = pd_arrow_make(a, at, &kind, len, 0);
-    for (size_t i = 0; out && i < len; i++)
-        out[i] = value;
-    if (out && !value) {
-        memset((uint8_t *)at.array->buffers[0], 0, (len + 7) / 8);
-        at.array->null_count = (int64_t)len;
-    }
-}
-
-/* Is the name that of another column? Those before `column` are made. */
-static bool is_taken(pd_arrow_at table, size_t column, const char *name)
-{
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        if (!strcmp(fixed[i], name))
-            return true;
-    for (size_t i = VALUES; i < column; i++)
-        if (!strcmp(table.schema->children[i]->name, name))
-            return true;
-    return !*name;
-}
-
-static bool has_namesake(const pd_compact *c, size_t type)
-{
+    bool is_taken = !*name || !strcmp(name, "labels");
+    for (size_t i = 0; i < VALUES + type; i++)
+        is_taken |= !strcmp(table.schema->children[i]->name, name);
     for (size_t i = 0; i < c->otlp.types; i++)
-        if (i != type && c->otlp.type_names[i][0] == c->otlp.type_names[type][0])
-            return true;
-    return false;
+        is_taken |=
+            !is_whole && i != type && c->otlp.type_names[i][0] == c->otlp.type_names[type][0];
+    return !is_taken;
 }
 
-/* The type, "type/unit", "type/unit/2" and so on: the first that no other column has. In c->scratch. */
+/* The type, "type/unit", "type/unit/2" and so on: the first that is free. In c->scratch. */
 static const char *name_of(pd_compact *c, pd_arrow_at table, size_t type)
 {
     pd_bytes name = pd_otlp_text_of(c, c->otlp.type_names[type][0]);
@@ -496,56 +460,40 @@ static const char *name_of(pd_compact *c, pd_arrow_at table, size_t type)
     size_t room = name.len + unit.len + 32;
     c->scratch.len = 0;
     char *out = (char *)pd_write_room(&c->writer, &c->scratch, room);
-    for (unsigned i = has_namesake(c, type); out; i++) {
-        int len = snprintf(out, room, "%.*s", (int)name.len, (const char *)name.ptr);
-        if (i)
-            len += snprintf(out + len, room - (size_t)len, "/%.*s", (int)unit.len,
-                            (const char *)unit.ptr);
-        if (i > 1)
-            snprintf(out + len, room - (size_t)len, "/%u", i);
-        if (!is_taken(table, VALUES + type, out))
+    for (unsigned i = 0; out; i++) {
+        snprintf(out, room,
+                 i > 1 ? "%.*s/%.*s/%u"
+                 : i   ? "%.*s/%.*s"
+                       : "%.*s",
+                 (int)name.len, (const char *)name.ptr, (int)unit.len, (const char *)unit.ptr, i);
+        if (is_free(c, table, type, out, i > 0))
             break;
     }
     return out;
 }
 
-static void make_values(pd_compact *c, pd_arrow *a, pd_arrow_at at, size_t len, const int64_t *ids)
-{
-    int64_t *values[PPROFDELTA_MAX_TYPES];
-    size_t types = c->otlp.types;
-    const uint32_t *stack_of_sample = ROWS(uint32_t, c->tables.stack_of);
-    int64_t *stacks = make_plain(a, pd_arrow_child(at, STACK_ID), "stack_id", "l", len);
-    for (size_t i = 0; i < types; i++) {
-        const char *name = a->status ? NULL : name_of(c, at, i);
-        values[i] = name ? make_plain(a, pd_arrow_child(at, VALUES + i), name, "l", len) : NULL;
-        if (!values[i])
-            return;
-    }
-    for (size_t i = 0; stacks && i < len; i++) {
-        const sample_row *row = sample_at(c, i);
-        stacks[i] = ids[stack_of_sample[i]];
-        for (size_t type = 0; type < types; type++)
-            values[type][i] = row->values[type];
-    }
-}
-
 static void make_samples(pd_compact *c, pd_arrow *a, const int64_t *ids)
 {
-    const pprofdelta_stamp *stamp = &c->tables.stamp;
-    const uint64_t target = c->tables.target;
-    const strings same = {.rows = &target, .len = samples_len(c)};
-    size_t len = same.len, columns = VALUES + c->otlp.types + 1;
-    pd_arrow_at at = make_struct(a, table_at(&c->tables.out.samples), "", columns, len);
-    make_dictionary(c, a, pd_arrow_child(at, TARGET), "target", &same);
-    make_constant(a, pd_arrow_child(at, FROM), "from", "tsn:UTC", len, stamp->from_nanos);
-    make_constant(a, pd_arrow_child(at, TIME), "time", "tsn:UTC", len, stamp->to_nanos);
-    make_constant(a, pd_arrow_child(at, SEQUENCE), "sequence", "l", len, (int64_t)stamp->sequence);
-    make_constant(a, pd_arrow_child(at, ATTEMPT), "attempt", "l", len, (int64_t)stamp->attempt);
-    uint8_t *restart = make_plain(a, pd_arrow_child(at, RESTART), "restart", "b", len);
-    if (restart)
-        memset(restart, stamp->restart ? 0xff : 0, (len + 7) / 8);
-    make_values(c, a, at, len, ids);
-    make_labels(c, a, pd_arrow_child(at, columns - 1), len);
+    static const column facts[] = {{"target", 's', offsetof(pd_compact_tables, target)},
+                                   {"from", 't', offsetof(pd_compact_tables, stamp.from_nanos)},
+                                   {"time", 't', offsetof(pd_compact_tables, stamp.to_nanos)},
+                                   {"sequence", 'n', offsetof(pd_compact_tables, stamp.sequence)},
+                                   {"attempt", 'n', offsetof(pd_compact_tables, stamp.attempt)}};
+    const uint32_t *stack = ROWS(uint32_t, c->tables.stack_of);
+    size_t len = LEN(sample_row, c->out), types = c->otlp.types;
+    pd_arrow_at table = make_table(a, &c->tables.out.samples, VALUES + types + 1, len);
+    make_columns(c, a, table, 0, COLUMNS(facts), &(rows){&c->tables, 0, len});
+    make_bits(a, pd_arrow_child(table, RESTART), "restart", len, c->tables.stamp.restart);
+    pd_arrow_kind kind = {.name = "stack_id", .format = "l"};
+    int64_t *out = pd_arrow_make(a, pd_arrow_child(table, STACK_ID), &kind, len, 0);
+    for (size_t i = 0; out && i < len; i++)
+        out[i] = ids[stack[i]];
+    for (size_t i = 0; i < types && !a->status; i++) {
+        const column value = {name_of(c, table, i), 'l', 0};
+        if (value.name)
+            make_columns(c, a, table, VALUES + i, &value, 1, ROWS_OF(int64_t, c->otlp.samples[i]));
+    }
+    make_labels(c, a, pd_arrow_child(table, VALUES + types));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

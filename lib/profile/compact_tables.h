@@ -22,7 +22,7 @@ typedef struct pd_compact_tables {
     pd_buffer indices;  /* of each string: its index in a dictionary, plus 1 */
     size_t places;      /* of all stacks */
     pprofdelta_stamp stamp;
-    uint32_t target;        /* number of a string */
+    uint64_t target;        /* number of a string */
     bool is_lasting_malloc; /* set by the owner: the writer's allocator ends with it */
     pprofdelta_tables out;
 } pd_compact_tables; /* zero it to begin */

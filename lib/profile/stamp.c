@@ -59,6 +59,8 @@ size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
         add(buf, " id=%016" PRIx64, stamp->id);
     if (stamp->restart)
         add(buf, " restart=%s", restarts[stamp->restart]);
+    if (stamp->targets)
+        add(buf, " windows=%" PRIu64 " targets=%" PRIu64, stamp->windows, stamp->targets);
     return strlen(buf);
 }
 
@@ -143,6 +145,10 @@ static bool read_own_word(pd_bytes word, bool is_live, pprofdelta_stamp *stamp, 
 {
     if (!is_live && is_named(&word, "acked"))
         return *seen |= ACKED, read_decimal(word, &stamp->acked);
+    if (!is_live && is_named(&word, "windows"))
+        return read_decimal(word, &stamp->windows);
+    if (!is_live && is_named(&word, "targets"))
+        return read_decimal(word, &stamp->targets);
     if (!is_live && is_named(&word, "restart"))
         return (stamp->restart = find_name(restarts, LEN(restarts), word)) != 0;
     if (is_live && is_named(&word, "kind"))

@@ -1,10 +1,11 @@
 /* Stamps: the comment that marks a delta, or the profile of a live heap (see pprofdelta_heap.h).
  *
  *     pprofdelta: delta from=NANOS to=NANOS [seq=N attempt=N [acked=N]] [id=HEX] [restart=WHY]
- *                 [pid=N]
+ *                 [pid=N] [windows=N targets=N]
  *     pprofdelta: live epoch=N seq=N [attempt=N] kind=KIND [first=N] from=NANOS to=NANOS id=HEX
  *
  * acked is the sequence that was committed last, if that is not seq - 1.
+ * windows and targets say how many a merge has.
  * first is the sequence number of the first of several batches that were added up. Unknown words
  * are skipped, so that later versions can add words. */
 #ifndef PD_PROFILE_STAMP_H

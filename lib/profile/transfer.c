@@ -56,7 +56,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
             .build_id = pd_transfer_string(t, m->build_id),
             .has = m->has,
         };
-        if (t->more)
+        if (t->more && t->more->entry)
             t->more->entry(t->more->cookie, t->compact, true, index);
         id = pd_compact_add_mapping(t->compact, key, &out);
     }
@@ -105,7 +105,7 @@ static void first_location(pd_transfer *t, uint32_t index)
         if (address)
             address += pd_compact_mapping_start(t->compact, mapping) - tables->mappings[m].start;
     }
-    if (t->more)
+    if (t->more && t->more->entry)
         t->more->entry(t->more->cookie, t->compact, false, index);
     id = pd_compact_add_location(t->compact, ident, mapping, address, location->is_folded);
     t->locations[index] = pd_encode_id(id);

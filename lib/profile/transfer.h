@@ -12,7 +12,7 @@
 #include "profile/tables.h"
 
 /* Puts to the writer what a profile has that pprof has no place for, by the index in the tables, or the
- * offset of the sample: the attributes of a request (otlp/origin.c). */
+ * offset of the sample: the attributes of a request (otlp/origin.c). entry may be NULL. */
 typedef struct pd_transfer_more {
     void *cookie;
     void (*entry)(void *cookie, pd_compact *compact, bool is_mapping, uint32_t index);

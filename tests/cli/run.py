@@ -23,6 +23,7 @@ import harness  # noqa: E402
 import inputs  # noqa: E402
 import leaking  # noqa: E402
 import live  # noqa: E402
+import merging  # noqa: E402
 import narrow  # noqa: E402
 import otlp  # noqa: E402
 import outputs  # noqa: E402
@@ -40,7 +41,8 @@ import windows  # noqa: E402
 import worlds  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing, filters,
-           windows, uploading, otlp, requests, summing, exporting, live, leaking, flames, terminals, texts, worlds, narrow]
+           windows, uploading, otlp, requests, summing, merging, exporting, live, leaking, flames, terminals, texts, worlds,
+           narrow]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

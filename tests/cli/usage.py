@@ -85,7 +85,7 @@ WRONG = [
     (["usm", "a", "b"], "did you mean pprofdelta sum?"),
     (["hlep"], "did you mean pprofdelta help?"),
     (["help", "recod"], "there is no verb recod; did you mean record?"),
-    (["help", "nonsense"], "there is no verb nonsense; there are show, check, sum, record, symbolize, leaks and export"),
+    (["help", "nonsense"], "there is no verb nonsense; there are show, check, sum, merge, record, symbolize, leaks and export"),
     (["help", "show", "sum"], "sum: is one operand too many"),
     (["--otuput=x", "a", "b"], "there is no option --otuput; did you mean --output?"),
     (["--on-rest", "auto"], "there is no option --on-rest; did you mean --on-reset?"),

@@ -9,7 +9,7 @@
  *   - a window that was abandoned, or that failed for whatever reason (bad bytes, a sink that
  *     refuses, no memory), leaves nothing behind but capacity: the same window again gives the same
  *     bytes and, where it had succeeded before, allocates nothing
- *   - as OTLP it means the same (otlp_model.h)
+ *   - as OTLP it means the same (otlp_model.h), and as tables it is well-formed
  *   - in pieces it is the same delta
  *   - every failure fills in the error struct, and everything is given back */
 #include "fuzz.h"
@@ -19,6 +19,7 @@
 #include "keep.h"
 #include "run.h"
 #include "same_meaning.h"
+#include "table_reader.h"
 #include "values.h"
 
 /* ---- what an input asks for ------------------------------------------------------------------ */
@@ -462,6 +463,26 @@ static void require_otlp(const trial *t, const delta *d)
     free_context(context, &memory);
 }
 
+static void require_tables(const trial *t, const delta *d)
+{
+    tracker memory = {0};
+    table_mail mail = {0};
+    trial other = *t;
+    pprofdelta_sink sink = table_sink(&mail);
+    other.options.format = PPROFDELTA_TABLES;
+    pprofdelta *context = begin(&other, &memory);
+    set_started(t, context);
+    base(context, t->in.prev);
+    pprofdelta_status status =
+        pprofdelta_window(context, t->in.cur.ptr, t->in.cur.len, &sink, NULL, NULL);
+    pprofdelta_free(context);
+    require(status == PPROFDELTA_OK || (status == PPROFDELTA_E_LIMIT && !mail.calls));
+    require(status || !tables_malformed(&mail.got));
+    require(status || (uint64_t)mail.got.samples.array.length == d->report.samples_out);
+    tables_release(&mail);
+    require(!memory.live);
+}
+
 /* All of it, on the pair's own context. */
 static void try_all(trial *t)
 {
@@ -483,6 +504,7 @@ static void try_all(trial *t)
         require_valid_output(t, &d);
         require_fixed_point(t, &d);
         require_otlp(t, &d);
+        require_tables(t, &d);
         begin_again(t, context);
         if (t->options.on_reset != PPROFDELTA_ON_RESET_NEGATIVE || t->has_base)
             require_no_difference(t);

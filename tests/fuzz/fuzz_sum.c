@@ -4,6 +4,7 @@
  *   - the sum of those that joined is a valid and compact profile, which has of each sample what a
  *     naive reading of them adds up to: counters of all, gauges of the last; of a live heap both
  *   - as OTLP the sum means the same (otlp_model.h)
+ *   - a merge refuses each of them or has it, and is a valid and compact profile
  *   - one that was refused leaves the sum as it was, and says why; a missing batch fails the sum in
  *     the end, unless a full one came
  *   - what is over is over: nothing is added any more, nothing is written twice
@@ -29,7 +30,8 @@ typedef struct trial {
     pprofdelta_adder *adder;
     pprofdelta_options options;
     buf added[MOST_PROFILES]; /* what was not refused */
-    size_t added_len;
+    buf given[MOST_PROFILES];
+    size_t added_len, given_len;
     model m; /* types and places; samples and the rest are the profile's under way */
     buf profile;
     bool is_any; /* it may be anything: nobody knows how long it is, once inflated */
@@ -263,6 +265,7 @@ static void add(trial *t)
     pprofdelta_status status =
         pprofdelta_adder_add(t->adder, t->profile.ptr, t->profile.len, &join, &err);
     require_told(t, status, &err);
+    t->given[t->given_len++] = t->profile;
     require((status == PPROFDELTA_E_USAGE) == t->is_over);
     t->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
     require(join != PPROFDELTA_JOIN_FORCED || t->options.flags & PPROFDELTA_FORCE);
@@ -306,6 +309,42 @@ static void require_otlp(trial *t, buf pprof)
         require_same_meaning((pd_bytes){pprof.ptr, pprof.len},
                              (pd_bytes){c.bytes.ptr, c.bytes.len});
     pprofdelta_adder_free(adder);
+}
+
+/* Merges all profiles; label is NULL or the key of the target's label. */
+static void require_merge(trial *t, const char *label)
+{
+    pprofdelta_options options = t->options;
+    pprofdelta_adder *adder;
+    pprofdelta_census census;
+    reading r;
+    collector c = {.bytes = buf_begin(&t->arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    t->is_any = true;
+    options.flags |= PPROFDELTA_MERGE;
+    options.target_label = label;
+    require(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
+    uint64_t counted = 0;
+    for (size_t i = 0; i < t->given_len; i++) {
+        pprofdelta_error err = fuzz_unfilled();
+        pprofdelta_join join = PPROFDELTA_JOIN_EQUAL;
+        t->profile = t->given[i];
+        pprofdelta_status status =
+            pprofdelta_adder_add(adder, t->profile.ptr, t->profile.len, &join, &err);
+        require_told(t, status, &err);
+        require(join != PPROFDELTA_JOIN_FORCED);
+        counted += !status && join <= PPROFDELTA_JOIN_RESTART;
+    }
+    pprofdelta_status status = pprofdelta_adder_finish(adder, &sink, NULL);
+    pprofdelta_adder_free(adder);
+    require(!status || !c.calls);
+    if (status)
+        return;
+    require(!fuzz_census(c.bytes.ptr, c.bytes.len, &census, NULL));
+    require(options.flags & PPROFDELTA_NO_STAMP ? !census.is_stamped : census.stamp.targets > 0);
+    require(census.stamp.targets <= counted);
+    require(reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &r) == PPROFDELTA_OK);
+    require(r.records == r.samples_len && !compare_compact(&t->arena, &r));
 }
 
 static void finish(trial *t, bool refuses)
@@ -365,6 +404,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require_told(&t, status, &err);
     if (!status)
         run(&t);
+    if (!status)
+        require_merge(&t, how & 8 ? "target" : NULL);
     pprofdelta_adder_free(t.adder);
     require(!t.memory.live);
     arena_free(&t.arena);

@@ -32,7 +32,7 @@ TEST(options_are_checked)
     o[0].size = 0;
     o[1].size = sizeof(size_t) - 1;
     o[2].size = SIZE_MAX;
-    o[3].flags = PPROFDELTA_ABSENT_TYPES << 1;
+    o[3].flags = PPROFDELTA_MERGE << 1;
     o[4].flags = ~0u;
     o[5].on_reset = (pprofdelta_on_reset)(PPROFDELTA_ON_RESET_FAIL + 1);
     o[6].on_reset = (pprofdelta_on_reset)-1;

@@ -196,6 +196,11 @@ type Stamp struct {
 	// the sequence that was committed last before it; sequence - 1 unless a restart ended an open
 	// window; 0 in a batch of a live heap
 	Acked uint64
+
+	// of a merge: how many; else 0
+	Windows uint64
+
+	Targets uint64
 }
 
 // Census is what [Check] found in a valid profile.
@@ -346,13 +351,16 @@ const (
 	JoinEnded
 
 	// it has the sequence and the attempt of the last window, and does not end later: it does not
-	// count
+	// count. A profile that names no target: its bytes were added before
 	JoinEqual
+
+	// a merge: it counts, and windows of its target before it are missing
+	JoinApart
 )
 
 // String returns a word, as --report=json of the command does.
 func (value Join) String() string {
-	return nameOf(value, "Join", "first", "next", "restart", "again", "stale", "untimed", "forced", "resync", "gap", "ended", "equal")
+	return nameOf(value, "Join", "first", "next", "restart", "again", "stale", "untimed", "forced", "resync", "gap", "ended", "equal", "apart")
 }
 
 func (a *answer) typeReport() TypeReport {
@@ -381,6 +389,8 @@ func (a *answer) stamp() Stamp {
 		First:    a.u64(),
 		Attempt:  a.u64(),
 		Acked:    a.u64(),
+		Windows:  a.u64(),
+		Targets:  a.u64(),
 	}
 }
 

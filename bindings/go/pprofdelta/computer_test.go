@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
 
 // statusOf fails unless err is an *Error with this status, and returns it.
@@ -678,6 +683,61 @@ func TestSumOfAttemptsAndGaps(t *testing.T) {
 	if _, err = Sum(canceled, &out, [][]byte{first}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
+}
+
+// What the targets have counted and have in use is what pprof merges of their cumulative profiles.
+func TestMergeCountsEachWindowOnce(t *testing.T) {
+	ctx := context.Background()
+	var deltas [][]byte
+	var looks []*profile.Profile
+	for id := uint64(1); id <= 3; id++ {
+		p := newProcess(8, 40)
+		p.random = rand.New(rand.NewPCG(id, 1))
+		c, err := New(WithID(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := deltaOf(t, c, p.bytes(t))
+		p.run()
+		w, lost := windowOf(t, c, p.bytes(t))
+		w.Abandon()
+		p.run()
+		last := p.bytes(t)
+		deltas = append(deltas, deltaOf(t, c, last), lost, first, first)
+		looks = append(looks, parsed(t, last))
+	}
+	var out bytes.Buffer
+	joins, err := Merge(ctx, &out, deltas)
+	if err != nil || fmt.Sprint(joins[:4]) != fmt.Sprint([]Join{JoinAgain, JoinNext, JoinFirst, JoinEqual}) {
+		t.Fatalf("%v, %v", joins, err)
+	}
+	want, _ := profile.Merge(looks)
+	if !maps.EqualFunc(rows(parsed(t, out.Bytes())), rows(want), slices.Equal) {
+		t.Errorf("%v, not %v", rows(parsed(t, out.Bytes())), rows(want))
+	}
+	out.Reset()
+	if _, err = Merge(ctx, &out, deltas, WithTargetLabel("host")); err != nil {
+		t.Fatal(err)
+	}
+	hosts := map[string]bool{}
+	for _, sample := range parsed(t, out.Bytes()).Sample {
+		hosts[fmt.Sprint(sample.Label["host"])] = true
+	}
+	if len(hosts) != 3 || !hosts["[0000000000000002]"] {
+		t.Errorf("%v", hosts)
+	}
+	_, err = Merge(ctx, &out, append(deltas, newProcess(1, 4).bytes(t)))
+	var which *ProfileError
+	if e := statusOf(t, "a cumulative profile", err, ErrMismatch); e.Reason != ReasonNoTarget || !errors.As(err, &which) ||
+		which.Index != len(deltas) {
+		t.Errorf("%v", err)
+	}
+	_, err = Merge(ctx, &out, [][]byte{deltas[0], []byte("no profile")})
+	if !errors.As(err, &which) || which.Index != 1 {
+		t.Errorf("%v", err)
+	}
+	_, err = Merge(ctx, nil, deltas)
+	statusOf(t, "no writer", err, ErrUsage)
 }
 
 func TestCheck(t *testing.T) {

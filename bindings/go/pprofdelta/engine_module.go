@@ -279,7 +279,11 @@ func (o *options) encode(to []byte, limit int64) []byte {
 	}
 	to = binary.LittleEndian.AppendUint64(to, uint64(limit))
 	to = binary.LittleEndian.AppendUint64(to, o.id)
-	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
+	label := ""
+	if o.flags&flagMerge != 0 {
+		label = o.targetLabel
+	}
+	for _, names := range [][]string{o.counters, o.gauges, o.resource, {label}} {
 		for _, name := range names {
 			to = append(append(to, name...), 0)
 		}

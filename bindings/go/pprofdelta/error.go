@@ -86,12 +86,17 @@ const (
 	ReasonOtherOptions Reason = 9
 	// ReasonWindowMissing (ErrMismatch of a sum): windows or batches are missing between the two.
 	ReasonWindowMissing Reason = 10
-	// ReasonBatchLate (ErrMismatch of a sum): the batch comes before one that was added already.
-	ReasonBatchLate Reason = 11
+	// ReasonWindowLate (ErrMismatch of a sum): the window or batch comes before one that was added already.
+	ReasonWindowLate Reason = 11
 	// ReasonNotAState (ErrState): the bytes are something else.
 	ReasonNotAState Reason = 12
 	// ReasonNewerState (ErrState): a newer version of the library wrote the state.
 	ReasonNewerState Reason = 13
+	// ReasonTwoTargets (ErrMismatch of a sum): the two are of two states or processes.
+	ReasonTwoTargets Reason = 14
+	// ReasonNoTarget (ErrMismatch of a merge): no stamp names the target and the window. Of a sum or a merge: the
+	// profile is a merge.
+	ReasonNoTarget Reason = 15
 )
 
 var statusTexts = map[Status]string{

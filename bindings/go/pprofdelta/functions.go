@@ -1,9 +1,12 @@
 package pprofdelta
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Compare computes the delta of two profiles and writes it to w in one call. The window belongs to no
@@ -94,18 +97,70 @@ func writeAll(w io.Writer, bytes []byte) (int64, error) {
 // highest counts. The result says how each profile has joined.
 func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([]Join, error) {
 	o, err := newOptions(opts)
-	if err == nil {
-		err = writable(w)
+	if err != nil {
+		return nil, err
+	}
+	return o.add(ctx, w, profiles)
+}
+
+// Merge writes the windows of many targets to w as one profile, in one call. They may come in any order. Counters and
+// gauges are added up over the targets. For each target, counters are added up over its windows, and gauges are those of
+// its last one. Each window counts once, with its highest attempt. The result says how each delta has joined:
+// [JoinFirst] is the first window of each target. Profiles whose stamp names no target, such as cumulative ones, fail
+// with [ReasonNoTarget].
+func Merge(ctx context.Context, w io.Writer, deltas [][]byte, opts ...Option) ([]Join, error) {
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	stamps := make([]Stamp, len(deltas))
+	order := make([]int, len(deltas))
+	for i, delta := range deltas {
+		census, err := Check(ctx, delta, opts...)
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		if err != nil {
+			return nil, &ProfileError{Index: i, Err: err}
+		}
+		stamps[i], order[i] = census.Stamp, i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &stamps[a], &stamps[b]
+		return cmp.Or(cmp.Compare(x.ID, y.ID), cmp.Compare(x.Epoch, y.Epoch),
+			cmp.Compare(x.Sequence, y.Sequence), cmp.Compare(x.Attempt, y.Attempt))
+	})
+	sorted := make([][]byte, len(deltas))
+	for i, at := range order {
+		sorted[i] = deltas[at]
+	}
+	o.flags |= flagMerge
+	found, err := o.add(ctx, w, sorted)
+	var refused *ProfileError
+	if errors.As(err, &refused) {
+		refused.Index = order[refused.Index]
 	}
 	if err != nil {
+		return nil, err
+	}
+	joins := make([]Join, len(deltas))
+	for i, at := range order {
+		joins[at] = found[i]
+	}
+	return joins, nil
+}
+
+// add writes the sum of these profiles to w.
+func (o *options) add(ctx context.Context, w io.Writer, profiles [][]byte) ([]Join, error) {
+	if err := writable(w); err != nil {
 		return nil, err
 	}
 	joins := make([]Join, 0, len(profiles))
 	sum := takeBuffer()
 	defer sum.give()
-	err = o.pool.use(ctx, 0, 0, func(h *held) error {
+	err := o.pool.use(ctx, 0, 0, func(h *held) error {
 		joins, sum.b = joins[:0], sum.b[:0]
-		if err := h.sumBegin(&o); err != nil {
+		if err := h.sumBegin(o); err != nil {
 			return err
 		}
 		for i, profile := range profiles {
@@ -126,7 +181,7 @@ func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([
 	return joins, o.write(w, sum.b)
 }
 
-// ProfileError is the error of [Sum] if one of the profiles was refused.
+// ProfileError is the error of [Sum] and [Merge] if one of the profiles was refused.
 type ProfileError struct {
 	Index int // of the profile
 	Err   error

@@ -66,6 +66,7 @@ const (
 	flagDefaultCounter
 	flagNoSequence
 	flagAbsentTypes
+	flagMerge
 )
 
 // options is what the options of a computer come to.
@@ -82,6 +83,7 @@ type options struct {
 	level       int
 	compressor  *compressor // instead of compression and level
 	id          uint64      // of the series of windows of an empty computer
+	targetLabel string      // of a merge; "": none
 }
 
 // contextEqual compares what a context of the C library is made with.
@@ -131,6 +133,9 @@ func (o *options) check() error {
 	case len(o.resource) > 0 && o.format != OTLP:
 		return usage("WithResource is for WithFormat(OTLP)")
 	}
+	if strings.Contains(o.targetLabel, "\x00") {
+		return usage("WithTargetLabel: %q has a NUL", o.targetLabel)
+	}
 	for i, text := range o.resource {
 		if strings.Contains(text, "\x00") || text == "" && i%2 == 0 {
 			return usage("WithResource: %q has a NUL, or is an empty key", text)
@@ -169,7 +174,7 @@ func usage(format string, args ...any) error {
 	return fail(ErrUsage, StageOptions, fmt.Sprintf(format, args...))
 }
 
-// Option is an option of [New], [Compare], [Sum] or [Check]. They check all options before anything else.
+// Option is an option of [New], [Compare], [Sum], [Merge] or [Check]. They check all options before anything else.
 type Option func(*options)
 
 // WithPool computes in this pool. Without it, or with nil, the default pool of the process is used (see [Pool]).
@@ -250,8 +255,13 @@ func WithoutStamp() Option { return func(o *options) { o.flags |= flagNoStamp } 
 func WithoutSequence() Option { return func(o *options) { o.flags |= flagNoSequence } }
 
 // WithForce accepts an input that would fail with [ErrStamped], [ErrNotCumulative] or [ErrOtherTarget]. In a sum, it
-// also adds a profile that does not join.
+// also adds a profile that does not join, unless it may count twice. In a merge, each profile that names no target is
+// a target of its own.
 func WithForce() Option { return func(o *options) { o.flags |= flagForce } }
+
+// WithTargetLabel makes [Merge] add a label with this key to each sample. Its value is the id of the target as 16
+// hexadecimal digits.
+func WithTargetLabel(key string) Option { return func(o *options) { o.targetLabel = key } }
 
 // WithVerify checks the conservation law before any output.
 func WithVerify() Option { return func(o *options) { o.flags |= flagVerify } }

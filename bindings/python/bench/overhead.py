@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from statistics import median
 
 import pprofdelta
@@ -50,31 +51,26 @@ def work(prev: bytes, cur: bytes, windows: int) -> None:
         context.abandon()
 
 
-def gain(prev: bytes, cur: bytes, windows: int) -> float:
+def gain(start: Callable[[], Callable[[], object]]) -> float:
+    """The time of two pieces of work in turn, divided by their time at once. `start` returns what waits for one."""
     begin = time.perf_counter()
-    work(prev, cur, windows)
-    work(prev, cur, windows)
+    start()()
+    start()()
     in_turn = time.perf_counter() - begin
-    threads = [threading.Thread(target=work, args=(prev, cur, windows)) for _ in range(2)]
     begin = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for wait in [start(), start()]:
+        wait()
     return in_turn / (time.perf_counter() - begin)
 
 
-def gain_of_processes(steady: str, prev: str, cur: str, windows: int) -> float:
-    command = [steady, prev, cur, str(windows)]
-    begin = time.perf_counter()
-    for _ in range(2):
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    in_turn = time.perf_counter() - begin
-    begin = time.perf_counter()
-    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
-    if any([process.wait() for process in both]):
-        raise RuntimeError(f"{steady} failed")
-    return in_turn / (time.perf_counter() - begin)
+def thread(*args: object) -> Callable[[], object]:
+    started = threading.Thread(target=work, args=args)
+    started.start()
+    return started.join
+
+
+def process(*command: object) -> Callable[[], object]:
+    return subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL).wait
 
 
 def plain(path: str) -> bytes:
@@ -98,8 +94,8 @@ def main(steady: str, *paths: str) -> None:
                 python += by_python(prev, cur)
             windows = max(3, int(2e8 / median(c)))  # about 0.2 s
             for _ in range(ROUNDS):
-                gains.append(gain(prev, cur, windows))
-                references.append(gain_of_processes(steady, *files, windows))
+                gains.append(gain(lambda: thread(prev, cur, windows)))
+                references.append(gain(lambda: process(steady, *files, windows)))
         in_c, in_python = median(c) / 1000, median(python) / 1000
         print(f"{pprofdelta.check(cur).samples:7,}{in_c:10.1f}{in_python:11.1f}{in_python - in_c:13.1f}"
               f"{median(gains):12.2f}x{median(references):19.2f}x", flush=True)

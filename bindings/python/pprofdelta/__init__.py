@@ -5,86 +5,26 @@ and only grow. This package computes what the process did between two such profi
 of the C library libpprofdelta; pprofdelta-delta(1) has every rule of what a delta is.
 """
 
-from ._adder import Adder as Adder
+from ._adder import Adder, merge
 from ._adder import sum as sum
-from ._answers import (
-    Census as Census,
-    Join as Join,
-    Live as Live,
-    Memory as Memory,
-    Report as Report,
-    Restart as Restart,
-    Stamp as Stamp,
-    TypeReport as TypeReport,
-)
-from ._context import Context as Context
-from ._context import Window as Window
-from ._context import check as check
-from ._context import compare as compare
-from ._context import delta as delta
+from ._answers import Census, Compression, First, Format, Join, Live, Memory, OnReset, Reason, Report, Restart
+from ._answers import Stamp, Status, TypeReport
+from ._context import Context, Tables, Window, check, compare, delta, table
 from ._core import version as _version
-from ._errors import (
-    Error as Error,
-    InternalError as InternalError,
-    InvalidProfileError as InvalidProfileError,
-    LimitError as LimitError,
-    MismatchError as MismatchError,
-    NotCumulativeError as NotCumulativeError,
-    OlderError as OlderError,
-    OutOfMemoryError as OutOfMemoryError,
-    Reason as Reason,
-    ResetError as ResetError,
-    StateError as StateError,
-    Status as Status,
-    UsageError as UsageError,
-)
-from ._options import (
-    Compression as Compression,
-    First as First,
-    Format as Format,
-    OnReset as OnReset,
-    Options as Options,
-    SumOptions as SumOptions,
-)
+from ._errors import Error, InternalError, InvalidProfileError, LimitError, MismatchError, NotCumulativeError
+from ._errors import OlderError, OutOfMemoryError, ResetError, StateError, UsageError
+from ._options import AdderOptions, MergeOptions, Options, SumOptions
 
 __version__ = _version()
 
 # `sum` is left out: `from pprofdelta import *` must not replace the function of Python.
 __all__ = [
-    "Adder",
-    "Census",
-    "Compression",
-    "Context",
-    "Error",
-    "First",
-    "Format",
-    "InternalError",
-    "InvalidProfileError",
-    "Join",
-    "LimitError",
-    "Live",
-    "Memory",
-    "MismatchError",
-    "NotCumulativeError",
-    "OlderError",
-    "OnReset",
-    "Options",
-    "OutOfMemoryError",
-    "Reason",
-    "Report",
-    "ResetError",
-    "Restart",
-    "Stamp",
-    "StateError",
-    "Status",
-    "SumOptions",
-    "TypeReport",
-    "UsageError",
-    "Window",
-    "check",
-    "compare",
-    "delta",
-]
+    "Adder", "AdderOptions", "Census", "Compression", "Context", "Error", "First", "Format", "InternalError",
+    "InvalidProfileError", "Join", "LimitError", "Live", "Memory", "MergeOptions", "MismatchError", "NotCumulativeError",
+    "OlderError", "OnReset", "Options", "OutOfMemoryError", "Reason", "Report", "ResetError", "Restart",
+    "Stamp", "StateError", "Status", "SumOptions", "Tables", "TypeReport", "UsageError", "Window", "check",
+    "compare", "delta", "merge", "table",
+]  # fmt: skip
 
 # Messages, pickles and doctests name the public module.
 for _name in (*__all__, "sum"):

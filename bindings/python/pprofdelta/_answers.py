@@ -1,4 +1,4 @@
-"""What the library returns, as frozen dataclasses and enums. Made by bindings/facts.py from pprofdelta.h. Do not edit.
+"""The enums of the library, and what it returns as frozen dataclasses. Made by bindings/facts.py from pprofdelta.h. Do not edit.
 
 Text from a profile (the names of types, files and build ids) is decoded as UTF-8. Bytes that are not
 UTF-8 are shown as \\\\xNN.
@@ -15,14 +15,14 @@ class Restart(StrEnum):
     """Why a window counts as a restart of the target. The values are those of `--report=json`."""
 
     NONE = "none"
-    #: the target began after prev's time (pprofdelta_set_started)
+    #: the target began after prev's time (`Context.set_started`)
     STARTED = "started"
     #: another build id on the main mapping, which is in another place or has lost half of a counter, or
     #: more
     BUILD_ID = "build_id"
     #: half of a counter, or more, went away
     MASS = "mass"
-    #: a decrease, with PPROFDELTA_ON_RESET_RESTART
+    #: a decrease, with the option on_reset="restart"
     ANY = "decrease"
     #: The stamp of cur's live heap (pprofdelta_heap.h) has another id than prev's, or begins after prev's
     #: end.
@@ -62,26 +62,147 @@ class Join(StrEnum):
     STALE = "stale"
     #: neither has a time: a missing window cannot be noticed
     UNTIMED = "untimed"
-    #: it does not join (PPROFDELTA_FORCE)
+    #: it does not join (the option `force`)
     FORCED = "forced"
     #: a live heap's full profile, which includes all before it
     RESYNC = "resync"
     #: batches of a live heap are missing before it: it does not count
     GAP = "gap"
-    #: like JOIN_RESTART, and a window that the restart ended is missing: it was never acknowledged
+    #: like Join.RESTART, and a window that the restart ended is missing: it was never acknowledged
     ENDED = "ended"
-    #: it has the sequence and the attempt of the last window, and does not end later: it does not count
+    #: it has the sequence and the attempt of the last window, and does not end later: it does not count. A
+    #: profile that names no target: its bytes were added before
     EQUAL = "equal"
+    #: a merge: it counts, and windows of its target before it are missing
+    APART = "apart"
 
 
 JOINS = tuple(Join)
+
+
+class Status(StrEnum):
+    """What failed."""
+
+    OK = "ok"
+    #: the allocator returned NULL
+    MEMORY = "memory"
+    #: more than the option `max_memory` allows, or a count that overflows
+    LIMIT = "limit"
+    #: Compressed input is damaged, truncated, or followed by other bytes; or the library was built without
+    #: compression libraries.
+    INFLATE = "inflate"
+    #: not well-formed protobuf
+    WIRE = "wire"
+    #: protobuf, but not a valid profile
+    PROFILE = "profile"
+    #: valid profiles that have no delta: types, order, no counter
+    MISMATCH = "mismatch"
+    #: the input is itself a delta (see the option `force`)
+    STAMPED = "stamped"
+    #: a counter went backwards and `on_reset` is "fail"
+    RESET = "reset"
+    #: the conservation law does not hold: a bug in this library
+    VERIFY = "verify"
+    #: the sink refused the output
+    SINK = "sink"
+    #: an invalid argument, or a call that is not allowed at this point
+    USAGE = "usage"
+    #: not a state, a damaged state, or a state of another version
+    STATE = "state"
+    #: the source failed
+    SOURCE = "source"
+    #: The input is not cumulative: its times show that it is a window, or its types show that it is a CPU
+    #: profile, a goroutine profile or the like (see the option `force`).
+    NOT_CUMULATIVE = "not_cumulative"
+    #: The profile is older than the one before it in the series: no counter has grown, and some have
+    #: fallen or are missing. It came late; what the context remembers is as before.
+    OLDER = "older"
+    #: the profiles are of two services (see the option `force`)
+    OTHER_TARGET = "other_target"
+
+
+class Reason(StrEnum):
+    """Why a call failed, where a status has several reasons."""
+
+    #: there is no more to know than the status
+    NONE = "none"
+    #: a higher max_memory may be enough
+    MAX_MEMORY = "max_memory"
+    #: more than a 32-bit process has room for
+    ADDRESS_SPACE = "address_space"
+    #: the input is a state
+    IS_STATE = "is_state"
+    #: an OTLP request has profiles of several resources, scopes or times, and the call takes one
+    SEVERAL = "several"
+    #: the times of the input show that it is a window
+    IS_WINDOW = "is_window"
+    #: cur is older than prev
+    SWAPPED = "swapped"
+    #: no value type is known as a counter
+    NO_COUNTER = "no_counter"
+    #: the value types differ
+    OTHER_TYPES = "other_types"
+    #: the options `counters` and `gauges` are not those of the state
+    OTHER_OPTIONS = "other_options"
+    #: a sum: windows or batches are missing between the two
+    WINDOW_MISSING = "window_missing"
+    #: A sum: the window or batch comes before one that was added already. A merge: likewise, or after
+    #: windows of another target.
+    WINDOW_LATE = "window_late"
+    #: the bytes are something else
+    NOT_A_STATE = "not_a_state"
+    #: a newer version of the library wrote the state
+    NEWER_STATE = "newer_state"
+    #: a sum: the two are of two states or processes
+    TWO_TARGETS = "two_targets"
+    #: a merge: no stamp names the target and the window; a sum or a merge: the profile is a merge
+    NO_TARGET = "no_target"
+
+
+class OnReset(StrEnum):
+    """What to do when a counter went backwards or the target restarted."""
+
+    #: a restart counts from zero, a lone decrease is clamped
+    AUTO = "auto"
+    #: every decrease is a restart
+    RESTART = "restart"
+    #: no decrease is a restart
+    CLAMP = "clamp"
+    #: negative values are written, also for vanished samples; the window follows a base
+    NEGATIVE = "negative"
+    #: the window fails with `ResetError`
+    FAIL = "fail"
+
+
+class First(StrEnum):
+    """What the first window of an empty context is."""
+
+    #: everything since the process began
+    FULL = "full"
+    #: nothing, as if the profile had not changed
+    ZERO = "zero"
+
+
+class Compression(StrEnum):
+    """The compression of the output."""
+
+    GZIP = "gzip"
+    ZSTD = "zstd"
+    NONE = "none"
+
+
+class Format(StrEnum):
+    """The format of the output."""
+
+    PPROF = "pprof"
+    OTLP = "otlp"
+    TABLES = "tables"
 
 
 @dataclass(frozen=True, slots=True)
 class TypeReport:
     """One value type of a window, with its sums over all samples."""
 
-    #: NUL-terminated; a NUL in the name ends it early
     type: str
     unit: str
     is_counter: bool
@@ -104,7 +225,7 @@ class Stamp:
     """The stamp of a profile that pprofdelta wrote. pprofdelta.h, "Sequence and attempt", has the rule
     for receivers."""
 
-    #: 0: no delta; then only to_nanos is set, and the live heap's members
+    #: False: no delta; then only to_nanos is set, and the live heap's members
     is_delta: bool
     #: 0: unknown, or the beginning of the process
     from_nanos: int
@@ -113,7 +234,7 @@ class Stamp:
     #: 0: none, as in a delta of two files
     sequence: int
     restart: Restart
-    #: LIVE_NONE: epoch and first are zero
+    #: Live.NONE: epoch and first are zero
     live: Live
     #: of the tracker or of the series of windows; 0: none
     id: int
@@ -126,6 +247,9 @@ class Stamp:
     #: the sequence that was committed last before it; sequence - 1 unless a restart ended an open window;
     #: 0 in a batch of a live heap
     acked: int
+    #: of a merge: how many; else 0
+    windows: int
+    targets: int
 
 
 def stamp_of(raw: tuple[Any, ...]) -> Stamp:
@@ -141,6 +265,8 @@ def stamp_of(raw: tuple[Any, ...]) -> Stamp:
         raw[8],
         raw[9],
         raw[10],
+        raw[11],
+        raw[12],
     )
 
 
@@ -168,13 +294,13 @@ class Report:
     #: locations of cur that are identified by their lines
     by_lines: int
     #: mappings of cur whose file was replaced, removed or renamed since prev: the counters show the same
-    #: process, or options.on_reset says so
+    #: process, or the option `on_reset` says so
     files_replaced: int
     #: likewise: the main mapping has another build id than in prev
     other_build: bool
     #: fields of cur that its format does not have; they are skipped
     unknown_fields: int
-    #: 0: the context was empty, or only had attempts at this window (see options.first)
+    #: False: the context was empty, or only had attempts at this window (see the option `first`)
     had_base: bool
     #: between this window and the one before it: the same in all attempts
     restart: Restart
@@ -190,21 +316,20 @@ class Report:
     output_len: int
     #: in cur's order
     types: tuple[TypeReport, ...]
-    #: 1: cur is the same profile as prev: it has the same time, no new sample and no counter that is
-    #: higher.
+    #: cur is the same profile as prev: it has the same time, no new sample and no counter that is higher.
     is_same: bool
-    #: 1: the durations do not show that both profiles are cumulative. Only one of prev and cur has a
+    #: the durations do not show that both profiles are cumulative. Only one of prev and cur has a
     #: duration, or cur begins before prev did, or cur has a duration and there is no prev. If that profile
-    #: is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE.
+    #: is a window, the delta is wrong. Never True with the option `force`.
     may_be_window: bool
-    #: 1: cur's time is before that of the profile before it, and the counters show that cur is later (see
-    #: "A clock that is set back" in pprofdelta-delta(1)).
+    #: cur's time is before that of the profile before it, and the counters show that cur is later (see "A
+    #: clock that is set back" in pprofdelta-delta(1)).
     clock_set_back: bool
     #: of the series of windows, as in the stamp; 0 with sequence 0
     id: int
-    #: What an OTLP request has and the delta does not have: original payloads; in PPROFDELTA_PPROF, also
-    #: the attributes of the resource and the scope, and those of profiles, mappings and locations that a
-    #: pprof profile has no field for.
+    #: What an OTLP request has and the delta does not have: original payloads; in Format.PPROF, also the
+    #: attributes of the resource and the scope, and those of profiles, mappings and locations that a pprof
+    #: profile has no field for.
     left_out: int
 
 
@@ -242,7 +367,7 @@ def report_of(raw: tuple[Any, ...]) -> Report:
 class Memory:
     """What a context remembers."""
 
-    #: 0: nothing, or only attempts at the first window
+    #: False: nothing, or only attempts at the first window
     has_base: bool
     #: of the last committed window, or 1 after a base; 0: none
     sequence: int
@@ -296,8 +421,8 @@ def memory_of(raw: tuple[Any, ...]) -> Memory:
 class Census:
     """What a valid profile has."""
 
-    #: Static: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text" (a text
-    #: heap profile) or "otlp" (an OTLP request).
+    #: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text" (a text heap
+    #: profile) or "otlp" (an OTLP request).
     format: str
     inflated_len: int
     types: int
@@ -311,12 +436,11 @@ class Census:
     unknown_fields: int
     time_nanos: int
     duration_nanos: int
-    #: 1: a delta that pprofdelta wrote
+    #: a delta that pprofdelta wrote
     is_stamped: bool
     #: is_delta is also 0 if the stamp is not valid
     stamp: Stamp
-    #: The file and the build id of the first mapping, which is the main binary. Empty if unknown. Not NUL-
-    #: terminated. Valid as long as the profile.
+    #: The file and the build id of the first mapping, which is the main binary. Empty if unknown.
     binary: str
     build_id: str
     #: of a request; else 0

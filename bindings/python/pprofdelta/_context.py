@@ -2,42 +2,90 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import Self
 
 from . import _core
 from ._answers import Census, Memory, Report, census_of, memory_of, report_of
-from ._options import Options, pack
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from ._errors import UsageError
+from ._handle import Buffer, Handle
+from ._options import CompressionLike, FirstLike, FormatLike, OnResetLike, Options, named, pack, started_nanos
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A delta and its report."""
+class Tables:
+    """A profile as tables, which packages of Arrow take without a copy (pyarrow, polars, DuckDB, pandas).
+
+    libpprofdelta-tables(3) has the columns. Where one table is expected, this is the table of the samples.
+    """
+
+    samples: _core.Table
+    stacks: _core.Table
+    locations: _core.Table
+    functions: _core.Table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.samples.__arrow_c_stream__(requested_schema)
+
+
+class _Pending:
+    """What a window knows of its context: nothing that is copied, compared or pickled."""
+
+    __slots__ = ("__weakref__", "_context", "_tables")
+    _context: weakref.ref[Context]
+    _tables: Tables | None
+
+    def _pending_in(self) -> Context | None:
+        """The context in which this window is pending."""
+        context = self._context() if hasattr(self, "_context") else None
+        return context if context and context._pending and context._pending() is self else None
+
+
+@dataclass(frozen=True, slots=True)
+class Window(_Pending):
+    """A delta and its report.
+
+    In a `with` statement, the window is committed at the end of the block. An exception abandons it.
+    """
 
     delta: bytes
     report: Report
 
+    def table(self, *, target: str | None = None) -> Tables:
+        """Returns the delta as tables, as the function `table` does. With format="tables" these are the tables
+        that the window was written as: its delta is empty, and a copy of the window has no tables."""
+        tables: Tables | None = getattr(self, "_tables", None)
+        if tables and target is not None:
+            raise UsageError("the window is tables already: the option resource={'target': ...} names the target")
+        return tables or table(self.delta, target=target)
 
-def _window_of(delta: bytes, raw: _core.Raw) -> Window:
-    return Window(delta, report_of(raw))
+    def __enter__(self) -> Self:
+        if not self._pending_in():
+            raise UsageError("this window is not pending: it was committed or abandoned, or has no context")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        context = self._pending_in()
+        if context:
+            context.abandon() if kind else context.commit()
 
 
-class Context:
+class Context(Handle):
     """Remembers the counters of the last profile of one target.
 
-    Each window is pending until it is committed or abandoned:
+    Each window is pending until it is committed or abandoned. A `with` statement does one or the other:
 
     >>> import pprofdelta
     >>> context = pprofdelta.Context()
     >>> context.base(open("heap.1.pb.gz", "rb").read())
-    >>> window = context.window(open("heap.2.pb.gz", "rb").read())
-    >>> window.report.samples_in, window.report.samples_out
+    >>> with context.window(open("heap.2.pb.gz", "rb").read()) as window:
+    ...     window.report.samples_in, window.report.samples_out
     (433, 348)
-    >>> context.commit()
 
     A call that fails raises an `Error` and leaves the context as it was. One thread at a time may
     use a context: a call during another call raises `UsageError`. Two contexts work in two threads
@@ -45,22 +93,39 @@ class Context:
 
     A profile is any object with a contiguous buffer: bytes, bytearray, memoryview, mmap, a NumPy
     array. bytes are read where they are; all others are copied, so they may change during the call.
+    `Options` describes the options.
     """
 
-    __slots__ = ("_core",)
+    __slots__ = ("_pending",)
+    _core: _core.Context
+    _instead = "save() returns a state, and Context.load(state) makes another context"
 
-    def __init__(self, **options: Unpack[Options]) -> None:
-        self._core = _core.Context(pack(options))
-        self.set_started(options.get("started"))
+    def __init__(
+        self, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+        compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
+        resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
+        default_counter: bool = False, on_reset: OnResetLike = "auto", first: FirstLike = "full",
+        verify: bool = False, sequence: bool = True, started: int | None = None,
+    ) -> None:  # fmt: skip
+        nanos = started_nanos(started)
+        self._core = _core.Context(pack(locals()))
+        self._core.set_started(nanos)
+        self._pending: weakref.ref[Window] | None = None
 
     @classmethod
-    def load(cls, state: Buffer, **options: Unpack[Options]) -> Self:
+    def load(
+        cls, state: Buffer, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+        compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
+        resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
+        default_counter: bool = False, on_reset: OnResetLike = "auto", first: FirstLike = "full",
+        verify: bool = False, sequence: bool = True, started: int | None = None,
+    ) -> Self:  # fmt: skip
         """Makes a context that remembers what `save` saved.
 
         The options `counters` and `gauges` must be those that the state was made with; otherwise
         the next window fails. A state that is damaged, or of another version, raises `StateError`.
         """
-        context = cls(**options)
+        context = cls(**named(locals(), Options))
         context._core.load(state)
         return context
 
@@ -71,7 +136,14 @@ class Context:
         `UsageError`. The profile may be gzip, zstd or plain, or a text heap profile of jemalloc or
         gperftools.
         """
-        return _window_of(*self._core.window(profile))
+        if self._pending:
+            raise UsageError("a window is pending: call commit() or abandon() first, or put it in a `with` statement")
+        delta, raw, tables = self._core.window(profile)
+        window = Window(delta, report_of(raw))
+        object.__setattr__(window, "_tables", tables and Tables(*tables))
+        object.__setattr__(window, "_context", weakref.ref(self))
+        self._pending = weakref.ref(window)
+        return window
 
     def base(self, profile: Buffer) -> None:
         """Makes the context remember this profile, whatever it remembered before.
@@ -84,11 +156,13 @@ class Context:
     def commit(self) -> None:
         """The pending window has arrived: the next window begins where it ends."""
         self._core.commit()
+        self._pending = None
 
     def abandon(self) -> None:
         """The pending window was lost, or may have been lost: it stays open. The next window also
         covers its time, with the same sequence and the next attempt, unless the process restarts."""
         self._core.abandon()
+        self._pending = None
 
     def save(self) -> bytes:
         """Returns what the context remembers as a state: what was committed, and the last attempt at a
@@ -109,25 +183,21 @@ class Context:
 
     def set_started(self, started: int | None) -> None:
         """Sets when the target process began, in nanoseconds since 1970 (None: unknown)."""
-        self._core.set_started(started or 0)
+        self._core.set_started(started_nanos(started))
 
     def close(self) -> None:
         """Frees the memory of the context. A pending window is abandoned."""
-        self._core.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+        super().close()
+        self._pending = None
 
 
-def delta(prev: Buffer, cur: Buffer, **options: Unpack[Options]) -> bytes:
+def delta(
+    prev: Buffer, cur: Buffer, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+    compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
+    resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
+    default_counter: bool = False, on_reset: OnResetLike = "auto", first: FirstLike = "full",
+    verify: bool = False, sequence: bool = True, started: int | None = None,
+) -> bytes:  # fmt: skip
     """Returns the delta of two cumulative profiles: what the program did between them.
 
     >>> import pprofdelta
@@ -135,13 +205,21 @@ def delta(prev: Buffer, cur: Buffer, **options: Unpack[Options]) -> bytes:
     >>> pprofdelta.check(pprofdelta.delta(first, second)).is_stamped
     True
     """
-    return compare(prev, cur, **options).delta
+    if format == "tables":
+        raise UsageError("format='tables': a delta is bytes; use compare() and Window.table()")
+    return compare(**locals()).delta
 
 
-def compare(prev: Buffer, cur: Buffer, **options: Unpack[Options]) -> Window:
-    """Returns the delta of two cumulative profiles with its report. The window belongs to no series."""
-    options["sequence"] = False
-    with Context(**options) as context:
+def compare(
+    prev: Buffer, cur: Buffer, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+    compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
+    resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
+    default_counter: bool = False, on_reset: OnResetLike = "auto", first: FirstLike = "full",
+    verify: bool = False, sequence: bool = True, started: int | None = None,
+) -> Window:  # fmt: skip
+    """Returns the delta of two cumulative profiles with its report. The window belongs to no series, as
+    with sequence=False, and is not pending."""
+    with Context(**named(locals(), Options) | {"sequence": False}) as context:
         context.base(prev)
         return context.window(cur)
 
@@ -159,3 +237,15 @@ def check(profile: Buffer, *, max_memory: int = 0) -> Census:
     """
     with Context(max_memory=max_memory) as context:
         return context.check(profile)
+
+
+def table(profile: Buffer, *, target: str | None = None, max_memory: int = 0) -> Tables:
+    """Returns a delta, or any other profile, as tables. `target` is the value of the column target; None: the id
+    of the series in the stamp.
+
+    >>> import pprofdelta
+    >>> tables = pprofdelta.table(open("heap.2.pb.gz", "rb").read(), target="host1")
+    >>> samples = tables.samples  # pyarrow.table(samples), polars.DataFrame(samples), "FROM samples" in DuckDB
+    """
+    with Context(max_memory=max_memory) as context:
+        return Tables(*context._core.tables(profile, target))

@@ -2,51 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from ._answers import Reason as Reason
+from ._answers import Status as Status
 
 NOWHERE = 2**64 - 1  # PPROFDELTA_NOWHERE
-
-
-class Status(StrEnum):
-    """What failed. The members are the statuses of pprofdelta_common.h, in its order."""
-
-    OK = "ok"
-    MEMORY = "memory"
-    LIMIT = "limit"
-    INFLATE = "inflate"
-    WIRE = "wire"
-    PROFILE = "profile"
-    MISMATCH = "mismatch"
-    STAMPED = "stamped"
-    RESET = "reset"
-    VERIFY = "verify"
-    SINK = "sink"
-    USAGE = "usage"
-    STATE = "state"
-    SOURCE = "source"
-    NOT_CUMULATIVE = "not_cumulative"
-    OLDER = "older"
-    OTHER_TARGET = "other_target"
-
-
-class Reason(StrEnum):
-    """Why a call failed, where a status has several reasons. The members are the reasons of
-    pprofdelta_common.h, in its order."""
-
-    NONE = "none"
-    MAX_MEMORY = "max_memory"
-    ADDRESS_SPACE = "address_space"
-    IS_STATE = "is_state"
-    SEVERAL = "several"
-    IS_WINDOW = "is_window"
-    SWAPPED = "swapped"
-    NO_COUNTER = "no_counter"
-    OTHER_TYPES = "other_types"
-    OTHER_OPTIONS = "other_options"
-    WINDOW_MISSING = "window_missing"
-    BATCH_LATE = "batch_late"
-    NOT_A_STATE = "not_a_state"
-    NEWER_STATE = "newer_state"
 
 
 class Error(Exception):
@@ -133,7 +92,7 @@ class StateError(Error):
     """The bytes are not a state, or are a damaged state, or a state of another version."""
 
 
-class UsageError(Error):
+class UsageError(Error, ValueError):
     """An argument is invalid, or the call is not allowed at this point."""
 
 

@@ -1,75 +1,74 @@
-"""The options of contexts, deltas and sums: keyword arguments, all of them optional."""
+"""The options of contexts, deltas and sums: keyword arguments, all of them optional.
+
+The functions and classes that take options have them in their signatures, in the order of the two classes here.
+`pack` makes of them what the extension module takes.
+"""
 
 from __future__ import annotations
 
+import operator
+import reprlib
 from collections.abc import Iterable, Mapping
-from enum import Enum, StrEnum
-from typing import Literal, TypedDict, TypeVar, cast
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias, TypedDict
 
+from ._answers import Compression, First, Format, OnReset
+from ._errors import UsageError
 
-class OnReset(StrEnum):
-    """What to do when a counter went backwards or the target restarted."""
-
-    AUTO = "auto"  #: a restart counts from zero, a lone decrease is clamped
-    RESTART = "restart"  #: every decrease is a restart
-    CLAMP = "clamp"  #: no decrease is a restart
-    NEGATIVE = "negative"  #: negative values are written, also for vanished samples
-    FAIL = "fail"  #: `ResetError`
-
-
-class First(StrEnum):
-    """What the first window of an empty context is."""
-
-    FULL = "full"  #: everything since the process began
-    ZERO = "zero"  #: nothing, as if the profile had not changed
-
-
-class Compression(StrEnum):
-    """The compression of the output."""
-
-    GZIP = "gzip"
-    ZSTD = "zstd"
-    NONE = "none"
-
-
-class Format(StrEnum):
-    """The format of the output."""
-
-    PPROF = "pprof"
-    OTLP = "otlp"  #: one ExportProfilesServiceRequest of OpenTelemetry
+CompressionLike: TypeAlias = Compression | Literal["gzip", "zstd", "none"]
+FormatLike: TypeAlias = Format | Literal["pprof", "otlp", "tables"]
+OnResetLike: TypeAlias = OnReset | Literal["auto", "restart", "clamp", "negative", "fail"]
+FirstLike: TypeAlias = First | Literal["full", "zero"]
 
 
 class SumOptions(TypedDict, total=False):
-    """The options of `sum` and `Adder`."""
+    """The options of `sum`."""
 
     counters: Iterable[str]
     """More counters, as "type" or "type/unit"."""
     gauges: Iterable[str]
     """Types that are gauges whatever their name says."""
-    compression: Compression | Literal["gzip", "zstd", "none"]
+    compression: CompressionLike
     """The compression of the output: "gzip" (the default), "zstd" or "none"."""
     level: int
     """The level of the compression, 1 to 9; 0: the default, chosen for speed."""
-    format: Format | Literal["pprof", "otlp"]
-    """The format of the output: "pprof" (the default), or "otlp", which pprofdelta-formats(5) describes."""
-    resource: Mapping[str, str]
-    """The attributes of the resource of a request, such as service.name. Needs format="otlp"."""
+    format: FormatLike
+    """The format of the output: "pprof" (the default), "otlp", which pprofdelta-formats(5) describes, or, for
+    windows only, "tables" (`Window.table`)."""
+    resource: Mapping[str, str] | None
+    """With format="otlp": the attributes of the resource of the request, such as service.name. With
+    format="tables": {"target": "host1"} names the target."""
     max_memory: int
     """Bytes that the context may hold, with the inflated input; 0: 8 GiB."""
     stamp: bool
     """False: leave out the comment that marks a profile as a delta."""
     force: bool
-    """Accept a profile that is a delta or a window already. In a sum, also one that does not join."""
+    """Accept a profile that is a delta or a window already. In a sum, also one that does not join, unless it may
+    count twice. In a merge, each profile that names no target is a target of its own."""
     default_counter: bool
     """A default type that is a gauge becomes its counter."""
+
+
+class MergeOptions(SumOptions, total=False):
+    """The options of `merge`."""
+
+    target_label: str | None
+    """The key of a label that every sample gets, with the id of its target as 16 hexadecimal digits."""
+
+
+class AdderOptions(MergeOptions, total=False):
+    """The options of `Adder`."""
+
+    merge: bool
+    """Add up windows of many targets: see `Adder`."""
 
 
 class Options(SumOptions, total=False):
     """The options of `Context`, `delta` and `compare`. pprofdelta-delta(1) explains the rules."""
 
-    on_reset: OnReset | Literal["auto", "restart", "clamp", "negative", "fail"]
+    on_reset: OnResetLike
     """What to do when a counter went backwards or the target restarted (`OnReset`)."""
-    first: First | Literal["full", "zero"]
+    first: FirstLike
     """What the first window of an empty context is (`First`)."""
     verify: bool
     """Check the conservation law before any output."""
@@ -80,9 +79,9 @@ class Options(SumOptions, total=False):
     restart for certain."""
 
 
-#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource
+#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource, target_label
 Packed = tuple[
-    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...]
+    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...], str | None
 ]
 
 # The flags of the C headers, and the value of the option that sets them.
@@ -92,71 +91,98 @@ _FLAGS = {
     "verify": (1 << 2, True),
     "default_counter": (1 << 3, True),
     "sequence": (1 << 4, False),
+    "merge": (1 << 6, True),
 }
-_SUM_NAMES = SumOptions.__optional_keys__
-_NAMES = Options.__optional_keys__
-
-E = TypeVar("E", bound=Enum)
 
 
-def _index(name: str, kind: type[E], value: object) -> int:
-    """The number of an option's value, which is its place in the enum."""
+def named(values: Mapping[str, Any], kind: Any = SumOptions) -> dict[str, Any]:
+    """The options among the local variables of a function that takes options."""
+    return {name: value for name, value in values.items() if name in kind.__optional_keys__}
+
+
+def _wrong(kind: type[Exception], name: str, value: object, what: str) -> Exception:
+    return kind(f"{name}={reprlib.repr(value)}: the option is {what}")
+
+
+def _integer(name: str, value: Any, most: int, what: str) -> int:
+    what = f"{what} from 0 to {most}"
     try:
-        return list(kind).index(kind(value))
-    except ValueError:
-        values = ", ".join(repr(member.value) for member in kind)
-        raise ValueError(f"{name}={value!r}: the option is one of {values}") from None
+        number = operator.index(value)
+    except TypeError:
+        raise _wrong(TypeError, name, value, what) from None
+    if not 0 <= number <= most:
+        raise _wrong(UsageError, name, number, what)
+    return number
 
 
-def _types(name: str, values: Iterable[str]) -> tuple[bytes, ...]:
-    if isinstance(values, str):
-        raise TypeError(f"{name}={values!r}: the option is a list of types, as in [{values!r}]")
-    return tuple(value.encode() for value in values)
+def started_nanos(value: int | None) -> int:
+    """The option `started` as the library takes it."""
+    return 0 if value is None else _integer("started", value, 2**63 - 1, "a number of nanoseconds since 1970")
 
 
-def _resource(options: Options) -> tuple[bytes, ...]:
+def _choice(name: str, value: object, kind: type[StrEnum]) -> int:
+    """The number of an option's value, which is its place in the enum."""
+    values = list(map(str, kind))
+    if value not in values:
+        wrong = UsageError if isinstance(value, str) else TypeError
+        raise _wrong(wrong, name, value, f"one of {', '.join(map(repr, values))}")
+    return values.index(str(value))
+
+
+def _texts(name: str, value: object, texts: Iterable[Any], what: str) -> tuple[bytes, ...]:
+    encoded = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise _wrong(TypeError, name, value, what)
+        encoded.append(text.encode(errors="surrogatepass"))
+        if b"\0" in encoded[-1] or len(text.encode(errors="ignore")) != len(encoded[-1]):
+            raise _wrong(UsageError, name, value, f"{what}, without a NUL and without surrogates")
+    return tuple(encoded)
+
+
+def _types(name: str, value: Any) -> tuple[bytes, ...]:
+    what = "a list of types, as in ['alloc_space', 'delay/nanoseconds']"
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise _wrong(TypeError, name, value, what)
+    value = list(value)
+    return _texts(name, value, value, what)
+
+
+def _resource(value: Any, format: object) -> tuple[bytes, ...]:
     """Each key with its value behind it."""
-    resource = options.get("resource", {})
-    if resource and options.get("format", "pprof") != "otlp":
-        raise ValueError("resource: the option needs format='otlp'")
-    return tuple(text.encode() for pair in resource.items() for text in pair)
+    what = "a mapping of str to str, as in {'service.name': 'shop'}"
+    if not isinstance(value, Mapping):
+        raise _wrong(TypeError, "resource", value, what)
+    if value and format not in ("otlp", "tables"):
+        raise UsageError("resource: the option needs format='otlp' or format='tables'")
+    if "" in value:
+        raise _wrong(UsageError, "resource", value, f"{what}; a key is empty")
+    return _texts("resource", value, (text for pair in value.items() for text in pair), what)
 
 
-def _packed(options: Options) -> Packed:
+def pack(values: Mapping[str, Any]) -> Packed:
+    """The options among these local variables as the extension module takes them, without `started`. An
+    option that a sum does not have is not among them."""
     flags = 0
-    for name, (flag, value) in _FLAGS.items():
-        if bool(options.get(name, not value)) is value:
-            flags |= flag
-    max_memory = options.get("max_memory", 0)
-    if not 0 <= max_memory < 2**64:
-        raise ValueError(f"max_memory={max_memory}: the option is a number of bytes")
+    for name, (flag, wanted) in _FLAGS.items():
+        value = values.get(name, not wanted)
+        if not isinstance(value, bool):
+            raise _wrong(TypeError, name, value, "True or False")
+        flags |= flag if value is wanted else 0
+    if values["format"] == "tables" and "on_reset" not in values:
+        raise UsageError("format='tables': a sum is bytes; give them to the function `table`")
+    label = values.get("target_label")
+    _texts("target_label", label, [] if label is None else [label], "a str or None")
     return (
         flags,
-        _index("on_reset", OnReset, options.get("on_reset", "auto")),
-        _index("first", First, options.get("first", "full")),
-        _index("compression", Compression, options.get("compression", "gzip")),
-        options.get("level", 0),
-        max_memory,
-        _types("counters", options.get("counters", ())),
-        _types("gauges", options.get("gauges", ())),
-        _index("format", Format, options.get("format", "pprof")),
-        _resource(options),
+        _choice("on_reset", values.get("on_reset", "auto"), OnReset),
+        _choice("first", values.get("first", "full"), First),
+        _choice("compression", values["compression"], Compression),
+        _integer("level", values["level"], 9, "an integer"),
+        _integer("max_memory", values["max_memory"], 2**64 - 1, "a number of bytes"),
+        _types("counters", values["counters"]),
+        _types("gauges", values["gauges"]),
+        _choice("format", values["format"], Format),
+        _resource(values["resource"] or {}, values["format"]),
+        label,
     )
-
-
-def _refuse_unknown(options: Options | SumOptions, known: frozenset[str], what: str) -> None:
-    for name in options:
-        if name not in known:
-            raise TypeError(f"{what} has no option {name!r}; the options are {', '.join(sorted(known))}")
-
-
-def pack(options: Options) -> Packed:
-    """The options of a context as the extension module takes them, without `started`."""
-    _refuse_unknown(options, _NAMES, "a context")
-    return _packed(options)
-
-
-def pack_for_sum(options: SumOptions) -> Packed:
-    """The same for a sum."""
-    _refuse_unknown(options, _SUM_NAMES, "a sum")
-    return _packed(cast(Options, options))

@@ -1,28 +1,12 @@
 /* _core.Adder: the sum of a cumulative profile and deltas. */
 #include "core.h"
 
-typedef struct Adder {
-    PyObject_HEAD
-    pprofdelta_adder *adder; /* NULL: finished or closed */
-    core_guard guard;
-} Adder;
-
-static PyTypeObject *type_of(Adder *self)
-{
-    return Py_TYPE((PyObject *)self);
-}
-
-static bool enter(Adder *self)
-{
-    return core_enter(&self->guard, type_of(self), self->adder);
-}
-
 /* Ends a call after which the adder can only be freed. */
-static void leave_for_good(Adder *self)
+static void leave_for_good(core_object *self)
 {
-    pprofdelta_adder_free(self->adder);
-    self->adder = NULL;
-    core_leave(&self->guard);
+    pprofdelta_adder_free(self->made);
+    self->made = NULL;
+    core_leave(self);
 }
 
 static PyObject *adder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -39,9 +23,9 @@ static PyObject *adder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     core_options_fini(&parsed);
     if (status)
         return core_raise(type, &err);
-    Adder *self = core_alloc(type);
+    core_object *self = core_alloc(type);
     if (self)
-        self->adder = adder;
+        self->made = adder;
     else
         pprofdelta_adder_free(adder);
     return (PyObject *)self;
@@ -49,58 +33,59 @@ static PyObject *adder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static void adder_dealloc(PyObject *object)
 {
-    pprofdelta_adder_free(((Adder *)object)->adder);
+    pprofdelta_adder_free(((core_object *)object)->made);
     core_dealloc(object);
 }
 
-static PyObject *adder_add(Adder *self, PyObject *profile)
+static PyObject *adder_add(core_object *self, PyObject *profile)
 {
     core_input input;
     pprofdelta_join join;
     pprofdelta_error err;
     pprofdelta_status status = PPROFDELTA_OK;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     if (!core_input_init(&input, profile)) {
-        core_leave(&self->guard);
+        core_leave(self);
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = pprofdelta_adder_add(self->adder, input.bytes, input.len, &join, &err);
+    status = pprofdelta_adder_add(self->made, input.bytes, input.len, &join, &err);
     Py_END_ALLOW_THREADS
     core_input_fini(&input);
     if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
         leave_for_good(self);
     else
-        core_leave(&self->guard);
-    return status ? core_raise(type_of(self), &err) : PyLong_FromLong((long)join);
+        core_leave(self);
+    return status ? core_raise(Py_TYPE((PyObject *)self), &err) : PyLong_FromLong((long)join);
 }
 
-static PyObject *adder_finish(Adder *self, PyObject *unused)
+static PyObject *adder_finish(core_object *self, PyObject *unused)
 {
     core_output output = {0};
     pprofdelta_sink sink = core_output_sink(&output);
     pprofdelta_error err;
     pprofdelta_status status;
     (void)unused;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = pprofdelta_adder_finish(self->adder, &sink, &err);
+    status = pprofdelta_adder_finish(self->made, &sink, &err);
     Py_END_ALLOW_THREADS
     status = core_output_status(&output, status, &err);
     leave_for_good(self);
-    PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&output);
+    PyObject *result =
+        status ? core_raise(Py_TYPE((PyObject *)self), &err) : core_output_bytes(&output);
     core_output_fini(&output);
     return result;
 }
 
-static PyObject *adder_close(Adder *self, PyObject *unused)
+static PyObject *adder_close(core_object *self, PyObject *unused)
 {
     (void)unused;
-    if (!self->adder)
+    if (!self->made)
         Py_RETURN_NONE;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     leave_for_good(self);
     Py_RETURN_NONE;
@@ -125,7 +110,7 @@ static PyType_Slot slots[] = {
 
 PyType_Spec core_adder_spec = {
     .name = "pprofdelta._core.Adder",
-    .basicsize = sizeof(Adder),
+    .basicsize = sizeof(core_object),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,
 };

@@ -47,7 +47,7 @@ static PyObject *core_type_reports(const pprofdelta_type_report *from, size_t le
 
 static PyObject *core_stamp(const pprofdelta_stamp *from)
 {
-    return Py_BuildValue("(NLLKiiKKKKK)",
+    return Py_BuildValue("(NLLKiiKKKKKKK)",
                          PyBool_FromLong(from->is_delta != 0),
                          (long long)from->from_nanos,
                          (long long)from->to_nanos,
@@ -58,7 +58,9 @@ static PyObject *core_stamp(const pprofdelta_stamp *from)
                          (unsigned long long)from->epoch,
                          (unsigned long long)from->first,
                          (unsigned long long)from->attempt,
-                         (unsigned long long)from->acked);
+                         (unsigned long long)from->acked,
+                         (unsigned long long)from->windows,
+                         (unsigned long long)from->targets);
 }
 
 PyObject *core_report(const pprofdelta_report *from)

@@ -67,7 +67,7 @@ static int append(void *cookie, const void *data, size_t len)
 
 pprofdelta_sink core_output_sink(core_output *output)
 {
-    return (pprofdelta_sink){.write = append, .cookie = output};
+    return (pprofdelta_sink){append, output, core_output_take};
 }
 
 PyObject *core_output_bytes(const core_output *output)
@@ -77,6 +77,7 @@ PyObject *core_output_bytes(const core_output *output)
 
 void core_output_fini(core_output *output)
 {
+    core_output_drop_tables(output);
     free(output->bytes);
     *output = (core_output){0};
 }
@@ -86,6 +87,7 @@ void core_output_reset(core_output *output)
     enum { KEPT = 1 << 20 };
     if (output->cap > KEPT)
         core_output_fini(output);
+    core_output_drop_tables(output);
     output->len = 0;
     output->is_short = false;
 }

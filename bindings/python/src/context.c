@@ -6,26 +6,14 @@
 #include <string.h>
 
 typedef struct Context {
-    PyObject_HEAD
-    pprofdelta *pd; /* NULL: closed */
+    core_object base;
     uint64_t max_memory;
-    core_guard guard;
     core_output output; /* empty between calls */
 } Context;
 
 static PyTypeObject *type_of(Context *self)
 {
     return Py_TYPE((PyObject *)self);
-}
-
-static bool enter(Context *self)
-{
-    return core_enter(&self->guard, type_of(self), self->pd);
-}
-
-static void leave(Context *self)
-{
-    core_leave(&self->guard);
 }
 
 static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -45,7 +33,7 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         return core_raise(type, &err);
     Context *self = core_alloc(type);
     if (self) {
-        self->pd = pd;
+        self->base.made = pd;
         self->max_memory = max_memory;
     } else {
         pprofdelta_free(pd);
@@ -56,7 +44,7 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 static void context_dealloc(PyObject *object)
 {
     Context *self = (Context *)object;
-    pprofdelta_free(self->pd);
+    pprofdelta_free(self->base.made);
     core_output_fini(&self->output);
     core_dealloc(object);
 }
@@ -64,26 +52,27 @@ static void context_dealloc(PyObject *object)
 static PyObject *context_close(Context *self, PyObject *unused)
 {
     (void)unused;
-    if (!self->pd)
+    if (!self->base.made)
         Py_RETURN_NONE;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
-    pprofdelta_free(self->pd);
-    self->pd = NULL;
+    pprofdelta_free(self->base.made);
+    self->base.made = NULL;
     core_output_fini(&self->output);
-    leave(self);
+    core_leave(self);
     Py_RETURN_NONE;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* (delta, report), or NULL with an exception. */
+/* (delta, report, tables), or NULL with an exception. */
 static PyObject *window_result(Context *self, const pprofdelta_report *report,
                                pprofdelta_status status, pprofdelta_error *err)
 {
     if (core_output_status(&self->output, status, err))
         return core_raise(type_of(self), err);
-    return Py_BuildValue("(NN)", core_output_bytes(&self->output), core_report(report));
+    return Py_BuildValue("(NNN)", core_output_bytes(&self->output), core_report(report),
+                         core_output_tables(&self->output, type_of(self)));
 }
 
 static PyObject *context_window(Context *self, PyObject *profile)
@@ -94,50 +83,58 @@ static PyObject *context_window(Context *self, PyObject *profile)
     pprofdelta_error err;
     pprofdelta_status status;
     PyObject *result = NULL;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     if (core_input_init(&input, profile)) {
         Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_window(self->pd, input.bytes, input.len, &sink, &report, &err);
+        status = pprofdelta_window(self->base.made, input.bytes, input.len, &sink, &report, &err);
         Py_END_ALLOW_THREADS
         core_input_fini(&input);
         result = window_result(self, &report, status, &err);
         if (!status && !result) /* the caller never sees this window */
-            pprofdelta_abandon(self->pd);
+            pprofdelta_abandon(self->base.made);
     }
     core_output_reset(&self->output);
-    leave(self);
+    core_leave(self);
     return result;
 }
 
-static PyObject *context_base(Context *self, PyObject *profile)
+/* Calls a function of the library that takes bytes and returns nothing. */
+static PyObject *took(Context *self, PyObject *object,
+                      pprofdelta_status (*take)(pprofdelta *pd, const void *bytes, size_t len,
+                                                pprofdelta_error *err))
 {
     core_input input;
     pprofdelta_error err;
     pprofdelta_status status = PPROFDELTA_OK;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
-    bool has_input = core_input_init(&input, profile);
+    bool has_input = core_input_init(&input, object);
     if (has_input) {
         Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_base(self->pd, input.bytes, input.len, &err);
+        status = take(self->base.made, input.bytes, input.len, &err);
         Py_END_ALLOW_THREADS
         core_input_fini(&input);
     }
-    leave(self);
+    core_leave(self);
     if (status)
         return core_raise(type_of(self), &err);
     return has_input ? Py_NewRef(Py_None) : NULL;
 }
 
+static PyObject *context_base(Context *self, PyObject *profile)
+{
+    return took(self, profile, pprofdelta_base);
+}
+
 static PyObject *end_window(Context *self, void (*end)(pprofdelta *pd))
 {
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    end(self->pd);
+    end(self->base.made);
     Py_END_ALLOW_THREADS
-    leave(self);
+    core_leave(self);
     Py_RETURN_NONE;
 }
 
@@ -162,10 +159,10 @@ static PyObject *context_abandon(Context *self, PyObject *unused)
 static PyObject *context_set_started(Context *self, PyObject *nanos)
 {
     long long started = PyLong_AsLongLong(nanos);
-    if ((started == -1 && PyErr_Occurred()) || !enter(self))
+    if ((started == -1 && PyErr_Occurred()) || !core_enter(self))
         return NULL;
-    pprofdelta_set_started(self->pd, started);
-    leave(self);
+    pprofdelta_set_started(self->base.made, started);
+    core_leave(self);
     Py_RETURN_NONE;
 }
 
@@ -177,15 +174,15 @@ static PyObject *context_save(Context *self, PyObject *unused)
     pprofdelta_error err;
     pprofdelta_status status;
     (void)unused;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = pprofdelta_save(self->pd, &sink, &err);
+    status = pprofdelta_save(self->base.made, &sink, &err);
     Py_END_ALLOW_THREADS
     status = core_output_status(&self->output, status, &err);
     PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&self->output);
     core_output_reset(&self->output);
-    leave(self);
+    core_leave(self);
     return result;
 }
 
@@ -205,68 +202,96 @@ static int read_rest(void *cookie, void *buf, size_t len, size_t *got)
     return 0;
 }
 
+static pprofdelta_status load(pprofdelta *pd, const void *bytes, size_t len, pprofdelta_error *err)
+{
+    return pprofdelta_load(pd, &(pprofdelta_source){read_rest, &(rest){bytes, len}}, err);
+}
+
 static PyObject *context_load(Context *self, PyObject *state)
 {
-    core_input input;
-    pprofdelta_error err;
-    pprofdelta_status status = PPROFDELTA_OK;
-    if (!enter(self))
-        return NULL;
-    bool has_input = core_input_init(&input, state);
-    if (has_input) {
-        rest left = {input.bytes, input.len};
-        pprofdelta_source source = {read_rest, &left};
-        Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_load(self->pd, &source, &err);
-        Py_END_ALLOW_THREADS
-        core_input_fini(&input);
-    }
-    leave(self);
-    if (status)
-        return core_raise(type_of(self), &err);
-    return has_input ? Py_NewRef(Py_None) : NULL;
+    return took(self, state, load);
 }
 
 static PyObject *context_describe(Context *self, PyObject *unused)
 {
     pprofdelta_memory memory = {.size = sizeof memory};
     (void)unused;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    pprofdelta_describe(self->pd, &memory);
+    pprofdelta_describe(self->base.made, &memory);
     Py_END_ALLOW_THREADS
     PyObject *result = core_memory(&memory);
-    leave(self);
+    core_leave(self);
     return result;
 }
 
 /* ---- looking at profiles --------------------------------------------------------------------- */
 
-static PyObject *context_check(Context *self, PyObject *profile)
+/* Opens a profile, and returns what look makes of it. */
+static PyObject *opened(Context *self, PyObject *object, pprofdelta_options *options,
+                        PyObject *(*look)(Context *self, pprofdelta_profile *profile))
 {
     core_input input;
-    pprofdelta_census census = {.size = sizeof census};
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    pprofdelta_profile *opened = NULL;
+    pprofdelta_profile *profile = NULL;
     pprofdelta_error err;
     pprofdelta_status status;
     PyObject *result = NULL;
-    if (!enter(self))
+    if (!core_enter(self))
         return NULL;
-    options.max_memory = self->max_memory;
-    if (core_input_init(&input, profile)) {
+    options->max_memory = self->max_memory;
+    if (core_input_init(&input, object)) {
         Py_BEGIN_ALLOW_THREADS
-        status = pprofdelta_profile_open(&options, NULL, input.bytes, input.len, &opened, &err);
+        status = pprofdelta_profile_open(options, NULL, input.bytes, input.len, &profile, &err);
         Py_END_ALLOW_THREADS
-        if (!status)
-            pprofdelta_profile_census(opened, &census);
-        result = status ? core_raise(type_of(self), &err) : core_census(&census);
-        pprofdelta_profile_free(opened);
+        result = status ? core_raise(type_of(self), &err) : look(self, profile);
+        pprofdelta_profile_free(profile);
         core_input_fini(&input);
     }
-    leave(self);
+    core_leave(self);
     return result;
+}
+
+static PyObject *census_of(Context *self, pprofdelta_profile *profile)
+{
+    pprofdelta_census census = {.size = sizeof census};
+    (void)self;
+    pprofdelta_profile_census(profile, &census);
+    return core_census(&census);
+}
+
+static PyObject *context_check(Context *self, PyObject *profile)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    return opened(self, profile, &options, census_of);
+}
+
+static PyObject *tables_of(Context *self, pprofdelta_profile *profile)
+{
+    pprofdelta_sink sink = core_output_sink(&self->output);
+    pprofdelta_error err;
+    pprofdelta_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = pprofdelta_profile_rewrite(profile, &sink, &err);
+    Py_END_ALLOW_THREADS
+    status = core_output_status(&self->output, status, &err);
+    PyObject *result =
+        status ? core_raise(type_of(self), &err) : core_output_tables(&self->output, type_of(self));
+    core_output_reset(&self->output);
+    return result;
+}
+
+static PyObject *context_tables(Context *self, PyObject *args)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_attribute target = {"target", NULL};
+    PyObject *profile;
+    if (!PyArg_ParseTuple(args, "Oz:tables", &profile, &target.value))
+        return NULL;
+    options.format = PPROFDELTA_TABLES;
+    options.resource = &target;
+    options.resource_len = target.value != NULL;
+    return opened(self, profile, &options, tables_of);
 }
 
 #define METHOD(name, flags, doc)                                                                   \
@@ -275,7 +300,7 @@ static PyObject *context_check(Context *self, PyObject *profile)
     }
 
 static PyMethodDef methods[] = {
-    METHOD(window, METH_O, "pprofdelta_window: returns (delta, report)."),
+    METHOD(window, METH_O, "pprofdelta_window: returns (delta, report, tables)."),
     METHOD(base, METH_O, "pprofdelta_base."),
     METHOD(commit, METH_NOARGS, "pprofdelta_commit."),
     METHOD(abandon, METH_NOARGS, "pprofdelta_abandon."),
@@ -283,6 +308,7 @@ static PyMethodDef methods[] = {
     METHOD(save, METH_NOARGS, "pprofdelta_save: returns the state."),
     METHOD(load, METH_O, "pprofdelta_load."),
     METHOD(describe, METH_NOARGS, "pprofdelta_describe: returns a tuple."),
+    METHOD(tables, METH_VARARGS, "pprofdelta_profile_rewrite: returns a tuple of four tables."),
     METHOD(check, METH_O, "pprofdelta_profile_census: returns a tuple."),
     METHOD(close, METH_NOARGS, "Frees the context."),
     {NULL, NULL, 0, NULL},

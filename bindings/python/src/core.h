@@ -16,10 +16,13 @@
 #include <stdbool.h>
 
 #include "pprofdelta_profile.h"
+#include "pprofdelta_tables.h"
 
 /* What belongs to the module object. */
+enum { CORE_CONTEXT, CORE_ADDER, CORE_TABLE, CORE_TYPES };
+
 typedef struct core_state {
-    PyTypeObject *context, *adder;
+    PyTypeObject *types[CORE_TYPES];
     PyObject *error_for; /* a function: makes an exception from the members of an error */
 } core_state;
 
@@ -32,18 +35,20 @@ void *core_alloc(PyTypeObject *type);
 /* The end of a type's dealloc. */
 void core_dealloc(PyObject *object);
 
-/* ---- the guard: one thread at a time --------------------------------------------------------- */
+/* ---- objects of the library: one thread at a time -------------------------------------------- */
 
-/* The library allows one call at a time on an object. The flag changes only while the GIL is held,
- * so it needs no lock. */
-typedef struct core_guard {
+/* What contexts and adders begin with. The library allows one call at a time on an object. The flag
+ * changes only while the GIL is held, so it needs no lock. */
+typedef struct core_object {
+    PyObject_HEAD
+    void *made; /* by the library; NULL: closed or finished */
     bool is_busy;
-} core_guard;
+} core_object;
 
 /* Begins a call. If another call is under way or the object is closed, sets an exception and
- * returns false. */
-bool core_enter(core_guard *guard, PyTypeObject *type, const void *object);
-void core_leave(core_guard *guard);
+ * returns false. self begins with a core_object. */
+bool core_enter(void *self);
+void core_leave(void *self);
 
 /* ---- input and output ------------------------------------------------------------------------ */
 
@@ -62,16 +67,26 @@ typedef struct core_input {
 bool core_input_init(core_input *input, PyObject *object);
 void core_input_fini(core_input *input);
 
-/* The bytes that a sink of the library got. Its memory grows without the GIL. */
+enum { CORE_TABLES = 4 };
+
+typedef struct core_columns core_columns;
+
+/* The bytes or the tables that a sink of the library got. Its memory grows without the GIL. */
 typedef struct core_output {
     char *bytes;
     size_t len, cap;
-    bool is_short; /* memory was short: the sink refused the bytes */
+    core_columns *tables[CORE_TABLES]; /* all are NULL if the sink got bytes */
+    bool is_short;                     /* memory was short: the sink refused what it got */
 } core_output;
 
 pprofdelta_sink core_output_sink(core_output *output);
 PyObject *core_output_bytes(const core_output *output);
 void core_output_fini(core_output *output);
+
+/* Moves the tables into a tuple of Table objects; None without tables. The type is a type of this module. */
+PyObject *core_output_tables(core_output *output, PyTypeObject *type);
+void core_output_drop_tables(core_output *output);
+int core_output_take(void *cookie, pprofdelta_tables *tables); /* of the sink */
 
 /* Makes the output empty. Keeps the memory for the next one, unless it is much: libc gives freed memory
  * back to the system, and the next window would get it page by page. */
@@ -102,6 +117,6 @@ PyObject *core_census(const pprofdelta_census *census);
 
 /* ---- the types ------------------------------------------------------------------------------- */
 
-extern PyType_Spec core_context_spec, core_adder_spec;
+extern PyType_Spec core_context_spec, core_adder_spec, core_table_spec;
 
 #endif

@@ -48,24 +48,23 @@ void core_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-bool core_enter(core_guard *guard, PyTypeObject *type, const void *object)
+bool core_enter(void *self)
 {
-    if (guard->is_busy) {
-        refuse(type,
-               "another call is using this object; use one object for each thread, or a lock");
+    core_object *object = self;
+    if (object->is_busy || !object->made) {
+        refuse(Py_TYPE((PyObject *)self),
+               object->is_busy
+                   ? "another call is using this object; use one object for each thread, or a lock"
+                   : "the object is closed or finished");
         return false;
     }
-    if (!object) {
-        refuse(type, "the object is closed or finished");
-        return false;
-    }
-    guard->is_busy = true;
+    object->is_busy = true;
     return true;
 }
 
-void core_leave(core_guard *guard)
+void core_leave(void *self)
 {
-    guard->is_busy = false;
+    ((core_object *)self)->is_busy = false;
 }
 
 /* ---- the module ------------------------------------------------------------------------------ */
@@ -77,34 +76,26 @@ static PyObject *version(PyObject *module, PyObject *unused)
     return PyUnicode_FromString(pprofdelta_version());
 }
 
-static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
-{
-    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
-    if (type && PyModule_AddType(module, type)) {
-        Py_DECREF(type);
-        return NULL;
-    }
-    return type;
-}
-
 static int fill(PyObject *module)
 {
+    PyType_Spec *specs[CORE_TYPES] = {&core_context_spec, &core_adder_spec, &core_table_spec};
     core_state *state = PyModule_GetState(module);
     PyObject *errors = PyImport_ImportModule("pprofdelta._errors");
-    if (!errors)
-        return -1;
-    state->error_for = PyObject_GetAttrString(errors, "error_for");
-    Py_DECREF(errors);
-    state->context = state->error_for ? add_type(module, &core_context_spec) : NULL;
-    state->adder = state->context ? add_type(module, &core_adder_spec) : NULL;
-    return state->adder ? 0 : -1;
+    state->error_for = errors ? PyObject_GetAttrString(errors, "error_for") : NULL;
+    Py_XDECREF(errors);
+    bool is_full = state->error_for != NULL;
+    for (size_t i = 0; is_full && i < CORE_TYPES; i++) {
+        state->types[i] = (PyTypeObject *)PyType_FromModuleAndSpec(module, specs[i], NULL);
+        is_full = state->types[i] && !PyModule_AddType(module, state->types[i]);
+    }
+    return is_full ? 0 : -1;
 }
 
 static int visit_state(PyObject *module, visitproc visit, void *arg)
 {
     core_state *state = PyModule_GetState(module);
-    Py_VISIT(state->context);
-    Py_VISIT(state->adder);
+    for (size_t i = 0; i < CORE_TYPES; i++)
+        Py_VISIT(state->types[i]);
     Py_VISIT(state->error_for);
     return 0;
 }
@@ -112,8 +103,8 @@ static int visit_state(PyObject *module, visitproc visit, void *arg)
 static int clear_state(PyObject *module)
 {
     core_state *state = PyModule_GetState(module);
-    Py_CLEAR(state->context);
-    Py_CLEAR(state->adder);
+    for (size_t i = 0; i < CORE_TYPES; i++)
+        Py_CLEAR(state->types[i]);
     Py_CLEAR(state->error_for);
     return 0;
 }

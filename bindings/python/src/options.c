@@ -1,42 +1,27 @@
 /* The options of the library, from the tuple that _options.py packs. */
 #include "core.h"
 
-#include <string.h>
-
-/* A tuple of strings as an array of C strings, which belong to the tuple. The array is never NULL
- * on success. */
+/* A tuple of bytes objects as an array of C strings, which belong to the tuple. _options.py has refused
+ * strings with a NUL. The array is never NULL on success. */
 static const char **names_of(PyObject *tuple, size_t *len)
 {
     Py_ssize_t count = PyTuple_Size(tuple);
-    if (count < 0)
-        return NULL;
     const char **names = PyMem_Malloc(((size_t)count + 1) * sizeof *names);
     if (!names)
-        PyErr_NoMemory();
-    for (Py_ssize_t i = 0; names && i < count; i++) {
-        /* bytes: the limited API of 3.11 gives a C string without a NUL inside for them only */
-        char *name = NULL;
-        Py_ssize_t name_len;
-        PyObject *item = PyTuple_GetItem(tuple, i);
-        if (!item || PyBytes_AsStringAndSize(item, &name, &name_len)) {
+        return (const char **)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!(names[i] = PyBytes_AsString(PyTuple_GetItem(tuple, i)))) {
             PyMem_Free(names);
             return NULL;
         }
-        if (strlen(name) != (size_t)name_len) {
-            PyErr_SetString(PyExc_ValueError, "a name or a value has a NUL");
-            PyMem_Free(names);
-            return NULL;
-        }
-        names[i] = name;
-    }
-    *len = names ? (size_t)count : 0;
+    *len = (size_t)count;
     return names;
 }
 
 /* Keys with their values behind them. */
 static bool take_resource(core_options *parsed, PyObject *tuple)
 {
-    size_t len;
+    size_t len = 0;
     const char **texts = names_of(tuple, &len);
     if (!texts)
         return false;
@@ -55,9 +40,10 @@ bool core_options_init(core_options *parsed, PyObject *packed)
     PyObject *max_memory, *counters, *gauges, *resource;
     pprofdelta_options *o = &parsed->options;
     *parsed = (core_options){.options = PPROFDELTA_OPTIONS_INIT};
-    if (!PyArg_ParseTuple(packed, "IiiiiO!O!O!iO!", &o->flags, &on_reset, &first, &compression,
+    if (!PyArg_ParseTuple(packed, "IiiiiO!O!O!iO!z", &o->flags, &on_reset, &first, &compression,
                           &o->level, &PyLong_Type, &max_memory, &PyTuple_Type, &counters,
-                          &PyTuple_Type, &gauges, &format, &PyTuple_Type, &resource))
+                          &PyTuple_Type, &gauges, &format, &PyTuple_Type, &resource,
+                          &o->target_label))
         return false;
     o->on_reset = (pprofdelta_on_reset)on_reset;
     o->first = (pprofdelta_first)first;

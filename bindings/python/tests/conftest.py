@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ settings.load_profile("repeatable")
 
 def load(name: str) -> bytes:
     return (VALID / name).read_bytes()
+
+
+def resident() -> int:
+    """The bytes of this process that are in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.fixture(params=["heap", "mutex", "block"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import gc
-import os
 import pickle
 import tracemalloc
+import weakref
 
 import pytest
 
 import pprofdelta
-from conftest import load
+from conftest import load, resident
 from oracle import Reading, subtracted
 
 Pair = tuple[bytes, bytes]
@@ -44,7 +44,7 @@ def test_without_a_sequence(heap: Pair) -> None:
 def test_a_pending_window_is_committed_or_abandoned_first(heap: Pair) -> None:
     context = pprofdelta.Context()
     context.window(heap[0])
-    with pytest.raises(pprofdelta.UsageError) as raised:
+    with pytest.raises(pprofdelta.UsageError, match=r"commit\(\) or abandon\(\) first") as raised:
         context.window(heap[1])
     assert raised.value.status is pprofdelta.Status.USAGE
     context.abandon()
@@ -53,6 +53,37 @@ def test_a_pending_window_is_committed_or_abandoned_first(heap: Pair) -> None:
     context.commit()  # nothing is pending: nothing happens
     context.abandon()
     assert context.describe().sequence == 1
+
+
+def test_a_with_statement_commits_or_abandons_a_window(heap: Pair) -> None:
+    context = pprofdelta.Context()
+    with pytest.raises(KeyboardInterrupt), context.window(heap[0]) as lost:
+        raise KeyboardInterrupt
+    assert lost.report.attempt == 1 and context.describe().sequence == 0
+    with context.window(heap[0]) as window:
+        assert window.report.attempt == 2
+    assert context.describe().sequence == 1
+    with pytest.raises(pprofdelta.UsageError, match="not pending"):
+        window.__enter__()
+    for not_pending in (pprofdelta.compare(*heap), copy.copy(context.window(heap[1]))):
+        with pytest.raises(pprofdelta.UsageError, match="no context"), not_pending:
+            pass
+    assert context.describe().attempts == 1
+
+
+def test_a_with_statement_ends_no_other_window(heap: Pair) -> None:
+    context = pprofdelta.Context()
+    with context.window(heap[0]):
+        context.abandon()
+    assert (context.describe().sequence, context.describe().attempts) == (0, 1)
+    with context.window(heap[0]):
+        context.commit()
+        other = context.window(heap[1])
+    memory = context.describe()
+    assert (memory.sequence, memory.open_sequence) == (1, other.report.sequence)
+    with pytest.raises(ZeroDivisionError), other:
+        context.close()
+        raise ZeroDivisionError
 
 
 def test_a_failed_call_leaves_the_context_as_it_was(heap: Pair) -> None:
@@ -162,17 +193,26 @@ def test_results_are_frozen_and_can_be_copied(heap: Pair) -> None:
     assert dataclasses.asdict(window.report)["types"][0]["type"] == "alloc_objects"
 
 
-def test_contexts_cannot_be_pickled() -> None:
-    with pytest.raises(TypeError):
-        pickle.dumps(pprofdelta.Context())
+@pytest.mark.parametrize("kind", [pprofdelta.Context, pprofdelta.Adder])
+def test_an_object_of_the_library_is_never_copied(kind: type[pprofdelta.Context] | type[pprofdelta.Adder]) -> None:
+    thing = kind()
+    for call in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=f"{kind.__name__} objects cannot be copied or pickled: "):
+            call(thing)
+
+
+def test_weak_references(heap: Pair) -> None:
+    context = pprofdelta.Context()
+    things = [context, context.window(heap[0]), pprofdelta.Adder()]
+    references = [weakref.ref(thing) for thing in things]
+    assert [reference() for reference in references] == things
+    del context
+    things.clear()
+    assert [reference() for reference in references] == [None] * 3
 
 
 def test_no_memory_is_left_behind(heap: Pair) -> None:
     """The Python objects of a window are freed, and the memory of a thousand contexts is not kept."""
-
-    def resident() -> int:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def work(times: int) -> None:
         for _ in range(times):
@@ -240,7 +280,7 @@ def test_the_options_of_a_sum(heap: Pair) -> None:
     plain = pprofdelta.sum(heap[0], delta, compression="none")
     assert pprofdelta.check(plain).format == "plain"
     assert pprofdelta.sum(heap[0], heap[0], force=True)
-    with pytest.raises(TypeError, match="a sum has no option 'on_reset'"):
+    with pytest.raises(TypeError, match="on_reset"):
         pprofdelta.sum(heap[0], delta, on_reset="auto")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         pprofdelta.sum()  # type: ignore[call-arg]

@@ -1,0 +1,468 @@
+/* Merges: windows of several targets as one profile, against a naive one that reads every delta
+ * through the message view; what counts once; what is refused. */
+#include "../support/test.h"
+
+#include "scene.h"
+#include "seeds.h"
+
+#include <stdlib.h>
+
+/* ---- A naive merge --------------------------------------------------------------------------- */
+
+typedef struct row {
+    const char *key;
+    int64_t values[PPROFDELTA_MAX_TYPES];
+} row;
+
+typedef struct rows {
+    arena *arena;
+    row *list;
+    size_t len, cap;
+} rows;
+
+static row *row_of(rows *r, const char *key)
+{
+    for (size_t i = 0; i < r->len; i++)
+        if (!strcmp(r->list[i].key, key))
+            return &r->list[i];
+    ARENA_PUSH(r->arena, r->list, r->len, r->cap, (row){.key = key});
+    return &r->list[r->len - 1];
+}
+
+/* A delta: its window by the text of the stamp, and what it counts. */
+typedef struct part {
+    buf bytes;
+    reading reading;
+    const char *stamp;
+    unsigned long long id, sequence, attempt;
+    long long from, to;
+} part;
+
+static unsigned long long word(const char *stamp, const char *name, int base)
+{
+    const char *at = strstr(stamp, name);
+    return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+static part read_part(arena *a, buf bytes)
+{
+    part p = {.bytes = bytes, .stamp = ""};
+    if (reading_make(a, bytes.ptr, bytes.len, &p.reading) != PPROFDELTA_OK)
+        abort();
+    for (size_t i = 0; i < p.reading.view->n_comment; i++)
+        if (reading_is_stamp(&p.reading, i))
+            p.stamp = reading_string(&p.reading, p.reading.view->comment[i]);
+    p.id = word(p.stamp, " id=", 16);
+    p.sequence = word(p.stamp, " seq=", 10);
+    p.attempt = word(p.stamp, " attempt=", 10);
+    p.from = (long long)word(p.stamp, " from=", 10);
+    p.to = (long long)word(p.stamp, " to=", 10);
+    return p;
+}
+
+/* The column of the model's type `type` in the profile: the nth of equal names. */
+static size_t column_of(const reading *r, const model *m, size_t type)
+{
+    size_t nth = 0, at = 0;
+    for (size_t i = 0; i < type; i++)
+        nth += !strcmp(m->types[i].type, m->types[type].type) &&
+               !strcmp(m->types[i].unit, m->types[type].unit);
+    for (;; at++)
+        if (!strcmp(reading_string(r, r->view->sample_type[at]->type), m->types[type].type) &&
+            !strcmp(reading_string(r, r->view->sample_type[at]->unit), m->types[type].unit) &&
+            !nth--)
+            return at;
+}
+
+static void add_part(rows *to, const part *p, const gen *g, bool counters, bool gauges)
+{
+    for (size_t i = 0; i < p->reading.samples_len; i++) {
+        row *r = row_of(to, p->reading.samples[i].key);
+        for (size_t t = 0; t < g->m.types_len; t++)
+            if (g->is_counter[t] ? counters : gauges)
+                r->values[t] += p->reading.samples[i].values[column_of(&p->reading, &g->m, t)];
+    }
+}
+
+/* Does another part replace this one: the same window with a higher attempt, or, of the same attempt,
+ * before it in the list? And is it the last one of its target? */
+static bool is_counted(const part *parts, size_t len, size_t at, bool *is_last)
+{
+    *is_last = true;
+    for (size_t i = 0; i < len; i++) {
+        const part *p = &parts[at], *o = &parts[i];
+        if (o->id != p->id || i == at)
+            continue;
+        *is_last &= o->sequence <= p->sequence;
+        if (o->sequence == p->sequence &&
+            (o->attempt > p->attempt || (o->attempt == p->attempt && i < at)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- The same by the library ------------------------------------------------------------------- */
+
+static pprofdelta_options with_flags(unsigned flags)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = flags;
+    options.compression = PPROFDELTA_PLAIN;
+    return options;
+}
+
+/* Adds them up to one that is refused. *out is what was added before it. */
+static pprofdelta_status merge(arena *a, const pprofdelta_options *options, const buf *bytes,
+                               size_t len, buf *out, pprofdelta_error *err)
+{
+    pprofdelta_adder *adder = NULL;
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_status status = pprofdelta_adder_new(options, NULL, &adder, err);
+    for (size_t i = 0; i < len && !status; i++)
+        status = pprofdelta_adder_add(adder, bytes[i].ptr, bytes[i].len, NULL, err);
+    if (!status)
+        status = pprofdelta_adder_finish(adder, &sink, err);
+    else if (status == PPROFDELTA_E_MISMATCH)
+        (void)pprofdelta_adder_finish(adder, &sink, NULL);
+    pprofdelta_adder_free(adder);
+    *out = c.bytes;
+    return status;
+}
+
+enum { TARGETS = 3, WINDOWS = 5, MOST = TARGETS * WINDOWS * 2 };
+
+typedef struct fleet {
+    gen g[TARGETS];
+    arena arena;
+    rng rng;
+    pprofdelta_options options;
+    part parts[MOST];
+    size_t len;
+} fleet;
+
+/* One process, another one for each target, with the same types; some windows are sent several times. */
+static void run_target(fleet *f, size_t target, uint64_t seed)
+{
+    gen *g = &f->g[target];
+    ENDS(context_end) pprofdelta *pd = NULL;
+    gen_init(g, seed);
+    f->options.id = target + 1;
+    g->rng.state += target;
+    if (!gen_counts(g) || pprofdelta_new(&f->options, NULL, &pd, NULL) != PPROFDELTA_OK)
+        return;
+    for (size_t i = 0; i < WINDOWS; i++) {
+        gen_evolve(g, GEN_DECREASE | GEN_VANISH | GEN_RENAME);
+        serial_style style = serial_draw(&f->rng);
+        collector c = {.bytes = buf_begin(&f->arena)};
+        pprofdelta_sink sink = collector_sink(&c);
+        buf look = serial_write(&f->arena, &g->m, &style);
+        if (pprofdelta_window(pd, look.ptr, look.len, &sink, NULL, NULL) != PPROFDELTA_OK)
+            continue;
+        if (rng_chance(&f->rng, 80))
+            f->parts[f->len++] = read_part(&f->arena, c.bytes);
+        if (rng_chance(&f->rng, 20))
+            f->parts[f->len++] = read_part(&f->arena, c.bytes);
+        rng_chance(&f->rng, 30) ? pprofdelta_abandon(pd) : (void)pprofdelta_commit(pd);
+    }
+}
+
+static void fleet_begin(fleet *f, uint64_t seed)
+{
+    *f = (fleet){.rng = {seed}};
+    ENDS(gen_free) gen like;
+    gen_init(&like, seed);
+    f->options = draw_options(&f->rng, &like);
+    f->options.on_reset = PPROFDELTA_ON_RESET_AUTO;
+    f->options.flags &= ~(unsigned)(PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE);
+    for (size_t target = 0; target < TARGETS; target++) {
+        f->options.counters = like.counters;
+        f->options.gauges = like.gauges;
+        run_target(f, target, seed);
+    }
+    f->options.counters = f->g[0].counters;
+    f->options.gauges = f->g[0].gauges;
+    f->options.flags |= PPROFDELTA_MERGE;
+}
+
+static void fleet_end(fleet *f)
+{
+    for (size_t i = 0; i < TARGETS; i++)
+        gen_free(&f->g[i]);
+    arena_free(&f->arena);
+}
+
+/* In an order that a merge takes: the targets, and the attempts at a window, in any. */
+static void order(fleet *f, buf bytes[MOST])
+{
+    size_t targets[TARGETS] = {1, 2, 3}, any[MOST], len = 0;
+    for (size_t i = 0; i < f->len; i++)
+        any[i] = i;
+    rng_shuffle(&f->rng, targets, TARGETS);
+    rng_shuffle(&f->rng, any, f->len);
+    for (size_t t = 0; t < TARGETS; t++)
+        for (unsigned sequence = 0; sequence <= WINDOWS + 1; sequence++)
+            for (size_t i = 0; i < f->len; i++)
+                if (f->parts[any[i]].id == targets[t] && f->parts[any[i]].sequence == sequence)
+                    bytes[len++] = f->parts[any[i]].bytes;
+}
+
+static void check_merge(fleet *f, buf out, uint64_t seed)
+{
+    rows want = {.arena = &f->arena}, got = {.arena = &f->arena};
+    part all = read_part(&f->arena, out);
+    long long from = INT64_MAX, to = 0;
+    for (size_t i = 0; i < f->len; i++) {
+        bool is_last, counts = is_counted(f->parts, f->len, i, &is_last);
+        const part *p = &f->parts[i];
+        long long duration = p->reading.view->duration_nanos;
+        if (!counts)
+            continue;
+        long long began = p->from ? p->from : duration ? p->to - duration : 0;
+        add_part(&want, p, &f->g[0], true, is_last);
+        from = began < from ? began : from;
+        to = p->to > to ? p->to : to;
+    }
+    add_part(&got, &all, &f->g[0], true, true);
+    for (size_t i = 0; i < want.len; i++)
+        CHECK_MSG(!memcmp(row_of(&got, want.list[i].key)->values, want.list[i].values,
+                          sizeof want.list[i].values),
+                  "seed %" PRIu64, seed);
+    CHECK_MSG(got.len <= want.len, "seed %" PRIu64, seed);
+    CHECK_MSG(!compare_compact(&f->arena, &all.reading), "seed %" PRIu64, seed);
+    CHECK_MSG(all.to == to && all.reading.view->time_nanos == to, "seed %" PRIu64, seed);
+    CHECK_MSG(all.reading.view->duration_nanos == (from ? to - from : 0), "seed %" PRIu64, seed);
+}
+
+TEST(a_merge_is_the_naive_one_in_every_order)
+{
+    seed_range range = seeds(6);
+    size_t merged = 0;
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        ENDS(fleet_end) fleet f;
+        fleet_begin(&f, seed);
+        for (int again = 0; again < 2 && f.len; again++) {
+            buf bytes[MOST], out;
+            pprofdelta_error err = {0};
+            order(&f, bytes);
+            pprofdelta_status status = merge(&f.arena, &f.options, bytes, f.len, &out, &err);
+            CHECK_MSG(!status || status == PPROFDELTA_E_LIMIT, "seed %" PRIu64 ": %s", seed,
+                      err.text);
+            if (status)
+                continue;
+            check_merge(&f, out, seed);
+            merged++;
+        }
+    }
+    CHECK(merged > range.to - range.from);
+}
+
+/* ---- By hand ----------------------------------------------------------------------------------- */
+
+/* "ID/SEQUENCE[.ATTEMPT][@FROM-TO] VALUE": a window that counts VALUE and has twice as much in use.
+ * ID 0: a cumulative profile. f, d or w instead of the /: of a live heap. "!": of another period. */
+static buf window_of(arena *a, const char *text)
+{
+    ENDS(build_free) build b = {0};
+    unsigned id = 0, sequence = 2, attempt = 1;
+    long long from, to;
+    char kind = '/';
+    if (sscanf(text, "%u%c%u.%u", &id, &kind, &sequence, &attempt) < 3 || !id)
+        kind = '/', sequence = 2;
+    const char *at = strchr(text, '@'), *value = strrchr(text, ' ');
+    if (!at || sscanf(at, "@%lld-%lld", &from, &to) != 2)
+        from = 10 * (sequence - 1LL), to = from + 10;
+    build_types(&b, HEAP_TYPES);
+    build_sample(&b, "leaf main",
+                 arena_format(a, "%s 0 %lld 0", value + 1, 2 * strtoll(value, NULL, 10)));
+    b.m.time_nanos = to;
+    b.m.duration_nanos = from ? to - from : 0;
+    b.m.period = 8 + id;
+    b.m.period_type.type = strchr(text, '!') ? "cpu" : "space";
+    build_comment(&b, "host=one");
+    if (kind != '/')
+        build_comment(&b, arena_format(a,
+                                       "pprofdelta: live epoch=1 seq=%u kind=%s from=%lld to=%lld "
+                                       "id=%016x",
+                                       sequence,
+                                       kind == 'f'   ? "full"
+                                       : kind == 'd' ? "delta"
+                                                     : "window",
+                                       from, to, id));
+    else if (id)
+        build_comment(&b, arena_format(a, STAMP " from=%lld to=%lld seq=%u attempt=%u id=%016x",
+                                       from, to, sequence, attempt, id));
+    buf bytes = build_bytes(&b), kept = buf_begin(a);
+    buf_add(&kept, bytes.ptr, bytes.len);
+    return kept;
+}
+
+enum { F = PPROFDELTA_FORCE, M = PPROFDELTA_MERGE, MF = M | F };
+
+/* Windows, and what comes of them: "COUNTED IN-USE STAMP" (what it begins with), or words of the
+ * message about the last window, with the reason. */
+static const struct {
+    unsigned flags;
+    const char *windows, *want;
+    pprofdelta_reason reason;
+} cases[] = {
+    {M, "1/2 1", "1 2 from=10 to=20 windows=1 targets=1", 0},
+    {M, "1/2 1|1/3 10|2/2 100", "111 220 from=10 to=30 windows=3 targets=2", 0},
+    {M, "2/1 100|1/2 1", "101 202 from=0 to=20 windows=2 targets=2", 0},
+    {M, "1/2 1|1/2 1|2/5 10|2/5 10", "11 22 from=10 to=50 windows=2 targets=2", 0},
+    {M, "1/2.2@10-30 5|1/2.1@10-20 1|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0},
+    {M, "1/2.1@10-20 1|1/2.2@10-30 5|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0},
+    {M, "1/2 1|1/7 10", "11 20 from=10 to=70 windows=2 targets=1", 0},
+    /* what may be in it already */
+    {M, "1/2 1|1/3 1|1/2 1", "2 comes after window 3", PPROFDELTA_REASON_WINDOW_LATE},
+    {M, "1/2 1|2/2 1|1/3 1", "01 are not together", PPROFDELTA_REASON_WINDOW_LATE},
+    {MF, "1/2 1|2/2 1|1/2 1", "are not together", PPROFDELTA_REASON_WINDOW_LATE},
+    {M, "1/2 1|1/3@15-25 1", "two states", 0},
+    {MF, "1/2 1|1/2.2@11-20 1", "two windows 2", PPROFDELTA_REASON_TWO_TARGETS},
+    /* what names no target */
+    {M, "1/2 1|0 1", "it may be cumulative", PPROFDELTA_REASON_NO_TARGET},
+    {MF, "1/2 1|0 10|0 10|0 100", "111 222 from=10 to=20 windows=3 targets=3", 0},
+    {M, "1/2 1|1/3! 1", "prev has space/; cur has cpu/", PPROFDELTA_REASON_OTHER_TYPES},
+    {M, "1/2 9223372036854775807|2/2 1", "64 bits", 0},
+    /* live heaps: changes are added up, of one process without a gap */
+    {M, "1f1 1|1d2 10|2f1 100|2d2 -50|3/2 1000", "1061 2122 from=0 to=20 windows=5 targets=3", 0},
+    {M, "1w2 1|1w3 10|2w3 100", "111 220 from=10 to=30 windows=3 targets=2", 0},
+    {M, "1f1 1|1d2 10|1f1 1", "comes after batch 2", 0},
+    {M, "1f1 1|2d2 10", "the full profile of epoch 1", PPROFDELTA_REASON_WINDOW_MISSING},
+    {M, "1f1 1|1d3 10|2f1 100", "batch 2 is missing", PPROFDELTA_REASON_WINDOW_MISSING},
+    /* a sum by force */
+    {F, "1/2 1|2/2 10", "two states", PPROFDELTA_REASON_TWO_TARGETS},
+    {F, "1f1 1|2f1 10", "two processes", PPROFDELTA_REASON_TWO_TARGETS},
+    {F, "1/2 1|1/5 10", "11 20", 0},
+    {F, "1/2 1|1/5 10|1/3 1", "comes after window 5", PPROFDELTA_REASON_WINDOW_LATE},
+    {F, "1/2 1|0 10|1/2 1", "", 0},
+    {F, "0 1|0 10|0 1|1/3 100", "111 200", 0},
+};
+
+static size_t windows_of(arena *a, const char *text, buf windows[8])
+{
+    char one[TEXT_SIZE];
+    size_t len = 0;
+    while (next_text(&text, one))
+        windows[len++] = window_of(a, one);
+    return len;
+}
+
+TEST(a_window_counts_once_or_is_refused_and_changes_nothing)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ENDS(arena_free) arena a = {0};
+        buf windows[8], out, before;
+        pprofdelta_options options = with_flags(cases[i].flags);
+        pprofdelta_error err = {0};
+        size_t len = windows_of(&a, cases[i].windows, windows);
+        pprofdelta_status status = merge(&a, &options, windows, len, &out, &err);
+        CHECK_MSG(err.reason == cases[i].reason, "%s: %d", cases[i].windows, err.reason);
+        if (status) {
+            pprofdelta_status as = merge(&a, &options, windows, len - 1, &before, NULL);
+            CHECK_MSG(strstr(err.text, cases[i].want), "%s: %s", cases[i].windows, err.text);
+            CHECK_MSG(as || status == PPROFDELTA_E_LIMIT || buf_equal(out, before), "%s",
+                      cases[i].windows);
+            continue;
+        }
+        part p = read_part(&a, out);
+        bool is_merge = cases[i].flags & PPROFDELTA_MERGE;
+        const int64_t *values = p.reading.samples[0].values;
+        const char *got = arena_format(&a, "%lld %lld %s", (long long)values[0],
+                                       (long long)values[2], p.stamp + (*p.stamp ? 18 : 0));
+        CHECK_MSG(!strncmp(got, cases[i].want, strlen(cases[i].want)), "%s: %s", cases[i].windows,
+                  got);
+        CHECK(!is_merge || (p.reading.view->n_comment == 1 && p.reading.view->time_nanos == p.to));
+    }
+}
+
+TEST(a_label_names_the_target)
+{
+    ENDS(arena_free) arena a = {0};
+    buf windows[8], out;
+    pprofdelta_options options = with_flags(MF);
+    size_t len = windows_of(&a, "1/2 1|1/3 10|26/2 100|0 1000", windows);
+    options.target_label = "host";
+    REQUIRE(!merge(&a, &options, windows, len, &out, NULL));
+    part p = read_part(&a, out);
+    REQUIRE(p.reading.samples_len == 3);
+    static const char *const ids[] = {"0000000000000001", "000000000000001a", ""};
+    static const int64_t counted[] = {11, 100, 1000};
+    for (size_t i = 0; i < 3; i++) {
+        const Pd__View__Sample *s = p.reading.view->sample[i];
+        REQUIRE(s->n_label == 1);
+        CHECK_STR(reading_string(&p.reading, s->label[0]->key), "host");
+        const char *id = reading_string(&p.reading, s->label[0]->str);
+        CHECK(strlen(id) == 16 && strstr(id, ids[i]) == id);
+        CHECK(s->value[0] == counted[i]);
+    }
+    options.target_label = "";
+    CHECK(merge(&a, &options, windows, len, &out, NULL) == PPROFDELTA_E_USAGE);
+    options.target_label = "host";
+    options.flags = 0;
+    CHECK(merge(&a, &options, windows, len, &out, NULL) == PPROFDELTA_E_USAGE);
+}
+
+/* A merge is no window: it is refused where it would count again. */
+TEST(a_merge_is_no_input)
+{
+    ENDS(arena_free) arena a = {0};
+    ENDS(context_end) pprofdelta *pd = NULL;
+    buf windows[8], again[3], out;
+    pprofdelta_error err;
+    pprofdelta_options options = with_flags(M);
+    size_t len = windows_of(&a, "1/2 1|2/2 10", windows);
+    REQUIRE(!merge(&a, &options, windows, len, &again[0], &err));
+    again[1] = window_of(&a, "1/3 100");
+    again[2] = again[0];
+    for (unsigned flags = 0; flags <= MF; flags += F) {
+        options.flags = flags & MF;
+        pprofdelta_status status = merge(&a, &options, again, 3, &out, &err);
+        if (options.flags == MF) /* a target of its own, and equal ones once */
+            CHECK(!status && read_part(&a, out).reading.samples[0].values[0] == 111);
+        else
+            CHECK(status && err.reason == PPROFDELTA_REASON_NO_TARGET);
+    }
+    REQUIRE(!pprofdelta_new(NULL, NULL, &pd, NULL));
+    CHECK(pprofdelta_base(pd, again[0].ptr, again[0].len, &err) == PPROFDELTA_E_STAMPED);
+}
+
+/* Two targets, the first with so many windows. */
+static pprofdelta_status merge_windows(tracker *memory, unsigned windows, collector *c)
+{
+    pprofdelta_options options = with_flags(M);
+    pprofdelta_allocator allocator = tracker_allocator(memory);
+    pprofdelta_sink sink = collector_sink(c);
+    pprofdelta_adder *adder = NULL;
+    options.target_label = "target";
+    pprofdelta_status status = pprofdelta_adder_new(&options, &allocator, &adder, NULL);
+    for (unsigned i = 0; i <= windows && !status; i++) {
+        ENDS(arena_free) arena a = {0};
+        buf b = window_of(&a, i < windows ? arena_format(&a, "1/%u 5", 2 + i) : "7/2 3");
+        status = pprofdelta_adder_add(adder, b.ptr, b.len, NULL, NULL);
+    }
+    if (!status)
+        status = pprofdelta_adder_finish(adder, &sink, NULL);
+    pprofdelta_adder_free(adder);
+    return status;
+}
+
+TEST(every_failed_allocation_is_reported_and_memory_is_bounded)
+{
+    ENDS(arena_free) arena a = {0};
+    collector c = {.bytes = buf_begin(&a)};
+    tracker few = {0}, many = {0};
+    CHECK(!merge_windows(&few, 4, &c) && !merge_windows(&many, 100, &c));
+    CHECK_MSG(many.peak < few.peak + 1024, "%zu, %zu", few.peak, many.peak);
+    bool refused = true;
+    for (size_t nth = 1; refused; nth++) {
+        tracker memory = {.fail_at = nth};
+        size_t calls = c.calls;
+        pprofdelta_status status = merge_windows(&memory, 4, &c);
+        refused = memory.refused > 0;
+        CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK), "allocation %zu", nth);
+        CHECK_MSG(!memory.live && (!refused || c.calls == calls), "allocation %zu", nth);
+    }
+}
+
+TEST_MAIN()
