@@ -29,7 +29,8 @@ typedef struct trial {
     tracker memory;
     pprofdelta_adder *adder;
     pprofdelta_options options;
-    buf added[MOST_PROFILES]; /* what was not refused */
+    buf added[MOST_PROFILES];   /* what was not refused */
+    bool counts[MOST_PROFILES]; /* by profile that was added */
     buf given[MOST_PROFILES];
     size_t added_len, given_len;
     model m; /* types and places; samples and the rest are the profile's under way */
@@ -216,6 +217,16 @@ static void require_join(const pprofdelta_stamp *last, const pprofdelta_stamp *n
         require(next->live && last->live);
 }
 
+/* Of profiles that no sequence tells apart, force adds equal ones once. */
+static bool is_there_already(const trial *t, const pprofdelta_census *census)
+{
+    bool is_there = false;
+    for (size_t i = 0; i + 1 < t->added_len; i++)
+        is_there |= t->counts[i] && buf_equal(t->added[i], t->profile);
+    return is_there && t->options.flags & PPROFDELTA_FORCE &&
+           !(census->stamp.id && census->stamp.sequence);
+}
+
 /* The profile joined, in this way. */
 static void joined(trial *t, pprofdelta_join join)
 {
@@ -225,12 +236,16 @@ static void joined(trial *t, pprofdelta_join join)
     require(!fuzz_census(t->profile.ptr, t->profile.len, &census, NULL));
     bool is_first = join == PPROFDELTA_JOIN_FIRST, is_live = census.stamp.live;
     require(is_first == !t->has_any);
-    require_join(&t->last, &census.stamp, join);
+    if (is_there_already(t, &census))
+        require(join == PPROFDELTA_JOIN_EQUAL);
+    else
+        require_join(&t->last, &census.stamp, join);
     t->has_any = true;
     t->has_gap |= join == PPROFDELTA_JOIN_GAP;
     if (join == PPROFDELTA_JOIN_GAP || join == PPROFDELTA_JOIN_STALE ||
         join == PPROFDELTA_JOIN_EQUAL)
         return;
+    t->counts[t->added_len - 1] = true;
     t->last = census.stamp;
     t->is_wild |= !read_sums(t, t->profile, &r, &own);
     if (is_first)

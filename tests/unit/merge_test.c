@@ -274,7 +274,8 @@ static buf window_of(arena *a, const char *text)
         from = 10 * (sequence - 1LL), to = from + 10;
     build_types(&b, HEAP_TYPES);
     build_sample(&b, "leaf main",
-                 arena_format(a, "%s 0 %lld 0", value + 1, 2 * strtoll(value, NULL, 10)));
+                 arena_format(a, "%s 0 %lld 0", value + 1,
+                              (long long)(2 * (uint64_t)strtoll(value, NULL, 10))));
     b.m.time_nanos = to;
     b.m.duration_nanos = from ? to - from : 0;
     b.m.period = 8 + id;
