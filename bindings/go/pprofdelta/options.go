@@ -274,7 +274,7 @@ type poolOptions struct {
 	keep      int64         // an instance that is larger is not kept
 	idle      time.Duration // an instance that is not used for so long is not kept
 	// before is called first in each call of an instance (tests).
-	before func(name string, i *moduleInstance)
+	before func(name string, i *instance)
 	// moves is called when an allocation of an instance, or a buffer for its output, is about to be moved to a larger
 	// one (tests).
 	moves func(from, to int64)
