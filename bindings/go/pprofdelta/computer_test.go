@@ -407,7 +407,7 @@ func TestNewChecksAllOptions(t *testing.T) {
 func TestEnumsHaveNames(t *testing.T) {
 	for want, value := range map[string]fmt.Stringer{"gzip": Gzip, "none": None, "otlp": OTLP, "clamp": ResetClamp,
 		"Compression(7)": Compression(7), "Format(-1)": Format(-1), "a window is pending": ErrPending, "Status(99)": Status(99),
-		"newer state": ReasonNewerState, "Reason(14)": Reason(14), "decrease": RestartAny, "live": RestartLive,
+		"newer_state": ReasonNewerState, "Reason(14)": Reason(14), "decrease": RestartAny, "live": RestartLive,
 		"window": LiveWindow, "equal": JoinEqual, "Join(11)": Join(11)} {
 		if value.String() != want {
 			t.Errorf("%v is not %s", value, want)

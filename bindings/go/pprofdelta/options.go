@@ -33,23 +33,6 @@ const (
 // String returns "pprof" or "otlp".
 func (f Format) String() string { return nameOf(f, "Format", "pprof", "otlp") }
 
-// OnReset says what to do when a counter went backwards or the target restarted.
-type OnReset int32
-
-// What to do on a reset. The values are those of pprofdelta_on_reset.
-const (
-	ResetAuto     OnReset = iota // a restart counts from zero, a lone decrease is clamped
-	ResetRestart                 // every decrease is a restart
-	ResetClamp                   // no decrease is a restart
-	ResetNegative                // negative values are written; the window follows a base
-	ResetFail                    // the window fails with ErrReset
-)
-
-// String returns the word that --on-reset of the command has for it.
-func (r OnReset) String() string {
-	return nameOf(r, "OnReset", "auto", "restart", "clamp", "negative", "fail")
-}
-
 // nameOf returns the name of a value whose first one is 0.
 func nameOf[E ~int32](value E, kind string, names ...string) string {
 	if value >= 0 && int(value) < len(names) {

@@ -12,9 +12,12 @@ from ._answers import (
     Join as Join,
     Live as Live,
     Memory as Memory,
+    OnReset as OnReset,
+    Reason as Reason,
     Report as Report,
     Restart as Restart,
     Stamp as Stamp,
+    Status as Status,
     TypeReport as TypeReport,
 )
 from ._context import Context as Context
@@ -32,17 +35,14 @@ from ._errors import (
     NotCumulativeError as NotCumulativeError,
     OlderError as OlderError,
     OutOfMemoryError as OutOfMemoryError,
-    Reason as Reason,
     ResetError as ResetError,
     StateError as StateError,
-    Status as Status,
     UsageError as UsageError,
 )
 from ._options import (
     Compression as Compression,
     First as First,
     Format as Format,
-    OnReset as OnReset,
     Options as Options,
     SumOptions as SumOptions,
 )

@@ -77,6 +77,105 @@ class Join(StrEnum):
 JOINS = tuple(Join)
 
 
+class Status(StrEnum):
+    """What failed."""
+
+    OK = "ok"
+    #: the allocator returned NULL
+    MEMORY = "memory"
+    #: more than options.max_memory allows, or a count that overflows
+    LIMIT = "limit"
+    #: Compressed input is damaged, truncated, or followed by other bytes; or the library was built without
+    #: compression libraries.
+    INFLATE = "inflate"
+    #: not well-formed protobuf
+    WIRE = "wire"
+    #: protobuf, but not a valid profile
+    PROFILE = "profile"
+    #: valid profiles that have no delta: types, order, no counter
+    MISMATCH = "mismatch"
+    #: the input is itself a delta (see PPROFDELTA_FORCE)
+    STAMPED = "stamped"
+    #: a counter went backwards and options.on_reset is FAIL
+    RESET = "reset"
+    #: the conservation law does not hold: a bug in this library
+    VERIFY = "verify"
+    #: the sink refused the output
+    SINK = "sink"
+    #: an invalid argument, or a call that is not allowed at this point
+    USAGE = "usage"
+    #: not a state, a damaged state, or a state of another version
+    STATE = "state"
+    #: the source failed
+    SOURCE = "source"
+    #: The input is not cumulative: its times show that it is a window, or its types show that it is a CPU
+    #: profile, a goroutine profile or the like (see PPROFDELTA_FORCE).
+    NOT_CUMULATIVE = "not_cumulative"
+    #: The profile is older than the one before it in the series: no counter has grown, and some have
+    #: fallen or are missing. It came late; what the context remembers is as before.
+    OLDER = "older"
+    #: the profiles are of two services (see PPROFDELTA_FORCE)
+    OTHER_TARGET = "other_target"
+
+
+STATUSES = tuple(Status)
+
+
+class Reason(StrEnum):
+    """Why a call failed, where a status has several reasons."""
+
+    #: there is no more to know than the status
+    NONE = "none"
+    #: E_LIMIT: a higher max_memory may be enough
+    MAX_MEMORY = "max_memory"
+    #: E_LIMIT: more than a 32-bit process has room for
+    ADDRESS_SPACE = "address_space"
+    #: E_PROFILE: the input is a state
+    IS_STATE = "is_state"
+    #: E_PROFILE: an OTLP request has profiles of several resources, scopes or times, and the call takes
+    #: one
+    SEVERAL = "several"
+    #: E_NOT_CUMULATIVE: the times of the input show that it is a window
+    IS_WINDOW = "is_window"
+    #: E_MISMATCH: cur is older than prev
+    SWAPPED = "swapped"
+    #: E_MISMATCH: no value type is known as a counter
+    NO_COUNTER = "no_counter"
+    #: E_MISMATCH: the value types differ
+    OTHER_TYPES = "other_types"
+    #: E_MISMATCH: options.counters and gauges are not those of the state
+    OTHER_OPTIONS = "other_options"
+    #: E_MISMATCH: a sum: windows or batches are missing between the two
+    WINDOW_MISSING = "window_missing"
+    #: E_MISMATCH: a sum: the batch comes before one that was added already
+    BATCH_LATE = "batch_late"
+    #: E_STATE: the bytes are something else
+    NOT_A_STATE = "not_a_state"
+    #: E_STATE: a newer version of the library wrote the state
+    NEWER_STATE = "newer_state"
+
+
+REASONS = tuple(Reason)
+
+
+class OnReset(StrEnum):
+    """What to do when a counter went backwards or the target restarted."""
+
+    #: a restart counts from zero, a lone decrease is clamped
+    AUTO = "auto"
+    #: every decrease is a restart
+    RESTART = "restart"
+    #: no decrease is a restart
+    CLAMP = "clamp"
+    #: negative values are written, also for vanished samples; the window follows a base
+    NEGATIVE = "negative"
+    #: the window fails with PPROFDELTA_E_RESET
+    FAIL = "fail"
+
+
+ON_RESETS = tuple(OnReset)
+
+
 @dataclass(frozen=True, slots=True)
 class TypeReport:
     """One value type of a window, with its sums over all samples."""

@@ -2,51 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from ._answers import REASONS, STATUSES, Reason, Status
 
 NOWHERE = 2**64 - 1  # PPROFDELTA_NOWHERE
-
-
-class Status(StrEnum):
-    """What failed. The members are the statuses of pprofdelta_common.h, in its order."""
-
-    OK = "ok"
-    MEMORY = "memory"
-    LIMIT = "limit"
-    INFLATE = "inflate"
-    WIRE = "wire"
-    PROFILE = "profile"
-    MISMATCH = "mismatch"
-    STAMPED = "stamped"
-    RESET = "reset"
-    VERIFY = "verify"
-    SINK = "sink"
-    USAGE = "usage"
-    STATE = "state"
-    SOURCE = "source"
-    NOT_CUMULATIVE = "not_cumulative"
-    OLDER = "older"
-    OTHER_TARGET = "other_target"
-
-
-class Reason(StrEnum):
-    """Why a call failed, where a status has several reasons. The members are the reasons of
-    pprofdelta_common.h, in its order."""
-
-    NONE = "none"
-    MAX_MEMORY = "max_memory"
-    ADDRESS_SPACE = "address_space"
-    IS_STATE = "is_state"
-    SEVERAL = "several"
-    IS_WINDOW = "is_window"
-    SWAPPED = "swapped"
-    NO_COUNTER = "no_counter"
-    OTHER_TYPES = "other_types"
-    OTHER_OPTIONS = "other_options"
-    WINDOW_MISSING = "window_missing"
-    BATCH_LATE = "batch_late"
-    NOT_A_STATE = "not_a_state"
-    NEWER_STATE = "newer_state"
 
 
 class Error(Exception):
@@ -145,8 +103,6 @@ class InternalError(Error):
     """The result of the library is not consistent. Please report this as a bug."""
 
 
-_STATUSES = tuple(Status)
-_REASONS = tuple(Reason)
 _CLASSES: dict[Status, type[Error]] = {
     Status.MEMORY: OutOfMemoryError,
     Status.LIMIT: LimitError,
@@ -176,7 +132,7 @@ def error_for(
     reason: int,
 ) -> Error:
     """Makes the exception for an error of the library. The extension module calls this."""
-    status = _STATUSES[number]
+    status = STATUSES[number]
     return _CLASSES.get(status, Error)(
         text,
         status,
@@ -185,5 +141,5 @@ def error_for(
         None if element == NOWHERE else element,
         None if offset == NOWHERE else offset,
         is_prev,
-        _REASONS[reason],
+        REASONS[reason],
     )

@@ -6,15 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, StrEnum
 from typing import Literal, TypedDict, TypeVar, cast
 
-
-class OnReset(StrEnum):
-    """What to do when a counter went backwards or the target restarted."""
-
-    AUTO = "auto"  #: a restart counts from zero, a lone decrease is clamped
-    RESTART = "restart"  #: every decrease is a restart
-    CLAMP = "clamp"  #: no decrease is a restart
-    NEGATIVE = "negative"  #: negative values are written, also for vanished samples
-    FAIL = "fail"  #: `ResetError`
+from ._answers import OnReset
 
 
 class First(StrEnum):
