@@ -37,8 +37,6 @@ FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-flto", "-
          "-fsanitize-coverage=func,trace-pc",
          # One decoder of each kind is enough for zstd.
          "-DHUF_FORCE_DECOMPRESS_X1", "-DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT", "-DZSTD_NO_INLINE",
-         # xxHash then multiplies to 128 bits by one instruction, of which wasm2go makes bits.Mul64.
-         "-mcpu=generic+wide_arithmetic", "-D_INTEGRAL_MAX_BITS=128",
          "-Wl,--export=__stack_pointer"]
 # The modules: their main source, how they are optimised (the recorder is small), and their stack, which grows down to
 # address 0, so a stack that is too large is a trap. The tests use 26 KB of that of the parsed door.
