@@ -73,10 +73,14 @@ func BenchmarkSameTarget(b *testing.B) {
 // BenchmarkStart is the first delta of a pool.
 func BenchmarkStart(b *testing.B) {
 	prev, _ := benchPair()
-	defer countCPU(b)()
-	for b.Loop() {
-		pool := must(NewPool())
-		must(0, must(New(WithPool(pool))).Delta(prev, io.Discard))
-		must(0, pool.Close())
+	for _, compression := range []Compression{Gzip, None} {
+		b.Run(compression.String(), func(b *testing.B) {
+			defer countCPU(b)()
+			for b.Loop() {
+				pool := must(NewPool())
+				must(0, must(New(WithPool(pool), WithCompression(compression))).Delta(prev, io.Discard))
+				must(0, pool.Close())
+			}
+		})
 	}
 }
