@@ -100,20 +100,6 @@ func ExampleComputer_Save() {
 	// window 2 covers 5.023193959s
 }
 
-// What is wrong with a profile, and where.
-func ExampleError() {
-	profile := must(os.ReadFile("../../../testdata/hostile/sample-location-id-unknown.pb"))
-	_, err := pprofdelta.Check(context.Background(), profile)
-	var e *pprofdelta.Error
-	if errors.As(err, &e) {
-		fmt.Println(e.Field, e.Element, e.Offset, e.Text)
-	}
-	fmt.Println(errors.Is(err, pprofdelta.ErrProfile))
-	// Output:
-	// sample.location_id 2 58 no location has the id 99
-	// true
-}
-
 // The delta of two profiles that belong to no series.
 func ExampleCompare() {
 	var delta bytes.Buffer

@@ -239,12 +239,8 @@ func (p *Pool) sweep() {
 		n++
 	}
 	p.drop(n)
-	select {
-	case <-p.closed:
-	default:
-		if len(p.idle) > 0 {
-			p.timer.Reset(p.o.idle - time.Since(p.idle[0].since))
-		}
+	if len(p.idle) > 0 {
+		p.timer.Reset(p.o.idle - time.Since(p.idle[0].since))
 	}
 }
 
