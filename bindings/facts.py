@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what the bindings know of the structs that the library fills, from the public headers.
+"""Makes what the bindings know of the structs that the library fills, and of its enums, from the public headers.
 
     bindings/facts.py            writes the files
     bindings/facts.py --check    fails if a file is not what it would write
@@ -22,10 +22,12 @@ from dataclasses import dataclass
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(HERE, "..", "lib", "include")
 COMMON = os.path.join(INCLUDE, "pprofdelta_common.h")
-HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h")]
+HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h", "pprofdelta_common.h")]
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
-ENUMS = ["restart", "live", "join"]
-PY_ENUMS = {"status": "E_", "reason": "REASON_", "on_reset": "ON_RESET_", "first": "FIRST_", "compression": "", "format": ""}
+ENUMS = ["restart", "live", "join", "status", "reason", "on_reset"]
+PY_ENUMS = ["first", "compression", "format"]  # besides: Go has them in its options
+PY_LISTS = ["restart", "live", "join"]  # a number is made one of these
+PREFIXES = {"status": "E_", "compression": "", "format": ""}  # of the enumerators, where it is not the name
 # The value in Python, where it is not the name: as in --report=json, and as in options of the command.
 VALUES = {"RESTART_ANY": "decrease", "PLAIN": "none"}
 MADE = "Made by bindings/facts.py from pprofdelta.h. Do not edit."
@@ -90,7 +92,8 @@ def members_of(body):
 
 
 def read(paths):
-    """The structs and the enums of the headers: of each, its members or enumerators."""
+    """The structs and the enums of the headers: of each, its members or enumerators. A comment that is the name of an
+    enumerator, such as E_LIMIT, is before all those that belong to it."""
     text = ""
     for path in [COMMON, *paths]:
         with open(path, encoding="utf-8") as file:
@@ -101,14 +104,26 @@ def read(paths):
         structs[name] = members_of(body[1])
     for name in [*ENUMS, *PY_ENUMS]:
         body = re.search(rf"typedef enum pprofdelta_{name} {{(.*?)}} pprofdelta_{name};", text, re.S)
-        body = re.sub(r"/\* E_\w+ \*/", "", body[1])  # the headings in the list of reasons
-        found = re.findall(r"((?:/\*.*?\*/\s*)*)PPROFDELTA_(\w+)(?: = 0)?,?[ \t]*((?:/\*.*?\*/)?)", body, re.S)
-        enums[name] = [(enumerator, sentence(before + behind)) for before, enumerator, behind in found]
+        found = re.findall(r"((?:/\*.*?\*/\s*)*)PPROFDELTA_(\w+)(?: = 0)?,?[ \t]*((?:/\*.*?\*/)?)", body[1], re.S)
+        enums[name], of = [], ""
+        for before, enumerator, behind in found:
+            heading = re.match(r"/\* (E_\w+) \*/", before)
+            of = heading[1] + ": " if heading else of
+            enums[name].append((enumerator, of + sentence(before[heading.end():] + behind if heading else before + behind)))
     return structs, enums
 
 
 def camel(name):
     return "".join("ID" if word.lower() == "id" else word.capitalize() for word in name.split("_"))
+
+
+def word_of(name, enumerator):
+    """What an enumerator is called in an enum: RESTART_ANY is ANY."""
+    return enumerator.removeprefix(PREFIXES.get(name, name.upper() + "_"))
+
+
+def value_of(name, enumerator):
+    return VALUES.get(enumerator, word_of(name, enumerator).lower())
 
 
 # ---- WebAssembly: bindings/wasm ------------------------------------------------------------------
@@ -153,7 +168,12 @@ GO_ABOUT = {
     "restart": "Restart says why a window counts as a restart of the target.",
     "live": "Live is the kind of a live heap's profile (see pprofdelta_heap(3)).",
     "join": "Join says how a profile joined a sum.",
+    "status": "Status is the kind of an [Error]. Each is an error, so that errors.Is(err, pprofdelta.ErrStamped) works. "
+              "Those of this package alone are negative.",
+    "reason": "Reason is why a call failed, where a [Status] has several reasons that a caller may handle differently.",
+    "on_reset": "OnReset says what to do when a counter went backwards or the target restarted.",
 }
+GO_ENUM = {"status": "Err", "on_reset": "Reset"}  # how the names of the values begin, where it is not the type
 
 
 # What only a caller in C must know, and the names of C.
@@ -164,6 +184,10 @@ GO_WORDS = [
     ("is_delta is also 0 if", "IsDelta is also false if"), ("is_delta is 0", "IsDelta is false"), ("to_nanos", "To"),
     ("given to the sink", "before they are compressed"), ("Never 1 with FORCE", "Never true with [WithForce]"),
     ("FORCE", "[WithForce]"), (r"\(pprofdelta_heap\.h\)", "(pprofdelta_heap(3))"),
+    ("the allocator returned NULL", "there is no memory for the call"), (r"options\.max_memory", "[WithMaxMemory]"),
+    ("; or the library was built without compression libraries", ""), ("is FAIL", "is [ResetFail]"), ("this library", "the library"),
+    ("the sink refused the output", "the writer failed; the error also wraps the writer's error"), (r"\bmax_memory", "[WithMaxMemory]"),
+    ("the source failed", "the reader failed; the error also wraps the reader's error"), ("options.counters", "[WithCounters]"),
 ]
 
 
@@ -173,6 +197,7 @@ def go_words(text, kind=""):
     text = text.replace("PPROFDELTA_FORCE", "FORCE")
     for pattern, word in GO_WORDS:
         text = re.sub(pattern, word, text)
+    text = re.sub(r"(?:PPROFDELTA_|\b)E_(\w+)\b", lambda found: f"[Err{camel(found[1])}]", text)
     return re.sub(r"(?:PPROFDELTA_|\b)((?:LIVE|RESTART|JOIN|FIRST)_\w+)\b", lambda found: camel(found[1]), text)
 
 
@@ -206,15 +231,18 @@ def go(structs, enums):
             out += [""] * (i > 0) + go_comment(member.comment, "\t", member.kind) + [f"\t{go_member(name, member)} {kind}"]
         out.append("}\n")
     for name in ENUMS:
-        enumerators = enums[name]
+        enumerators, begin, first = enums[name], GO_ENUM.get(name, camel(name)), "iota"
+        if enumerators[0][0] == "OK":
+            enumerators, first = enumerators[1:], "iota + 1"
         out += go_comment(GO_ABOUT[name], "") + [f"type {camel(name)} int32\n", f"// The values of {camel(name)}.", "const ("]
         for i, (enumerator, comment) in enumerate(enumerators):
             out += [""] * (i > 0) + go_comment(comment, "\t")
-            out.append(f"\t{camel(enumerator)}" + (f" {camel(name)} = iota" if i == 0 else ""))
-        words = [VALUES.get(each, each.removeprefix(name.upper() + "_").lower()) for each, _ in enumerators]
-        out += [")\n", "// String returns a word, as --report=json of the command does.",
-                f"func (value {camel(name)}) String() string {{",
-                f'\treturn nameOf(value, "{camel(name)}", ' + ", ".join(f'"{word}"' for word in words) + ")", "}\n"]
+            out.append(f"\t{begin}{camel(word_of(name, enumerator))}" + (f" {camel(name)} = {first}" if i == 0 else ""))
+        out.append(")\n")
+        if first == "iota":
+            words = ", ".join(f'"{value_of(name, each)}"' for each, _ in enumerators)
+            out += ["// String returns a word, as --report=json of the command does.", f"func (value {camel(name)}) String() string {{",
+                    f'\treturn nameOf(value, "{camel(name)}", {words})', "}\n"]
     for name in order(structs):
         out += [f"func (a *answer) {go_reader(name)}() {go_type(name)} {{", f"\treturn {go_type(name)}{{"]
         for member in structs[name]:
@@ -323,10 +351,10 @@ def python(structs, enums):
     for name, enumerators in enums.items():
         out += ["", f"class {camel(name)}(StrEnum):", f'    """{PY_ABOUT[name]}"""\n']
         for enumerator, comment in enumerators:
-            word = {"PLAIN": "NONE"}.get(enumerator) or enumerator.removeprefix(PY_ENUMS.get(name, name.upper() + "_"))
-            out += py_comment(comment)
-            out.append(f'    {word} = "{VALUES.get(enumerator, word.lower())}"')
-        out += ["", "", f"{name.upper()}S = tuple({camel(name)})", ""] if name in ENUMS else [""]
+            word = "NONE" if enumerator == "PLAIN" else word_of(name, enumerator)
+            out += py_comment(re.sub(r"^E_\w+: ", "", comment))
+            out.append(f'    {word} = "{value_of(name, enumerator)}"')
+        out += ["", "", f"{name.upper()}S = tuple({camel(name)})", ""] if name in PY_LISTS else [""]
     for name in order(structs):
         out += ["", "@dataclass(frozen=True, slots=True)", f"class {camel(name)}:", f'    """{PY_ABOUT[name]}"""\n']
         for member in structs[name]:

@@ -267,9 +267,11 @@ static void make_room(stream *s, pd_ledger *ledger, size_t entry, size_t entries
 /* Returns whether the open attempt had more than the base. */
 static bool has_more(const pd_ledger *ledger, size_t entry)
 {
-    return ledger->is_open && (entry >= ledger->committed ||
-                               memcmp(pd_ledger_tried(ledger, entry), pd_ledger_base(ledger, entry),
-                                      ledger->counters * sizeof *ledger->base) != 0);
+    const int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
+    bool more = ledger->is_open && entry >= ledger->committed;
+    for (size_t i = 0; i < ledger->counters && ledger->is_open && !more; i++)
+        more = tried[i] != base[i];
+    return more;
 }
 
 /* An entry: its key, its age with a bit that says whether it has more, its counters, and how much

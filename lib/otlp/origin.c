@@ -164,7 +164,7 @@ void pd_request_profiles(pd_request *r, pd_compact *c)
         while (!c->writer.status && pd_reader_find(&body, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, &f)) {
             pd_list list = pd_list_of(&r->parse, NULL, &f);
             while (pd_list_next(&r->parse, &list))
-                if (!pd_request_fact(r, r->dictionary.attributes[list.value].key))
+                if (!pd_request_has_field(r, r->dictionary.attributes[list.value].key))
                     pd_otlp_own_of_profile(c, r->profiles[i].column,
                                            copy_attribute(r, c, list.value));
         }

@@ -144,14 +144,19 @@ static void take_comments(pd_request *r, pd_bytes value)
     }
 }
 
-uint32_t *pd_request_fact(pd_request *r, uint64_t key)
+static bool is_comment(pd_request *r, uint64_t key)
+{
+    return pd_request_is_text(r, key, "pprof.profile.comment");
+}
+
+/* The member of r->facts that the value of an attribute goes to; NULL: there is none. */
+static uint32_t *fact_of(pd_request *r, uint64_t key)
 {
     pd_request_facts *all = &r->facts;
     const struct {
         const char *key;
         uint32_t *fact;
-    } rows[] = {{"pprof.profile.comment", &all->comment},
-                {"pprof.profile.drop_frames", &all->drop_frames},
+    } rows[] = {{"pprof.profile.drop_frames", &all->drop_frames},
                 {"pprof.profile.keep_frames", &all->keep_frames},
                 {"pprof.profile.doc_url", &all->doc_url}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -160,15 +165,21 @@ uint32_t *pd_request_fact(pd_request *r, uint64_t key)
     return NULL;
 }
 
+bool pd_request_has_field(pd_request *r, uint64_t key)
+{
+    return is_comment(r, key) || fact_of(r, key);
+}
+
 static void take_of_profile(pd_request *r, uint64_t index)
 {
-    uint32_t *fact = pd_request_fact(r, r->dictionary.attributes[index].key);
-    if (!fact)
-        r->dictionary.unshown++;
-    else if (fact == &r->facts.comment)
+    uint64_t key = r->dictionary.attributes[index].key;
+    uint32_t *fact = fact_of(r, key);
+    if (is_comment(r, key))
         take_comments(r, pd_request_value(r, index));
-    else
+    else if (fact)
         pd_any_value_strings(r, pd_request_value(r, index), set_string, fact);
+    else
+        r->dictionary.unshown++;
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */

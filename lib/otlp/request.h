@@ -67,7 +67,6 @@ typedef struct pd_request_facts {
     uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
     uint64_t period, period_type, period_unit;
-    uint32_t comment; /* unused: there may be several */
     uint32_t drop_frames, keep_frames, doc_url, default_type;
     pd_bytes order; /* pprof.scope.sample_type_order */
 } pd_request_facts;
@@ -140,9 +139,8 @@ const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err);
 
 void pd_request_release(pd_request *r, pd_mem *mem);
 
-/* The member of r->facts that the attribute of a Profile with this key, a number, goes to; NULL: a pprof
- * profile has no field for it. */
-uint32_t *pd_request_fact(pd_request *r, uint64_t key);
+/* Returns whether a pprof profile has a field for the attribute of a Profile with this key, a number. */
+bool pd_request_has_field(pd_request *r, uint64_t key);
 
 /* The fields of its messages; those of a sample are in points.c. */
 extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_request_resource_rows,

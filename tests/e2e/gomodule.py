@@ -4,17 +4,20 @@
     tests      all tests of bindings/go, and those of its module oracletest, which gets COMMAND; with CGO_ENABLED=0
     race       those of the package itself with Go's race detector (it needs a C compiler)
     fuzzers    each for FUZZ_TIME, from its seeds
-    systems    go vet for other systems and processors
+    systems    tests with an int of 32 bits and by another processor, which qemu may emulate; go vet for other systems
+    lint       staticcheck, which the module of the folder staticcheck pins, of the packages that are not generated
     format     gofmt, go vet, go mod verify and go mod tidy
 
 Skipped (77; in CI, failed) if there is no Go that is new enough, or if the module's dependencies cannot be fetched.
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from gotests import ENVIRONMENT, MODULE, ORACLE, check, go, main, real, step, tests
 
@@ -22,7 +25,12 @@ PACKAGE = "./pprofdelta"
 FUZZ_TIME = "2s"
 PROCESSOR = os.path.join(real.root, "bindings", "otelcol")
 COLLECTOR = os.path.join(PROCESSOR, "collector")  # a whole Collector, in a module of its own
-SYSTEMS = ["linux/386", "windows/amd64", "js/wasm"]  # no file is of one system only; the first has an int of 32 bits
+HAND_WRITTEN = ["./pprofdelta", "./deltahttp/...", "./internal/proftest"]
+SYSTEMS = ["windows/amd64", "js/wasm"]  # no file is of one system only
+# The machines that run a processor's programs, what runs them elsewhere, and the tests: of sizes of 32 bits, and of
+# traps, whose signals are the system's.
+PROCESSORS = {"386": (("x86_64", "i686"), "qemu-i386-static", "IsTheDifference|Stored|Hostile|Sum|AtTheSameTime"),
+              "arm64": (("aarch64",), "qemu-aarch64-static", "Stored|LosesOnly")}
 
 
 def race(*what, cwd=MODULE):
@@ -50,6 +58,26 @@ def check_format(*modules):
         step(f"go mod tidy in {module}", "mod", "tidy", "-diff", cwd=module)
 
 
+def processors():
+    for processor, (machines, emulator, names) in PROCESSORS.items():
+        emulated = [] if platform.machine() in machines else [f"-exec={emulator}"]
+        if emulated and not shutil.which(emulator):
+            print(f"linux/{processor}: skipped: there is no {emulator}")
+            continue
+        tests(f"linux/{processor}", "-short", f"-run={names}", *emulated, PACKAGE, GOARCH=processor)
+
+
+def staticcheck():
+    pinned = os.path.join(real.here, "staticcheck")
+    real.made("go mod download", ["go", "mod", "download"], pinned, ENVIRONMENT)
+    with tempfile.TemporaryDirectory(prefix="pprofdelta-staticcheck-") as folder:
+        program = os.path.join(folder, "staticcheck")
+        step("staticcheck is built", "build", "-o", program, "honnef.co/go/tools/cmd/staticcheck", cwd=pinned)
+        ran = subprocess.run([program, *HAND_WRITTEN], cwd=MODULE, env={**os.environ, **ENVIRONMENT}, check=False,
+                             capture_output=True, timeout=real.TIMEOUT)
+        check("staticcheck", ran.returncode == 0, (ran.stdout + ran.stderr).decode()[-3000:])
+
+
 def collector():
     for module in (PROCESSOR, COLLECTOR):
         real.made("go mod download", ["go", "mod", "download"], module, ENVIRONMENT)
@@ -64,6 +92,8 @@ def run():
     tests("tests", "./...")
     tests("oracle", "./...", cwd=ORACLE, PPROFDELTA_COMMAND=os.path.abspath(sys.argv[1]))
     race("-run=Many|Context|Closed|Dropped|Target|Trap|Pending|Writer", PACKAGE)
+    processors()
+    staticcheck()
     for system in SYSTEMS:
         target, processor = system.split("/")
         step(f"go vet for {system}", "vet", PACKAGE, GOOS=target, GOARCH=processor)

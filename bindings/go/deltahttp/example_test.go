@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"time"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/deltahttp"
@@ -61,13 +60,4 @@ func Example_after() {
 	// after 1 window 2 attempt 1
 	// after 1 window 2 attempt 2
 	// after 2 window 3 attempt 1
-}
-
-// Errors are in plain text.
-func ExampleHandler() {
-	w := httptest.NewRecorder()
-	deltahttp.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/delta_heap?debug=1", nil))
-	fmt.Println(w.Code, strings.TrimSpace(w.Body.String()))
-	// Output:
-	// 400 debug=1: a delta has no text form; save it without debug and print it with `go tool pprof -raw FILE`
 }

@@ -295,14 +295,14 @@ func parse(r *http.Request, kind int) (req request, wrong *problem) {
 	if err != nil {
 		return req, refuse(http.StatusBadRequest, "the query cannot be parsed: %v", err)
 	}
-	if wrong := parseSeconds(query, kinds[req.kind].profile); wrong != nil {
-		return req, wrong
+	if seconds := query.Get("seconds"); seconds != "" { // an empty value is none, as for net/http/pprof
+		return req, refuse(http.StatusBadRequest, "seconds=%s: a delta covers the time since the last request of its reader; leave seconds out, or use %s%s?seconds=%s of net/http/pprof", seconds, Prefix, kinds[kind].profile, url.QueryEscape(seconds))
 	}
 	gc, wrong := number(query, "gc")
 	if wrong != nil {
 		return req, wrong
 	}
-	req.collectsGC = gc > 0 && kinds[req.kind].collectsFirst
+	req.collectsGC = gc > 0 && kinds[kind].collectsFirst
 	debug, wrong := number(query, "debug")
 	if wrong != nil {
 		return req, wrong
@@ -318,15 +318,6 @@ func parse(r *http.Request, kind int) (req request, wrong *problem) {
 	}
 	req.reader, wrong = readerName(query, r.Header)
 	return req, wrong
-}
-
-// parseSeconds refuses seconds: the window of a cursor is not chosen by the request. An empty value counts as
-// none, as for net/http/pprof.
-func parseSeconds(query url.Values, profile string) *problem {
-	if seconds := query.Get("seconds"); seconds != "" {
-		return refuse(http.StatusBadRequest, "seconds=%s: a delta covers the time since the last request of its reader; leave seconds out, or use %s%s?seconds=%s of net/http/pprof", seconds, Prefix, profile, url.QueryEscape(seconds))
-	}
-	return nil
 }
 
 // number returns the value of a parameter, 0 if it is missing.

@@ -12,12 +12,14 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/proftest"
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
@@ -27,6 +29,8 @@ func TestMain(m *testing.M) {
 	runtime.SetBlockProfileRate(1)
 	os.Exit(m.Run())
 }
+
+func must[T any](result T, err error) T { return proftest.Must(result, err) }
 
 // A fake computes the windows of one reader from profiles.
 type fake struct {
@@ -50,33 +54,37 @@ func feed(h *handler, next func(kind string) ([]byte, error)) {
 	}
 }
 
-// A tap feeds the handler with the profiles of this process, and keeps the last one.
-type tap struct {
-	mutex sync.Mutex
-	last  []byte
-}
-
-func (c *tap) put(h *handler) {
+// tapped is a handler of the profiles of this process, which keeps the last one.
+func tapped() (h *handler, last *atomic.Pointer[[]byte]) {
+	h, last = newHandler(nil), new(atomic.Pointer[[]byte])
 	feed(h, func(name string) ([]byte, error) {
 		var out bytes.Buffer
 		err := pprof.Lookup(name).WriteTo(&out, 0)
-		c.mutex.Lock()
-		defer c.mutex.Unlock()
-		c.last = out.Bytes()
-		return c.last, err
+		profile := out.Bytes()
+		last.Store(&profile)
+		return profile, err
 	})
+	return h, last
 }
 
-// scripted feeds the handler with these profiles, one after the other.
-func scripted(h *handler, profiles ...[]byte) {
+// made is a heap profile with one sample.
+func made(nanos, objects int64, function string) []byte {
+	p := proftest.Process{Clock: nanos, Types: []string{"alloc_objects/count", "inuse_objects/count"}, Functions: []string{function},
+		Places: []proftest.Place{{Address: 0x402000, Functions: []int{0}}},
+		Stacks: []*proftest.Stack{{Places: []int{0}, Values: []int64{objects, 1}}}}
+	return p.Bytes()
+}
+
+// scripted is a handler of profiles with these objects, one after the other; a negative number is no profile.
+func scripted(opts []Option, objects ...int64) *handler {
+	h, at := newHandler(opts), 0
 	feed(h, func(string) ([]byte, error) {
-		if len(profiles) == 0 {
-			return nil, errors.New("no profile is left")
+		if at++; at > len(objects) || objects[at-1] < 0 {
+			return []byte("no profile"), nil
 		}
-		next := profiles[0]
-		profiles = profiles[1:]
-		return next, nil
+		return made(int64(100*at), objects[at-1], "site"), nil
 	})
+	return h
 }
 
 func ask(h http.Handler, method, target string) *httptest.ResponseRecorder {
@@ -95,17 +103,37 @@ func get(t *testing.T, h http.Handler, target string) []byte {
 	return w.Body.Bytes()
 }
 
-// objects returns alloc_objects of a window.
-func objects(t *testing.T, window []byte) int64 {
-	t.Helper()
-	return columnOf(t, parsed(t, window), "alloc_objects")
-}
-
 // wants gets a window, which must have this many objects.
 func wants(t *testing.T, h http.Handler, target string, n int64) {
 	t.Helper()
-	if got := objects(t, get(t, h, target)); got != n {
+	if got := objects(get(t, h, target)); got != n {
 		t.Errorf("%s: the window has %d objects, not %d", target, got, n)
+	}
+}
+
+func objects(window []byte) int64 { return proftest.Read(window).Sum("alloc_objects/count") }
+
+// numbered checks a window of a response: "sequence attempt objects".
+func numbered(t *testing.T, what string, w *httptest.ResponseRecorder, want string) {
+	t.Helper()
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: status %d: %s", what, w.Code, w.Body)
+	}
+	got := fmt.Sprint(w.Header().Get(SequenceHeader), " ", w.Header().Get(AttemptHeader), " ", objects(w.Body.Bytes()))
+	if got != want {
+		t.Errorf("%s: sequence, attempt and objects are %s, not %s", what, got, want)
+	}
+}
+
+// wantSum fails the test unless the windows add up to the cumulative profile, sample by sample.
+func wantSum(t *testing.T, windows [][]byte, cumulative []byte) {
+	t.Helper()
+	sum := proftest.Read(windows[0])
+	for _, window := range windows[1:] {
+		sum = proftest.Read(window).Plus(sum)
+	}
+	if wrong := sum.Difference(proftest.Read(cumulative)); wrong != "" {
+		t.Errorf("the sum of %d windows: %s", len(windows), wrong)
 	}
 }
 
@@ -123,14 +151,11 @@ func allocate(n int) {
 }
 
 func TestTwoReadersEachGetTheWholeTruth(t *testing.T) {
-	var tapped tap
-	h := newHandler(nil)
-	tapped.put(h)
-	windows := map[string][][]byte{}
-	last := map[string][]byte{}
+	h, profile := tapped()
+	windows, last := map[string][][]byte{}, map[string][]byte{}
 	scrape := func(reader string) {
 		windows[reader] = append(windows[reader], get(t, h, "/debug/pprof/delta_heap?gc=1&reader="+reader))
-		last[reader] = tapped.last
+		last[reader] = *profile.Load()
 	}
 	for round := range 7 {
 		allocate(100 * (round + 1))
@@ -139,33 +164,24 @@ func TestTwoReadersEachGetTheWholeTruth(t *testing.T) {
 			scrape("seldom")
 		}
 	}
-	for reader := range windows {
+	for reader, n := range map[string]int{"often": 7, "seldom": 2} {
+		if len(windows[reader]) != n {
+			t.Errorf("%s: %d windows", reader, len(windows[reader]))
+		}
 		wantSum(t, windows[reader], last[reader])
 	}
-	if n, m := len(windows["often"]), len(windows["seldom"]); n != 7 || m != 2 {
-		t.Errorf("%d and %d windows", n, m)
-	}
 }
 
-func TestRequestsWithoutANameAreOneReader(t *testing.T) {
-	h := newHandler(nil)
-	scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
+func TestNamesOfReaders(t *testing.T) {
+	h := scripted(nil, 5, 8, 9, 11)
 	wants(t, h, "/delta_heap", 5)
-	wants(t, h, "/delta_heap", 3)
+	wants(t, h, "/delta_heap", 3) // requests without a name are one reader
 	wants(t, h, "/delta_heap?reader=other", 9)
-}
-
-func TestTheNameMayBeInTheHeader(t *testing.T) {
-	h := newHandler(nil)
-	scripted(h, made(t, 100, 5), made(t, 200, 8))
-	get(t, h, "/delta_heap?reader=one")
 	r := httptest.NewRequest(http.MethodGet, "/delta_heap", nil)
-	r.Header.Set(ReaderHeader, "one")
+	r.Header.Set(ReaderHeader, "other")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	if got := objects(t, w.Body.Bytes()); got != 3 {
-		t.Errorf("the window has %d objects, not 3", got)
-	}
+	numbered(t, "the name in the header", w, "2 1 2")
 }
 
 // A broken writer fails after some bytes, at the Flush, or panics.
@@ -195,27 +211,18 @@ func (b broken) FlushError() error {
 
 func TestAWindowThatWasNotWrittenIsInTheNextOne(t *testing.T) {
 	for _, at := range []string{"write", "short", "flush", "panic"} {
-		t.Run(at, func(t *testing.T) {
-			h := newHandler(nil)
-			scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9), made(t, 400, 10))
-			get(t, h, "/delta_heap")
-			func() {
-				defer func() {
-					if got := recover(); (got != nil) != (at == "panic") {
-						t.Errorf("panic: %v", got)
-					}
-				}()
-				h.ServeHTTP(broken{httptest.NewRecorder(), at}, httptest.NewRequest(http.MethodGet, "/delta_heap", nil))
+		h := scripted(nil, 5, 8, 9, 10)
+		get(t, h, "/delta_heap")
+		func() {
+			defer func() {
+				if got := recover(); (got != nil) != (at == "panic") {
+					t.Errorf("%s: panic: %v", at, got)
+				}
 			}()
-			w := ask(h, http.MethodGet, "/delta_heap")
-			if got := objects(t, w.Body.Bytes()); got != 9-5 {
-				t.Errorf("the next window has %d objects, not 4", got)
-			}
-			if s, a := w.Header().Get(SequenceHeader), w.Header().Get(AttemptHeader); s != "2" || a != "2" {
-				t.Errorf("sequence %s, attempt %s; not 2 and 2", s, a)
-			}
-			wants(t, h, "/delta_heap", 1)
-		})
+			h.ServeHTTP(broken{httptest.NewRecorder(), at}, httptest.NewRequest(http.MethodGet, "/delta_heap", nil))
+		}()
+		numbered(t, at, ask(h, http.MethodGet, "/delta_heap"), "2 2 4")
+		wants(t, h, "/delta_heap", 1)
 	}
 }
 
@@ -232,10 +239,15 @@ func (w waiting) Write(p []byte) (int, error) {
 
 func (w waiting) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// dial sends a request for the heap, and returns the connection.
+func dial(server *httptest.Server, query, header string) net.Conn {
+	connection := must(net.Dial("tcp", server.Listener.Addr().String()))
+	fmt.Fprintf(connection, "GET /delta_heap?%s HTTP/1.1\r\nHost: test\r\n%s\r\n", query, header)
+	return connection
+}
+
 func TestAReaderThatBreaksOff(t *testing.T) {
-	var tapped tap
-	h := newHandler(nil)
-	tapped.put(h)
+	h, last := tapped()
 	writing := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Break-Off") != "" {
@@ -246,36 +258,31 @@ func TestAReaderThatBreaksOff(t *testing.T) {
 	}))
 	defer server.Close()
 	var windows [][]byte
-	scrape := func() { windows = append(windows, fetch(t, server.URL+"/debug/pprof/delta_heap?gc=1&reader=one")) }
-
+	scrape := func() {
+		body, _ := fetch(t, server.URL+"/debug/pprof/delta_heap?gc=1&reader=one")
+		windows = append(windows, body)
+	}
 	scrape()
 	for range 3 {
 		allocate(200)
-		connection, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(connection, "GET /debug/pprof/delta_heap?reader=one HTTP/1.1\r\nHost: test\r\nBreak-Off: 1\r\n\r\n")
+		connection := dial(server, "reader=one", "Break-Off: 1\r\n")
 		<-writing
 		connection.Close()
 	}
 	allocate(300)
 	scrape()
-	wantSum(t, windows, tapped.last)
+	wantSum(t, windows, *last.Load())
 }
 
-func fetch(t *testing.T, url string) []byte {
+func fetch(t *testing.T, url string) ([]byte, http.Header) {
 	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must(http.Get(url))
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v: %.300q", url, answer.Status, err, body)
+	body := must(io.ReadAll(answer.Body))
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("%s: %s: %.300q", url, answer.Status, body)
 	}
-	return body
+	return body, answer.Header
 }
 
 // narrow connections hold few bytes that were written and not read.
@@ -291,20 +298,19 @@ func (l narrow) Accept() (net.Conn, error) {
 
 func TestAReaderThatStopsReading(t *testing.T) {
 	h := newHandler([]Option{WriteTimeout(100 * time.Millisecond), Profiler(pprofdelta.WithCompression(pprofdelta.None))})
-	first, second := wide(t, 100, 5), wide(t, 200, 8)
-	scripted(h, first, first, second)
+	wide := strings.Repeat("wide", 1<<20)
+	profiles := [][]byte{made(100, 5, wide), made(100, 5, wide), made(200, 8, wide)}
+	feed(h, func(string) (next []byte, _ error) {
+		next, profiles = profiles[0], profiles[1:]
+		return next, nil
+	})
 	server := httptest.NewUnstartedServer(h)
 	server.Listener = narrow{server.Listener}
 	server.Start()
 	defer server.Close()
-
-	connection, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := dial(server, "reader=stalled", "")
 	defer connection.Close()
 	connection.(*net.TCPConn).SetReadBuffer(4096)
-	fmt.Fprintf(connection, "GET /delta_heap?reader=stalled HTTP/1.1\r\nHost: test\r\n\r\n")
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(connection, head); err != nil || !strings.HasSuffix(string(head), "200") {
 		t.Fatalf("%q, %v", head, err)
@@ -314,119 +320,69 @@ func TestAReaderThatStopsReading(t *testing.T) {
 	wants(t, h, "/delta_heap?reader=stalled", 8)
 }
 
-// wide returns a profile of some megabytes: one sample, and a function with a long name.
-func wide(t *testing.T, nanos, n int64) []byte {
-	t.Helper()
-	p := parsed(t, made(t, nanos, n))
-	p.Function[0].Name = strings.Repeat("wide", 1<<20)
-	var out bytes.Buffer
-	if err := p.Write(&out); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
 func TestConcurrentRequestsOfOneReaderAreAnsweredInTurn(t *testing.T) {
-	var tapped tap
-	h := newHandler(nil)
-	tapped.put(h)
+	h, last := tapped()
 	server := httptest.NewServer(h)
 	defer server.Close()
 	const scrapers, rounds = 5, 4
-	var mutex sync.Mutex
 	var all sync.WaitGroup
-	windows := make([][]byte, scrapers*rounds+1)
+	var windows [scrapers*rounds + 1]atomic.Pointer[[]byte]
 	for range scrapers {
 		all.Go(func() {
 			for range rounds {
 				allocate(100)
-				answer, err := http.Get(server.URL + "/delta_heap?reader=one&gc=1")
-				if err != nil {
-					t.Error(err)
-					return
+				body, header := fetch(t, server.URL+"/delta_heap?reader=one&gc=1")
+				sequence := 0
+				fmt.Sscan(header.Get(SequenceHeader), &sequence)
+				if sequence < 1 || sequence >= len(windows) || !windows[sequence].CompareAndSwap(nil, &body) {
+					t.Errorf("two windows have the sequence %d, or it is not right", sequence)
 				}
-				body, err := io.ReadAll(answer.Body)
-				answer.Body.Close()
-				var sequence int
-				fmt.Sscan(answer.Header.Get(SequenceHeader), &sequence)
-				if err != nil || sequence < 1 || sequence > scrapers*rounds {
-					t.Errorf("sequence %d, %v", sequence, err)
-					return
-				}
-				mutex.Lock()
-				if windows[sequence] != nil {
-					t.Errorf("two windows have the sequence %d", sequence)
-				}
-				windows[sequence] = body
-				mutex.Unlock()
 			}
 		})
 	}
 	all.Wait()
+	var inOrder [][]byte
+	for i := 1; i < len(windows) && !t.Failed(); i++ {
+		inOrder = append(inOrder, *windows[i].Load())
+	}
 	if !t.Failed() {
-		wantSum(t, windows[1:], tapped.last)
+		wantSum(t, inOrder, *last.Load())
 	}
 }
 
 func TestAfter(t *testing.T) {
-	h := newHandler(nil)
-	scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9), made(t, 400, 15), made(t, 500, 20), made(t, 600, 30))
-	steps := []struct {
-		after, sequence, attempt string
-		objects                  int64
-	}{
-		{"0", "1", "1", 5},
-		{"0", "1", "2", 8},  // the first has not arrived
-		{"1", "2", "1", 1},  // it has
-		{"1", "2", "2", 7},  // the second has not
-		{"2", "3", "1", 5},  // it has
-		{"7", "1", "1", 30}, // another process, so everything
+	h := scripted(nil, 5, 8, 9, 15, 20, 30)
+	for i, step := range [][2]string{
+		{"0", "1 1 5"},
+		{"0", "1 2 8"},  // the first has not arrived
+		{"1", "2 1 1"},  // it has
+		{"1", "2 2 7"},  // the second has not
+		{"2", "3 1 5"},  // it has
+		{"7", "1 1 30"}, // another process, so everything
+	} {
+		numbered(t, fmt.Sprint("step ", i), ask(h, http.MethodGet, "/delta_heap?after="+step[0]), step[1])
 	}
-	for i, s := range steps {
-		w := ask(h, http.MethodGet, "/delta_heap?after="+s.after)
-		if w.Code != http.StatusOK {
-			t.Fatalf("step %d: %s", i, w.Body)
-		}
-		header := w.Header()
-		if header.Get(SequenceHeader) != s.sequence || header.Get(AttemptHeader) != s.attempt || objects(t, w.Body.Bytes()) != s.objects {
-			t.Errorf("step %d: sequence %s, attempt %s, %d objects; want %v", i, header.Get(SequenceHeader),
-				header.Get(AttemptHeader), objects(t, w.Body.Bytes()), s)
-		}
-	}
-}
-
-func TestAfterBesideRequestsWithoutIt(t *testing.T) {
-	h := newHandler(nil)
-	scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
+	h = scripted(nil, 5, 8, 9)
 	get(t, h, "/delta_heap?after=0")
 	wants(t, h, "/delta_heap", 3)         // a request without after takes the last window as arrived
 	wants(t, h, "/delta_heap?after=1", 9) // the cursor is behind window 2, and the reader is not
 }
 
 func TestTheReaderKnowsBetterThanTheWriter(t *testing.T) {
-	for _, c := range []struct {
-		next     string // the request after one whose write has failed
-		sequence string
-		objects  int64
-	}{
-		{"/delta_heap?after=2", "3", 1}, // it has arrived nevertheless
-		{"/delta_heap?after=1", "2", 4},
-		{"/delta_heap", "2", 4},
+	for next, want := range map[string]string{ // the request after one whose write has failed
+		"/delta_heap?after=2": "3 1 1", // it has arrived nevertheless
+		"/delta_heap?after=1": "2 2 4",
+		"/delta_heap":         "2 2 4",
 	} {
-		h := newHandler(nil)
-		scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
+		h := scripted(nil, 5, 8, 9)
 		get(t, h, "/delta_heap?after=0")
 		h.ServeHTTP(broken{httptest.NewRecorder(), "flush"}, httptest.NewRequest(http.MethodGet, "/delta_heap?after=1", nil))
-		w := ask(h, http.MethodGet, c.next)
-		if got := objects(t, w.Body.Bytes()); w.Header().Get(SequenceHeader) != c.sequence || got != c.objects {
-			t.Errorf("%s: sequence %s, %d objects; want %s, %d", c.next, w.Header().Get(SequenceHeader), got, c.sequence, c.objects)
-		}
+		numbered(t, next, ask(h, http.MethodGet, next), want)
 	}
 }
 
 func TestHeadDoesNotMoveTheCursor(t *testing.T) {
-	h := newHandler(nil)
-	scripted(h, made(t, 100, 5), made(t, 200, 8))
+	h := scripted(nil, 5, 8)
 	get(t, h, "/delta_heap")
 	w := ask(h, http.MethodHead, "/delta_heap")
 	if w.Code != http.StatusOK || w.Body.Len() > 0 || w.Header().Get("Content-Type") != "application/octet-stream" {
@@ -438,12 +394,12 @@ func TestHeadDoesNotMoveTheCursor(t *testing.T) {
 	}
 }
 
-func TestHeaders(t *testing.T) {
+func TestWhatIsServed(t *testing.T) {
 	mux := http.NewServeMux()
 	Register(mux)
 	for _, kind := range []string{"delta_heap", "delta_mutex", "delta_block"} {
 		w := ask(mux, http.MethodGet, Prefix+kind)
-		want := map[string]string{
+		for name, value := range map[string]string{
 			"Content-Type":           "application/octet-stream",
 			"Content-Disposition":    `attachment; filename="` + kind + `.pb.gz"`,
 			"X-Content-Type-Options": "nosniff",
@@ -452,8 +408,7 @@ func TestHeaders(t *testing.T) {
 			"Content-Encoding":       "",
 			SequenceHeader:           "1",
 			AttemptHeader:            "1",
-		}
-		for name, value := range want {
+		} {
 			if got := w.Header().Get(name); got != value {
 				t.Errorf("%s: %s is %q, not %q", kind, name, got, value)
 			}
@@ -461,7 +416,15 @@ func TestHeaders(t *testing.T) {
 		if !bytes.HasPrefix(w.Body.Bytes(), []byte{0x1f, 0x8b}) {
 			t.Errorf("%s is not gzip: %x", kind, w.Body.Bytes()[:2])
 		}
+		want := "contentions/count delay/nanoseconds"
+		if kind == "delta_heap" {
+			want = "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes"
+		}
+		if got := strings.Join(proftest.Read(w.Body.Bytes()).Types, " "); got != want {
+			t.Errorf("%s has the types %v, not %s", kind, got, want)
+		}
 	}
+	get(t, mux, Prefix+"delta_heap?gc=&debug=0&seconds=&after=&other=1") // these mean nothing here
 }
 
 // TestRegisterBesideOtherPatterns: Register panics if its patterns conflict with those of the program.
@@ -480,23 +443,6 @@ func TestRegisterBesideOtherPatterns(t *testing.T) {
 	Register(mux)
 	if w := ask(mux, http.MethodPost, Prefix+"delta_heap"); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST: status %d", w.Code)
-	}
-}
-
-func TestTypesAreThoseOfTheRuntime(t *testing.T) {
-	h := Handler()
-	for kind, want := range map[string]string{
-		"heap":  "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes",
-		"mutex": "contentions/count delay/nanoseconds",
-		"block": "contentions/count delay/nanoseconds",
-	} {
-		var got []string
-		for _, typ := range parsed(t, get(t, h, "/delta_"+kind)).SampleType {
-			got = append(got, typ.Type+"/"+typ.Unit)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s has the types %v, not %s", kind, got, want)
-		}
 	}
 }
 
@@ -542,16 +488,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestParametersThatMeanNothingHere(t *testing.T) {
-	get(t, Handler(), "/delta_heap?gc=&debug=0&seconds=&after=&other=1")
-}
-
 func TestTheReaderThatAskedLeastRecentlyIsForgotten(t *testing.T) {
-	h := newHandler([]Option{MaxReaders(3), Expiry(time.Hour)})
+	h := scripted([]Option{MaxReaders(3), Expiry(time.Hour)}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	now := time.Now()
 	h.readers.now = func() time.Time { return now }
-	var last int64
-	feed(h, func(string) ([]byte, error) { last++; return made(t, last, last), nil })
 	for _, step := range []struct {
 		query   string
 		objects int64         // the whole count, for a reader that is new
@@ -588,17 +528,6 @@ func TestManyNamesLockNobodyOut(t *testing.T) {
 	}
 }
 
-func TestTheWindowOfAForgottenReaderBeginsWithTheProcess(t *testing.T) {
-	h := newHandler([]Option{Expiry(time.Minute)})
-	scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
-	now := time.Now()
-	h.readers.now = func() time.Time { return now }
-	wants(t, h, "/delta_heap?reader=one", 5)
-	now = now.Add(time.Minute)
-	wants(t, h, "/delta_heap?reader=one", 8)
-	wants(t, h, "/delta_heap?reader=one", 1)
-}
-
 func TestAReaderInUseIsNotForgotten(t *testing.T) {
 	h := newHandler([]Option{MaxReaders(1), Expiry(0)})
 	one := h.readers.take("one")
@@ -610,32 +539,28 @@ func TestAReaderInUseIsNotForgotten(t *testing.T) {
 }
 
 func TestErrorsAreTold(t *testing.T) {
-	h := newHandler(nil)
-	scripted(h, made(t, 100, 5), []byte("no profile"), made(t, 200, 8))
+	h := scripted(nil, 5, -1, 8)
 	get(t, h, "/delta_heap")
-	if w := ask(h, http.MethodGet, "/delta_heap"); w.Code != 500 || !strings.Contains(w.Body.String(), "delta_heap: pprofdelta: ") ||
+	w := ask(h, http.MethodGet, "/delta_heap")
+	if w.Code != 500 || !strings.Contains(w.Body.String(), "delta_heap: pprofdelta: ") ||
 		w.Header().Get(SequenceHeader) != "" || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("status %d: %s: %v", w.Code, w.Body, w.Header())
 	}
 	wants(t, h, "/delta_heap", 3)
-	wrong := Handler(Profiler(pprofdelta.WithLevel(99)))
-	if w := ask(wrong, http.MethodGet, "/delta_heap"); w.Code != 500 || !strings.Contains(w.Body.String(), "evel") {
+	w = ask(Handler(Profiler(pprofdelta.WithLevel(99))), http.MethodGet, "/delta_heap")
+	if w.Code != 500 || !strings.Contains(w.Body.String(), "evel") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }
 
 func TestARequestThatEndsWhileItWaits(t *testing.T) {
 	h := newHandler(nil)
-	one := h.readers.take("one")
-	c := &one.cursors[0]
-	if err := c.lock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	r := httptest.NewRequest(http.MethodGet, "/delta_heap?reader=one", nil)
-	ctx, cancel := context.WithCancel(r.Context())
+	c := &h.readers.take("one").cursors[0]
+	must(0, c.lock(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r.WithContext(ctx))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/delta_heap?reader=one", nil).WithContext(ctx))
 	if w.Code != 503 || !strings.Contains(w.Body.String(), `"one" is being answered`) {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
@@ -661,9 +586,11 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 }
 
 func TestHandlersForOneProfileEach(t *testing.T) {
-	for want, serve := range map[string]http.HandlerFunc{"alloc_objects": Heap, "contentions": Mutex, "delay": Block} {
+	for want, serve := range map[string]http.HandlerFunc{"alloc_objects/count": Heap, "contentions/count": Mutex, "delay/nanoseconds": Block} {
 		for _, target := range []string{"/profiles/mine", "/?reader=other"} {
-			columnOf(t, parsed(t, get(t, serve, target)), want)
+			if types := proftest.Read(get(t, serve, target)).Types; !slices.Contains(types, want) {
+				t.Errorf("%s: the types are %v", want, types)
+			}
 		}
 	}
 	if w := ask(http.HandlerFunc(Heap), http.MethodGet, "/?debug=1"); w.Code != 400 {

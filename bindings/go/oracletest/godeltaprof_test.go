@@ -3,10 +3,9 @@ package oracletest
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
-	"github.com/google/pprof/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/proftest"
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
@@ -17,45 +16,34 @@ type record struct {
 	size         int64
 }
 
-// scaled is what runtime/pprof makes of n sampled objects.
-func (r record) scaled(n int64) (objects, bytes int64) {
+// values are what runtime/pprof writes of a record.
+func (r record) values() []int64 {
 	scale := 1 / (1 - math.Exp(-float64(r.size)/524288))
-	return int64(float64(n) * scale), int64(float64(n*r.size) * scale)
+	scaled := func(n int64) int64 { return int64(float64(n) * scale) }
+	return []int64{scaled(r.allocs), scaled(r.allocs * r.size), scaled(r.live), scaled(r.live * r.size)}
 }
 
 // dump is the heap profile of these records. A record without an object is left out, as by the runtime.
-func dump(t *testing.T, second int64, records ...record) []byte {
-	t.Helper()
-	p := &profile.Profile{TimeNanos: (1_700_000_000 + second) * 1e9, PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
-		Mapping: []*profile.Mapping{{ID: 1, Start: 0x1000, Limit: 0x9000, File: "/bin/program"}}}
-	for _, kind := range []string{"alloc_objects count", "alloc_space bytes", "inuse_objects count", "inuse_space bytes"} {
-		name, unit, _ := strings.Cut(kind, " ")
-		p.SampleType = append(p.SampleType, &profile.ValueType{Type: name, Unit: unit})
-	}
-	for site := range 3 {
-		f := &profile.Function{ID: uint64(site + 1), Name: fmt.Sprint("site", site)}
-		p.Function = append(p.Function, f)
-		p.Location = append(p.Location, &profile.Location{ID: f.ID, Mapping: p.Mapping[0], Address: 0x2000 + f.ID,
-			Line: []profile.Line{{Function: f, Line: 1}}})
-	}
+func dump(second int64, records []record) []byte {
+	p := proftest.Process{Clock: (1_700_000_000 + second) * proftest.Second,
+		Types:     []string{"alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"},
+		Functions: []string{"site0", "site1"},
+		Places:    []proftest.Place{{Address: 0x402000, Functions: []int{0}}, {Address: 0x402001, Functions: []int{1}}}}
 	for _, r := range records {
-		if r.allocs == 0 {
-			continue
+		if r.allocs > 0 {
+			p.Stacks = append(p.Stacks, &proftest.Stack{Places: []int{r.site}, Values: r.values()})
 		}
-		s := &profile.Sample{Location: p.Location[r.site : r.site+1], Value: make([]int64, 4)}
-		s.Value[0], s.Value[1] = r.scaled(r.allocs)
-		s.Value[2], s.Value[3] = r.scaled(r.live)
-		p.Sample = append(p.Sample, s)
 	}
-	return packed(t, p)
+	return p.Bytes()
 }
 
 // sum is what records of one stack come to.
 func sum(records ...record) []int64 {
 	values := make([]int64, 4)
 	for _, r := range records {
-		objects, bytes := r.scaled(r.allocs)
-		values[0], values[1] = values[0]+objects, values[1]+bytes
+		for i, value := range r.values() {
+			values[i] += value
+		}
 	}
 	return values
 }
@@ -66,6 +54,7 @@ func sum(records ...record) []int64 {
 func TestGodeltaprof(t *testing.T) {
 	const size = 327680
 	type sites = map[int][]int64
+	repeated := []record{{0, 239, 0, 1024}, {0, 3, 0, 2048}, {1, 42, 0, 1024}, {0, 7, 0, 1024}}
 	for name, steps := range map[string][]struct {
 		records []record
 		want    sites
@@ -79,16 +68,15 @@ func TestGodeltaprof(t *testing.T) {
 			{[]record{{0, 8, 3, size}, {1, 3, 0, size}}, sites{0: {7, 2115254, 6, 2115253}}},
 		},
 		"duplicates": {
-			{[]record{{0, 239, 0, 1024}, {0, 3, 0, 2048}, {1, 42, 0, 1024}, {0, 7, 0, 1024}},
-				sites{0: sum(record{0, 239, 0, 1024}, record{0, 3, 0, 2048}, record{0, 7, 0, 1024}), 1: sum(record{1, 42, 0, 1024})}},
-			{[]record{{0, 239, 0, 1024}, {0, 3, 0, 2048}, {1, 42, 0, 1024}, {0, 7, 0, 1024}}, sites{}},
+			{repeated, sites{0: sum(repeated[0], repeated[1], repeated[3]), 1: sum(repeated[2])}},
+			{repeated, sites{}},
 		},
 	} {
-		c := newComputer(t, pprofdelta.WithVerify())
+		c := newComputer(pprofdelta.WithVerify())
 		for i, step := range steps {
 			got := sites{}
-			for _, s := range parsed(t, deltaOf(t, c, dump(t, int64(i), step.records...))).Sample {
-				got[int(s.Location[0].Line[0].Function.Name[4]-'0')] = s.Value
+			for _, s := range proftest.Read(deltaOf(c, dump(int64(i), step.records))).Samples {
+				got[int(s.Stack[0][len("40200")]-'0')] = s.Values // by the last digit of the address
 			}
 			if fmt.Sprint(got) != fmt.Sprint(step.want) {
 				t.Errorf("%s, step %d: %v, not %v", name, i, got, step.want)

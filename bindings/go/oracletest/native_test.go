@@ -2,7 +2,6 @@ package oracletest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -12,77 +11,57 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/proftest"
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
-// TestSameBytesAsTheCommand runs the command that PPROFDELTA_COMMAND names. What the C library writes as
-// native code and what it writes here are the same bytes, before they are compressed; a state that one of
-// them has saved is read by the other.
-func TestSameBytesAsTheCommand(t *testing.T) {
-	command := os.Getenv("PPROFDELTA_COMMAND")
-	if command == "" {
+// command returns a call of the command that PPROFDELTA_COMMAND names.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	name := os.Getenv("PPROFDELTA_COMMAND")
+	if name == "" {
 		t.Skip("PPROFDELTA_COMMAND does not name the command")
 	}
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "OTEL_SERVICE_NAME=", "OTEL_RESOURCE_ATTRIBUTES=")
+	return cmd
+}
+
+// TestSameBytesAsTheCommand: what the C library writes as native code and what it writes here are the same bytes, before
+// they are compressed; a state that one of them has saved is read by the other.
+func TestSameBytesAsTheCommand(t *testing.T) {
 	run := func(args ...string) []byte {
-		t.Helper()
-		cmd := exec.Command(command, append([]string{"--compress=none", "-q"}, args...)...)
-		cmd.Stderr = os.Stderr
-		cmd.Env = append(os.Environ(), "OTEL_SERVICE_NAME=", "OTEL_RESOURCE_ATTRIBUTES=")
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %v", args, err)
-		}
-		return out
+		return must(command(t, append([]string{"--compress=none", "-q"}, args...)...).Output())
 	}
-	ctx := context.Background()
+	plain := pprofdelta.WithCompression(pprofdelta.None)
 	for _, kind := range pairs {
-		files := [2]string{filepath.Join(testdata, "valid", kind+".1.pb.gz"),
-			filepath.Join(testdata, "valid", kind+".2.pb.gz")}
-		profiles := [2][]byte{read(t, "valid/"+kind+".1.pb.gz"), read(t, "valid/"+kind+".2.pb.gz")}
-		var out bytes.Buffer
-		if _, err := pprofdelta.Compare(ctx, profiles[0], profiles[1], &out, pprofdelta.WithCompression(pprofdelta.None)); err != nil {
-			t.Fatal(err)
+		names := [2]string{"valid/" + kind + ".1.pb.gz", "valid/" + kind + ".2.pb.gz"}
+		files := [2]string{filepath.Join(proftest.Data, names[0]), filepath.Join(proftest.Data, names[1])}
+		profiles := [2][]byte{proftest.File(names[0]), proftest.File(names[1])}
+		compare := func(what string, want []byte, opts ...pprofdelta.Option) {
+			var out bytes.Buffer
+			must(pprofdelta.Compare(t.Context(), profiles[0], profiles[1], &out, append(opts, plain)...))
+			if !bytes.Equal(out.Bytes(), want) {
+				t.Errorf("%s: %s: other bytes than the command", kind, what)
+			}
 		}
-		if !bytes.Equal(out.Bytes(), run(files[0], files[1])) {
-			t.Errorf("%s: Compare: other bytes than the command", kind)
-		}
-		out.Reset()
-		if _, err := pprofdelta.Compare(ctx, profiles[0], profiles[1], &out, pprofdelta.WithCompression(pprofdelta.None), pprofdelta.WithFormat(pprofdelta.OTLP),
-			pprofdelta.WithResource("service.name", "shop"), pprofdelta.WithResource("a", "")); err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(out.Bytes(), run("--format=otlp", "--resource=service.name=shop", "--resource=a=", files[0],
-			files[1])) {
-			t.Errorf("%s: OTLP: other bytes than the command", kind)
-		}
-		state := filepath.Join(t.TempDir(), "state")
+		compare("Compare", run(files[0], files[1]))
+		compare("OTLP", run("--format=otlp", "--resource=service.name=shop", "--resource=a=", files[0], files[1]),
+			pprofdelta.WithFormat(pprofdelta.OTLP), pprofdelta.WithResource("service.name", "shop"), pprofdelta.WithResource("a", ""))
+
+		state, mine := filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "mine")
 		first := run("--state", state, files[0])
-		saved, err := os.ReadFile(state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other := newComputer(t, pprofdelta.WithCompression(pprofdelta.None))
-		if err := other.Load(ctx, bytes.NewReader(saved)); err != nil {
-			t.Fatal(err)
-		}
-		memory, err := other.Describe(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := newComputer(t, pprofdelta.WithCompression(pprofdelta.None), pprofdelta.WithID(memory.ID))
-		if !bytes.Equal(deltaOf(t, c, profiles[0]), first) {
+		other := newComputer(plain)
+		must(0, other.Load(t.Context(), bytes.NewReader(must(os.ReadFile(state)))))
+		c := newComputer(plain, pprofdelta.WithID(must(other.Describe(t.Context())).ID))
+		if !bytes.Equal(deltaOf(c, profiles[0]), first) {
 			t.Errorf("%s: first window: other bytes than the command", kind)
 		}
-		out.Reset()
-		if err := c.Save(ctx, &out); err != nil {
-			t.Fatal(err)
-		}
-		mine := filepath.Join(t.TempDir(), "mine")
-		if err := os.WriteFile(mine, out.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		second := deltaOf(t, c, profiles[1])
-		for what, got := range map[string][]byte{"a state of the command": deltaOf(t, other, profiles[1]),
+		var saved bytes.Buffer
+		must(0, c.Save(t.Context(), &saved))
+		must(0, os.WriteFile(mine, saved.Bytes(), 0o600))
+		second := deltaOf(c, profiles[1])
+		for what, got := range map[string][]byte{"a state of the command": deltaOf(other, profiles[1]),
 			"the command": run("--state", state, files[1]), "a state of a computer": run("--state", mine, files[1])} {
 			if !bytes.Equal(got, second) {
 				t.Errorf("%s: second window, %s: other bytes", kind, what)
@@ -94,14 +73,10 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 // TestSameAnswersToDamage: what is said of a damaged file is the same for the command and here; of a zstd frame, that
 // it is damaged.
 func TestSameAnswersToDamage(t *testing.T) {
-	command := os.Getenv("PPROFDELTA_COMMAND")
-	if command == "" {
-		t.Skip("PPROFDELTA_COMMAND does not name the command")
-	}
 	const files = 2000
 	random := rand.New(rand.NewPCG(7, 7))
-	plain := plainOf(t, read(t, "valid/mutex.2.pb.gz"))
-	compressed := [][]byte{read(t, "valid/heap.1.pb.gz"), zstdOf(t, plain), read(t, "valid/block.1.pb.gz")}
+	frame := must(zstd.NewWriter(nil)).EncodeAll(proftest.Inflate(proftest.File("valid/mutex.2.pb.gz")), nil)
+	compressed := [][]byte{proftest.File("valid/heap.1.pb.gz"), frame, proftest.File("valid/block.1.pb.gz")}
 	folder := t.TempDir()
 	args, answers := []string{"check", "-q"}, map[string]string{}
 	for n := range files {
@@ -113,24 +88,17 @@ func TestSameAnswersToDamage(t *testing.T) {
 			damaged = damaged[:8+random.IntN(len(damaged)-8)]
 		}
 		file := filepath.Join(folder, strconv.Itoa(n))
-		if err := os.WriteFile(file, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(0, os.WriteFile(file, damaged, 0o600))
 		args = append(args, file)
-		if _, err := pprofdelta.Check(context.Background(), damaged); err != nil {
-			var e *pprofdelta.Error
-			if !errors.As(err, &e) {
-				t.Fatal(err)
-			}
-			answers[file] = e.Text
+		if _, err := pprofdelta.Check(t.Context(), damaged); err != nil {
+			answers[file] = err.(*pprofdelta.Error).Text
 			if bytes.HasPrefix(damaged, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 				answers[file] = "zstd frame"
 			}
 		}
 	}
-	out, err := exec.Command(command, args...).CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	out, err := command(t, args...).CombinedOutput()
+	if exit := new(exec.ExitError); !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	said := map[string]string{}

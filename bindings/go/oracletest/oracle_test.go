@@ -1,4 +1,5 @@
-// Package oracletest holds package pprofdelta against google/pprof, against the command, and against other compressors.
+// Package oracletest holds package pprofdelta, and what its own tests read profiles with, against google/pprof; and the
+// package against the command, and with other compressors.
 package oracletest
 
 import (
@@ -6,9 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,88 +15,61 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	plain "github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/proftest"
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
-// testdata is the profiles of the repository.
-const testdata = "../../../testdata"
-
-// pairs are its real profiles.
+// pairs are the real profiles of the repository.
 var pairs = []string{"heap", "mutex", "block"}
 
-func read(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(testdata, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+func must[T any](result T, err error) T { return proftest.Must(result, err) }
+
+func newComputer(opts ...pprofdelta.Option) *pprofdelta.Computer {
+	return must(pprofdelta.New(opts...))
 }
 
-func newComputer(t testing.TB, opts ...pprofdelta.Option) *pprofdelta.Computer {
-	t.Helper()
-	c, err := pprofdelta.New(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func deltaOf(t testing.TB, c *pprofdelta.Computer, profile []byte) []byte {
-	t.Helper()
+func deltaOf(c *pprofdelta.Computer, profile []byte) []byte {
 	var out bytes.Buffer
-	if err := c.Delta(profile, &out); err != nil {
-		t.Fatal(err)
-	}
+	must(0, c.Delta(profile, &out))
 	return out.Bytes()
 }
 
-func parsed(t testing.TB, b []byte) *profile.Profile {
-	t.Helper()
-	p, err := profile.ParseData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func packed(t testing.TB, p interface{ Write(io.Writer) error }) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// rows returns the values of a profile by stack and labels, as the module's own reader has them. TestOracleOfTheModule
-// holds that against google/pprof.
-func rows(t testing.TB, b []byte) map[string][]int64 {
-	t.Helper()
-	p, err := plain.ParseData(b)
-	if err == nil {
-		p, err = plain.Merge([]*plain.Profile{p})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+// rows are those of proftest.Read, by google/pprof.
+func rows(p *profile.Profile) map[string][]int64 {
 	out := map[string][]int64{}
-	for _, s := range p.Sample {
-		out[s.Key()] = s.Value
+	for _, s := range must(profile.Merge([]*profile.Profile{p})).Sample {
+		var key, labels []string
+		for _, l := range s.Location {
+			place := fmt.Sprintf("%x of ", l.Address)
+			if m := l.Mapping; m != nil {
+				place += fmt.Sprintf("%s %s %x-%x %x", m.File, m.BuildID, m.Start, m.Limit, m.Offset)
+			}
+			for _, line := range l.Line {
+				name, _, isGeneric := strings.Cut(line.Function.Name, "[")
+				place += fmt.Sprint("\n\t", name, isGeneric, line.Function.Filename, ":", line.Function.StartLine, " ", line.Line)
+			}
+			key = append(key, place)
+		}
+		for label, values := range s.Label {
+			labels = append(labels, label+"="+values[0]+"0")
+		}
+		for label, values := range s.NumLabel {
+			labels = append(labels, fmt.Sprint(label, "=", values[0]))
+		}
+		slices.Sort(labels)
+		at := strings.Join(append(key, labels...), "\n")
+		if out[at] != nil {
+			panic("Merge has left two equal samples")
+		}
+		out[at] = s.Value
 	}
 	return out
 }
 
 func same(t *testing.T, what string, got, want map[string][]int64) {
 	t.Helper()
-	if len(got) != len(want) || len(got) == 0 {
-		t.Errorf("%s: %d rows, not %d", what, len(got), len(want))
-	}
-	for key, values := range want {
-		if !slices.Equal(got[key], values) {
-			t.Fatalf("%s: %v, not %v: %s", what, got[key], values, key)
-		}
+	if len(want) == 0 || !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("%s: %d rows are not these %d:\n%.1000v\n%.1000v", what, len(got), len(want), got, want)
 	}
 }
 
@@ -116,147 +88,62 @@ func scaled(p *profile.Profile, counters, gauges int64) *profile.Profile {
 }
 
 // merged is google/pprof's Merge of cur, and of prev with its counters negated and without its gauges.
-func merged(t testing.TB, prev, cur []byte) []byte {
-	t.Helper()
-	p, err := profile.Merge([]*profile.Profile{scaled(parsed(t, prev), -1, 0), parsed(t, cur)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return packed(t, p)
+func merged(prev, cur []byte) map[string][]int64 {
+	before := scaled(must(profile.ParseData(prev)), -1, 0)
+	return rows(must(profile.Merge([]*profile.Profile{before, must(profile.ParseData(cur))})))
 }
 
-// later returns the profile of a process that has run on: some stacks have counted, and all tables have another order.
-func later(t testing.TB, random *rand.Rand, b []byte) []byte {
-	t.Helper()
-	p := parsed(t, b)
-	for n, s := range p.Sample {
-		if n == 0 || random.IntN(4) == 0 {
-			for i, kind := range p.SampleType {
-				if n := random.Int64N(1 << 20); strings.HasPrefix(kind.Type, "inuse_") {
-					s.Value[i] = n * random.Int64N(2)
-				} else {
-					s.Value[i] += n
-				}
-			}
-		}
-	}
-	shuffle(random, p.Sample)
-	shuffle(random, p.Location)
-	shuffle(random, p.Function)
-	for i, l := range p.Location {
-		l.ID = uint64(i + 1)
-	}
-	for i, f := range p.Function {
-		f.ID = uint64(i + 1)
-	}
-	p.TimeNanos += 1e10
-	return packed(t, p)
-}
-
-func shuffle[T any](random *rand.Rand, list []T) {
-	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-}
-
+// TestDeltaIsWhatMergeGives: so is what the module's own tests subtract.
 func TestDeltaIsWhatMergeGives(t *testing.T) {
-	for _, kind := range pairs {
-		random, prev := rand.New(rand.NewPCG(1, uint64(len(kind)))), read(t, "valid/"+kind+".1.pb.gz")
-		c := newComputer(t, pprofdelta.WithVerify())
-		deltaOf(t, c, prev)
-		for window := range 12 {
-			cur := later(t, random, prev)
-			want := merged(t, prev, cur)
-			same(t, fmt.Sprint(kind, ", window ", window), rows(t, deltaOf(t, c, cur)), rows(t, want))
+	for seed := range uint64(12) {
+		p, c := proftest.NewProcess(seed, int(10*seed)+1), newComputer(pprofdelta.WithVerify())
+		prev := p.Bytes()
+		deltaOf(c, prev)
+		for window := range 4 {
+			p.Run()
+			what, cur := fmt.Sprintf("seed %d, window %d", seed, window), p.Bytes()
+			want := merged(prev, cur)
+			same(t, what, rows(must(profile.ParseData(deltaOf(c, cur)))), want)
+			same(t, what, proftest.Read(cur).Minus(proftest.Read(prev)).Rows, want)
 			prev = cur
 		}
 	}
 }
 
-// TestDeltaOfRealProfiles: Merge writes a sample that has vanished as a negative one; a delta does not have it.
-func TestDeltaOfRealProfiles(t *testing.T) {
+// TestRealProfiles: Merge writes a sample that has vanished as a negative one; a delta does not have it.
+func TestRealProfiles(t *testing.T) {
 	for _, kind := range pairs {
-		prev, cur := read(t, "valid/"+kind+".1.pb.gz"), read(t, "valid/"+kind+".2.pb.gz")
-		c := newComputer(t)
-		deltaOf(t, c, prev)
-		want := rows(t, merged(t, prev, cur))
-		for key, values := range want {
-			if slices.ContainsFunc(values, func(v int64) bool { return v < 0 }) {
-				delete(want, key)
-			}
+		prev, cur := proftest.File("valid/"+kind+".1.pb.gz"), proftest.File("valid/"+kind+".2.pb.gz")
+		c, of := newComputer(), must(profile.ParseData(cur))
+		deltaOf(c, prev)
+		want := merged(prev, cur)
+		maps.DeleteFunc(want, func(_ string, values []int64) bool { return slices.Min(values) < 0 })
+		same(t, kind, rows(must(profile.ParseData(deltaOf(c, cur)))), want)
+		same(t, kind, proftest.Read(cur).Rows, rows(of))
+		census := must(pprofdelta.Check(t.Context(), cur))
+		if census.Locations != uint64(len(of.Location)) || census.Functions != uint64(len(of.Function)) ||
+			census.Mappings != uint64(len(of.Mapping)) || census.Types != uint64(len(of.SampleType)) ||
+			census.Samples != uint64(len(of.Sample)) || census.Binary != of.Mapping[0].File || census.BuildID != of.Mapping[0].BuildID {
+			t.Errorf("%s: %+v", kind, census)
 		}
-		same(t, kind, rows(t, deltaOf(t, c, cur)), want)
 	}
-}
-
-// TestOracleOfTheModule: the reader, the writer and Merge that the module's own tests have are those of google/pprof.
-func TestOracleOfTheModule(t *testing.T) {
-	for _, kind := range pairs {
-		b := read(t, "valid/"+kind+".1.pb.gz")
-		p, err := plain.ParseData(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := parsed(t, packed(t, p)), parsed(t, b); got.String() != want.String() {
-			t.Errorf("%s: written as %s", kind, got)
-		}
-		twice, err := plain.Merge([]*plain.Profile{p, p})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := profile.Merge([]*profile.Profile{parsed(t, b), parsed(t, b)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := parsed(t, packed(t, twice)); len(got.Sample) != len(want.Sample) || len(got.Sample) == 0 {
-			t.Errorf("%s: Merge has %d samples, not %d", kind, len(got.Sample), len(want.Sample))
-		}
-		same(t, kind, rows(t, packed(t, twice)), rows(t, packed(t, want)))
-	}
-}
-
-func plainOf(t testing.TB, packed []byte) []byte {
-	t.Helper()
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plain
-}
-
-func zstdWriter(w io.Writer) (io.WriteCloser, error) {
-	return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
-}
-
-func zstdOf(t testing.TB, content []byte) []byte {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w.EncodeAll(content, nil)
 }
 
 // TestCompressors: those of other packages write the delta, are used again, and their output is input.
 func TestCompressors(t *testing.T) {
-	profile := read(t, "valid/heap.1.pb.gz")
-	want := rows(t, deltaOf(t, newComputer(t), profile))
-	for what, open := range map[string]func(w io.Writer) (io.WriteCloser, error){"zstd": zstdWriter,
+	profile := proftest.File("valid/heap.1.pb.gz")
+	for what, open := range map[string]func(w io.Writer) (io.WriteCloser, error){
+		"zstd": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) },
 		"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, 9) }} {
 		compressor := pprofdelta.WithCompressor(open)
 		for range 3 {
-			delta := deltaOf(t, newComputer(t, compressor), profile)
-			census, err := pprofdelta.Check(context.Background(), delta)
-			if err != nil || census.Encoding != what {
-				t.Errorf("%s: %+v, %v", what, census, err)
+			delta := deltaOf(newComputer(compressor), profile)
+			if census := must(pprofdelta.Check(t.Context(), delta)); census.Encoding != what {
+				t.Errorf("%s: %+v", what, census)
 			}
 			var out bytes.Buffer
-			if _, err := pprofdelta.Sum(context.Background(), &out, [][]byte{delta}); err != nil {
-				t.Fatal(err)
-			}
-			same(t, what, rows(t, out.Bytes()), want)
+			must(pprofdelta.Sum(context.Background(), &out, [][]byte{delta}))
+			same(t, what, proftest.Read(out.Bytes()).Rows, proftest.Read(deltaOf(newComputer(), profile)).Rows)
 		}
 	}
 }

@@ -363,6 +363,152 @@ func (value Join) String() string {
 	return nameOf(value, "Join", "first", "next", "restart", "again", "stale", "untimed", "forced", "resync", "gap", "ended", "equal", "apart")
 }
 
+// Status is the kind of an [Error]. Each is an error, so that errors.Is(err,
+// pprofdelta.ErrStamped) works. Those of this package alone are negative.
+type Status int32
+
+// The values of Status.
+const (
+	// there is no memory for the call
+	ErrMemory Status = iota + 1
+
+	// more than [WithMaxMemory] allows, or a count that overflows
+	ErrLimit
+
+	// Compressed input is damaged, truncated, or followed by other bytes.
+	ErrInflate
+
+	// not well-formed protobuf
+	ErrWire
+
+	// protobuf, but not a valid profile
+	ErrProfile
+
+	// valid profiles that have no delta: types, order, no counter
+	ErrMismatch
+
+	// the input is itself a delta (see [WithForce])
+	ErrStamped
+
+	// a counter went backwards and [WithOnReset] is [ResetFail]
+	ErrReset
+
+	// the conservation law does not hold: a bug in the library
+	ErrVerify
+
+	// the writer failed; the error also wraps the writer's error
+	ErrSink
+
+	// an invalid argument, or a call that is not allowed at this point
+	ErrUsage
+
+	// not a state, a damaged state, or a state of another version
+	ErrState
+
+	// the reader failed; the error also wraps the reader's error
+	ErrSource
+
+	// The input is not cumulative: its times show that it is a window, or its types show that it is a
+	// CPU profile, a goroutine profile or the like (see [WithForce]).
+	ErrNotCumulative
+
+	// The profile is older than the one before it in the series: no counter has grown, and some have
+	// fallen or are missing. It came late; what the computer remembers is as before.
+	ErrOlder
+
+	// the profiles are of two services (see [WithForce])
+	ErrOtherTarget
+)
+
+// Reason is why a call failed, where a [Status] has several reasons that a caller may handle
+// differently.
+type Reason int32
+
+// The values of Reason.
+const (
+	// there is no more to know than the status
+	ReasonNone Reason = iota
+
+	// [ErrLimit]: a higher [WithMaxMemory] may be enough
+	ReasonMaxMemory
+
+	// [ErrLimit]: more than a 32-bit process has room for
+	ReasonAddressSpace
+
+	// [ErrProfile]: the input is a state
+	ReasonIsState
+
+	// [ErrProfile]: an OTLP request has profiles of several resources, scopes or times, and the call
+	// takes one
+	ReasonSeveral
+
+	// [ErrNotCumulative]: the times of the input show that it is a window
+	ReasonIsWindow
+
+	// [ErrMismatch]: cur is older than prev
+	ReasonSwapped
+
+	// [ErrMismatch]: no value type is known as a counter
+	ReasonNoCounter
+
+	// [ErrMismatch]: the value types differ
+	ReasonOtherTypes
+
+	// [ErrMismatch]: [WithCounters] and gauges are not those of the state
+	ReasonOtherOptions
+
+	// [ErrMismatch]: a sum: windows or batches are missing between the two
+	ReasonWindowMissing
+
+	// [ErrMismatch]: A sum: the window or batch comes before one that was added already. A merge:
+	// likewise, or after windows of another target.
+	ReasonWindowLate
+
+	// [ErrState]: the bytes are something else
+	ReasonNotAState
+
+	// [ErrState]: a newer version of the library wrote the state
+	ReasonNewerState
+
+	// [ErrMismatch]: a sum: the two are of two states or processes
+	ReasonTwoTargets
+
+	// [ErrMismatch]: a merge: no stamp names the target and the window; a sum or a merge: the profile
+	// is a merge
+	ReasonNoTarget
+)
+
+// String returns a word, as --report=json of the command does.
+func (value Reason) String() string {
+	return nameOf(value, "Reason", "none", "max_memory", "address_space", "is_state", "several", "is_window", "swapped", "no_counter", "other_types", "other_options", "window_missing", "window_late", "not_a_state", "newer_state", "two_targets", "no_target")
+}
+
+// OnReset says what to do when a counter went backwards or the target restarted.
+type OnReset int32
+
+// The values of OnReset.
+const (
+	// a restart counts from zero, a lone decrease is clamped
+	ResetAuto OnReset = iota
+
+	// every decrease is a restart
+	ResetRestart
+
+	// no decrease is a restart
+	ResetClamp
+
+	// negative values are written, also for vanished samples; the window follows a base
+	ResetNegative
+
+	// the window fails with [ErrReset]
+	ResetFail
+)
+
+// String returns a word, as --report=json of the command does.
+func (value OnReset) String() string {
+	return nameOf(value, "OnReset", "auto", "restart", "clamp", "negative", "fail")
+}
+
 func (a *answer) typeReport() TypeReport {
 	return TypeReport{
 		Type:      a.text(),

@@ -2,7 +2,6 @@ package pprofdelta
 
 import (
 	"bytes"
-	stdgzip "compress/gzip"
 	"compress/zlib"
 	"context"
 	"encoding/binary"
@@ -11,30 +10,14 @@ import (
 	"testing"
 )
 
-// gzipOf makes one gzip member by the standard library.
-func gzipOf(t testing.TB, content []byte, header stdgzip.Header) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := stdgzip.NewWriterLevel(&b, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Header = header
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
+// zstdBlock is the most that a block of zstd inflates to.
+const zstdBlock = 128 << 10
 
-// zstdOf is a frame of stored blocks.
+// zstdOf is a frame of stored blocks, and zstdStream one that does not announce its length, with a window of 128 KiB.
 func zstdOf(content []byte) []byte {
 	return zstdBlocks(binary.LittleEndian.AppendUint64([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xe0}, uint64(len(content))), content)
 }
 
-// zstdStream is a frame that does not announce its length, with a window of 128 KiB.
 func zstdStream(content []byte) []byte {
 	return zstdBlocks([]byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}, content)
 }
@@ -56,13 +39,19 @@ func zstdBlocks(to, content []byte) []byte {
 // zlibWriter is for WithCompressor.
 func zlibWriter(w io.Writer) (io.WriteCloser, error) { return zlib.NewWriterLevel(w, 1) }
 
-func deflatedOf(t testing.TB, content []byte, level int) []byte {
-	t.Helper()
-	packed, err := gzips[level].encode(nil, content)
-	if err != nil {
-		t.Fatal(err)
+func TestCompressionOfTheDelta(t *testing.T) {
+	profile := newProcess(2, 40).Bytes()
+	plain := deltaOf(newComputer(WithCompression(None)), profile)
+	for level := range 10 {
+		delta := deltaOf(newComputer(WithLevel(level)), profile)
+		if !bytes.Equal(plainOf(delta), plain) || !bytes.Equal(delta, deltaOf(newComputer(WithLevel(level)), profile)) {
+			t.Errorf("level %d: another delta, or other bytes", level)
+		}
 	}
-	return packed
+	delta := deltaOf(newComputer(WithCompressor(zlibWriter)), profile)
+	if got := must(io.ReadAll(must(zlib.NewReader(bytes.NewReader(delta))))); !bytes.Equal(got, plain) {
+		t.Error("zlib: another delta")
+	}
 }
 
 // compressing is a compressor that fails, or is used once only.
@@ -75,53 +64,43 @@ func (c compressing) Close() error { return c.close() }
 
 // TestCompressorOfTheCaller: its failures are errors of the window, which can be written again.
 func TestCompressorOfTheCaller(t *testing.T) {
-	profile, broken := newProcess(2, 40).bytes(t), errors.New("the compressor is broken")
-	plain, fails := deltaOf(t, newComputer(t, WithCompression(None)), profile), true
-	good := func() error { return nil }
+	profile, broken := newProcess(2, 40).Bytes(), errors.New("the compressor is broken")
+	plain := deltaOf(newComputer(WithCompression(None)), profile)
+	good, bad := func() error { return nil }, func() error { return broken }
 	for what, open := range map[string]func(w io.Writer) (io.WriteCloser, error){
-		"open":  func(w io.Writer) (io.WriteCloser, error) { return nil, broken },
-		"nil":   func(w io.Writer) (io.WriteCloser, error) { return nil, nil },
-		"write": func(w io.Writer) (io.WriteCloser, error) { return compressing{failing{err: broken}, good}, nil },
-		"short": func(w io.Writer) (io.WriteCloser, error) { return compressing{failing{n: 1}, good}, nil },
-		"close": func(w io.Writer) (io.WriteCloser, error) {
-			return compressing{w, func() error { return broken }}, nil
-		},
+		"open":  func(io.Writer) (io.WriteCloser, error) { return nil, broken },
+		"nil":   func(io.Writer) (io.WriteCloser, error) { return nil, nil },
+		"write": func(io.Writer) (io.WriteCloser, error) { return compressing{failing{err: broken}, good}, nil },
+		"short": func(io.Writer) (io.WriteCloser, error) { return compressing{failing{n: 1}, good}, nil },
+		"close": func(w io.Writer) (io.WriteCloser, error) { return compressing{w, bad}, nil },
 	} {
-		c := newComputer(t, WithCompressor(func(w io.Writer) (io.WriteCloser, error) {
+		fails := true
+		w := must(newComputer(WithCompressor(func(w io.Writer) (io.WriteCloser, error) {
 			if fails {
 				return open(w)
 			}
 			return compressing{w, good}, nil
-		}))
-		fails = true
-		w, err := c.Window(context.Background(), profile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = w.Bytes()
-		statusOf(t, what, err, ErrSink)
-		if !errors.Is(err, broken) != (what == "nil" || what == "short") {
+		})).Window(t.Context(), profile))
+		err := errorOf(w.Bytes())
+		if statusOf(t, what, err, ErrSink); errors.Is(err, broken) == (what == "nil" || what == "short") {
 			t.Errorf("%s: %v does not wrap the error", what, err)
 		}
 		fails = false
-		if got, err := w.Bytes(); err != nil || !bytes.Equal(got, plain) {
-			t.Errorf("%s: afterwards: %v", what, err)
+		if got := must(w.Bytes()); !bytes.Equal(got, plain) {
+			t.Errorf("%s: afterwards, the delta is another one", what)
 		}
 	}
 }
 
 func TestReadAllHasALimit(t *testing.T) {
 	for _, n := range []int{0, 1, 4095, 4096, 4097, 100_000} {
-		got, err := readAll(context.Background(), bytes.NewReader(make([]byte, n)), 100_000)
-		if err != nil || len(got.b) != n {
-			t.Errorf("%d bytes: %d, %v", n, len(got.b), err)
+		got := must(readAll(context.Background(), bytes.NewReader(make([]byte, n)), 100_000))
+		if len(got.b) != n {
+			t.Errorf("%d bytes: %d", n, len(got.b))
 		}
 		got.give()
 	}
-	_, err := readAll(context.Background(), io.LimitReader(zeros{}, 1<<40), 100_000)
-	statusOf(t, "an endless reader", err, ErrLimit)
+	c := newComputer(WithPool(newPool(t, WithMaxMemory(1<<20))))
+	endless := reading(func(p []byte) (int, error) { return len(p), nil })
+	statusOf(t, "an endless reader", errorOf(c.WindowFrom(t.Context(), endless)), ErrLimit)
 }
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

@@ -5,48 +5,8 @@ import (
 	"strings"
 )
 
-// Status is the kind of an [Error]. The values 1 to 14 are those of pprofdelta_status in
-// pprofdelta_common.h. Each is an error, so that errors.Is(err, pprofdelta.ErrStamped) works.
-type Status int32
-
-// The kinds of errors.
+// The kinds of errors that the C library does not have.
 const (
-	// ErrMemory: there is no memory for the call.
-	ErrMemory Status = 1
-	// ErrLimit: more than [WithMaxMemory] allows, or a count that overflows.
-	ErrLimit Status = 2
-	// ErrInflate: compressed input is damaged, truncated, or followed by other bytes.
-	ErrInflate Status = 3
-	// ErrWire: the input is not well-formed protobuf.
-	ErrWire Status = 4
-	// ErrProfile: the input is protobuf, but not a valid profile.
-	ErrProfile Status = 5
-	// ErrMismatch: valid profiles that have no delta: their types or their order differ, or no type
-	// is a counter.
-	ErrMismatch Status = 6
-	// ErrStamped: the input is itself a delta (see [WithForce]).
-	ErrStamped Status = 7
-	// ErrReset: a counter went backwards, and the option is [ResetFail].
-	ErrReset Status = 8
-	// ErrVerify: the conservation law does not hold (see [WithVerify]). This is a bug in the library.
-	ErrVerify Status = 9
-	// ErrSink: the writer failed. The error also wraps the writer's error.
-	ErrSink Status = 10
-	// ErrUsage: an invalid argument, or a call that is not allowed at this point.
-	ErrUsage Status = 11
-	// ErrState: not a state, a damaged state, or a state of another version.
-	ErrState Status = 12
-	// ErrSource: the reader failed. The error also wraps the reader's error.
-	ErrSource Status = 13
-	// ErrNotCumulative: the input is not cumulative: its times show that it is a window, or its types
-	// show that it is a CPU profile, a goroutine profile or the like (see [WithForce]).
-	ErrNotCumulative Status = 14
-	// ErrOlder: the profile is older than the one before it in the series: no counter has grown, and
-	// some have fallen or are missing.
-	ErrOlder Status = 15
-	// ErrOtherTarget: the profiles are of two services (see [WithForce]).
-	ErrOtherTarget Status = 16
-
 	// ErrEngine: the engine did not finish the call, for example because of a trap. The instance was
 	// dropped; the computer is as it was before.
 	ErrEngine Status = -1
@@ -56,47 +16,6 @@ const (
 	ErrPending Status = -3
 	// ErrAbandoned: the window was abandoned, so it cannot be committed.
 	ErrAbandoned Status = -4
-)
-
-// Reason is why a call failed, where a [Status] has several reasons that a caller may handle
-// differently. The values are those of pprofdelta_reason in pprofdelta_common.h.
-type Reason int32
-
-// The reasons, by the status that they belong to.
-const (
-	// ReasonNone: there is no more to know than the status.
-	ReasonNone Reason = 0
-	// ReasonMaxMemory (ErrLimit): a higher [WithMaxMemory] may be enough.
-	ReasonMaxMemory Reason = 1
-	// ReasonAddressSpace (ErrLimit): more than a 32-bit process, or the module, has room for.
-	ReasonAddressSpace Reason = 2
-	// ReasonIsState (ErrProfile): the input is a state.
-	ReasonIsState Reason = 3
-	// ReasonSeveral (ErrProfile): an OTLP request has profiles of several resources, scopes or times.
-	ReasonSeveral Reason = 4
-	// ReasonIsWindow (ErrNotCumulative): the times of the input show that it is a window.
-	ReasonIsWindow Reason = 5
-	// ReasonSwapped (ErrMismatch): cur is older than prev.
-	ReasonSwapped Reason = 6
-	// ReasonNoCounter (ErrMismatch): no value type is known as a counter.
-	ReasonNoCounter Reason = 7
-	// ReasonOtherTypes (ErrMismatch): the value types differ.
-	ReasonOtherTypes Reason = 8
-	// ReasonOtherOptions (ErrMismatch): the counters and gauges are not those of the state.
-	ReasonOtherOptions Reason = 9
-	// ReasonWindowMissing (ErrMismatch of a sum): windows or batches are missing between the two.
-	ReasonWindowMissing Reason = 10
-	// ReasonWindowLate (ErrMismatch of a sum): the window or batch comes before one that was added already.
-	ReasonWindowLate Reason = 11
-	// ReasonNotAState (ErrState): the bytes are something else.
-	ReasonNotAState Reason = 12
-	// ReasonNewerState (ErrState): a newer version of the library wrote the state.
-	ReasonNewerState Reason = 13
-	// ReasonTwoTargets (ErrMismatch of a sum): the two are of two states or processes.
-	ReasonTwoTargets Reason = 14
-	// ReasonNoTarget (ErrMismatch of a merge): no stamp names the target and the window. Of a sum or a merge: the
-	// profile is a merge.
-	ReasonNoTarget Reason = 15
 )
 
 var statusTexts = map[Status]string{
@@ -131,12 +50,6 @@ func (s Status) String() string {
 		return text
 	}
 	return fmt.Sprintf("Status(%d)", int32(s))
-}
-
-// String returns the reason as it is in its name.
-func (r Reason) String() string {
-	return nameOf(r, "Reason", "none", "max memory", "address space", "is a state", "is OTLP", "is a window", "swapped",
-		"no counter", "other types", "other options", "window missing", "batch late", "not a state", "newer state")
 }
 
 // Stage is the part of the work in which an [Error] occurred.

@@ -12,30 +12,28 @@ import (
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
 )
 
-// look returns the nth profile of an example's target.
-func look(n int) []byte {
-	profile, err := os.ReadFile(fmt.Sprintf("../../../testdata/valid/heap.%d.pb.gz", n))
+// must ends the program if there is an error.
+func must[T any](result T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return profile
+	return result
+}
+
+// look returns the nth profile of an example's target.
+func look(n int) []byte {
+	return must(os.ReadFile(fmt.Sprintf("../../../testdata/valid/heap.%d.pb.gz", n)))
 }
 
 // The deltas of a target, as with fastdelta.
 func Example() {
-	computer, err := pprofdelta.New()
-	if err != nil {
-		log.Fatal(err)
-	}
+	computer := must(pprofdelta.New())
 	for n := 1; n <= 2; n++ {
 		var delta bytes.Buffer
 		if err := computer.Delta(look(n), &delta); err != nil {
 			log.Fatal(err)
 		}
-		census, err := pprofdelta.Check(context.Background(), delta.Bytes())
-		if err != nil {
-			log.Fatal(err)
-		}
+		census := must(pprofdelta.Check(context.Background(), delta.Bytes()))
 		fmt.Println("delta", census.Stamp.Sequence, "has", census.Samples, "samples")
 	}
 	// Output:
@@ -45,19 +43,15 @@ func Example() {
 
 // An upload that may fail: the window is committed when it has arrived.
 func ExampleComputer_Window() {
-	ctx := context.Background()
 	upload := func(delta []byte, fails bool) error {
 		if fails {
 			return errors.New("the server is away")
 		}
 		return nil
 	}
-	computer, err := pprofdelta.New()
-	if err != nil {
-		log.Fatal(err)
-	}
+	computer := must(pprofdelta.New())
 	scrape := func(profile []byte, fails bool) error {
-		window, err := computer.Window(ctx, profile)
+		window, err := computer.Window(context.Background(), profile)
 		if err != nil {
 			return err
 		}
@@ -87,10 +81,7 @@ func ExampleComputer_Window() {
 // The state goes from one process to the next.
 func ExampleComputer_Save() {
 	ctx := context.Background()
-	computer, err := pprofdelta.New()
-	if err != nil {
-		log.Fatal(err)
-	}
+	computer, next := must(pprofdelta.New()), must(pprofdelta.New())
 	if err := computer.Base(ctx, look(1)); err != nil {
 		log.Fatal(err)
 	}
@@ -99,48 +90,20 @@ func ExampleComputer_Save() {
 		log.Fatal(err)
 	}
 
-	next, err := pprofdelta.New()
-	if err != nil {
-		log.Fatal(err)
-	}
 	if err := next.Load(ctx, &state); err != nil {
 		log.Fatal(err)
 	}
-	window, err := next.Window(ctx, look(2))
-	if err != nil {
-		log.Fatal(err)
-	}
+	window := must(next.Window(ctx, look(2)))
 	defer window.Abandon()
 	fmt.Println("window", window.Report.Sequence, "covers", window.Report.To.Sub(window.Report.From))
 	// Output:
 	// window 2 covers 5.023193959s
 }
 
-// What is wrong with a profile, and where.
-func ExampleError() {
-	profile, err := os.ReadFile("../../../testdata/hostile/sample-location-id-unknown.pb")
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = pprofdelta.Check(context.Background(), profile)
-	var e *pprofdelta.Error
-	if errors.As(err, &e) {
-		fmt.Println(e.Field, e.Element, e.Offset, e.Text)
-	}
-	fmt.Println(errors.Is(err, pprofdelta.ErrProfile))
-	// Output:
-	// sample.location_id 2 58 no location has the id 99
-	// true
-}
-
 // The delta of two profiles that belong to no series.
 func ExampleCompare() {
 	var delta bytes.Buffer
-	report, err := pprofdelta.Compare(context.Background(), look(1), look(2), &delta)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, t := range report.Types {
+	for _, t := range must(pprofdelta.Compare(context.Background(), look(1), look(2), &delta)).Types {
 		if t.IsCounter {
 			fmt.Println(t.Type, t.Delta, t.Unit)
 		}
@@ -152,17 +115,9 @@ func ExampleCompare() {
 
 // The windows of the own process.
 func ExampleNewHeapProfiler() {
-	profiler, err := pprofdelta.NewHeapProfiler()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	profiler := must(pprofdelta.NewHeapProfiler())
 	for range 2 {
-		window, err := profiler.Window(context.Background())
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
+		window := must(profiler.Window(context.Background()))
 		if _, err := window.WriteTo(io.Discard); err != nil {
 			window.Abandon() // the next window covers this one, too
 			continue

@@ -12,10 +12,7 @@ import (
 // Compare computes the delta of two profiles and writes it to w in one call. The window belongs to no
 // series: it has no sequence and no attempt.
 func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option) (*Report, error) {
-	o, err := newOptions(opts)
-	if err == nil {
-		err = writable(w)
-	}
+	o, err := writeOptions(w, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +38,15 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 		return nil, err
 	}
 	return report, o.write(w, delta.b)
+}
+
+// writeOptions checks the options, and the writer.
+func writeOptions(w io.Writer, opts []Option) (options, error) {
+	o, err := newOptions(opts)
+	if err == nil {
+		err = writable(w)
+	}
+	return o, err
 }
 
 // prev makes the context remember the older one of two profiles.
@@ -201,15 +207,11 @@ func Check(ctx context.Context, profile []byte, opts ...Option) (*Census, error)
 	}
 	var census *Census
 	err = o.pool.use(ctx, 0, 0, func(h *held) error {
-		if err := h.ready(&o, nil, 0); err != nil {
-			return err
+		err := h.ready(&o, nil, 0)
+		if err == nil {
+			census, err = h.check(profile)
 		}
-		var err error
-		census, err = h.check(profile)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return census, nil
+	return census, err
 }

@@ -18,29 +18,29 @@ func FuzzDelta(f *testing.F) {
 	f.Add(uint64(7), []byte("\x04\x03\x05\x06\x04\x05\x03"))
 	f.Fuzz(func(t *testing.T, seed uint64, script []byte) {
 		p, opts := newProcess(seed, 1+int(seed%40)), []Option{WithCompression(None), WithVerify()}
-		c := newComputer(t, opts...)
-		prev := p.bytes(t)
-		deltaOf(t, c, prev)
+		c := newComputer(opts...)
+		prev := p.Bytes()
+		deltaOf(c, prev)
 		for _, b := range script[:min(len(script), 40)] {
-			which := p.stacks[int(b)%len(p.stacks)]
+			which := p.Stacks[int(b)%len(p.Stacks)]
 			switch b % 6 {
 			case 0, 1:
-				p.count(which)
+				p.Count(which)
 			case 2:
-				p.grow()
+				p.Grow()
 			default:
-				p.clock += second
-				cur := p.bytes(t)
-				w, delta := windowOf(t, c, cur)
-				same(t, fmt.Sprintf("script %x", script), parsed(t, delta), merged(t, prev, cur))
+				p.Clock += second
+				cur := p.Bytes()
+				w, delta := windowOf(c, cur)
+				same(t, fmt.Sprintf("script %x", script), delta, merged(prev, cur))
 				if b%6 == 4 {
 					w.Abandon()
 					continue
 				}
-				commit(t, w)
+				must(0, w.Commit())
 				prev = cur
 				if b%6 == 5 {
-					c = loaded(t, stateOf(t, c), opts...)
+					c = loaded(stateOf(c), opts...)
 				}
 			}
 		}
@@ -51,18 +51,15 @@ func FuzzDelta(f *testing.F) {
 // nothing.
 func FuzzBytes(f *testing.F) {
 	for _, kind := range []string{"mutex", "block"} {
-		f.Add(plainOf(f, read(f, "valid/"+kind+".1.pb.gz")), plainOf(f, read(f, "valid/"+kind+".2.pb.gz")))
+		f.Add(plainOf(read("valid/"+kind+".1.pb.gz")), plainOf(read("valid/"+kind+".2.pb.gz")))
 	}
 	for _, name := range []string{"gzip-crc-wrong.pb.gz", "zstd-size-wrong.pb.zst", "good.pb",
 		"cut-in-sample.pb", "zstd-skippable-only.pb.zst", "gzip-of-zstd.pb.zst.gz"} {
-		f.Add(read(f, "hostile/"+name), read(f, "hostile/good-later.pb"))
+		f.Add(read("hostile/"+name), read("hostile/good-later.pb"))
 	}
-	pool, err := NewPool(WithMaxMemory(64<<20), WithInstances(1))
-	if err != nil {
-		f.Fatal(err)
-	}
+	pool := newPool(f, WithMaxMemory(64<<20), WithInstances(1))
 	f.Fuzz(func(t *testing.T, prev, cur []byte) {
-		c := newComputer(t, WithPool(pool), WithCompression(None), WithVerify())
+		c := newComputer(WithPool(pool), WithCompression(None), WithVerify())
 		for _, profile := range [][]byte{prev, cur, cur} {
 			var out bytes.Buffer
 			token := c.token
@@ -84,14 +81,14 @@ func FuzzBytes(f *testing.F) {
 // FuzzLoad: no state traps or changes a computer that refuses it.
 func FuzzLoad(f *testing.F) {
 	p := newProcess(1, 4)
-	c := newComputer(f)
+	c := newComputer()
 	for range 2 {
-		f.Add(stateOf(f, c))
-		deltaOf(f, c, p.bytes(f))
+		f.Add(stateOf(c))
+		deltaOf(c, p.Bytes())
 	}
-	profile := p.bytes(f)
+	profile := p.Bytes()
 	f.Fuzz(func(t *testing.T, state []byte) {
-		c := newComputer(t)
+		c := newComputer()
 		err := c.Load(context.Background(), bytes.NewReader(state))
 		var e *Error
 		if err != nil && (!errors.As(err, &e) || e.Status != ErrState && e.Status != ErrLimit) {

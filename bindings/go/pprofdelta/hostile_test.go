@@ -1,12 +1,10 @@
 package pprofdelta
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,12 +16,8 @@ type expectation struct {
 	Exit            int
 }
 
-func expectations(t testing.TB) []expectation {
-	t.Helper()
-	var all []expectation
-	if err := json.Unmarshal(read(t, "hostile/expected.json"), &all); err != nil || len(all) < 100 {
-		t.Fatalf("%d expectations: %v", len(all), err)
-	}
+func expectations() (all []expectation) {
+	must(0, json.Unmarshal(read("hostile/expected.json"), &all))
 	return all
 }
 
@@ -33,21 +27,17 @@ var position = regexp.MustCompile(` \(at byte (\d+) of the (compressed file|infl
 // offset wherever the words are the library's. A computer is as before.
 func TestHostileFilesAreRefused(t *testing.T) {
 	limited := newPool(t, WithMaxMemory(1<<20))
-	good := read(t, "hostile/good.pb")
-	words := 0
-	for _, want := range expectations(t) {
-		if want.File == "" {
-			continue
-		}
+	good, words := read("hostile/good.pb"), 0
+	for _, want := range expectations() {
 		var opts []Option
 		if len(want.With) > 0 {
-			if want.With[0] != "--max-memory=1048576" {
-				continue // an option of another verb
-			}
 			opts = append(opts, WithPool(limited))
 		}
-		profile := read(t, "hostile/"+want.File)
-		_, err := Check(context.Background(), profile, opts...)
+		if want.File == "" || len(want.With) > 0 && want.With[0] != "--max-memory=1048576" {
+			continue // an option of another verb
+		}
+		profile := read("hostile/" + want.File)
+		err := errorOf(Check(t.Context(), profile, opts...))
 		if (err != nil) != (want.Exit != 0) {
 			t.Errorf("%s: %v, and the command exits with %d", want.File, err, want.Exit)
 		}
@@ -62,8 +52,8 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		if hasWords(t, want, e) {
 			words++
 		}
-		c := newComputer(t, opts...)
-		deltaOf(t, c, good)
+		c := newComputer(opts...)
+		deltaOf(c, good)
 		token := c.token
 		if err := c.Delta(profile, io.Discard); err == nil || c.token != token {
 			t.Errorf("%s: a delta: %v", want.File, err)
@@ -76,26 +66,20 @@ func TestHostileFilesAreRefused(t *testing.T) {
 
 // hasWords compares an error with what the command prints, where that names a byte.
 func hasWords(t *testing.T, want expectation, e *Error) bool {
-	t.Helper()
-	said := strings.TrimPrefix(want.Stderr[0], "pprofdelta: "+want.File+": ")
-	at := position.FindStringSubmatch(said)
+	at := position.FindStringSubmatch(want.Stderr[0])
 	if at == nil {
 		return false
 	}
-	said = strings.TrimSuffix(said, at[0])
-	said = strings.ReplaceAll(said, "max_memory", "the pool's max memory")
-	text := e.Text
+	said := strings.ReplaceAll(strings.TrimSuffix(want.Stderr[0], at[0]), "max_memory", "the pool's max memory")
+	text := "pprofdelta: " + want.File + ": "
 	if e.Field != "" {
-		text = e.place() + ": " + text
+		text += e.place() + ": "
 	}
-	if strconv.FormatInt(e.Offset, 10) != at[1] {
-		t.Errorf("%s: %v, and the command says byte %s", want.File, e, at[1])
+	if text += e.Text; text != said && e.Reason != ReasonMaxMemory { // the limit is another one here
+		t.Errorf("%q, and the command says %q", text, said)
 	}
-	if text != said && e.Reason != ReasonMaxMemory { // the limit is another one here
-		t.Errorf("%s: %q, and the command says %q", want.File, text, said)
-	}
-	if (e.Stage == "inflate") != (at[2] == "compressed file") {
-		t.Errorf("%s: stage %s", want.File, e.Stage)
+	if fmt.Sprint(e.Offset) != at[1] || (e.Stage == StageInflate) != (at[2] == "compressed file") {
+		t.Errorf("%s: %v in stage %s, and the command says%s", want.File, e, e.Stage, at[0])
 	}
 	return true
 }
@@ -103,28 +87,18 @@ func hasWords(t *testing.T, want expectation, e *Error) bool {
 // TestHostilePairsAreRefused: two profiles that have no delta.
 func TestHostilePairsAreRefused(t *testing.T) {
 	pairs := 0
-	for _, want := range expectations(t) {
+	for _, want := range expectations() {
 		if want.Prev == "" || len(want.With) > 0 {
 			continue
 		}
 		pairs++
-		_, err := Compare(context.Background(), read(t, "hostile/"+want.Prev),
-			read(t, "hostile/"+want.Cur), io.Discard)
-		if (err != nil) != (want.Exit != 0) {
-			t.Errorf("%s, %s: %v, and the command exits with %d", want.Prev, want.Cur, err, want.Exit)
-		}
-		if err != nil && !strings.Contains(fmt.Sprint(want.Stderr), textOf(err)) {
-			t.Errorf("%s, %s: %v, and the command says %s", want.Prev, want.Cur, err, want.Stderr)
+		err := errorOf(Compare(t.Context(), read("hostile/"+want.Prev), read("hostile/"+want.Cur), io.Discard))
+		e, isOurs := err.(*Error)
+		if (err != nil) != (want.Exit != 0) || isOurs && !strings.Contains(fmt.Sprint(want.Stderr), e.Text) || err != nil && !isOurs {
+			t.Errorf("%s, %s: %v, and the command exits with %d and says %s", want.Prev, want.Cur, err, want.Exit, want.Stderr)
 		}
 	}
 	if pairs == 0 {
 		t.Error("expected.json has no pairs")
 	}
-}
-
-func textOf(err error) string {
-	if e, ok := err.(*Error); ok {
-		return e.Text
-	}
-	return err.Error()
 }

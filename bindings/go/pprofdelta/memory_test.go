@@ -1,22 +1,14 @@
 package pprofdelta
 
 import (
-	"bytes"
-	stdgzip "compress/gzip"
 	"encoding/binary"
 	"errors"
 	"io"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
 )
-
-// zstdBlock is the most that a block of zstd inflates to.
-const zstdBlock = 128 << 10
 
 // zeroBlocks is a zstd frame of n blocks that are repeated zero bytes: 4 bytes for 128 KiB each. Its header
 // has claim, if that is not negative; else it has a window of 2^log bytes.
@@ -38,37 +30,27 @@ func zeroBlocks(n int, claim int64, log int) []byte {
 }
 
 // wide is a profile whose strings have about n bytes in all, which a compressor makes short.
-func wide(t testing.TB, n int) []byte {
-	t.Helper()
-	p := newProcess(3, 100).profile()
-	for i, f := range p.Function {
-		f.Name = strings.Repeat("wide ", n/5/len(p.Function)) + strconv.Itoa(i)
+func wide(n int) []byte {
+	p := newProcess(3, 100)
+	for i := range p.Functions {
+		p.Functions[i] += strings.Repeat("wide ", n/5/len(p.Functions))
 	}
-	return written(t, p)
-}
-
-func written(t testing.TB, p *profile.Profile) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	if err := p.WriteUncompressed(&out); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return p.Plain()
 }
 
 // hungry are calls that want more than the limit, or nearly as much.
-func hungry(t testing.TB, limit int) map[string][]byte {
+func hungry(limit int) map[string][]byte {
 	return map[string][]byte{
 		"zstd of the limit":        zeroBlocks(limit/zstdBlock-2, int64(limit-2*zstdBlock), 0),
 		"zstd that lies":           zeroBlocks(2*limit/zstdBlock, int64(limit-1), 0),
 		"zstd stream":              zeroBlocks(2*limit/zstdBlock, -1, 20),
 		"zstd stream, wide window": zeroBlocks(2*limit/zstdBlock, -1, 25),
-		"gzip":                     gzipOf(t, make([]byte, 2*limit), stdgzip.Header{}),
-		"wide/16":                  zstdOf(wide(t, limit/16)),
-		"wide/4":                   zstdOf(wide(t, limit/4)),
-		"wide":                     zstdOf(wide(t, limit*3/4)),
-		"samples":                  zstdOf(written(t, newProcess(4, limit/600).profile())),
-		"most samples":             zstdOf(written(t, newProcess(4, limit/150).profile())),
+		"gzip":                     must(gzips[6].encode(nil, make([]byte, 2*limit))),
+		"wide/16":                  zstdOf(wide(limit / 16)),
+		"wide/4":                   zstdOf(wide(limit / 4)),
+		"wide":                     zstdOf(wide(limit * 3 / 4)),
+		"samples":                  zstdOf(newProcess(4, limit/600).Plain()),
+		"most samples":             zstdOf(newProcess(4, limit/150).Plain()),
 	}
 }
 
@@ -81,7 +63,7 @@ func TestMaxMemoryIsTheLimit(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	accepted, full := 0, 0
-	for what, input := range hungry(t, limit) {
+	for what, input := range hungry(limit) {
 		var held, most, known int64
 		pool := newPool(t, WithMaxMemory(limit), WithInstances(1), func(o *poolOptions) {
 			o.moves = func(from, to int64) {
@@ -89,7 +71,7 @@ func TestMaxMemoryIsTheLimit(t *testing.T) {
 				held += to - from
 			}
 		})
-		c := newComputer(t, WithPool(pool), WithCompression(None))
+		c := newComputer(WithPool(pool), WithCompression(None))
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -115,8 +97,7 @@ func TestMaxMemoryIsTheLimit(t *testing.T) {
 // TestMaxMemoryIsMonotonic: what is accepted with a limit is accepted with a higher one, also by an instance
 // whose memory has grown before.
 func TestMaxMemoryIsMonotonic(t *testing.T) {
-	inputs := [][]byte{packed(t, newProcess(4, 3000).profile()), zstdOf(wide(t, 1<<20)),
-		zstdStream(written(t, newProcess(5, 2000).profile()))}
+	inputs := [][]byte{newProcess(4, 3000).Bytes(), zstdOf(wide(1 << 20)), zstdStream(newProcess(5, 2000).Plain())}
 	least := make([]int64, len(inputs)) // 0: not accepted yet
 	for limit := int64(256 << 10); limit < 32<<20; limit += limit / 4 {
 		pool := newPool(t, WithMaxMemory(limit), WithInstances(1))

@@ -33,23 +33,6 @@ const (
 // String returns "pprof" or "otlp".
 func (f Format) String() string { return nameOf(f, "Format", "pprof", "otlp") }
 
-// OnReset says what to do when a counter went backwards or the target restarted.
-type OnReset int32
-
-// What to do on a reset. The values are those of pprofdelta_on_reset.
-const (
-	ResetAuto     OnReset = iota // a restart counts from zero, a lone decrease is clamped
-	ResetRestart                 // every decrease is a restart
-	ResetClamp                   // no decrease is a restart
-	ResetNegative                // negative values are written; the window follows a base
-	ResetFail                    // the window fails with ErrReset
-)
-
-// String returns the word that --on-reset of the command has for it.
-func (r OnReset) String() string {
-	return nameOf(r, "OnReset", "auto", "restart", "clamp", "negative", "fail")
-}
-
 // nameOf returns the name of a value whose first one is 0.
 func nameOf[E ~int32](value E, kind string, names ...string) string {
 	if value >= 0 && int(value) < len(names) {
@@ -284,7 +267,7 @@ type poolOptions struct {
 	keep      int64         // an instance that is larger is not kept
 	idle      time.Duration // an instance that is not used for so long is not kept
 	// before is called first in each call of an instance (tests).
-	before func(name string, i *moduleInstance)
+	before func(name string, i *instance)
 	// moves is called when an allocation of an instance, or a buffer for its output, is about to be moved to a larger
 	// one (tests).
 	moves func(from, to int64)

@@ -39,8 +39,7 @@ type Pool struct {
 
 // held is an instance with what the pool knows about it.
 type held struct {
-	instance
-	account *account
+	*instance
 	isUsed  bool      // before
 	options *options  // of the context; nil: there is none
 	empty   []byte    // the state of a context that remembers nothing
@@ -157,15 +156,10 @@ func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
 	if err := p.place(ctx); err != nil {
 		return nil, err
 	}
-	h := p.takeIdle(token)
-	if h == nil {
-		var err error
-		if h, err = p.newHeld(); err != nil {
-			<-p.places
-			return nil, err
-		}
+	if h := p.takeIdle(token); h != nil {
+		return h, nil
 	}
-	return h, nil
+	return p.newHeld(), nil
 }
 
 // place waits for a place for an instance.
@@ -188,14 +182,9 @@ func (p *Pool) place(ctx context.Context) error {
 	}
 }
 
-func (p *Pool) newHeld() (*held, error) {
-	a := &account{ctx: context.Background(), limit: p.o.maxMemory, moves: p.o.moves}
-	instance, err := newInstance(&p.o, a)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pool) newHeld() *held {
 	p.made.Add(1)
-	return &held{instance: instance, account: a}, nil
+	return &held{instance: newInstance(&p.o, &account{ctx: context.Background(), limit: p.o.maxMemory, moves: p.o.moves})}
 }
 
 func (p *Pool) takeIdle(token uint64) *held {
@@ -250,12 +239,8 @@ func (p *Pool) sweep() {
 		n++
 	}
 	p.drop(n)
-	select {
-	case <-p.closed:
-	default:
-		if len(p.idle) > 0 {
-			p.timer.Reset(p.o.idle - time.Since(p.idle[0].since))
-		}
+	if len(p.idle) > 0 {
+		p.timer.Reset(p.o.idle - time.Since(p.idle[0].since))
 	}
 }
 
@@ -285,11 +270,9 @@ func (p *Pool) use(ctx context.Context, token uint64, inGo int64, do func(h *hel
 	}()
 	err = h.use(ctx, inGo, do)
 	if h.isUsed && errors.Is(err, ErrLimit) {
-		if other, failed := p.newHeld(); failed == nil {
-			h.close()
-			h = other
-			err = h.use(ctx, inGo, do)
-		}
+		h.close()
+		h = p.newHeld()
+		err = h.use(ctx, inGo, do)
 	}
 	returned = true
 	p.release(h, err)

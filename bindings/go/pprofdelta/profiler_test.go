@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -12,59 +11,34 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/proftest"
 )
 
 // The oracle of these tests is what runtime/pprof writes.
 
 // ofRuntime returns the samples of a profile that runtime/pprof writes now.
-func ofRuntime(t *testing.T, name string) samples {
-	t.Helper()
+func ofRuntime(name string) samples {
 	var out bytes.Buffer
-	if err := pprof.Lookup(name).WriteTo(&out, 0); err != nil {
-		t.Fatal(err)
-	}
-	return samplesOf(t, out.Bytes())
+	must(0, pprof.Lookup(name).WriteTo(&out, 0))
+	return samplesOf(out.Bytes())
 }
 
-// samples are the values of a profile by what a sample is: its labels and its innermost frames. (A record of package
+// samples are the values of a profile by what a sample is: its labels and its innermost locations. (A record of package
 // runtime has 32 frames at most, of which some are hidden.)
 type samples map[string][4]int64
 
-const mostFrames = 20
-
-func samplesOf(t *testing.T, data []byte) samples {
-	t.Helper()
-	p, err := profile.ParseData(data)
-	if err == nil {
-		_, err = Check(context.Background(), data)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+func samplesOf(data []byte) samples {
+	censusOf(data) // it is valid
 	found := samples{}
-	for _, s := range p.Sample {
-		key := []string{fmt.Sprint(s.NumLabel)}
-		for _, l := range s.Location {
-			key = append(key, fmt.Sprintf("%x in %v", l.Address, *l.Mapping))
-			for _, line := range l.Line {
-				name, _, isGeneric := strings.Cut(line.Function.Name, "[")
-				key = append(key, fmt.Sprint("\t", name, isGeneric, line.Function.Filename, line.Function.StartLine, line.Line))
-			}
-		}
-		at := strings.Join(key[:min(len(key), mostFrames)], "\n")
-		values := found[at]
-		for i, v := range s.Value {
-			values[i] += v
-		}
-		found[at] = values
+	for key, values := range parsed(data).RowsBy(func(s *proftest.Sample) string { return s.Key(8) }) {
+		var all [4]int64
+		copy(all[:], values)
+		found[key] = all
 	}
-	maps.DeleteFunc(found, func(_ string, values [4]int64) bool { return values == [4]int64{} })
 	return found
 }
 
@@ -143,10 +117,7 @@ func TestWindowsAreDifferencesOfTheProfilesOfTheRuntime(t *testing.T) {
 	for name, open := range map[string]func(...Option) (*Profiler, error){
 		"heap": NewHeapProfiler, "mutex": NewMutexProfiler, "block": NewBlockProfiler} {
 		t.Run(name, func(t *testing.T) {
-			p, err := open(WithVerify())
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(open(WithVerify()))
 			var from [2]samples
 			for round := range 5 {
 				contend()
@@ -156,85 +127,66 @@ func TestWindowsAreDifferencesOfTheProfilesOfTheRuntime(t *testing.T) {
 				<-done
 				runtime.GC()
 				runtime.GC()
-				to := [2]samples{ofRuntime(t, name)}
-				w, err := p.Window(context.Background())
-				if err != nil {
-					t.Fatal(err)
-				}
-				to[1] = ofRuntime(t, name)
-				delta, err := w.Bytes()
-				if err != nil {
-					t.Fatal(err)
-				}
-				between(t, samplesOf(t, delta), from, to)
-				number := [][2]uint64{{1, 1}, {2, 1}, {3, 1}, {3, 2}, {4, 1}}[round]
-				if r := w.Report; r.SamplesOut == 0 || [2]uint64{r.Sequence, r.Attempt} != number {
-					t.Errorf("round %d: the report is %+v", round, r)
+				to := [2]samples{ofRuntime(name)}
+				w := must(p.Window(t.Context()))
+				to[1] = ofRuntime(name)
+				between(t, samplesOf(must(w.Bytes())), from, to)
+				numbered(t, name, w, []uint64{1, 2, 3, 3, 4}[round], []uint64{1, 1, 1, 2, 1}[round])
+				if w.Report.SamplesOut == 0 {
+					t.Errorf("round %d: the report is %+v", round, w.Report)
 				}
 				if round == 2 {
 					w.Abandon()
 					continue
 				}
-				commit(t, w)
+				must(0, w.Commit())
 				from = to
 			}
 		})
 	}
 }
 
-// objectsOf returns the sum of the first type.
-func objectsOf(t *testing.T, delta []byte) (sum int64) {
-	t.Helper()
-	for _, values := range samplesOf(t, delta) {
-		sum += values[0]
-	}
-	return sum
+// objectsOf returns the sum of the first type of the next window.
+func objectsOf(p *Profiler) (sum int64) {
+	var delta bytes.Buffer
+	must(0, p.Profile(&delta))
+	return parsed(delta.Bytes()).Sum("alloc_objects/count")
 }
 
 func TestAProfileThatIsNotWrittenIsInTheNextOne(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	traps := false
 	pool := newPool(t, func(o *poolOptions) {
-		o.before = func(called string, i *moduleInstance) {
+		o.before = func(called string, i *instance) {
 			if traps && called == "pd_record" {
 				fill(*i.inner.memory)
 			}
 		}
 	})
-	p, err := NewHeapProfiler(WithCompression(None), WithFirstZero(), WithPool(pool))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(NewHeapProfiler(WithCompression(None), WithFirstZero(), WithPool(pool)))
 	publish := func(n int) {
 		allocateAtDepth(1, n)
 		runtime.GC()
 		runtime.GC()
 	}
 	publish(10000)
-	var first, second bytes.Buffer
-	if err := p.Profile(&first); err != nil || objectsOf(t, first.Bytes()) != 0 {
-		t.Errorf("the first window has %d objects, %v", objectsOf(t, first.Bytes()), err)
+	if n := objectsOf(p); n != 0 {
+		t.Errorf("the first window has %d objects", n)
 	}
 	publish(10000)
-	if err := p.Profile(failing{err: io.ErrClosedPipe}); !errors.Is(err, ErrSink) {
-		t.Errorf("a writer that fails: %v", err)
-	}
+	statusOf(t, "a writer that fails", p.Profile(failing{err: io.ErrClosedPipe}), ErrSink)
 	traps = true
-	if err := p.Profile(io.Discard); !errors.Is(err, ErrEngine) {
-		t.Errorf("a module that traps: %v", err)
-	}
+	statusOf(t, "a module that traps", p.Profile(io.Discard), ErrEngine)
 	traps = false
-	if err := p.Profile(&second); err != nil || objectsOf(t, second.Bytes()) < 1000 {
-		t.Errorf("the window after it has %d objects, %v", objectsOf(t, second.Bytes()), err)
+	if n := objectsOf(p); n < 1000 {
+		t.Errorf("the window after it has %d objects", n)
 	}
 	// Another rate scales all that was counted by another number, before and after.
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
 	runtime.MemProfileRate *= 100
-	second.Reset()
-	if err := p.Profile(&second); err != nil {
-		t.Error(err)
-	}
-	for key, values := range samplesOf(t, second.Bytes()) {
+	var delta bytes.Buffer
+	must(0, p.Profile(&delta))
+	for key, values := range samplesOf(delta.Bytes()) {
 		if slices.Min(values[:]) < 0 || values[0] > 100000 {
 			t.Errorf("%s has %v", key, values)
 		}
@@ -243,34 +195,18 @@ func TestAProfileThatIsNotWrittenIsInTheNextOne(t *testing.T) {
 
 func TestTheOptionsOfAProfiler(t *testing.T) {
 	for _, opt := range []Option{WithCounters("a"), WithGauges("b"), WithOnReset(ResetFail), WithLevel(10)} {
-		if _, err := NewMutexProfiler(opt); !errors.Is(err, ErrUsage) {
-			t.Errorf("%v", err)
-		}
+		statusOf(t, "an option", errorOf(NewMutexProfiler(opt)), ErrUsage)
 	}
-	var zero Profiler
-	if err := zero.Profile(io.Discard); !errors.Is(err, ErrUsage) {
-		t.Errorf("a zero profiler: %v", err)
+	statusOf(t, "a zero profiler", new(Profiler).Profile(io.Discard), ErrUsage)
+	p := must(NewHeapProfiler(WithFormat(OTLP), WithResource("service.name", "test")))
+	w := must(p.Window(t.Context()))
+	if of := censusOf(must(w.Bytes())); of.Resources != 1 {
+		t.Errorf("%+v", of)
 	}
-	p, err := NewHeapProfiler(WithFormat(OTLP), WithResource("service.name", "test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := p.Window(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	delta, _ := w.Bytes()
-	if census, err := Check(context.Background(), delta); err != nil || census.Resources != 1 {
-		t.Errorf("%+v, %v", census, err)
-	}
-	if err := p.Profile(io.Discard); !errors.Is(err, ErrPending) {
-		t.Errorf("while a window is pending: %v", err)
-	}
+	statusOf(t, "while a window is pending", p.Profile(io.Discard), ErrPending)
 	p.Abandon()
-	if err := w.Commit(); !errors.Is(err, ErrAbandoned) {
-		t.Errorf("commit after abandon: %v", err)
-	}
-	ended, cancel := context.WithCancel(context.Background())
+	statusOf(t, "commit after abandon", w.Commit(), ErrAbandoned)
+	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.Window(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
@@ -282,7 +218,6 @@ func TestBefore(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		var base, cur []tally
-		sums := map[uint64][2]int64{}
 		for range rnd.IntN(20) {
 			b := tally{rnd.Uint64N(8), rnd.Int64N(10), rnd.Int64N(10)}
 			c := tally{b.stack, b.count + rnd.Int64N(3), b.amount + rnd.Int64N(3)}
@@ -295,27 +230,19 @@ func TestBefore(t *testing.T) {
 			rnd.Shuffle(len(cur), func(i, j int) { cur[i], cur[j] = cur[j], cur[i] })
 		}
 		prev := before(base, cur)
+		var count, amount int64 // of the windows, more than what was counted since the base
 		for i, c := range cur {
-			var p tally
-			if i < len(prev) {
-				p = prev[i]
-			}
+			p := append(prev, make([]tally, len(cur))...)[i]
 			if p.count > c.count || p.amount > c.amount {
 				t.Fatalf("%v from %v", c, p)
 			}
-			sums[c.stack] = [2]int64{sums[c.stack][0] + c.count - p.count, sums[c.stack][1] + c.amount - p.amount}
-			sums[100] = [2]int64{sums[100][0] + c.count, sums[100][1] + c.amount}
+			count, amount = count-p.count, amount-p.amount
 		}
 		for _, b := range base {
-			sums[100] = [2]int64{sums[100][0] - b.count, sums[100][1] - b.amount}
+			count, amount = count+b.count, amount+b.amount
 		}
-		for stack, sum := range sums {
-			if stack != 100 {
-				sums[100] = [2]int64{sums[100][0] - sum[0], sums[100][1] - sum[1]}
-			}
-		}
-		if sums[100] != [2]int64{} {
-			t.Fatalf("%v and %v: %v is missing", base, cur, sums[100])
+		if count != 0 || amount != 0 {
+			t.Fatalf("%v and %v: %d and %d are missing", base, cur, count, amount)
 		}
 	}
 }
@@ -325,18 +252,11 @@ func TestProfilersAtTheSameTime(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 6 {
 		all.Go(func() {
-			p, err := []func(...Option) (*Profiler, error){NewHeapProfiler, NewMutexProfiler, NewBlockProfiler}[i%3]()
+			p := must([]func(...Option) (*Profiler, error){NewHeapProfiler, NewMutexProfiler, NewBlockProfiler}[i%3]())
 			for range 5 {
 				var out bytes.Buffer
-				if err == nil {
-					err = p.Profile(&out)
-				}
-				if err == nil {
-					_, err = Check(context.Background(), out.Bytes())
-				}
-			}
-			if err != nil {
-				t.Error(err)
+				must(0, p.Profile(&out))
+				censusOf(out.Bytes())
 			}
 		})
 	}

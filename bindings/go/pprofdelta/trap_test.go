@@ -11,21 +11,21 @@ import (
 )
 
 // traps are ways in which a window may fail, by what the panic has as its value.
-var traps = map[string]func(i *moduleInstance){
-	"unreachable":                      func(i *moduleInstance) { i.module.X_initialize(); i.module.X_initialize() },
-	"index out of range":               func(i *moduleInstance) { fill(*i.memory) },
-	"out of range [":                   func(i *moduleInstance) { *i.module.X__stack_pointer() = 0 }, // the stack has no room
-	"output that nobody has asked for": func(i *moduleInstance) { i.Xwrite(-1, 1) },
-	"stack overflow":                   func(i *moduleInstance) { recurse(i, 1) },
-	"nil pointer":                      func(i *moduleInstance) { i.module = nil; i.module.Xpd_buffers() },
+var traps = map[string]func(i *instance){
+	"unreachable":                      func(i *instance) { i.module.X_initialize(); i.module.X_initialize() },
+	"index out of range":               func(i *instance) { fill(*i.memory) },
+	"out of range [":                   func(i *instance) { *i.module.X__stack_pointer() = 0 }, // the stack has no room
+	"output that nobody has asked for": func(i *instance) { i.Xwrite(-1, 1) },
+	"stack overflow":                   func(i *instance) { recurse(i, 1) },
+	"nil pointer":                      func(i *instance) { i.module = nil; i.module.Xpd_buffers() },
 }
 
 // recurse does what damaged code pointers might do: functions call each other without end, and the host now and then.
-func recurse(i *moduleInstance, depth int) {
+func recurse(i *instance, depth int) {
 	if depth%(1<<14) == 0 {
 		i.Xpoll()
 	}
-	recurse(i, depth+1)
+	recurse(i, depth+1) //lint:ignore SA5007 the host ends it by a panic
 }
 
 func fill(memory []byte) {
@@ -37,66 +37,43 @@ func fill(memory []byte) {
 // TestTrapLosesOnlyItsWindow: the computer is as before, and a pool whose module does not trap goes on
 // from the same state.
 func TestTrapLosesOnlyItsWindow(t *testing.T) {
-	for cause, trap := range traps {
-		losesOnlyItsWindow(t, "pd_window", cause, trap)
-		losesOnlyItsWindow(t, "pd_commit", cause, trap)
-	}
-}
-
-func losesOnlyItsWindow(t *testing.T, function, name string, trap func(i *moduleInstance)) {
-	t.Helper()
-	p := newProcess(3, 30)
-	first := p.bytes(t)
-	c := newComputer(t)
-	if err := c.Base(context.Background(), first); err != nil {
-		t.Fatal(err)
-	}
-	good := c.o.pool
-	trapping := newPool(t, func(o *poolOptions) {
-		o.before = func(called string, i *moduleInstance) {
-			if called == function {
-				trap(i)
+	for name, trap := range traps {
+		for _, function := range []string{"pd_window", "pd_commit"} {
+			_, c, first, cur := begun(3, 30)
+			good, token := c.o.pool, c.token
+			c.o.pool = newPool(t, func(o *poolOptions) {
+				o.before = func(called string, i *instance) {
+					if called == function {
+						trap(i)
+					}
+				}
+			})
+			for range 3 {
+				e := statusOf(t, name, c.Delta(cur, io.Discard), ErrEngine)
+				if e.Err == nil || !strings.Contains(e.Err.Error(), name) || c.o.pool.Stats().Idle != 0 {
+					t.Errorf("%s: %+v, or the instance is kept", name, e)
+				}
 			}
-		}
-	})
-	c.o.pool = trapping
-	p.run()
-	cur := p.bytes(t)
-	token := c.token
-	for range 3 {
-		e := statusOf(t, name, c.Delta(cur, io.Discard), ErrEngine)
-		if e.Err == nil || !strings.Contains(e.Err.Error(), name) {
-			t.Errorf("%s: %+v", name, e)
-		}
-		if n := trapping.Stats().Idle; n != 0 {
-			t.Errorf("%s: the instance is kept", name)
+			if c.token != token || c.pending != nil {
+				t.Errorf("%s: the computer has changed", name)
+			}
+			c.o.pool = good
+			w, delta := windowOf(c, cur)
+			same(t, name, delta, merged(first, cur))
+			numbered(t, name, w, 2, 1)
 		}
 	}
-	if c.token != token || c.pending != nil {
-		t.Errorf("%s: the computer has changed", name)
-	}
-	c.o.pool = good
-	w, delta := windowOf(t, c, cur)
-	same(t, name, parsed(t, delta), merged(t, first, cur))
-	if w.Report.Attempt != 1 {
-		t.Errorf("%s: attempt %d", name, w.Report.Attempt)
-	}
-	w.Abandon()
 }
 
 // TestTrapHarmsNoOtherTarget: while instances trap (their memory is overwritten), other targets of the
 // same pool get their deltas.
 func TestTrapHarmsNoOtherTarget(t *testing.T) {
 	pool := newPool(t, WithInstances(2))
-	profiles := newProcess(3, 30)
-	first := profiles.bytes(t)
-	profiles.run()
-	cur := profiles.bytes(t)
-	want := merged(t, first, cur)
+	_, _, first, cur := begun(3, 30)
 	var group sync.WaitGroup
 	for target := range 8 {
 		group.Go(func() {
-			c := newComputer(t, WithPool(pool))
+			c := newComputer(WithPool(pool))
 			for range 6 {
 				if target%2 == 0 {
 					if err := overwrite(pool); !errors.Is(err, ErrEngine) {
@@ -104,16 +81,12 @@ func TestTrapHarmsNoOtherTarget(t *testing.T) {
 					}
 					continue
 				}
-				if err := c.Base(context.Background(), first); err != nil {
-					t.Error(err)
-					continue
-				}
 				var out bytes.Buffer
-				if err := c.Delta(cur, &out); err != nil {
+				if err := errors.Join(c.Base(context.Background(), first), c.Delta(cur, &out)); err != nil {
 					t.Error(err)
 					continue
 				}
-				same(t, "beside traps", parsed(t, out.Bytes()), want)
+				same(t, "beside traps", out.Bytes(), merged(first, cur))
 			}
 		})
 	}
@@ -125,7 +98,7 @@ func overwrite(pool *Pool) error {
 	return pool.use(context.Background(), 0, 0, func(h *held) error {
 		err := h.renew(&options{})
 		if err == nil {
-			fill(*h.instance.(*moduleInstance).memory)
+			fill(*h.memory)
 			err = h.renew(&options{})
 		}
 		return err

@@ -85,9 +85,7 @@ func begin(t *testing.T, role string, args ...string) (*exec.Cmd, io.Reader) {
 	process.Env = append(os.Environ(), roleName+"="+role)
 	process.Stderr = os.Stderr
 	out := must(process.StdoutPipe())
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(0, process.Start())
 	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
 	return process, out
 }
@@ -224,9 +222,7 @@ func requestOf(t *testing.T, p []byte) io.Reader {
 	computer := must(pprofdelta.New(pprofdelta.WithFormat(pprofdelta.OTLP), pprofdelta.WithCompression(pprofdelta.None),
 		pprofdelta.WithoutStamp(), pprofdelta.WithResource("service.name", "checkout"), pprofdelta.WithResource("service.instance.id", "1")))
 	var request bytes.Buffer
-	if err := computer.Delta(p, &request); err != nil {
-		t.Fatal(err)
-	}
+	must(0, computer.Delta(p, &request))
 	return &request
 }
 
@@ -244,9 +240,7 @@ func configurations(t *testing.T, folder, receiver, exporter string) []string {
 		"service: {telemetry: {metrics: {level: none}, logs: {disable_stacktrace: true}}}\n", folder, receiver, exporter)
 	args := []string{"--feature-gates=service.profilesSupport"}
 	for name, text := range map[string]string{"1-readme.yaml": block, "2-own.yaml": own} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(0, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	return append(args, "--config="+filepath.Join(folder, "1-readme.yaml"), "--config="+filepath.Join(folder, "2-own.yaml"))
 }
@@ -281,10 +275,7 @@ func collect(t *testing.T, folder, exporter string) (string, *exec.Cmd) {
 func TestTwentyRounds(t *testing.T) {
 	folder := t.TempDir()
 	_, out := begin(t, "program")
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := must(bufio.NewReader(out).ReadString('\n'))
 	target := "http://" + strings.TrimSpace(address)
 	received := &sink{kept: map[string]window{}}
 	server := httptest.NewServer(received)

@@ -26,42 +26,32 @@ func rich() pprofile.Profiles {
 
 // An index that is out of range, in any place, is an error of the profiles that use it and of no other.
 func TestIndexOutOfRange(t *testing.T) {
-	for _, bad := range []int32{-1, 100, 1<<31 - 1} {
-		for what, damage := range map[string]func(pprofile.Profile, pprofile.ProfilesDictionary){
-			"stack": func(p pprofile.Profile, _ pprofile.ProfilesDictionary) { p.Samples().At(0).SetStackIndex(bad) },
-			"link":  func(p pprofile.Profile, _ pprofile.ProfilesDictionary) { p.Samples().At(0).SetLinkIndex(bad) },
-			"sample attribute": func(p pprofile.Profile, _ pprofile.ProfilesDictionary) {
-				p.Samples().At(0).AttributeIndices().Append(bad)
-			},
-			"attribute":   func(p pprofile.Profile, _ pprofile.ProfilesDictionary) { p.AttributeIndices().Append(bad) },
-			"period type": func(p pprofile.Profile, _ pprofile.ProfilesDictionary) { p.PeriodType().SetUnitStrindex(bad) },
-			"location": func(_ pprofile.Profile, d pprofile.ProfilesDictionary) {
-				d.StackTable().At(1).LocationIndices().SetAt(0, bad)
-			},
-			"mapping": func(_ pprofile.Profile, d pprofile.ProfilesDictionary) { d.LocationTable().At(1).SetMappingIndex(bad) },
-			"function": func(_ pprofile.Profile, d pprofile.ProfilesDictionary) {
-				d.LocationTable().At(1).Lines().At(0).SetFunctionIndex(bad)
-			},
-			"of a location": func(_ pprofile.Profile, d pprofile.ProfilesDictionary) {
-				d.LocationTable().At(1).AttributeIndices().SetAt(0, bad)
-			},
-			"of a mapping": func(_ pprofile.Profile, d pprofile.ProfilesDictionary) {
-				d.MappingTable().At(1).AttributeIndices().SetAt(0, bad)
-			},
-			"file": func(_ pprofile.Profile, d pprofile.ProfilesDictionary) {
-				d.MappingTable().At(1).SetFilenameStrindex(bad)
-			},
-			"name": func(_ pprofile.Profile, d pprofile.ProfilesDictionary) { d.FunctionTable().At(1).SetNameStrindex(bad) },
-			"key":  func(_ pprofile.Profile, d pprofile.ProfilesDictionary) { d.AttributeTable().At(1).SetKeyStrindex(bad) },
-		} {
+	type (
+		P = pprofile.Profile
+		D = pprofile.ProfilesDictionary
+	)
+	for what, damage := range map[string]func(p P, d D, bad int32){
+		"stack":            func(p P, _ D, bad int32) { p.Samples().At(0).SetStackIndex(bad) },
+		"link":             func(p P, _ D, bad int32) { p.Samples().At(0).SetLinkIndex(bad) },
+		"sample attribute": func(p P, _ D, bad int32) { p.Samples().At(0).AttributeIndices().Append(bad) },
+		"attribute":        func(p P, _ D, bad int32) { p.AttributeIndices().Append(bad) },
+		"period type":      func(p P, _ D, bad int32) { p.PeriodType().SetUnitStrindex(bad) },
+		"location":         func(_ P, d D, bad int32) { d.StackTable().At(1).LocationIndices().SetAt(0, bad) },
+		"mapping":          func(_ P, d D, bad int32) { d.LocationTable().At(1).SetMappingIndex(bad) },
+		"function":         func(_ P, d D, bad int32) { d.LocationTable().At(1).Lines().At(0).SetFunctionIndex(bad) },
+		"of a location":    func(_ P, d D, bad int32) { d.LocationTable().At(1).AttributeIndices().SetAt(0, bad) },
+		"of a mapping":     func(_ P, d D, bad int32) { d.MappingTable().At(1).AttributeIndices().SetAt(0, bad) },
+		"file":             func(_ P, d D, bad int32) { d.MappingTable().At(1).SetFilenameStrindex(bad) },
+		"name":             func(_ P, d D, bad int32) { d.FunctionTable().At(1).SetNameStrindex(bad) },
+		"key":              func(_ P, d D, bad int32) { d.AttributeTable().At(1).SetKeyStrindex(bad) },
+	} {
+		for _, bad := range []int32{-1, 100, 1<<31 - 1} {
 			b := newBench(t, nil)
 			request := rich()
 			good := request.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
 			good.Samples().AppendEmpty().Values().Append(5)
-			damage(request.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0), request.Dictionary())
-			if err := b.deltas.ConsumeProfiles(t.Context(), request); err != nil {
-				t.Fatal(what, err)
-			}
+			damage(request.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0), request.Dictionary(), bad)
+			must(0, b.deltas.ConsumeProfiles(t.Context(), request))
 			if n := b.metric("refused", invalid); n < 1 || n > 2 {
 				t.Errorf("%s %d: %d profiles refused", what, bad, n)
 			}
@@ -79,9 +69,7 @@ func TestCopier(t *testing.T) {
 	for _, value := range []any{int64(1), 1.0, "1", true, []byte("1"), []any{int64(1)}, []any{"1"}, nil} {
 		one := d.AttributeTable().AppendEmpty()
 		one.SetKeyStrindex(1)
-		if err := one.Value().FromRaw(value); err != nil {
-			t.Fatal(err)
-		}
+		must(0, one.Value().FromRaw(value))
 		sample.AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
 	}
 	last := d.AttributeTable().At(d.AttributeTable().Len() - 1)

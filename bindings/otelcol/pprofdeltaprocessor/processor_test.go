@@ -77,15 +77,10 @@ func (b *bench) begin(change func(*Config)) {
 	}
 	b.metrics = componenttest.NewTelemetry()
 	settings := processor.Settings{ID: component.NewID(componentType), TelemetrySettings: b.metrics.NewTelemetrySettings()}
-	made, err := NewFactory().CreateProfiles(b.t.Context(), settings, config, sink{b})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	made := must(NewFactory().CreateProfiles(b.t.Context(), settings, config, sink{b}))
 	b.deltas = made.(*deltas)
 	b.deltas.now = func() time.Time { return b.clock }
-	if err := made.Start(b.t.Context(), b); err != nil {
-		b.t.Fatal(err)
-	}
+	must(0, made.Start(b.t.Context(), b))
 	b.t.Cleanup(func() { _ = made.Shutdown(context.Background()) })
 }
 
@@ -119,9 +114,7 @@ func (b *bench) send(sources ...source) error {
 
 func (b *bench) sends(sources ...source) {
 	b.t.Helper()
-	if err := b.send(sources...); err != nil {
-		b.t.Fatal(err)
-	}
+	must(0, b.send(sources...))
 }
 
 // metric is the sum of a metric, of all attributes or of one value.
@@ -218,9 +211,7 @@ func TestDictionaryIsCompact(t *testing.T) {
 	b.sends(heap("r=1", 1, 5), heap("r=2", 1, 6))
 	request := requestOf(heap("r=1", 2, 5), inuse("r=1", 2, 3), heap("r=2", 2, 8))
 	before := shown(request)
-	if err := b.deltas.ConsumeProfiles(t.Context(), request); err != nil {
-		t.Fatal(err)
-	}
+	must(0, b.deltas.ConsumeProfiles(t.Context(), request))
 	equal(t, "the request", shown(request), before)
 	seen := map[string]bool{}
 	for _, text := range b.last.Dictionary().StringTable().All() {
@@ -340,9 +331,7 @@ func TestWhatPasses(t *testing.T) {
 			for round := range int64(3) {
 				one.source.time = 1 + round
 				request := requestOf(one.source)
-				if err := b.deltas.ConsumeProfiles(t.Context(), request); err != nil {
-					t.Fatal(err)
-				}
+				must(0, b.deltas.ConsumeProfiles(t.Context(), request))
 				if one.passes {
 					equal(t, "what passes", shown(b.last), shown(request))
 				} else if got := b.last.SampleCount(); (got == 0) != (round > 0) {
@@ -363,9 +352,7 @@ func TestStampIsSeen(t *testing.T) {
 	delta := b.last
 	b.says("a note")
 	b.says("pprofdelta: delta ")
-	if err := b.deltas.ConsumeProfiles(t.Context(), delta); err != nil {
-		t.Fatal(err)
-	}
+	must(0, b.deltas.ConsumeProfiles(t.Context(), delta))
 	equal(t, "passed", b.metric("passed", ""), 1)
 	equal(t, "the delta", shown(b.last), shown(delta))
 }

@@ -6,25 +6,17 @@ import (
 	_ "net/http/pprof" // its patterns must not conflict
 	"testing"
 
-	"github.com/pprofdelta/pprofdelta/bindings/go/internal/profile"
+	"github.com/pprofdelta/pprofdelta/bindings/go/internal/proftest"
 )
 
 func TestTheDefaultMuxHasTheProfiles(t *testing.T) {
-	w := httptest.NewRecorder()
-	http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/heap", nil))
-	if w.Code != http.StatusOK {
-		t.Errorf("net/http/pprof: status %d: %s", w.Code, w.Body)
-	}
-	for _, kind := range []string{"heap", "mutex", "block"} {
+	for kind, isEmpty := range map[string]bool{"heap": false, "delta_heap": false, "delta_mutex": true, "delta_block": true} {
 		w := httptest.NewRecorder()
-		http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/delta_"+kind, nil))
-		if w.Code != http.StatusOK {
-			t.Fatalf("%s: status %d: %s", kind, w.Code, w.Body)
-		}
+		http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/"+kind, nil))
 		// Neither mutexes nor blocks are profiled here, so their profiles have types and no sample.
-		p, err := profile.ParseData(w.Body.Bytes())
-		if err != nil || len(p.SampleType) == 0 || kind != "heap" && len(p.Sample) > 0 {
-			t.Errorf("%s: %v, %v", kind, err, p)
+		p := proftest.Read(w.Body.Bytes())
+		if w.Code != http.StatusOK || len(p.Types) == 0 || isEmpty && len(p.Samples) > 0 {
+			t.Errorf("%s: status %d: %v", kind, w.Code, p)
 		}
 	}
 }

@@ -5,6 +5,7 @@
 // (SHA-256 4be72f2f6ccff5e2ce9bc602d17c37eeff0455745233ff58347ed4bd3bcd4494),
 // and wasm2go translates the module: lib and bindings/wasm of this repository, xxHash 0.8.1,
 // libdeflate (libdeflate-sys 1.26.1), libz (libz-sys 1.1.31), zstd (zstd-sys 2.0.7) and what they use of wasi-libc.
+// Their licences are in bindings/go/internal/LICENSES.
 package records
 
 import (

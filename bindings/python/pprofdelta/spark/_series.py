@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._context import Context
-from .._errors import Error, Status, UsageError
+from .._answers import Status
+from .._errors import Error, UsageError
 from ._rows import Rows
 
 if TYPE_CHECKING:

@@ -15,27 +15,34 @@ import (
 // pageSize is what the memory of a module consists of.
 const pageSize = 64 << 10
 
-// moduleInstance is an instance of the C library as Go: see package module, and package records, which has a module of its
-// own, since most programs have use for one of both. Each is made when it is first needed.
-type moduleInstance struct {
+// An instance is one context of the C library, and the buffers around it, as Go: see package module, and package records,
+// which has a module of its own, since most programs have use for one of both. Each is made when it is first needed. An
+// instance is used by one goroutine at a time. Output is never compressed: that is the business of deflate.go.
+//
+// What fails is an *Error, or the error of the account's context, which ends a call. After that, or an
+// error with ErrEngine or ErrMemory, or if the account is full, the pool closes the instance. Output is
+// appended to a buffer, which has a part of it after an error.
+type instance struct {
 	machine                 // of the module
 	module  *module.Module  // nil: not made
 	inner   machine         // of the records
 	records *records.Module // nil: not made
 }
 
-func newInstance(o *poolOptions, a *account) (instance, error) {
-	i := &moduleInstance{machine: machine{account: a}, inner: machine{account: a}}
+func newInstance(o *poolOptions, a *account) *instance {
+	i := &instance{machine: machine{account: a}, inner: machine{account: a}}
 	if o.before != nil {
 		i.machine.before = func(name string) { o.before(name, i) }
 		i.inner.before = i.machine.before
 	}
-	return i, nil
+	return i
 }
 
-func (i *moduleInstance) close() { *i = moduleInstance{} }
+// close leaves the memory to the garbage collector.
+func (i *instance) close() { *i = instance{} }
 
-func (i *moduleInstance) size() int64 { return i.machine.size() + i.inner.size() }
+// size is how many bytes the instance holds.
+func (i *instance) size() int64 { return i.machine.size() + i.inner.size() }
 
 // A machine is what the modules have in common: the memory of one, and the calls that it makes.
 type machine struct {
@@ -252,7 +259,7 @@ func (i *machine) runWith(name string, f func(n int32) int32, to *buffer, input 
 }
 
 // begin calls pd_new or pd_sum_new with options in the room; glue.h describes their encoding.
-func (i *moduleInstance) begin(name string, f func(*module.Module) int32, o *options) error {
+func (i *instance) begin(name string, f func(*module.Module) int32, o *options) error {
 	if i.module == nil {
 		made := module.New(&i.machine)
 		if err := i.made(made.Xmemory().Slice(), made.Xpd_room, made.Xpd_buffers); err != nil {
@@ -263,8 +270,7 @@ func (i *moduleInstance) begin(name string, f func(*module.Module) int32, o *opt
 	if err := i.stage(o.encode(nil, i.account.limit)); err != nil {
 		return err
 	}
-	_, err := i.run(name, func() int32 { return f(i.module) }, nil)
-	return err
+	return errorOf(i.run(name, func() int32 { return f(i.module) }, nil))
 }
 
 // encode appends the options as glue.h has them.
@@ -291,7 +297,9 @@ func (o *options) encode(to []byte, limit int64) []byte {
 	return to
 }
 
-func (i *moduleInstance) record(input []byte, at int, to *buffer) (report *Report, series [2][]byte, err error) {
+// record computes a window of records, apart from the context: records.c describes the input, which has the records at an
+// offset. It also returns the series if the window arrives, and if it is lost.
+func (i *instance) record(input []byte, at int, to *buffer) (report *Report, series [2][]byte, err error) {
 	if i.records == nil {
 		made := records.New(&i.inner)
 		if err := i.inner.made(made.Xmemory().Slice(), made.Xpd_room, made.Xpd_buffers); err != nil {
@@ -312,32 +320,6 @@ func (i *moduleInstance) record(input []byte, at int, to *buffer) (report *Repor
 	return report, series, err
 }
 
-func (i *moduleInstance) prepare(o *options) error {
-	return i.begin("pd_new", (*module.Module).Xpd_new, o)
-}
-
-func (i *moduleInstance) load(state []byte) error {
-	_, err := i.runWith("pd_load", i.module.Xpd_load, nil, state)
-	return err
-}
-
-func (i *moduleInstance) save(to *buffer) error {
-	_, err := i.run("pd_save", i.module.Xpd_save, to)
-	return err
-}
-
-func (i *moduleInstance) base(profile []byte) error {
-	i.expect(profile)
-	_, err := i.runWith("pd_base", i.module.Xpd_base, nil, profile)
-	return err
-}
-
-func (i *moduleInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
-	i.expect(profile)
-	found, err := i.runWith("pd_window", func(n int32) int32 { return i.module.Xpd_window(n, started) }, to, profile)
-	return whole("pd_window", found, err, (*answer).report)
-}
-
 // whole reads what a function answered.
 func whole[T any](name string, found *answer, err error, read func(*answer) T) (*T, error) {
 	if err != nil {
@@ -350,31 +332,48 @@ func whole[T any](name string, found *answer, err error, read func(*answer) T) (
 	return &value, nil
 }
 
-func (i *moduleInstance) commit() error {
-	_, err := i.run("pd_commit", i.module.Xpd_commit, nil)
-	return err
+// prepare makes the context anew, with these options. The other calls are made after it.
+func (i *instance) prepare(o *options) error { return i.begin("pd_new", (*module.Module).Xpd_new, o) }
+
+func (i *instance) load(state []byte) error {
+	return errorOf(i.runWith("pd_load", i.module.Xpd_load, nil, state))
 }
 
-func (i *moduleInstance) abandon() error {
-	_, err := i.run("pd_abandon", i.module.Xpd_abandon, nil)
-	return err
+// save returns what the context remembers, with the attempt of a pending window.
+func (i *instance) save(to *buffer) error { return errorOf(i.run("pd_save", i.module.Xpd_save, to)) }
+
+// base takes a profile as all do: gzip, zstd or plain.
+func (i *instance) base(profile []byte) error {
+	i.expect(profile)
+	return errorOf(i.runWith("pd_base", i.module.Xpd_base, nil, profile))
 }
 
-func (i *moduleInstance) describe() (*Remembered, error) {
+// window leaves the window pending.
+func (i *instance) window(profile []byte, started int64, to *buffer) (*Report, error) {
+	i.expect(profile)
+	found, err := i.runWith("pd_window", func(n int32) int32 { return i.module.Xpd_window(n, started) }, to, profile)
+	return whole("pd_window", found, err, (*answer).report)
+}
+
+func (i *instance) commit() error  { return errorOf(i.run("pd_commit", i.module.Xpd_commit, nil)) }
+func (i *instance) abandon() error { return errorOf(i.run("pd_abandon", i.module.Xpd_abandon, nil)) }
+
+func (i *instance) describe() (*Remembered, error) {
 	found, err := i.run("pd_describe", i.module.Xpd_describe, nil)
 	return whole("pd_describe", found, err, (*answer).remembered)
 }
 
-func (i *moduleInstance) check(profile []byte) (*Census, error) {
+func (i *instance) check(profile []byte) (*Census, error) {
 	found, err := i.runWith("pd_check", i.module.Xpd_check, nil, profile)
 	return whole("pd_check", found, err, (*answer).census)
 }
 
-func (i *moduleInstance) sumBegin(o *options) error {
+// sumBegin begins a sum, which is apart from the context, and drops the one that was begun before.
+func (i *instance) sumBegin(o *options) error {
 	return i.begin("pd_sum_new", (*module.Module).Xpd_sum_new, o)
 }
 
-func (i *moduleInstance) sumAdd(profile []byte) (Join, error) {
+func (i *instance) sumAdd(profile []byte) (Join, error) {
 	found, err := i.runWith("pd_sum_add", i.module.Xpd_sum_add, nil, profile)
 	if err != nil {
 		return 0, err
@@ -382,7 +381,8 @@ func (i *moduleInstance) sumAdd(profile []byte) (Join, error) {
 	return Join(found.u32()), nil
 }
 
-func (i *moduleInstance) sumFinish(to *buffer) error {
-	_, err := i.run("pd_sum_finish", i.module.Xpd_sum_finish, to)
-	return err
+func (i *instance) sumFinish(to *buffer) error {
+	return errorOf(i.run("pd_sum_finish", i.module.Xpd_sum_finish, to))
 }
+
+func errorOf[T any](_ T, err error) error { return err }
