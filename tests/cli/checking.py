@@ -57,15 +57,6 @@ def test_lines_come_in_order_in_one_file(t):
     t.equal(order, ["good", "bad", "good", "bad"])
 
 
-def test_the_place_of_a_mistake(t):
-    """A sample that names location 999: which sample, and at which byte of the profile."""
-    whole = cur()
-    t.write("bad", whole + b"\x12\x05\x0a\x03\xe7\x07\x01")
-    result = t.fails(1, "check", "bad")
-    t.contains(result.err, "pprofdelta: bad: sample[3]")
-    t.check("999" in result.err or "value" in result.err, result.err)
-
-
 def test_quiet(t):
     t.write("good", cur())
     t.write("bad", b"\xff")

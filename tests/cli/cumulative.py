@@ -1,11 +1,11 @@
-"""What is not cumulative is refused: windows, cpu and goroutine profiles; what cannot be told is noted;
-the stamp of a live heap tells a restart."""
+"""What is not cumulative is refused: windows (profiles of cpu time, goroutines and threads are in
+testdata/hostile); what cannot be told is noted; the stamp of a live heap tells a restart."""
 
 import json
 import os
 
 from pb import gz, profile, read
-from samples import SECOND, T0, T1, cur, pair, prev, regress
+from samples import SECOND, T0, cur, pair, prev, regress
 
 MUTEX = ["contentions/count", "delay/nanoseconds"]
 
@@ -76,24 +76,6 @@ def test_the_same_profile_with_a_state(t):
     t.equal(result.err, "pprofdelta: note: again is the profile that s already has: no counter has "
                         "changed\n")
     t.equal([values[:2] for values in read(t.load("out")).values().values()], [[0, 0]] * 3)
-
-
-def test_cpu_and_goroutine_profiles_are_named(t):
-    for kind, types in (("cpu", ["samples/count", "cpu/nanoseconds"]),
-                        ("wall-clock", ["sample/count", "wall/nanoseconds"]),
-                        ("goroutine", ["goroutine/count"]), ("thread", ["threadcreate/count"])):
-        last = types[-1]
-        for name, time in (("a", T0), ("b", T1)):
-            t.write(name, gz(profile([(("f",), [7] * len(types))], types=types, time=time,
-                                     period_type=last)))
-        for args in ((), ("-c", last), ("-c", types[0])):
-            result = t.fails(1, "a", "b", *args)
-            t.contains(result.err, f"pprofdelta: a: sample_type: this is a {kind} profile ({last}), which "
-                                   "is not cumulative", "hint: pprofdelta show PREV CUR")
-            t.contains(t.fails(1, "--state", "s", "a", *args).err, f"this is a {kind} profile")
-        t.check(not os.path.exists(t.path("s")), "there is a state")
-        t.succeeds("a", "b", "-c", last, "--force")
-        t.succeeds("show", "a", "b")
 
 
 def test_two_runs_of_a_program_are_a_restart(t):

@@ -42,13 +42,6 @@ def test_counters_by_name(t):
         t.equal(read(t.succeeds(before, after, *args).out).samples, [(("f",), {}, [6, 1])])
 
 
-def test_a_counter_that_is_not_there(t):
-    before, after = pair(t)
-    for option in ("-c", "-g"):
-        result = t.fails(1, before, after, option, "nonsense")
-        t.contains(result.err, "nonsense", *HEAP)
-
-
 def test_gauges_by_name(t):
     before, after = pair(t)
     for args in (("-g", "alloc_space"), ("--gauge=alloc_space/bytes",)):

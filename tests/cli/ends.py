@@ -10,13 +10,9 @@ import time
 
 from pb import gz, profile, read
 from samples import T0, large
+from windows import start
 
 OLD = gz(profile([], types=["old/count"]))
-
-
-def start(t, *args, **kwargs):
-    return subprocess.Popen([t.binary, *args], cwd=t.dir, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 
 
 def wait_until(condition, process):
@@ -84,15 +80,3 @@ def test_signal_while_the_temporary_file_grows(t):
             hit = True
             break
         t.check(hit, f"signal {number} always came too late")
-
-
-def test_ignored_signals_stay_ignored(t):
-    """As with nohup: the run goes on to its end."""
-    args = big_pair(t, 60_000_000)
-    process = start(t, *args, "-o", "out",
-                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN) and None)
-    wait_until(t.litter, process)
-    process.send_signal(signal.SIGHUP)
-    process.communicate(timeout=60)
-    t.equal(process.returncode, 0)
-    t.equal(len(read(t.load("out")).samples), 1)

@@ -98,6 +98,3 @@ def test_a_window_that_is_sent_again_has_its_ids(t):
     third = window("two.pb.gz", 1, "6")
     other = window("two.pb.gz", 0, "7", "--resource=service.name=x")
     t.equal(len(set(second + third + other)), 12)
-    t.write("begun.anew", gz(cur()))
-    anew = request(t, "--state", "s2", "begun.anew", "--format=otlp", env=CLEAN).ids
-    t.equal(len(set(anew + first + second)), 12)

@@ -196,8 +196,9 @@ def numbers(value):
 
 class Read:
     """What a profile says. samples: a list of (stack, labels, values) in the file's order; stacks: the ids of the
-    locations of each; locations: {id: (id of the mapping, address, names)}; binaries: {id of a mapping: (start, limit,
-    offset, file, build id)}."""
+    locations of each; locations: {id: (id of the mapping, address, names)}; lines: {id of a location: [(id of the
+    function, line, column)]}; functions: {id: (name, system name, file, start line)}; binaries: {id of a mapping:
+    (start, limit, offset, file, build id)}."""
 
     def __init__(self, data):
         top = {}
@@ -212,15 +213,14 @@ class Read:
         self.comments = [self.strings[i] for v in top.get(13, []) for i in numbers(v)]
         self.default = self.strings[top.get(14, [0])[-1]]
         self.doc_url = self.strings[top.get(15, [0])[-1]]
-        names = {}
-        for data_of in top.get(5, []):
-            f = dict(fields(data_of))
-            names[f[1]] = self.strings[f.get(2, 0)]
-        self.locations = {}
+        self.functions = {f[1]: (*(self.strings[f.get(n, 0)] for n in (2, 3, 4)), f.get(5, 0))
+                          for f in (dict(fields(data_of)) for data_of in top.get(5, []))}
+        self.locations, self.lines = {}, {}
         for data_of in top.get(4, []):
-            one = list(fields(data_of))
-            f = dict(one)
-            self.locations[f[1]] = f.get(2, 0), f.get(3, 0), [names[dict(fields(v))[1]] for n, v in one if n == 4]
+            f = dict(fields(data_of))
+            lines = [(one(line, 1), one(line, 2, 0), one(line, 3, 0)) for line in parts(data_of, 4)]
+            self.lines[f[1]] = lines
+            self.locations[f[1]] = f.get(2, 0), f.get(3, 0), [self.functions[line[0]][0] for line in lines]
         self.binaries = {f[1]: (*(f.get(n, 0) for n in (2, 3, 4)), *(self.strings[f.get(n, 0)] for n in (5, 6)))
                          for f in (dict(fields(data_of)) for data_of in top.get(3, []))}
         self.mappings = len(self.binaries)

@@ -46,7 +46,7 @@ def test_json_of_everything_at_once(t):
     before = [(("a",), [100, 1000]), (("b",), [10, 100]), (("gone",), [7, 70]), (("z",), [0, 0])]
     after = [(("a",), [60, 700]), (("a",), [50, 500]), (("b",), [8, 110]), (("new",), [4, 40]),
              (("z",), [0, 0])]
-    got, _ = report(t, *two(t, before, after), "--verify")
+    got, _ = report(t, *two(t, before, after), "--verify")  # the note on what was clamped is in it
     t.equal({k: got["samples"][k] for k in ("in", "out", "new", "clamped", "duplicate")},
             {"in": 5, "out": 3, "new": 1, "clamped": 1, "duplicate": 1})
     objects, space = got["types"]
@@ -58,12 +58,6 @@ def test_json_of_everything_at_once(t):
         t.equal(kind["prev"] + kind["delta"] - kind["clamped"] - kind["vanished"], kind["cur"])
 
 
-def test_json_stands_alone_on_stderr(t):
-    """The notes are in it: a program that reads stderr finds JSON and nothing else."""
-    got, _ = report(t, *two(t, [(("a",), [100, 1000])], [(("a",), [90, 1000])]))
-    t.equal(got["samples"]["clamped"], 1)
-
-
 def test_json_names_are_escaped(t):
     kinds = [b'say "hi"\\\n\x01/caf\xc3\xa9', b"alloc_space/\xff\xc3"]
     s = profile([], types=["A/B", "alloc_space/C"], time=T0)
@@ -71,10 +65,7 @@ def test_json_names_are_escaped(t):
     odd = s.replace(b"2\x01A", b"2" + bytes([len(name)]) + name)
     odd = odd.replace(b"2\x01B", b"2\x05caf\xc3\xa9").replace(b"2\x01C", b"2\x02\xff\xc3")
     t.write("odd", odd)
-    result = t.run("odd", "odd", "-c", "alloc_space", "--report=json", manners=False)
-    if result.code:  # refusing such strings is fine too, if it is said
-        t.check(result.err.startswith("pprofdelta: odd: "), result.err)
-        return
+    result = t.succeeds("odd", "odd", "-c", "alloc_space", "--report=json", manners=False)
     names = json.loads(result.err)["types"]
     t.equal((names[0]["type"], names[0]["unit"]), ('say "hi"\\\n\x01', "café"))
     t.equal(names[1]["unit"], "\ufffd\ufffd")

@@ -4,6 +4,7 @@ import os
 
 from pb import HEAP, Stack, gz, profile
 
+TESTDATA = os.environ.get("PD_TESTDATA") or os.path.join(os.path.dirname(__file__), "../../testdata")
 SECOND = 10**9
 T0 = 1_700_000_000 * SECOND  # 2023-11-14T22:13:20Z
 T1 = T0 + 60 * SECOND
@@ -47,6 +48,5 @@ def large(size, text="x"):
 
 def regress(name):
     """A file of testdata/regress."""
-    data = os.environ.get("PD_TESTDATA") or os.path.join(os.path.dirname(__file__), "../../testdata")
-    with open(os.path.join(data, "regress", name), "rb") as file:
+    with open(os.path.join(TESTDATA, "regress", name), "rb") as file:
         return file.read()

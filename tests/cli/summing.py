@@ -40,41 +40,21 @@ def test_the_sum_of_all_is_the_last_look(t):
         t.equal((got.time, got.duration, got.comments), (T0 + n * MINUTE, 0, []))
 
 
-def test_a_missing_window_is_named(t):
+def test_what_does_not_join_is_named(t):
+    """The files, the times and what to do. adder_test.c has every way not to join."""
     film(t)
-    result = t.fails(1, "sum", "delta.1", "delta.2", "delta.4", "-o", "out")
-    t.contains(result.err, "pprofdelta: delta.2 and delta.4: window 3 is missing between them")
-    result = t.fails(1, "sum", "delta.1", "delta.6")
-    t.contains(result.err, "window 2 to window 5 are missing")
-    result = t.fails(1, "sum", "look.1", "delta.3")
-    t.contains(result.err, "look.1 and delta.3: the window from")
-    result = t.fails(1, "sum", "delta.1", "delta.3", "delta.2")
-    t.contains(result.err, "pprofdelta: delta.1 and delta.3: window 2 is missing between them",
-               "hint: give the files of all windows in their order; --force adds them as they are")
-    result = t.fails(1, "sum", "delta.2", "delta.3", "delta.2")
-    t.contains(result.err, "window 2 comes after window 3")
-    t.check(not os.path.exists(t.path("out")), "wrote")
-
-
-def test_times_are_times(t):
-    film(t)
-    for files, words in (
-            (("look.1", "delta.4"), "the window from 2023-11-14T22:14:20Z to 2023-11-14T22:16:20Z is missing"),
-            (("look.3", "delta.2"), "they overlap: the first ends at 2023-11-14T22:16:20Z and the second "
-                                    "begins at 2023-11-14T22:14:20Z")):
-        result = t.fails(1, "sum", *files)
-        t.contains(result.err, words)
+    for files, *words in (
+            ("delta.1 delta.2 delta.4", "pprofdelta: delta.2 and delta.4: window 3 is missing between them",
+             "hint: give the files of all windows in their order; --force adds them as they are"),
+            ("look.3 delta.2", "they overlap: the first ends at 2023-11-14T22:16:20Z and the second begins at "
+                               "2023-11-14T22:14:20Z"),
+            ("look.1 look.2", "is not a delta that pprofdelta wrote: it has no stamp", "hint: --force")):
+        result = t.fails(1, "sum", *files.split(), "-o", "out")
+        t.contains(result.err, *words)
         t.lacks(result.err, "00000000")
+        t.check(not os.path.exists(t.path("out")), "wrote")
     result = t.fails(1, "look.2", "look.1")
     t.contains(result.err, "cur is older than prev (2023-11-14T22:14:20Z is before 2023-11-14T22:15:20Z)")
-
-
-def test_what_is_no_delta(t):
-    film(t, 2)
-    result = t.fails(1, "sum", "look.1", "look.2")
-    t.contains(result.err, "is not a delta that pprofdelta wrote: it has no stamp", "hint: --force")
-    result = t.fails(1, "sum", "look.1", "delta.1")
-    t.contains(result.err, "counts from the beginning")
     result = t.succeeds("sum", "look.1", "look.2", "--force")
     t.contains(result.err, "note: look.2: does not join look.1; it was added because of --force")
     t.equal(read(result.out).values()["f1;main"], [3, 30, 2, 1])

@@ -174,37 +174,6 @@ def test_counts_that_cannot_be_subtracted(t):
         t.contains(t.fails(1, *pair, "-o", "d").err, "text form", "and the other is not")
 
 
-def test_what_is_wrong_is_placed(t):
-    good = jemalloc(PREV_RECORDS, 512).decode()
-    lines = good.splitlines()
-    t.check(lines[3].startswith("@ "), lines[3])
-    for old, new, line, what in ((lines[3], "@ 0x12 what", 4, "is not a list of addresses"),
-                                 (lines[3], "@ 0x1" + "0" * 16, 4, "is not a list of addresses"),
-                                 (lines[4], "  t*: 1: 2 [3]", 5, "is neither a stack nor the counts"),
-                                 (lines[4], "  t*: 99999999999999999999: 2 [3: 4]", 5, "is neither a stack"),
-                                 (lines[4], "nonsense", 5, "is neither a stack nor the counts")):
-        t.write("a", good.replace(old, new, 1).encode())
-        result = t.fails(1, "check", "a")
-        t.contains(result.err, f"a: line {line}: {what}", "(at byte ")
-    t.write("a", gperftools(PREV_RECORDS).replace(b"@ 0x", b"# 0x", 1))
-    t.contains(t.fails(1, "check", "a").err, "a: line 2: is not a record of a heap profile")
-    t.write("a", gperftools(PREV_RECORDS, maps="")[:-1])
-    t.contains(t.fails(1, "check", "a").err, "cut off")
-    # Two threads of one stack whose counts do not fit together.
-    most = 2**63 - 1
-    t.write("a", (f"heap_v2/1\n@ 0x1\n  t1: {most}: 1 [1: 1]\n  t2: 1: 1 [1: 1]\n").encode())
-    t.contains(t.fails(1, "check", "a").err, "line 4: the counts of the threads do not fit in 64 bits")
-
-
-def test_other_texts_stay_refused(t):
-    for text, words in ((b"heap profile: 3: 4096 [12: 16384] @ heap/1048576\n1: 2 [3: 4] @ 0x1\n", "debug"),
-                        (b"heap profile: 3: 4096 [12: 16384] @ growthz\n", "debug"),
-                        (b"heap_v2/\n@ 0x1\n", "text"), (b"heap_v2/0\n", "text"),
-                        (b"heap_v3/512\n", "text"), (b"heap profile: nonsense\n", "debug")):
-        t.write("a", text)
-        t.contains(t.fails(1, "check", "a").err, words)
-
-
 def test_loose_forms(t):
     """No mappings, which has to be said; comments, CRs and empty lines, threads without their sum."""
     t.write("a", b"heap profile: 1: 2 [3: 4] @ heapprofile\r\n# a comment\r\n\r\n1: 2 [3: 4] @ 12 0x34\r\n"
@@ -247,12 +216,3 @@ def test_a_dump_that_is_cut_off(t):
     for name in ("dump-jemalloc.heap", "dump-gperftools.heap"):
         good = check_prefixes(t, regress(name))
         t.check(good < 8, f"{name}: {good} prefixes are taken for whole")
-
-
-def test_a_stack_without_counts(t):
-    text = jemalloc(PREV_RECORDS, 512).decode().splitlines(keepends=True)
-    at = next(i for i, line in enumerate(text) if line.startswith("@"))
-    counts = len([line for line in text[at + 1:at + 4] if line.startswith("  t")])
-    t.equal(counts, 3)
-    t.write("a", "".join(text[:at + 1] + text[at + 4:]).encode())
-    t.contains(t.fails(1, "check", "a").err, f"a: line {at + 1}: is a stack without counts")

@@ -31,7 +31,9 @@ def everything(t, **env):
     for args in ((*DELTA, "-o", "out"), ("prev", "cur", "--report=json", "-o", "out"),
                  ("check", "prev", "out"), ("show", "--top", "5", "out"), ("show", "--raw", "out"),
                  ("show", "--json", "out"), ("show", "--folded", "out"), ("show", "prev", "cur"),
-                 ("show", "--flame", "page.html", "out"), ("prev", "missing"), ("cur", "prev")):
+                 ("show", "--flame", "page.html", "out"), ("prev", "missing"), ("cur", "prev"),
+                 ("prev", "cur", "--started", "2023-11-14T22:13:20Z"),
+                 ("prev", "cur", "--started", "2023-11-14T22:13:20.000000001Z")):
         result = t.run(*args, env=env, manners=False)
         said.append((args, result.code, result.out, result.err))
     return said, t.load("out"), t.load("page.html")

@@ -277,9 +277,11 @@ static void add(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta_join join = PPROFDELTA_JOIN_FIRST;
+    size_t refused = t->memory.refused;
     pprofdelta_status status =
         pprofdelta_adder_add(t->adder, t->profile.ptr, t->profile.len, &join, &err);
     require_told(t, status, &err);
+    require(t->memory.refused == refused || status == PPROFDELTA_E_MEMORY);
     t->given[t->given_len++] = t->profile;
     require((status == PPROFDELTA_E_USAGE) == t->is_over);
     t->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;

@@ -18,7 +18,7 @@ import harness  # noqa: E402
 import planted  # noqa: E402
 
 WINDOWS, REQUESTS = 24, 25000
-LANGUAGES = ("c", "cpp", "rust", "go")
+LANGUAGES = ("cpp", "rust", "go")
 RATES = (1, 4096, 16384, 65536)
 
 

@@ -71,10 +71,6 @@ def check_all(t, language, server):
     t.equal(t.run("leaks", "--fail", "--every=60s", "profiles").code, 5)
 
 
-def test_c(t):
-    check_all(t, "c", os.path.join(t.targets, "leaks_server_c"))
-
-
 def test_cpp(t):
     server = os.path.join(t.targets, "leaks_server_cpp")
     if not os.path.exists(server):

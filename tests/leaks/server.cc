@@ -1,5 +1,7 @@
-/* The server of server.c in C++: a session that is never closed, a cycle of shared pointers, a
- * listener that is never removed, and what each thread leaves. See README.md. */
+/* A server with planted leaks, and with all that grows and is no leak: a session that is never closed, a
+ * cycle of shared pointers, a listener that is never removed, and what each thread leaves. See README.md.
+ *
+ *     server DIR WINDOWS REQUESTS   ends a window in DIR after every REQUESTS requests */
 #include "window.h"
 
 #include <cstdint>
@@ -79,6 +81,14 @@ public:
 
     NOINLINE void answer() { std::string reply(1000, 'a'); }
 
+    NOINLINE void start_up()
+    {
+        for (int i = 0; i < 100; i++)
+            loaded.emplace_back(10000, 'l');
+    }
+
+    NOINLINE void load_again() { loaded.emplace_back(1 << 20, 'l'); }
+
     NOINLINE void handle(unsigned long i)
     {
         switch (i % 8) {
@@ -110,7 +120,7 @@ private:
     std::deque<std::string> ring;
     std::vector<std::unique_ptr<char[]>> pool;
     std::map<uint64_t, std::unique_ptr<Session>> sessions;
-    std::list<std::string> batch;
+    std::list<std::string> batch, loaded;
 };
 
 static void *volatile kept;
@@ -128,10 +138,13 @@ int main(int argc, char **argv)
     int windows = atoi(argv[2]), requests = atoi(argv[3]);
     Server server;
     unsigned long i = 0;
+    server.start_up();
     for (int window = 0; window < windows; window++) {
         for (int n = 0; n < requests; n++)
             server.handle(i++);
         std::thread(leak_thread).join();
+        if (window == windows / 2)
+            server.load_again();
         end_window(argv[1]);
     }
     return 0;

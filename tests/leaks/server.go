@@ -1,4 +1,4 @@
-// The server of server.c in Go: a map that only grows, goroutines that wait for ever, a slice that
+// The server of server.cc in Go: a map that only grows, goroutines that wait for ever, a slice that
 // keeps a large array, and what is appended and never read. See README.md.
 package main
 

@@ -1,4 +1,4 @@
-//! The server of server.c in Rust: forgotten boxes, a cycle of Rc, a map that only grows, and what
+//! The server of server.cc in Rust: forgotten boxes, a cycle of Rc, a map that only grows, and what
 //! each thread leaves. See README.md.
 
 use std::cell::RefCell;

@@ -1,5 +1,6 @@
 """What the tests of the agent share: running a program with and without it."""
 
+import glob
 import os
 import shutil
 import signal
@@ -67,6 +68,17 @@ def target(t, name):
     if name in ("depth", "leaks", "operators", "replaced") and not os.path.exists(path):
         t.skip("there is no C++ compiler")
     return path
+
+
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+
+
+def allocator(t, name):
+    """The library of another allocator, or a skip."""
+    found = glob.glob(f"/usr/lib/*/{ALLOCATORS[name]}")
+    if not found:
+        t.skip(f"{ALLOCATORS[name]} is not here")
+    return found[0]
 
 
 def need(t, *programs):

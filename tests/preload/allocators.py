@@ -1,21 +1,13 @@
 """What allocators offer beyond malloc: followed where it is there, and not invented where it is not."""
 
-import glob
 import os
 import re
 
 import recorded
-from agents import checked, only, quiet, same, target
+from agents import allocator, checked, only, quiet, same, target
 from own_targets import leaked, sums_of
 
-LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
-
-
-def library(t, family):
-    found = glob.glob(f"/usr/lib/*/{LIBRARIES[family]}")
-    if not found:
-        t.skip(f"{LIBRARIES[family]} is not here")
-    return found[0]
+FAMILIES = ("jemalloc", "tcmalloc")
 
 
 def in_use(profile):
@@ -47,8 +39,8 @@ def test_functions_that_are_not_there_are_not_invented(t):
 
 def test_functions_that_are_there_are_found(t):
     """By weak references and by dlsym, which agree; the other allocator's are not there."""
-    for family in LIBRARIES:
-        env = {**os.environ, "LD_PRELOAD": library(t, family)}
+    for family in FAMILIES:
+        env = {**os.environ, "LD_PRELOAD": allocator(t, family)}
         ran = quiet(t, same(t, target(t, "extras"), "probe", code=0, env=env))
         there = re.findall(r"(\w+): there, dlsym says the same", ran.out.decode())
         t.check(len(there) >= 5, f"{family}: {there}")
@@ -57,16 +49,16 @@ def test_functions_that_are_there_are_found(t):
 
 
 def test_preloaded(t):
-    for family in LIBRARIES:
-        env = {**os.environ, "LD_PRELOAD": library(t, family)}
+    for family in FAMILIES:
+        env = {**os.environ, "LD_PRELOAD": allocator(t, family)}
         for how in ("linked", "dlsym"):
             leaks(t, family, "extras", how, env=env)
 
 
 def test_linked(t):
     """Bound when it is loaded, and then read-only; bound at the first call; at a fixed place."""
-    for family in LIBRARIES:
-        library(t, family)
+    for family in FAMILIES:
+        allocator(t, family)
         for bound in ("now", "lazy", "fixed"):
             for how in ("linked", "dlsym"):
                 leaks(t, family, f"extras_{family}_{bound}", how)

@@ -8,6 +8,7 @@ import shutil
 
 import recorded
 from agents import (checked, near, only, plainly, quiet, record, same, target)
+from starting import copy, other_libc, script
 
 EVERYTHING = "--rate=1"  # a sample of each allocation: the numbers are exact
 
@@ -295,19 +296,10 @@ def test_what_is_refused(t):
     """A program that the agent cannot be loaded into does not run."""
     programs = [(target(t, name), word) for name, word in (("static", "linked statically"), ("sanitized", "sanitizer"))
                 if os.path.exists(target(t, name))]
-    with open(target(t, "family"), "rb") as file:
-        program = file.read()
-    ours = re.search(rb"/[^\0]*/ld-linux[^\0]*", program)
-    if ours:  # what asks for musl's loader, which would find no glibc for the agent
-        other = b"/lib/ld-musl-x.so.1".ljust(len(ours.group()), b"\0")
-        programs.append((t.write("other", program.replace(ours.group(), other)), "another C library"))
-        os.chmod(t.path("other"), 0o755)
+    programs.append((other_libc(t), "another C library"))  # whose loader would find no glibc for the agent
     for mode, word in ((0o4755, "is setuid"), (0o2755, "is setgid")):
-        path = t.write(f"mode{mode:o}", program)
-        os.chmod(path, mode)
-        programs.append((path, word))
-    programs.append((t.write("script", f"#!{path}\n".encode()), word))
-    os.chmod(t.path("script"), 0o755)
+        programs.append((copy(t, "family", mode), word))
+    programs.append((script(t, "script", programs[-1][0]), word))
     for path, word in programs:
         ran = record(t, path)
         t.equal((ran.code, ran.out), (126, b""), word)

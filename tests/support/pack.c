@@ -28,10 +28,10 @@ static buf pack(arena *a, buf in, unsigned parts, pack_part *part)
     return out;
 }
 
-static void gzip_member(buf *out, const uint8_t *in, size_t len)
+static void deflate_member(buf *out, const uint8_t *in, size_t len, int level, int strategy)
 {
     z_stream z = {0};
-    must(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK, "set zlib up");
+    must(deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, strategy) == Z_OK, "set zlib up");
     uLong cap = deflateBound(&z, (uLong)len);
     uint8_t *packed = arena_alloc(out->arena, cap);
     z.next_in = (Bytef *)(uintptr_t)in;
@@ -41,6 +41,11 @@ static void gzip_member(buf *out, const uint8_t *in, size_t len)
     must(deflate(&z, Z_FINISH) == Z_STREAM_END, "gzip");
     buf_add(out, packed, cap - z.avail_out);
     deflateEnd(&z);
+}
+
+static void gzip_member(buf *out, const uint8_t *in, size_t len)
+{
+    deflate_member(out, in, len, 1, Z_DEFAULT_STRATEGY);
 }
 
 static void zstd_frame(buf *out, const uint8_t *in, size_t len)
@@ -55,6 +60,13 @@ static void zstd_frame(buf *out, const uint8_t *in, size_t len)
 buf pack_gzip(arena *a, buf in, unsigned members)
 {
     return pack(a, in, members, gzip_member);
+}
+
+buf pack_gzip_as(arena *a, buf in, int level, int strategy)
+{
+    buf out = buf_begin(a);
+    deflate_member(&out, in.ptr, in.len, level, strategy);
+    return out;
 }
 
 buf pack_zstd(arena *a, buf in, unsigned frames)

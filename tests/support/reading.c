@@ -279,17 +279,6 @@ static void name_location(reading *r, const ids *known, size_t place)
     l->text = buf_string(&t);
 }
 
-static const char *join_sorted(arena *a, const char **texts, size_t len, const char *between)
-{
-    sort_texts(texts, len);
-    buf b = buf_begin(a);
-    for (size_t i = 0; i < len; i++) {
-        buf_text(&b, texts[i]);
-        buf_text(&b, between);
-    }
-    return buf_string(&b);
-}
-
 static const char *labels_text(const reading *r, const Pd__View__Sample *s)
 {
     const char **texts = ARENA_ARRAY(r->arena, const char *, s->n_label);
@@ -302,7 +291,11 @@ static const char *labels_text(const reading *r, const Pd__View__Sample *s)
         quote_index(r, &b, label->num_unit);
         texts[i] = buf_string(&b);
     }
-    return join_sorted(r->arena, texts, s->n_label, ";");
+    sort_texts(texts, s->n_label);
+    buf all = buf_begin(r->arena);
+    for (size_t i = 0; i < s->n_label; i++)
+        buf_format(&all, "%s;", texts[i]);
+    return buf_string(&all);
 }
 
 /* ---- Equal samples are added up -------------------------------------------------------------- */
@@ -464,58 +457,5 @@ const char *reading_header(const reading *r)
     quote_index(r, &b, p->period_type ? p->period_type->unit : 0);
     buf_format(&b, " %" PRId64 " time %" PRId64 " duration %" PRId64, p->period, p->time_nanos,
                p->duration_nanos);
-    return buf_string(&b);
-}
-
-/* The columns ordered by type and unit; equal ones keep their order. */
-static size_t *sort_columns(const reading *r, const char **names)
-{
-    size_t len = r->view->n_sample_type;
-    size_t *order = ARENA_ARRAY(r->arena, size_t, len);
-    for (size_t i = 0; i < len; i++) {
-        buf b = buf_begin(r->arena);
-        quote_index(r, &b, r->view->sample_type[i]->type);
-        quote_index(r, &b, r->view->sample_type[i]->unit);
-        names[i] = buf_string(&b);
-        size_t at = i;
-        for (; at && strcmp(names[order[at - 1]], names[i]) > 0; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-    return order;
-}
-
-const char *reading_all(const reading *r, bool loosely)
-{
-    const Pd__View__Profile *p = r->view;
-    const char **names = ARENA_ARRAY(r->arena, const char *, p->n_sample_type);
-    size_t *columns = sort_columns(r, names);
-    const char **rows = ARENA_ARRAY(r->arena, const char *, r->samples_len);
-    for (size_t i = 0; i < r->samples_len; i++) {
-        const reading_sample *s = &r->samples[i];
-        buf b = buf_begin(r->arena);
-        if (!loosely)
-            buf_format(&b, "%09zu ", i);
-        for (size_t n = 0; n < s->depth; n++) {
-            const reading_location *l = &r->locations[s->stack[n]];
-            buf_text(&b, loosely ? l->identity : l->text);
-            buf_text(&b, "\n  ");
-        }
-        buf_text(&b, s->labels);
-        for (size_t n = 0; n < p->n_sample_type; n++)
-            buf_format(&b, " %" PRId64, s->values[columns[n]]);
-        rows[i] = buf_string(&b);
-    }
-    buf b = buf_begin(r->arena);
-    buf_text(&b, reading_header(r));
-    buf_text(&b, " default ");
-    quote_index(r, &b, p->default_sample_type);
-    for (size_t i = 0; i < p->n_comment; i++)
-        quote_index(r, &b, p->comment[i]);
-    for (size_t i = 0; i < p->n_sample_type; i++)
-        buf_text(&b, names[columns[i]]);
-    buf_text(&b, p->n_mapping ? r->mappings[0].text : "");
-    buf_text(&b, "\n");
-    buf_text(&b, join_sorted(r->arena, rows, r->samples_len, "\n"));
     return buf_string(&b);
 }

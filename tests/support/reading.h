@@ -81,8 +81,4 @@ void reading_quote(buf *b, const char *text);
 /* The header without comments and default type. */
 const char *reading_header(const reading *r);
 
-/* All of the profile, to compare two of them; columns are ordered by type. loosely: samples in any
- * order, places by identity instead of lines. */
-const char *reading_all(const reading *r, bool loosely);
-
 #endif

@@ -1,6 +1,7 @@
 #include "record_scene.h"
 
-#include <inttypes.h>
+#include "scene.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,38 +65,6 @@ size_t record(record_scene *s, const char *stack, int64_t block_size, const char
     return s->rows_len++;
 }
 
-static void write_stack(const reading *out, buf *b, const reading_sample *sample)
-{
-    for (size_t n = 0; n < sample->depth; n++) {
-        const Pd__View__Location *l = out->locations[sample->stack[n]].view;
-        buf_text(b, n ? ";" : "");
-        for (size_t f = 0; f < out->view->n_function && l->n_line; f++)
-            if (out->view->function[f]->id == l->line[0]->function_id)
-                buf_text(b, reading_string(out, out->view->function[f]->name));
-    }
-}
-
-const char *record_rows(arena *a, const reading *out)
-{
-    buf b = buf_begin(a);
-    for (size_t i = 0; i < out->view->n_sample; i++) {
-        const Pd__View__Sample *v = out->view->sample[i];
-        buf_text(&b, i ? ", " : "");
-        write_stack(out, &b, &out->samples[i]);
-        for (size_t n = 0; n < v->n_label; n++) {
-            const char *str = reading_string(out, v->label[n]->str);
-            buf_format(&b, " {%s=", reading_string(out, v->label[n]->key));
-            if (*str)
-                buf_format(&b, "%s}", str);
-            else
-                buf_format(&b, "%" PRId64 "}", v->label[n]->num);
-        }
-        for (size_t n = 0; n < v->n_value; n++)
-            buf_format(&b, " %" PRId64, v->value[n]);
-    }
-    return buf_string(&b);
-}
-
 const char *record_pending(record_scene *s)
 {
     if (!s->recorder) {
@@ -119,7 +88,7 @@ const char *record_pending(record_scene *s)
     s->bytes = c.bytes;
     if (reading_make(&s->arena, c.bytes.ptr, c.bytes.len, &s->out))
         return "[not a valid profile]";
-    return record_rows(&s->arena, &s->out);
+    return scene_rows(&s->out);
 }
 
 const char *record_window(record_scene *s)

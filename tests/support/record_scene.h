@@ -1,7 +1,7 @@
 /* A recorder whose last window is a line of text, for tests with records made by hand.
  *
  *     record(&s, "leaf main", 16, "5 80 0 0");
- *     CHECK_STR(record_window(&s), "leaf;main {bytes=16} 5 80 0 0");
+ *     CHECK_STR(record_window(&s), "leaf;main{bytes=16bytes} 5 80 0 0");
  *
  * A word of a stack is a program counter; a new word gets the next free one. The callback returns
  * that word as the function name. */
@@ -48,8 +48,5 @@ const char *record_next(record_scene *s, size_t row, const char *values);
 
 /* Begins a window and adds the records, without ending it. */
 const char *record_pending(record_scene *s);
-
-/* The samples of a profile as a line: "leaf;main {thread=a} 1 2 3, ..." */
-const char *record_rows(arena *a, const reading *out);
 
 #endif

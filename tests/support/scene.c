@@ -47,7 +47,7 @@ static void say_label(const reading *r, buf *b, const Pd__View__Label *label)
     buf_text(b, "}");
 }
 
-static const char *say_rows(const reading *r)
+const char *scene_rows(const reading *r)
 {
     buf b = buf_begin(r->arena);
     for (size_t i = 0; i < r->view->n_sample; i++) {
@@ -83,7 +83,7 @@ const char *scene_pending(scene *s, buf profile)
     if (reading_make(&s->arena, s->bytes.ptr, s->bytes.len, &s->out) != PPROFDELTA_OK)
         return "[not a profile]";
     const char *wrong = compare_compact(&s->arena, &s->out);
-    return wrong ? wrong : say_rows(&s->out);
+    return wrong ? wrong : scene_rows(&s->out);
 }
 
 const char *scene_window(scene *s, buf profile)

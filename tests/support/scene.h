@@ -31,6 +31,9 @@ void scene_end(scene *s);
 /* Returns "base", or the words for the error. */
 const char *scene_base(scene *s, buf profile);
 
+/* The rows of a profile that the library wrote. */
+const char *scene_rows(const reading *r);
+
 /* Returns the rows. Commits a window that is OK; scene_pending leaves it pending. */
 const char *scene_window(scene *s, buf profile);
 const char *scene_pending(scene *s, buf profile);

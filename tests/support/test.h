@@ -35,6 +35,15 @@ static inline void test_register(test_case *test)
     test_last = &test->next;
 }
 
+/* A function, so that what a call got is said without calling again. */
+static inline void test_check_str(const char *file, int line, const char *what, const char *got,
+                                  const char *want)
+{
+    test_checks++;
+    if (strcmp(got, want) != 0 && test_failures++ < 20)
+        printf("  %s:%d: %s: \"%s\" is not \"%s\"\n", file, line, what, got, want);
+}
+
 /* Each test registers itself before main, in the order of the file. */
 #define TEST(function)                                                                             \
     static void function(void);                                                                    \
@@ -58,9 +67,8 @@ static inline void test_register(test_case *test)
             }                                                                                      \
         }                                                                                          \
     } while (0)
-#define CHECK(condition) CHECK_MSG(condition, "does not hold")
-#define CHECK_STR(got, want)                                                                       \
-    CHECK_MSG(strcmp((got), (want)) == 0, "\"%s\" is not \"%s\"", (got), (want))
+#define CHECK(condition)     CHECK_MSG(condition, "does not hold")
+#define CHECK_STR(got, want) test_check_str(__FILE__, __LINE__, #got, (got), (want))
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
         unsigned long before_ = test_failures;                                                     \

@@ -84,39 +84,15 @@ def located(elf, addresses, slide=0x550000000000, build_id=None, path=None):
     return pb.mapped(samples, [mapping])
 
 
-class Symbolized:
-    """A profile's locations, in the order of its samples: frames, innermost call first, each a tuple
-    of name, system name, file, start line, line, column."""
+class Symbolized(pb.Read):
+    """A profile, with the frames of each sample, innermost call first, each a tuple of name, system name,
+    file, start line, line, column; and the flags of each mapping."""
 
     def __init__(self, data):
-        top = {}
-        for field, value in pb.fields(pb.inflate(data)):
-            top.setdefault(field, []).append(value)
-        self.strings = [s.decode() for s in top.get(6, [])]
-        functions = {}
-        for body in top.get(5, []):
-            f = dict(pb.fields(body))
-            functions[f[1]] = (self.strings[f.get(2, 0)], self.strings[f.get(3, 0)],
-                               self.strings[f.get(4, 0)], f.get(5, 0))
-        self.used = set()
-        locations = {}
-        self.addresses = {}
-        for body in top.get(4, []):
-            one = list(pb.fields(body))
-            frames = []
-            for line in (dict(pb.fields(v)) for n, v in one if n == 4):
-                self.used.add(line[1])
-                frames.append((*functions[line[1]], line.get(2, 0), line.get(3, 0)))
-            number = dict(one)[1]
-            locations[number] = frames
-            self.addresses[number] = dict(one).get(3, 0)
-        self.functions = functions
-        self.frames = []
-        for body in top.get(2, []):
-            ids = [i for n, v in pb.fields(body) if n == 1 for i in pb.numbers(v)]
-            self.frames.append([frame for i in ids for frame in locations[i]])
-        self.flags = [tuple(dict(pb.fields(m)).get(n, 0) for n in (7, 8, 9, 10))
-                      for m in top.get(3, [])]
+        super().__init__(data)
+        self.frames = [[(*self.functions[function], line, column) for i in stack
+                        for function, line, column in self.lines[i]] for stack in self.stacks]
+        self.flags = [tuple(pb.one(m, n, 0) for n in (7, 8, 9, 10)) for m in pb.parts(pb.inflate(data), 3)]
 
 
 def by_addr2line(path, addresses):

@@ -1,5 +1,5 @@
 /* Sums: how profiles join, with the messages about gaps; the law that a sum is the inverse of the
- * subtraction; errors. fuzz_sum.c compares sums with a naive one. */
+ * subtraction; errors. fuzz_sum.c compares sums with a naive one, also where memory is short. */
 #include "../support/test.h"
 
 #include "scene.h"
@@ -416,38 +416,6 @@ TEST(other_types_and_invalid_stamps_are_refused)
         buf parts[] = {sums_window(&a, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&b)};
         sums_add(&a, NULL, parts, 2, &status, &err);
         CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, rows[i][3]));
-    }
-}
-
-/* Every allocation of a sum of three, with one of them sent again. */
-TEST(every_failed_allocation_is_reported)
-{
-    ENDS(arena_free) arena a = {0};
-    buf parts[] = {sums_window(&a, 0, 10, 1, NULL, "1 1 5 5"),
-                   sums_window(&a, 10, 20, 2, NULL, "10 1 6 6"),
-                   sums_window(&a, 10, 30, 2, NULL, "10 1 6 6"),
-                   sums_window(&a, 30, 40, 3, NULL, "100 1 7 7")};
-    bool refused = true;
-    for (size_t nth = 1; refused; nth++) {
-        tracker memory = {.fail_at = nth};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
-        collector c = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&c);
-        pprofdelta_adder *adder = NULL;
-        pprofdelta_status status = pprofdelta_adder_new(NULL, &allocator, &adder, NULL);
-        for (size_t i = 0; i < 4 && !status; i++)
-            status = pprofdelta_adder_add(adder, parts[i].ptr, parts[i].len, NULL, NULL);
-        if (!status)
-            status = pprofdelta_adder_finish(adder, &sink, NULL);
-        refused = memory.refused > 0;
-        CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK), "allocation %zu", nth);
-        CHECK_MSG(!refused || !c.calls, "allocation %zu", nth);
-        if (refused && adder) {
-            memory.fail_at = 0;
-            CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
-        }
-        pprofdelta_adder_free(adder);
-        CHECK_MSG(memory.live == 0, "allocation %zu", nth);
     }
 }
 

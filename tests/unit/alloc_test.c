@@ -1,6 +1,7 @@
 /* The life of a context, whole, while allocations fail: every one of them, in every mode and format. */
 #include "../support/test.h"
 
+#include "delta/context.h"
 #include "otlp_model.h"
 #include "pack.h"
 #include "pprofdelta_profile.h"
@@ -70,6 +71,7 @@ typedef struct life {
     tracker memory;
     arena arena;
     pprofdelta_options options;
+    size_t piece; /* profiles are read in pieces of this size; 0: whole */
     buf looks[3];
     pprofdelta *pd;
     collector got[2]; /* of the two windows */
@@ -111,6 +113,15 @@ static void window(life *l, int nth)
     CHECK(report.sequence == (uint64_t)nth + 2 && report.output_len == c->bytes.len);
 }
 
+/* Needs no memory. */
+static void commit(life *l)
+{
+    size_t fail_at = l->memory.fail_at;
+    l->memory.fail_at = l->memory.calls + 1;
+    CHECK(pprofdelta_commit(l->pd) == PPROFDELTA_OK);
+    l->memory.fail_at = fail_at;
+}
+
 static void live(life *l)
 {
     pprofdelta_allocator allocator = tracker_allocator(&l->memory);
@@ -122,9 +133,10 @@ static void live(life *l)
     const buf *first = &l->looks[0], *last = &l->looks[2];
     l->pd = NULL;
     UNTIL_DONE(l, pprofdelta_new(&l->options, &allocator, &l->pd, &err));
+    l->pd->piece = l->piece;
     UNTIL_DONE(l, pprofdelta_base(l->pd, first->ptr, first->len, &err));
     window(l, 0);
-    pprofdelta_commit(l->pd);
+    commit(l);
     if (l->options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE) {
         UNTIL_DONE(l, pprofdelta_base(l->pd, l->looks[1].ptr, l->looks[1].len, &err));
         l->got[1] = l->got[0];
@@ -132,7 +144,7 @@ static void live(life *l)
         window(l, 1);
         pprofdelta_abandon(l->pd);
         window(l, 1);
-        pprofdelta_commit(l->pd);
+        commit(l);
     }
     UNTIL_DONE(
         l, pprofdelta_profile_open(&l->options, &allocator, last->ptr, last->len, &profile, &err));
@@ -160,14 +172,16 @@ static bool wrote_the_same(arena *a, const life *x, const life *y)
     return true;
 }
 
-static void fail_each(const pprofdelta_options *options, const buf *looks, bool is_alone)
+static void fail_each(const pprofdelta_options *options, size_t piece, const buf *looks,
+                      bool is_alone)
 {
-    life whole = {.options = *options};
+    life whole = {.options = *options, .piece = piece};
     memcpy(whole.looks, looks, sizeof whole.looks);
     live(&whole);
     CHECK(whole.memory.refused == 0 && whole.memory.calls > 40);
     for (size_t nth = 1; nth <= whole.memory.calls; nth++) {
-        life l = {.options = *options, .memory = {.fail_at = nth, .is_alone = is_alone}};
+        life l = {
+            .options = *options, .piece = piece, .memory = {.fail_at = nth, .is_alone = is_alone}};
         memcpy(l.looks, looks, sizeof l.looks);
         live(&l);
         CHECK_MSG(l.refused == 1, "allocation %zu", nth);
@@ -188,6 +202,7 @@ TEST(every_allocation_may_fail)
 {
     static const char *const counters[] = {"alloc_objects", "alloc_space/bytes"};
     static const char *const gauges[] = {"inuse_objects"};
+    static const pprofdelta_attribute resource[] = {{"service.name", "shop"}, {"host.name", "h"}};
     for (size_t packing = 0; packing < 3; packing++)
         for (int reset = PPROFDELTA_ON_RESET_AUTO; reset <= PPROFDELTA_ON_RESET_FAIL; reset++) {
             pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
@@ -205,9 +220,11 @@ TEST(every_allocation_may_fail)
             for (unsigned way = 0; way < 4; way++) {
                 options.flags = way % 2 ? PPROFDELTA_VERIFY | PPROFDELTA_DEFAULT_COUNTER : 0;
                 options.format = way % 2 && !packing ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+                options.resource = resource;
+                options.resource_len = options.format == PPROFDELTA_OTLP ? 2 : 0;
                 for (size_t i = 0; i < 3 && way == 3 && !packing; i++)
                     looks[i] = otlp_request_of(&p.b.arena, &options, looks[i]);
-                fail_each(&options, looks, way / 2);
+                fail_each(&options, way == 2 ? 50 : 0, looks, way / 2);
             }
             build_free(&p.b);
         }

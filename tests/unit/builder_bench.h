@@ -4,7 +4,9 @@
 
 #include "../support/test.h"
 
-#include "record_scene.h"
+#include "reading.h"
+#include "run.h"
+#include "scene.h"
 #include "send.h"
 
 #include <inttypes.h>
@@ -81,7 +83,7 @@ static inline const char *export_rows(bench *t)
         return t->err.text;
     if (reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &t->out))
         return "not a valid profile";
-    return record_rows(&t->arena, &t->out);
+    return scene_rows(&t->out);
 }
 
 #endif

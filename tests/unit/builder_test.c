@@ -14,7 +14,7 @@ TEST(equal_samples_add_up_whatever_their_types)
     add(&t, "main", 2, 100, NULL);
     add(&t, "leaf main", 0, 6, NULL);
     add(&t, "nothing", 0, 0, NULL);
-    CHECK_STR(export_rows(&t), "leaf;main 11 1 0, leaf;main {thread=a} 0 2 0, main 0 0 100");
+    CHECK_STR(export_rows(&t), "leaf;main 11 1 0, leaf;main{thread=a} 0 2 0, main 0 0 100");
     CHECK(t.report.samples_in == 5 && t.report.samples_out == 3 && t.report.samples_lost == 0);
     CHECK(t.report.sequence == 1 && t.report.pid == getpid());
     CHECK(t.report.strings == t.out.view->n_string_table);

@@ -1,4 +1,5 @@
-/* The map of ids compared with a naive list, for every kind of numbering. */
+/* The map of ids compared with a naive list, for every kind of numbering. (Allocations that fail are
+ * alloc_test.c's.) */
 #include "../support/test.h"
 
 #include "profile/tables.h"
@@ -204,34 +205,6 @@ TEST(a_sealed_map_may_be_moved)
         CHECK_MSG(finds_all(&moved.map, &all, &r), "numbering %d", (int)(seed % NUMBERINGS));
         memcpy(&k.map, &moved.map, sizeof k.map);
     }
-}
-
-TEST(every_allocation_may_fail)
-{
-    size_t most = 0;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
-        size_t refused = 1;
-        for (size_t nth = 1; refused; nth++) {
-            kit k;
-            begin(&k);
-            rng r = {seed};
-            static ids all;
-            draw(&r, (numbering)(seed % NUMBERINGS), &all);
-            k.tracker.fail_at = nth;
-            pprofdelta_error err = {0};
-            uint32_t bad = 0;
-            pprofdelta_status status = fill(&k, &all, &bad, &err);
-            refused = k.tracker.refused;
-            CHECK(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
-            CHECK(err.status == status);
-            k.tracker.fail_at = 0;
-            REQUIRE(fill(&k, &all, &bad, NULL) == PPROFDELTA_OK);
-            CHECK(bad == naive_bad(&all) && (bad != PD_IDMAP_NONE || finds_all(&k.map, &all, &r)));
-            end(&k);
-            most = nth > most ? nth : most;
-        }
-    }
-    CHECK(most > 5);
 }
 
 TEST_MAIN()

@@ -119,33 +119,35 @@ static bool is(const char *obstacle, const char *end)
 
 TEST(what_stands_in_the_way)
 {
+    static const char other_machine[] = "another machine than the agent",
+                      other_library[] = "another C library than the agent";
+    static const struct {
+        const char *loader, *library;
+        size_t at; /* of a byte that is another */
+        unsigned char byte;
+        const char *obstacle;
+    } rows[] = {
+        {LOADER, "libc.so.6", 0, ELFMAG0, ok},
+        {LOADER, "libc.so.6", EI_CLASS, OTHER_CLASS, other_machine},
+        {LOADER, "libc.so.6", EI_DATA, OTHER_ORDER, other_machine},
+        {LOADER, "libc.so.6", PLACE(header.e_machine), 0xee, other_machine},
+        {LOADER, "libc.so.6", PLACE(segments[0].p_type), PT_NOTE, "statically"},
+        {"/lib/ld-musl-x86_64.so.1", "libc.so", 0, ELFMAG0, other_library},
+        {"/system/bin/linker64", "libc.so", 0, ELFMAG0, other_library},
+        {LOADER, "libasan.so.8", 0, ELFMAG0, "sanitizer"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        program p = make(rows[i].loader, rows[i].library);
+        ((unsigned char *)&p)[rows[i].at] = rows[i].byte;
+        CHECK_MSG(is(check_program(&p), rows[i].obstacle), "row %zu", i);
+    }
     program p = make(LOADER, "libc.so.6");
-    CHECK(is(check_program(&p), ok));
-    p.header.e_ident[EI_CLASS] = OTHER_CLASS;
-    CHECK(is(check_program(&p), "another machine than the agent"));
-    p = make(LOADER, "libc.so.6");
-    p.header.e_ident[EI_DATA] = OTHER_ORDER;
-    CHECK(is(check_program(&p), "another machine than the agent"));
-    p = make(LOADER, "libc.so.6");
-    p.header.e_machine ^= 1;
-    CHECK(is(check_program(&p), "another machine than the agent"));
-    p = make(LOADER, "libc.so.6");
-    p.segments[0].p_type = PT_NOTE;
-    CHECK(is(check_program(&p), "statically"));
-    p.header.e_phnum = 0;
-    CHECK(is(check_program(&p), "statically"));
-    p = make("/lib/ld-musl-x86_64.so.1", "libc.so");
-    CHECK(is(check_program(&p), "another C library than the agent"));
-    p = make("/system/bin/linker64", "libc.so");
-    CHECK(is(check_program(&p), "another C library than the agent"));
-    p = make(LOADER, "libasan.so.8");
-    CHECK(is(check_program(&p), "sanitizer"));
-    p = make(LOADER, "libc.so.6");
-    memcpy(p.names + 20, "__asan_init", sizeof "__asan_init");
-    CHECK(is(check_program(&p), "sanitizer"));
-    p = make(LOADER, "libc.so.6");
     CHECK(is(check(write_file("setuid", &p, sizeof p, 04755)), "setuid"));
     CHECK(is(check(write_file("setgid", &p, sizeof p, 02755)), "setgid"));
+    memcpy(p.names + 20, "__asan_init", sizeof "__asan_init");
+    CHECK(is(check_program(&p), "sanitizer"));
+    p.header.e_phnum = 0;
+    CHECK(is(check_program(&p), "statically"));
 }
 
 TEST(the_loader_is_a_program_that_can)

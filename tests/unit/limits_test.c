@@ -1,17 +1,15 @@
 /* max_memory: what succeeds with a limit succeeds with every higher one, and has the same bytes: with
  * every plan. */
-#include "keep.h"
-#include "emit.h"
-#include "pack.h"
 #include "delta/context.h"
-#include "run.h"
+#include "keep.h"
+#include "scene.h"
 #include "test.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Looks at a heap, by hand ---------------------------------------------------------------- */
+/* ---- Looks at a heap ------------------------------------------------------------------------- */
 
 typedef struct shape {
     const char *name;
@@ -38,90 +36,52 @@ static const shape shapes[] = {
     {"many locations", 0, 0, 2500, 3, 7000, 1, 30, PPROFDELTA_VERIFY, 2, 0, 0},
 };
 
-enum { SHAPES = sizeof shapes / sizeof *shapes, FIRST_FUNCTION_NAME = 9 };
+enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static void put_place(message *out, unsigned i)
+static void add_places(build *b, unsigned locations)
 {
-    message location = message_begin(out->e, 5), line = message_begin(out->e, 3),
-            function = message_begin(out->e, 5);
-    emit_scalar(&line, 1, i + 1);
-    emit_scalar(&line, 2, 10 + i % 300);
-    emit_scalar(&location, 1, i + 1);
-    emit_scalar(&location, 2, 1);
-    emit_scalar(&location, 3, 0x400000 + 16 * i);
-    emit_message(&location, 4, &line);
-    emit_message(out, 4, &location);
-    emit_scalar(&function, 1, i + 1);
-    emit_scalar(&function, 2, FIRST_FUNCTION_NAME + i);
-    emit_scalar(&function, 4, FIRST_FUNCTION_NAME + i / 8 * 8);
-    emit_message(out, 5, &function);
-}
-
-static void put_strings(message *out, unsigned functions)
-{
-    static const char *const first[FIRST_FUNCTION_NAME] = {
-        "", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "/b",
-        "x"};
-    for (unsigned i = 0; i < FIRST_FUNCTION_NAME + functions; i++) {
-        const char *text =
-            i < FIRST_FUNCTION_NAME
-                ? first[i]
-                : arena_format(out->e->arena, "example.com/package%u.(*Type%u).method%u", i % 37,
-                               i % 101, i);
-        emit_bytes(out, 6, text, strlen(text));
+    model_mapping *app = build_mapping(b, 0x400000, 0x4000000, 0, "/b", "");
+    for (unsigned i = 0; i < locations; i++) {
+        const char *name =
+            arena_format(&b->arena, "example.com/package%u.(*Type%u).method%u", i % 37, i % 101, i);
+        const char *file = arena_format(&b->arena, "example.com/package%u.go", i / 8);
+        build_line(b, build_bare(b, name, app, 0x400000 + 16 * i), build_function(b, name, file),
+                   10 + i % 300);
     }
 }
 
-static void put_sample(message *out, const shape *s, unsigned stack, unsigned look)
+static void add_stack(build *b, const shape *s, unsigned stack, unsigned look)
 {
-    enum { MOST_DEPTH = 12 };
     rng r = {stack + 1};
-    message sample = message_begin(out->e, 3), label = message_begin(out->e, 4);
-    uint64_t ids[MOST_DEPTH];
+    model_sample *sample = build_sample(b, "", "");
+    sample->depth = s->depth;
+    sample->stack = ARENA_ARRAY(&b->arena, model_location *, s->depth);
     for (unsigned i = 0; i < s->depth; i++)
-        ids[i] = 1 + (i ? rng_below(&r, s->locations) : stack % s->locations);
-    emit_repeated(&sample, 1, ids, s->depth);
+        sample->stack[i] = b->m.locations[i ? rng_below(&r, s->locations) : stack % s->locations];
     bool is_live = rng_chance(&r, s->live);
-    uint64_t objects = 1 + rng_below(&r, 50) + (is_live ? look * rng_below(&r, 30) : 0);
-    uint64_t inuse = is_live ? objects / 2 : 0;
-    emit_repeated(&sample, 2, (uint64_t[]){objects, objects * 64, inuse, inuse * 64}, 4);
-    if (stack % 3 == 0) {
-        emit_scalar(&label, 1, 4);
-        emit_scalar(&label, 3, 1 + stack / s->locations);
-        emit_message(&sample, 3, &label);
-    }
-    emit_message(out, 2, &sample);
+    int64_t objects = 1 + (int64_t)rng_below(&r, 50);
+    objects += is_live ? look * (int64_t)rng_below(&r, 30) : 0;
+    int64_t inuse = is_live ? objects / 2 : 0;
+    const int64_t values[] = {objects, objects * 64, inuse, inuse * 64};
+    memcpy(sample->values, values, sizeof values);
+    if (stack % 3 == 0)
+        build_label(b, sample, "bytes", "", 1 + stack / s->locations, "");
 }
 
 static buf make_look(arena *a, const shape *s, unsigned look)
 {
-    static const uint8_t types[][2] = {{1, 2}, {3, 4}, {5, 2}, {6, 4}};
-    emitter e = {.arena = a, .packing = EMIT_AS_GO};
-    message out = message_begin(&e, 14), mapping = message_begin(&e, 10);
-    unsigned samples = s->stacks * s->times, places = 0;
-    for (size_t i = 0; i < 4; i++) {
-        message type = message_begin(&e, 2);
-        emit_scalar(&type, 1, types[i][0]);
-        emit_scalar(&type, 2, types[i][1]);
-        emit_message(&out, 1, &type);
-    }
-    for (unsigned i = 0; i < samples; i++) {
-        for (; !s->is_field_order && places < s->locations && (!i || places <= i * s->depth + 200);
-             places++)
-            put_place(&out, places);
-        put_sample(&out, s, i % s->stacks, look);
-    }
-    for (; places < s->locations; places++)
-        put_place(&out, places);
-    emit_scalar(&mapping, 1, 1);
-    emit_scalar(&mapping, 2, 0x400000);
-    emit_scalar(&mapping, 3, 0x4000000);
-    emit_scalar(&mapping, 5, 7);
-    emit_message(&out, 3, &mapping);
-    put_strings(&out, s->locations);
-    emit_scalar(&out, 9, 1700000000000000000 + look * UINT64_C(60000000000));
-    buf bytes = message_end(&out);
-    return s->is_zstd ? pack_zstd(a, bytes, 1) : pack_gzip(a, bytes, 1);
+    const serial_style style = {.tables = s->is_field_order ? TABLES_AFTER : TABLES_AS_USED,
+                                .packing = EMIT_AS_GO,
+                                .pack = s->is_zstd ? PACK_ZSTD : PACK_GZIP};
+    ENDS(build_free) build b = {.m = model_empty};
+    build_types(&b, HEAP_TYPES);
+    add_places(&b, s->locations);
+    for (unsigned i = 0; i < s->stacks * s->times; i++)
+        add_stack(&b, s, i % s->stacks, look);
+    b.m.time_nanos = INT64_C(1700000000000000000) + look * INT64_C(60000000000);
+    buf bytes = serial_write(&b.arena, &b.m, &style), kept = buf_begin(a);
+    buf_add(&kept, bytes.ptr, bytes.len);
+    return kept;
 }
 
 /* ---- Ways to a delta ------------------------------------------------------------------------- */
@@ -142,11 +102,11 @@ typedef struct outcome {
     collector out;
 } outcome;
 
-typedef struct scene {
+typedef struct trial {
     arena arena;
     const shape *shape;
     buf prev, cur, state, want;
-} scene;
+} trial;
 
 static pprofdelta_options options_of(const shape *s, uint64_t limit)
 {
@@ -159,7 +119,7 @@ static pprofdelta_options options_of(const shape *s, uint64_t limit)
     return o;
 }
 
-static pprofdelta_status by_steps(pprofdelta *pd, const scene *s, outcome *o)
+static pprofdelta_status by_steps(pprofdelta *pd, const trial *s, outcome *o)
 {
     pprofdelta_sink sink = collector_sink(&o->out);
     pprofdelta_status status = pprofdelta_begin(pd, s->cur.ptr, s->cur.len, &o->err);
@@ -171,7 +131,7 @@ static pprofdelta_status by_steps(pprofdelta *pd, const scene *s, outcome *o)
     return status;
 }
 
-static pprofdelta_status by_window(pprofdelta *pd, const scene *s, course c, outcome *o)
+static pprofdelta_status by_window(pprofdelta *pd, const trial *s, course c, outcome *o)
 {
     pprofdelta_sink sink = collector_sink(&o->out);
     pprofdelta_status status = c == BY_STATE
@@ -183,12 +143,12 @@ static pprofdelta_status by_window(pprofdelta *pd, const scene *s, course c, out
     return status;
 }
 
-static pprofdelta_status by_course(pprofdelta *pd, const scene *s, course c, outcome *o)
+static pprofdelta_status by_course(pprofdelta *pd, const trial *s, course c, outcome *o)
 {
     return c == BY_STEPS ? by_steps(pd, s, o) : by_window(pd, s, c, o);
 }
 
-static outcome run(arena *a, const scene *s, course c, uint64_t limit)
+static outcome run(arena *a, const trial *s, course c, uint64_t limit)
 {
     tracker memory = {0};
     pprofdelta_allocator allocator = tracker_allocator(&memory);
@@ -205,7 +165,7 @@ static outcome run(arena *a, const scene *s, course c, uint64_t limit)
     return o;
 }
 
-static buf save(scene *s)
+static buf save(trial *s)
 {
     pprofdelta_options options = options_of(s->shape, 0);
     pprofdelta *pd;
@@ -218,9 +178,9 @@ static buf save(scene *s)
     return state;
 }
 
-static void scene_begin(scene *s, const shape *of)
+static void trial_begin(trial *s, const shape *of)
 {
-    *s = (scene){.shape = of};
+    *s = (trial){.shape = of};
     s->prev = make_look(&s->arena, of, 0);
     s->cur = make_look(&s->arena, of, 1);
     outcome o = run(&s->arena, s, BY_WINDOW, 0);
@@ -232,7 +192,7 @@ static void scene_begin(scene *s, const shape *of)
 /* ---- Every limit ----------------------------------------------------------------------------- */
 
 /* Tries one way with a limit, after it did or did not succeed with a lower one. */
-static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
+static bool try(const trial *s, course c, uint64_t limit, bool did, buf want)
 {
     arena a = {0};
     outcome o = run(&a, s, c, limit);
@@ -249,10 +209,10 @@ static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
 static void try_shape(const shape *of)
 {
     enum { FINE = 20, COARSE = 10 }; /* a step is a part of the limit */
-    scene s;
+    trial s;
     bool did[COURSES] = {false};
     size_t refused = 0, did_all = 0;
-    scene_begin(&s, of);
+    trial_begin(&s, of);
     arena a = {0};
     outcome with_state = run(&a, &s, BY_STATE, 0);
     bool is_negative = of->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;

@@ -18,6 +18,7 @@ static const struct {
     {"heap", {0, 128, NTH, END}},
     {"heap", {1, 128, NTH, END}},
     {"builder", {16, NTH, END}},
+    {"sum", {4, NTH, END}},
     /* a recorder that is made without memory */
     {"records", {0, 2, 0, 1, NTH, END}},
     /* two records, a window, a change and a third record, and two more windows */

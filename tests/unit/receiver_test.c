@@ -466,26 +466,20 @@ TEST(many_courses_of_ten_windows)
     }
 }
 
-/* The three series in which the old rule lost data: A, B and C. */
-TEST(a_restart_between_two_attempts_at_the_first_window)
+/* Restarts by which an older rule lost data: between two attempts at the first window, twice between two
+ * acknowledgements, and of a process that outgrows the base. */
+TEST(restarts_that_lost_data_once)
 {
-    for (unsigned way = 0; way < DOORS; way++) {
-        play(1, way, (unsigned[]){UNANSWERED * KINDS + GREW, SHRANK}, 2);
-        play(1, way, (unsigned[]){UNANSWERED * KINDS + GREW, TOLD}, 2);
-    }
-}
-
-TEST(two_restarts_between_two_acknowledgements)
-{
-    for (unsigned way = 0; way < DOORS; way++)
-        play(1, way, (unsigned[]){GREW, UNANSWERED * KINDS + SHRANK, SHRANK, GREW}, 4);
-}
-
-TEST(a_restarted_process_that_outgrows_the_base)
-{
-    for (unsigned way = 0; way < DOORS; way++)
-        play(1, way,
-             (unsigned[]){GREW, UNANSWERED * KINDS + GREW, UNANSWERED * KINDS + SHIFTED, GREW}, 4);
+    enum { AGAIN = UNANSWERED * KINDS };
+    static const struct {
+        unsigned choices[4];
+        size_t len;
+    } courses[] = {{{AGAIN + GREW, SHRANK}, 2},
+                   {{AGAIN + GREW, TOLD}, 2},
+                   {{GREW, AGAIN + SHRANK, SHRANK, GREW}, 4},
+                   {{GREW, AGAIN + GREW, AGAIN + SHIFTED, GREW}, 4}};
+    for (size_t i = 0; i < sizeof courses / sizeof *courses * DOORS; i++)
+        play(1, (door)(i % DOORS), courses[i / DOORS].choices, courses[i / DOORS].len);
 }
 
 /* ---- batches of a live heap -------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ TEST(a_label_with_a_string_has_no_number)
         s.rows[row].labels = &labels[i];
         s.rows[row].labels_len = 1;
     }
-    CHECK_STR(record_window(&s), "a {k=text} 2 2 0 0, a {k=7} 1 1 0 0");
+    CHECK_STR(record_window(&s), "a{k=text} 2 2 0 0, a{k=7b} 1 1 0 0");
     REQUIRE(s.out.view && s.out.view->n_sample == 2);
     const Pd__View__Label *text = s.out.view->sample[0]->label[0],
                           *number = s.out.view->sample[1]->label[0];
@@ -115,7 +115,7 @@ TEST(numbers_with_the_same_lines_are_one_place)
     record(&s, "b c", 0, "0 0 -5 -50");
     record(&s, "c b", 0, "8 80 0 0");
     s.words[2] = "a"; /* what was b */
-    const char *want = "a;main 3 30 0 0, a;main {bytes=16} 4 40 0 0, c;a 8 80 0 0";
+    const char *want = "a;main 3 30 0 0, a;main{bytes=16bytes} 4 40 0 0, c;a 8 80 0 0";
     CHECK_STR(record_pending(&s), want);
     CHECK(s.out.view->n_location == 3 && s.out.view->n_sample == 3 && s.report.samples_out == 3);
     CHECK(s.report.samples_in == 6 && s.report.fresh == 6);

@@ -29,24 +29,6 @@ static buf draw_content(arena *a, rng *r, size_t len)
     return b;
 }
 
-static buf gzip_by_zlib(arena *a, buf in, int level, int strategy)
-{
-    z_stream z = {0};
-    buf out = {.arena = a, .cap = in.len + in.len / 4 + 1000};
-    out.ptr = arena_alloc(a, out.cap);
-    if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, strategy) != Z_OK)
-        abort();
-    z.next_in = in.ptr;
-    z.avail_in = (uInt)in.len;
-    z.next_out = out.ptr;
-    z.avail_out = (uInt)out.cap;
-    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
-        abort();
-    out.len = out.cap - z.avail_out;
-    deflateEnd(&z);
-    return out;
-}
-
 static buf gzip_by_libdeflate(arena *a, buf in, int level)
 {
     struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
@@ -72,7 +54,7 @@ static buf draw_file(arena *a, rng *r, buf content)
                    ? content
                    : pack_zstd(a, content, 1);
     default:
-        return gzip_by_zlib(a, content, (int)rng_below(r, 10), strategies[rng_below(r, 4)]);
+        return pack_gzip_as(a, content, (int)rng_below(r, 10), strategies[rng_below(r, 4)]);
     }
 }
 

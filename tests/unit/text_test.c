@@ -1,5 +1,5 @@
 /* Heap profiles in text form: numbers and lines, every prefix, every failed allocation, and the
- * arithmetic of unsampling. tests/cli tests their deltas. */
+ * arithmetic of unsampling. tests/cli tests their deltas, testdata/hostile has those that are damaged. */
 #include "../support/test.h"
 
 #include "pprofdelta_profile.h"
@@ -175,65 +175,6 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
             free(copy);
         }
     }
-}
-
-/* What stands behind the records, and what is said of it. */
-TEST(a_dump_without_its_end_is_refused)
-{
-#define CODE  "400000-500000 r-xp 00000000 fe:00 10    /bin/app\n"
-#define STACK "7ffd0000-7ffe0000 rw-p 00000000 00:00 0 [stack]\n"
-    static const struct {
-        const char *end, *wrong; /* NULL: it is whole */
-    } cases[] = {
-        {"", "line 4: the dump is cut off after this line: MAPPED_LIBRARIES: is missing"},
-        {"\n\n", "line 6: the dump is cut off after this line: MAPPED_LIBRARIES: is missing"},
-        {"MAPPED_LIBR", "line 5: ends in the middle: the dump is cut off"},
-        {"MAPPED_LIBRARIES:", "line 5: the dump is cut off after this line: there are no mappings"},
-        {"MAPPED_LIBRARIES:\n",
-         "line 5: the dump is cut off after this line: there are no mappings"},
-        {"MAPPED_LIBRARIES:\n\n",
-         "line 6: the dump is cut off after this line: there are no mappings"},
-        {"MAPPED_LIBRARIES:\n" CODE, "line 6: the dump is cut off after this line: the mappings "
-                                     "do not reach the addresses of all "
-                                     "stacks"},
-        {"MAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 fe:00 10    /bin/ap",
-         "line 6: ends in the middle: the dump is cut off"},
-        {"MAPPED_LIBRARIES:\n" CODE "700000-700002 r-xp 00000000 fe:00 11 /lib/lib.s",
-         "line 7: ends in the middle: the dump is cut off"},
-        {"MAPPED_LIBRARIES:\n" CODE "700000-700001 rw-p 00000000 00:00 0\n",
-         "line 7: the dump is cut off after this line: the mappings do not reach the addresses of "
-         "all "
-         "stacks"},
-        {"MAPPED_LIBRARIES:\n" CODE "700000-700002 r-xp 00000000 fe:00 11 /lib/lib.so\n", NULL},
-        {"MAPPED_LIBRARIES:\n" CODE "700000-700002 rw-p 00000000 00:00 0\n", NULL},
-        {"MAPPED_LIBRARIES:\n" CODE "600000-610000 rw-p 00000000 00:00 0 [stack]\n", NULL},
-        {"MAPPED_LIBRARIES:\n" CODE STACK "ffffffffff600000-ffff", NULL},
-        {"MAPPED_LIBRARIES:\n# none\n", NULL},
-        {"MAPPED_LIBRARIES:\n0000000100000000-0000000100004000: /Applications/app\n", NULL},
-    };
-    static const char *const records[] = {
-        "heap profile: 3: 300 [5: 700] @ heapprofile\n"
-        "# three stacks\n"
-        "2: 200 [4: 600] @ 0x401001 0x700002\n"
-        "1: 100 [1: 100] @ 0x401003\n",
-        "heap_v2/1\n"
-        "  t*: 3: 300 [5: 700]\n"
-        "@ 0x401001 0x700002\n"
-        "  t*: 3: 300 [5: 700]\n",
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases * 2; i++) {
-        ENDS(arena_free) arena a = {0};
-        tracker memory = {0};
-        pprofdelta_error err = {.text = ""};
-        const char *end = cases[i / 2].end, *wrong = cases[i / 2].wrong;
-        char *text = arena_format(&a, "%s%s", records[i % 2], end);
-        pprofdelta_status status = whole_way(text, strlen(text), &memory, &a, &err);
-        CHECK_MSG(status == (wrong ? PPROFDELTA_E_PROFILE : PPROFDELTA_OK), "%s: %d", text, status);
-        if (wrong)
-            CHECK_STR(err.text, wrong);
-    }
-#undef CODE
-#undef STACK
 }
 
 TEST_MAIN()
