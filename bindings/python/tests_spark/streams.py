@@ -13,7 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pprofdelta.spark import stream_deltas
+from pprofdelta.spark import write_deltas
 
 SCHEMA = "target string, time long, profile binary"
 ARROW = pa.schema([("target", pa.string()), ("time", pa.int64()), ("profile", pa.binary())])
@@ -45,7 +45,7 @@ class Stream:
         finish(lambda: self.start(spark, schema, **arguments))
 
     def result(self, spark: SparkSession) -> DataFrame:
-        return spark.read.parquet(str(self.output))
+        return spark.read.parquet(str(self.output)).drop("batch")
 
 
 def finish(start_query: Callable[[], StreamingQuery]) -> None:
@@ -70,7 +70,8 @@ def is_slow(error: StreamingQueryException) -> bool:
 def start(
     spark: SparkSession, source: Path, sink: Path, checkpoint: Path, schema: str = SCHEMA, **arguments: Any
 ) -> StreamingQuery:
+    def write(rows: DataFrame, number: int) -> None:
+        rows.write.mode("overwrite").parquet(f"{sink}/batch={number}")
+
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
-    writer = stream_deltas(stream, **arguments).writeStream.format("parquet").outputMode("append")
-    writer = writer.option("path", str(sink)).option("checkpointLocation", str(checkpoint))
-    return writer.trigger(availableNow=True).start()
+    return write_deltas(stream, write, str(checkpoint), **arguments).trigger(availableNow=True).start()

@@ -1,4 +1,4 @@
-"""`pprofdelta.spark.stream_deltas` with a real Spark, against contexts in a plain loop."""
+"""`pprofdelta.spark.write_deltas` with a real Spark, against contexts in a plain loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pprofdelta
-from pprofdelta.spark import _stream, deltas, stream_deltas
+from pprofdelta.spark import _stream, deltas, write_deltas
 from streams import Stream
 from timelines import SCHEMA, Line, collected, expected, growing, lines_of, load, profile, rows_of, shortened
 
@@ -225,9 +225,9 @@ def test_a_wrong_argument_fails_before_any_query(spark: SparkSession, stream: St
         ({"expire_after": 0 * second}, ValueError),
     ):
         with pytest.raises(error):
-            stream_deltas(df, **options)
+            write_deltas(df, **options)
     with pytest.raises(TypeError, match="not a stream"):
-        stream_deltas(spark.createDataFrame([("a", 1, profile({}, 1))], SCHEMA))
+        write_deltas(spark.createDataFrame([("a", 1, profile({}, 1))], SCHEMA))
     timed = spark.readStream.schema("target string, time timestamp, profile binary").parquet(str(stream.input))
     with pytest.raises(TypeError, match="a timedelta"):
-        stream_deltas(timed, lateness=1)
+        write_deltas(timed, lateness=1)

@@ -1,0 +1,265 @@
+"""The states of a stream, in files: one for each partition and micro-batch.
+
+    record | record | ... | index | length of the index | magic
+
+A record is what a target leaves behind: a head in JSON, the bytes of `Context.save`, and the profiles that wait. The
+index, JSON too, has the place of the record of every target of the partition. The record of a target that had no
+profiles in a micro-batch stays in the file of an earlier one. So a micro-batch costs what its own targets cost.
+
+A new file takes over the records of each file of which less than a half is in use, and of each file that has at most
+twice as many bytes in use as the new one. So the number of files grows with the logarithm of the bytes, and the files
+of one micro-batch have at most twice the bytes of the states.
+
+A file is written under another name and renamed, so it is complete. A task that runs again replaces it by a file with
+the same records. Micro-batch N reads the files that N - 1 has left, and removes those that neither N - 1 nor N needs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import struct
+import uuid
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import suppress
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, NamedTuple
+
+from pyarrow import fs
+
+_BUFFER = 256 << 10
+_HEAD = struct.Struct("<I")
+_END = struct.Struct("<Q8s")
+_MAGIC = b"ppdspark"
+_NAME = re.compile(r"(\d+)\.(\d+)-of-(\d+)(\..*\.tmp)?")
+
+Profile = tuple[int, int, bytes | None]  # time, hash, bytes; a copy of the profile before has no bytes
+
+
+class Record(NamedTuple):
+    """The place of a record, and the micro-batch of the last accepted profile of its target, in ms since 1970."""
+
+    news: int
+    batch: int
+    offset: int
+    length: int
+
+
+class Memory(NamedTuple):
+    """What a record has. The waiting profiles are read one by one."""
+
+    state: bytes
+    begin: int | None
+    last: int | None
+    seen: list[int]
+    sequence: int
+    waiting: Iterator[Profile]
+
+
+class Waiting:
+    """Profiles that wait, in the order of their times: in memory, or in a temporary file if they are large."""
+
+    def __init__(self, held_bytes: int) -> None:
+        self.held_bytes = held_bytes
+        self.places: deque[tuple[int, int, int | None]] = deque()  # time, hash, length
+        self.file: IO[bytes] | None = None
+        self.read_to = 0
+
+    def add(self, time: int, key: int, profile: bytes | None) -> None:
+        is_copy = bool(self.places) and self.places[-1][:2] == (time, key)
+        if profile is None or is_copy:
+            self.places.append((time, key, None))
+            return
+        if self.file is None:
+            self.file = SpooledTemporaryFile(self.held_bytes)
+        self.file.seek(0, io.SEEK_END)
+        self.file.write(profile)
+        self.places.append((time, key, len(profile)))
+
+    def until(self, time: int | None) -> Iterator[Profile]:
+        """Removes the profiles until this time (None: all), and gives them in order."""
+        while self.places and (time is None or self.places[0][0] <= time):
+            at, key, length = self.places.popleft()
+            profile = None
+            if length is not None and self.file is not None:
+                self.file.seek(self.read_to)
+                profile = self.file.read(length)
+                self.read_to += length
+            yield at, key, profile
+
+
+class Folder:
+    """The folder with the files of all partitions."""
+
+    def __init__(self, states: str | fs.FileSystem) -> None:
+        if isinstance(states, fs.FileSystem):
+            self.files, self.path = states, ""
+        elif "://" in states or states.startswith("file:"):
+            self.files, self.path = fs.FileSystem.from_uri(re.sub("^s3[an]:", "s3:", states))
+        else:
+            self.files, self.path = fs.LocalFileSystem(), os.path.abspath(states)
+
+    def name(self, batch: int, part: int, parts: int) -> str:
+        return f"{self.path}/{batch}.{part}-of-{parts}" if self.path else f"{batch}.{part}-of-{parts}"
+
+    def listed(self) -> Iterator[tuple[str, int, int, int, bool]]:
+        """path, batch, part, parts and whether it is temporary, of each file."""
+        for info in self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True)):
+            found = _NAME.fullmatch(info.base_name)
+            if found:
+                yield info.path, int(found[1]), int(found[2]), int(found[3]), bool(found[4])
+
+    def partitions(self, batch: int) -> int | None:
+        """The number of partitions of the files, which are those of a query whose next micro-batch is `batch`. None:
+        there are none yet."""
+        self.files.create_dir(self.path, recursive=True)
+        files = [one for one in self.listed() if not one[4]]
+        newest = max((one[1] for one in files), default=-1)
+        if not batch - 1 <= newest <= batch:
+            here = f"those of micro-batch {newest}" if files else "none"
+            raise RuntimeError(
+                f"{self.path or self.files}: micro-batch {batch} needs the states of micro-batch {batch - 1}, and there "
+                f"are {here}. A checkpoint and its states belong together: restore both, or begin with new folders"
+            )
+        return files[0][3] if files else None
+
+    def is_complete(self, batch: int, parts: int) -> bool:
+        """Whether each partition has its file of this micro-batch. Removes what killed tasks of earlier ones left."""
+        done = set()
+        for path, of, part, _, is_temporary in self.listed():
+            if is_temporary and of < batch:
+                self.files.delete_file(path)
+            elif of == batch and not is_temporary:
+                done.add(part)
+        return len(done) == parts
+
+
+class States:
+    """The states of a partition: those that the micro-batch before has left, and those that `batch` leaves."""
+
+    def __init__(self, folder: Folder, batch: int, part: int, parts: int, now: int) -> None:
+        self.folder, self.batch, self.part, self.parts, self.now = folder, batch, part, parts, now
+        self.readers: dict[int, IO[bytes]] = {}
+        self.index: dict[str, Record] = {}
+        self.clock: int | None = None  # of the micro-batch before
+        self.sizes: dict[int, int] = {}  # the bytes of the records of each file that is in use
+        self.before: list[int] = []  # the files that the micro-batch before had in use at its begin
+        if batch:
+            index = self._index(batch - 1)
+            self.clock, self.before = index["clock"], index["before"]
+            self.sizes = {int(file): size for file, size in index["sizes"].items()}
+            self.index = {target: Record(*record) for target, *record in index["targets"]}
+        self.length = 0
+        self.temporary = f"{folder.name(batch, part, parts)}.{uuid.uuid4().hex}.tmp"
+        self.out = folder.files.open_output_stream(self.temporary, buffer_size=_BUFFER)
+
+    def _reader(self, batch: int) -> IO[bytes]:
+        found = self.readers.get(batch)
+        if found is None:
+            path = self.folder.name(batch, self.part, self.parts)
+            file: Any = self.folder.files.open_input_file(path)
+            found = self.readers[batch] = io.BufferedReader(file, _BUFFER)
+        return found
+
+    def _index(self, batch: int) -> dict[str, Any]:
+        file = self._reader(batch)
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(0, size - _END.size))
+        end = file.read(_END.size)
+        length, magic = _END.unpack(end) if len(end) == _END.size else (0, b"")
+        if magic != _MAGIC or length > size - _END.size:
+            path = self.folder.name(batch, self.part, self.parts)
+            raise ValueError(f"{path}: not a file of states, or a damaged one")
+        file.seek(size - _END.size - length)
+        index: dict[str, Any] = json.loads(file.read(length))
+        return index
+
+    def read(self, target: str) -> Memory | None:
+        record = self.index.get(target)
+        if record is None:
+            return None
+        file = self._reader(record.batch)
+        file.seek(record.offset)
+        [length] = _HEAD.unpack(file.read(_HEAD.size))
+        *head, size, places = json.loads(file.read(length))
+        at = record.offset + _HEAD.size + length
+
+        def waiting() -> Iterator[Profile]:
+            offset = at + size
+            for time, key, length in places:
+                file.seek(offset)
+                yield time, key, None if length is None else file.read(length)
+                offset += length or 0
+
+        return Memory(file.read(size), *head, waiting())
+
+    def write(self, target: str, memory: Memory, waiting: Waiting) -> None:
+        """Writes the record of a target, with the profiles that wait. `memory.waiting` is not used."""
+        _, *head, _ = memory
+        text = json.dumps([*head, len(memory.state), list(waiting.places)]).encode()
+        offset = self.length
+        for part in (_HEAD.pack(len(text)), text, memory.state):
+            self._append(part)
+        for _, _, profile in waiting.until(None):
+            self._append(profile or b"")
+        self.index[target] = Record(self.now, self.batch, offset, self.length - offset)
+
+    def _append(self, data: bytes) -> None:
+        self.out.write(data)
+        self.length += len(data)
+
+    def silent(self, expire: int | None) -> list[str]:
+        """The targets without news for so many milliseconds, by the clock of the micro-batch before."""
+        if expire is None or self.clock is None:
+            return []
+        return [target for target, record in self.index.items() if record.news + expire <= self.clock]
+
+    def _take_over(self) -> None:
+        used: Counter[int] = Counter()
+        for record in self.index.values():
+            if record.batch != self.batch:
+                used[record.batch] += record.length
+        taken, length = set(), self.length
+        for batch, size in sorted(used.items(), key=lambda one: one[1]):
+            if size <= 2 * length or 2 * size < self.sizes[batch]:
+                taken.add(batch)
+                length += size
+        for target, record in self.index.items():
+            if record.batch in taken:
+                file = self._reader(record.batch)
+                file.seek(record.offset)
+                self.index[target] = record._replace(batch=self.batch, offset=self.length)
+                self._append(file.read(record.length))
+
+    def commit(self) -> None:
+        """Makes the file of this micro-batch. Then removes the files that no micro-batch needs any more."""
+        self._take_over()
+        had = list(self.sizes)
+        sizes = {**self.sizes, self.batch: self.length}
+        in_use = {self.batch} | {record.batch for record in self.index.values()}
+        index = {
+            "clock": self.now,
+            "before": had,
+            "sizes": {batch: sizes[batch] for batch in sorted(in_use)},
+            "targets": [(target, *record) for target, record in self.index.items()],
+        }
+        text = json.dumps(index).encode()
+        self.out.write(text + _END.pack(len(text), _MAGIC))
+        self.out.close()
+        self.folder.files.move(self.temporary, self.folder.name(self.batch, self.part, self.parts))
+        self.temporary = ""
+        for batch in set(self.before) - in_use - set(had):
+            with suppress(FileNotFoundError):
+                self.folder.files.delete_file(self.folder.name(batch, self.part, self.parts))
+
+    def close(self) -> None:
+        """Without `commit`, nothing has changed."""
+        for reader in self.readers.values():
+            reader.close()
+        if self.temporary:
+            self.out.close()
+            with suppress(FileNotFoundError):
+                self.folder.files.delete_file(self.temporary)
