@@ -7,13 +7,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from streams import finish, start
+from streams import LATENESS, SECOND, finish, start
 
 
 def main(source: str, sink: str, checkpoint: str) -> None:
     session = SparkSession.builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    finish(lambda: start(session, Path(source), Path(sink), Path(checkpoint)))
+    arguments = {"partitions": 2, "lateness": LATENESS, "expire_after": SECOND}
+    finish(lambda: start(session, Path(source), Path(sink), Path(checkpoint), **arguments))
     session.stop()
 
 

@@ -47,9 +47,9 @@ def test_the_rows_are_those_of_a_plain_loop(spark: SparkSession, windows_per_ran
 
 def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, folder: Path) -> None:
     lines = lines_of(10, 16)
-    (folder / "kill").touch()
+    (folder / "kill-worker-8").touch()
     got = collected(deltas(frame(spark, lines), windows_per_range=5, partitions=2))
-    assert (folder / "killed").exists()
+    assert (folder / "done-worker-8").exists()
     assert shortened(got) == expected(lines)
 
 

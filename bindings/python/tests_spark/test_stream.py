@@ -46,9 +46,9 @@ def test_the_rows_are_those_of_a_plain_loop_and_of_the_batch(
     lines = lines_of(12, 15)
     for rows in files_of(lines, 5):
         stream.feed(rows)
-    (folder / "kill").touch()
+    (folder / "kill-worker-8").touch()
     stream.run(spark, verify=True)
-    assert (folder / "killed").exists()
+    assert (folder / "done-worker-8").exists()
     got = collected(stream.result(spark))
     assert shortened(got) == expected(lines)
     batch = deltas(spark.createDataFrame(rows_of(lines), SCHEMA), verify=True)

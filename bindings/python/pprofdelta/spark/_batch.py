@@ -25,7 +25,7 @@ from pyspark.sql.window import Window as Over
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import bound_batches, checked_options, columns
+from ._input import arrivals, bound_batches, checked_options, columns
 from ._rows import Rows, schema
 from ._series import Series
 
@@ -185,27 +185,21 @@ class _Task:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = Rows(to_arrow_schema(self.out, timezone=self.zone))
         series: Series | None = None
-        place: list[Any] = []
+        place: tuple[Any, int] | None = None
         try:
-            for batch in batches:
-                names = ("target", "range", "offset", "is_base", "hash")
-                keys = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-                times = batch.column("time").cast(pa.int64()).to_pylist()
-                for (target, *here, is_base, key), time, profile in zip(
-                    keys, times, batch.column("profile"), strict=True
-                ):
-                    if series is None or [target, *here] != place:
-                        if series:
-                            series.context.close()
-                        place = [target, *here]
-                        series = Series(target, Context(**self.options), here[1])
-                    data = profile.as_buffer() if profile.is_valid else None
-                    if is_base and data is not None:  # the profile at a cut is valid
-                        series.base(time, data)
-                    else:
-                        series.take(rows, time, key, data)
-                    if rows.is_full:
-                        yield rows.batch()
+            columns = ("target", "range", "offset", "is_base", "hash")
+            for target, number, offset, is_base, key, time, data in arrivals(batches, *columns):
+                if series is None or (target, number) != place:
+                    if series:
+                        series.context.close()
+                    place = target, number
+                    series = Series(target, Context(**self.options), offset)
+                if is_base and data is not None:  # the profile at a cut is valid
+                    series.base(time, data)
+                else:
+                    series.take(rows, time, key, data)
+                if rows.is_full:
+                    yield rows.batch()
             if rows.rows:
                 yield rows.batch()
         finally:

@@ -30,6 +30,8 @@ from typing import IO, Any, NamedTuple
 
 from pyarrow import fs
 
+from ._series import Series
+
 _BUFFER = 256 << 10
 _HEAD = struct.Struct("<I")
 _END = struct.Struct("<Q8s")
@@ -105,31 +107,33 @@ class Folder:
     def name(self, batch: int, part: int, parts: int) -> str:
         return f"{self.path}/{batch}.{part}-of-{parts}" if self.path else f"{batch}.{part}-of-{parts}"
 
-    def listed(self) -> Iterator[tuple[str, int, int, int, bool]]:
+    def _listed(self) -> Iterator[tuple[str, int, int, int, bool]]:
         """path, batch, part, parts and whether it is temporary, of each file."""
         for info in self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True)):
             found = _NAME.fullmatch(info.base_name)
             if found:
                 yield info.path, int(found[1]), int(found[2]), int(found[3]), bool(found[4])
 
-    def partitions(self, batch: int) -> int | None:
-        """The number of partitions of the files, which are those of a query whose next micro-batch is `batch`. None:
-        there are none yet."""
+    def partitions(self, batch: int, wanted: int | None) -> int | None:
+        """The number of partitions of a query whose next micro-batch is `batch`. None: it has none yet."""
         self.files.create_dir(self.path, recursive=True)
-        files = [one for one in self.listed() if not one[4]]
-        newest = max((one[1] for one in files), default=-1)
+        found = {of: parts for _, of, _, parts, is_temporary in self._listed() if not is_temporary}
+        newest = max(found, default=-1)
         if not batch - 1 <= newest <= batch:
-            here = f"those of micro-batch {newest}" if files else "none"
             raise RuntimeError(
-                f"{self.path or self.files}: micro-batch {batch} needs the states of micro-batch {batch - 1}, and there "
-                f"are {here}. A checkpoint and its states belong together: restore both, or begin with new folders"
+                f"{self.path}: micro-batch {batch} needs the states of the one before, and there are "
+                + (f"those of micro-batch {newest}" if found else "none")
+                + ". A checkpoint and its states belong together: restore both, or begin with new folders"
             )
-        return files[0][3] if files else None
+        parts = found.get(newest, wanted)
+        if wanted not in (None, parts):
+            raise ValueError(f"partitions={wanted}: the checkpoint has {parts}, which cannot change")
+        return parts
 
     def is_complete(self, batch: int, parts: int) -> bool:
         """Whether each partition has its file of this micro-batch. Removes what killed tasks of earlier ones left."""
         done = set()
-        for path, of, part, _, is_temporary in self.listed():
+        for path, of, part, _, is_temporary in self._listed():
             if is_temporary and of < batch:
                 self.files.delete_file(path)
             elif of == batch and not is_temporary:
@@ -143,7 +147,7 @@ class States:
     def __init__(self, folder: Folder, batch: int, part: int, parts: int, now: int) -> None:
         self.folder, self.batch, self.part, self.parts, self.now = folder, batch, part, parts, now
         self.readers: dict[int, IO[bytes]] = {}
-        self.index: dict[str, Record] = {}
+        self.index: dict[Any, Record] = {}
         self.clock: int | None = None  # of the micro-batch before
         self.sizes: dict[int, int] = {}  # the bytes of the records of each file that is in use
         self.before: list[int] = []  # the files that the micro-batch before had in use at its begin
@@ -177,14 +181,14 @@ class States:
         index: dict[str, Any] = json.loads(file.read(length))
         return index
 
-    def read(self, target: str) -> Memory | None:
+    def read(self, target: Any) -> Memory | None:
         record = self.index.get(target)
         if record is None:
             return None
         file = self._reader(record.batch)
         file.seek(record.offset)
         [length] = _HEAD.unpack(file.read(_HEAD.size))
-        *head, size, places = json.loads(file.read(length))
+        begin, last, seen, sequence, size, places = json.loads(file.read(length))
         at = record.offset + _HEAD.size + length
 
         def waiting() -> Iterator[Profile]:
@@ -194,14 +198,14 @@ class States:
                 yield time, key, None if length is None else file.read(length)
                 offset += length or 0
 
-        return Memory(file.read(size), *head, waiting())
+        return Memory(file.read(size), begin, last, seen, sequence, waiting())
 
-    def write(self, target: str, memory: Memory, waiting: Waiting) -> None:
-        """Writes the record of a target, with the profiles that wait. `memory.waiting` is not used."""
-        _, *head, _ = memory
-        text = json.dumps([*head, len(memory.state), list(waiting.places)]).encode()
-        offset = self.length
-        for part in (_HEAD.pack(len(text)), text, memory.state):
+    def write(self, target: Any, series: Series, waiting: Waiting) -> None:
+        """Writes the record of a target, with the profiles that wait."""
+        state, offset = series.context.save(), self.length
+        head = (series.begin, series.last, sorted(series.seen), series.sequence, len(state), list(waiting.places))
+        text = json.dumps(head).encode()
+        for part in (_HEAD.pack(len(text)), text, state):
             self._append(part)
         for _, _, profile in waiting.until(None):
             self._append(profile or b"")
@@ -211,7 +215,7 @@ class States:
         self.out.write(data)
         self.length += len(data)
 
-    def silent(self, expire: int | None) -> list[str]:
+    def silent(self, expire: int | None) -> list[Any]:
         """The targets without news for so many milliseconds, by the clock of the micro-batch before."""
         if expire is None or self.clock is None:
             return []

@@ -24,34 +24,32 @@ import time as clocks
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
+from typing import Any, Unpack
 
 import pyarrow as pa
 from pyarrow import fs
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.readwriter import DataStreamWriter
-from typing import Any, Unpack
 
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import bound_batches, checked_options, columns
+from ._input import arrivals, bound_batches, checked_options, columns
 from ._rows import Rows, schema
 from ._series import Series, null_error
 from ._states import Folder, Memory, States, Waiting
 
-_TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType, t.DateType)
-_HELD_BYTES = 32 << 20
+_TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
 _PARTITIONS_OF_A_CORE = 4
-_OUT = schema(t.StringType(), t.LongType())
-_MILLISECOND = datetime.timedelta(milliseconds=1)
+_HELD_BYTES = 32 << 20
 
-Arrival = tuple[str | None, int | None, int | None, Any]  # target, time, hash, bytes
+Arrival = tuple[Any, Any, Any, Any]  # target, hash, time, bytes
 
 
 def write_deltas(
@@ -73,7 +71,7 @@ def write_deltas(
     df         one row for each cumulative profile
     sink       a function that writes the rows of a micro-batch: `sink(rows, number)`, as for `foreachBatch`
     checkpoint the folder with the checkpoint of the query
-    target     the column with the name of the target: a string, an integer, a boolean or a date
+    target     the column with the name of the target: a string, an integer or a boolean
     time       the column that orders the profiles of a target: a timestamp or an integer
     profile    the column with the bytes of the profile
     states     a folder for the states of the targets, which all workers can reach: a path, a URI that
@@ -120,77 +118,42 @@ def write_deltas(
         raise TypeError(f"sink={sink!r}: a function of the rows and the number of a micro-batch")
     if not isinstance(kinds["target"], _TARGETS):
         kind = kinds["target"].simpleString()
-        raise TypeError(f"the column {target!r} is a {kind}, not a string, an integer, a boolean or a date")
+        raise TypeError(f"the column {target!r} is a {kind}, not a string, an integer or a boolean")
     wait = _lateness(lateness, kinds["time"])
     if expire_after is not None and expire_after < datetime.timedelta(seconds=1):
         raise ValueError(f"expire_after={expire_after!r}: at least a second, or None")
-    cores = df.sparkSession.sparkContext.defaultParallelism
+    expire = None if expire_after is None else expire_after // datetime.timedelta(milliseconds=1)
+    spark = df.sparkSession
+    cores = spark.sparkContext.defaultParallelism
     if partitions is not None and partitions < 1:
         raise ValueError(f"partitions={partitions}: at least 1, or None")
     if partitions is not None and partitions > _PARTITIONS_OF_A_CORE * cores:
         warnings.warn(
-            f"partitions={partitions}: each partition is a task of each micro-batch, and there are {cores} cores",
-            stacklevel=2,
+            f"partitions={partitions}: each is a task of each micro-batch, and there are {cores} cores", stacklevel=2
         )
-    bound_batches(df.sparkSession)
-    sent = rows.select(
-        f.col("target").cast("string").alias("target"),
-        _number(f.col("time"), kinds["time"]).alias("time"),
-        f.xxhash64("profile").alias("hash"),
-        "profile",
-    )
-    expire = None if expire_after is None else expire_after // _MILLISECOND
+    bound_batches(spark)
     folder = Folder(f"{checkpoint}/pprofdelta" if states is None else states)
-    job = _Job(sink, folder, partitions, cores, kinds, partial(_Task, wanted, wait, expire, folder))
-    return sent.writeStream.foreachBatch(job).option("checkpointLocation", checkpoint)
+    out = schema(kinds["target"], kinds["time"])
+    arrow = to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    parts = 0
 
+    def each_batch(sent: DataFrame, number: int) -> None:
+        nonlocal parts
+        parts = parts or folder.partitions(number, partitions) or cores
+        part = f.pmod(f.xxhash64("target"), f.lit(parts)).cast("int").alias("part")
+        nulls = (f.lit(None).cast(field.dataType).alias(field.name) for field in sent.schema)
+        marks = sent.sparkSession.range(0, parts, 1, 1).select(f.col("id").cast("int"), *nulls)
+        placed = sent.select(part, "*").union(marks).repartitionById(parts, "part")
+        task = _Task(wanted, wait, expire, folder, arrow, number, parts, clocks.time_ns() // 1_000_000)
+        computed = placed.sortWithinPartitions("target", "time", "hash").mapInArrow(task, out)
+        sink(computed, number)
+        if not folder.is_complete(number, parts):  # the sink did not read all rows
+            computed.write.format("noop").mode("overwrite").save()
+            if not folder.is_complete(number, parts):
+                raise RuntimeError(f"{folder.path}: not a folder that the driver and all workers can reach")
 
-class _Job:
-    """What Spark calls for each micro-batch, in the driver."""
-
-    def __init__(
-        self,
-        sink: Callable[[DataFrame, int], object],
-        folder: Folder,
-        partitions: int | None,
-        cores: int,
-        kinds: dict[str, t.DataType],
-        task: Callable[[int, int, int], _Task],
-    ) -> None:
-        self.sink, self.folder, self.partitions, self.cores, self.kinds = sink, folder, partitions, cores, kinds
-        self.task, self.parts = task, 0
-
-    def __call__(self, df: DataFrame, number: int) -> None:
-        self.parts = parts = self.parts or self._partitions(number)
-        task = self.task(number, parts, clocks.time_ns() // 1_000_000)
-        part = f.pmod(f.xxhash64("target"), f.lit(parts)).cast("int")
-        marks = df.sparkSession.range(0, parts, 1, 1).select(
-            f.col("id").cast("int"), *(f.lit(None).cast(field.dataType) for field in df.schema)
-        )
-        placed = df.select(part.alias("part"), "*").union(marks).repartitionById(parts, "part")
-        out = placed.sortWithinPartitions("target", "time", "hash").mapInArrow(task, _OUT)
-        rows = out.withColumns(
-            {
-                "target": f.col("target").cast(self.kinds["target"]),
-                **{name: _time(f.col(name), self.kinds["time"]) for name in ("from", "to")},
-            }
-        )
-        self.sink(rows, number)
-        if not self.folder.is_complete(number, parts):  # the sink did not read all rows
-            rows.write.format("noop").mode("overwrite").save()
-            if not self.folder.is_complete(number, parts):
-                raise RuntimeError(f"{self.folder.path}: the driver and the workers must reach the same folder")
-
-    def _partitions(self, number: int) -> int:
-        found = self.folder.partitions(number)
-        if found and self.partitions not in (None, found):
-            raise ValueError(f"partitions={self.partitions}: the checkpoint has {found}, which cannot change")
-        return found or self.partitions or self.cores
-
-
-# ---- times as integers ------------------------------------------------------------------------------
-
-_EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
+    writer = rows.withColumn("hash", f.xxhash64("profile")).writeStream.foreachBatch(each_batch)
+    return writer.option("checkpointLocation", checkpoint)
 
 
 def _lateness(lateness: datetime.timedelta | int, kind: t.DataType) -> int:
@@ -208,127 +171,100 @@ def _lateness(lateness: datetime.timedelta | int, kind: t.DataType) -> int:
     return wait
 
 
-def _number(time: Column, kind: t.DataType) -> Column:
-    if isinstance(kind, t.TimestampType):
-        return f.unix_micros(time)
-    if isinstance(kind, t.TimestampNTZType):
-        return f.timestamp_diff("MICROSECOND", f.expr(_EPOCH), time)
-    return time.cast("long")
-
-
-def _time(number: Column, kind: t.DataType) -> Column:
-    if isinstance(kind, t.TimestampType):
-        return f.timestamp_micros(number)
-    if isinstance(kind, t.TimestampNTZType):
-        return f.timestamp_add("MICROSECOND", number, f.expr(_EPOCH))
-    return number.cast(kind)
-
-
-# ---- targets ----------------------------------------------------------------------------------------
-
-
+@dataclass(frozen=True)
 class _Task:
-    """Computes the windows of the targets of a partition."""
+    """Computes the windows of the targets of a partition, in one micro-batch."""
 
-    def __init__(
-        self, options: Options, wait: int, expire: int | None, folder: Folder, batch: int, parts: int, now: int
-    ) -> None:
-        self.options, self.wait, self.expire = options, wait, expire
-        self.folder, self.batch, self.parts, self.now = folder, batch, parts, now
+    options: Options
+    wait: int
+    expire: int | None
+    folder: Folder
+    arrow: pa.Schema
+    batch: int
+    parts: int
+    now: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         batches = iter(batches)
         first = next(batches, None)
         if first is None:
             return
-        rows = Rows(to_arrow_schema(_OUT))
-        part = first.column("part")[0].as_py()  # the mark is the first row
+        rows = Rows(self.arrow)
+        part = first.column("part")[0].as_py()  # of the mark, which is the first row
         with closing(States(self.folder, self.batch, part, self.parts, self.now)) as states:
-            for target, arrivals in groupby(_each(chain([first], batches)), key=itemgetter(0)):
-                if target is None:
-                    for _, time, key, _ in arrivals:
-                        if key is not None:
-                            rows.add(None, None, time, None, error=null_error("target"))
-                        if rows.is_full:
-                            yield rows.batch()
-                else:
-                    yield from self._windows(states, rows, target, arrivals)
-            for target in states.silent(self.expire):
-                yield from self._forget(states, rows, target)
+            for _ in self._partition(states, rows, arrivals(chain([first], batches), "target", "hash")):
+                if rows.is_full:
+                    yield rows.batch()
             states.commit()
         if rows.rows:
             yield rows.batch()
 
-    def _windows(
-        self, states: States, rows: Rows, target: str, arrivals: Iterator[Arrival]
-    ) -> Iterator[pa.RecordBatch]:
+    def _partition(self, states: States, rows: Rows, arrived: Iterator[Arrival]) -> Iterator[None]:
+        """Goes on after each row."""
+        for target, group in groupby(arrived, key=itemgetter(0)):
+            if target is not None:
+                yield from self._windows(states, rows, target, group)
+                continue
+            for _, key, time, _ in group:
+                if key is not None:  # not the mark
+                    rows.add(None, None, time, None, error=null_error("target"))
+                    yield
+        for target in states.silent(self.expire):
+            yield from self._forget(states, rows, target)
+
+    def _windows(self, states: States, rows: Rows, target: Any, arrived: Iterator[Arrival]) -> Iterator[None]:
         memory = states.read(target)
         try:
             series = self._series(target, memory)
         except Error as error:
-            for _, time, _, _ in arrivals:
+            for _, _, time, _ in arrived:
                 rows.add(target, None, time, None, error=error)
-                if rows.is_full:
-                    yield rows.batch()
+                yield
             return
         with series.context:
-            for accepted in arrivals:  # those without a time come first, then the late ones
-                time = accepted[1]
+            for one in arrived:  # those without a time come first, then those that are late
+                time = one[2]
                 if time is None:
                     rows.add(target, series.begin, None, None, error=null_error("time"))
+                    yield
                 elif series.last is not None and time < series.last:
                     rows.add(target, series.begin, time, None, "late")
+                    yield
                 else:
                     break
-                if rows.is_full:
-                    yield rows.batch()
             else:
                 return
-            new = (arrival[1:] for arrival in chain([accepted], arrivals))
-            in_order = heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory else new
+            new = ((time, key, profile) for _, key, time, profile in chain([one], arrived))
             waiting = Waiting(_HELD_BYTES)
-            for time, key, profile in in_order:
-                until = time - self.wait
-                for one in waiting.until(until):
-                    series.take(rows, *one)
-                    if rows.is_full:
-                        yield rows.batch()
-                if time > until:
+            for time, key, profile in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory else new:
+                for earlier in waiting.until(time - self.wait):
+                    series.take(rows, *earlier)
+                    yield
+                if self.wait:
                     waiting.add(time, key, profile)
                 else:
                     series.take(rows, time, key, profile)
-                    if rows.is_full:
-                        yield rows.batch()
-            left = Memory(series.context.save(), series.begin, series.last, sorted(series.seen), series.sequence, iter(()))
-            states.write(target, left, waiting)
+                    yield
+            states.write(target, series, waiting)
 
-    def _forget(self, states: States, rows: Rows, target: str) -> Iterator[pa.RecordBatch]:
+    def _forget(self, states: States, rows: Rows, target: Any) -> Iterator[None]:
         memory = states.read(target)
         del states.index[target]
-        assert memory
-        series = None
         try:
             series = self._series(target, memory)
         except Error as error:
-            for time, _, _ in memory.waiting:
+            for time, _, _ in memory.waiting if memory else ():
                 rows.add(target, None, time, None, error=error)
+                yield
             return
         with series.context:
-            for one in memory.waiting:
+            for one in memory.waiting if memory else ():
                 series.take(rows, *one)
-                if rows.is_full:
-                    yield rows.batch()
+                yield
 
-    def _series(self, target: str, memory: Memory | None) -> Series:
+    def _series(self, target: Any, memory: Memory | None) -> Series:
         if memory is None:
             return Series(target, Context(**self.options))
         series = Series(target, Context.load(memory.state, **self.options), memory.sequence)
         series.begin, series.last, series.seen = memory.begin, memory.last, set(memory.seen)
         return series
-
-
-def _each(batches: Iterable[pa.RecordBatch]) -> Iterator[Arrival]:
-    for batch in batches:
-        keys = zip(*(batch.column(name).to_pylist() for name in ("target", "time", "hash")), strict=True)
-        for key, profile in zip(keys, batch.column("profile"), strict=True):
-            yield *key, profile.as_buffer() if profile.is_valid else None
