@@ -72,12 +72,25 @@ def is_slow(error: StreamingQueryException) -> bool:
 
 
 def start(
-    spark: SparkSession, source: Path, sink: Path, checkpoint: Path, schema: str = SCHEMA, **arguments: Any
+    spark: SparkSession, source: Path, output: Path, checkpoint: Path, schema: str = SCHEMA, **arguments: Any
 ) -> StreamingQuery:
-    def write(rows: DataFrame, number: int) -> None:
+    def sink(rows: DataFrame, number: int) -> None:
         point()
-        rows.write.mode("overwrite").parquet(f"{sink}/batch={number}")
+        rows.write.mode("overwrite").parquet(f"{output}/batch={number}")
         point()
 
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
-    return write_deltas(stream, write, str(checkpoint), **arguments).trigger(availableNow=True).start()
+    return write_deltas(stream, arguments.pop("write", sink), str(checkpoint), **arguments).trigger(availableNow=True).start()
+
+
+def main(source: str, output: str, checkpoint: str) -> None:
+    """A whole job, as a program for spark-submit."""
+    session = SparkSession.builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    arguments = {"partitions": 2, "lateness": LATENESS, "expire_after": SECOND}
+    finish(lambda: start(session, Path(source), Path(output), Path(checkpoint), **arguments))
+    session.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -10,12 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyarrow import fs
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 import pprofdelta
 from pprofdelta.spark import _stream, deltas, write_deltas
 from streams import Stream
-from timelines import SCHEMA, Line, collected, expected, growing, lines_of, load, profile, rows_of, shortened
+from timelines import SCHEMA, Line, collected, expected, growing, lines_of, profile, rows_of, shortened
 
 
 @pytest.fixture
@@ -28,6 +30,10 @@ def files_of(lines: dict[str, Line], windows: int) -> list[list[tuple[str, int, 
     rows = rows_of(lines)
     last = max(time for _, time, _ in rows)
     return [[row for row in rows if (row[1] - 1) // windows == number] for number in range((last - 1) // windows + 1)]
+
+
+def ignore(rows: DataFrame, number: int) -> None:
+    """A sink."""
 
 
 def in_place(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -87,8 +93,12 @@ def test_late_profiles_have_a_row_and_change_nothing(spark: SparkSession, stream
 
 def test_profiles_within_the_lateness_are_put_in_order(spark: SparkSession, stream: Stream) -> None:
     lines = lines_of(6, 24)
+    lines["large"] = [*growing(1, 4), *((time, bytes([time]) * 15_000_000) for time in range(5, 10))]
+    assert 5 * 15_000_000 > 2 * _stream._HELD_BYTES  # more than may wait in memory
     chance = random.Random(3)
     arrivals = sorted(rows_of(lines), key=lambda row: row[1] + chance.random() * 5)
+    arrivals.insert(1, next(row for row in arrivals if row[:2] == ("large", 9)))  # a duplicate, which waits too
+    lines["large"].append(lines["large"][-1])
     size = len(arrivals) // 4 + 1
     for begin in range(0, len(arrivals), size):
         stream.feed(arrivals[begin : begin + size])
@@ -158,25 +168,11 @@ def test_a_state_that_does_not_fit_is_an_error_and_stays(spark: SparkSession, st
     assert got[-1][6] == context.window(profile(two, 3000)).delta
 
 
-def test_large_profiles_wait_in_the_state_store(spark: SparkSession, stream: Stream) -> None:
-    """More than may wait in memory, in one micro-batch, and not in order."""
-    line = growing(1, 4)
-    large = [(time, bytes([time]) * 15_000_000) for time in range(5, 9)]
-    rows = [("a", *one) for one in [*line, *large]] + [("a", *line[1]), ("a", *large[2])]
-    random.Random(1).shuffle(rows)
-    assert sum(len(row[2]) for row in rows) > 2 * _stream._HELD_BYTES
-    stream.feed(rows)
-    stream.run(spark)
-    want = expected({"a": sorted([*line, *large, line[1], large[2]])})
-    assert shortened(collected(stream.result(spark))) == want
-    assert [row[4] for row in want].count("duplicate") == 2
-
-
 NOON = datetime.datetime(2026, 11, 22, 12, 0, 0, 123456)
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "int"])
-def test_times_and_targets_of_other_types(spark: SparkSession, stream: Stream, kind: str) -> None:
+def test_times_and_targets_of_other_types(spark: SparkSession, stream: Stream, tmp_path: Path, kind: str) -> None:
     line = growing(1, 4)
     is_int = kind == "int"
     times: list[Any] = [n if is_int else NOON + n * datetime.timedelta(minutes=1) for n in range(4)]
@@ -186,28 +182,15 @@ def test_times_and_targets_of_other_types(spark: SparkSession, stream: Stream, k
     stream.feed([rows[0], rows[2]], arrow)
     stream.feed([rows[1], rows[3]], arrow)
     lateness: Any = 1 if is_int else datetime.timedelta(minutes=1)
+    (tmp_path / "states").mkdir()
+    states = fs.SubTreeFileSystem(str(tmp_path / "states"), fs.LocalFileSystem()) if is_int else None
     stream.run(spark, f"`the host` long, at {kind}, `a.b` binary", target="`the host`", time="at", profile="`a.b`",
-               lateness=lateness, expire_after=None, compression="none")  # fmt: skip
+               states=states, lateness=lateness, expire_after=None, compression="none")  # fmt: skip
     result = stream.result(spark)
     assert dict(result.dtypes)["target"] == "bigint" and dict(result.dtypes)["from"] == kind
     got = collected(result)
     assert [(row[0], row[1], row[2]) for row in got] == [(7, times[n - 1] if n else None, times[n]) for n in range(3)]
     assert all(pprofdelta.check(row[6]).format == "plain" for row in got)
-
-
-def test_real_profiles(spark: SparkSession, stream: Stream) -> None:
-    one, two = load("heap.1.pb.gz"), load("heap.2.pb.gz")
-    stream.feed([("a", 1, one)])
-    stream.feed([("a", 2, two)])
-    stream.run(spark)
-    [_, row] = stream.result(spark).orderBy("sequence").collect()
-    context = pprofdelta.Context(sequence=False)
-    context.base(one)
-    report = context.window(two).report
-    assert row.report.samples_in == report.samples_in == 433
-    assert [tuple(kind) for kind in row.report.types] == [
-        (t.type, t.unit, t.is_counter, t.prev, t.cur, t.delta, t.clamped, t.vanished) for t in report.types
-    ]
 
 
 def test_a_wrong_argument_fails_before_any_query(spark: SparkSession, stream: Stream) -> None:
@@ -223,11 +206,34 @@ def test_a_wrong_argument_fails_before_any_query(spark: SparkSession, stream: St
         ({"lateness": second}, TypeError),
         ({"lateness": -1}, ValueError),
         ({"expire_after": 0 * second}, ValueError),
+        ({"partitions": 0}, ValueError),
+        ({"sink": "deltas"}, TypeError),
     ):
         with pytest.raises(error):
-            write_deltas(df, **options)
+            write_deltas(df, **{"sink": ignore, "checkpoint": str(stream.checkpoint), **options})
+    with pytest.warns(UserWarning, match="partitions=200"):
+        write_deltas(df, ignore, str(stream.checkpoint), partitions=200)
     with pytest.raises(TypeError, match="not a stream"):
-        write_deltas(spark.createDataFrame([("a", 1, profile({}, 1))], SCHEMA))
+        write_deltas(spark.createDataFrame([("a", 1, profile({}, 1))], SCHEMA), ignore, "checkpoint")
     timed = spark.readStream.schema("target string, time timestamp, profile binary").parquet(str(stream.input))
     with pytest.raises(TypeError, match="a timedelta"):
-        write_deltas(timed, lateness=1)
+        write_deltas(timed, ignore, "checkpoint", lateness=1)
+
+
+def test_states_belong_to_a_checkpoint(spark: SparkSession, stream: Stream, tmp_path: Path) -> None:
+    def fails(match: str, **arguments: Any) -> None:
+        with pytest.raises(StreamingQueryException, match=match):
+            stream.run(spark, **arguments)
+
+    line = growing(1, 3)
+    stream.feed([("a", *line[0])])
+    stream.run(spark, write=ignore, partitions=3)  # a sink that reads nothing: the states go on
+    stream.feed([("a", *line[1])])
+    fails("partitions=2: the checkpoint has 3", partitions=2)
+    states = stream.checkpoint / "pprofdelta"
+    states.rename(tmp_path / "away")
+    fails("needs the states of the one before, and there are none")
+    (tmp_path / "away").rename(states)
+    stream.run(spark)
+    [row] = ordered(stream, spark)
+    assert row[1:4] == (1, 2, 2) and row[6] == pprofdelta.delta(line[0][1], line[1][1], sequence=False)
