@@ -13,6 +13,7 @@ from the columns of targets and times alone; only the profiles at the cuts are r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -87,7 +88,7 @@ def deltas(
     keys = ("target", "range")
     shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
     out = schema(kinds["target"], kinds["time"])
-    task = _Task(wanted, out, spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    task = _Task(wanted, to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC"))
     return shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out)
 
 
@@ -144,46 +145,41 @@ def _placed(rows: DataFrame, cuts: DataFrame) -> DataFrame:
     return joined.select("target", "time", "profile", f.inline(places))
 
 
+@dataclass
 class _Valid:
     """Whether each profile can be the base of a range."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
+    options: Options
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with Context(**self.options) as context:
             for batch in batches:
-                found = [_is_base(context, value) for value in batch.column("profile")]
-                columns = [batch.column(name) for name in ("target", "time", "until")]
-                yield pa.RecordBatch.from_arrays(
-                    [*columns, pa.array(found, pa.bool_())], ["target", "time", "until", "is_valid"]
-                )
+                found = pa.array([_is_base(context, value) for value in batch.column("profile")], pa.bool_())
+                yield batch.drop_columns("profile").append_column("is_valid", found)
 
 
 def _is_base(context: Context, profile: pa.Scalar) -> bool:
-    if not profile.is_valid:
-        return False
     try:
-        context.base(profile.as_buffer())
+        if profile.is_valid:
+            context.base(profile.as_buffer())
     except Error:
         return False
-    return True
+    return bool(profile.is_valid)
 
 
 # ---- windows ----------------------------------------------------------------------------------------
 
 
+@dataclass
 class _Task:
     """Computes the windows of sorted rows. It has no state between calls, so a task that is started
     again gives the same rows."""
 
-    def __init__(self, options: Options, out: t.StructType, zone: str) -> None:
-        self.options = options
-        self.out = out
-        self.zone = zone
+    options: Options
+    arrow: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = Rows(to_arrow_schema(self.out, timezone=self.zone))
+        rows = Rows(self.arrow)
         series: Series | None = None
         place: tuple[Any, int] | None = None
         try:

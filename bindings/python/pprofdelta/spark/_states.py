@@ -2,7 +2,7 @@
 
     record | record | ... | index | length of the index | magic
 
-A record is what a target leaves behind: a head in JSON, the bytes of `Context.save`, and the profiles that wait. The
+A record is what a target leaves behind: a line of JSON, the bytes of `Context.save`, and the profiles that wait. The
 index, JSON too, has the place of the record of every target of the partition. The record of a target that had no
 profiles in a micro-batch stays in the file of an earlier one. So a micro-batch costs what its own targets cost.
 
@@ -32,8 +32,8 @@ from pyarrow import fs
 
 from ._series import Series
 
+HELD_BYTES = 32 << 20
 _BUFFER = 256 << 10
-_HEAD = struct.Struct("<I")
 _END = struct.Struct("<Q8s")
 _MAGIC = b"ppdspark"
 _NAME = re.compile(r"(\d+)\.(\d+)-of-(\d+)(\..*\.tmp)?")
@@ -53,70 +53,61 @@ class Record(NamedTuple):
 class Memory(NamedTuple):
     """What a record has. The waiting profiles are read one by one."""
 
-    state: bytes
     begin: int | None
     last: int | None
     seen: list[int]
     sequence: int
+    state: bytes
     waiting: Iterator[Profile]
 
 
 class Waiting:
     """Profiles that wait, in the order of their times: in memory, or in a temporary file if they are large."""
 
-    def __init__(self, held_bytes: int) -> None:
-        self.held_bytes = held_bytes
+    def __init__(self) -> None:
+        self.file = SpooledTemporaryFile(HELD_BYTES)
         self.places: deque[tuple[int, int, int | None]] = deque()  # time, hash, length
-        self.file: IO[bytes] | None = None
-        self.read_to = 0
+        self.begin = self.end = 0  # of the bytes of these profiles in the file
 
     def add(self, time: int, key: int, profile: bytes | None) -> None:
         is_copy = bool(self.places) and self.places[-1][:2] == (time, key)
-        if profile is None or is_copy:
-            self.places.append((time, key, None))
-            return
-        if self.file is None:
-            self.file = SpooledTemporaryFile(self.held_bytes)
-        self.file.seek(0, io.SEEK_END)
-        self.file.write(profile)
-        self.places.append((time, key, len(profile)))
+        self.places.append((time, key, None if profile is None or is_copy else len(profile)))
+        if profile is not None and not is_copy:
+            self.file.seek(self.end)
+            self.end += self.file.write(profile)
 
     def until(self, time: int | None) -> Iterator[Profile]:
         """Removes the profiles until this time (None: all), and gives them in order."""
         while self.places and (time is None or self.places[0][0] <= time):
             at, key, length = self.places.popleft()
-            profile = None
-            if length is not None and self.file is not None:
-                self.file.seek(self.read_to)
-                profile = self.file.read(length)
-                self.read_to += length
+            self.file.seek(self.begin)
+            profile = None if length is None else self.file.read(length)
+            self.begin += length or 0
             yield at, key, profile
 
 
 class Folder:
     """The folder with the files of all partitions."""
 
-    def __init__(self, states: str | fs.FileSystem) -> None:
-        if isinstance(states, fs.FileSystem):
-            self.files, self.path = states, ""
-        elif "://" in states or states.startswith("file:"):
+    def __init__(self, states: str) -> None:
+        if re.match("[a-z0-9]+:/", states):
             self.files, self.path = fs.FileSystem.from_uri(re.sub("^s3[an]:", "s3:", states))
         else:
             self.files, self.path = fs.LocalFileSystem(), os.path.abspath(states)
 
     def name(self, batch: int, part: int, parts: int) -> str:
-        return f"{self.path}/{batch}.{part}-of-{parts}" if self.path else f"{batch}.{part}-of-{parts}"
+        return f"{self.path}/{batch}.{part}-of-{parts}"
 
     def _listed(self) -> Iterator[tuple[str, int, int, int, bool]]:
         """path, batch, part, parts and whether it is temporary, of each file."""
-        for info in self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True)):
+        for info in self.files.get_file_info(fs.FileSelector(self.path)):
             found = _NAME.fullmatch(info.base_name)
             if found:
                 yield info.path, int(found[1]), int(found[2]), int(found[3]), bool(found[4])
 
     def partitions(self, batch: int, wanted: int | None) -> int | None:
         """The number of partitions of a query whose next micro-batch is `batch`. None: it has none yet."""
-        self.files.create_dir(self.path, recursive=True)
+        self.files.create_dir(self.path)
         found = {of: parts for _, of, _, parts, is_temporary in self._listed() if not is_temporary}
         newest = max(found, default=-1)
         if not batch - 1 <= newest <= batch:
@@ -140,6 +131,15 @@ class Folder:
                 done.add(part)
         return len(done) == parts
 
+    def replace(self, temporary: str, name: str) -> None:
+        try:
+            self.files.move(temporary, name)
+        except OSError:  # HDFS replaces no file
+            if self.files.get_file_info(temporary).type == fs.FileType.NotFound:
+                raise
+            self.files.delete_file(name)
+            self.files.move(temporary, name)
+
 
 class States:
     """The states of a partition: those that the micro-batch before has left, and those that `batch` leaves."""
@@ -161,19 +161,16 @@ class States:
         self.out = folder.files.open_output_stream(self.temporary, buffer_size=_BUFFER)
 
     def _reader(self, batch: int) -> IO[bytes]:
-        found = self.readers.get(batch)
-        if found is None:
-            path = self.folder.name(batch, self.part, self.parts)
-            file: Any = self.folder.files.open_input_file(path)
-            found = self.readers[batch] = io.BufferedReader(file, _BUFFER)
-        return found
+        if batch not in self.readers:
+            file: Any = self.folder.files.open_input_file(self.folder.name(batch, self.part, self.parts))
+            self.readers[batch] = io.BufferedReader(file, _BUFFER)
+        return self.readers[batch]
 
     def _index(self, batch: int) -> dict[str, Any]:
         file = self._reader(batch)
         size = file.seek(0, io.SEEK_END)
         file.seek(max(0, size - _END.size))
-        end = file.read(_END.size)
-        length, magic = _END.unpack(end) if len(end) == _END.size else (0, b"")
+        length, magic = _END.unpack(file.read(_END.size).rjust(_END.size))
         if magic != _MAGIC or length > size - _END.size:
             path = self.folder.name(batch, self.part, self.parts)
             raise ValueError(f"{path}: not a file of states, or a damaged one")
@@ -181,32 +178,27 @@ class States:
         index: dict[str, Any] = json.loads(file.read(length))
         return index
 
-    def read(self, target: Any) -> Memory | None:
-        record = self.index.get(target)
-        if record is None:
-            return None
+    def read(self, target: Any) -> Memory:
+        record = self.index[target]
         file = self._reader(record.batch)
         file.seek(record.offset)
-        [length] = _HEAD.unpack(file.read(_HEAD.size))
-        begin, last, seen, sequence, size, places = json.loads(file.read(length))
-        at = record.offset + _HEAD.size + length
+        *head, size, places = json.loads(file.readline())
+        state = file.read(size)
 
-        def waiting() -> Iterator[Profile]:
-            offset = at + size
+        def waiting(offset: int) -> Iterator[Profile]:
             for time, key, length in places:
                 file.seek(offset)
                 yield time, key, None if length is None else file.read(length)
                 offset += length or 0
 
-        return Memory(file.read(size), begin, last, seen, sequence, waiting())
+        return Memory(*head, state, waiting(file.tell()))  # type: ignore[call-arg]
 
     def write(self, target: Any, series: Series, waiting: Waiting) -> None:
         """Writes the record of a target, with the profiles that wait."""
         state, offset = series.context.save(), self.length
         head = (series.begin, series.last, sorted(series.seen), series.sequence, len(state), list(waiting.places))
-        text = json.dumps(head).encode()
-        for part in (_HEAD.pack(len(text)), text, state):
-            self._append(part)
+        self._append(json.dumps(head).encode() + b"\n")
+        self._append(state)
         for _, _, profile in waiting.until(None):
             self._append(profile or b"")
         self.index[target] = Record(self.now, self.batch, offset, self.length - offset)
@@ -241,19 +233,18 @@ class States:
     def commit(self) -> None:
         """Makes the file of this micro-batch. Then removes the files that no micro-batch needs any more."""
         self._take_over()
-        had = list(self.sizes)
-        sizes = {**self.sizes, self.batch: self.length}
-        in_use = {self.batch} | {record.batch for record in self.index.values()}
+        had, in_use = list(self.sizes), {self.batch} | {record.batch for record in self.index.values()}
+        self.sizes[self.batch] = self.length
         index = {
             "clock": self.now,
             "before": had,
-            "sizes": {batch: sizes[batch] for batch in sorted(in_use)},
+            "sizes": {batch: self.sizes[batch] for batch in in_use},
             "targets": [(target, *record) for target, record in self.index.items()],
         }
         text = json.dumps(index).encode()
         self.out.write(text + _END.pack(len(text), _MAGIC))
         self.out.close()
-        self.folder.files.move(self.temporary, self.folder.name(self.batch, self.part, self.parts))
+        self.folder.replace(self.temporary, self.folder.name(self.batch, self.part, self.parts))
         self.temporary = ""
         for batch in set(self.before) - in_use - set(had):
             with suppress(FileNotFoundError):

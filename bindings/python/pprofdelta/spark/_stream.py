@@ -2,18 +2,13 @@
 
     micro-batch -> shuffle by target -> sort -> for each target: saved state + profiles -> windows + saved state
 
-Spark's foreachBatch gives each micro-batch with its number. Each partition is one task, which reads and writes the
+Spark's foreachBatch gives each micro-batch with its number. Each partition is a task, which reads and writes the
 states of its targets by itself (see _states.py), under that number. A micro-batch that fails or is stopped begins
 again with the states before it, and gives the same rows.
 
-Each partition gets a row without a target and a hash: its mark. So a partition has its task in each micro-batch, also
-if none of its targets has profiles; the task knows its partition by the mark, and finds the targets that are silent.
-
-The profiles of a target come in the order of their times, and those that wait from before are between them. Profiles
-wait until all that are allowed to arrive before them have arrived.
-
-The clock of the expiry is that of the driver at the begin of the micro-batch before, which the files of the states
-have. So a micro-batch that begins again forgets the same targets. The clock stands still while nothing comes in.
+Each partition gets a row without a target and a hash: its mark, by which the task knows its partition. So there is a
+task in each micro-batch for the targets that are silent. Their clock is that of the driver at the begin of the
+micro-batch before, which the files of the states have: a micro-batch that begins again forgets the same targets.
 """
 
 from __future__ import annotations
@@ -30,7 +25,6 @@ from operator import itemgetter
 from typing import Any, Unpack
 
 import pyarrow as pa
-from pyarrow import fs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
@@ -47,7 +41,6 @@ from ._states import Folder, Memory, States, Waiting
 
 _TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
 _PARTITIONS_OF_A_CORE = 4
-_HELD_BYTES = 32 << 20
 
 Arrival = tuple[Any, Any, Any, Any]  # target, hash, time, bytes
 
@@ -60,7 +53,7 @@ def write_deltas(
     time: str = "time",
     profile: str = "profile",
     *,
-    states: str | fs.FileSystem | None = None,
+    states: str | None = None,
     partitions: int | None = None,
     lateness: datetime.timedelta | int = 0,
     expire_after: datetime.timedelta | None = datetime.timedelta(days=1),
@@ -68,15 +61,12 @@ def write_deltas(
 ) -> DataStreamWriter:
     """Computes the deltas of the profiles of a streaming DataFrame.
 
-    df         one row for each cumulative profile
+    df, target, time, profile
+               as for `deltas`; the target is a string, an integer or a boolean
     sink       a function that writes the rows of a micro-batch: `sink(rows, number)`, as for `foreachBatch`
     checkpoint the folder with the checkpoint of the query
-    target     the column with the name of the target: a string, an integer or a boolean
-    time       the column that orders the profiles of a target: a timestamp or an integer
-    profile    the column with the bytes of the profile
-    states     a folder for the states of the targets, which all workers can reach: a path, a URI that
-               `pyarrow.fs.FileSystem.from_uri` takes, or a pyarrow file system, whose root it is. None: the
-               folder `pprofdelta` in the checkpoint
+    states     a folder for the states of the targets, which all workers can reach: a path, or a URI that
+               `pyarrow.fs.FileSystem.from_uri` takes. None: the folder `pprofdelta` in the checkpoint
     partitions the number of tasks of a micro-batch, which belongs to the checkpoint. None: that of the
                checkpoint, and for a new one the number of cores
     lateness   a profile waits until the target has one that is newer by this much: a timedelta, or a number
@@ -84,14 +74,12 @@ def write_deltas(
                that of the times within a micro-batch, and nothing waits
     expire_after
                a target without an accepted profile for so long is forgotten: its waiting profiles become
-               windows, and its state is removed. The clock is that of the machine, but it stands still
-               while the stream has no input. None: never
-    options    as for `pprofdelta.Context`, without `sequence` and `started`; max_memory is 1 GiB unless
-               it is given
+               windows, and its state is removed. The clock is that of the driver, but it stands still while
+               the stream has no input. None: never
+    options    as for `deltas`
 
-    The result is what `df.writeStream.foreachBatch` returns, with the checkpoint: set a trigger and a name,
-    and call `start()`. The sink gets one row for each row of `df`, with the columns of `deltas`. One note is
-    new:
+    The result is that of `foreachBatch`, with the checkpoint: set a trigger and a name, and call `start()`.
+    The sink gets one row for each row of `df`, with the columns of `deltas`. One note is new:
 
     note       "late": a profile of the target with a later time has its row already. There is no delta, no
                sequence, and the state of the target is as before
@@ -102,8 +90,8 @@ def write_deltas(
 
         lambda rows, number: rows.write.mode("overwrite").parquet(f"deltas/batch={number}")
 
-    The rows are computed once for each time that the sink uses them: let a sink with two outputs call
-    `rows.persist()`. Arguments and options must stay the same, except for lateness and expire_after.
+    The rows are computed each time that the sink reads them: let a sink with two outputs call `rows.persist()`.
+    Arguments and options must stay the same, except for lateness and expire_after.
 
     A target that comes back after it was forgotten begins like a new one: with the option first="full" the
     window counts from the start of its process again, and `report.had_base` is false. So expire_after is to be
@@ -114,8 +102,6 @@ def write_deltas(
     kinds = {field.name: field.dataType for field in rows.schema}
     if not df.isStreaming:
         raise TypeError("this DataFrame is not a stream; pprofdelta.spark.deltas is for others")
-    if not callable(sink):
-        raise TypeError(f"sink={sink!r}: a function of the rows and the number of a micro-batch")
     if not isinstance(kinds["target"], _TARGETS):
         kind = kinds["target"].simpleString()
         raise TypeError(f"the column {target!r} is a {kind}, not a string, an integer or a boolean")
@@ -127,10 +113,9 @@ def write_deltas(
     cores = spark.sparkContext.defaultParallelism
     if partitions is not None and partitions < 1:
         raise ValueError(f"partitions={partitions}: at least 1, or None")
-    if partitions is not None and partitions > _PARTITIONS_OF_A_CORE * cores:
-        warnings.warn(
-            f"partitions={partitions}: each is a task of each micro-batch, and there are {cores} cores", stacklevel=2
-        )
+    if (partitions or 0) > _PARTITIONS_OF_A_CORE * cores:
+        told = f"partitions={partitions}: each is a task of each micro-batch, and there are {cores} cores"
+        warnings.warn(told, stacklevel=2)
     bound_batches(spark)
     folder = Folder(f"{checkpoint}/pprofdelta" if states is None else states)
     out = schema(kinds["target"], kinds["time"])
@@ -158,14 +143,10 @@ def write_deltas(
 
 def _lateness(lateness: datetime.timedelta | int, kind: t.DataType) -> int:
     is_number = isinstance(kind, (t.LongType, t.IntegerType))
-    if isinstance(lateness, datetime.timedelta):
-        if is_number:
-            raise TypeError(f"lateness={lateness!r}: a number, since the times are integers")
-        wait = lateness // datetime.timedelta(microseconds=1)
-    elif lateness and not is_number:
-        raise TypeError(f"lateness={lateness!r}: a timedelta, since the times are timestamps")
-    else:
-        wait = lateness
+    if lateness and isinstance(lateness, datetime.timedelta) == is_number:
+        wanted = "a number, since the times are integers" if is_number else "a timedelta, as the times are timestamps"
+        raise TypeError(f"lateness={lateness!r}: {wanted}")
+    wait = lateness // datetime.timedelta(microseconds=1) if isinstance(lateness, datetime.timedelta) else lateness
     if wait < 0:
         raise ValueError(f"lateness={lateness!r}: at least 0")
     return wait
@@ -210,10 +191,11 @@ class _Task:
                     rows.add(None, None, time, None, error=null_error("target"))
                     yield
         for target in states.silent(self.expire):
-            yield from self._forget(states, rows, target)
+            yield from self._forget(rows, target, states.read(target))
+            del states.index[target]
 
     def _windows(self, states: States, rows: Rows, target: Any, arrived: Iterator[Arrival]) -> Iterator[None]:
-        memory = states.read(target)
+        memory = states.read(target) if target in states.index else None
         try:
             series = self._series(target, memory)
         except Error as error:
@@ -235,7 +217,7 @@ class _Task:
             else:
                 return
             new = ((time, key, profile) for _, key, time, profile in chain([one], arrived))
-            waiting = Waiting(_HELD_BYTES)
+            waiting = Waiting()
             for time, key, profile in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory else new:
                 for earlier in waiting.until(time - self.wait):
                     series.take(rows, *earlier)
@@ -247,18 +229,16 @@ class _Task:
                     yield
             states.write(target, series, waiting)
 
-    def _forget(self, states: States, rows: Rows, target: Any) -> Iterator[None]:
-        memory = states.read(target)
-        del states.index[target]
+    def _forget(self, rows: Rows, target: Any, memory: Memory) -> Iterator[None]:
         try:
             series = self._series(target, memory)
         except Error as error:
-            for time, _, _ in memory.waiting if memory else ():
+            for time, _, _ in memory.waiting:
                 rows.add(target, None, time, None, error=error)
                 yield
             return
         with series.context:
-            for one in memory.waiting if memory else ():
+            for one in memory.waiting:
                 series.take(rows, *one)
                 yield
 

@@ -12,18 +12,7 @@ import signal
 folder = os.environ.get("PPROFDELTA_TEST_FOLDER", "")
 
 
-def victim(what, order):  # type: ignore[no-untyped-def]
-    if what == "driver":
-        with open(order) as file:
-            return int(file.read())
-    number = os.getpid()
-    for _ in range(("worker", "daemon", "executor").index(what)):
-        with open(f"/proc/{number}/stat") as file:
-            number = int(file.read().rpartition(")")[2].split()[1])
-    return number
-
-
-def point():  # type: ignore[no-untyped-def]
+def point(kinds=("worker", "daemon", "executor", "driver")):  # type: ignore[no-untyped-def]
     orders = [name for name in os.listdir(folder) if name.startswith("kill-")] if folder else []
     if not orders:
         return
@@ -33,21 +22,25 @@ def point():  # type: ignore[no-untyped-def]
     for name in orders:
         _, what, at = name.split("-")
         done = os.path.join(folder, f"done-{what}-{at}")
-        if so_far >= int(at):
+        if so_far >= int(at) and what in kinds:
             try:
                 os.rename(os.path.join(folder, name), done)
             except FileNotFoundError:
-                continue
-            os.kill(victim(what, done), signal.SIGKILL)
+                continue  # another process has done it
+            with open(done) as file:
+                number = int(file.read() or os.getpid())
+            for _ in range({"daemon": 1, "executor": 2}.get(what, 0)):
+                with open(f"/proc/{number}/stat") as file:
+                    number = int(file.read().rpartition(")")[2].split()[1])
+            os.kill(number, signal.SIGKILL)
 
 
 def pointed(function):  # type: ignore[no-untyped-def]
     def called(*arguments):  # type: ignore[no-untyped-def]
         point()
-        try:
-            return function(*arguments)
-        finally:
-            point()
+        found = function(*arguments)
+        point()
+        return found
 
     return called
 
