@@ -20,14 +20,13 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.window import Window as Over
 
 from .._context import Context
 from .._errors import Error
 from .._options import Options
 from ._input import arrivals, bound_batches, checked_options, columns
-from ._rows import Rows, schema
+from ._rows import Rows, arrow_schema, schema
 from ._series import Series
 
 
@@ -88,7 +87,7 @@ def deltas(
     keys = ("target", "range")
     shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
     out = schema(kinds["target"], kinds["time"])
-    task = _Task(wanted, to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC"))
+    task = _Task(wanted, arrow_schema(out, spark))
     return shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out)
 
 

@@ -9,7 +9,9 @@ from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql import types as t
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from .._errors import Error
 from .._answers import Report
@@ -67,6 +69,13 @@ def schema(target: t.DataType, time: t.DataType) -> t.StructType:
             t.StructField("error", _ERROR),
         ]
     )
+
+
+def arrow_schema(out: t.StructType, spark: SparkSession) -> pa.Schema:
+    try:
+        return to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    except TypeError:  # before Spark 4.3, timestamps are in UTC
+        return to_arrow_schema(out)
 
 
 class Rows:

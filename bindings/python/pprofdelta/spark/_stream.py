@@ -28,14 +28,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from .._context import Context
 from .._errors import Error
 from .._options import Options
 from ._input import arrivals, bound_batches, checked_options, columns
-from ._rows import Rows, schema
+from ._rows import Rows, arrow_schema, schema
 from ._series import Series, null_error
 from ._states import Folder, Memory, States, Waiting
 
@@ -119,7 +118,7 @@ def write_deltas(
     bound_batches(spark)
     folder = Folder(f"{checkpoint}/pprofdelta" if states is None else states)
     out = schema(kinds["target"], kinds["time"])
-    arrow = to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    arrow = arrow_schema(out, spark)
     parts = 0
 
     def each_batch(sent: DataFrame, number: int) -> None:
