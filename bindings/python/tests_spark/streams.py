@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pprofdelta.spark import write_deltas
+from timelines import SCHEMA
 
 point: Callable[[Any], None] = getattr(sys.modules.get("sitecustomize"), "point", lambda _: None)
 LATENESS, SECOND = 5, datetime.timedelta(seconds=1)
-SCHEMA = "target string, time long, profile binary"
 ARROW = pa.schema([("target", pa.string()), ("time", pa.int64()), ("profile", pa.binary())])
 
 

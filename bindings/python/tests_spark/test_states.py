@@ -41,7 +41,7 @@ def test_micro_batches_of_few_and_of_many_targets(tmp_path: Path) -> None:
         folder.files = Hdfs()
         for is_last in (False, True):  # the first task ends before its commit, or after it
             with closing(States(folder, batch, 0, 1, 1000 + batch)) as states:
-                assert set(states.index) == set(model) and states.clock == (999 + batch if batch else None)
+                assert set(states.index) == set(model) and states.clock == (999 + batch if batch else 0)
                 for target in active:
                     if target in model:
                         memory = states.read(target)

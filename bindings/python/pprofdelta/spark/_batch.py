@@ -2,12 +2,12 @@
 
     profiles -> cut long time lines into ranges -> shuffle by (target, range) -> sort -> windows
 
-A task has the rows of its ranges in order, and computes one range after the other, with one context. So
-the memory of a worker does not depend on the number of targets.
+A task has the rows of its ranges in order, and computes one range after the other, with one context. So the memory of
+a worker does not depend on the number of targets.
 
-The time line of a target is cut after every so many profiles, at a profile that is valid. That profile is
-in two ranges: the earlier one ends with its window, and the later one takes it as its base. The cuts come
-from the columns of targets and times alone; only the profiles at the cuts are read for them.
+The time line of a target is cut after every so many profiles, at a profile that is valid. That profile is in two
+ranges: the earlier one ends with its window, and the later one takes it as its base. The cuts come from the columns of
+targets and times alone; only the profiles at the cuts are read for them.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def deltas(
 
     A profile without a delta does not stop the job: the next window of its target covers its time.
 
-    If spark.sql.execution.arrow.maxBytesPerBatch of the session has no limit, it is set to 64 MiB, which is
-    the default of new versions of Spark. A worker needs the memory of one input batch (that limit and one
-    profile), of one context (at most max_memory) and of one output batch (8 MiB and one delta).
+    If spark.sql.execution.arrow.maxBytesPerBatch of the session has no limit, it is set to 64 MiB. A worker needs the
+    memory of an input batch (that limit and a profile), of a context (max_memory) and of an output batch (8 MiB and a
+    delta).
     """
     if windows_per_range is not None and windows_per_range < 1:
         raise ValueError(f"windows_per_range={windows_per_range}: at least 1, or None")

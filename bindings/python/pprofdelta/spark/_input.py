@@ -16,8 +16,6 @@ from .._context import Context
 from .._options import Options
 
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
-_DEFAULT_BATCH_BYTES = 64 << 20
-_DEFAULT_MAX_MEMORY = 1 << 30
 _TIMES = (t.TimestampType, t.TimestampNTZType, t.LongType, t.IntegerType)
 
 
@@ -26,7 +24,7 @@ def checked_options(function: str, options: Options) -> Options:
     for name in ("sequence", "started"):
         if name in options:
             raise TypeError(f"{function} has no option {name!r}")
-    wanted = Options(max_memory=_DEFAULT_MAX_MEMORY)
+    wanted = Options(max_memory=1 << 30)
     wanted.update(options)
     wanted["counters"] = tuple(options.get("counters", ()))
     wanted["gauges"] = tuple(options.get("gauges", ()))
@@ -51,7 +49,7 @@ def columns(df: DataFrame, target: str, time: str, profile: str) -> DataFrame:
 def bound_batches(spark: SparkSession) -> None:
     """Limits the bytes of an Arrow batch, if the session has no limit. Older versions have none."""
     if (spark.conf.get(_BATCH_BYTES) or "").rstrip("b") == str(2**31 - 1):
-        spark.conf.set(_BATCH_BYTES, str(_DEFAULT_BATCH_BYTES))
+        spark.conf.set(_BATCH_BYTES, str(64 << 20))
 
 
 def arrivals(batches: Iterable[pa.RecordBatch], *names: str) -> Iterator[tuple[Any, ...]]:

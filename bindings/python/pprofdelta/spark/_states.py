@@ -148,7 +148,7 @@ class States:
         self.folder, self.batch, self.part, self.parts, self.now = folder, batch, part, parts, now
         self.readers: dict[int, IO[bytes]] = {}
         self.index: dict[Any, Record] = {}
-        self.clock: int | None = None  # of the micro-batch before
+        self.clock = 0  # of the micro-batch before
         self.sizes: dict[int, int] = {}  # the bytes of the records of each file that is in use
         self.before: list[int] = []  # the files that the micro-batch before had in use at its begin
         if batch:
@@ -209,9 +209,7 @@ class States:
 
     def silent(self, expire: int | None) -> list[Any]:
         """The targets without news for so many milliseconds, by the clock of the micro-batch before."""
-        if expire is None or self.clock is None:
-            return []
-        return [target for target, record in self.index.items() if record.news + expire <= self.clock]
+        return [] if expire is None else [key for key, one in self.index.items() if one.news + expire <= self.clock]
 
     def _take_over(self) -> None:
         used: Counter[int] = Counter()

@@ -92,9 +92,8 @@ def write_deltas(
     The rows are computed each time that the sink reads them: let a sink with two outputs call `rows.persist()`.
     Arguments and options must stay the same, except for lateness and expire_after.
 
-    A target that comes back after it was forgotten begins like a new one: with the option first="full" the
-    window counts from the start of its process again, and `report.had_base` is false. So expire_after is to be
-    longer than any silence, also than a stop of the query itself.
+    A target that comes back after it was forgotten begins like a new one (see the option `first`). So
+    expire_after is to be longer than any silence, also than a stop of the query itself.
     """
     wanted = checked_options("write_deltas", options)
     rows = columns(df, target, time, profile)
