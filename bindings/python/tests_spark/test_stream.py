@@ -126,10 +126,8 @@ def test_a_state_that_does_not_fit_is_an_error_and_stays(spark: SparkSession, st
     stream.run(spark)
     got = ordered(stream, spark)
     assert [(row[2], row[3], row[8] and row[8]["status"]) for row in got if row[3] is None] == [(2, None, "limit")] * 2
-    context = pprofdelta.Context(sequence=False)
-    context.base(profile(one, 1000))
     assert [row[1:4] for row in got if row[3]] == [(None, 1, 1), (1, 3, 2)]
-    assert got[-1][6] == context.window(profile(two, 3000)).delta
+    assert got[-1][6] == pprofdelta.delta(profile(one, 1000), profile(two, 3000), sequence=False)
 
 
 NOON = datetime.datetime(2026, 11, 22, 12, 0, 0, 123456)

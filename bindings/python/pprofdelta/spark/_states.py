@@ -111,11 +111,9 @@ class Folder:
         found = {of: parts for _, of, _, parts, is_temporary in self._listed() if not is_temporary}
         newest = max(found, default=-1)
         if not batch - 1 <= newest <= batch:
-            raise RuntimeError(
-                f"{self.path}: micro-batch {batch} needs the states of the one before, and there are "
-                + (f"those of micro-batch {newest}" if found else "none")
-                + ". A checkpoint and its states belong together: restore both, or begin with new folders"
-            )
+            here = f"those of micro-batch {newest}" if found else "none"
+            told = f"{self.path}: micro-batch {batch} needs the states of the one before, and there are {here}."
+            raise RuntimeError(f"{told} A checkpoint and its states belong together: restore both, or begin anew")
         parts = found.get(newest, wanted)
         if wanted not in (None, parts):
             raise ValueError(f"partitions={wanted}: the checkpoint has {parts}, which cannot change")

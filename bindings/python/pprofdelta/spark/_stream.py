@@ -3,8 +3,8 @@
     micro-batch -> shuffle by target -> sort -> for each target: saved state + profiles -> windows + saved state
 
 Spark's foreachBatch gives each micro-batch with its number. Each partition is a task, which reads and writes the
-states of its targets by itself (see _states.py), under that number. A micro-batch that fails or is stopped begins
-again with the states before it, and gives the same rows.
+states of its targets by itself (see _states.py), under that number. One that fails or is stopped begins again with the
+states before it, and gives the same rows.
 
 Each partition gets a row without a target and a hash: its mark, by which the task knows its partition. So there is a
 task in each micro-batch for the targets that are silent. Their clock is that of the driver at the begin of the
@@ -39,7 +39,6 @@ from ._series import Series, null_error
 from ._states import Folder, Memory, States, Waiting
 
 _TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
-_PARTITIONS_OF_A_CORE = 4
 
 Arrival = tuple[Any, Any, Any, Any]  # target, hash, time, bytes
 
@@ -111,7 +110,7 @@ def write_deltas(
     cores = spark.sparkContext.defaultParallelism
     if partitions is not None and partitions < 1:
         raise ValueError(f"partitions={partitions}: at least 1, or None")
-    if (partitions or 0) > _PARTITIONS_OF_A_CORE * cores:
+    if (partitions or 0) > 4 * cores:
         told = f"partitions={partitions}: each is a task of each micro-batch, and there are {cores} cores"
         warnings.warn(told, stacklevel=2)
     bound_batches(spark)
