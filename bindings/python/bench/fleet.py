@@ -7,7 +7,7 @@ threads, from Parquet to a sink that drops everything. The jobs take turns. The 
 deltas      pprofdelta.spark.deltas, deltas not compressed
 spark       the same job without the windows: scan, shuffle, sort, and the profiles to the Python workers
 protobuf    the same job with a plain subtraction in Python, by Google's protobuf (upb)
-stream      pprofdelta.spark.stream_deltas, with the trigger availableNow
+stream      pprofdelta.spark.write_deltas, with the trigger availableNow
 C           STEADY on one pair of the series, which has no Spark and no Python
 
 The unit is profiles for each second of processor time, of the JVM and of the workers together: what one core
@@ -35,7 +35,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import pprofdelta
-from pprofdelta.spark import deltas, stream_deltas
+from pprofdelta.spark import deltas, write_deltas
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from profile_message import Profile
@@ -117,6 +117,10 @@ def subtract(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(arrays, ["target", "delta"])
 
 
+def sunk(df: DataFrame) -> None:
+    df.write.format("noop").mode("overwrite").save()
+
+
 class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -194,11 +198,11 @@ class Bench:
         shutil.rmtree(checkpoint, ignore_errors=True)
         schema = "target string, time long, profile binary"
         df = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 2).parquet(str(source))
-        out = stream_deltas(df, compression="none").writeStream.format("noop").trigger(availableNow=True)
-        query = out.option("checkpointLocation", str(checkpoint)).start()
+        out = write_deltas(df, lambda rows, _: sunk(rows), str(checkpoint), partitions=2, compression="none")
+        query = out.trigger(availableNow=True).start()
         query.awaitTermination()
         assert sum(one["numInputRows"] for one in query.recentProgress) == count
-        return sum(path.stat().st_size for path in (checkpoint / "state").rglob("*") if path.is_file())
+        return sum(path.stat().st_size for path in (checkpoint / "pprofdelta").rglob("*") if path.is_file())
 
     def measure(self, generate: str, steady: str, samples: int) -> None:
         profiles = series(generate, samples, str(self.folder))
@@ -206,9 +210,6 @@ class Bench:
         source = self.write(profiles, count, f"in{samples}")
         rows = self.spark.read.parquet(str(source))
         stored: list[int] = []
-
-        def sunk(df: DataFrame) -> None:
-            df.write.format("noop").mode("overwrite").save()
 
         few = rows.where(f.col("target") < f"target{TARGETS_OF_PROTOBUF.get(samples, 1):06}")
         jobs: dict[str, Callable[[], None]] = {

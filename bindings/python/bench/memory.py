@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from pprofdelta.spark import deltas, stream_deltas
+from pprofdelta.spark import deltas, write_deltas
 
 
 def main(prev: str, cur: str, kind: str = "batch") -> None:
@@ -38,8 +38,8 @@ def main(prev: str, cur: str, kind: str = "batch") -> None:
             count(deltas(spark.read.parquet(folder)))
         else:
             schema = "target string, time long, profile binary"
-            stream = stream_deltas(spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(folder))
-            query = stream.writeStream.foreachBatch(count).option("checkpointLocation", folder + "/checkpoint")
+            stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(folder)
+            query = write_deltas(stream, count, folder + "/checkpoint")
             query.trigger(availableNow=True).start().awaitTermination()
         peaks = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):

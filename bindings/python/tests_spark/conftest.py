@@ -13,6 +13,14 @@ from pyspark.sql import SparkSession
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 VALID = HERE.parents[2] / "testdata" / "valid"
+SETTINGS: dict[str, bool | float | int | str | None] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    # The default, Snappy, does not load where a loader of musl is installed beside glibc.
+    "spark.sql.parquet.compression.codec": "gzip",
+}
 
 
 @pytest.fixture(scope="session")
@@ -28,18 +36,8 @@ def spark(folder: Path) -> Iterator[SparkSession]:
     os.environ["PYTHONPATH"] = str(HERE / "killing")
     os.environ["PPROFDELTA_TEST_FOLDER"] = str(folder)
     os.chdir(folder)  # workers import from the working directory first
-    session = (
-        SparkSession.builder.master("local[2,4]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        # The default, Snappy, does not load where a loader of musl is installed beside glibc.
-        .config("spark.sql.parquet.compression.codec", "gzip")
-        .getOrCreate()
-    )
+    builder = SparkSession.builder.master("local[2,8]").config("spark.sql.shuffle.partitions", "2")
+    session = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse")).config(map=SETTINGS).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -1,21 +1,24 @@
-"""Streams of Parquet files: each file is a micro-batch of its own."""
+"""Streams of Parquet files: each file is a micro-batch of its own. As a program, a whole job: streams.py FOLDER"""
 
 from __future__ import annotations
 
+import datetime
 import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pprofdelta.spark import stream_deltas
+from pprofdelta.spark import write_deltas
+from timelines import SCHEMA
 
-SCHEMA = "target string, time long, profile binary"
+point: Callable[[Any], None] = getattr(sys.modules.get("sitecustomize"), "point", lambda _: None)
+LATENESS, SECOND = 5, datetime.timedelta(seconds=1)
 ARROW = pa.schema([("target", pa.string()), ("time", pa.int64()), ("profile", pa.binary())])
 
 
@@ -24,7 +27,7 @@ class Stream:
 
     def __init__(self, folder: Path) -> None:
         self.input, self.output, self.checkpoint = folder / "in", folder / "out", folder / "checkpoint"
-        self.input.mkdir(parents=True)
+        self.input.mkdir(parents=True, exist_ok=True)
         self.files = 0
 
     def feed(self, rows: Iterable[tuple[Any, ...]], schema: pa.Schema = ARROW) -> None:
@@ -37,40 +40,26 @@ class Stream:
         hidden.rename(path)
         self.files += 1
 
+    def sink(self, rows: DataFrame, number: int) -> None:
+        point(("driver",))
+        rows.write.mode("overwrite").parquet(f"{self.output}/batch={number}")
+        point(("driver",))
+
     def start(self, spark: SparkSession, schema: str = SCHEMA, **arguments: Any) -> StreamingQuery:
-        return start(spark, self.input, self.output, self.checkpoint, schema, **arguments)
+        df = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self.input))
+        arguments = {"sink": self.sink, "checkpoint": str(self.checkpoint), **arguments}
+        return write_deltas(df, **arguments).trigger(availableNow=True).start()
 
     def run(self, spark: SparkSession, schema: str = SCHEMA, **arguments: Any) -> None:
         """Reads all that is there, with a new query from the checkpoint."""
-        finish(lambda: self.start(spark, schema, **arguments))
+        self.start(spark, schema, **arguments).awaitTermination()
 
     def result(self, spark: SparkSession) -> DataFrame:
-        return spark.read.parquet(str(self.output))
+        return spark.read.parquet(str(self.output)).drop("batch")
 
 
-def finish(start_query: Callable[[], StreamingQuery]) -> None:
-    """Runs a query to its end. Spark waits ten seconds for a worker to start, which a busy machine may need: then
-    the query starts again, from its checkpoint."""
-    for _ in range(30):
-        query = start_query()
-        try:
-            query.awaitTermination()
-        except StreamingQueryException as error:
-            if not is_slow(error):
-                raise
-        else:
-            return
-    raise AssertionError("no worker has started in time")
-
-
-def is_slow(error: StreamingQueryException) -> bool:
-    return "worker failed to connect back" in str(error)
-
-
-def start(
-    spark: SparkSession, source: Path, sink: Path, checkpoint: Path, schema: str = SCHEMA, **arguments: Any
-) -> StreamingQuery:
-    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
-    writer = stream_deltas(stream, **arguments).writeStream.format("parquet").outputMode("append")
-    writer = writer.option("path", str(sink)).option("checkpointLocation", str(checkpoint))
-    return writer.trigger(availableNow=True).start()
+if __name__ == "__main__":
+    session = SparkSession.builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    Stream(Path(sys.argv[1])).run(session, partitions=2, lateness=LATENESS, expire_after=SECOND)
+    session.stop()

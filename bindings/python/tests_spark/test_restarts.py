@@ -1,167 +1,93 @@
-"""Streams that are stopped and killed, and start again from their checkpoint: 200 windows of 50 targets.
+"""Streams that are killed at random points and stopped, and start again from their checkpoint: with profiles that
+come late, duplicates, and targets that go silent.
 
-Every row must be there once, with the bytes of a plain loop, and the sum of the deltas of a target must be
-its last profile, sample by sample.
+Every row must be there once, with the bytes of a plain loop. PPROFDELTA_TEST_RUNS is the number of runs (1), and
+PPROFDELTA_TEST_KILLS that of the kills of each kind (1).
 """
 
 from __future__ import annotations
 
 import os
 import random
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-import pprofdelta
-from conftest import HERE
-from oracle import Reading
-from streams import Stream, is_slow
-from timelines import Line, collected, expected, growing, rows_of, shortened
+from conftest import HERE, SETTINGS
+from streams import LATENESS, SECOND, Stream
+from timelines import collected, expected, growing, shortened
 
-WINDOWS, TARGETS, FILES = 200, 50, 8
-HOME = Path(pyspark.__file__).parent
-# The options of the session of conftest.py, as options of spark-submit.
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.compression.codec": "gzip",
-    "spark.task.maxFailures": "4",
-}
+RUNS, KILLS = (int(os.environ.get(f"PPROFDELTA_TEST_{name}", "1")) for name in ("RUNS", "KILLS"))
+WINDOWS, TARGETS, FILES = 48, 15, 6
 
 
-@pytest.fixture(scope="module")
-def lines() -> dict[str, Line]:
-    return {f"t{number:02}": growing(number, WINDOWS) for number in range(TARGETS)}
-
-
-@pytest.fixture
-def stream(tmp_path: Path, lines: dict[str, Line]) -> Stream:
-    stream = Stream(tmp_path)
-    rows = rows_of(lines)
-    for number in range(FILES):
-        stream.feed(row for row in rows if (row[1] - 1) * FILES // WINDOWS == number)
-    return stream
-
-
-def is_complete(spark: SparkSession, stream: Stream, lines: dict[str, Line]) -> None:
-    got = collected(stream.result(spark))
-    assert shortened(got) == expected(lines)
-    for target, line in lines.items():
-        total = pprofdelta.sum(*(row[6] for row in got if row[0] == target))
-        assert Reading(total).nonzero == Reading(line[-1][1]).nonzero
-
-
-def submit(stream: Stream, folder: Path, master: str, kill_at: int) -> int:
-    """Runs stream_job.py by spark-submit, in a process group of its own. The group is killed when this many
-    windows have been computed; 0: never. Returns how the program ended."""
-    settings = {**SETTINGS, "spark.pyspark.python": sys.executable, "spark.executor.memory": "512m"}
-    for name in ("PYTHONPATH", "PPROFDELTA_TEST_FOLDER"):
-        settings[f"spark.executorEnv.{name}"] = {"PYTHONPATH": str(HERE / "killing")}.get(name, str(folder))
-    command = [str(HOME / "bin" / "spark-submit"), "--master", master]
+def submit(folder: Path) -> int:
+    """Runs streams.py by spark-submit, with two executors that are processes of their own. Returns how it ended."""
+    variables = {"PYTHONPATH": str(HERE / "killing"), "PPROFDELTA_TEST_FOLDER": str(folder)}
+    settings = {**SETTINGS, **{f"spark.executorEnv.{name}": value for name, value in variables.items()}}
+    settings |= {"spark.executor.memory": "512m", "spark.task.maxFailures": "20"}
+    home = folder / "home"  # the executors' folders are there
+    if not home.exists():
+        home.mkdir()
+        for path in Path(pyspark.__file__).parent.iterdir():
+            (home / path.name).symlink_to(path)
+    command = [str(home / "bin" / "spark-submit"), "--master", "local-cluster[2,1,1024]"]
     command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    command += [str(HERE / "stream_job.py"), str(stream.input), str(stream.output), str(stream.checkpoint)]
-    (folder / "windows").write_bytes(b"")
+    environment = {**os.environ, **variables, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
+    environment["SPARK_LOCAL_IP"] = "127.0.0.1"
     with open(folder / "log", "ab") as log:
-        environment = {**os.environ, "SPARK_HOME": str(HOME), "PYSPARK_PYTHON": sys.executable}
-        environment.update(PYTHONPATH=str(HERE / "killing"), PPROFDELTA_TEST_FOLDER=str(folder))
-        environment["SPARK_LOCAL_IP"] = "127.0.0.1"
-        job = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-        )
-        if kill_at:
-            (folder / "next").write_text(f"{job.pid} {kill_at}")
-            (folder / "next").rename(folder / "kill-group")
+        command += [str(HERE / "streams.py"), str(folder)]
+        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+        for order in folder.glob("kill-driver-*"):
+            order.write_text(str(job.pid))
         return job.wait()
 
 
-def test_a_stopped_and_killed_query_goes_on(
-    spark: SparkSession, stream: Stream, folder: Path, tmp_path: Path, lines: dict[str, Line]
-) -> None:
-    chance = random.Random(20)
-    total = WINDOWS * TARGETS
-    # The process is killed within a micro-batch.
-    assert submit(stream, tmp_path, "local[2,4]", chance.randrange(total // 10, total // 4)) < 0
-    assert (tmp_path / "killed-group").exists()
-    # The query is stopped while windows are computed, and between micro-batches.
-    windows, commits = folder / "windows", stream.checkpoint / "commits"
-    for is_within in (True, False, True):
-        windows.write_bytes(b"")
-        done = len(list(commits.glob("[0-9]*")))
-        at = chance.randrange(1, total // 10)
-        query = stream.start(spark)
-        while query.isActive:
-            if windows.stat().st_size >= at if is_within else len(list(commits.glob("[0-9]*"))) > done:
-                break
-            time.sleep(0.01)
-        query.stop()
-        error = query.exception()
-        assert error is None or is_slow(error)
-    windows.unlink()
-    assert len(list(commits.glob("[0-9]*"))) < FILES
-    stream.run(spark)
-    is_complete(spark, stream, lines)
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_killed_at_random_points(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    stream = Stream(tmp_path)
+    lines = {f"t{number:02}": growing(number, WINDOWS + 2 * LATENESS) for number in range(TARGETS)}
+    for target in ("t01", "t02", "t03"):  # these go silent
+        del lines[target][WINDOWS // 3 :]
+    lines["t04"].insert(9, lines["t04"][9])  # a duplicate, in another micro-batch or in the same
+    rows = [(target, at, data) for target, line in lines.items() for at, data in line]
+    rows.sort(key=lambda row: row[1] + chance.random() * LATENESS)
+    size = sum(row[1] <= WINDOWS for row in rows) // FILES
+    for number in range(FILES - 1):
+        stream.feed(rows[number * size : (number + 1) * size])
+    stream.feed([*rows[(FILES - 1) * size : FILES * size], ("t05", *lines["t05"][1]), ("t06", *lines["t06"][2])])
+    kills = ("worker", "daemon", "executor", "driver") * KILLS
+    for what, at in zip(kills, chance.sample(range(10, TARGETS * WINDOWS), len(kills)), strict=True):
+        (tmp_path / f"kill-{what}-{at}").touch()
+    while (ended := submit(tmp_path)) < 0:
+        pass
+    assert ended == 0, (tmp_path / "log").read_text()
+    assert not list(tmp_path.glob("kill-*")) and len(list(tmp_path.glob("done-*"))) == len(kills)
 
-
-@contextmanager
-def standalone(folder: Path) -> Iterator[str]:
-    """A master and two workers on this machine, with ports that the system chooses."""
-    environment = {**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment.update(SPARK_DAEMON_MEMORY="256m", SPARK_WORKER_DIR=str(folder / "work"))
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(name: str, *arguments: str) -> Path:
-        log = folder / f"daemon{len(started)}.log"
-        command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1"]
-        with open(log, "wb") as file:
-            started.append(
-                subprocess.Popen(
-                    [*command, "--port", "0", "--webui-port", "0", *arguments],
-                    stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment,
-                )
-            )  # fmt: skip
-        return log
-
-    def logged(log: Path, pattern: str) -> str:
-        while True:
-            found = re.search(pattern, log.read_text(errors="replace"))
-            if found:
-                return found[0]
-            assert all(one.poll() is None for one in started), log.read_text()
-            time.sleep(0.05)
-
-    try:
-        master = logged(start("master.Master"), r"spark://127\.0\.0\.1:[1-9]\d*")
-        workers = [start("worker.Worker", "--cores", "1", "--memory", "768m", master) for _ in range(2)]
-        for log in workers:
-            logged(log, "Successfully registered with master")
-        yield master
-    finally:
-        for one in reversed(started):
-            one.terminate()
-        for one in started:
-            one.wait()
-
-
-def test_a_cluster_of_two_workers(
-    spark: SparkSession, stream: Stream, tmp_path: Path, lines: dict[str, Line]
-) -> None:
-    """A worker process kills itself, then the driver is killed; spark-submit starts the job again."""
-    with standalone(tmp_path) as master:
-        (tmp_path / "kill").touch()
-        assert submit(stream, tmp_path, master, random.Random(21).randrange(3000, 6000)) < 0
-        assert (tmp_path / "killed").exists() and (tmp_path / "killed-group").exists()
-        executors = {path.parent.name for path in (tmp_path / "work").glob("app-*/*/stderr")}
-        assert executors == {"0", "1"}
-        assert submit(stream, tmp_path, master, 0) == 0, (tmp_path / "log").read_text()
-    is_complete(spark, stream, lines)
+    # The query is stopped at a random point, and goes on. Then the silent targets are forgotten.
+    arguments: dict[str, Any] = {"lateness": LATENESS, "expire_after": SECOND}
+    rest = rows[FILES * size :]
+    stream.feed(rest[: len(rest) // 2])
+    query = stream.start(spark, **arguments)
+    time.sleep(chance.random() * 3)
+    query.stop()
+    stream.run(spark, **arguments)
+    time.sleep(1.1)
+    last = [(target, 999, line[-1][1]) for target, line in lines.items() if len(line) > WINDOWS]
+    for part in (rest[len(rest) // 2 :], [*last, ("t01", 500, lines["t01"][-1][1]), ("t01", 999, b"")]):
+        stream.feed(part)
+        stream.run(spark, **arguments)
+    result = stream.result(spark)
+    [back] = collected(result.where("to = 500"))
+    assert back[0] == "t01" and back[3] == 1 and not back[7]["had_base"]
+    late = result.where("note = 'late'").orderBy("target").collect()
+    assert [(row.target, row.to) for row in late] == [("t05", 2), ("t06", 3)]
+    found = collected(result.where("sequence is not null and to != 500"))
+    assert shortened(found) == expected(lines)

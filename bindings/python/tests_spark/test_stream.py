@@ -1,21 +1,22 @@
-"""`pprofdelta.spark.stream_deltas` with a real Spark, against contexts in a plain loop."""
+"""`pprofdelta.spark.write_deltas` with a real Spark, against contexts in a plain loop."""
 
 from __future__ import annotations
 
 import datetime
 import random
-import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 import pprofdelta
-from pprofdelta.spark import _stream, deltas, stream_deltas
+from pprofdelta.spark import deltas, write_deltas
+from pprofdelta.spark._states import HELD_BYTES
 from streams import Stream
-from timelines import SCHEMA, Line, collected, expected, growing, lines_of, load, profile, rows_of, shortened
+from timelines import SCHEMA, collected, expected, growing, lines_of, profile, rows_of, shortened
 
 
 @pytest.fixture
@@ -23,16 +24,8 @@ def stream(tmp_path: Path) -> Stream:
     return Stream(tmp_path)
 
 
-def files_of(lines: dict[str, Line], windows: int) -> list[list[tuple[str, int, bytes]]]:
-    """The rows of some time lines in files of so many windows, each in random order."""
-    rows = rows_of(lines)
-    last = max(time for _, time, _ in rows)
-    return [[row for row in rows if (row[1] - 1) // windows == number] for number in range((last - 1) // windows + 1)]
-
-
-def in_place(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The rows that have a place in a time line."""
-    return [row for row in rows if row[3] is not None]
+def ignore(rows: DataFrame, number: int) -> None:
+    """A sink."""
 
 
 def ordered(stream: Stream, spark: SparkSession) -> list[tuple[Any, ...]]:
@@ -44,11 +37,11 @@ def test_the_rows_are_those_of_a_plain_loop_and_of_the_batch(
     spark: SparkSession, stream: Stream, folder: Path
 ) -> None:
     lines = lines_of(12, 15)
-    for rows in files_of(lines, 5):
-        stream.feed(rows)
-    (folder / "kill").touch()
+    for first in (1, 6, 11):
+        stream.feed(row for row in rows_of(lines) if first <= row[1] < first + 5)
+    (folder / "kill-worker-9").touch()
     stream.run(spark, verify=True)
-    assert (folder / "killed").exists()
+    assert (folder / "done-worker-9").exists()
     got = collected(stream.result(spark))
     assert shortened(got) == expected(lines)
     batch = deltas(spark.createDataFrame(rows_of(lines), SCHEMA), verify=True)
@@ -68,7 +61,7 @@ def test_late_profiles_have_a_row_and_change_nothing(spark: SparkSession, stream
     late = [row for row in got if row[4] == "late"]
     assert [row[1:4] for row in late] == [(6, 1, None), (4, 2, None), (4, 3, None)]
     assert all(row[5:] == (None,) * 4 for row in late)
-    rest = in_place(got)
+    rest = [row for row in got if row[3] is not None]
     assert [row[1:5] for row in rest] == [
         (None, 1, 1, None),
         (1, 4, 2, None),
@@ -87,8 +80,12 @@ def test_late_profiles_have_a_row_and_change_nothing(spark: SparkSession, stream
 
 def test_profiles_within_the_lateness_are_put_in_order(spark: SparkSession, stream: Stream) -> None:
     lines = lines_of(6, 24)
+    lines["large"] = [*growing(1, 4), *((time, bytes([time]) * 15_000_000) for time in range(5, 10))]
+    assert 5 * 15_000_000 > 2 * HELD_BYTES  # more than may wait in memory
     chance = random.Random(3)
     arrivals = sorted(rows_of(lines), key=lambda row: row[1] + chance.random() * 5)
+    arrivals.insert(1, next(row for row in arrivals if row[:2] == ("large", 9)))  # a duplicate, which waits too
+    lines["large"].append(lines["large"][-1])
     size = len(arrivals) // 4 + 1
     for begin in range(0, len(arrivals), size):
         stream.feed(arrivals[begin : begin + size])
@@ -104,29 +101,6 @@ def test_profiles_within_the_lateness_are_put_in_order(spark: SparkSession, stre
     for line in lines.values():
         line.append((100, line[-1][1]))
     assert shortened(collected(stream.result(spark))) == expected(lines)
-
-
-def test_silent_targets_are_forgotten(spark: SparkSession, stream: Stream) -> None:
-    silent, living = growing(1, 6), growing(2, 8)
-    second = datetime.timedelta(seconds=1)
-
-    def run(*rows: tuple[str, int, bytes]) -> None:
-        stream.feed(rows)
-        stream.run(spark, lateness=2, expire_after=second)
-
-    run(*(("silent", *one) for one in silent[:4]), ("living", *living[0]))
-    assert [row[2] for row in ordered(stream, spark)] == [1, 2]
-    time.sleep(1.1)
-    run(*(("living", *one) for one in living[1:4]))
-    time.sleep(1.1)
-    run(("living", *living[4]), ("living", *living[5]))
-    rows = [row for row in ordered(stream, spark) if row[0] == "silent"]
-    assert shortened(rows) == expected({"silent": silent[:4]})  # what waited came out
-    run(("silent", *silent[4]), ("silent", 9, silent[5][1]), ("living", *living[6]))
-    rows = [row for row in ordered(stream, spark) if row[0] == "silent" and row[2] == 5]
-    assert [(row[1], row[3], row[7]["had_base"]) for row in rows] == [(None, 1, False)]
-    rows = [row for row in ordered(stream, spark) if row[0] == "living"]
-    assert shortened(rows) == expected({"living": living})[: len(rows)] and len(rows) == 5
 
 
 def test_errors_are_rows(spark: SparkSession, stream: Stream) -> None:
@@ -152,31 +126,15 @@ def test_a_state_that_does_not_fit_is_an_error_and_stays(spark: SparkSession, st
     stream.run(spark)
     got = ordered(stream, spark)
     assert [(row[2], row[3], row[8] and row[8]["status"]) for row in got if row[3] is None] == [(2, None, "limit")] * 2
-    context = pprofdelta.Context(sequence=False)
-    context.base(profile(one, 1000))
     assert [row[1:4] for row in got if row[3]] == [(None, 1, 1), (1, 3, 2)]
-    assert got[-1][6] == context.window(profile(two, 3000)).delta
-
-
-def test_large_profiles_wait_in_the_state_store(spark: SparkSession, stream: Stream) -> None:
-    """More than may wait in memory, in one micro-batch, and not in order."""
-    line = growing(1, 4)
-    large = [(time, bytes([time]) * 15_000_000) for time in range(5, 9)]
-    rows = [("a", *one) for one in [*line, *large]] + [("a", *line[1]), ("a", *large[2])]
-    random.Random(1).shuffle(rows)
-    assert sum(len(row[2]) for row in rows) > 2 * _stream._HELD_BYTES
-    stream.feed(rows)
-    stream.run(spark)
-    want = expected({"a": sorted([*line, *large, line[1], large[2]])})
-    assert shortened(collected(stream.result(spark))) == want
-    assert [row[4] for row in want].count("duplicate") == 2
+    assert got[-1][6] == pprofdelta.delta(profile(one, 1000), profile(two, 3000), sequence=False)
 
 
 NOON = datetime.datetime(2026, 11, 22, 12, 0, 0, 123456)
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "int"])
-def test_times_and_targets_of_other_types(spark: SparkSession, stream: Stream, kind: str) -> None:
+def test_times_and_targets_of_other_types(spark: SparkSession, stream: Stream, tmp_path: Path, kind: str) -> None:
     line = growing(1, 4)
     is_int = kind == "int"
     times: list[Any] = [n if is_int else NOON + n * datetime.timedelta(minutes=1) for n in range(4)]
@@ -186,28 +144,15 @@ def test_times_and_targets_of_other_types(spark: SparkSession, stream: Stream, k
     stream.feed([rows[0], rows[2]], arrow)
     stream.feed([rows[1], rows[3]], arrow)
     lateness: Any = 1 if is_int else datetime.timedelta(minutes=1)
-    stream.run(spark, f"`the host` long, at {kind}, `a.b` binary", target="`the host`", time="at", profile="`a.b`",
-               lateness=lateness, expire_after=None, compression="none")  # fmt: skip
+    schema, states = f"`the host` long, at {kind}, `a.b` binary", (tmp_path / "states").as_uri()
+    where: Any = {"target": "`the host`", "time": "at", "profile": "`a.b`", "compression": "none"}
+    stream.run(spark, schema, states=states, lateness=lateness, expire_after=None, **where)
     result = stream.result(spark)
     assert dict(result.dtypes)["target"] == "bigint" and dict(result.dtypes)["from"] == kind
     got = collected(result)
     assert [(row[0], row[1], row[2]) for row in got] == [(7, times[n - 1] if n else None, times[n]) for n in range(3)]
     assert all(pprofdelta.check(row[6]).format == "plain" for row in got)
-
-
-def test_real_profiles(spark: SparkSession, stream: Stream) -> None:
-    one, two = load("heap.1.pb.gz"), load("heap.2.pb.gz")
-    stream.feed([("a", 1, one)])
-    stream.feed([("a", 2, two)])
-    stream.run(spark)
-    [_, row] = stream.result(spark).orderBy("sequence").collect()
-    context = pprofdelta.Context(sequence=False)
-    context.base(one)
-    report = context.window(two).report
-    assert row.report.samples_in == report.samples_in == 433
-    assert [tuple(kind) for kind in row.report.types] == [
-        (t.type, t.unit, t.is_counter, t.prev, t.cur, t.delta, t.clamped, t.vanished) for t in report.types
-    ]
+    assert collected(deltas(spark.createDataFrame(rows, schema), **where, windows_per_range=2))[:3] == got
 
 
 def test_a_wrong_argument_fails_before_any_query(spark: SparkSession, stream: Stream) -> None:
@@ -223,11 +168,33 @@ def test_a_wrong_argument_fails_before_any_query(spark: SparkSession, stream: St
         ({"lateness": second}, TypeError),
         ({"lateness": -1}, ValueError),
         ({"expire_after": 0 * second}, ValueError),
+        ({"partitions": 0}, ValueError),
     ):
         with pytest.raises(error):
-            stream_deltas(df, **options)
+            write_deltas(df, **{"sink": ignore, "checkpoint": "checkpoint", **dict[str, Any](options)})
+    with pytest.warns(UserWarning, match="partitions=200"):
+        write_deltas(df, ignore, str(stream.checkpoint), partitions=200)
     with pytest.raises(TypeError, match="not a stream"):
-        stream_deltas(spark.createDataFrame([("a", 1, profile({}, 1))], SCHEMA))
+        write_deltas(spark.createDataFrame([("a", 1, profile({}, 1))], SCHEMA), ignore, "checkpoint")
     timed = spark.readStream.schema("target string, time timestamp, profile binary").parquet(str(stream.input))
     with pytest.raises(TypeError, match="a timedelta"):
-        stream_deltas(timed, lateness=1)
+        write_deltas(timed, ignore, "checkpoint", lateness=1)
+
+
+def test_states_belong_to_a_checkpoint(spark: SparkSession, stream: Stream, tmp_path: Path) -> None:
+    def fails(match: str, **arguments: Any) -> None:
+        with pytest.raises(StreamingQueryException, match=match):
+            stream.run(spark, **arguments)
+
+    line = growing(1, 3)
+    stream.feed([("a", *line[0])])
+    stream.run(spark, sink=ignore, partitions=3)  # a sink that reads nothing: the states go on
+    stream.feed([("a", *line[1])])
+    fails("partitions=2: the checkpoint has 3", partitions=2)
+    states = stream.checkpoint / "pprofdelta"
+    states.rename(tmp_path / "away")
+    fails("needs the states of the one before, and there are none")
+    (tmp_path / "away").rename(states)
+    stream.run(spark)
+    [row] = ordered(stream, spark)
+    assert row[1:4] == (1, 2, 2) and row[6] == pprofdelta.delta(line[0][1], line[1][1], sequence=False)

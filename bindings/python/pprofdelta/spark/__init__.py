@@ -5,7 +5,7 @@ targets with one context at a time.
 """
 
 from ._batch import deltas as deltas
-from ._stream import stream_deltas as stream_deltas
+from ._stream import write_deltas as write_deltas
 
-__all__ = ["deltas", "stream_deltas"]
-deltas.__module__ = stream_deltas.__module__ = __name__
+__all__ = ["deltas", "write_deltas"]
+deltas.__module__ = write_deltas.__module__ = __name__

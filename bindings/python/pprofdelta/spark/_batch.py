@@ -2,31 +2,31 @@
 
     profiles -> cut long time lines into ranges -> shuffle by (target, range) -> sort -> windows
 
-A task has the rows of its ranges in order, and computes one range after the other, with one context. So
-the memory of a worker does not depend on the number of targets.
+A task has the rows of its ranges in order, and computes one range after the other, with one context. So the memory of
+a worker does not depend on the number of targets.
 
-The time line of a target is cut after every so many profiles, at a profile that is valid. That profile is
-in two ranges: the earlier one ends with its window, and the later one takes it as its base. The cuts come
-from the columns of targets and times alone; only the profiles at the cuts are read for them.
+The time line of a target is cut after every so many profiles, at a profile that is valid. That profile is in two
+ranges: the earlier one ends with its window, and the later one takes it as its base. The cuts come from the columns of
+targets and times alone; only the profiles at the cuts are read for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.window import Window as Over
 
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import bound_batches, checked_options, columns
-from ._rows import Rows, schema
+from ._input import arrivals, bound_batches, checked_options, columns
+from ._rows import Rows, arrow_schema, schema
 from ._series import Series
 
 
@@ -67,9 +67,9 @@ def deltas(
 
     A profile without a delta does not stop the job: the next window of its target covers its time.
 
-    If spark.sql.execution.arrow.maxBytesPerBatch of the session has no limit, it is set to 64 MiB, which is
-    the default of new versions of Spark. A worker needs the memory of one input batch (that limit and one
-    profile), of one context (at most max_memory) and of one output batch (8 MiB and one delta).
+    If spark.sql.execution.arrow.maxBytesPerBatch of the session has no limit, it is set to 64 MiB. A worker needs the
+    memory of an input batch (that limit and a profile), of a context (max_memory) and of an output batch (8 MiB and a
+    delta).
     """
     if windows_per_range is not None and windows_per_range < 1:
         raise ValueError(f"windows_per_range={windows_per_range}: at least 1, or None")
@@ -87,7 +87,7 @@ def deltas(
     keys = ("target", "range")
     shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
     out = schema(kinds["target"], kinds["time"])
-    task = _Task(wanted, out, spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    task = _Task(wanted, arrow_schema(out, spark))
     return shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out)
 
 
@@ -144,68 +144,57 @@ def _placed(rows: DataFrame, cuts: DataFrame) -> DataFrame:
     return joined.select("target", "time", "profile", f.inline(places))
 
 
+@dataclass
 class _Valid:
     """Whether each profile can be the base of a range."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
+    options: Options
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with Context(**self.options) as context:
             for batch in batches:
-                found = [_is_base(context, value) for value in batch.column("profile")]
-                columns = [batch.column(name) for name in ("target", "time", "until")]
-                yield pa.RecordBatch.from_arrays(
-                    [*columns, pa.array(found, pa.bool_())], ["target", "time", "until", "is_valid"]
-                )
+                found = pa.array([_is_base(context, value) for value in batch.column("profile")], pa.bool_())
+                yield batch.drop_columns("profile").append_column("is_valid", found)
 
 
 def _is_base(context: Context, profile: pa.Scalar) -> bool:
-    if not profile.is_valid:
-        return False
     try:
-        context.base(profile.as_buffer())
+        if profile.is_valid:
+            context.base(profile.as_buffer())
     except Error:
         return False
-    return True
+    return bool(profile.is_valid)
 
 
 # ---- windows ----------------------------------------------------------------------------------------
 
 
+@dataclass
 class _Task:
     """Computes the windows of sorted rows. It has no state between calls, so a task that is started
     again gives the same rows."""
 
-    def __init__(self, options: Options, out: t.StructType, zone: str) -> None:
-        self.options = options
-        self.out = out
-        self.zone = zone
+    options: Options
+    arrow: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = Rows(to_arrow_schema(self.out, timezone=self.zone))
+        rows = Rows(self.arrow)
         series: Series | None = None
-        place: list[Any] = []
+        place: tuple[Any, int] | None = None
         try:
-            for batch in batches:
-                names = ("target", "range", "offset", "is_base", "hash")
-                keys = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-                times = batch.column("time").cast(pa.int64()).to_pylist()
-                for (target, *here, is_base, key), time, profile in zip(
-                    keys, times, batch.column("profile"), strict=True
-                ):
-                    if series is None or [target, *here] != place:
-                        if series:
-                            series.context.close()
-                        place = [target, *here]
-                        series = Series(target, Context(**self.options), here[1])
-                    data = profile.as_buffer() if profile.is_valid else None
-                    if is_base and data is not None:  # the profile at a cut is valid
-                        series.base(time, data)
-                    else:
-                        series.take(rows, time, key, data)
-                    if rows.is_full:
-                        yield rows.batch()
+            columns = ("target", "range", "offset", "is_base", "hash")
+            for target, number, offset, is_base, key, time, data in arrivals(batches, *columns):
+                if series is None or (target, number) != place:
+                    if series:
+                        series.context.close()
+                    place = target, number
+                    series = Series(target, Context(**self.options), offset)
+                if is_base and data is not None:  # the profile at a cut is valid
+                    series.base(time, data)
+                else:
+                    series.take(rows, time, key, data)
+                if rows.is_full:
+                    yield rows.batch()
             if rows.rows:
                 yield rows.batch()
         finally:

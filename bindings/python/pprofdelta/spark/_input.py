@@ -1,8 +1,13 @@
-"""What goes in: the arguments that `deltas` and `stream_deltas` have in common, checked before any task.
+"""What goes in: the arguments that `deltas` and `write_deltas` have in common, checked before any task,
+and the rows as a task gets them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
@@ -11,8 +16,6 @@ from .._context import Context
 from .._options import Options
 
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
-_DEFAULT_BATCH_BYTES = 64 << 20
-_DEFAULT_MAX_MEMORY = 1 << 30
 _TIMES = (t.TimestampType, t.TimestampNTZType, t.LongType, t.IntegerType)
 
 
@@ -21,7 +24,7 @@ def checked_options(function: str, options: Options) -> Options:
     for name in ("sequence", "started"):
         if name in options:
             raise TypeError(f"{function} has no option {name!r}")
-    wanted = Options(max_memory=_DEFAULT_MAX_MEMORY)
+    wanted = Options(max_memory=1 << 30)
     wanted.update(options)
     wanted["counters"] = tuple(options.get("counters", ()))
     wanted["gauges"] = tuple(options.get("gauges", ()))
@@ -46,4 +49,13 @@ def columns(df: DataFrame, target: str, time: str, profile: str) -> DataFrame:
 def bound_batches(spark: SparkSession) -> None:
     """Limits the bytes of an Arrow batch, if the session has no limit. Older versions have none."""
     if (spark.conf.get(_BATCH_BYTES) or "").rstrip("b") == str(2**31 - 1):
-        spark.conf.set(_BATCH_BYTES, str(_DEFAULT_BATCH_BYTES))
+        spark.conf.set(_BATCH_BYTES, str(64 << 20))
+
+
+def arrivals(batches: Iterable[pa.RecordBatch], *names: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of the batches: the columns of these names, the time as a number, and the bytes of the profile."""
+    for batch in batches:
+        keys = (batch.column(name).to_pylist() for name in names)
+        times = batch.column("time").cast(pa.int64()).to_pylist()
+        for *key, profile in zip(*keys, times, batch.column("profile"), strict=True):
+            yield *key, profile.as_buffer() if profile.is_valid else None

@@ -9,10 +9,12 @@ from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql import types as t
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from .._errors import Error
-from .._answers import Report, TypeReport
+from .._answers import Report
 from .._context import Window
 
 # A batch is complete when its deltas have this many bytes, or when it has this many rows.
@@ -69,6 +71,13 @@ def schema(target: t.DataType, time: t.DataType) -> t.StructType:
     )
 
 
+def arrow_schema(out: t.StructType, spark: SparkSession) -> pa.Schema:
+    try:
+        return to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    except TypeError:  # before Spark 4.3, timestamps are in UTC
+        return to_arrow_schema(out)
+
+
 class Rows:
     """Rows on their way to a batch."""
 
@@ -110,21 +119,9 @@ class Rows:
 
 
 def _report_of(report: Report) -> dict[str, Any]:
-    found = {name: getattr(report, name) for name in ("from_nanos", "to_nanos", *_NUMBERS)}
-    found["types"] = [_type_of(one) for one in report.types]
-    return found
-
-
-def _type_of(one: TypeReport) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in ("type", "unit", "is_counter", *_SUMS)}
+    types = [{name: getattr(one, name) for name in _TYPE.names} for one in report.types]
+    return {"types": types, **{name: getattr(report, name) for name in _REPORT.names[:-1]}}
 
 
 def _error_of(error: Error) -> dict[str, Any]:
-    return {
-        "status": error.status.value,
-        "stage": error.stage,
-        "field": error.field,
-        "element": error.element,
-        "offset": error.offset,
-        "text": error.text,
-    }
+    return {"status": error.status.value, **{name: getattr(error, name) for name in _ERROR.names[1:]}}

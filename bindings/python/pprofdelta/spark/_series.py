@@ -1,7 +1,7 @@
 """The windows of one target, profile by profile in the order of their times.
 
-The batch job and the streaming job have this in common. A `Series` decides what a row becomes: a delta, a
-duplicate or an error. The rules of a delta are those of the context.
+The batch and the stream have this in common. A `Series` decides what a row becomes: a delta, a duplicate or an error.
+The rules of a delta are those of the context.
 """
 
 from __future__ import annotations

@@ -1,373 +1,247 @@
 """Streaming: deltas of the profiles of a stream, as they come.
 
-    profiles -> shuffle by target -> for each target: saved state + profiles in order -> windows + saved state
+    micro-batch -> shuffle by target -> sort -> for each target: saved state + profiles -> windows + saved state
 
-The state of a target is in the state store of the engine: the state that the library saves, and the place
-in the time line. The engine's checkpoint commits it together with the micro-batch. A micro-batch that fails
-or is stopped begins again with the state before it, and gives the same rows.
+Spark's foreachBatch gives each micro-batch with its number. Each partition is a task, which reads and writes the
+states of its targets by itself (see _states.py), under that number. One that fails or is stopped begins again with the
+states before it, and gives the same rows.
 
-Profiles wait until all that are allowed to arrive before them have arrived. Within a call they wait in
-memory, up to `_HELD_BYTES`; the others wait in the state store, too. So the memory of a worker does not
-depend on how many profiles of a target a micro-batch has.
-
-A timer belongs to each state. It is set once and, when it expires, set again for as long as there was news of
-the target in between. So a profile does not cost a change of the timer.
-
-The clock of the timers is the watermark of a column that has the time of the micro-batch, with a delay of
-`expire_after`: a timer at the time of the last news expires when the news is that old. The clock stands still
-while nothing comes in. With timers on the clock of the machine, Spark makes micro-batches without end, and the
-trigger availableNow never ends.
+Each partition gets a row without a target and a hash: its mark, by which the task knows its partition. So there is a
+task in each micro-batch for the targets that are silent. Their clock is that of the driver at the begin of the
+micro-batch before, which the files of the states have: a micro-batch that begins again forgets the same targets.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+import heapq
+import time as clocks
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import Any, Unpack
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import bound_batches, checked_options, columns
-from ._rows import Rows, schema
+from ._input import arrivals, bound_batches, checked_options, columns
+from ._rows import Rows, arrow_schema, schema
 from ._series import Series, null_error
+from ._states import Folder, Memory, States, Waiting
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from pyspark.sql.streaming.stateful_processor import (
-        ExpiredTimerInfo,
-        MapState,
-        StatefulProcessorHandle,
-        TimerValues,
-        ValueState,
-    )
+_TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
 
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_STATES = "org.apache.spark.sql.execution.streaming.state"
-_TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType, t.DateType)
-_HELD_BYTES = 32 << 20
-_OUT = schema(t.StringType(), t.LongType())
-_MEMORY = t.StructType(
-    [
-        t.StructField("state", t.BinaryType()),  # Context.save
-        t.StructField("begin", t.LongType()),  # Series.begin
-        t.StructField("last", t.LongType()),  # Series.last
-        t.StructField("seen", t.ArrayType(t.LongType())),  # Series.seen
-        t.StructField("sequence", t.LongType()),  # Series.sequence
-        t.StructField("waiting", t.LongType()),  # the number of profiles that wait in the store
-        t.StructField("news", t.LongType()),  # the micro-batch of the last accepted profile, ms since 1970
-    ]
-)
-# Profiles that wait. Those with copy > 0 are copies of the first, and have no bytes.
-_PLACE = t.StructType([t.StructField(name, t.LongType()) for name in ("time", "hash", "copy")])
-_PROFILE = t.StructType([t.StructField("profile", t.BinaryType())])
+Arrival = tuple[Any, Any, Any, Any]  # target, hash, time, bytes
 
 
-def stream_deltas(
+def write_deltas(
     df: DataFrame,
+    sink: Callable[[DataFrame, int], object],
+    checkpoint: str,
     target: str = "target",
     time: str = "time",
     profile: str = "profile",
     *,
+    states: str | None = None,
+    partitions: int | None = None,
     lateness: datetime.timedelta | int = 0,
     expire_after: datetime.timedelta | None = datetime.timedelta(days=1),
     **options: Unpack[Options],
-) -> DataFrame:
+) -> DataStreamWriter:
     """Computes the deltas of the profiles of a streaming DataFrame.
 
-    df         one row for each cumulative profile
-    target     the column with the name of the target: a string, an integer, a boolean or a date
-    time       the column that orders the profiles of a target: a timestamp or an integer
-    profile    the column with the bytes of the profile
+    df, target, time, profile
+               as for `deltas`; the target is a string, an integer or a boolean
+    sink       a function that writes the rows of a micro-batch: `sink(rows, number)`, as for `foreachBatch`
+    checkpoint the folder with the checkpoint of the query
+    states     a folder for the states of the targets, which all workers can reach: a path, or a URI that
+               `pyarrow.fs.FileSystem.from_uri` takes. None: the folder `pprofdelta` in the checkpoint
+    partitions the number of tasks of a micro-batch, which belongs to the checkpoint. None: that of the
+               checkpoint, and for a new one the number of cores
     lateness   a profile waits until the target has one that is newer by this much: a timedelta, or a number
                if the times are integers. Profiles that arrive within it are put in order. 0: the order is
                that of the times within a micro-batch, and nothing waits
     expire_after
                a target without an accepted profile for so long is forgotten: its waiting profiles become
-               windows, and its state is removed. The clock is that of the machine, but it stands still
-               while the stream has no input. None: never
-    options    as for `pprofdelta.Context`, without `sequence` and `started`; max_memory is 1 GiB unless
-               it is given
+               windows, and its state is removed. The clock is that of the driver, but it stands still while
+               the stream has no input. None: never
+    options    as for `deltas`
 
-    The result has one row for each row of `df`, with the columns of `deltas`. One note is new:
+    The result is that of `foreachBatch`, with the checkpoint: set a trigger and a name, and call `start()`.
+    The sink gets one row for each row of `df`, with the columns of `deltas`. One note is new:
 
     note       "late": a profile of the target with a later time has its row already. There is no delta, no
                sequence, and the state of the target is as before
 
-    Nor has a row without a target or a time a sequence. Write the result in the output mode "append", to a
-    sink that takes each micro-batch once, such as files. Then each window is there exactly once, however
-    often the query fails, is stopped or is killed: start it again with the same checkpoint. Arguments and
-    options must stay the same, except for lateness, and for the length of expire_after.
+    Nor has a row without a target or a time a sequence. A query that failed, was stopped or was killed begins
+    again with the micro-batch that was not complete, under the same number and with the same rows. So a sink
+    that replaces what it has under a number has each window exactly once:
 
-    A target that comes back after it was forgotten begins like a new one: with the option first="full" the
-    window counts from the start of its process again, and `report.had_base` is false. So expire_after is to be
-    longer than any silence, also than a stop of the query itself.
+        lambda rows, number: rows.write.mode("overwrite").parquet(f"deltas/batch={number}")
 
-    The state is in Spark's RocksDB state store. If the session has the default state store, which cannot do
-    this, the setting spark.sql.streaming.stateStore.providerClass is changed.
+    The rows are computed each time that the sink reads them: let a sink with two outputs call `rows.persist()`.
+    Arguments and options must stay the same, except for lateness and expire_after.
+
+    A target that comes back after it was forgotten begins like a new one (see the option `first`). So
+    expire_after is to be longer than any silence, also than a stop of the query itself.
     """
-    wanted = checked_options("stream_deltas", options)
+    wanted = checked_options("write_deltas", options)
     rows = columns(df, target, time, profile)
     kinds = {field.name: field.dataType for field in rows.schema}
     if not df.isStreaming:
         raise TypeError("this DataFrame is not a stream; pprofdelta.spark.deltas is for others")
     if not isinstance(kinds["target"], _TARGETS):
         kind = kinds["target"].simpleString()
-        raise TypeError(f"the column {target!r} is a {kind}, not a string, an integer, a boolean or a date")
+        raise TypeError(f"the column {target!r} is a {kind}, not a string, an integer or a boolean")
     wait = _lateness(lateness, kinds["time"])
     if expire_after is not None and expire_after < datetime.timedelta(seconds=1):
         raise ValueError(f"expire_after={expire_after!r}: at least a second, or None")
+    expire = None if expire_after is None else expire_after // datetime.timedelta(milliseconds=1)
     spark = df.sparkSession
+    cores = spark.sparkContext.defaultParallelism
+    if partitions is not None and partitions < 1:
+        raise ValueError(f"partitions={partitions}: at least 1, or None")
+    if (partitions or 0) > 4 * cores:
+        told = f"partitions={partitions}: each is a task of each micro-batch, and there are {cores} cores"
+        warnings.warn(told, stacklevel=2)
     bound_batches(spark)
-    if spark.conf.get(_PROVIDER) == f"{_STATES}.HDFSBackedStateStoreProvider":
-        spark.conf.set(_PROVIDER, f"{_STATES}.RocksDBStateStoreProvider")
+    folder = Folder(f"{checkpoint}/pprofdelta" if states is None else states)
+    out = schema(kinds["target"], kinds["time"])
+    arrow = arrow_schema(out, spark)
+    parts = 0
 
-    # pandas has no null in a column of integers, so the time has one value instead of null.
-    number = _number(f.col("time"), kinds["time"])
-    sent = rows.select(
-        f.col("target").cast("string").alias("target"),
-        f.coalesce(number, f.lit(0)).alias("time"),
-        f.col("time").isNull().alias("is_untimed"),
-        f.xxhash64("profile").alias("hash"),
-        f.current_timestamp().alias("batch"),
-        "profile",
-    )
-    if expire_after is not None:
-        sent = sent.withWatermark("batch", f"{expire_after // datetime.timedelta(milliseconds=1)} milliseconds")
-    out = sent.groupBy("target").transformWithStateInPandas(
-        _Processor(wanted, wait, expire_after is not None),
-        outputStructType=_OUT,
-        outputMode="append",
-        timeMode="none" if expire_after is None else "eventTime",
-    )
-    return out.withColumns(
-        {
-            "target": f.col("target").cast(kinds["target"]),
-            **{name: _time(f.col(name), kinds["time"]) for name in ("from", "to")},
-        }
-    )
+    def each_batch(sent: DataFrame, number: int) -> None:
+        nonlocal parts
+        parts = parts or folder.partitions(number, partitions) or cores
+        part = f.pmod(f.xxhash64("target"), f.lit(parts)).cast("int").alias("part")
+        nulls = (f.lit(None).cast(field.dataType).alias(field.name) for field in sent.schema)
+        marks = sent.sparkSession.range(0, parts, 1, 1).select(f.col("id").cast("int"), *nulls)
+        placed = sent.select(part, "*").union(marks).repartitionById(parts, "part")
+        task = _Task(wanted, wait, expire, folder, arrow, number, parts, clocks.time_ns() // 1_000_000)
+        computed = placed.sortWithinPartitions("target", "time", "hash").mapInArrow(task, out)
+        sink(computed, number)
+        if not folder.is_complete(number, parts):  # the sink did not read all rows
+            computed.write.format("noop").mode("overwrite").save()
+            if not folder.is_complete(number, parts):
+                raise RuntimeError(f"{folder.path}: not a folder that the driver and all workers can reach")
 
-
-# ---- times as integers ------------------------------------------------------------------------------
-
-_EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
+    writer = rows.withColumn("hash", f.xxhash64("profile")).writeStream.foreachBatch(each_batch)
+    return writer.option("checkpointLocation", checkpoint)
 
 
 def _lateness(lateness: datetime.timedelta | int, kind: t.DataType) -> int:
     is_number = isinstance(kind, (t.LongType, t.IntegerType))
-    if isinstance(lateness, datetime.timedelta):
-        if is_number:
-            raise TypeError(f"lateness={lateness!r}: a number, since the times are integers")
-        wait = lateness // datetime.timedelta(microseconds=1)
-    elif lateness and not is_number:
-        raise TypeError(f"lateness={lateness!r}: a timedelta, since the times are timestamps")
-    else:
-        wait = lateness
+    if lateness and isinstance(lateness, datetime.timedelta) == is_number:
+        wanted = "a number, since the times are integers" if is_number else "a timedelta, as the times are timestamps"
+        raise TypeError(f"lateness={lateness!r}: {wanted}")
+    wait = lateness // datetime.timedelta(microseconds=1) if isinstance(lateness, datetime.timedelta) else lateness
     if wait < 0:
         raise ValueError(f"lateness={lateness!r}: at least 0")
     return wait
 
 
-def _number(time: Column, kind: t.DataType) -> Column:
-    if isinstance(kind, t.TimestampType):
-        return f.unix_micros(time)
-    if isinstance(kind, t.TimestampNTZType):
-        return f.timestamp_diff("MICROSECOND", f.expr(_EPOCH), time)
-    return time.cast("long")
+@dataclass(frozen=True)
+class _Task:
+    """Computes the windows of the targets of a partition, in one micro-batch."""
 
+    options: Options
+    wait: int
+    expire: int | None
+    folder: Folder
+    arrow: pa.Schema
+    batch: int
+    parts: int
+    now: int
 
-def _time(number: Column, kind: t.DataType) -> Column:
-    if isinstance(kind, t.TimestampType):
-        return f.timestamp_micros(number)
-    if isinstance(kind, t.TimestampNTZType):
-        return f.timestamp_add("MICROSECOND", number, f.expr(_EPOCH))
-    return number.cast(kind)
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        batches = iter(batches)
+        first = next(batches, None)
+        if first is None:
+            return
+        rows = Rows(self.arrow)
+        part = first.column("part")[0].as_py()  # of the mark, which is the first row
+        with closing(States(self.folder, self.batch, part, self.parts, self.now)) as states:
+            for _ in self._partition(states, rows, arrivals(chain([first], batches), "target", "hash")):
+                if rows.is_full:
+                    yield rows.batch()
+            states.commit()
+        if rows.rows:
+            yield rows.batch()
 
+    def _partition(self, states: States, rows: Rows, arrived: Iterator[Arrival]) -> Iterator[None]:
+        """Goes on after each row."""
+        for target, group in groupby(arrived, key=itemgetter(0)):
+            if target is not None:
+                yield from self._windows(states, rows, target, group)
+                continue
+            for _, key, time, _ in group:
+                if key is not None:  # not the mark
+                    rows.add(None, None, time, None, error=null_error("target"))
+                    yield
+        for target in states.silent(self.expire):
+            yield from self._forget(rows, target, states.read(target))
+            del states.index[target]
 
-# ---- targets ----------------------------------------------------------------------------------------
-
-
-class _Place(NamedTuple):
-    """Where a profile belongs. Copies of a profile differ in the last part."""
-
-    time: int
-    hash: int
-    copy: int
-
-
-class _Waiting:
-    """The profiles of a target that wait, in memory or in the state store."""
-
-    def __init__(self, stored: MapState, count: int) -> None:
-        self.stored = stored
-        self.held: dict[_Place, bytes | None] = {}
-        self.bytes = 0
-        self.in_store = {_Place(*place) for place in stored.keys()} if count else set()
-        self.copies = Counter(place[:2] for place in self.in_store)
-
-    @property
-    def newest(self) -> int:
-        """The latest time. There is a profile."""
-        return max(time for time, _ in self.copies)
-
-    def add(self, time: int, key: int, profile: bytes | None) -> None:
-        copy = self.copies[time, key]
-        self.copies[time, key] += 1
-        self.held[_Place(time, key, copy)] = None if copy else profile
-        self.bytes += 0 if copy or not profile else len(profile)
-        if self.bytes > _HELD_BYTES:
-            self.store()
-
-    def store(self) -> None:
-        """Moves the profiles that are in memory to the state store."""
-        for place, profile in self.held.items():
-            self.stored.updateValue(place, (profile,))
-        self.in_store.update(self.held)
-        self.held.clear()
-        self.bytes = 0
-
-    def until(self, time: int | None) -> Iterator[tuple[_Place, bytes | None]]:
-        """Removes the profiles until this time (None: all), and gives them in order."""
-        for place in sorted([*self.held, *self.in_store]):
-            if time is not None and place.time > time:
-                break
-            self.copies[place[:2]] -= 1
-            if place in self.held:
-                yield place, self.held.pop(place)
-            else:
-                self.in_store.remove(place)
-                value = self.stored.getValue(place)
-                self.stored.removeKey(place)
-                yield place, value[0] if value else None
-        self.copies = +self.copies
-
-    def __len__(self) -> int:
-        return len(self.held) + len(self.in_store)
-
-
-class _Processor(StatefulProcessor):
-    """What the engine calls for each target of a micro-batch, and for each timer that expired."""
-
-    memory: ValueState
-    waiting: MapState
-
-    def __init__(self, options: Options, wait: int, expires: bool) -> None:
-        self.options, self.wait, self.expires = options, wait, expires
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self.handle = handle
-        self.memory = handle.getValueState("memory", _MEMORY)
-        self.waiting = handle.getMapState("waiting", _PLACE, _PROFILE)
-
-    def handleInputRows(
-        self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues
-    ) -> Iterator[pd.DataFrame]:
-        out = Rows(to_arrow_schema(_OUT))
-        [target] = key
-        memory = self._memory()
-        waiting = _Waiting(self.waiting, memory.waiting if memory else 0)
+    def _windows(self, states: States, rows: Rows, target: Any, arrived: Iterator[Arrival]) -> Iterator[None]:
+        memory = states.read(target) if target in states.index else None
         try:
             series = self._series(target, memory)
         except Error as error:
-            for _, time, is_untimed, *_ in _each(rows):
-                out.add(target, None, None if is_untimed else time, None, error=error)
-                if out.is_full:
-                    yield _frame(out)
-            yield _frame(out)
+            for _, _, time, _ in arrived:
+                rows.add(target, None, time, None, error=error)
+                yield
             return
         with series.context:
-            news = None
-            for _, time, is_untimed, hash_, batch, profile in _each(rows):
-                if target is None or is_untimed:
-                    null = null_error("target" if target is None else "time")
-                    out.add(target, series.begin, None if is_untimed else time, None, error=null)
+            for one in arrived:  # those without a time come first, then those that are late
+                time = one[2]
+                if time is None:
+                    rows.add(target, series.begin, None, None, error=null_error("time"))
+                    yield
                 elif series.last is not None and time < series.last:
-                    out.add(target, series.begin, time, None, "late")
+                    rows.add(target, series.begin, time, None, "late")
+                    yield
                 else:
-                    waiting.add(time, hash_, profile)
-                    news = batch
-                if out.is_full:
-                    yield _frame(out)
-            if news:
-                yield from self._windows(out, series, waiting, waiting.newest - self.wait)
-                self._remember(series, waiting, int(news.timestamp() * 1000), memory is None)
-        if out.rows:
-            yield _frame(out)
+                    break
+            else:
+                return
+            new = ((time, key, profile) for _, key, time, profile in chain([one], arrived))
+            waiting = Waiting()
+            for time, key, profile in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory else new:
+                for earlier in waiting.until(time - self.wait):
+                    series.take(rows, *earlier)
+                    yield
+                if self.wait:
+                    waiting.add(time, key, profile)
+                else:
+                    series.take(rows, time, key, profile)
+                    yield
+            states.write(target, series, waiting)
 
-    def handleExpiredTimer(
-        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
-    ) -> Iterator[pd.DataFrame]:
-        memory = self._memory()
-        if memory is None:
-            return
-        if memory.news > timerValues.getCurrentWatermarkInMs():
-            self.handle.registerTimer(memory.news)
-            return
-        out = Rows(to_arrow_schema(_OUT))
-        [target] = key
-        waiting = _Waiting(self.waiting, memory.waiting)
+    def _forget(self, rows: Rows, target: Any, memory: Memory) -> Iterator[None]:
         try:
             series = self._series(target, memory)
         except Error as error:
-            for place, _ in waiting.until(None):
-                out.add(target, None, place.time, None, error=error)
-        else:
-            with series.context:
-                yield from self._windows(out, series, waiting, None)
-        if out.rows:
-            yield _frame(out)
-        self.memory.clear()
+            for time, _, _ in memory.waiting:
+                rows.add(target, None, time, None, error=error)
+                yield
+            return
+        with series.context:
+            for one in memory.waiting:
+                series.take(rows, *one)
+                yield
 
-    def _memory(self) -> _Memory | None:
-        value = self.memory.get()
-        return None if value is None else _Memory(*value)
-
-    def _series(self, target: Any, memory: _Memory | None) -> Series:
+    def _series(self, target: Any, memory: Memory | None) -> Series:
         if memory is None:
             return Series(target, Context(**self.options))
         series = Series(target, Context.load(memory.state, **self.options), memory.sequence)
         series.begin, series.last, series.seen = memory.begin, memory.last, set(memory.seen)
         return series
-
-    def _windows(self, out: Rows, series: Series, waiting: _Waiting, until: int | None) -> Iterator[pd.DataFrame]:
-        for place, profile in waiting.until(until):
-            series.take(out, place.time, place.hash, profile)
-            if out.is_full:
-                yield _frame(out)
-
-    def _remember(self, series: Series, waiting: _Waiting, news: int, is_new: bool) -> None:
-        waiting.store()
-        state, seen = series.context.save(), sorted(series.seen)
-        self.memory.update(
-            _Memory(state, series.begin, series.last, seen, series.sequence, len(waiting), news)
-        )
-        if is_new and self.expires:
-            self.handle.registerTimer(news)
-
-
-class _Memory(NamedTuple):
-    """The fields of `_MEMORY`."""
-
-    state: bytes
-    begin: int | None
-    last: int | None
-    seen: list[int]
-    sequence: int
-    waiting: int
-    news: int
-
-
-def _each(frames: Iterable[pd.DataFrame]) -> Iterator[tuple[Any, ...]]:
-    for frame in frames:
-        yield from frame.itertuples(index=False, name=None)
-
-
-def _frame(out: Rows) -> pd.DataFrame:
-    return out.batch().to_pandas(integer_object_nulls=True)

@@ -1,59 +1,53 @@
-"""In the Python workers of the tests: processes are killed while windows are computed.
+"""In the Python processes of the tests: processes are killed at points that the tests choose.
 
-The folder PPROFDELTA_TEST_FOLDER has the orders. Each window adds a byte to its file `windows`, if it is there.
-
-kill        a worker that has computed some windows renames the file to `killed`, and kills itself: once
-kill-group  "GROUP N": the worker that computes window N renames the file to `killed-group`, and kills the
-            process group GROUP, which is that of the driver: once
+Each window is a point, and so are the begin and the end of each commit of states and of each sink. While the folder
+PPROFDELTA_TEST_FOLDER has orders, each point adds a byte to its file `points`. An order is a file `kill-WHAT-N`. The
+process that reaches point N renames it to `done-WHAT-N`, and kills WHAT: itself (worker), its parent (daemon), the
+parent of that (executor), or the process that the file names (driver).
 """
 
 import os
 import signal
 
-from pprofdelta import Context
-
 folder = os.environ.get("PPROFDELTA_TEST_FOLDER", "")
-window = Context.window
-calls = 0
 
 
-def is_first(name):  # type: ignore[no-untyped-def]
-    """Whether this process is the one that carries out an order."""
-    try:
-        os.rename(os.path.join(folder, name), os.path.join(folder, name.replace("kill", "killed")))
-    except FileNotFoundError:
-        return False
-    return True
+def point(kinds=("worker", "daemon", "executor", "driver")):  # type: ignore[no-untyped-def]
+    orders = [name for name in os.listdir(folder) if name.startswith("kill-")] if folder else []
+    if not orders:
+        return
+    with open(os.path.join(folder, "points"), "ab", buffering=0) as file:
+        file.write(b".")
+        so_far = os.fstat(file.fileno()).st_size
+    for name in orders:
+        _, what, at = name.split("-")
+        done = os.path.join(folder, f"done-{what}-{at}")
+        if so_far >= int(at) and what in kinds:
+            try:
+                os.rename(os.path.join(folder, name), done)
+            except FileNotFoundError:
+                continue  # another process has done it
+            with open(done) as file:
+                number = int(file.read() or os.getpid())
+            for _ in range({"daemon": 1, "executor": 2}.get(what, 0)):
+                with open(f"/proc/{number}/stat") as file:
+                    number = int(file.read().rpartition(")")[2].split()[1])
+            os.kill(number, signal.SIGKILL)
 
 
-def windows_so_far():  # type: ignore[no-untyped-def]
-    try:
-        file = os.open(os.path.join(folder, "windows"), os.O_WRONLY | os.O_APPEND)
-    except FileNotFoundError:
-        return 0
-    try:
-        os.write(file, b".")
-        return os.fstat(file).st_size
-    finally:
-        os.close(file)
+def pointed(function):  # type: ignore[no-untyped-def]
+    def called(*arguments):  # type: ignore[no-untyped-def]
+        point()
+        found = function(*arguments)
+        point()
+        return found
 
-
-def dying_window(self, profile):  # type: ignore[no-untyped-def]
-    global calls
-    calls += 1
-    if calls > 7 and is_first("kill"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    so_far = windows_so_far()
-    if so_far:
-        try:
-            with open(os.path.join(folder, "kill-group")) as file:
-                group, at = map(int, file.read().split())
-        except FileNotFoundError:
-            at = 0
-        if at and so_far >= at and is_first("kill-group"):
-            os.killpg(group, signal.SIGKILL)
-    return window(self, profile)
+    return called
 
 
 if folder:
-    Context.window = dying_window  # type: ignore[method-assign]
+    from pprofdelta import Context
+    from pprofdelta.spark._states import States
+
+    Context.window = pointed(Context.window)  # type: ignore[method-assign]
+    States.commit = pointed(States.commit)  # type: ignore[method-assign]

@@ -1,0 +1,256 @@
+"""The states of a stream, in files: one for each partition and micro-batch.
+
+    record | record | ... | index | length of the index | magic
+
+A record is what a target leaves behind: a line of JSON, the bytes of `Context.save`, and the profiles that wait. The
+index, JSON too, has the place of the record of every target of the partition. The record of a target that had no
+profiles in a micro-batch stays in the file of an earlier one. So a micro-batch costs what its own targets cost.
+
+A new file takes over the records of each file of which less than a half is in use, and of each file that has at most
+twice as many bytes in use as the new one. So the number of files grows with the logarithm of the bytes, and the files
+of one micro-batch have at most twice the bytes of the states.
+
+A file is written under another name and renamed, so it is complete. A task that runs again replaces it by a file with
+the same records. Micro-batch N reads the files that N - 1 has left, and removes those that neither N - 1 nor N needs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import struct
+import uuid
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import suppress
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, NamedTuple
+
+from pyarrow import fs
+
+from ._series import Series
+
+HELD_BYTES = 32 << 20
+_BUFFER = 256 << 10
+_END = struct.Struct("<Q8s")
+_MAGIC = b"ppdspark"
+_NAME = re.compile(r"(\d+)\.(\d+)-of-(\d+)(\..*\.tmp)?")
+
+Profile = tuple[int, int, bytes | None]  # time, hash, bytes; a copy of the profile before has no bytes
+
+
+class Record(NamedTuple):
+    """The place of a record, and the micro-batch of the last accepted profile of its target, in ms since 1970."""
+
+    news: int
+    batch: int
+    offset: int
+    length: int
+
+
+class Memory(NamedTuple):
+    """What a record has. The waiting profiles are read one by one."""
+
+    begin: int | None
+    last: int | None
+    seen: list[int]
+    sequence: int
+    state: bytes
+    waiting: Iterator[Profile]
+
+
+class Waiting:
+    """Profiles that wait, in the order of their times: in memory, or in a temporary file if they are large."""
+
+    def __init__(self) -> None:
+        self.file = SpooledTemporaryFile(HELD_BYTES)
+        self.places: deque[tuple[int, int, int | None]] = deque()  # time, hash, length
+        self.begin = self.end = 0  # of the bytes of these profiles in the file
+
+    def add(self, time: int, key: int, profile: bytes | None) -> None:
+        is_copy = bool(self.places) and self.places[-1][:2] == (time, key)
+        self.places.append((time, key, None if profile is None or is_copy else len(profile)))
+        if profile is not None and not is_copy:
+            self.file.seek(self.end)
+            self.end += self.file.write(profile)
+
+    def until(self, time: int | None) -> Iterator[Profile]:
+        """Removes the profiles until this time (None: all), and gives them in order."""
+        while self.places and (time is None or self.places[0][0] <= time):
+            at, key, length = self.places.popleft()
+            self.file.seek(self.begin)
+            profile = None if length is None else self.file.read(length)
+            self.begin += length or 0
+            yield at, key, profile
+
+
+class Folder:
+    """The folder with the files of all partitions."""
+
+    def __init__(self, states: str) -> None:
+        if re.match("[a-z0-9]+:/", states):
+            self.files, self.path = fs.FileSystem.from_uri(re.sub("^s3[an]:", "s3:", states))
+        else:
+            self.files, self.path = fs.LocalFileSystem(), os.path.abspath(states)
+
+    def name(self, batch: int, part: int, parts: int) -> str:
+        return f"{self.path}/{batch}.{part}-of-{parts}"
+
+    def _listed(self) -> Iterator[tuple[str, int, int, int, bool]]:
+        """path, batch, part, parts and whether it is temporary, of each file."""
+        for info in self.files.get_file_info(fs.FileSelector(self.path)):
+            found = _NAME.fullmatch(info.base_name)
+            if found:
+                yield info.path, int(found[1]), int(found[2]), int(found[3]), bool(found[4])
+
+    def partitions(self, batch: int, wanted: int | None) -> int | None:
+        """The number of partitions of a query whose next micro-batch is `batch`. None: it has none yet."""
+        self.files.create_dir(self.path)
+        found = {of: parts for _, of, _, parts, is_temporary in self._listed() if not is_temporary}
+        newest = max(found, default=-1)
+        if not batch - 1 <= newest <= batch:
+            here = f"those of micro-batch {newest}" if found else "none"
+            told = f"{self.path}: micro-batch {batch} needs the states of the one before, and there are {here}."
+            raise RuntimeError(f"{told} A checkpoint and its states belong together: restore both, or begin anew")
+        parts = found.get(newest, wanted)
+        if wanted not in (None, parts):
+            raise ValueError(f"partitions={wanted}: the checkpoint has {parts}, which cannot change")
+        return parts
+
+    def is_complete(self, batch: int, parts: int) -> bool:
+        """Whether each partition has its file of this micro-batch. Removes what killed tasks of earlier ones left."""
+        done = set()
+        for path, of, part, _, is_temporary in self._listed():
+            if is_temporary and of < batch:
+                self.files.delete_file(path)
+            elif of == batch and not is_temporary:
+                done.add(part)
+        return len(done) == parts
+
+    def replace(self, temporary: str, name: str) -> None:
+        try:
+            self.files.move(temporary, name)
+        except OSError:  # HDFS replaces no file
+            if self.files.get_file_info(temporary).type == fs.FileType.NotFound:
+                raise
+            self.files.delete_file(name)
+            self.files.move(temporary, name)
+
+
+class States:
+    """The states of a partition: those that the micro-batch before has left, and those that `batch` leaves."""
+
+    def __init__(self, folder: Folder, batch: int, part: int, parts: int, now: int) -> None:
+        self.folder, self.batch, self.part, self.parts, self.now = folder, batch, part, parts, now
+        self.readers: dict[int, IO[bytes]] = {}
+        self.index: dict[Any, Record] = {}
+        self.clock = 0  # of the micro-batch before
+        self.sizes: dict[int, int] = {}  # the bytes of the records of each file that is in use
+        self.before: list[int] = []  # the files that the micro-batch before had in use at its begin
+        if batch:
+            index = self._index(batch - 1)
+            self.clock, self.before = index["clock"], index["before"]
+            self.sizes = {int(file): size for file, size in index["sizes"].items()}
+            self.index = {target: Record(*record) for target, *record in index["targets"]}
+        self.length = 0
+        self.temporary = f"{folder.name(batch, part, parts)}.{uuid.uuid4().hex}.tmp"
+        self.out = folder.files.open_output_stream(self.temporary, buffer_size=_BUFFER)
+
+    def _reader(self, batch: int) -> IO[bytes]:
+        if batch not in self.readers:
+            file: Any = self.folder.files.open_input_file(self.folder.name(batch, self.part, self.parts))
+            self.readers[batch] = io.BufferedReader(file, _BUFFER)
+        return self.readers[batch]
+
+    def _index(self, batch: int) -> dict[str, Any]:
+        file = self._reader(batch)
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(0, size - _END.size))
+        length, magic = _END.unpack(file.read(_END.size).rjust(_END.size))
+        if magic != _MAGIC or length > size - _END.size:
+            path = self.folder.name(batch, self.part, self.parts)
+            raise ValueError(f"{path}: not a file of states, or a damaged one")
+        file.seek(size - _END.size - length)
+        index: dict[str, Any] = json.loads(file.read(length))
+        return index
+
+    def read(self, target: Any) -> Memory:
+        record = self.index[target]
+        file = self._reader(record.batch)
+        file.seek(record.offset)
+        *head, size, places = json.loads(file.readline())
+        state = file.read(size)
+
+        def waiting(offset: int) -> Iterator[Profile]:
+            for time, key, length in places:
+                file.seek(offset)
+                yield time, key, None if length is None else file.read(length)
+                offset += length or 0
+
+        return Memory(*head, state, waiting(file.tell()))  # type: ignore[call-arg]
+
+    def write(self, target: Any, series: Series, waiting: Waiting) -> None:
+        """Writes the record of a target, with the profiles that wait."""
+        state, offset = series.context.save(), self.length
+        head = (series.begin, series.last, sorted(series.seen), series.sequence, len(state), list(waiting.places))
+        self._append(json.dumps(head).encode() + b"\n")
+        self._append(state)
+        for _, _, profile in waiting.until(None):
+            self._append(profile or b"")
+        self.index[target] = Record(self.now, self.batch, offset, self.length - offset)
+
+    def _append(self, data: bytes) -> None:
+        self.out.write(data)
+        self.length += len(data)
+
+    def silent(self, expire: int | None) -> list[Any]:
+        """The targets without news for so many milliseconds, by the clock of the micro-batch before."""
+        return [] if expire is None else [key for key, one in self.index.items() if one.news + expire <= self.clock]
+
+    def _take_over(self) -> None:
+        used: Counter[int] = Counter()
+        for record in self.index.values():
+            if record.batch != self.batch:
+                used[record.batch] += record.length
+        taken, length = set(), self.length
+        for batch, size in sorted(used.items(), key=lambda one: one[1]):
+            if size <= 2 * length or 2 * size < self.sizes[batch]:
+                taken.add(batch)
+                length += size
+        for target, record in self.index.items():
+            if record.batch in taken:
+                file = self._reader(record.batch)
+                file.seek(record.offset)
+                self.index[target] = record._replace(batch=self.batch, offset=self.length)
+                self._append(file.read(record.length))
+
+    def commit(self) -> None:
+        """Makes the file of this micro-batch. Then removes the files that no micro-batch needs any more."""
+        self._take_over()
+        had, in_use = list(self.sizes), {self.batch} | {record.batch for record in self.index.values()}
+        self.sizes[self.batch] = self.length
+        index = {
+            "clock": self.now,
+            "before": had,
+            "sizes": {batch: self.sizes[batch] for batch in in_use},
+            "targets": [(target, *record) for target, record in self.index.items()],
+        }
+        text = json.dumps(index).encode()
+        self.out.write(text + _END.pack(len(text), _MAGIC))
+        self.out.close()
+        self.folder.replace(self.temporary, self.folder.name(self.batch, self.part, self.parts))
+        self.temporary = ""
+        for batch in set(self.before) - in_use - set(had):
+            with suppress(FileNotFoundError):
+                self.folder.files.delete_file(self.folder.name(batch, self.part, self.parts))
+
+    def close(self) -> None:
+        """Without `commit`, nothing has changed."""
+        for reader in self.readers.values():
+            reader.close()
+        if self.temporary:
+            self.out.close()
+            with suppress(FileNotFoundError):
+                self.folder.files.delete_file(self.temporary)
