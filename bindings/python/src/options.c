@@ -57,7 +57,8 @@ bool core_options_init(core_options *parsed, PyObject *packed)
     *parsed = (core_options){.options = PPROFDELTA_OPTIONS_INIT};
     if (!PyArg_ParseTuple(packed, "IiiiiO!O!O!iO!z", &o->flags, &on_reset, &first, &compression,
                           &o->level, &PyLong_Type, &max_memory, &PyTuple_Type, &counters,
-                          &PyTuple_Type, &gauges, &format, &PyTuple_Type, &resource, &o->target_label))
+                          &PyTuple_Type, &gauges, &format, &PyTuple_Type, &resource,
+                          &o->target_label))
         return false;
     o->on_reset = (pprofdelta_on_reset)on_reset;
     o->first = (pprofdelta_first)first;
