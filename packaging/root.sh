@@ -19,7 +19,7 @@ clean_root() {
 # Nothing is removed while something is mounted there: it is the host's.
 remove_root() {
     local at
-    for at in dev proc; do
+    for at in dev proc srv/ccache; do
         ! mountpoint -q "$1/$at" || umount "$1/$at" || return 1
     done
     rm -rf "$1"

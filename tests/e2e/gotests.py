@@ -14,7 +14,8 @@ from checks import check, finish  # noqa: E402
 
 MODULE = os.path.join(real.root, "bindings", "go")
 ORACLE = os.path.join(MODULE, "oracletest")  # a module with the tests that need other modules
-ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"}
+# With -trimpath, Go's cache has what another copy of this tree compiled.
+ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false -trimpath"}
 LIMIT = 4 * real.TIMEOUT
 
 

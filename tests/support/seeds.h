@@ -37,6 +37,13 @@ static inline seed_range slow_seeds(unsigned percent)
     return seeds_of(USUAL_SEEDS / 10, percent);
 }
 
+/* Whether PD_TEST_SEEDS asks for less than usual, as with the sanitizers. A test without seeds then does less. */
+static inline bool is_short_run(void)
+{
+    const char *many = getenv("PD_TEST_SEEDS");
+    return many && strtoull(many, NULL, 0) < USUAL_SEEDS / 10;
+}
+
 /* wrong is NULL, or the difference. Evaluated more than once. */
 #define AGREE(seed, wrong) CHECK_MSG(!(wrong), "seed %" PRIu64 ": %s", (seed), (wrong))
 

@@ -3,6 +3,7 @@
 #include "delta/context.h"
 #include "keep.h"
 #include "scene.h"
+#include "seeds.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -208,7 +209,8 @@ static bool try(const trial *s, course c, uint64_t limit, bool did, buf want)
 
 static void try_shape(const shape *of)
 {
-    enum { FINE = 20, COARSE = 10 }; /* a step is a part of the limit */
+    /* A step is this part of the limit. */
+    const unsigned fine = is_short_run() ? 10 : 20, coarse = is_short_run() ? 3 : 10;
     trial s;
     bool did[COURSES] = {false};
     size_t refused = 0, did_all = 0;
@@ -217,7 +219,7 @@ static void try_shape(const shape *of)
     outcome with_state = run(&a, &s, BY_STATE, 0);
     bool is_negative = of->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
     for (uint64_t limit = 120000; limit < UINT64_C(5000000);
-         limit += limit / (did_all ? COARSE : FINE)) {
+         limit += limit / (did_all ? coarse : fine)) {
         did_all = 1;
         for (course c = 0; c < COURSES; c++) {
             if (c == BY_STATE && is_negative)
