@@ -21,9 +21,9 @@ static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"show", cli_show},     {"check", cli_check},   {"sum", cli_sum},
-    {"merge", cli_merge},   {"record", cli_record}, {"symbolize", cli_symbolize},
-    {"leaks", cli_leaks},   {"export", cli_export}, {"help", help_about},
+    {"show", cli_show},   {"check", cli_check},   {"sum", cli_sum},
+    {"merge", cli_merge}, {"record", cli_record}, {"symbolize", cli_symbolize},
+    {"leaks", cli_leaks}, {"export", cli_export}, {"help", help_about},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 

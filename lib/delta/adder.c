@@ -387,7 +387,7 @@ static void forget_gauges(pprofdelta_adder *a)
 /* The beginning of the time of the last profile. */
 static int64_t from_of(const pprofdelta_adder *a, const pd_input *input)
 {
-    int64_t duration = input->tables.header.duration_nanos, from;
+    int64_t duration = input->tables.header.duration_nanos, from = UNKNOWN;
     bool is_known = a->last.to_nanos && duration > 0 &&
                     !__builtin_sub_overflow(a->last.to_nanos, duration, &from);
     return a->last.from_nanos ? a->last.from_nanos : is_known ? from : UNKNOWN;
