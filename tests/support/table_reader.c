@@ -244,32 +244,20 @@ static void unmark(char *name)
 static place place_of(const comparison *c, uint64_t id)
 {
     const reading *r = &c->profile;
-    const Pd__View__Location *l = NULL;
-    const Pd__View__Mapping *m = NULL;
-    for (size_t i = 0; i < r->view->n_location; i++)
-        if (r->view->location[i]->id == id)
-            l = r->view->location[i];
-    for (size_t i = 0; i < r->view->n_mapping; i++)
-        if (r->view->mapping[i]->id == l->mapping_id)
-            m = r->view->mapping[i];
-    char *file = arena_text(c->a, m ? reading_string(r, m->filename) : "");
-    const char *build_id = m ? reading_string(r, m->build_id) : "";
-    unmark(file);
-    bool has_file = *build_id || (m && reading_file(c->a, file));
-    uint64_t moved = m && has_file ? m->file_offset - m->memory_start : 0;
-    uint64_t address = l->address ? l->address + moved : 0;
-    bool is_by_lines = !l->address && l->n_line;
+    const reading_location *at = r->locations;
+    while (at->view->id != id)
+        at++;
+    const Pd__View__Location *l = at->view;
+    const reading_mapping *m = at->mapping == NOWHERE ? NULL : &r->mappings[at->mapping];
+    char *file = arena_text(c->a, m ? reading_string(r, m->view->filename) : "");
+    const char *build_id = m ? reading_string(r, m->view->build_id) : "";
+    uint64_t moved = m && m->name ? m->view->file_offset - m->view->memory_start : 0;
     place p = {buf_begin(c->a), buf_begin(c->a)};
     quote(&p.shown, c->a, build_id);
+    unmark(file);
     quote(&p.shown, c->a, file);
-    add_number(&p.shown, (int64_t)address);
-    buf_text(&p.key, l->is_folded ? "folded " : "location ");
-    if (!is_by_lines) {
-        buf_text(&p.key, *build_id ? "built " : "file ");
-        quote(&p.key, c->a, *build_id ? build_id : has_file ? file : "");
-        add_number(&p.key, (int64_t)address);
-        add_number(&p.key, l->address != 0);
-    }
+    add_number(&p.shown, (int64_t)(l->address ? l->address + moved : 0));
+    buf_text(&p.key, at->identity);
     for (size_t i = 0; i < l->n_line; i++) {
         const Pd__View__Function *f = function_of(r, l->line[i]->function_id);
         buf line = buf_begin(c->a);
@@ -279,7 +267,7 @@ static place place_of(const comparison *c, uint64_t id)
         buf_text(&p.shown, buf_string(&line));
         buf_text(&p.shown, i + 1 < l->n_line ? " inlined" : " ");
         add_number(&line, l->line[i]->column);
-        if (is_by_lines || !*build_id)
+        if (!l->address || !*build_id)
             buf_text(&p.key, buf_string(&line));
     }
     return p;
