@@ -50,44 +50,40 @@ def test_counters_of_all_windows_and_gauges_of_the_last_ones(t):
 
 def test_labels(t):
     files = fleet(t, hosts=2, windows=1)[:2]
-    raw = t.succeeds("show", "--raw", "-", stdin=t.succeeds("merge", *files, "--label-target").out).text
-    t.equal(raw.count('label "target" = "'), 4)
-    raw = t.succeeds("show", "--raw", "-", stdin=t.succeeds("merge", *files, "--label-target=host").out).text
-    t.equal(raw.count('label "host" = "'), 4)
-    for name in ("s1", "s2"):
-        t.contains(raw, t.succeeds("--state", name, "--status").text.split("id")[1].split()[0])
+    for option, key in ("--label-target", "target"), ("--label-target=host", "host"):
+        raw = t.succeeds("show", "--raw", "-", stdin=t.succeeds("merge", *files, option).out).text
+        t.equal(raw.count(f'label "{key}" = "'), 4)
+        for name in ("s1", "s2"):
+            t.contains(raw, t.succeeds("--state", name, "--status").text.split("id")[1].split()[0])
     t.contains(t.fails(2, "merge", *files, "--label-target=").err, "must be the key of a label")
 
 
-def test_what_is_no_window_of_a_target(t):
+def test_what_is_refused(t):
+    """The files, and what to do. merge_test.c has every window that does not count."""
     files = fleet(t, hosts=2)
     t.succeeds("merge", *files, "-q", "-o", "merged")
     t.write("look.1", look(1, 1))
     t.write("look.2", look(1, 2))
     t.succeeds("look.1", "look.2", "-o", "pair")
-    for name, words in (("look.1", "it may be cumulative"), ("pair", "the delta of two files"),
-                        ("merged", "it is a merge")):
-        result = t.fails(1, "merge", *files, name, "-o", "out")
-        t.contains(result.err, f"pprofdelta: {name}: ", words, "--force takes any other profile")
-        t.check(not os.path.exists(t.path("out")), "wrote")
-        result = t.succeeds("merge", "delta.2.1", name, name, "--force")
-        t.contains(read(result.out).comments[0], "windows=2 targets=2")
-    t.contains(t.fails(1, "sum", "merged", "delta.1.3").err, "it is a merge")
-    t.contains(t.fails(1, "look.1", "merged").err, "already a delta")
-    t.contains(t.fails(1, "sum", "delta.1.1", "delta.2.1", "--force").err, "two states", "pprofdelta merge adds up")
-
-
-def test_errors(t):
-    files = fleet(t, hosts=2)
-    result = t.succeeds("merge", "delta.2.1", "delta.2.3")
-    t.contains(result.err, "note: windows of a target are missing before delta.2.3")
     t.write("bad", b"\xff\xff")
     t.write("mutex", gz(profile([(("f",), [1, 2])], types=["contentions/count", "delay/nanoseconds"])))
     t.succeeds("--state", "m", "mutex", "-o", "other")
-    for name, words in (("bad", "bad: "), ("nowhere", "cannot open"), ("s1", "s1: "), ("other", "the value types differ")):
+    for name, words, may_be_forced in (
+            ("look.1", "it may be cumulative", True), ("pair", "the delta of two files", True),
+            ("merged", "it is a merge", True), ("bad", "bad: ", False), ("nowhere", "cannot open", False),
+            ("s1", "s1: ", False), ("other", "the value types differ", False)):
         result = t.fails(1, "merge", *files, name, "-o", "out", "-q")
         t.contains(result.err, words)
         t.check(not os.path.exists(t.path("out")), "wrote")
-    t.contains(t.fails(2, "merge").err, "the deltas are missing")
-    t.contains(t.fails(2, "merge", *files, "-").err, "are read twice")
-    t.contains(t.fails(1, "merge", *files, "--max-memory=20k").err, "--max-memory=SIZE raises the limit")
+        if may_be_forced:
+            t.contains(result.err, f"pprofdelta: {name}: ", "--force takes any other profile")
+            result = t.succeeds("merge", "delta.2.1", name, name, "--force")
+            t.contains(read(result.out).comments[0], "windows=2 targets=2")
+    for code, args, *words in (
+            (1, ("sum", "merged", "delta.1.3"), "it is a merge"), (1, ("look.1", "merged"), "already a delta"),
+            (1, ("sum", "delta.1.1", "delta.2.1", "--force"), "two states", "pprofdelta merge adds up"),
+            (2, ("merge",), "the deltas are missing"), (2, ("merge", *files, "-"), "are read twice"),
+            (1, ("merge", *files, "--max-memory=20k"), "--max-memory=SIZE raises the limit")):
+        t.contains(t.fails(code, *args).err, *words)
+    t.contains(t.succeeds("merge", "delta.2.1", "delta.2.3").err,
+               "note: windows of a target are missing before delta.2.3")

@@ -197,22 +197,24 @@ TEST(base_plus_all_deltas_is_the_last_profile)
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         ENDS(film_end) film f;
         film_begin(&f, seed + 500);
-        f.options.on_reset = seed % 3 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
-        f.options.first = PPROFDELTA_FIRST_FULL;
+        f.s.options.on_reset = seed % 3 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
+        f.s.options.first = PPROFDELTA_FIRST_FULL;
         film_shoot(&f, GEN_MOVE | GEN_RENAME | GEN_HEADER, false);
         for (int from_look = 0; from_look < 2 && f.len == WINDOWS; from_look++) {
             buf bytes;
             pprofdelta_error err = {0};
-            rows want = {.arena = &f.arena};
+            rows want = {.arena = &f.s.arena};
             f.deltas[0] = from_look ? f.looks[0] : f.deltas[0];
-            pprofdelta_status status = sum_up(&f.arena, &f.options, f.deltas, f.len, &bytes, &err);
+            pprofdelta_status status =
+                sum_up(&f.s.arena, &f.s.options, f.deltas, f.len, &bytes, &err);
             CHECK_MSG(!status || status == PPROFDELTA_E_LIMIT, "seed %" PRIu64 ": %s", seed,
                       err.text);
             if (status)
                 break;
-            reading sum = sum_read(&f.arena, bytes), last = sum_read(&f.arena, f.looks[f.len - 1]);
-            rows_add(&want, &last, &f.g, true);
-            AGREE(seed, rows_differ(&want, &sum, &f.g));
+            reading sum = sum_read(&f.s.arena, bytes),
+                    last = sum_read(&f.s.arena, f.looks[f.len - 1]);
+            rows_add(&want, &last, &f.s.g, true);
+            AGREE(seed, rows_differ(&want, &sum, &f.s.g));
             CHECK(sum.view->time_nanos == last.view->time_nanos);
             added++;
         }

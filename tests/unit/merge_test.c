@@ -66,12 +66,12 @@ static void fleet_begin(fleet *f, uint64_t seed)
     for (size_t target = 0; target < TARGETS; target++) {
         film *one = &f->films[target];
         film_begin(one, seed);
-        one->options.on_reset = PPROFDELTA_ON_RESET_AUTO;
-        one->options.flags &= ~(unsigned)PPROFDELTA_FORCE;
-        one->options.id = target + 1;
-        one->g.rng.state += target;
-        one->rng.state += target;
-        gen_evolve(&one->g, GEN_DECREASE | GEN_VANISH | GEN_RENAME);
+        one->s.options.on_reset = PPROFDELTA_ON_RESET_AUTO;
+        one->s.options.flags &= ~(unsigned)PPROFDELTA_FORCE;
+        one->s.options.id = target + 1;
+        one->s.g.rng.state += target;
+        one->s.rng.state += target;
+        gen_evolve(&one->s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME);
         film_shoot(one, GEN_DECREASE | GEN_VANISH | GEN_RENAME, true);
         for (size_t i = 0; i < one->len; i++)
             f->parts[f->len++] = read_part(&f->arena, one->deltas[i]);
@@ -88,7 +88,7 @@ static void fleet_end(fleet *f)
 /* In an order that a merge takes: the targets, and the attempts at a window, in any. */
 static void order(fleet *f, buf bytes[MOST])
 {
-    rng *chance = &f->films[0].rng;
+    rng *chance = &f->films[0].s.rng;
     size_t targets[TARGETS] = {1, 2, 3}, any[MOST], len = 0;
     for (size_t i = 0; i < f->len; i++)
         any[i] = i;
@@ -113,11 +113,11 @@ static void check_merge(fleet *f, buf out, uint64_t seed)
         if (!counts)
             continue;
         long long began = p->from ? p->from : duration ? p->to - duration : 0;
-        rows_add(&want, &p->reading, &f->films[0].g, is_last);
+        rows_add(&want, &p->reading, &f->films[0].s.g, is_last);
         from = began < from ? began : from;
         to = p->to > to ? p->to : to;
     }
-    AGREE(seed, rows_differ(&want, &all.reading, &f->films[0].g));
+    AGREE(seed, rows_differ(&want, &all.reading, &f->films[0].s.g));
     CHECK_MSG(all.to == to && all.reading.view->time_nanos == to, "seed %" PRIu64, seed);
     CHECK_MSG(all.reading.view->duration_nanos == (from ? to - from : 0), "seed %" PRIu64, seed);
 }
@@ -129,7 +129,7 @@ TEST(a_merge_is_the_naive_one_in_every_order)
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         ENDS(fleet_end) fleet f;
         fleet_begin(&f, seed);
-        pprofdelta_options options = f.films[0].options;
+        pprofdelta_options options = f.films[0].s.options;
         options.flags |= PPROFDELTA_MERGE;
         for (int again = 0; again < 2 && f.len; again++) {
             buf bytes[MOST], out;

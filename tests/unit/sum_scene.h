@@ -2,9 +2,7 @@
 #ifndef PD_TESTS_SUM_SCENE_H
 #define PD_TESTS_SUM_SCENE_H
 
-#include "../support/test.h"
-
-#include "scene.h"
+#include "delta_stage.h"
 #include "seeds.h"
 
 #include <stdlib.h>
@@ -137,47 +135,41 @@ static inline const char *rows_differ(rows *want, const reading *profile, const 
 enum { WINDOWS = 7, MOST_SENT = 2 * WINDOWS };
 
 typedef struct film {
-    gen g;
-    rng rng;
-    arena arena;
-    pprofdelta_options options;
+    stage s;
     buf looks[MOST_SENT], deltas[MOST_SENT];
     size_t len;
 } film;
 
 static inline void film_begin(film *f, uint64_t seed)
 {
-    *f = (film){.rng = {seed * 2 + 1}};
-    gen_init(&f->g, seed);
-    f->options = draw_options(&f->rng, &f->g);
-    f->options.flags &= ~(unsigned)PPROFDELTA_NO_STAMP;
+    f->len = 0;
+    stage_begin(&f->s, seed);
+    f->s.options.flags &= ~(unsigned)PPROFDELTA_NO_STAMP;
 }
 
 static inline void film_end(film *f)
 {
-    gen_free(&f->g);
-    arena_free(&f->arena);
+    stage_end(&f->s);
 }
 
 /* is_lossy: some windows are not sent, some are sent twice, and some are sent but not committed. */
 static inline void film_shoot(film *f, unsigned events, bool is_lossy)
 {
     ENDS(context_end) pprofdelta *pd = NULL;
-    if (!gen_counts(&f->g) || pprofdelta_new(&f->options, NULL, &pd, NULL) != PPROFDELTA_OK)
+    if (!gen_counts(&f->s.g) || pprofdelta_new(&f->s.options, NULL, &pd, NULL) != PPROFDELTA_OK)
         return;
-    for (size_t i = 0; i < WINDOWS; i++, gen_evolve(&f->g, events)) {
-        serial_style style = serial_draw(&f->rng);
-        collector c = {.bytes = buf_begin(&f->arena)};
+    for (size_t i = 0; i < WINDOWS; i++, gen_evolve(&f->s.g, events)) {
+        collector c = {.bytes = buf_begin(&f->s.arena)};
         pprofdelta_sink sink = collector_sink(&c);
-        buf look = serial_write(&f->arena, &f->g.m, &style);
-        if (pprofdelta_window(pd, look.ptr, look.len, &sink, NULL, NULL) != PPROFDELTA_OK)
+        buf profile = look(&f->s);
+        if (pprofdelta_window(pd, profile.ptr, profile.len, &sink, NULL, NULL) != PPROFDELTA_OK)
             continue;
-        size_t times = is_lossy ? rng_chance(&f->rng, 80) + rng_chance(&f->rng, 20) : 1;
+        size_t times = is_lossy ? rng_chance(&f->s.rng, 80) + rng_chance(&f->s.rng, 20) : 1;
         for (; times; times--, f->len++) {
-            f->looks[f->len] = look;
+            f->looks[f->len] = profile;
             f->deltas[f->len] = c.bytes;
         }
-        is_lossy &&rng_chance(&f->rng, 30) ? pprofdelta_abandon(pd) : (void)pprofdelta_commit(pd);
+        is_lossy &&rng_chance(&f->s.rng, 30) ? pprofdelta_abandon(pd) : (void)pprofdelta_commit(pd);
     }
 }
 
