@@ -169,7 +169,10 @@ static inline void film_shoot(film *f, unsigned events, bool is_lossy)
             f->looks[f->len] = profile;
             f->deltas[f->len] = c.bytes;
         }
-        is_lossy &&rng_chance(&f->s.rng, 30) ? pprofdelta_abandon(pd) : (void)pprofdelta_commit(pd);
+        if (is_lossy && rng_chance(&f->s.rng, 30))
+            pprofdelta_abandon(pd);
+        else
+            CHECK(!pprofdelta_commit(pd));
     }
 }
 
