@@ -205,10 +205,8 @@ static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
 
 static int refuse(const cli_input *in, int wrong, const char *why)
 {
-    cli_error("%s: %s", in->name, why);
-    if (wrong == TOO_LARGE)
-        cli_hint_memory();
-    return CLI_FAILED;
+    int code = cli_error("%s: %s", in->name, why);
+    return wrong == TOO_LARGE ? cli_hint_memory() : code;
 }
 
 int cli_input_read(cli_input *in, const char *path, uint64_t limit)

@@ -158,12 +158,13 @@ static void print_message(const char *kind, const char *format, va_list args)
     cli_message_raw(out, used);
 }
 
-void cli_error(const char *format, ...)
+int cli_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     print_message("", format, args);
     va_end(args);
+    return CLI_FAILED;
 }
 
 static bool is_quiet;
@@ -183,17 +184,18 @@ void cli_note(const char *format, ...)
     va_end(args);
 }
 
-void cli_hint(const char *format, ...)
+int cli_hint(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     print_message("hint: ", format, args);
     va_end(args);
+    return CLI_FAILED;
 }
 
-void cli_hint_memory(void)
+int cli_hint_memory(void)
 {
-    cli_hint("%s", raise_limit);
+    return cli_hint("%s", raise_limit);
 }
 
 static char asked[16]; /* the verb with a space before it; empty for the delta */
@@ -215,8 +217,7 @@ int cli_usage(const char *format, ...)
 
 int cli_system_error(const char *name, const char *verb, int error)
 {
-    cli_error("%s: cannot %s: %s", name, verb, strerror(error));
-    return CLI_FAILED;
+    return cli_error("%s: cannot %s: %s", name, verb, strerror(error));
 }
 
 /* ---- errors of the library ------------------------------------------------------------------ */

@@ -14,18 +14,20 @@
 
 #include <stddef.h>
 
-/* "pprofdelta: TEXT" */
-__attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
+/* "pprofdelta: TEXT". Returns CLI_FAILED. */
+__attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 
-/* "pprofdelta: note: TEXT" and "pprofdelta: hint: TEXT" */
+/* "pprofdelta: note: TEXT" */
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
-__attribute__((format(printf, 1, 2))) void cli_hint(const char *format, ...);
+
+/* "pprofdelta: hint: TEXT", below the error that it is about. Returns CLI_FAILED, as cli_error does. */
+__attribute__((format(printf, 1, 2))) int cli_hint(const char *format, ...);
 
 /* From now on cli_note prints nothing. */
 void cli_message_quiet(void);
 
-/* The hint for an input that is too large: how to raise the limit. */
-void cli_hint_memory(void);
+/* The hint for an input that is too large: how to raise the limit. Returns CLI_FAILED. */
+int cli_hint_memory(void);
 
 /* The verb whose --help cli_usage names from now on. */
 void cli_message_verb(const char *verb);

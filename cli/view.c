@@ -92,15 +92,13 @@ static int refuse(const cli_profile *profile)
     const char *name = profile->input.name;
     if (profile->is_out_of_memory)
         return cli_system_error(name, "show", ENOMEM);
-    if (!profile->is_over_limit) {
-        cli_error("%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
-                  "than 2 GiB",
-                  name);
-        return CLI_FAILED;
-    }
+    if (!profile->is_over_limit)
+        return cli_error(
+            "%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
+            "than 2 GiB",
+            name);
     cli_error("%s: showing this profile takes more memory than the limit", name);
-    cli_hint_memory();
-    return CLI_FAILED;
+    return cli_hint_memory();
 }
 
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)

@@ -160,8 +160,7 @@ int cli_edit_end(cli_edit *edit)
     cli_drop(edit->functions.slots);
     if (edit->is_failed) {
         cli_error("%s: there is not enough memory for its symbols", edit->profile->input.name);
-        cli_hint_memory();
-        return CLI_FAILED;
+        return cli_hint_memory();
     }
     return cli_profile_index(edit->profile);
 }
@@ -228,8 +227,7 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     uint8_t *bytes = len <= profile->memory_left ? malloc(len + 1) : NULL;
     if (!bytes) {
         cli_error("%s: there is not enough memory to write it", profile->input.name);
-        cli_hint_memory();
-        return CLI_FAILED;
+        return cli_hint_memory();
     }
     pd__view__profile__pack(view, bytes);
     pprofdelta_profile *edited = NULL;

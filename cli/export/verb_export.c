@@ -103,8 +103,7 @@ static int check_types(const run *r, const struct ArrowSchema *all, const struct
         if (strcmp(all->children[i]->name, these->children[i]->name) != 0) {
             cli_error("%s: its value types are not those of the files before it: %s in place of %s",
                       r->name, these->children[i]->name, all->children[i]->name);
-            cli_hint("export each kind of profile by itself, into a DIR of its own");
-            return CLI_FAILED;
+            return cli_hint("export each kind of profile by itself, into a DIR of its own");
         }
     return CLI_DONE;
 }
@@ -191,11 +190,9 @@ static int read_all(run *r)
     int code = CLI_DONE;
     for (size_t i = 0; i < len && len > 1 && !code; i++) {
         code = read_file(r, i, false);
-        if (!code && r->target.value && r->stamps[i].id != r->stamps->id) {
-            cli_error("%s: is of another state than %s; --target names one", names_of[i],
-                      *names_of);
-            code = CLI_FAILED;
-        }
+        if (!code && r->target.value && r->stamps[i].id != r->stamps->id)
+            code = cli_error("%s: is of another state than %s; --target names one", names_of[i],
+                             *names_of);
     }
     for (size_t i = 0; i < len && !code; i++) {
         for (k = 0; k < len && !is_replaced(r->stamps, i, k); k++) {

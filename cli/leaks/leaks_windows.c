@@ -95,14 +95,12 @@ static int refuse_types(const cli_profile *profile, const char *type)
 {
     char types[CLI_TYPES_ROOM];
     cli_profile_list_types(profile, types);
-    if (type) {
-        cli_error("%s: has no sample type %.60s; there are: %s", profile->input.name, type, types);
-    } else {
-        cli_error("%s: has no in-use values; there are: %s", profile->input.name, types);
-        cli_hint("leaks needs what is in use at the end of each window: profiles of "
-                 "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
-    }
-    return CLI_FAILED;
+    if (type)
+        return cli_error("%s: has no sample type %.60s; there are: %s", profile->input.name, type,
+                         types);
+    cli_error("%s: has no in-use values; there are: %s", profile->input.name, types);
+    return cli_hint("leaks needs what is in use at the end of each window: profiles of "
+                    "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
 }
 
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
@@ -230,8 +228,7 @@ static int check_memory(const reader *r, const cli_leaks_file *file)
         r->how->library.max_memory)
         return CLI_DONE;
     cli_error("%s: the stacks of this run take more memory than the limit", file->path);
-    cli_hint_memory();
-    return CLI_FAILED;
+    return cli_hint_memory();
 }
 
 /* Adds the account of the resident memory, if the profile has one. */

@@ -116,9 +116,8 @@ static int refuse_gaps(const cli_leaks_work *w)
 {
     cli_error("%s: has changes of in-use values only, and what they change is missing",
               w->files[0].path);
-    cli_hint("add the profiles before it: the first profile of a process has all values "
-             "(heap.PID.1.pb.gz), or use record --snapshot");
-    return CLI_FAILED;
+    return cli_hint("add the profiles before it: the first profile of a process has all values "
+                    "(heap.PID.1.pb.gz), or use record --snapshot");
 }
 
 /* ---- the run ------------------------------------------------------------------------------ */

@@ -281,8 +281,7 @@ static int find_agent(char path[PATH_MAX])
         return CLI_DONE;
     cli_error("the heap agent %s is neither in a directory near this program nor in %s",
               PD_AGENT_NAME, PD_AGENT_DIR);
-    cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
-    return CLI_FAILED;
+    return cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
 }
 
 /* ---- the agent's variables ------------------------------------------------------------------- */
@@ -333,10 +332,9 @@ static int make_resource(const record_options *o, char **text)
     int code = cli_resource_make(&resource, &o->resources);
     if (!code && !(*text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
-    if (!code && *text && strlen(*text) >= PD_RESOURCE_MAX) {
-        cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);
-        code = CLI_FAILED;
-    }
+    if (!code && *text && strlen(*text) >= PD_RESOURCE_MAX)
+        code = cli_error("the attributes of the resource are longer than %d bytes",
+                         PD_RESOURCE_MAX - 1);
     free(resource.list);
     return code;
 }
@@ -345,10 +343,9 @@ static int set_environment(const record_options *o, const char *agent)
 {
     char dir[PATH_MAX], *resource = NULL;
     const bool has_dir = o->dir || !o->to;
-    if (strpbrk(agent, " :")) {
-        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
-        return CLI_FAILED;
-    }
+    if (strpbrk(agent, " :"))
+        return cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD",
+                         agent);
     int code = has_dir ? make_dir(o->dir ? o->dir : ".", dir) : CLI_DONE;
     if (!code)
         code = make_resource(o, &resource);

@@ -128,8 +128,7 @@ static int perform(run *r)
     if (!cli_module_is_supported()) {
         cli_error("this pprofdelta was built without libdw of elfutils, so it cannot read debug "
                   "information");
-        cli_hint("build it with libdw (Debian: libdw-dev)");
-        return CLI_FAILED;
+        return cli_hint("build it with libdw (Debian: libdw-dev)");
     }
     int code = cli_output_prepare(&r->out, r->output);
     if (code)
