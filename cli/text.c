@@ -1,7 +1,6 @@
 /* Names made safe to print: see text.h. */
 #include "text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

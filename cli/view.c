@@ -6,7 +6,6 @@
 #include "view.h"
 
 #include "cli.h"
-#include "input.h"
 #include "message.h"
 #include "show/units.h"
 

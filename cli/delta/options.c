@@ -5,7 +5,6 @@
 #include "instant.h"
 #include "message.h"
 #include "output_file.h"
-#include "arguments.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -2,7 +2,6 @@
 #include "leaks/leaks.h"
 
 #include "cli.h"
-#include "input.h"
 #include "keep.h"
 #include "message.h"
 

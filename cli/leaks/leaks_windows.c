@@ -3,7 +3,6 @@
 
 #include "cli.h"
 #include "keep.h"
-#include "input.h"
 #include "message.h"
 #include "output_file.h"
 #include "show/units.h"

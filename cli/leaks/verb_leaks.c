@@ -46,14 +46,11 @@ static const cli_option table[] = {
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
     {"--no-symbolize", 0, CLI_ALONE, cli_take_flag,
      offsetof(verb, work.how.names.is_not_symbolized),
-     "      --no-symbolize     leave addresses as they are\n"
-     "      --no-demangle      leave the names of C++ and Rust mangled\n"
-     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n",
-     0, 0},
+     "      --no-symbolize     leave addresses as they are\n", 0, 0},
     {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.names.is_not_demangled),
-     "", 0, 0},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(verb, work.how.names.places), "", 0,
-     0},
+     "      --no-demangle      leave the names of C++ and Rust mangled\n", 0, 0},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(verb, work.how.names.places),
+     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n", 0, 0},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(verb, quiet),
      "  -q, --quiet            print no notes on stderr\n", 0, 0},
     {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},

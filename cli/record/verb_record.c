@@ -9,7 +9,6 @@
 #include "instant.h"
 #include "message.h"
 #include "arguments.h"
-#include "output_file.h"
 #include "resource.h"
 #include "record/target.h"
 #include "record/tree.h"
@@ -21,8 +20,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

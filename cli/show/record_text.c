@@ -5,7 +5,6 @@
 #include "show/otlp_forms.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A field of a message: where its value is, or NULL if the message within is not there. */

@@ -6,7 +6,6 @@
 #include "show/wrappers.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- the tables --------------------------------------------------------------------------- */

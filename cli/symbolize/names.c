@@ -5,12 +5,10 @@
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
-#include "arguments.h"
 #include "symbolize/symbolize_view.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
