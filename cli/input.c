@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "message.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -229,13 +230,12 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
 /* Returns 0, or TOO_LARGE or another number that is not 0, and frees the bytes. */
 static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
 {
-    const char *slash = file.found_in ? strrchr(file.path, '/') : NULL;
     int folder = file.found_in ? dirfd(file.found_in) : AT_FDCWD;
     *in = (cli_input){.name = file.path};
     if (file.found_in && limit > CLI_FOUND_MAX)
         limit = CLI_FOUND_MAX;
-    int fd = cli_regular_open(folder, slash ? slash + 1 : file.path,
-                              O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
+    const char *name = file.found_in ? cli_string_base(cli_string_of(file.path)).ptr : file.path;
+    int fd = cli_regular_open(folder, name, O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
     if (fd < 0)
         return FOREIGN;
     int wrong = take(in, fd, limit, why);

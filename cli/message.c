@@ -239,8 +239,7 @@ static const struct advice {
      "pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them"},
     {PPROFDELTA_E_OTHER_TARGET, A_STATE, PPROFDELTA_REASON_NONE,
      "a state is for one target; move it away to begin a new one, or use --force if the service "
-     "has "
-     "another name now"},
+     "has another name now"},
     {PPROFDELTA_E_OTHER_TARGET, ANY, PPROFDELTA_REASON_NONE,
      "--force takes the second as a restart of the first"},
     {PPROFDELTA_E_LIMIT, ANY, PPROFDELTA_REASON_MAX_MEMORY, raise_limit},
@@ -256,8 +255,7 @@ static const struct advice {
      "the state has a later profile already: another run came first, and nothing is lost"},
     {PPROFDELTA_E_MISMATCH, A_STATE, PPROFDELTA_REASON_OTHER_TYPES,
      "a state is for one kind of profile of one target; if the target has other types now, move "
-     "the "
-     "state away to begin a new one"},
+     "the state away to begin a new one"},
     {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_SWAPPED,
      "the older profile comes first: pprofdelta PREV CUR"},
     {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_OTHER_OPTIONS,

@@ -9,7 +9,7 @@
 
 static void add_file(cli_leaks_work *w, const char *path, DIR *found_in)
 {
-    w->files = cli_keep_more(w->files, w->files_len, 1, &w->files_cap, sizeof *w->files);
+    CLI_KEEP_MORE(w->files, 1);
     w->files[w->files_len] =
         (cli_leaks_file){.path = path, .found_in = found_in, .operand = w->files_len};
     w->files_len++;

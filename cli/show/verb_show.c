@@ -65,10 +65,8 @@ static int take_form(const cli_option *option, const char *value, void *options)
 static int take_page(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
-    if (!*value)
-        return cli_bad_value(option->name, value, "the name of a file, or - for stdout");
-    o->shown.page = value;
-    return set_form(o, FLAME);
+    int code = cli_take_name(option, value, &o->shown.page);
+    return code ? code : set_form(o, FLAME);
 }
 
 static int take_top(const cli_option *option, const char *value, void *options)
