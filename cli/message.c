@@ -157,44 +157,11 @@ static void print_message(const char *kind, const char *format, va_list args)
     cli_message_raw(out, used);
 }
 
-int cli_error(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    print_message("", format, args);
-    va_end(args);
-    return CLI_FAILED;
-}
-
 static bool is_quiet;
 
 void cli_message_quiet(void)
 {
     is_quiet = true;
-}
-
-void cli_note(const char *format, ...)
-{
-    va_list args;
-    if (is_quiet)
-        return;
-    va_start(args, format);
-    print_message("note: ", format, args);
-    va_end(args);
-}
-
-int cli_hint(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    print_message("hint: ", format, args);
-    va_end(args);
-    return CLI_FAILED;
-}
-
-int cli_hint_memory(void)
-{
-    return cli_hint("%s", raise_limit);
 }
 
 static char asked[16]; /* the verb with a space before it; empty for the delta */
@@ -204,14 +171,24 @@ void cli_message_verb(const char *verb)
     snprintf(asked, sizeof asked, " %s", verb);
 }
 
-int cli_usage(const char *format, ...)
+int cli_message(cli_message_kind kind, const char *format, ...)
 {
+    static const char *const titles[] = {[CLI_HINT] = "hint: ", [CLI_NOTE] = "note: "};
     va_list args;
+    if (kind == CLI_NOTE && is_quiet)
+        return CLI_FAILED;
     va_start(args, format);
-    print_message("", format, args);
+    print_message(titles[kind] ? titles[kind] : "", format, args);
     va_end(args);
+    if (kind != CLI_WRONG_USAGE)
+        return CLI_FAILED;
     cli_error("try pprofdelta%s --help", asked);
     return CLI_USAGE;
+}
+
+int cli_hint_memory(void)
+{
+    return cli_hint("%s", raise_limit);
 }
 
 int cli_system_error(const char *name, const char *verb, int error)

@@ -14,16 +14,25 @@
 
 #include <stddef.h>
 
-/* "pprofdelta: TEXT". Returns CLI_FAILED. */
-__attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
+typedef enum cli_message_kind { CLI_ERROR, CLI_WRONG_USAGE, CLI_HINT, CLI_NOTE } cli_message_kind;
+
+/* Prints a message of that kind. Returns the exit code after it: CLI_USAGE or CLI_FAILED. */
+__attribute__((format(printf, 2, 3))) int cli_message(cli_message_kind kind, const char *format,
+                                                      ...);
+
+/* "pprofdelta: TEXT" */
+#define cli_error(...) cli_message(CLI_ERROR, __VA_ARGS__)
+
+/* The same if the command line is wrong; below it, a line names --help. */
+#define cli_usage(...) cli_message(CLI_WRONG_USAGE, __VA_ARGS__)
+
+/* "pprofdelta: hint: TEXT", below the error that it is about */
+#define cli_hint(...) cli_message(CLI_HINT, __VA_ARGS__)
 
 /* "pprofdelta: note: TEXT" */
-__attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
+#define cli_note(...) ((void)cli_message(CLI_NOTE, __VA_ARGS__))
 
-/* "pprofdelta: hint: TEXT", below the error that it is about. Returns CLI_FAILED, as cli_error does. */
-__attribute__((format(printf, 1, 2))) int cli_hint(const char *format, ...);
-
-/* From now on cli_note prints nothing. */
+/* From now on no notes are printed. */
 void cli_message_quiet(void);
 
 /* The hint for an input that is too large: how to raise the limit. Returns CLI_FAILED. */
@@ -31,9 +40,6 @@ int cli_hint_memory(void);
 
 /* The verb whose --help cli_usage names from now on. */
 void cli_message_verb(const char *verb);
-
-/* The command line is wrong: prints why, names --help and returns CLI_USAGE. */
-__attribute__((format(printf, 1, 2))) int cli_usage(const char *format, ...);
 
 /* "NAME: cannot VERB: the text of errno `error`". Returns CLI_FAILED. */
 int cli_system_error(const char *name, const char *verb, int error);

@@ -14,12 +14,9 @@ enum { FIRST_ROOM = 1 << 8 };
 
 static void *take(cli_edit *edit, size_t size)
 {
-    void *ptr =
-        edit->is_failed || size > edit->profile->memory_left ? NULL : malloc(size ? size : 1);
-    if (ptr)
-        edit->profile->memory_left -= size;
-    else
-        edit->is_failed = true;
+    ProtobufCAllocator allocator = cli_profile_allocator(edit->profile);
+    void *ptr = edit->is_failed ? NULL : allocator.alloc(allocator.allocator_data, size ? size : 1);
+    edit->is_failed = !ptr;
     return ptr;
 }
 

@@ -85,8 +85,7 @@ int cli_state_open(cli_state *state, const cli_options *options)
     *state = (cli_state){.path = options->state, .lock = -1};
     for (;;) {
         int code = open_either(state);
-        if (!code)
-            code = take_lock(state, options);
+        code = code ? code : take_lock(state, options);
         if (code)
             return code;
         if (is_current(state))

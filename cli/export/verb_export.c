@@ -48,16 +48,16 @@ typedef struct run {
 } run;
 
 static const cli_option options[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, dir),
-     "  -o, --output DIR       write the tables to DIR, which is created\n", CLI_FOLDER, 0},
-    {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value),
-     "      --target=NAME      the target of all samples, in place of the state's id\n", 0, 0},
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory),
-     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet),
-     "  -q, --quiet            print no notes on stderr\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
-    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, dir), CLI_FOLDER, 0,
+     "  -o, --output DIR       write the tables to DIR, which is created\n"},
+    {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value), 0, 0,
+     "      --target=NAME      the target of all samples, in place of the state's id\n"},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet), 0, 0,
+     "  -q, --quiet            print no notes on stderr\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {
@@ -67,7 +67,6 @@ static const cli_command command = {
               "the highest counts.\n"
               "\n",
     .options = options,
-    .after = "",
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */

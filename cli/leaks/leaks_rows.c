@@ -5,11 +5,15 @@
 
 /* ---- texts and places --------------------------------------------------------------------- */
 
+static cli_key hash_string(cli_string text)
+{
+    return cli_key_of(text.ptr, text.len);
+}
+
 /* Returns the number of the text, and makes it the text of that number. */
 static uint32_t number_text(cli_leaks_rows *rows, cli_string *text)
 {
-    size_t number =
-        cli_numbers_of(&rows->by_text, cli_key_of(text->ptr, text->len), rows->texts_len);
+    size_t number = cli_numbers_of(&rows->by_text, hash_string(*text), rows->texts_len);
     if (number == rows->texts_len) {
         CLI_KEEP_MORE(rows->texts, 1);
         rows->texts[rows->texts_len++] = cli_keep_string(*text);
@@ -17,11 +21,6 @@ static uint32_t number_text(cli_leaks_rows *rows, cli_string *text)
     }
     *text = rows->texts[number];
     return (uint32_t)number;
-}
-
-static cli_key hash_string(cli_string text)
-{
-    return cli_key_of(text.ptr, text.len);
 }
 
 /* The identity of an address: its file, and the place in the file. */

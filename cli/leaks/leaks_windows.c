@@ -283,14 +283,10 @@ static int read_window(reader *r, const cli_leaks_file *file)
 {
     cli_profile profile = {.view = NULL};
     int code = cli_leaks_read_file(&profile.input, file, r->how);
-    if (!code)
-        code = add_up(r, file, &profile.input);
-    if (!code)
-        code = cli_profile_take(&profile, profile.input, &r->how->library);
-    if (!code)
-        code = add_profile(r, file, &profile);
-    if (!code)
-        code = find_names(r, file, &profile);
+    code = code ? code : add_up(r, file, &profile.input);
+    code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
+    code = code ? code : add_profile(r, file, &profile);
+    code = code ? code : find_names(r, file, &profile);
     cli_profile_free(&profile);
     return code;
 }
@@ -323,8 +319,7 @@ int cli_leaks_read(cli_leaks_work *w)
         code = pprofdelta_new(&w->how.library, NULL, &context, &err)
                    ? cli_options_error(w->files[0].path, &err)
                    : CLI_DONE;
-    if (!code)
-        code = find_runs(w, context);
+    code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         code = read_run((reader){.run = &w->runs[i], .how = &w->how}, w->files);
