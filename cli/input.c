@@ -206,8 +206,8 @@ static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
 
 static int refuse(const cli_input *in, int wrong, const char *why)
 {
-    int code = cli_error("%s: %s", in->name, why);
-    return wrong == TOO_LARGE ? cli_hint_memory() : code;
+    return wrong == TOO_LARGE ? cli_memory_error(in->name, why)
+                              : cli_error("%s: %s", in->name, why);
 }
 
 int cli_input_read(cli_input *in, const char *path, uint64_t limit)

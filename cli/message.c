@@ -186,8 +186,9 @@ int cli_message(cli_message_kind kind, const char *format, ...)
     return CLI_USAGE;
 }
 
-int cli_hint_memory(void)
+int cli_memory_error(const char *name, const char *why)
 {
+    cli_error("%s: %s", name, why);
     return cli_hint("%s", raise_limit);
 }
 

@@ -35,8 +35,8 @@ __attribute__((format(printf, 2, 3))) int cli_message(cli_message_kind kind, con
 /* From now on no notes are printed. */
 void cli_message_quiet(void);
 
-/* The hint for an input that is too large: how to raise the limit. Returns CLI_FAILED. */
-int cli_hint_memory(void);
+/* "NAME: WHY", and the hint how to raise the limit. Returns CLI_FAILED. */
+int cli_memory_error(const char *name, const char *why);
 
 /* The verb whose --help cli_usage names from now on. */
 void cli_message_verb(const char *verb);

@@ -96,8 +96,7 @@ static int refuse(const cli_profile *profile)
             "%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
             "than 2 GiB",
             name);
-    cli_error("%s: showing this profile takes more memory than the limit", name);
-    return cli_hint_memory();
+    return cli_memory_error(name, "showing this profile takes more memory than the limit");
 }
 
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)

@@ -155,10 +155,9 @@ int cli_edit_end(cli_edit *edit)
 {
     cli_drop(edit->strings.slots);
     cli_drop(edit->functions.slots);
-    if (edit->is_failed) {
-        cli_error("%s: there is not enough memory for its symbols", edit->profile->input.name);
-        return cli_hint_memory();
-    }
+    if (edit->is_failed)
+        return cli_memory_error(edit->profile->input.name,
+                                "there is not enough memory for its symbols");
     return cli_profile_index(edit->profile);
 }
 
@@ -222,10 +221,8 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     pprofdelta_error err;
     size_t len = pd__view__profile__get_packed_size(view);
     uint8_t *bytes = len <= profile->memory_left ? malloc(len + 1) : NULL;
-    if (!bytes) {
-        cli_error("%s: there is not enough memory to write it", profile->input.name);
-        return cli_hint_memory();
-    }
+    if (!bytes)
+        return cli_memory_error(profile->input.name, "there is not enough memory to write it");
     pd__view__profile__pack(view, bytes);
     pprofdelta_profile *edited = NULL;
     pprofdelta_status status =

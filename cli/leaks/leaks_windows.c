@@ -226,8 +226,7 @@ static int check_memory(const reader *r, const cli_leaks_file *file)
     if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) <=
         r->how->library.max_memory)
         return CLI_DONE;
-    cli_error("%s: the stacks of this run take more memory than the limit", file->path);
-    return cli_hint_memory();
+    return cli_memory_error(file->path, "the stacks of this run take more memory than the limit");
 }
 
 /* Adds the account of the resident memory, if the profile has one. */

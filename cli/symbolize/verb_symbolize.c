@@ -122,7 +122,7 @@ static int find_symbols(run *r)
 
 static int perform(run *r)
 {
-    if (!cli_module_is_supported()) {
+    if (!cli_module_resolve) {
         cli_error("this pprofdelta was built without libdw of elfutils, so it cannot read debug "
                   "information");
         return cli_hint("build it with libdw (Debian: libdw-dev)");
