@@ -93,16 +93,11 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t len = strlen(name), end_len = strlen(end);
-    return len > end_len && !strcmp(name + len - end_len, end);
-}
-
 static int is_profile_name(const struct dirent *entry)
 {
-    const char *name = entry->d_name;
-    return name[0] != '.' && (ends_with(name, ".pb.gz") || ends_with(name, ".otlp.gz"));
+    cli_string name = cli_string_of(entry->d_name);
+    return name.ptr[0] != '.' &&
+           (cli_string_ends(name, ".pb.gz") || cli_string_ends(name, ".otlp.gz"));
 }
 
 int cli_folder_read(cli_folder *folder, const char *path)

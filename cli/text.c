@@ -123,6 +123,12 @@ bool cli_string_begins(cli_string string, const char *with)
     return string.len >= len && !memcmp(string.ptr, with, len);
 }
 
+bool cli_string_ends(cli_string string, const char *with)
+{
+    size_t len = strlen(with);
+    return string.len >= len && !memcmp(string.ptr + string.len - len, with, len);
+}
+
 bool cli_string_is(cli_string string, const char *text)
 {
     return !cli_string_compare(string, cli_string_of(text));

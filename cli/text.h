@@ -37,6 +37,7 @@ typedef struct cli_string {
 cli_string cli_string_of(const char *text);
 bool cli_string_is(cli_string string, const char *text);
 bool cli_string_begins(cli_string string, const char *with);
+bool cli_string_ends(cli_string string, const char *with);
 
 /* Takes the first character off the string. Returns false if there is none. */
 bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph);

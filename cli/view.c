@@ -264,8 +264,7 @@ size_t cli_profile_file_len(cli_string name)
     for (size_t i = 0; i < sizeof not_files / sizeof *not_files; i++)
         if (cli_string_begins(name, not_files[i]) && !cli_string_begins(name, shared))
             return 0;
-    size_t len = sizeof mark - 1;
-    while (name.len >= len && !memcmp(name.ptr + name.len - len, mark, len))
-        name.len -= len;
+    while (cli_string_ends(name, mark))
+        name.len -= sizeof mark - 1;
     return name.len;
 }

@@ -101,7 +101,7 @@ static int add_operand(void *options, const char *value)
     return CLI_DONE;
 }
 
-/* The last column is the verb that does not have the option. */
+/* The number before the text is the verb that does not have the option. */
 static const cli_option table[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(cli_options, output), 0, 0,
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"},

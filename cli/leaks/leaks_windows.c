@@ -314,10 +314,9 @@ int cli_leaks_read(cli_leaks_work *w)
     int code = CLI_DONE;
     /* No restart can be noticed if a type is judged that has no counter, as in a profile of
      * goroutines. */
-    if (!w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_"))
-        code = pprofdelta_new(&w->how.library, NULL, &context, &err)
-                   ? cli_options_error(w->files[0].path, &err)
-                   : CLI_DONE;
+    bool has_counter = !w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_");
+    if (has_counter && pprofdelta_new(&w->how.library, NULL, &context, &err))
+        code = cli_options_error(w->files[0].path, &err);
     code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)

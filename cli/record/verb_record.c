@@ -252,11 +252,8 @@ static int find_agent(char path[PATH_MAX])
     static const char *const places[] = {"/../agent/", "/" PD_AGENT_FROM_BIN "/"};
     char self[PATH_MAX], tried[2 * PATH_MAX];
     const char *given = getenv("PPROFDELTA_AGENT");
-    if (given && *given) {
-        if (realpath(given, path))
-            return CLI_DONE;
-        return cli_system_error(given, "read", errno);
-    }
+    if (given && *given)
+        return realpath(given, path) ? CLI_DONE : cli_system_error(given, "read", errno);
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len > 0) {
         self[len] = '\0';

@@ -19,12 +19,6 @@ typedef struct shortening {
     size_t depth;
 } shortening;
 
-static bool ends(cli_string text, const char *with)
-{
-    size_t len = strlen(with);
-    return text.len >= len && !memcmp(text.ptr + text.len - len, with, len);
-}
-
 static cli_string rest_of(const shortening *s)
 {
     return (cli_string){s->name.ptr + s->at, s->name.len - s->at};
@@ -69,11 +63,11 @@ static bool is_default(cli_string argument, cli_string list)
                                             "std::hash<", "std::default_delete<"};
     if (cli_string_is(argument, "alloc::alloc::Global"))
         return true;
-    if (cli_string_begins(argument, "std::allocator<") && ends(argument, ">"))
+    if (cli_string_begins(argument, "std::allocator<") && cli_string_ends(argument, ">"))
         return true;
     for (size_t i = 0; i < COUNT(templates); i++) {
         size_t len = strlen(templates[i]);
-        if (!cli_string_begins(argument, templates[i]) || !ends(argument, ">"))
+        if (!cli_string_begins(argument, templates[i]) || !cli_string_ends(argument, ">"))
             continue;
         size_t of = argument.len - len - 1; /* it is of the first argument: std::less<K> */
         return list.ptr[of] == ',' && !memcmp(list.ptr, argument.ptr + len, of);
@@ -109,7 +103,7 @@ static void say_basic(shortening *s, size_t from)
     while (word && cli_is_word(s->to[word - 1]))
         word--;
     cli_string before = {s->to, word}, name = {s->to + word, from - 1 - word};
-    if (!ends(before, space) || !cli_string_begins(name, basic) ||
+    if (!cli_string_ends(before, space) || !cli_string_begins(name, basic) ||
         (word >= sizeof space && cli_is_word(s->to[word - sizeof space])) ||
         (!is_wide && !cli_string_is(list, "char>")))
         return;
@@ -144,7 +138,8 @@ static size_t skipped(const shortening *s)
         return end ? (size_t)(end - rest.ptr) + 1 : 0;
     }
     for (size_t i = 0; i < COUNT(spaces); i++)
-        if (cli_string_begins(rest, spaces[i]) && ends((cli_string){s->to, s->len}, "::"))
+        if (cli_string_begins(rest, spaces[i]) &&
+            cli_string_ends((cli_string){s->to, s->len}, "::"))
             return strlen(spaces[i]);
     return 0;
 }
