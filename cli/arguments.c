@@ -92,7 +92,7 @@ static int print_help(const cli_command *command)
     for (const cli_option *option = command->options; option->help; option++)
         if (!(option->not_of & command->verb))
             fputs(option->help, stdout);
-    fputs(command->after, stdout);
+    fputs(command->after ? command->after : "", stdout);
     return cli_output_end_text();
 }
 

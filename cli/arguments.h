@@ -19,17 +19,18 @@ typedef struct cli_option {
      * wrong; returns an exit code, or CLI_ENOUGH. NULL: prints the help. */
     int (*take)(const struct cli_option *option, const char *value, void *member);
     size_t at;
-    const char *help; /* its lines of --help */
     int what;         /* for take */
     unsigned not_of;  /* bits of the verbs that have the table, but not this option */
+    const char *help; /* its lines of --help */
 } cli_option;
 
 /* Returned by take and operand: the rest of the command line is not read. */
 enum { CLI_ENOUGH = -1 };
 
 typedef struct cli_command {
-    const char *before, *after; /* the lines of --help before and after those of the options */
-    const cli_option *options;  /* NULL ends them */
+    const char *before;        /* the lines of --help before those of the options */
+    const char *after;         /* and after them; NULL: none */
+    const cli_option *options; /* NULL ends them */
     /* Checks or takes an operand; NULL: all are right. What it accepts is an operand of *arguments. */
     int (*operand)(void *options, const char *value);
     unsigned verb; /* its bit in cli_option.not_of; 0: none */

@@ -48,7 +48,4 @@ int cli_export(int argc, char **argv);
  * exec. */
 void cli_inherited_restore(void);
 
-/* Prints the version to stdout; returns the exit code. */
-int cli_version(void);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "message.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,16 +93,11 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t len = strlen(name), end_len = strlen(end);
-    return len > end_len && !strcmp(name + len - end_len, end);
-}
-
 static int is_profile_name(const struct dirent *entry)
 {
-    const char *name = entry->d_name;
-    return name[0] != '.' && (ends_with(name, ".pb.gz") || ends_with(name, ".otlp.gz"));
+    cli_string name = cli_string_of(entry->d_name);
+    return name.ptr[0] != '.' &&
+           (cli_string_ends(name, ".pb.gz") || cli_string_ends(name, ".otlp.gz"));
 }
 
 int cli_folder_read(cli_folder *folder, const char *path)
@@ -205,10 +201,8 @@ static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
 
 static int refuse(const cli_input *in, int wrong, const char *why)
 {
-    cli_error("%s: %s", in->name, why);
-    if (wrong == TOO_LARGE)
-        cli_hint_memory();
-    return CLI_FAILED;
+    return wrong == TOO_LARGE ? cli_memory_error(in->name, why)
+                              : cli_error("%s: %s", in->name, why);
 }
 
 int cli_input_read(cli_input *in, const char *path, uint64_t limit)
@@ -231,13 +225,12 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
 /* Returns 0, or TOO_LARGE or another number that is not 0, and frees the bytes. */
 static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
 {
-    const char *slash = file.found_in ? strrchr(file.path, '/') : NULL;
     int folder = file.found_in ? dirfd(file.found_in) : AT_FDCWD;
     *in = (cli_input){.name = file.path};
     if (file.found_in && limit > CLI_FOUND_MAX)
         limit = CLI_FOUND_MAX;
-    int fd = cli_regular_open(folder, slash ? slash + 1 : file.path,
-                              O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
+    const char *name = file.found_in ? cli_string_base(cli_string_of(file.path)).ptr : file.path;
+    int fd = cli_regular_open(folder, name, O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
     if (fd < 0)
         return FOREIGN;
     int wrong = take(in, fd, limit, why);

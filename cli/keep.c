@@ -4,7 +4,6 @@
 #include "cli.h"
 #include "message.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

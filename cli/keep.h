@@ -20,6 +20,10 @@ void cli_drop(void *ptr);
  * the array, which may have moved. */
 void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t size);
 
+/* Makes that room in an array whose members are list, list_len and list_cap. */
+#define CLI_KEEP_MORE(list, more)                                                                  \
+    ((list) = cli_keep_more(list, list##_len, more, &list##_cap, sizeof *(list)))
+
 /* A copy of the string. */
 cli_string cli_keep_string(cli_string string);
 

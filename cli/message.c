@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -158,42 +157,11 @@ static void print_message(const char *kind, const char *format, va_list args)
     cli_message_raw(out, used);
 }
 
-void cli_error(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    print_message("", format, args);
-    va_end(args);
-}
-
 static bool is_quiet;
 
 void cli_message_quiet(void)
 {
     is_quiet = true;
-}
-
-void cli_note(const char *format, ...)
-{
-    va_list args;
-    if (is_quiet)
-        return;
-    va_start(args, format);
-    print_message("note: ", format, args);
-    va_end(args);
-}
-
-void cli_hint(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    print_message("hint: ", format, args);
-    va_end(args);
-}
-
-void cli_hint_memory(void)
-{
-    cli_hint("%s", raise_limit);
 }
 
 static char asked[16]; /* the verb with a space before it; empty for the delta */
@@ -203,20 +171,30 @@ void cli_message_verb(const char *verb)
     snprintf(asked, sizeof asked, " %s", verb);
 }
 
-int cli_usage(const char *format, ...)
+int cli_message(cli_message_kind kind, const char *format, ...)
 {
+    static const char *const titles[] = {[CLI_HINT] = "hint: ", [CLI_NOTE] = "note: "};
     va_list args;
+    if (kind == CLI_NOTE && is_quiet)
+        return CLI_FAILED;
     va_start(args, format);
-    print_message("", format, args);
+    print_message(titles[kind] ? titles[kind] : "", format, args);
     va_end(args);
+    if (kind != CLI_WRONG_USAGE)
+        return CLI_FAILED;
     cli_error("try pprofdelta%s --help", asked);
     return CLI_USAGE;
 }
 
+int cli_memory_error(const char *name, const char *why)
+{
+    cli_error("%s: %s", name, why);
+    return cli_hint("%s", raise_limit);
+}
+
 int cli_system_error(const char *name, const char *verb, int error)
 {
-    cli_error("%s: cannot %s: %s", name, verb, strerror(error));
-    return CLI_FAILED;
+    return cli_error("%s: cannot %s: %s", name, verb, strerror(error));
 }
 
 /* ---- errors of the library ------------------------------------------------------------------ */
@@ -239,8 +217,7 @@ static const struct advice {
      "pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them"},
     {PPROFDELTA_E_OTHER_TARGET, A_STATE, PPROFDELTA_REASON_NONE,
      "a state is for one target; move it away to begin a new one, or use --force if the service "
-     "has "
-     "another name now"},
+     "has another name now"},
     {PPROFDELTA_E_OTHER_TARGET, ANY, PPROFDELTA_REASON_NONE,
      "--force takes the second as a restart of the first"},
     {PPROFDELTA_E_LIMIT, ANY, PPROFDELTA_REASON_MAX_MEMORY, raise_limit},
@@ -263,8 +240,7 @@ static const struct advice {
      "the state has a later profile already: another run came first, and nothing is lost"},
     {PPROFDELTA_E_MISMATCH, A_STATE, PPROFDELTA_REASON_OTHER_TYPES,
      "a state is for one kind of profile of one target; if the target has other types now, move "
-     "the "
-     "state away to begin a new one"},
+     "the state away to begin a new one"},
     {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_SWAPPED,
      "the older profile comes first: pprofdelta PREV CUR"},
     {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_OTHER_OPTIONS,

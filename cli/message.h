@@ -14,24 +14,32 @@
 
 #include <stddef.h>
 
+typedef enum cli_message_kind { CLI_ERROR, CLI_WRONG_USAGE, CLI_HINT, CLI_NOTE } cli_message_kind;
+
+/* Prints a message of that kind. Returns the exit code after it: CLI_USAGE or CLI_FAILED. */
+__attribute__((format(printf, 2, 3))) int cli_message(cli_message_kind kind, const char *format,
+                                                      ...);
+
 /* "pprofdelta: TEXT" */
-__attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
+#define cli_error(...) cli_message(CLI_ERROR, __VA_ARGS__)
 
-/* "pprofdelta: note: TEXT" and "pprofdelta: hint: TEXT" */
-__attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
-__attribute__((format(printf, 1, 2))) void cli_hint(const char *format, ...);
+/* The same if the command line is wrong; below it, a line names --help. */
+#define cli_usage(...) cli_message(CLI_WRONG_USAGE, __VA_ARGS__)
 
-/* From now on cli_note prints nothing. */
+/* "pprofdelta: hint: TEXT", below the error that it is about */
+#define cli_hint(...) cli_message(CLI_HINT, __VA_ARGS__)
+
+/* "pprofdelta: note: TEXT" */
+#define cli_note(...) ((void)cli_message(CLI_NOTE, __VA_ARGS__))
+
+/* From now on no notes are printed. */
 void cli_message_quiet(void);
 
-/* The hint for an input that is too large: how to raise the limit. */
-void cli_hint_memory(void);
+/* "NAME: WHY", and the hint how to raise the limit. Returns CLI_FAILED. */
+int cli_memory_error(const char *name, const char *why);
 
 /* The verb whose --help cli_usage names from now on. */
 void cli_message_verb(const char *verb);
-
-/* The command line is wrong: prints why, names --help and returns CLI_USAGE. */
-__attribute__((format(printf, 1, 2))) int cli_usage(const char *format, ...);
 
 /* "NAME: cannot VERB: the text of errno `error`". Returns CLI_FAILED. */
 int cli_system_error(const char *name, const char *verb, int error);

@@ -139,10 +139,8 @@ static int check_old(const cli_output *out)
     char why[CLI_WHY_ROOM];
     pprofdelta_file_kind kind;
     const char *what = cli_regular_kind(out->target, &kind, why);
-    if (!what) {
-        cli_error("%s: %s; it is read to check that it may be replaced", out->name, why);
-        return CLI_FAILED;
-    }
+    if (!what)
+        return cli_error("%s: %s; it is read to check that it may be replaced", out->name, why);
     bool is_same = out->is_page ? kind == PPROFDELTA_FILE_HTML
                    : out->is_table
                        ? kind == PPROFDELTA_FILE_ARROW
@@ -153,8 +151,7 @@ static int check_old(const cli_output *out)
               out->is_page    ? "a page replaces only a page"
               : out->is_table ? "a table replaces only a table"
                               : "a profile replaces only a profile");
-    cli_hint("give another name, or delete the file first");
-    return CLI_FAILED;
+    return cli_hint("give another name, or delete the file first");
 }
 
 /* stdout has other names. Replacing the file behind one would lose what `>>` keeps. */
@@ -179,10 +176,8 @@ int cli_output_prepare(cli_output *out, const char *path)
     bool is_missing = (out->is_table ? lstat : stat)(path, &st) != 0;
     if (is_missing && errno != ENOENT)
         return fail(out, "write", errno);
-    if (out->is_table && !is_missing && !S_ISREG(st.st_mode)) {
-        cli_error("%s: is not replaced: it is no regular file", path);
-        return CLI_FAILED;
-    }
+    if (out->is_table && !is_missing && !S_ISREG(st.st_mode))
+        return cli_error("%s: is not replaced: it is no regular file", path);
     if (!is_missing && (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode)))
         return fail(out, "write", S_ISDIR(st.st_mode) ? EISDIR : ENXIO);
     out->kind = is_missing || S_ISREG(st.st_mode) ? CLI_OUTPUT_REPLACE : CLI_OUTPUT_DIRECT;
@@ -443,9 +438,5 @@ int cli_output_end_text(void)
     error = error ? error : errno;
     if (failed && error)
         return cli_system_error(stdout_name, "write", error);
-    if (failed) {
-        cli_error("%s: cannot write", stdout_name);
-        return CLI_FAILED;
-    }
-    return CLI_DONE;
+    return failed ? cli_error("%s: cannot write", stdout_name) : CLI_DONE;
 }

@@ -1,7 +1,6 @@
 /* Names made safe to print: see text.h. */
 #include "text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -61,7 +60,8 @@ static void set(cli_glyph *glyph, const char *bytes)
     memcpy(glyph->bytes, bytes, glyph->len);
 }
 
-cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form)
+/* The first character of text, which has len bytes, at least 1. */
+static cli_glyph first_glyph(const char *text, size_t len, cli_text_form form)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     cli_glyph glyph = {.taken = 1};
@@ -92,13 +92,19 @@ cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form)
     return glyph;
 }
 
+bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph)
+{
+    if (!string->len)
+        return false;
+    *glyph = first_glyph(string->ptr, string->len, form);
+    *string = (cli_string){string->ptr + glyph->taken, string->len - glyph->taken};
+    return true;
+}
+
 static void put_range(FILE *out, cli_string string, cli_text_form form)
 {
-    for (size_t at = 0; at < string.len;) {
-        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, form);
+    for (cli_glyph glyph; cli_string_next(&string, form, &glyph);)
         fwrite(glyph.bytes, 1, glyph.len, out);
-        at += glyph.taken;
-    }
 }
 
 void cli_text_put(FILE *out, const char *text, cli_text_form form)
@@ -117,9 +123,27 @@ bool cli_string_begins(cli_string string, const char *with)
     return string.len >= len && !memcmp(string.ptr, with, len);
 }
 
+bool cli_string_ends(cli_string string, const char *with)
+{
+    size_t len = strlen(with);
+    return string.len >= len && !memcmp(string.ptr + string.len - len, with, len);
+}
+
 bool cli_string_is(cli_string string, const char *text)
 {
     return !cli_string_compare(string, cli_string_of(text));
+}
+
+cli_string cli_string_base(cli_string path)
+{
+    const char *slash = memrchr(path.ptr, '/', path.len);
+    size_t from = slash ? (size_t)(slash - path.ptr) + 1 : 0;
+    return (cli_string){path.ptr + from, path.len - from};
+}
+
+bool cli_is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 int cli_string_compare(cli_string a, cli_string b)
@@ -140,13 +164,11 @@ void cli_string_put(FILE *out, cli_string string, cli_text_form form)
 size_t cli_string_write(char *buf, size_t room, cli_string string)
 {
     size_t len = 0;
-    for (size_t at = 0; at < string.len;) {
-        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, CLI_TEXT_SHOWN);
+    for (cli_glyph glyph; cli_string_next(&string, CLI_TEXT_SHOWN, &glyph);) {
         if (glyph.len >= room - len)
             break;
         memcpy(buf + len, glyph.bytes, glyph.len);
         len += glyph.len;
-        at += glyph.taken;
     }
     buf[len] = 0;
     return len;
@@ -155,11 +177,8 @@ size_t cli_string_write(char *buf, size_t room, cli_string string)
 size_t cli_string_columns(cli_string string)
 {
     size_t columns = 0;
-    for (size_t at = 0; at < string.len;) {
-        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, CLI_TEXT_SHOWN);
+    for (cli_glyph glyph; cli_string_next(&string, CLI_TEXT_SHOWN, &glyph);)
         columns += glyph.columns;
-        at += glyph.taken;
-    }
     return columns;
 }
 
@@ -173,9 +192,9 @@ void cli_string_put_cut(FILE *out, cli_string string, size_t columns)
     }
     size_t room = columns > sizeof gap - 1 ? columns - (sizeof gap - 1) : 0;
     size_t head = room / 3, tail = room - head;
+    size_t column = 0;
     bool gapped = false;
-    for (size_t at = 0, column = 0; at < string.len;) {
-        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, CLI_TEXT_SHOWN);
+    for (cli_glyph glyph; cli_string_next(&string, CLI_TEXT_SHOWN, &glyph);) {
         bool in_head = !gapped && column + glyph.columns <= head;
         if (in_head || column >= whole - tail) {
             fwrite(glyph.bytes, 1, glyph.len, out);
@@ -184,6 +203,5 @@ void cli_string_put_cut(FILE *out, cli_string string, size_t columns)
             gapped = true;
         }
         column += glyph.columns;
-        at += glyph.taken;
     }
 }

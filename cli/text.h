@@ -25,9 +25,6 @@ typedef struct cli_glyph {
     size_t columns; /* on a terminal; wide characters count as one */
 } cli_glyph;
 
-/* The first character of text, which has len bytes, at least 1. */
-cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form);
-
 /* Prints a whole string in the SHOWN form, or between double quotes in the others. */
 void cli_text_put(FILE *out, const char *text, cli_text_form form);
 
@@ -40,6 +37,16 @@ typedef struct cli_string {
 cli_string cli_string_of(const char *text);
 bool cli_string_is(cli_string string, const char *text);
 bool cli_string_begins(cli_string string, const char *with);
+bool cli_string_ends(cli_string string, const char *with);
+
+/* Takes the first character off the string. Returns false if there is none. */
+bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph);
+
+/* The last part of a path, without its folders. */
+cli_string cli_string_base(cli_string path);
+
+/* A letter, a digit or an underscore, in ASCII. */
+bool cli_is_word(char c);
 
 /* Compares the bytes. Returns a negative number, 0, or a positive number. */
 int cli_string_compare(cli_string a, cli_string b);

@@ -6,7 +6,6 @@
 #include "view.h"
 
 #include "cli.h"
-#include "input.h"
 #include "message.h"
 #include "show/units.h"
 
@@ -92,15 +91,12 @@ static int refuse(const cli_profile *profile)
     const char *name = profile->input.name;
     if (profile->is_out_of_memory)
         return cli_system_error(name, "show", ENOMEM);
-    if (!profile->is_over_limit) {
-        cli_error("%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
-                  "than 2 GiB",
-                  name);
-        return CLI_FAILED;
-    }
-    cli_error("%s: showing this profile takes more memory than the limit", name);
-    cli_hint_memory();
-    return CLI_FAILED;
+    if (!profile->is_over_limit)
+        return cli_error(
+            "%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
+            "than 2 GiB",
+            name);
+    return cli_memory_error(name, "showing this profile takes more memory than the limit");
 }
 
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
@@ -268,8 +264,7 @@ size_t cli_profile_file_len(cli_string name)
     for (size_t i = 0; i < sizeof not_files / sizeof *not_files; i++)
         if (cli_string_begins(name, not_files[i]) && !cli_string_begins(name, shared))
             return 0;
-    size_t len = sizeof mark - 1;
-    while (name.len >= len && !memcmp(name.ptr + name.len - len, mark, len))
-        name.len -= len;
+    while (cli_string_ends(name, mark))
+        name.len -= sizeof mark - 1;
     return name.len;
 }

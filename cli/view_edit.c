@@ -14,12 +14,9 @@ enum { FIRST_ROOM = 1 << 8 };
 
 static void *take(cli_edit *edit, size_t size)
 {
-    void *ptr =
-        edit->is_failed || size > edit->profile->memory_left ? NULL : malloc(size ? size : 1);
-    if (ptr)
-        edit->profile->memory_left -= size;
-    else
-        edit->is_failed = true;
+    ProtobufCAllocator allocator = cli_profile_allocator(edit->profile);
+    void *ptr = edit->is_failed ? NULL : allocator.alloc(allocator.allocator_data, size ? size : 1);
+    edit->is_failed = !ptr;
     return ptr;
 }
 
@@ -158,11 +155,9 @@ int cli_edit_end(cli_edit *edit)
 {
     cli_drop(edit->strings.slots);
     cli_drop(edit->functions.slots);
-    if (edit->is_failed) {
-        cli_error("%s: there is not enough memory for its symbols", edit->profile->input.name);
-        cli_hint_memory();
-        return CLI_FAILED;
-    }
+    if (edit->is_failed)
+        return cli_memory_error(edit->profile->input.name,
+                                "there is not enough memory for its symbols");
     return cli_profile_index(edit->profile);
 }
 
@@ -226,11 +221,8 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     pprofdelta_error err;
     size_t len = pd__view__profile__get_packed_size(view);
     uint8_t *bytes = len <= profile->memory_left ? malloc(len + 1) : NULL;
-    if (!bytes) {
-        cli_error("%s: there is not enough memory to write it", profile->input.name);
-        cli_hint_memory();
-        return CLI_FAILED;
-    }
+    if (!bytes)
+        return cli_memory_error(profile->input.name, "there is not enough memory to write it");
     pd__view__profile__pack(view, bytes);
     pprofdelta_profile *edited = NULL;
     pprofdelta_status status =

@@ -18,9 +18,8 @@
 
 static int cannot_open(const char *path, int error)
 {
-    return error == ELOOP
-               ? (cli_error("%s: is a symbolic link, which a state must not be", path), CLI_FAILED)
-               : cli_system_error(path, "open the state", error);
+    return error == ELOOP ? cli_error("%s: is a symbolic link, which a state must not be", path)
+                          : cli_system_error(path, "open the state", error);
 }
 
 /* Refuses a file that is not regular, or that belongs to another user. Root may use the state of
@@ -31,15 +30,11 @@ static int examine(cli_state *state)
         return cannot_open(state->path, errno);
     if (!state->exists)
         return CLI_DONE;
-    if (!S_ISREG(state->is.st_mode)) {
-        cli_error("%s: is not a regular file, which a state must be", state->path);
-        return CLI_FAILED;
-    }
-    if (state->is.st_uid != geteuid() && geteuid() != 0) {
-        cli_error("%s: belongs to another user (%lu), and only its owner may use a state",
-                  state->path, (unsigned long)state->is.st_uid);
-        return CLI_FAILED;
-    }
+    if (!S_ISREG(state->is.st_mode))
+        return cli_error("%s: is not a regular file, which a state must be", state->path);
+    if (state->is.st_uid != geteuid() && geteuid() != 0)
+        return cli_error("%s: belongs to another user (%lu), and only its owner may use a state",
+                         state->path, (unsigned long)state->is.st_uid);
     return CLI_DONE;
 }
 
@@ -66,10 +61,8 @@ static int take_lock(const cli_state *state, const cli_options *options)
                                      : "another run is creating a state in this directory";
     if (!flock(state->lock, LOCK_EX | LOCK_NB))
         return CLI_DONE;
-    if (errno == EWOULDBLOCK && options->no_wait) {
-        cli_error("%s: %s, and --no-wait was given", state->path, user);
-        return CLI_FAILED;
-    }
+    if (errno == EWOULDBLOCK && options->no_wait)
+        return cli_error("%s: %s, and --no-wait was given", state->path, user);
     if (errno == EWOULDBLOCK && !options->quiet)
         cli_note("%s: waiting: %s", state->path, user);
     while (flock(state->lock, LOCK_EX))
@@ -92,8 +85,7 @@ int cli_state_open(cli_state *state, const cli_options *options)
     *state = (cli_state){.path = options->state, .lock = -1};
     for (;;) {
         int code = open_either(state);
-        if (!code)
-            code = take_lock(state, options);
+        code = code ? code : take_lock(state, options);
         if (code)
             return code;
         if (is_current(state))
@@ -135,9 +127,8 @@ static int refuse_foreign(const char *path, const pprofdelta_error *err)
     if (!what)
         return cli_library_error(path, err);
     cli_error("%s: this is %s, not a state that pprofdelta wrote; it is unchanged", path, what);
-    cli_hint(
+    return cli_hint(
         "--state takes a state, or the name of a new file; if this was the state, move it away");
-    return CLI_FAILED;
 }
 
 int cli_state_load(cli_state *state, pprofdelta *context)
@@ -168,14 +159,13 @@ int cli_state_replace(cli_state *state, pprofdelta *context)
     int code;
     if (!next.target)
         return cli_system_error(state->path, "replace the state", ENOMEM);
-    if (!is_current(state)) {
-        cli_error("%s: is no longer the file that this run locked; nothing was sent", state->path);
-        code = CLI_FAILED;
-    } else if (pprofdelta_save(context, &sink, &err)) {
+    if (!is_current(state))
+        code = cli_error("%s: is no longer the file that this run locked; nothing was sent",
+                         state->path);
+    else if (pprofdelta_save(context, &sink, &err))
         code = next.failure ? next.failure : cli_library_error(state->path, &err);
-    } else {
+    else
         code = cli_output_finish(&next);
-    }
     if (!code) { /* the file stays open: its lock is the one of the state now */
         close(state->lock);
         state->lock = next.fd;

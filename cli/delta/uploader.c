@@ -5,13 +5,10 @@
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
-#include "output_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -19,12 +19,12 @@ typedef struct check_options {
 } check_options;
 
 static const cli_option table[] = {
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(check_options, max_memory),
-     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(check_options, quiet),
-     "  -q, --quiet            print nothing about valid profiles\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
-    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(check_options, max_memory), 0, 0,
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(check_options, quiet), 0, 0,
+     "  -q, --quiet            print nothing about valid profiles\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {

@@ -117,18 +117,13 @@ enum { INT = 2, UTF8 = 5, BOOL = 6, TIMESTAMP = 10, LIST = 12, STRUCT = 13 };
 /* The type that a format of the C data interface names. */
 static unsigned type_of(const struct ArrowSchema *schema)
 {
-    switch (schema->format[0]) {
-    case 'u':
-        return UTF8;
-    case 'b':
-        return BOOL;
-    case 't':
-        return TIMESTAMP; /* "tsn:UTC" */
-    case '+':
-        return schema->format[1] == 'l' ? LIST : STRUCT;
-    default:
-        return INT; /* "l"; "L" has no sign */
-    }
+    const char *format = schema->format;
+    return *format == 'u'     ? UTF8
+           : *format == 'b'   ? BOOL
+           : *format == 't'   ? TIMESTAMP /* "tsn:UTC" */
+           : *format != '+'   ? INT       /* "l"; "L" has no sign */
+           : format[1] == 'l' ? LIST
+                              : STRUCT;
 }
 
 /* Writes the columns of the schema. With a dictionary, the type is that of its strings. */

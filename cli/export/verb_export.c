@@ -48,16 +48,16 @@ typedef struct run {
 } run;
 
 static const cli_option options[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, dir),
-     "  -o, --output DIR       write the tables to DIR, which is created\n", CLI_FOLDER, 0},
-    {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value),
-     "      --target=NAME      the target of all samples, in place of the state's id\n", 0, 0},
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory),
-     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet),
-     "  -q, --quiet            print no notes on stderr\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
-    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, dir), CLI_FOLDER, 0,
+     "  -o, --output DIR       write the tables to DIR, which is created\n"},
+    {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value), 0, 0,
+     "      --target=NAME      the target of all samples, in place of the state's id\n"},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet), 0, 0,
+     "  -q, --quiet            print no notes on stderr\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {
@@ -67,7 +67,6 @@ static const cli_command command = {
               "the highest counts.\n"
               "\n",
     .options = options,
-    .after = "",
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -103,8 +102,7 @@ static int check_types(const run *r, const struct ArrowSchema *all, const struct
         if (strcmp(all->children[i]->name, these->children[i]->name) != 0) {
             cli_error("%s: its value types are not those of the files before it: %s in place of %s",
                       r->name, these->children[i]->name, all->children[i]->name);
-            cli_hint("export each kind of profile by itself, into a DIR of its own");
-            return CLI_FAILED;
+            return cli_hint("export each kind of profile by itself, into a DIR of its own");
         }
     return CLI_DONE;
 }
@@ -191,11 +189,9 @@ static int read_all(run *r)
     int code = CLI_DONE;
     for (size_t i = 0; i < len && len > 1 && !code; i++) {
         code = read_file(r, i, false);
-        if (!code && r->target.value && r->stamps[i].id != r->stamps->id) {
-            cli_error("%s: is of another state than %s; --target names one", names_of[i],
-                      *names_of);
-            code = CLI_FAILED;
-        }
+        if (!code && r->target.value && r->stamps[i].id != r->stamps->id)
+            code = cli_error("%s: is of another state than %s; --target names one", names_of[i],
+                             *names_of);
     }
     for (size_t i = 0; i < len && !code; i++) {
         for (k = 0; k < len && !is_replaced(r->stamps, i, k); k++) {

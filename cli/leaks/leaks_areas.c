@@ -40,10 +40,7 @@ static bool is_material(double growth, double resident)
 /* Python's allocator is a named function, or the caller of mmap in a Python without symbols. */
 static bool is_python(const cli_leaks_frame *frame, size_t at)
 {
-    cli_string name = frame->text.name, module = frame->text.module;
-    const char *slash = memrchr(module.ptr, '/', module.len);
-    size_t folder = slash ? (size_t)(slash - module.ptr) + 1 : 0;
-    cli_string base = {module.ptr + folder, module.len - folder};
+    cli_string name = frame->text.name, base = cli_string_base(frame->text.module);
     bool is_module = cli_string_begins(base, "python") || cli_string_begins(base, "libpython");
     return cli_string_is(name, "_PyMem_ArenaAlloc") || cli_string_is(name, "_PyObject_ArenaMmap") ||
            (at == 1 && frame->text.is_nameless && is_module);

@@ -2,7 +2,6 @@
 #include "leaks/leaks.h"
 
 #include "cli.h"
-#include "input.h"
 #include "keep.h"
 #include "message.h"
 
@@ -10,7 +9,7 @@
 
 static void add_file(cli_leaks_work *w, const char *path, DIR *found_in)
 {
-    w->files = cli_keep_more(w->files, w->files_len, 1, &w->files_cap, sizeof *w->files);
+    CLI_KEEP_MORE(w->files, 1);
     w->files[w->files_len] =
         (cli_leaks_file){.path = path, .found_in = found_in, .operand = w->files_len};
     w->files_len++;
@@ -26,12 +25,10 @@ static int add_operand(cli_leaks_work *w, const char *path)
     }
     cli_folder *folder = &w->folders[w->folders_len++];
     int code = cli_folder_read(folder, path);
-    if (!code && !folder->len) {
-        cli_error("%s: has no profiles: leaks takes the files named *.pb.gz and "
-                  "*.otlp.gz in a directory",
-                  path);
-        return CLI_FAILED;
-    }
+    if (!code && !folder->len)
+        return cli_error(
+            "%s: has no profiles: leaks takes the files named *.pb.gz and *.otlp.gz in a directory",
+            path);
     for (size_t i = 0; i < folder->len && !code; i++)
         add_file(w, folder->paths[i], folder->dir);
     return code;
@@ -91,13 +88,11 @@ static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *count
                         : how->type                               ? "has no such sample type"
                                                                   : "has no in-use values";
     *counts = !wrong;
-    if (!wrong)
-        return CLI_DONE;
-    if (file->found_in)
+    if (wrong && !file->found_in)
+        return cli_error("%s: %s", file->path, wrong);
+    if (wrong)
         cli_note_left_out(file->path, wrong);
-    else
-        cli_error("%s: %s", file->path, wrong);
-    return file->found_in ? CLI_DONE : CLI_FAILED;
+    return CLI_DONE;
 }
 
 int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t len)
@@ -114,10 +109,7 @@ int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t 
         w->files[w->files_len] = w->files[i];
         w->files_len += counts;
     }
-    if (code || w->files_len)
-        return code;
-    cli_error("no profile is left to judge");
-    return CLI_FAILED;
+    return code || w->files_len ? code : cli_error("no profile is left to judge");
 }
 
 void cli_leaks_close_folders(cli_leaks_work *w)

@@ -5,24 +5,22 @@
 
 /* ---- texts and places --------------------------------------------------------------------- */
 
+static cli_key hash_string(cli_string text)
+{
+    return cli_key_of(text.ptr, text.len);
+}
+
 /* Returns the number of the text, and makes it the text of that number. */
 static uint32_t number_text(cli_leaks_rows *rows, cli_string *text)
 {
-    size_t number =
-        cli_numbers_of(&rows->by_text, cli_key_of(text->ptr, text->len), rows->texts_len);
+    size_t number = cli_numbers_of(&rows->by_text, hash_string(*text), rows->texts_len);
     if (number == rows->texts_len) {
-        rows->texts =
-            cli_keep_more(rows->texts, rows->texts_len, 1, &rows->texts_cap, sizeof *rows->texts);
+        CLI_KEEP_MORE(rows->texts, 1);
         rows->texts[rows->texts_len++] = cli_keep_string(*text);
         rows->text_bytes += text->len;
     }
     *text = rows->texts[number];
     return (uint32_t)number;
-}
-
-static cli_key hash_string(cli_string text)
-{
-    return cli_key_of(text.ptr, text.len);
 }
 
 /* The identity of an address: its file, and the place in the file. */
@@ -69,8 +67,7 @@ static void add_frame(cli_leaks_rows *rows, const cli_profile *profile,
     frame.name = number_text(rows, &frame.text.name);
     number_text(rows, &frame.text.file);
     number_text(rows, &frame.text.module);
-    rows->frames =
-        cli_keep_more(rows->frames, rows->frames_len, 1, &rows->frames_cap, sizeof *rows->frames);
+    CLI_KEEP_MORE(rows->frames, 1);
     rows->frames[rows->frames_len++] = frame;
 }
 
@@ -93,8 +90,8 @@ static uint32_t number_place(cli_leaks_rows *rows, const cli_profile *profile,
         location->address ? key_of_address(profile, location) : key_of_lines(profile, location);
     uint32_t number = (uint32_t)cli_numbers_of(&rows->by_place, key, rows->places_len);
     if (number == rows->places_len) {
-        rows->places = cli_keep_more(rows->places, rows->places_len++, 1, &rows->places_cap,
-                                     sizeof *rows->places);
+        CLI_KEEP_MORE(rows->places, 1);
+        rows->places_len++;
         add_frames(rows, profile, location, number);
     }
     return number;
@@ -108,8 +105,7 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
                                const Pd__View__Sample *sample, uint32_t *place_of)
 {
     size_t len = sample->n_location_id;
-    rows->path =
-        cli_keep_more(rows->path, rows->path_len, len, &rows->path_cap, sizeof *rows->path);
+    CLI_KEEP_MORE(rows->path, len);
     uint32_t *path = rows->path + rows->path_len;
     for (size_t i = 0; i < len; i++) {
         size_t at = cli_profile_location_index(profile, sample->location_id[i]);
@@ -212,8 +208,7 @@ void cli_leaks_rows_end(cli_leaks_rows *rows)
     size_t at = 0, places = rows->path_len;
     for (size_t i = 0; i < places; i++)
         at += rows->places[rows->path[i]].len;
-    rows->path =
-        cli_keep_more(rows->path, places, at - places, &rows->path_cap, sizeof *rows->path);
+    CLI_KEEP_MORE(rows->path, at - places);
     rows->path_len = at;
     for (size_t i = rows->len; i-- > 0;) {
         cli_leaks_row *row = &rows->rows[i];

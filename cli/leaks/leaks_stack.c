@@ -5,8 +5,6 @@
 #include "keep.h"
 #include "show/wrappers.h"
 
-#include <stdio.h>
-
 /* ---- the program's own frame ----------------------------------------------------------------- */
 
 enum { NOTHING, OF_ALLOCATOR, OF_LIBRARY, OWN };

@@ -23,7 +23,6 @@
 #include "show/wrappers.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- numbers ------------------------------------------------------------------------------ */

@@ -3,7 +3,6 @@
 
 #include "cli.h"
 #include "keep.h"
-#include "input.h"
 #include "message.h"
 #include "output_file.h"
 #include "show/units.h"
@@ -95,14 +94,12 @@ static int refuse_types(const cli_profile *profile, const char *type)
 {
     char types[CLI_TYPES_ROOM];
     cli_profile_list_types(profile, types);
-    if (type) {
-        cli_error("%s: has no sample type %.60s; there are: %s", profile->input.name, type, types);
-    } else {
-        cli_error("%s: has no in-use values; there are: %s", profile->input.name, types);
-        cli_hint("leaks needs what is in use at the end of each window: profiles of "
-                 "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
-    }
-    return CLI_FAILED;
+    if (type)
+        return cli_error("%s: has no sample type %.60s; there are: %s", profile->input.name, type,
+                         types);
+    cli_error("%s: has no in-use values; there are: %s", profile->input.name, types);
+    return cli_hint("leaks needs what is in use at the end of each window: profiles of "
+                    "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
 }
 
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
@@ -229,9 +226,7 @@ static int check_memory(const reader *r, const cli_leaks_file *file)
     if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) <=
         r->how->library.max_memory)
         return CLI_DONE;
-    cli_error("%s: the stacks of this run take more memory than the limit", file->path);
-    cli_hint_memory();
-    return CLI_FAILED;
+    return cli_memory_error(file->path, "the stacks of this run take more memory than the limit");
 }
 
 /* Adds the account of the resident memory, if the profile has one. */
@@ -287,14 +282,10 @@ static int read_window(reader *r, const cli_leaks_file *file)
 {
     cli_profile profile = {.view = NULL};
     int code = cli_leaks_read_file(&profile.input, file, r->how);
-    if (!code)
-        code = add_up(r, file, &profile.input);
-    if (!code)
-        code = cli_profile_take(&profile, profile.input, &r->how->library);
-    if (!code)
-        code = add_profile(r, file, &profile);
-    if (!code)
-        code = find_names(r, file, &profile);
+    code = code ? code : add_up(r, file, &profile.input);
+    code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
+    code = code ? code : add_profile(r, file, &profile);
+    code = code ? code : find_names(r, file, &profile);
     cli_profile_free(&profile);
     return code;
 }
@@ -323,12 +314,10 @@ int cli_leaks_read(cli_leaks_work *w)
     int code = CLI_DONE;
     /* No restart can be noticed if a type is judged that has no counter, as in a profile of
      * goroutines. */
-    if (!w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_"))
-        code = pprofdelta_new(&w->how.library, NULL, &context, &err)
-                   ? cli_options_error(w->files[0].path, &err)
-                   : CLI_DONE;
-    if (!code)
-        code = find_runs(w, context);
+    bool has_counter = !w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_");
+    if (has_counter && pprofdelta_new(&w->how.library, NULL, &context, &err))
+        code = cli_options_error(w->files[0].path, &err);
+    code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         code = read_run((reader){.run = &w->runs[i], .how = &w->how}, w->files);

@@ -26,38 +26,34 @@ static int check_file(void *options, const char *value)
 }
 
 static const cli_option table[] = {
-    {"--top", 0, CLI_VALUE, cli_take_rows, offsetof(verb, work.how.top),
-     "      --top=N            print N suspects of each run (10)\n", 0, 0},
-    {"--all", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.all),
-     "      --all              print also what is not a suspect, and why\n", 0, 0},
-    {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.all_frames),
-     "      --all-frames       wrappers of malloc and start-up functions, too\n", 0, 0},
-    {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(verb, json),
-     "      --json             print one JSON object, with all frames\n", 0, 0},
-    {"--fail", 0, CLI_ALONE, cli_take_flag, offsetof(verb, fail),
+    {"--top", 0, CLI_VALUE, cli_take_rows, offsetof(verb, work.how.top), 0, 0,
+     "      --top=N            print N suspects of each run (10)\n"},
+    {"--all", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.all), 0, 0,
+     "      --all              print also what is not a suspect, and why\n"},
+    {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.all_frames), 0, 0,
+     "      --all-frames       wrappers of malloc and start-up functions, too\n"},
+    {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(verb, json), 0, 0,
+     "      --json             print one JSON object, with all frames\n"},
+    {"--fail", 0, CLI_ALONE, cli_take_flag, offsetof(verb, fail), 0, 0,
      "      --fail             exit with status 5 if there is a suspect, and with 6 if\n"
-     "                         none is, but growth is unknown or profiles are too few\n",
-     0, 0},
-    {"--type", 0, CLI_VALUE, cli_take_type, offsetof(verb, work.how.type),
-     "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n", 0, 0},
-    {"--every", 0, CLI_VALUE, cli_take_span, offsetof(verb, work.how.every_nanos),
-     "      --every=TIME       the time between two profiles, whatever theirs are\n", 0, 0},
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(verb, work.how.library.max_memory),
-     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+     "                         none is, but growth is unknown or profiles are too few\n"},
+    {"--type", 0, CLI_VALUE, cli_take_type, offsetof(verb, work.how.type), 0, 0,
+     "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n"},
+    {"--every", 0, CLI_VALUE, cli_take_span, offsetof(verb, work.how.every_nanos), 0, 0,
+     "      --every=TIME       the time between two profiles, whatever theirs are\n"},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(verb, work.how.library.max_memory), 0, 0,
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--no-symbolize", 0, CLI_ALONE, cli_take_flag,
-     offsetof(verb, work.how.names.is_not_symbolized),
-     "      --no-symbolize     leave addresses as they are\n"
-     "      --no-demangle      leave the names of C++ and Rust mangled\n"
-     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n",
-     0, 0},
+     offsetof(verb, work.how.names.is_not_symbolized), 0, 0,
+     "      --no-symbolize     leave addresses as they are\n"},
     {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.names.is_not_demangled),
-     "", 0, 0},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(verb, work.how.names.places), "", 0,
-     0},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(verb, quiet),
-     "  -q, --quiet            print no notes on stderr\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
-    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+     0, 0, "      --no-demangle      leave the names of C++ and Rust mangled\n"},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(verb, work.how.names.places), 0, 0,
+     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(verb, quiet), 0, 0,
+     "  -q, --quiet            print no notes on stderr\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {
@@ -116,9 +112,8 @@ static int refuse_gaps(const cli_leaks_work *w)
 {
     cli_error("%s: has changes of in-use values only, and what they change is missing",
               w->files[0].path);
-    cli_hint("add the profiles before it: the first profile of a process has all values "
-             "(heap.PID.1.pb.gz), or use record --snapshot");
-    return CLI_FAILED;
+    return cli_hint("add the profiles before it: the first profile of a process has all values "
+                    "(heap.PID.1.pb.gz), or use record --snapshot");
 }
 
 /* ---- the run ------------------------------------------------------------------------------ */

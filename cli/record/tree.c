@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "message.h"
 #include "record/target.h"
+#include "text.h"
 
 #include "agent/base/launch.h"
 
@@ -29,8 +30,7 @@ enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 int cli_tree_make_folder(const char *dir, const char *command, char path[PATH_MAX])
 {
     char program[PD_PROGRAM_MAX + 1];
-    const char *slash = strrchr(command, '/');
-    pd_program_copy(program, slash ? slash + 1 : command);
+    pd_program_copy(program, cli_string_base(cli_string_of(command)).ptr);
     for (unsigned again = 0; again < UINT16_MAX; again++) {
         char suffix[16] = "";
         if (again)

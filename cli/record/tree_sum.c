@@ -16,11 +16,9 @@
 #include "view_edit.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct file {
     cli_file place;

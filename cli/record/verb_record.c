@@ -9,7 +9,6 @@
 #include "instant.h"
 #include "message.h"
 #include "arguments.h"
-#include "output_file.h"
 #include "resource.h"
 #include "record/target.h"
 #include "record/tree.h"
@@ -21,8 +20,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,51 +172,44 @@ static int set_command(void *options, const char *value)
 }
 
 static const cli_option table[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(record_options, dir),
-     "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n", CLI_FOLDER,
-     0},
-    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, to),
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(record_options, dir), CLI_FOLDER, 0,
+     "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n"},
+    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, to), CLI_SHELL, 0,
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; DIR\n"
-     "                         then gets what did not arrive at the end\n",
-     CLI_SHELL, 0},
-    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_millis),
+     "                         then gets what did not arrive at the end\n"},
+    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_millis), 0, 0,
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
-     "                         but at least 5s and at most 60s)\n",
-     0, 0},
-    {"--interval", 0, CLI_VALUE, take_interval, offsetof(record_options, interval_millis),
-     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n", 0, 0},
-    {"--rate", 0, CLI_VALUE, take_bytes, offsetof(record_options, rate),
-     "      --rate=SIZE        bytes between two samples: 512k (the default)\n", 1, 0},
-    {"--snapshot", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, snapshot),
-     "      --snapshot         write in-use values, not their changes\n", 0, 0},
-    {"--keep", 0, CLI_VALUE, take_keep, 0,
+     "                         but at least 5s and at most 60s)\n"},
+    {"--interval", 0, CLI_VALUE, take_interval, offsetof(record_options, interval_millis), 0, 0,
+     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
+    {"--rate", 0, CLI_VALUE, take_bytes, offsetof(record_options, rate), 1, 0,
+     "      --rate=SIZE        bytes between two samples: 512k (the default)\n"},
+    {"--snapshot", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, snapshot), 0, 0,
+     "      --snapshot         write in-use values, not their changes\n"},
+    {"--keep", 0, CLI_VALUE, take_keep, 0, 0, 0,
      "      --keep=LIMIT       delete the oldest profiles of this run, over a time\n"
-     "                         (7d), a size (1G) or a number (100); as --snapshot\n",
-     0, 0},
-    {"--no-account", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_account),
-     "      --no-account       do not say what the process is made of (rss_space)\n", 0, 0},
-    {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format),
+     "                         (7d), a size (1G) or a number (100); as --snapshot\n"},
+    {"--no-account", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_account), 0, 0,
+     "      --no-account       do not say what the process is made of (rss_space)\n"},
+    {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
      "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz; as\n"
-     "                         --snapshot\n",
-     CLI_FORMAT, 0},
-    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, resources),
-     "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n", 0, 0},
-    {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal),
+     "                         --snapshot\n"},
+    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, resources), 0, 0,
+     "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"},
+    {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal), 0, 0,
      "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
-     "                         USR1, HUP, RTMIN+N, ..., its number, or none\n",
-     0, 0},
-    {"--threshold", 0, CLI_VALUE, take_bytes, offsetof(record_options, threshold),
-     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n", 0, 0},
-    {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree),
+     "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"},
+    {"--threshold", 0, CLI_VALUE, take_bytes, offsetof(record_options, threshold), 0, 0,
+     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n"},
+    {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree), 0, 0,
      "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
      "                         that it started, when the last one has ended:\n"
-     "                         DIR/tree.PROGRAM.PID.pb.gz\n",
-     0, 0},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(record_options, quiet),
-     "  -q, --quiet            do not print where the profiles are\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
-    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+     "                         DIR/tree.PROGRAM.PID.pb.gz\n"},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(record_options, quiet), 0, 0,
+     "  -q, --quiet            do not print where the profiles are\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {
@@ -262,11 +252,8 @@ static int find_agent(char path[PATH_MAX])
     static const char *const places[] = {"/../agent/", "/" PD_AGENT_FROM_BIN "/"};
     char self[PATH_MAX], tried[2 * PATH_MAX];
     const char *given = getenv("PPROFDELTA_AGENT");
-    if (given && *given) {
-        if (realpath(given, path))
-            return CLI_DONE;
-        return cli_system_error(given, "read", errno);
-    }
+    if (given && *given)
+        return realpath(given, path) ? CLI_DONE : cli_system_error(given, "read", errno);
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len > 0) {
         self[len] = '\0';
@@ -281,8 +268,7 @@ static int find_agent(char path[PATH_MAX])
         return CLI_DONE;
     cli_error("the heap agent %s is neither in a directory near this program nor in %s",
               PD_AGENT_NAME, PD_AGENT_DIR);
-    cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
-    return CLI_FAILED;
+    return cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
 }
 
 /* ---- the agent's variables ------------------------------------------------------------------- */
@@ -333,10 +319,9 @@ static int make_resource(const record_options *o, char **text)
     int code = cli_resource_make(&resource, &o->resources);
     if (!code && !(*text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
-    if (!code && *text && strlen(*text) >= PD_RESOURCE_MAX) {
-        cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);
-        code = CLI_FAILED;
-    }
+    if (!code && *text && strlen(*text) >= PD_RESOURCE_MAX)
+        code = cli_error("the attributes of the resource are longer than %d bytes",
+                         PD_RESOURCE_MAX - 1);
     free(resource.list);
     return code;
 }
@@ -345,13 +330,11 @@ static int set_environment(const record_options *o, const char *agent)
 {
     char dir[PATH_MAX], *resource = NULL;
     const bool has_dir = o->dir || !o->to;
-    if (strpbrk(agent, " :")) {
-        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
-        return CLI_FAILED;
-    }
+    if (strpbrk(agent, " :"))
+        return cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD",
+                         agent);
     int code = has_dir ? make_dir(o->dir ? o->dir : ".", dir) : CLI_DONE;
-    if (!code)
-        code = make_resource(o, &resource);
+    code = code ? code : make_resource(o, &resource);
     if (!code &&
         !(cli_set_variable(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
           cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
@@ -402,12 +385,9 @@ static int run(const record_options *options)
 {
     char agent[PATH_MAX];
     int code = check_options(options);
-    if (!code)
-        code = find_agent(agent);
-    if (!code)
-        code = cli_target_check(options->command[0], agent);
-    if (!code)
-        code = set_environment(options, agent);
+    code = code ? code : find_agent(agent);
+    code = code ? code : cli_target_check(options->command[0], agent);
+    code = code ? code : set_environment(options, agent);
     if (!code)
         note_small_space(options->quiet);
     if (code || options->tree)

@@ -121,8 +121,7 @@ int cli_show_flame(cli_shown *shown)
             "(stdout): is a terminal, and the page is for a browser: --flame OUT.html");
     cli_flame_tree tree = cli_flame_tree_make(shown);
     int code = cli_output_prepare(&p.output, shown->page);
-    if (!code)
-        code = make_page(&p, &tree);
+    code = code ? code : make_page(&p, &tree);
     cli_output_close(&p.output);
     return code;
 }

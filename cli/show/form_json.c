@@ -8,7 +8,6 @@
 #include "decimal.h"
 #include "instant.h"
 #include "output_file.h"
-#include "show/otlp_forms.h"
 #include "show/record_text.h"
 
 #include <inttypes.h>
@@ -29,27 +28,27 @@ static const char header[] =
     "\"attributes\": [<[" message "attributes|, >"                                                 \
     "{\"key\": <j:key>, \"value\": <v:value>, \"unit\": \"\"}<]>], "                               \
     "\"dropped_attributes\": <" message "dropped_attributes_count>"
+#define RESOURCE_VALUES KEY_VALUES("resource.")
+#define SCOPE_VALUES    KEY_VALUES("scope.")
+
 static const char request[] =
     "\"otlp\": {\"resources\": [<[resource_profiles|,>\n"
-    "{\"schema_url\": <j:schema_url>, " KEY_VALUES(
-        "resource.") ", \"scopes\": [<[scope_profiles|,>\n"
-                     "{\"name\": <j:scope.name>, \"version\": <j:scope.version>, \"schema_url\": "
-                     "<j:schema_url>, " KEY_VALUES(
-                         "scope.") ", \"profiles\": [<[profiles|,>\n"
-                                   "{\"sample_type\": {\"type\": <j:sample_type.type_strindex>, "
-                                   "\"unit\": <j:sample_type.unit_strindex>}, "
-                                   "\"samples\": <n:samples>, \"time_nanos\": <time_unix_nano>, "
-                                   "\"duration_nanos\": <duration_nano>, "
-                                   "\"period_type\": {\"type\": <j:period_type.type_strindex>, "
-                                   "\"unit\": <j:period_type.unit_strindex>}, "
-                                   "\"period\": <period>, \"profile_id\": \"<h:profile_id>\", "
-                                   "\"original_payload_format\": <j:original_payload_format>, "
-                                   "\"original_payload_bytes\": <n:original_payload>, "
-                                   "\"attributes\": [<@attribute_indices|, >"
-                                   "{\"key\": <j:key_strindex>, \"value\": <v:value>, \"unit\": "
-                                   "<j:unit_strindex>}<]>], "
-                                   "\"dropped_attributes\": <dropped_attributes_count>}"
-                                   "<]>]}<]>]}<]>],\n";
+    "{\"schema_url\": <j:schema_url>, " RESOURCE_VALUES ", \"scopes\": [<[scope_profiles|,>\n"
+    "{\"name\": <j:scope.name>, \"version\": <j:scope.version>, \"schema_url\": "
+    "<j:schema_url>, " SCOPE_VALUES ", \"profiles\": [<[profiles|,>\n"
+    "{\"sample_type\": {\"type\": <j:sample_type.type_strindex>, "
+    "\"unit\": <j:sample_type.unit_strindex>}, "
+    "\"samples\": <n:samples>, \"time_nanos\": <time_unix_nano>, "
+    "\"duration_nanos\": <duration_nano>, "
+    "\"period_type\": {\"type\": <j:period_type.type_strindex>, "
+    "\"unit\": <j:period_type.unit_strindex>}, "
+    "\"period\": <period>, \"profile_id\": \"<h:profile_id>\", "
+    "\"original_payload_format\": <j:original_payload_format>, "
+    "\"original_payload_bytes\": <n:original_payload>, "
+    "\"attributes\": [<@attribute_indices|, >"
+    "{\"key\": <j:key_strindex>, \"value\": <v:value>, \"unit\": <j:unit_strindex>}<]>], "
+    "\"dropped_attributes\": <dropped_attributes_count>}"
+    "<]>]}<]>]}<]>],\n";
 
 /* The first mapping is the main binary. */
 static const char mappings[] =

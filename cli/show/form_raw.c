@@ -6,7 +6,6 @@
 #include "show/shown.h"
 
 #include "output_file.h"
-#include "show/otlp_forms.h"
 #include "show/record_text.h"
 
 static const char before[] = "time_nanos: <time_nanos>\n"
@@ -21,26 +20,20 @@ static const char before[] = "time_nanos: <time_nanos>\n"
                              "sample types:\n"
                              "<[sample_type|>  <q:type> <q:unit>\n<]>"
                              "samples:\n";
-static const char sample[] = " <*value>:<*location_id>\n"
-                             "<[label|>    label <q:key> = "
-                             "<?str|><q:str>\n<]><!str|><num> <q:num_unit>\n<]><]>";
+static const char sample[] =
+    " <*value>:<*location_id>\n"
+    "<[label|>    label <q:key> = <?str|><q:str>\n<]><!str|><num> <q:num_unit>\n<]><]>";
 static const char after[] =
     "locations:\n"
-    "<[location|>"
-    "  <id>: <x:address> mapping <mapping_id><?is_folded|> folded<]>\n"
-    "<[line|>"
-    "    function <function_id> line <line> column <column> <f:function_id>\n"
-    "<]><]>"
+    "<[location|>  <id>: <x:address> mapping <mapping_id><?is_folded|> folded<]>\n"
+    "<[line|>    function <function_id> line <line> column <column> <f:function_id>\n<]><]>"
     "mappings:\n"
     "<[mapping|>"
     "  <id>: <x:memory_start> <x:memory_limit> <x:file_offset> <q:filename> <q:build_id>"
     "<?has_functions|> functions<]><?has_filenames|> filenames<]>"
-    "<?has_line_numbers|> lines<]><?has_inline_frames|> inlines<]>\n"
-    "<]>"
+    "<?has_line_numbers|> lines<]><?has_inline_frames|> inlines<]>\n<]>"
     "functions:\n"
-    "<[function|>"
-    "  <id>: <q:name> <q:system_name> <q:filename> <start_line>\n"
-    "<]>";
+    "<[function|>  <id>: <q:name> <q:system_name> <q:filename> <start_line>\n<]>";
 
 /* ---- OTLP --------------------------------------------------------------------------------- */
 
@@ -48,64 +41,47 @@ static const char after[] =
     "<[" message "attributes|>  attribute <q:key> = <v:value>\n<]>"                                \
     "<?" message "dropped_attributes_count|>"                                                      \
     "  dropped attributes: <" message "dropped_attributes_count>\n<]>"
-#define ATTRIBUTES "<?attribute_indices|> attributes<*attribute_indices><]>"
+#define RESOURCE_VALUES KEY_VALUES("resource.")
+#define SCOPE_VALUES    KEY_VALUES("scope.")
+#define ATTRIBUTES      "<?attribute_indices|> attributes<*attribute_indices><]>"
 
 static const char request[] =
-    "<[resource_profiles|>"
-    "resource: <q:schema_url>\n" KEY_VALUES(
-        "resource.") "<[resource.entity_refs|>  entity <q:type>\n<]>"
-                     "<[scope_profiles|>"
-                     "scope: <q:scope.name> <q:scope.version> <q:schema_url>\n" KEY_VALUES(
-                         "scope.") "<[profiles|>"
-                                   "profile:\n"
-                                   "  sample_type: <q:sample_type.type_strindex> "
-                                   "<q:sample_type.unit_strindex>\n"
-                                   "  time_unix_nano: <time_unix_nano>\n"
-                                   "  duration_nano: <duration_nano>\n"
-                                   "  period_type: <q:period_type.type_strindex> "
-                                   "<q:period_type.unit_strindex>\n"
-                                   "  period: <period>\n"
-                                   "  profile_id: <h:profile_id>\n"
-                                   "<?attribute_indices|> " ATTRIBUTES "\n<]>"
-                                   "<?dropped_attributes_count|>  dropped attributes: "
-                                   "<dropped_attributes_count>\n<]>"
-                                   "<?original_payload,original_payload_format|>"
-                                   "  original payload: <q:original_payload_format> "
-                                   "<n:original_payload> bytes\n"
-                                   "<]>"
-                                   "  samples:\n"
-                                   "<[samples|>"
-                                   "   <*values>: stack <stack_index>" ATTRIBUTES
-                                   "<?link_index|> link <link_index><]>"
-                                   "<?timestamps_unix_nano|> at<*timestamps_unix_nano><]>\n"
-                                   "<]><]><]><]>"
-                                   "mapping_table:\n"
-                                   "<[dictionary.mapping_table|>"
-                                   "  <#>: <x:memory_start> <x:memory_limit> <x:file_offset> "
-                                   "<q:filename_strindex>" ATTRIBUTES "\n"
-                                   "<]>"
-                                   "location_table:\n"
-                                   "<[dictionary.location_table|>"
-                                   "  <#>: <x:address> mapping <mapping_index>" ATTRIBUTES "\n"
-                                   "<[lines|>    function <function_index> line <line> column "
-                                   "<column>\n<]>"
-                                   "<]>"
-                                   "function_table:\n"
-                                   "<[dictionary.function_table|>"
-                                   "  <#>: <q:name_strindex> <q:system_name_strindex> "
-                                   "<q:filename_strindex> <start_line>\n"
-                                   "<]>"
-                                   "attribute_table:\n"
-                                   "<[dictionary.attribute_table|>  <#>: <q:key_strindex> = "
-                                   "<v:value> <q:unit_strindex>\n<]>"
-                                   "stack_table:\n"
-                                   "<[dictionary.stack_table|>  <#>:<?location_indices|> "
-                                   "locations<*location_indices><]>\n<]>"
-                                   "link_table:\n"
-                                   "<[dictionary.link_table|>  <#>: trace <h:trace_id> span "
-                                   "<h:span_id>\n<]>"
-                                   "string_table:\n"
-                                   "<[dictionary.string_table|>  <#>: <q:string_table>\n<]>";
+    "<[resource_profiles|>resource: <q:schema_url>\n" RESOURCE_VALUES
+    "<[resource.entity_refs|>  entity <q:type>\n<]>"
+    "<[scope_profiles|>scope: <q:scope.name> <q:scope.version> <q:schema_url>\n" SCOPE_VALUES
+    "<[profiles|>profile:\n"
+    "  sample_type: <q:sample_type.type_strindex> <q:sample_type.unit_strindex>\n"
+    "  time_unix_nano: <time_unix_nano>\n"
+    "  duration_nano: <duration_nano>\n"
+    "  period_type: <q:period_type.type_strindex> <q:period_type.unit_strindex>\n"
+    "  period: <period>\n"
+    "  profile_id: <h:profile_id>\n"
+    "<?attribute_indices|> " ATTRIBUTES "\n<]>"
+    "<?dropped_attributes_count|>  dropped attributes: <dropped_attributes_count>\n<]>"
+    "<?original_payload,original_payload_format|>"
+    "  original payload: <q:original_payload_format> <n:original_payload> bytes\n<]>"
+    "  samples:\n"
+    "<[samples|>   <*values>: stack <stack_index>" ATTRIBUTES "<?link_index|> link <link_index><]>"
+    "<?timestamps_unix_nano|> at<*timestamps_unix_nano><]>\n<]>"
+    "<]><]><]>"
+    "mapping_table:\n"
+    "<[dictionary.mapping_table|>"
+    "  <#>: <x:memory_start> <x:memory_limit> <x:file_offset> <q:filename_strindex>" ATTRIBUTES
+    "\n<]>"
+    "location_table:\n"
+    "<[dictionary.location_table|>  <#>: <x:address> mapping <mapping_index>" ATTRIBUTES "\n"
+    "<[lines|>    function <function_index> line <line> column <column>\n<]><]>"
+    "function_table:\n"
+    "<[dictionary.function_table|>"
+    "  <#>: <q:name_strindex> <q:system_name_strindex> <q:filename_strindex> <start_line>\n<]>"
+    "attribute_table:\n"
+    "<[dictionary.attribute_table|>  <#>: <q:key_strindex> = <v:value> <q:unit_strindex>\n<]>"
+    "stack_table:\n"
+    "<[dictionary.stack_table|>  <#>:<?location_indices|> locations<*location_indices><]>\n<]>"
+    "link_table:\n"
+    "<[dictionary.link_table|>  <#>: trace <h:trace_id> span <h:span_id>\n<]>"
+    "string_table:\n"
+    "<[dictionary.string_table|>  <#>: <q:string_table>\n<]>";
 
 int cli_show_raw(cli_shown *shown)
 {

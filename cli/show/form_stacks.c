@@ -130,14 +130,11 @@ int cli_show_stacks(cli_shown *shown)
 /* Prints a name. ';' becomes ':', because ';' separates names; line ends are escaped. */
 static void put_name(cli_string name)
 {
-    for (size_t at = 0; at < name.len;) {
-        cli_glyph glyph = cli_text_next(name.ptr + at, name.len - at, CLI_TEXT_SHOWN);
-        if (name.ptr[at] == ';')
+    for (cli_glyph glyph; cli_string_next(&name, CLI_TEXT_SHOWN, &glyph);)
+        if (glyph.bytes[0] == ';')
             putchar(':');
         else
             fwrite(glyph.bytes, 1, glyph.len, stdout);
-        at += glyph.taken;
-    }
 }
 
 static void put_folded(const cli_shown *shown, const cli_stack *stack)

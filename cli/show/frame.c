@@ -4,7 +4,6 @@
 #include "show/short_names.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

@@ -14,7 +14,6 @@
 #include "show/otlp_forms.h"
 #include "show/screen.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,8 +8,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,20 +47,15 @@ typedef struct word {
     size_t len;
 } word;
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* Takes the next word of the text, in small letters, and what follows. A word is cut if it is too
  * long. Returns false if there is none. */
 static bool next_word(cli_string *text, word *to)
 {
     size_t from = 0, end;
-    while (from < text->len && !is_letter(text->ptr[from]))
+    while (from < text->len && !cli_is_word(text->ptr[from]))
         from++;
     to->len = 0;
-    for (end = from; end < text->len && is_letter(text->ptr[end]); end++) {
+    for (end = from; end < text->len && cli_is_word(text->ptr[end]); end++) {
         char c = text->ptr[end];
         if (to->len < WORD)
             to->text[to->len++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

@@ -9,7 +9,6 @@
 #include "show/record_text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { MOST_LINES = 5, MOST_PROFILES = 8 };
 

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 cli_string cli_otlp_bytes(ProtobufCBinaryData bytes)
 {

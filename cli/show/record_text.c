@@ -5,7 +5,6 @@
 #include "show/otlp_forms.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A field of a message: where its value is, or NULL if the message within is not there. */
@@ -152,37 +151,25 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
     field f = find_field(message, s->name);
     if (f.at && f.row->label == PROTOBUF_C_LABEL_REPEATED && !strchr("*,n", s->kind))
         f = element_of(f, index);
-    switch (s->kind) {
-    case 'x':
-        printf("0x%" PRIx64, (uint64_t)number_at(f));
-        break;
-    case 's':
-    case 'q':
-    case 'j':
+    if (s->kind == 's' || s->kind == 'q' || s->kind == 'j')
         cli_string_put(stdout, string_at(profile, message, f),
                        s->kind == 's'   ? CLI_TEXT_SHOWN
                        : s->kind == 'q' ? CLI_TEXT_QUOTED
                                         : CLI_TEXT_JSON);
-        break;
-    case 'f':
+    else if (s->kind == 'x')
+        printf("0x%" PRIx64, (uint64_t)number_at(f));
+    else if (s->kind == 'f')
         put_function(profile, (uint64_t)number_at(f));
-        break;
-    case 'h':
+    else if (s->kind == 'h')
         cli_otlp_put_hex(bytes_at(f));
-        break;
-    case 'v':
+    else if (s->kind == 'v')
         cli_otlp_put_value(profile, f.at ? *(const Pd__Otlp__AnyValue *const *)f.at : NULL);
-        break;
-    case 'n':
+    else if (s->kind == 'n')
         printf("%zu", len_of(f));
-        break;
-    case '*':
-    case ',':
+    else if (s->kind == '*' || s->kind == ',')
         put_numbers(f, s->kind);
-        break;
-    default:
+    else
         put_number(f);
-    }
 }
 
 static const char *put_record(const cli_profile *profile, const ProtobufCMessage *message,

@@ -1,7 +1,6 @@
 /* The terminal that stdout is: see screen.h. */
 #include "show/screen.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -19,17 +19,6 @@ typedef struct shortening {
     size_t depth;
 } shortening;
 
-static bool ends(cli_string text, const char *with)
-{
-    size_t len = strlen(with);
-    return text.len >= len && !memcmp(text.ptr + text.len - len, with, len);
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static cli_string rest_of(const shortening *s)
 {
     return (cli_string){s->name.ptr + s->at, s->name.len - s->at};
@@ -74,11 +63,11 @@ static bool is_default(cli_string argument, cli_string list)
                                             "std::hash<", "std::default_delete<"};
     if (cli_string_is(argument, "alloc::alloc::Global"))
         return true;
-    if (cli_string_begins(argument, "std::allocator<") && ends(argument, ">"))
+    if (cli_string_begins(argument, "std::allocator<") && cli_string_ends(argument, ">"))
         return true;
     for (size_t i = 0; i < COUNT(templates); i++) {
         size_t len = strlen(templates[i]);
-        if (!cli_string_begins(argument, templates[i]) || !ends(argument, ">"))
+        if (!cli_string_begins(argument, templates[i]) || !cli_string_ends(argument, ">"))
             continue;
         size_t of = argument.len - len - 1; /* it is of the first argument: std::less<K> */
         return list.ptr[of] == ',' && !memcmp(list.ptr, argument.ptr + len, of);
@@ -111,11 +100,11 @@ static void say_basic(shortening *s, size_t from)
     size_t len = sizeof basic - 1, word = from - 1;
     cli_string list = {s->to + from, s->len - from};
     bool is_wide = cli_string_is(list, "wchar_t>");
-    while (word && is_letter(s->to[word - 1]))
+    while (word && cli_is_word(s->to[word - 1]))
         word--;
     cli_string before = {s->to, word}, name = {s->to + word, from - 1 - word};
-    if (!ends(before, space) || !cli_string_begins(name, basic) ||
-        (word >= sizeof space && is_letter(s->to[word - sizeof space])) ||
+    if (!cli_string_ends(before, space) || !cli_string_begins(name, basic) ||
+        (word >= sizeof space && cli_is_word(s->to[word - sizeof space])) ||
         (!is_wide && !cli_string_is(list, "char>")))
         return;
     size_t short_len = name.len - len + is_wide;
@@ -124,7 +113,7 @@ static void say_basic(shortening *s, size_t from)
     cli_string member = {next.ptr + 2 + tilde, next.len > 2 + tilde ? next.len - 2 - tilde : 0};
     bool is_constructor = cli_string_begins(next, "::") && member.len >= name.len &&
                           !memcmp(member.ptr, name.ptr, name.len) &&
-                          (member.len == name.len || !is_letter(member.ptr[name.len]));
+                          (member.len == name.len || !cli_is_word(member.ptr[name.len]));
     memmove(s->to + word + is_wide, name.ptr + len, name.len - len);
     if (is_wide)
         s->to[word] = 'w';
@@ -149,7 +138,8 @@ static size_t skipped(const shortening *s)
         return end ? (size_t)(end - rest.ptr) + 1 : 0;
     }
     for (size_t i = 0; i < COUNT(spaces); i++)
-        if (cli_string_begins(rest, spaces[i]) && ends((cli_string){s->to, s->len}, "::"))
+        if (cli_string_begins(rest, spaces[i]) &&
+            cli_string_ends((cli_string){s->to, s->len}, "::"))
             return strlen(spaces[i]);
     return 0;
 }
@@ -163,7 +153,7 @@ static size_t token(const shortening *s)
     size_t len = sizeof word - 1;
     if (cli_string_begins(rest, "->"))
         return 2;
-    if (!cli_string_begins(rest, word) || (s->at && is_letter(rest.ptr[-1])))
+    if (!cli_string_begins(rest, word) || (s->at && cli_is_word(rest.ptr[-1])))
         return 0;
     cli_string sign = {rest.ptr + len, rest.len - len};
     for (size_t i = 0; i < COUNT(operators); i++)

@@ -53,11 +53,10 @@ static int refuse_pair(const cli_shown *shown, const char *name)
 {
     char before[CLI_TYPES_ROOM], now[CLI_TYPES_ROOM];
     const cli_profile *profiles = shown->profiles;
-    cli_error("%s and %s: have no sample type%s%s in common: %s against %s", profiles[0].input.name,
-              profiles[1].input.name, *name ? " " : "", name,
-              cli_profile_list_types(&profiles[0], before),
-              cli_profile_list_types(&profiles[1], now));
-    return CLI_FAILED;
+    return cli_error("%s and %s: have no sample type%s%s in common: %s against %s",
+                     profiles[0].input.name, profiles[1].input.name, *name ? " " : "", name,
+                     cli_profile_list_types(&profiles[0], before),
+                     cli_profile_list_types(&profiles[1], now));
 }
 
 int cli_types_match(cli_shown *shown)
@@ -77,8 +76,7 @@ int cli_types_match(cli_shown *shown)
     if (shown->sides > 1)
         return refuse_pair(shown, "");
     cli_error("%s: has no sample types", cur->input.name);
-    cli_hint("--raw shows everything else in the profile");
-    return CLI_FAILED;
+    return cli_hint("--raw shows everything else in the profile");
 }
 
 /* The exit code of a type that is not there is not that of a wrong command line, because another
@@ -98,9 +96,8 @@ int cli_types_choose(const cli_shown *shown, const char *name, size_t *chosen)
         return CLI_DONE;
     if (shown->sides > 1)
         return refuse_pair(shown, name);
-    cli_error("%s: no sample type is named \"%s\"; there are: %s", cur->input.name, name,
-              cli_profile_list_types(cur, there));
-    return CLI_FAILED;
+    return cli_error("%s: no sample type is named \"%s\"; there are: %s", cur->input.name, name,
+                     cli_profile_list_types(cur, there));
 }
 
 /* ---- another type than the default one ---------------------------------------------------- */

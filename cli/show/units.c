@@ -3,8 +3,6 @@
 
 #include "decimal.h"
 
-#include <stdio.h>
-
 typedef struct step {
     double size; /* of one, in the unit of the profile */
     const char *name;

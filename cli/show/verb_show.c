@@ -65,10 +65,8 @@ static int take_form(const cli_option *option, const char *value, void *options)
 static int take_page(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
-    if (!*value)
-        return cli_bad_value(option->name, value, "the name of a file, or - for stdout");
-    o->shown.page = value;
-    return set_form(o, FLAME);
+    int code = cli_take_name(option, value, &o->shown.page);
+    return code ? code : set_form(o, FLAME);
 }
 
 static int take_top(const cli_option *option, const char *value, void *options)
@@ -100,46 +98,44 @@ static int add_file(void *options, const char *value)
 }
 
 static const cli_option table[] = {
-    {"--stacks", 0, CLI_MAY_HAVE_VALUE, take_stacks, 0,
-     "      --stacks[=N]       the N (10) heaviest stacks, with files and lines\n", 0, 0},
-    {"--flame", 0, CLI_VALUE, take_page, 0,
-     "      --flame=OUT.html   a page with a flame graph, which needs no network\n", 0, 0},
-    {"--folded", 0, CLI_ALONE, take_form, 0,
-     "      --folded           one line for each stack: root;...;leaf VALUE\n", FOLDED, 0},
-    {"--raw", 0, CLI_ALONE, take_form, 0,
-     "      --raw              the whole profile, one line for each record\n", RAW, 0},
-    {"--json", 0, CLI_ALONE, take_form, 0,
-     "      --json             the whole profile, as one JSON object\n", JSON, 0},
-    {"--top", 0, CLI_MAY_HAVE_VALUE, take_top, 0,
+    {"--stacks", 0, CLI_MAY_HAVE_VALUE, take_stacks, 0, 0, 0,
+     "      --stacks[=N]       the N (10) heaviest stacks, with files and lines\n"},
+    {"--flame", 0, CLI_VALUE, take_page, 0, 0, 0,
+     "      --flame=OUT.html   a page with a flame graph, which needs no network\n"},
+    {"--folded", 0, CLI_ALONE, take_form, 0, FOLDED, 0,
+     "      --folded           one line for each stack: root;...;leaf VALUE\n"},
+    {"--raw", 0, CLI_ALONE, take_form, 0, RAW, 0,
+     "      --raw              the whole profile, one line for each record\n"},
+    {"--json", 0, CLI_ALONE, take_form, 0, JSON, 0,
+     "      --json             the whole profile, as one JSON object\n"},
+    {"--top", 0, CLI_MAY_HAVE_VALUE, take_top, 0, 0, 0,
      "\n"
-     "      --top[=N]          the table, with N rows (10)\n",
-     0, 0},
-    {"--cum", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, shown.is_by_cum),
-     "      --cum              the table, sorted by cumulative values\n", 0, 0},
-    {"--type", 0, CLI_VALUE, cli_take_text, offsetof(show_options, type),
-     "      --type=TYPE[/UNIT] the sample type that is shown and sorted by\n", 0, 0},
-    {"--focus", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
-     "      --focus=REGEX      only samples with a frame that matches\n", CLI_FILTER_FOCUS, 0},
-    {"--ignore", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
-     "      --ignore=REGEX     no samples with a frame that matches\n", CLI_FILTER_IGNORE, 0},
-    {"--tag", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
+     "      --top[=N]          the table, with N rows (10)\n"},
+    {"--cum", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, shown.is_by_cum), 0, 0,
+     "      --cum              the table, sorted by cumulative values\n"},
+    {"--type", 0, CLI_VALUE, cli_take_text, offsetof(show_options, type), 0, 0,
+     "      --type=TYPE[/UNIT] the sample type that is shown and sorted by\n"},
+    {"--focus", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_FOCUS, 0,
+     "      --focus=REGEX      only samples with a frame that matches\n"},
+    {"--ignore", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_IGNORE, 0,
+     "      --ignore=REGEX     no samples with a frame that matches\n"},
+    {"--tag", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_TAG, 0,
      "      --tag=KEY[=VALUE]  only samples with that label; VALUE may be a regular\n"
-     "                         expression for the whole value, or MIN:MAX\n",
-     CLI_FILTER_TAG, 0},
-    {"--hide", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
-     "      --hide=REGEX       no frames that match; their values stay\n", CLI_FILTER_HIDE, 0},
-    {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers),
-     "      --all-frames       wrappers of malloc and start-up functions, too\n", 0, 0},
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory),
-     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+     "                         expression for the whole value, or MIN:MAX\n"},
+    {"--hide", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_HIDE, 0,
+     "      --hide=REGEX       no frames that match; their values stay\n"},
+    {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers), 0,
+     0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--no-symbolize", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_symbolized),
-     "      --no-symbolize     leave addresses as they are\n", 0, 0},
+     0, 0, "      --no-symbolize     leave addresses as they are\n"},
     {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_demangled),
-     "      --no-demangle      leave the names of C++ and Rust mangled\n", 0, 0},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names.places),
-     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
-    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+     0, 0, "      --no-demangle      leave the names of C++ and Rust mangled\n"},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names.places), 0, 0,
+     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {
@@ -149,7 +145,6 @@ static const cli_command command = {
               "that grew or shrank from PREV to CUR; or\n"
               "\n",
     .options = table,
-    .after = "",
     .operand = add_file,
 };
 
@@ -181,8 +176,7 @@ static int choose_type(const show_options *options, cli_shown *shown)
     if (is_whole(options) && shown->sides == 1 && !shown->profiles->view->n_sample_type)
         return CLI_DONE;
     int code = cli_types_match(shown);
-    if (!code)
-        code = cli_types_choose(shown, options->type, &shown->chosen);
+    code = code ? code : cli_types_choose(shown, options->type, &shown->chosen);
     if (code)
         return code;
     shown->preferred = shown->chosen;
@@ -222,8 +216,7 @@ static int load_and_print(show_options *options, cli_profile *profiles)
     int code = load(options, profiles);
     if (options->form != FLAME)
         cli_progress_end();
-    if (!code)
-        code = choose_type(options, shown);
+    code = code ? code : choose_type(options, shown);
     if (code)
         return code;
     cli_shown_make(shown, is_whole(options));

@@ -6,7 +6,6 @@
 #include "show/wrappers.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- the tables --------------------------------------------------------------------------- */
@@ -73,17 +72,11 @@ static const char *const cxx_starts[] = {"__invoke", "__invoke_impl", "__thread_
 static const char *const library_names[] = {"std::*",      "<std::*",  "__gnu_cxx::*", "core::*",
                                             "<core::*",    "alloc::*", "<alloc::*",    "runtime.*",
                                             "void std::*", NULL};
-static const char *const library_folders[] = {"/lib/*",
-                                              "/lib64/*",
-                                              "/usr/lib/*",
-                                              "/usr/lib64/*",
-                                              "/usr/include/*",
-                                              "/usr/share/*",
-                                              "/usr/local/include/*",
-                                              "/usr/local/lib/*",
-                                              "/usr/local/go/*",
-                                              "/rustc/*",
-                                              NULL};
+static const char *const library_folders[] = {"/lib/*", "/lib64/*", "/usr/lib/*", "/usr/lib64/*",
+                                              "/usr/include/*", "/usr/share/*",
+                                              "/usr/local/include/*", "/usr/local/lib/*",
+                                              /* Go and Rust */
+                                              "/usr/local/go/*", "/rustc/*", NULL};
 static const char *const library_parts[] = {
     "/.cargo/registry/", "/.cargo/git/",    "/.rustup/", "/pkg/mod/",
     "/go/src/runtime/",  "/site-packages/", NULL};
@@ -223,14 +216,6 @@ static unsigned library_kind(cli_string name, cli_string source)
                                                                           : CLI_FRAME_IN_LIBRARY;
 }
 
-static cli_string without_folders(cli_string file)
-{
-    size_t from = file.len;
-    while (from && file.ptr[from - 1] != '/')
-        from--;
-    return (cli_string){file.ptr + from, file.len - from};
-}
-
 static unsigned named_kind(cli_string name, cli_string source)
 {
     if (cli_string_is(name, "main"))
@@ -245,7 +230,7 @@ static unsigned named_kind(cli_string name, cli_string source)
 
 unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless)
 {
-    cli_string base = without_folders(file);
+    cli_string base = cli_string_base(file);
     unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name, source);
     if (is_among(allocator_files, base))
         kind |= CLI_FRAME_ALLOCATES;

@@ -10,16 +10,13 @@
 #ifndef CLI_DEMANGLE_H
 #define CLI_DEMANGLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { CLI_MANGLED_MAX = 4096, CLI_DEMANGLED_MAX = 16384 };
 
 /* Writes the demangled name to `to`. Returns its length, or 0 if the name is not mangled, or if it or
- * the result is too long. May crash or loop if the name is damaged. */
-size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]);
-
-/* Can this build demangle? */
-bool cli_demangle_is_supported(void);
+ * the result is too long. May crash or loop if the name is damaged. Weak: NULL in a build without
+ * libiberty. */
+__attribute__((weak)) size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]);
 
 #endif

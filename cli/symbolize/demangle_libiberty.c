@@ -3,12 +3,8 @@
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <string.h>
-
-bool cli_demangle_is_supported(void)
-{
-    return true;
-}
 
 typedef struct result {
     char *to;

@@ -90,7 +90,7 @@ int cli_demangle_view(cli_profile *profile)
     names n = {.profile = profile};
     cli_edit edit;
     int code = CLI_DONE;
-    if (!cli_demangle_is_supported())
+    if (!cli_demangle)
         return CLI_DONE;
     n.functions = cli_keep(view->n_function, sizeof *n.functions);
     for (size_t i = 0; i < view->n_function; i++)

@@ -5,12 +5,10 @@
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
-#include "arguments.h"
 #include "symbolize/symbolize_view.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -84,7 +82,7 @@ int cli_names_find(cli_profile *profile, const cli_names *names)
 {
     cli_symbolize_report report = {0};
     cli_symbolizing how = {.places = names->places};
-    bool is_symbolized = !names->is_not_symbolized && cli_module_is_supported();
+    bool is_symbolized = !names->is_not_symbolized && cli_module_resolve;
     how.places.needs_build_id = true;
     int code = is_symbolized ? cli_symbolize_view(profile, &how, &report) : CLI_DONE;
     for (size_t i = 0; i < report.len && !code; i++)

@@ -99,14 +99,18 @@ static void visit(walk *w, Dwarf_Die *parent, uint64_t root, size_t depth)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+static const char *text_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+}
+
 /* A path as the compiler noted it, absolute if the unit says where it was compiled. */
 static const char *whole_path(const walk *w, const char *path, char *room, size_t size)
 {
-    Dwarf_Attribute attribute;
     Dwarf_Die unit = w->unit;
-    const char *dir;
-    if (!path || *path == '/' || !dwarf_attr(&unit, DW_AT_comp_dir, &attribute) ||
-        !(dir = dwarf_formstring(&attribute)))
+    const char *dir = path && *path != '/' ? text_of(&unit, DW_AT_comp_dir) : NULL;
+    if (!dir)
         return path ? path : "";
     int len = snprintf(room, size, "%s/%s", dir, path);
     return len > 0 && (size_t)len < size ? room : path;
@@ -210,12 +214,6 @@ static bool may_open(const char *dir, const char *name)
     cli_apart_allow(fd);
     close(fd);
     return true;
-}
-
-static const char *text_of(Dwarf_Die *die, unsigned name)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 }
 
 /* The unit that has the entries of this one: with split DWARF, of another file, which libdw looks for

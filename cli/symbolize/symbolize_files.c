@@ -160,8 +160,7 @@ static void consider_by_id(const search *s, const char *dir)
  * not lead out of the directory. */
 static void consider_by_name(const search *s, const char *dir)
 {
-    const char *path = s->request->path, *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *path = s->request->path, *name = cli_string_base(cli_string_of(path)).ptr;
     if (!*name)
         return;
     if (*path == '/' && !strstr(path, "/../")) {
@@ -181,9 +180,8 @@ static void consider_links(search *s)
         s->files->binary.elf ? dwelf_elf_gnu_debuglink(s->files->binary.elf, &s->crc) : NULL;
     if (!link || !*link || strchr(link, '/'))
         return;
-    const char *slash = strrchr(s->files->binary.path, '/');
-    int len = slash ? (int)(slash - s->files->binary.path) : 1;
-    snprintf(own, sizeof own, "%.*s", len, slash ? s->files->binary.path : ".");
+    const char *path = s->files->binary.path, *slash = strrchr(path, '/');
+    snprintf(own, sizeof own, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     consider(s, LINK, "%s/%s", own, link);
     consider(s, LINK, "%s/.debug/%s", own, link);
     for (size_t i = 0; i < places->dirs_len; i++) {

@@ -17,11 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cli_module_is_supported(void)
-{
-    return true;
-}
-
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Finds the segment that is loaded and has this address of the file. */

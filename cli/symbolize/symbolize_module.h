@@ -6,8 +6,8 @@
  *     symbolize_table.c    functions from the symbol table
  *     symbolize_module.c   one request, in a child process
  *
- * All but the first use libelf and libdw of elfutils. A build without them has symbolize_none.c in
- * their place. */
+ * All but the first use libelf and libdw of elfutils. A build without them has only the first; the weak
+ * cli_module_resolve is then NULL. */
 #ifndef CLI_SYMBOLIZE_MODULE_H
 #define CLI_SYMBOLIZE_MODULE_H
 
@@ -50,9 +50,7 @@ typedef enum cli_module_state {
  *         its index plus one, the number of frames, and for each frame, innermost call first:
  *             name, linkage name, file, start line, line, column
  *     0 */
-cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer);
-
-/* Can this build read debug information? */
-bool cli_module_is_supported(void);
+__attribute__((weak)) cli_apart_end cli_module_resolve(const cli_module_request *request,
+                                                       cli_answer *answer);
 
 #endif

@@ -45,32 +45,31 @@ static int take_servers(const cli_option *option, const char *urls, void *asks_s
 }
 
 static const cli_option table[] = {
-    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, output),
-     "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(run, how.places),
+    {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(run, output), 0, 0,
+     "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(run, how.places), 0, 0,
      "      --debug-dir=DIR        look for binaries and debug files in DIR first;\n"
-     "                             may be given several times\n",
-     0, 0},
-    {"--debuginfod", 0, CLI_MAY_HAVE_VALUE, take_servers, offsetof(run, how.places.asks_servers),
+     "                             may be given several times\n"},
+    {"--debuginfod", 0, CLI_MAY_HAVE_VALUE, take_servers, offsetof(run, how.places.asks_servers), 0,
+     0,
      "      --debuginfod[=URLS]    ask debuginfod servers, those of DEBUGINFOD_URLS\n"
-     "                             or URLS (the default if DEBUGINFOD_URLS is set)\n",
-     0, 0},
+     "                             or URLS (the default if DEBUGINFOD_URLS is set)\n"},
     {"--no-debuginfod", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.places.asks_servers),
-     "      --no-debuginfod        ask no server\n", CLI_CLEARED, 0},
-    {"--return-addresses", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.has_return_addresses),
-     "      --return-addresses     addresses of callers are those behind the call\n", 0, 0},
-    {"--force", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.is_forced),
-     "      --force                look also for locations that have lines\n", 0, 0},
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, is_not_demangled),
-     "      --no-demangle          leave the names of C++ and Rust mangled\n", 0, 0},
+     CLI_CLEARED, 0, "      --no-debuginfod        ask no server\n"},
+    {"--return-addresses", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.has_return_addresses), 0,
+     0, "      --return-addresses     addresses of callers are those behind the call\n"},
+    {"--force", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.is_forced), 0, 0,
+     "      --force                look also for locations that have lines\n"},
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, is_not_demangled), 0, 0,
+     "      --no-demangle          leave the names of C++ and Rust mangled\n"},
     {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, library.compression),
-     "      --compress=HOW         gzip, zstd or none\n", CLI_COMPRESSION, 0},
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory),
-     "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet),
-     "  -q, --quiet                print no notes on stderr\n", 0, 0},
-    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
-    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+     CLI_COMPRESSION, 0, "      --compress=HOW         gzip, zstd or none\n"},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
+     "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n"},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet), 0, 0,
+     "  -q, --quiet                print no notes on stderr\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {
@@ -80,7 +79,6 @@ static const cli_command command = {
               "only if its build id is that of the profile.\n"
               "\n",
     .options = table,
-    .after = "",
     .operand = set_file,
 };
 
@@ -115,8 +113,7 @@ static int find_symbols(run *r)
     int code = cli_symbolize_view(&r->profile, &r->how, &report);
     if (!code && !r->is_not_demangled)
         code = cli_demangle_view(&r->profile);
-    if (!code)
-        code = cli_edit_write(&r->profile, &r->out);
+    code = code ? code : cli_edit_write(&r->profile, &r->out);
     cli_progress_end();
     if (!code && !r->quiet)
         print_report(r, &report);
@@ -125,11 +122,10 @@ static int find_symbols(run *r)
 
 static int perform(run *r)
 {
-    if (!cli_module_is_supported()) {
+    if (!cli_module_resolve) {
         cli_error("this pprofdelta was built without libdw of elfutils, so it cannot read debug "
                   "information");
-        cli_hint("build it with libdw (Debian: libdw-dev)");
-        return CLI_FAILED;
+        return cli_hint("build it with libdw (Debian: libdw-dev)");
     }
     int code = cli_output_prepare(&r->out, r->output);
     if (code)
