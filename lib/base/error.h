@@ -22,4 +22,13 @@ __attribute__((cold)) pprofdelta_status pd_no_memory(pprofdelta_error *err, cons
 /* Fails with E_USAGE: a wrong argument, or a call out of order. */
 __attribute__((cold)) pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what);
 
+/* Calls a function, and returns its status from the caller if it failed. For a caller that has nothing to
+ * undo: otherwise keep the status in a variable. */
+#define PD_TRY(call)                                                                               \
+    do {                                                                                           \
+        const pprofdelta_status tried = (call);                                                    \
+        if (tried)                                                                                 \
+            return tried;                                                                          \
+    } while (0)
+
 #endif

@@ -41,17 +41,12 @@ typedef struct incoming {
 static pprofdelta_status reserve(pd_collected *c, const incoming *s, pprofdelta_error *err)
 {
     size_t len = c->keys.len;
-    pprofdelta_status status =
-        pd_mem_grow(&c->mem, &c->heads, &c->heads_cap, len + 1, sizeof *c->heads, err);
-    if (!status)
-        status = pd_mem_grow(&c->mem, &c->values, &c->values_cap, (len + 1) * c->types,
-                             sizeof *c->values, err);
-    if (!status)
-        status = pd_mem_grow(&c->mem, &c->frames, &c->frames_cap, c->frames_len + s->depth,
-                             sizeof *c->frames, err);
-    if (!status)
-        status = pd_keymap_room(&c->keys, &c->mem, s->key, err);
-    return status;
+    PD_TRY(pd_mem_grow(&c->mem, &c->heads, &c->heads_cap, len + 1, sizeof *c->heads, err));
+    PD_TRY(pd_mem_grow(&c->mem, &c->values, &c->values_cap, (len + 1) * c->types, sizeof *c->values,
+                       err));
+    PD_TRY(pd_mem_grow(&c->mem, &c->frames, &c->frames_cap, c->frames_len + s->depth,
+                       sizeof *c->frames, err));
+    return pd_keymap_room(&c->keys, &c->mem, s->key, err);
 }
 
 /* The number of the place of a frame. A new one is added. *size is that of the frame. */
@@ -64,14 +59,10 @@ static pprofdelta_status add_place(pd_collected *c, const uint8_t *at, size_t *s
     *out = pd_keymap_find(&c->places, f.ident);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    pprofdelta_status status = pd_mem_grow(&c->mem, &c->place_at, &c->place_at_cap,
-                                           c->places.len + 1, sizeof *c->place_at, err);
-    if (!status)
-        status = pd_buffer_room(&c->mem, &c->bytes, *size, err);
-    if (!status)
-        status = pd_keymap_room(&c->places, &c->mem, f.ident, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_grow(&c->mem, &c->place_at, &c->place_at_cap, c->places.len + 1,
+                       sizeof *c->place_at, err));
+    PD_TRY(pd_buffer_room(&c->mem, &c->bytes, *size, err));
+    PD_TRY(pd_keymap_room(&c->places, &c->mem, f.ident, err));
     *out = pd_keymap_add(&c->places, f.ident);
     c->place_at[*out] = c->bytes.len;
     pd_buffer_put(&c->bytes, at, f.size);

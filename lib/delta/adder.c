@@ -86,10 +86,8 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
     pprofdelta *pd;
     pprofdelta_adder *adder = NULL;
     size_t cap = 0;
-    pprofdelta_status status = pprofdelta_new(options, allocator, &pd, err);
-    if (status)
-        return status;
-    status = pd_mem_reserve(&pd->mem, &adder, &cap, 1, sizeof *adder, err);
+    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
+    pprofdelta_status status = pd_mem_reserve(&pd->mem, &adder, &cap, 1, sizeof *adder, err);
     if (status) {
         pprofdelta_free(pd);
         return status;
@@ -188,13 +186,10 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
-    pprofdelta_status status =
-        pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err));
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
-    status = clear(a, &a->total, pd->schema.len, err);
-    return status ? status : begin_sum(a, err);
+    PD_TRY(clear(a, &a->total, pd->schema.len, err));
+    return begin_sum(a, err);
 }
 
 /* Does the stamp name the target, and the window of it? */
@@ -321,15 +316,13 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
         .keeps_bytes = true,
         .unsamples = true /* as the deltas are that are added to it */
     };
-    pprofdelta_status status = pd_input_parse(cur, &reading, err);
-    if (status)
-        return status;
+    PD_TRY(pd_input_parse(cur, &reading, err));
     if (!pd_stamp_of(&cur->tables, stamp))
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", "comment", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "the stamp is not valid: pprofdelta did not write it");
     *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    status = check_target(a, stamp, *target, join, err);
+    pprofdelta_status status = check_target(a, stamp, *target, join, err);
     if (status || *join == PPROFDELTA_JOIN_EQUAL)
         return status;
     if (!a->is_waiting)
@@ -359,10 +352,8 @@ static pprofdelta_status keep_stack(pprofdelta_adder *a, sum *s, size_t entry, p
                                     uint64_t origin, pprofdelta_error *err)
 {
     static const int64_t zeros[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status =
-        pd_mem_grow(&a->pd->mem, &s->origins, &s->origins_cap, entry + 1, sizeof *s->origins, err);
-    if (status)
-        return status;
+    PD_TRY(
+        pd_mem_grow(&a->pd->mem, &s->origins, &s->origins_cap, entry + 1, sizeof *s->origins, err));
     s->origins[entry] = s->stacks.out.len;
     pd_transfer_sample(from, origin, zeros, a->pd->schema.len);
     return s->stacks.writer.status;
@@ -460,12 +451,9 @@ static pprofdelta_status open_stacks(pprofdelta_adder *a, sum *s, pd_compact *to
     const pd_compact_header nothing = {0};
     pd_input *proof = &a->pd->proof;
     pd_bytes stacks;
-    pprofdelta_status status = pd_compact_finish(&s->stacks, &nothing, &stacks);
-    if (!status)
-        status = pd_tables_parse(&proof->tables, &a->pd->mem, stacks, err);
-    if (!status)
-        status = pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
-    return status;
+    PD_TRY(pd_compact_finish(&s->stacks, &nothing, &stacks));
+    PD_TRY(pd_tables_parse(&proof->tables, &a->pd->mem, stacks, err));
+    return pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
 }
 
 static pprofdelta_status refuse_overflow(size_t row, pprofdelta_error *err)
@@ -597,11 +585,9 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
     PD_SWAP(pd_input, pd->cur, pd->prev);
-    status = read_next(a, bytes, len, &stamp, &target, &how, err);
+    pprofdelta_status status = read_next(a, bytes, len, &stamp, &target, &how, err);
     bool counts =
         how != PPROFDELTA_JOIN_STALE && how != PPROFDELTA_JOIN_EQUAL && how != PPROFDELTA_JOIN_GAP;
     if (status || !counts)
@@ -629,9 +615,7 @@ static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *er
     const pd_columns *columns = &pd->cur.columns;
     pd_transfer *from = &pd->proof.transfer;
     int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = open_stacks(a, s, &pd->compact, err);
-    if (status)
-        return status;
+    PD_TRY(open_stacks(a, s, &pd->compact, err));
     for (size_t entry = 0; entry < s->ledger.committed; entry++) {
         if (!make_row(s, &pd->cur.window, entry, row))
             continue;
@@ -682,13 +666,9 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
     cur->otlp.is_read &= !a->is_merge; /* the resource is that of one target */
-    pprofdelta_status status = pd_output_begin(pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_output_begin(pd, err));
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
-    status = write_samples(a, err);
-    if (status)
-        return status;
+    PD_TRY(write_samples(a, err));
     if (!a->is_merge) /* the comments of one target */
         pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
@@ -712,9 +692,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
                               .cookie = &(pd_life_sink){&pd->life, sink}};
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    pprofdelta_status status = pd_sink_check(sink, pd->life.is_tables, err);
-    if (status)
-        return status;
+    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;
@@ -723,10 +701,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
             *err = a->gap;
         return a->gap.status;
     }
-    status = a->is_merge ? end_target(a, &pd->cur, err) : settle(a, &pd->cur, err);
-    if (!status)
-        status = write_profile(a, &out, err);
-    if (!status)
-        status = pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
-    return status;
+    PD_TRY(a->is_merge ? end_target(a, &pd->cur, err) : settle(a, &pd->cur, err));
+    PD_TRY(write_profile(a, &out, err));
+    return pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
 }

@@ -53,15 +53,10 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
     const pd_bytes *bytes = cookie;
     bool needs_stacks = pd_is_negative(pd);
     pd_reading reading = {.bytes = *bytes, .piece = pd->piece, .keeps_bytes = needs_stacks};
-    pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
-    if (!status)
-        status = pd_judge_types(pd, &pd->cur, err);
-    if (!status)
-        status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
-    if (!status)
-        status = fill_spare(pd, &pd->cur, needs_stacks, err);
-    if (status)
-        return status;
+    PD_TRY(pd_input_parse(&pd->cur, &reading, err));
+    PD_TRY(pd_judge_types(pd, &pd->cur, err));
+    PD_TRY(pd_remember_input(pd, &pd->cur, NULL, &pd->next, err));
+    PD_TRY(fill_spare(pd, &pd->cur, needs_stacks, err));
     if (needs_stacks)
         PD_SWAP(pd_input, pd->cur, pd->prev);
     pd_take_spare(pd);
@@ -79,12 +74,9 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                   pprofdelta_error *err)
 {
     pd_bytes given = {bytes, len};
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (!status)
-        status = refuse_pending(pd, err);
-    if (status)
-        return status;
-    status = pd_context_call(pd, make_base, &given, err);
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(refuse_pending(pd, err));
+    pprofdelta_status status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
         err->is_prev = 1;
     return status;
@@ -264,11 +256,8 @@ static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_er
 pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                    pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (!status)
-        status = pd_life_begin(&pd->life, err);
-    if (status)
-        return status;
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_life_begin(&pd->life, err));
     pd->is_made = false;
     pd->given = (pd_bytes){bytes, len};
     return PPROFDELTA_OK;
@@ -304,10 +293,8 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
                                     const pprofdelta_sink *sink, pprofdelta_report *report,
                                     pprofdelta_error *err)
 {
-    pprofdelta_status status = pprofdelta_begin(pd, bytes, len, err);
-    if (status)
-        return status;
-    status = pprofdelta_write(pd, sink, report, err);
+    PD_TRY(pprofdelta_begin(pd, bytes, len, err));
+    pprofdelta_status status = pprofdelta_write(pd, sink, report, err);
     if (status)
         pprofdelta_abandon(pd);
     return status;
@@ -315,9 +302,7 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
 
 pprofdelta_status pprofdelta_commit(pprofdelta *pd)
 {
-    pprofdelta_status status = pd_life_commit(&pd->life, NULL);
-    if (status)
-        return status;
+    PD_TRY(pd_life_commit(&pd->life, NULL));
     if (pd_is_negative(pd))
         settle_window(pd);
     pd_window_commit_settled(&pd->cur.window);

@@ -129,13 +129,10 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
 {
     pprofdelta *pd;
     pprofdelta_profile *profile = NULL;
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (!status)
-        status = pprofdelta_new(options, allocator, &pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
     size_t cap = 0;
-    status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
+    pprofdelta_status status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
     if (!status) {
         *profile = (pprofdelta_profile){.pd = pd, .bytes = {bytes, len}};
         status = pd_context_call(pd, check, profile, err);
@@ -175,9 +172,7 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
     pd_input *input = &profile->pd->cur;
     pd_reading reading = {
         .bytes = profile->bytes, .is_whole = true, .takes_several = true, .unsamples = true};
-    pprofdelta_status status = pd_input_open(input, &reading, err);
-    if (status)
-        return status;
+    PD_TRY(pd_input_open(input, &reading, err));
     count_request(&input->otlp, &profile->census); /* which is in another place now */
     *out = input->source.whole.ptr;
     *out_len = input->source.whole.len;
@@ -205,9 +200,7 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
 {
     pd_input *cur = &pd->cur;
     const pd_tables *t = &cur->tables;
-    pprofdelta_status status = pd_output_begin(pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_output_begin(pd, err));
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
         pd_compact_comment(&pd->compact, pd_transfer_string(&cur->transfer, t->comments[i].index));
@@ -221,9 +214,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     pprofdelta *pd = profile->pd;
     pprofdelta_sink called = {.write = pd_life_sink_write,
                               .cookie = &(pd_life_sink){&pd->life, sink}};
-    pprofdelta_status status = pd_sink_check(sink, pd->life.is_tables, err);
-    if (status)
-        return status;
+    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
     pd_input *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;
@@ -231,7 +222,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                           .is_whole = true, /* the samples are read at random after the passes */
                           .takes_several = true,
                           .unsamples = true};
-    status = pd_input_parse(cur, &reading, err);
+    pprofdelta_status status = pd_input_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     if (!status)
         status = pd_input_samples(cur, (pd_sample_taker){0}, err);

@@ -83,9 +83,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
 {
     pd_input *cur = &pd->cur, *prev = &pd->prev;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = begin_transfer(pd, prev, err);
-    if (status)
-        return status;
+    PD_TRY(begin_transfer(pd, prev, err));
     pd_transfer_expect_mappings(&cur->transfer);
     for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
         if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
@@ -170,10 +168,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
     /* Nothing is looked up in the ledger while samples are written. */
     if (!cur->source.is_whole || pd_gives_back(pd))
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    pprofdelta_status status = pd_output_begin(pd, err);
-    if (status)
-        return status;
-    status = write_samples(pd, ruling->how, tally, err);
+    PD_TRY(pd_output_begin(pd, err));
+    pprofdelta_status status = write_samples(pd, ruling->how, tally, err);
     if (!status && ruling->how == PD_SUBTRACT_NEGATIVE)
         status = write_vanished(pd, tally, err);
     if (status)

@@ -41,9 +41,7 @@ static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
     pd_bytes all = input->source.whole;
     pd_buffer *kept = &input->source.window;
     kept->len = 0;
-    pprofdelta_status status = pd_buffer_room(input->mem, kept, all.len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(input->mem, kept, all.len, err));
     memcpy(kept->ptr, all.ptr, all.len);
     pd_source_set(&input->source, input->mem, (pd_bytes){kept->ptr, all.len});
     return PPROFDELTA_OK;
@@ -54,9 +52,7 @@ static pprofdelta_status convert_otlp(pd_input *input, const pd_reading *r, pd_b
                                       pprofdelta_error *err)
 {
     bool is_borrowed = bytes->ptr == r->bytes.ptr;
-    pprofdelta_status status = r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK;
-    if (status)
-        return status;
+    PD_TRY(r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK);
     *bytes = input->source.whole;
     input->otlp.takes_several = r->takes_several;
     return pd_request_read(&input->otlp, input->mem, bytes, err);
@@ -96,12 +92,8 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
     input->dump.rate = 0;
     input->dump.has_no_sums = false;
     input->otlp.is_read = false;
-    pprofdelta_status status =
-        pd_source_open(source, input->mem, r->bytes, pd_reading_piece(&facts), err);
-    if (!status)
-        status = pd_source_reach(source, 0, HEAD, &head, err);
-    if (status)
-        return status;
+    PD_TRY(pd_source_open(source, input->mem, r->bytes, pd_reading_piece(&facts), err));
+    PD_TRY(pd_source_reach(source, 0, HEAD, &head, err));
     pprofdelta_file_kind kind = pd_kind_of(head).kind;
     if (kind == PPROFDELTA_FILE_TEXT || kind == PPROFDELTA_FILE_OTLP)
         return convert(input, r, kind, err);

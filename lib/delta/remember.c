@@ -57,9 +57,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     if (!source || !source->read)
         return pd_refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
-    pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
-    if (status)
-        return status;
+    PD_TRY(pd_state_read(&state, &pd->mem, source, err));
     pd_take_spare(pd);
     pd->life.series = state.series;
     pd->id = state.id ? state.id : pd->id;

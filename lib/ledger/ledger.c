@@ -20,19 +20,13 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
         values = SIZE_MAX;
     if (__builtin_mul_overflow(need, ledger->side_len, &sides))
         sides = SIZE_MAX;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &ledger->tried, &ledger->tried_cap, values,
-                                sizeof *ledger->tried, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
-    if (!status)
-        status =
-            pd_mem_reserve(mem, &ledger->seen, &ledger->seen_cap, need, sizeof *ledger->seen, err);
-    if (!status)
-        status = pd_keymap_reserve(&ledger->keys, mem, need, err);
-    return status;
+    PD_TRY(
+        pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err));
+    PD_TRY(pd_mem_reserve(mem, &ledger->tried, &ledger->tried_cap, values, sizeof *ledger->tried,
+                          err));
+    PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
+    PD_TRY(pd_mem_reserve(mem, &ledger->seen, &ledger->seen_cap, need, sizeof *ledger->seen, err));
+    return pd_keymap_reserve(&ledger->keys, mem, need, err);
 }
 
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
@@ -77,9 +71,7 @@ pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_le
     size_t sides;
     if (__builtin_mul_overflow(ledger->keys.cap, side_len, &sides))
         sides = SIZE_MAX;
-    pprofdelta_status status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
     ledger->side_len = side_len;
     if (sides)
         memset(ledger->side, 0, sides);

@@ -93,8 +93,8 @@ static pprofdelta_status mark_counters(pd_type_name *names, size_t len, const pd
 {
     for (size_t i = 0; i < len; i++)
         names[i].is_counter = is_known_counter(&names[i]);
-    pprofdelta_status status = apply_rules(names, len, rules, true, err);
-    return status ? status : apply_rules(names, len, rules, false, err);
+    PD_TRY(apply_rules(names, len, rules, true, err));
+    return apply_rules(names, len, rules, false, err);
 }
 
 static bool has_counter(const pd_type_name *names, size_t len)
@@ -186,9 +186,7 @@ pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
                                                const pd_type_name *period,
                                                const pd_type_rules *rules, pprofdelta_error *err)
 {
-    pprofdelta_status status = mark_counters(names, len, rules, err);
-    if (status)
-        return status;
+    PD_TRY(mark_counters(names, len, rules, err));
     const instant_type *kind = kind_of(names, len, period);
     if (kind)
         return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "sample_type", PPROFDELTA_NOWHERE,

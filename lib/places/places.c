@@ -19,13 +19,8 @@ static void note_presence(pd_places *p, uint32_t map)
 static pprofdelta_status note_spans(pd_places *p, pd_mem *mem, pprofdelta_error *err)
 {
     size_t len = p->maps.len;
-    pprofdelta_status status =
-        pd_mem_grow(mem, &p->spans, &p->spans_cap, p->spans_len + len, sizeof *p->spans, err);
-    if (!status)
-        status =
-            pd_mem_grow(mem, &p->known_maps, &p->known_maps_cap, len, sizeof *p->known_maps, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_grow(mem, &p->spans, &p->spans_cap, p->spans_len + len, sizeof *p->spans, err));
+    PD_TRY(pd_mem_grow(mem, &p->known_maps, &p->known_maps_cap, len, sizeof *p->known_maps, err));
     p->era++;
     for (uint32_t map = 0; map < len; map++) {
         bool is_there = p->maps.maps[map].is_there;
@@ -184,10 +179,9 @@ static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address,
     *out = pd_keymap_find(&p->keys, key);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    pprofdelta_status status = symbolize(p, mem, address, &place, err);
-    if (status)
-        return status;
-    status = pd_mem_grow(mem, &p->places, &p->places_cap, p->keys.len + 1, sizeof *p->places, err);
+    PD_TRY(symbolize(p, mem, address, &place, err));
+    pprofdelta_status status =
+        pd_mem_grow(mem, &p->places, &p->places_cap, p->keys.len + 1, sizeof *p->places, err);
     if (!status)
         status = pd_keymap_room(&p->keys, mem, key, err);
     if (status) {

@@ -18,13 +18,10 @@ pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
                   .name_len = (uint32_t)line->name.len,
                   .build_id_len = (uint32_t)build_id.len,
                   .is_there = true};
-    pprofdelta_status status = pd_buffer_add_text(mem, &m->text, line->name, err);
-    if (!status)
-        status = pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_add_text(mem, &m->text, line->name, err));
+    PD_TRY(pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err));
     map.build_id_off = m->text.len;
-    status = pd_buffer_add_text(mem, &m->text, build_id, err);
+    pprofdelta_status status = pd_buffer_add_text(mem, &m->text, build_id, err);
     if (!status)
         m->maps[m->len++] = map;
     return status;
@@ -33,10 +30,7 @@ pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
 /* The table is nearly sorted: the kernel's list is, and a later reading adds few mappings at the end. */
 pprofdelta_status pd_maps_sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_mem_grow(mem, &m->sorted, &m->sorted_cap, m->len, sizeof *m->sorted, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_grow(mem, &m->sorted, &m->sorted_cap, m->len, sizeof *m->sorted, err));
     m->sorted_len = 0;
     for (uint32_t i = 0; i < m->len; i++) {
         if (!m->maps[i].is_there)

@@ -13,9 +13,7 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     *out = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
     if (!given)
         return PPROFDELTA_OK;
-    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
-    if (status)
-        return status;
+    PD_TRY(pd_options_read(out, sizeof *out, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY | PPROFDELTA_BORROW_STACKS |
                            PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_MAPPINGS;
     if (out->flags & ~known)
@@ -95,19 +93,13 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
                                           pprofdelta_recorder **out, pprofdelta_error *err)
 {
     pprofdelta_recorder_options o;
-    pprofdelta_status status = read_options(options, &o, err);
-    if (status)
-        return status;
+    PD_TRY(read_options(options, &o, err));
     fill_kind(&o);
     pprofdelta_builder_options shared = shared_options(&o);
-    status = pd_outline_check(&shared, err);
-    if (status)
-        return status;
+    PD_TRY(pd_outline_check(&shared, err));
     pd_mem mem;
     pprofdelta_recorder *r = NULL;
-    status = pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err));
     r->mem = mem;
     r->flags = o.flags;
     r->kind = o.kind;
@@ -123,7 +115,7 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);
-    status = set_types(r, o.types, o.types_len, err);
+    pprofdelta_status status = set_types(r, o.types, o.types_len, err);
     if (!status)
         status = pd_outline_set(&r->outline, &r->mem, &shared, &r->compact, err);
     if (status) {
@@ -206,15 +198,11 @@ static void forget_symbols(pprofdelta_recorder *r)
 static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
                                pprofdelta_error *err)
 {
-    pprofdelta_status status = set_scales(r, how, err);
-    if (status)
-        return status;
+    PD_TRY(set_scales(r, how, err));
     r->restarted |= how->restarted != 0;
     if (how->has_unloaded)
         forget_symbols(r);
-    status = make_room(r, err);
-    if (status)
-        return status;
+    PD_TRY(make_room(r, err));
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
     r->outline.period = how->period;
     r->trouble.status = PPROFDELTA_OK;
@@ -228,10 +216,8 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
                                             pprofdelta_error *err)
 {
     static const pprofdelta_recording zeros = {0};
-    pprofdelta_status status = pd_life_begin(&r->life, err);
-    if (status)
-        return status;
-    status = begin(r, how ? how : &zeros, err);
+    PD_TRY(pd_life_begin(&r->life, err));
+    pprofdelta_status status = begin(r, how ? how : &zeros, err);
     if (status)
         pd_life_abandon(&r->life);
     return status;
@@ -256,9 +242,7 @@ static void settle(pprofdelta_recorder *r, bool has_arrived)
 
 pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *r)
 {
-    pprofdelta_status status = pd_life_commit(&r->life, NULL);
-    if (status)
-        return status;
+    PD_TRY(pd_life_commit(&r->life, NULL));
     settle(r, true);
     pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
     return PPROFDELTA_OK;

@@ -109,20 +109,12 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
 {
     size_t hidden, rows = r->window.len;
     pd_key key;
-    pprofdelta_status status = identify(r, record, &hidden, &key, err);
-    if (status)
-        return status;
+    PD_TRY(identify(r, record, &hidden, &key, err));
     const uint64_t *stack = record->depth ? record->stack + hidden : NULL;
     size_t depth = record->depth - hidden;
-    status =
-        pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err);
-    if (!status)
-        status =
-            pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err);
-    if (!status)
-        status = pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err));
+    PD_TRY(pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err));
+    PD_TRY(pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err));
     if (r->window.len > rows) {
         r->kept_at[rows] = r->arena.len;
         keep(r, record, stack, depth);

@@ -55,25 +55,19 @@ static int64_t *values_of(const pprofdelta_recorder *r, size_t nth)
 static pprofdelta_status reserve(pprofdelta_recorder *r, pd_key key, pprofdelta_error *err)
 {
     size_t len = r->shown.len + 1;
-    pprofdelta_status status =
-        pd_mem_grow(&r->mem, &r->emitted, &r->emitted_cap, len, sizeof *r->emitted, err);
-    if (!status)
-        status = pd_mem_grow(&r->mem, &r->values, &r->values_cap, len * r->columns.len,
-                             sizeof *r->values, err);
-    return status ? status : pd_keymap_room(&r->shown, &r->mem, key, err);
+    PD_TRY(pd_mem_grow(&r->mem, &r->emitted, &r->emitted_cap, len, sizeof *r->emitted, err));
+    PD_TRY(pd_mem_grow(&r->mem, &r->values, &r->values_cap, len * r->columns.len, sizeof *r->values,
+                       err));
+    return pd_keymap_room(&r->shown, &r->mem, key, err);
 }
 
 static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t *values,
                               pprofdelta_error *err)
 {
     pd_emitted e = {.row = row, .frames_first = r->frames_len};
-    pprofdelta_status status = find_places(r, row, &e, err);
-    if (status)
-        return status;
+    PD_TRY(find_places(r, row, &e, err));
     pd_key key = key_of(r, &e);
-    status = reserve(r, key, err);
-    if (status)
-        return status;
+    PD_TRY(reserve(r, key, err));
     size_t emitted = r->shown.len, nth = pd_keymap_add(&r->shown, key);
     int64_t *sums = values_of(r, nth);
     if (nth == emitted) {
@@ -218,15 +212,13 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
 {
     pprofdelta_report done;
     uint64_t ticket;
-    pprofdelta_status status = pd_life_write(&r->life, sink, &ticket, err);
-    if (status)
-        return status;
+    PD_TRY(pd_life_write(&r->life, sink, &ticket, err));
     r->is_full = true;
     if (r->trouble.status && err)
         *err = r->trouble;
     if (r->trouble.status)
         return r->trouble.status;
-    status = write_window(r, sink, &done, err);
+    pprofdelta_status status = write_window(r, sink, &done, err);
     status = pd_life_wrote(&r->life, ticket, status, err);
     if (!status && report)
         pd_result_write(report, &done, sizeof done);

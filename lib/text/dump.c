@@ -67,9 +67,7 @@ static pprofdelta_status write_sample(maker *m, const pd_record *record)
 {
     pd_dump *text = m->text;
     pd_buffer *list = &text->list, *sample = &text->sample;
-    pprofdelta_status status = write_stack(m, record, list);
-    if (status)
-        return status;
+    PD_TRY(write_stack(m, record, list));
     pd_write_part(&m->writer, sample, PD_SAMPLE_LOCATION_ID, list);
     for (size_t i = first_value(text); i < PD_TEXT_VALUES; i++)
         pd_write_element(&m->writer, list, (uint64_t)record->values[i]);
@@ -267,9 +265,7 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
         return status;
     map_signs signs;
     read_maps(m, &records->lines, &signs);
-    status = m->writer.status ? m->writer.status : check_end(m, &records->lines, &signs);
-    if (status)
-        return status;
+    PD_TRY(m->writer.status ? m->writer.status : check_end(m, &records->lines, &signs));
     write_maps(m);
     write_locations(m);
     write_value_type(m, PD_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
