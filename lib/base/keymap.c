@@ -81,10 +81,8 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
     size_t slots_need = slots_for(map, need);
     /* Slots first: cap counts the keys, and slots must have room for all of them. */
     if (slots_need > map->slots_cap) {
-        pprofdelta_status status =
-            pd_mem_reserve(mem, &map->slots, &map->slots_cap, slots_need, sizeof *map->slots, err);
-        if (status)
-            return status;
+        PD_TRY(
+            pd_mem_reserve(mem, &map->slots, &map->slots_cap, slots_need, sizeof *map->slots, err));
         set_low(map);
         pd_keymap_reindex(map, map->len, SIZE_MAX);
     }

@@ -125,9 +125,7 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
                            .first = h->frames_first,
                            .labels = labels_of(from, h),
                            .labels_len = h->labels_len};
-        pprofdelta_status status = add(c, &sample, err);
-        if (status)
-            return status;
+        PD_TRY(add(c, &sample, err));
         memset(values_of(from, i), 0, from->types * sizeof *from->values);
     }
     c->in += from->in;

@@ -243,11 +243,8 @@ static pprofdelta_status inflate_up_to(pd_source *s, uint64_t from, uint64_t nee
 {
     while (!s->is_done && (pd_source_len(s) < from || pd_source_len(s) - from < need)) {
         move_on(s, from);
-        pprofdelta_status status = make_room(s, err);
-        if (!status)
-            status = inflate_more(s, err);
-        if (status)
-            return status;
+        PD_TRY(make_room(s, err));
+        PD_TRY(inflate_more(s, err));
     }
     uint64_t len = pd_source_len(s);
     size_t at = from < len ? (size_t)(from - s->base) : s->window.len;

@@ -477,10 +477,10 @@ static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_
     for (size_t i = 0; i < total->counters && known != PD_KEYMAP_NONE; i++)
         if (__builtin_add_overflow(pd_ledger_base(total, known)[i], row[i], &any))
             return refuse_overflow(entry, err);
-    pprofdelta_status status = pd_ledger_put(total, &a->pd->mem, key, row, err);
-    if (!status && known == PD_KEYMAP_NONE)
-        status = keep_stack(a, &a->total, new, &a->pd->proof.transfer, a->sum.origins[entry], err);
-    return status;
+    PD_TRY(pd_ledger_put(total, &a->pd->mem, key, row, err));
+    if (known != PD_KEYMAP_NONE)
+        return PPROFDELTA_OK;
+    return keep_stack(a, &a->total, new, &a->pd->proof.transfer, a->sum.origins[entry], err);
 }
 
 /* The target has no more windows: its sum joins the total. `last` is the last window. */

@@ -135,14 +135,12 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 /* In a restart, cur's mappings have nothing to do with those before, and every sample is new. */
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
-    pprofdelta_status status = PPROFDELTA_OK;
     if (pd->mapped.is_renamed)
-        status = pd_tables_place(&pd->cur.tables, &pd->mem, err);
-    if (!status)
-        status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
-    if (!status && (pd->mapped.is_renamed || pd->cur.window.unchanged))
-        status = read_samples(pd, false, err);
-    return status;
+        PD_TRY(pd_tables_place(&pd->cur.tables, &pd->mem, err));
+    PD_TRY(pd_remember_input(pd, &pd->cur, NULL, &pd->next, err));
+    if (pd->mapped.is_renamed || pd->cur.window.unchanged)
+        PD_TRY(read_samples(pd, false, err));
+    return PPROFDELTA_OK;
 }
 
 /* Has nothing been counted in no time? */

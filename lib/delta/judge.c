@@ -229,13 +229,10 @@ static pprofdelta_status find_restart(const pprofdelta *pd, pd_ruling *ruling,
 pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err)
 {
     const pd_header *cur = &pd->cur.tables.header;
-    pprofdelta_status status = PPROFDELTA_OK;
     bool is_first = !pd_has_seen(pd);
     *ruling = (pd_ruling){.how = PD_SUBTRACT_CLAMP};
     if (!is_first)
-        status = find_restart(pd, ruling, err);
-    if (status)
-        return status;
+        PD_TRY(find_restart(pd, ruling, err));
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(pd->last.time_nanos, cur->time_nanos);
     ruling->window = pd_series_next(&pd->life.series, ruling->restart, cur->time_nanos, elapsed);
     if (pd_is_negative(pd)) { /* each attempt is against the base */

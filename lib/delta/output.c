@@ -169,11 +169,9 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
     if (!cur->source.is_whole || pd_gives_back(pd))
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
     PD_TRY(pd_output_begin(pd, err));
-    pprofdelta_status status = write_samples(pd, ruling->how, tally, err);
-    if (!status && ruling->how == PD_SUBTRACT_NEGATIVE)
-        status = write_vanished(pd, tally, err);
-    if (status)
-        return status;
+    PD_TRY(write_samples(pd, ruling->how, tally, err));
+    if (ruling->how == PD_SUBTRACT_NEGATIVE)
+        PD_TRY(write_vanished(pd, tally, err));
     pd_output_comments(pd);
     const pd_stretch *w = &ruling->window;
     bool has_sequence = pd_has_sequence(pd);

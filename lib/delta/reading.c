@@ -296,9 +296,7 @@ pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error 
     if (before < t->bytes.len)
         need = lacks((pd_bytes){t->bytes.ptr + before, t->bytes.len - (size_t)before});
     for (bool is_end = false; need && !is_end; is_end = source->is_done) {
-        pprofdelta_status status = pd_source_reach(source, origin, need, &t->bytes, err);
-        if (status)
-            return status;
+        PD_TRY(pd_source_reach(source, origin, need, &t->bytes, err));
         t->base = origin;
         need = lacks(t->bytes);
     }

@@ -25,7 +25,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                                       pprofdelta_heap_options *o, pprofdelta_error *err)
 {
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
-    PD_TRY(given ? pd_options_read(o, sizeof *o, given, err) : PPROFDELTA_OK);
+    if (given)
+        PD_TRY(pd_options_read(o, sizeof *o, given, err));
     const unsigned known =
         PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
     if (o->flags & ~known)

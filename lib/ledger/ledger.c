@@ -47,11 +47,8 @@ pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, cons
                                 pprofdelta_error *err)
 {
     size_t len = ledger->keys.len;
-    pprofdelta_status status = PPROFDELTA_OK;
     if (len == ledger->keys.cap)
-        status = pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, len), err);
-    if (status)
-        return status;
+        PD_TRY(pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, len), err));
     uint32_t entry = pd_keymap_add(&ledger->keys, key);
     int64_t *base = pd_ledger_base(ledger, entry);
     for (size_t i = 0; i < ledger->counters; i++)

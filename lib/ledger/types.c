@@ -215,14 +215,10 @@ pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_na
             if (names[i].is_counter != (counters == 1))
                 continue;
             size_t slot = schema->len;
-            pprofdelta_status status =
-                keep_name(schema, mem, names[i].type, &schema->names[slot].type,
-                          &schema->names[slot].type_len, err);
-            if (!status)
-                status = keep_name(schema, mem, names[i].unit, &schema->names[slot].unit,
-                                   &schema->names[slot].unit_len, err);
-            if (status)
-                return status;
+            PD_TRY(keep_name(schema, mem, names[i].type, &schema->names[slot].type,
+                             &schema->names[slot].type_len, err));
+            PD_TRY(keep_name(schema, mem, names[i].unit, &schema->names[slot].unit,
+                             &schema->names[slot].unit_len, err));
             schema->len++;
             schema->counters += counters == 1;
         }

@@ -47,12 +47,11 @@ static size_t grown(const pd_window *w, size_t len)
 pprofdelta_status pd_window_grow(pd_window *w, pd_mem *mem, pprofdelta_error *err)
 {
     size_t entries = w->ledger->keys.len, rows = w->len;
-    pprofdelta_status status = PPROFDELTA_OK;
     if (entries == w->ledger->keys.cap)
-        status = reserve_entries(w, mem, grown(w, entries), err);
-    if (!status && rows == w->rows_cap)
-        status = reserve_rows(w, mem, grown(w, rows), err);
-    return status;
+        PD_TRY(reserve_entries(w, mem, grown(w, entries), err));
+    if (rows == w->rows_cap)
+        PD_TRY(reserve_rows(w, mem, grown(w, rows), err));
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, size_t stride,

@@ -181,12 +181,9 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_rec
 /* Ledger entries have carries from the first scaled window on. */
 static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err)
 {
-    pprofdelta_status status = PPROFDELTA_OK;
     if (r->is_scaled && !r->ledger.side_len)
-        status = pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err);
-    if (!status)
-        status = pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err);
-    return status;
+        PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
+    return pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err);
 }
 
 static void forget_symbols(pprofdelta_recorder *r)

@@ -27,10 +27,7 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
 {
     for (*out = 0; *out < record->depth; ++*out) {
         uint32_t place;
-        pprofdelta_status status =
-            pd_places_find(&r->places, &r->mem, record->stack[*out], &place, err);
-        if (status)
-            return status;
+        PD_TRY(pd_places_find(&r->places, &r->mem, record->stack[*out], &place, err));
         if (!r->places.places[place].is_hidden)
             return PPROFDELTA_OK;
         r->may_hide = true;

@@ -92,10 +92,8 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
         pd_tally_output(tally, raw, r->schema.len);
         pd_recorder_load_carries(r, row, carries);
         pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, values);
-        pprofdelta_status status =
-            pd_compact_has_value(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
-        if (status)
-            return status;
+        if (pd_compact_has_value(values, r->schema.len))
+            PD_TRY(emit(r, row, values, err));
     }
     return PPROFDELTA_OK;
 }
