@@ -11,6 +11,10 @@ __attribute__((cold, format(printf, 7, 8))) pprofdelta_status
 pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
         uint64_t element, uint64_t offset, const char *format, ...);
 
+/* The same for a failure that has no element and no offset. */
+#define PD_FAIL(err, status, stage, field, ...)                                                    \
+    pd_fail(err, status, stage, field, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE, __VA_ARGS__)
+
 /* Sets the reason of a failure, unless err is NULL, and returns status: `return pd_because(err, reason,
  * pd_fail(err, ...))`. */
 __attribute__((cold)) pprofdelta_status pd_because(pprofdelta_error *err, pprofdelta_reason reason,

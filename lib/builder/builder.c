@@ -168,8 +168,7 @@ static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *
 {
     if (status == PPROFDELTA_E_USAGE)
         return pd_refuse(err, "a sample was given a NULL, or a type that there is not");
-    return pd_fail(err, status, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "no memory for a sample, or less than max_memory");
+    return PD_FAIL(err, status, "memory", NULL, "no memory for a sample, or less than max_memory");
 }
 
 pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *err)

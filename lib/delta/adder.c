@@ -318,8 +318,8 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     };
     PD_TRY(pd_input_parse(cur, &reading, err));
     if (!pd_stamp_of(&cur->tables, stamp))
-        return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", "comment", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "the stamp is not valid: pprofdelta did not write it");
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "sum", "comment",
+                       "the stamp is not valid: pprofdelta did not write it");
     *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
     pprofdelta_status status = check_target(a, stamp, *target, join, err);

@@ -13,14 +13,12 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
     const pd_tables *t = &input->tables;
     bool is_forced = pd->flags & PPROFDELTA_FORCE;
     if (t->is_stamped && !is_forced)
-        return pd_fail(err, PPROFDELTA_E_STAMPED, "delta", "comment", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, PPROFDELTA_E_STAMPED, "delta", "comment",
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
     pd_type_name period = {.type = t->strings[t->header.period_type.type],
                            .unit = t->strings[t->header.period_type.unit]};
     if (input->otlp.is_read && input->otlp.timestamps && !is_forced)
-        return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "samples.timestamps_unix_nano",
-                       PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "samples.timestamps_unix_nano",
                        "its samples have timestamps: they are events, and do not count from the "
                        "start of the process");
     pprofdelta_status status =
@@ -29,7 +27,7 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
                                                  t->header.has_period_type ? &period : NULL,
                                                  &pd->rules, err);
     if (status == PPROFDELTA_E_MISMATCH && input->dump.has_no_sums)
-        return pd_fail(err, status, "delta", "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, status, "delta", "sample_type",
                        "this dump has no cumulative counts, only what is in use; jemalloc counts "
                        "with MALLOC_CONF=prof:true,prof_accum:true");
     return status;
@@ -71,8 +69,7 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
     if (!is_before(pd) || !(pd_is_pair(pd) || pd_is_negative(pd)))
         return PPROFDELTA_OK;
     return pd_because(err, PPROFDELTA_REASON_SWAPPED,
-                      pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
-                              PPROFDELTA_NOWHERE,
+                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos",
                               "cur is older than prev (%s is before %s): swapped?",
                               pd_time_shown(pd->cur.tables.header.time_nanos).text,
                               pd_time_shown(pd->last.time_nanos).text));
@@ -86,8 +83,7 @@ static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
     uint64_t apart = (uint64_t)cur->time_nanos - (uint64_t)prev->time_nanos;
     return pd_because(
         err, PPROFDELTA_REASON_IS_WINDOW,
-        pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos", PPROFDELTA_NOWHERE,
-                PPROFDELTA_NOWHERE,
+        PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos",
                 "cur is a window already, not a cumulative profile: it covers %" PRIu64
                 ".%03u s, and prev is %" PRIu64 ".%03u s older",
                 covered / second, (unsigned)(covered / milli % 1000), apart / second,
@@ -120,11 +116,10 @@ pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
         return status;
     /* Counts that were sampled at different rates cannot be subtracted from one another. */
     if (prev && cur)
-        return pd_fail(
-            err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-            "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32, prev, cur);
-    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", NULL,
+                       "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32,
+                       prev, cur);
+    return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", NULL,
                    "one is a heap profile in text form, with raw counts, and the other is not");
 }
 
@@ -170,8 +165,7 @@ static pprofdelta_status refuse_service(const pprofdelta *pd, pprofdelta_error *
     const pd_buffer *last = &pd->last.binary, *next = &pd->next.binary;
     int last_len = (int)(last->len < MOST ? last->len : MOST);
     int next_len = (int)(next->len < MOST ? next->len : MOST);
-    return pd_fail(err, PPROFDELTA_E_OTHER_TARGET, "delta", "mapping", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+    return PD_FAIL(err, PPROFDELTA_E_OTHER_TARGET, "delta", "mapping",
                    "prev and cur are of two services: %.*s and %.*s, and no file is mapped in both",
                    last_len, (const char *)last->ptr, next_len, (const char *)next->ptr);
 }
@@ -187,14 +181,12 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
         [PPROFDELTA_RESTART_LIVE] =
             "the stamp of its live heap is that of another process, or begins after prev",
     };
-    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", why[verdict.restart]);
+    return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s", why[verdict.restart]);
 }
 
 static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_OLDER, "delta", "time_nanos", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+    return PD_FAIL(err, PPROFDELTA_E_OLDER, "delta", "time_nanos",
                    "cur is an older profile that comes late: it is of %s, prev is of %s, and no "
                    "counter has grown",
                    pd_time_shown(pd->cur.tables.header.time_nanos).text,

@@ -219,8 +219,8 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
                                        pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE, "the sums of %s do not add up: %s; this is a bug",
+    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
+                   "the sums of %s do not add up: %s; this is a bug",
                    (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
 }
 

@@ -57,8 +57,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
 
 static pprofdelta_status no_pages(pprofdelta_error *err)
 {
-    return pd_fail(
-        err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+    return PD_FAIL(
+        err, PPROFDELTA_E_MEMORY, "memory", NULL,
         "no pages for the tables of a tracker, or fewer than options.max_memory must be");
 }
 

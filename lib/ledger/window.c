@@ -19,8 +19,8 @@ static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
 static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pprofdelta_error *err)
 {
     if (need > PD_KEYMAP_MAX)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "delta", "sample", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "more than %u samples", PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "delta", "sample", "more than %u samples",
+                       PD_KEYMAP_MAX);
     size_t values;
     if (__builtin_mul_overflow(need, w->stride, &values))
         values = SIZE_MAX;

@@ -439,14 +439,12 @@ static void read_request(pd_request *r, pd_bytes bytes)
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_REQUEST_RESOURCE_PROFILES, &f))
         read_resource_profiles(r, pd_parse_body(&r->parse, "resource_profiles", &f));
     if (!r->parse.status && !r->profiles_count)
-        r->parse.status =
-            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE, "this OTLP request has no profiles");
+        r->parse.status = PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL,
+                                  "this OTLP request has no profiles");
     if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
         r->parse.status = pd_because(
             r->parse.err, PPROFDELTA_REASON_SEVERAL,
-            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE,
+            PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL,
                     "this OTLP request has profiles of %zu resources, scopes or times, and a "
                     "window is made of one: split it",
                     r->sets_len));

@@ -159,8 +159,8 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
         w->status = pd_mem_grow(w->mem, &c->location_ids, &c->location_ids_cap, id,
                                 sizeof *c->location_ids, w->err);
     if (id > PD_ENCODED_MAX && !w->status)
-        w->status = pd_fail(w->err, PPROFDELTA_E_LIMIT, "write", "location", PPROFDELTA_NOWHERE,
-                            PPROFDELTA_NOWHERE, "more than %d locations", PD_ENCODED_MAX);
+        w->status = PD_FAIL(w->err, PPROFDELTA_E_LIMIT, "write", "location",
+                            "more than %d locations", PD_ENCODED_MAX);
     if (c->format == PPROFDELTA_OTLP) {
         id = pd_otlp_add_location(c, mapping, address, is_folded);
     } else if (c->format == PPROFDELTA_TABLES) {

@@ -114,8 +114,8 @@ pprofdelta_status pd_idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is
 {
     size_t len = map->sequential + map->others.len;
     if (len == PD_KEYMAP_MAX)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "profile", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "a table of more than %u elements", PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "profile", NULL, "a table of more than %u elements",
+                       PD_KEYMAP_MAX);
     if (!map->others.len)
         map->seed = (uintptr_t)map;
     *is_new = true;
@@ -374,19 +374,16 @@ static void check_first_string(sealing *s)
 {
     const pd_tables *t = s->tables;
     if (!t->len)
-        s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                            PPROFDELTA_NOWHERE, "it is empty: 0 bytes");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, "it is empty: 0 bytes");
     else if (!t->strings_len)
-        s->status =
-            pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE, "it has no string table: not a pprof profile, or cut off");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table",
+                            "it has no string table: not a pprof profile, or cut off");
     else if (t->strings[0].len)
         s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0,
                             t->first_string_off, "the first string is not empty");
     else if (!t->types_len)
-        s->status =
-            pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type", PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE, "it has no sample types: not a pprof profile, or cut off");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type",
+                            "it has no sample types: not a pprof profile, or cut off");
     else if (t->types_len > PPROFDELTA_MAX_TYPES)
         s->status = pd_fail(s->err, PPROFDELTA_E_LIMIT, "profile", "sample_type",
                             PPROFDELTA_MAX_TYPES, t->types[PPROFDELTA_MAX_TYPES].off,

@@ -5,8 +5,7 @@
 
 static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s",
+    return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s",
                    restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
                    : restart == PPROFDELTA_RESTART_MASS
                        ? "half of what the last window had counted, or more, is gone"

@@ -172,8 +172,7 @@ static pprofdelta_status check_books(const pprofdelta_recorder *r, const pd_tall
     int broken = pd_tally_check(tally, r->schema.counters);
     if (broken < 0)
         return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
                    "the sums of %s do not add up: prev + delta - clamped - vanished is not cur; "
                    "this is a bug",
                    (const char *)r->schema.text.ptr + r->schema.names[broken].type);
