@@ -81,8 +81,7 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
     size_t slots_need = slots_for(map, need);
     /* Slots first: cap counts the keys, and slots must have room for all of them. */
     if (slots_need > map->slots_cap) {
-        PD_TRY(
-            pd_mem_reserve(mem, &map->slots, &map->slots_cap, slots_need, sizeof *map->slots, err));
+        PD_TRY(PD_RESERVE(mem, map->slots, slots_need, err));
         set_low(map);
         pd_keymap_reindex(map, map->len, SIZE_MAX);
     }
@@ -94,7 +93,7 @@ void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room)
 {
     pd_mem_trim(mem, &map->keys, &map->cap, room, sizeof *map->keys);
     size_t before = map->slots_cap, need = map->cap ? slots_for(map, map->cap) : 0;
-    pd_mem_trim(mem, &map->slots, &map->slots_cap, need, sizeof *map->slots);
+    PD_TRIM(mem, map->slots, need);
     if (map->slots_cap < before) {
         set_low(map);
         pd_keymap_reindex(map, map->len, SIZE_MAX);
@@ -137,12 +136,12 @@ void pd_keymap_truncate(pd_keymap *map, size_t len)
 
 void pd_keymap_fold(pd_keymap *map, pd_mem *mem)
 {
-    pd_mem_release(mem, &map->slots, &map->slots_cap, sizeof *map->slots);
+    PD_RELEASE(mem, map->slots);
 }
 
 void pd_keymap_release(pd_keymap *map, pd_mem *mem)
 {
     pd_mem_release(mem, &map->keys, &map->cap, sizeof *map->keys);
-    pd_mem_release(mem, &map->slots, &map->slots_cap, sizeof *map->slots);
+    PD_RELEASE(mem, map->slots);
     map->len = 0;
 }

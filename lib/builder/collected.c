@@ -41,11 +41,9 @@ typedef struct incoming {
 static pprofdelta_status reserve(pd_collected *c, const incoming *s, pprofdelta_error *err)
 {
     size_t len = c->keys.len;
-    PD_TRY(pd_mem_grow(&c->mem, &c->heads, &c->heads_cap, len + 1, sizeof *c->heads, err));
-    PD_TRY(pd_mem_grow(&c->mem, &c->values, &c->values_cap, (len + 1) * c->types, sizeof *c->values,
-                       err));
-    PD_TRY(pd_mem_grow(&c->mem, &c->frames, &c->frames_cap, c->frames_len + s->depth,
-                       sizeof *c->frames, err));
+    PD_TRY(PD_GROW(&c->mem, c->heads, len + 1, err));
+    PD_TRY(PD_GROW(&c->mem, c->values, (len + 1) * c->types, err));
+    PD_TRY(PD_GROW(&c->mem, c->frames, c->frames_len + s->depth, err));
     return pd_keymap_room(&c->keys, &c->mem, s->key, err);
 }
 
@@ -59,8 +57,7 @@ static pprofdelta_status add_place(pd_collected *c, const uint8_t *at, size_t *s
     *out = pd_keymap_find(&c->places, f.ident);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    PD_TRY(pd_mem_grow(&c->mem, &c->place_at, &c->place_at_cap, c->places.len + 1,
-                       sizeof *c->place_at, err));
+    PD_TRY(PD_GROW(&c->mem, c->place_at, c->places.len + 1, err));
     PD_TRY(pd_buffer_room(&c->mem, &c->bytes, *size, err));
     PD_TRY(pd_keymap_room(&c->places, &c->mem, f.ident, err));
     *out = pd_keymap_add(&c->places, f.ident);
@@ -186,8 +183,8 @@ void pd_collected_release(pd_collected *c)
     pd_keymap_release(&c->keys, mem);
     pd_keymap_release(&c->places, mem);
     pd_buffer_release(mem, &c->bytes);
-    pd_mem_release(mem, &c->heads, &c->heads_cap, sizeof *c->heads);
-    pd_mem_release(mem, &c->values, &c->values_cap, sizeof *c->values);
-    pd_mem_release(mem, &c->frames, &c->frames_cap, sizeof *c->frames);
-    pd_mem_release(mem, &c->place_at, &c->place_at_cap, sizeof *c->place_at);
+    PD_RELEASE(mem, c->heads);
+    PD_RELEASE(mem, c->values);
+    PD_RELEASE(mem, c->frames);
+    PD_RELEASE(mem, c->place_at);
 }

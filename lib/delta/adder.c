@@ -352,8 +352,7 @@ static pprofdelta_status keep_stack(pprofdelta_adder *a, sum *s, size_t entry, p
                                     uint64_t origin, pprofdelta_error *err)
 {
     static const int64_t zeros[PPROFDELTA_MAX_TYPES];
-    PD_TRY(
-        pd_mem_grow(&a->pd->mem, &s->origins, &s->origins_cap, entry + 1, sizeof *s->origins, err));
+    PD_TRY(PD_GROW(&a->pd->mem, s->origins, entry + 1, err));
     s->origins[entry] = s->stacks.out.len;
     pd_transfer_sample(from, origin, zeros, a->pd->schema.len);
     return s->stacks.writer.status;

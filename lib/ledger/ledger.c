@@ -20,12 +20,10 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
         values = SIZE_MAX;
     if (__builtin_mul_overflow(need, ledger->side_len, &sides))
         sides = SIZE_MAX;
-    PD_TRY(
-        pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err));
-    PD_TRY(pd_mem_reserve(mem, &ledger->tried, &ledger->tried_cap, values, sizeof *ledger->tried,
-                          err));
+    PD_TRY(PD_RESERVE(mem, ledger->base, values, err));
+    PD_TRY(PD_RESERVE(mem, ledger->tried, values, err));
     PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
-    PD_TRY(pd_mem_reserve(mem, &ledger->seen, &ledger->seen_cap, need, sizeof *ledger->seen, err));
+    PD_TRY(PD_RESERVE(mem, ledger->seen, need, err));
     return pd_keymap_reserve(&ledger->keys, mem, need, err);
 }
 
@@ -35,11 +33,9 @@ void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
         return;
     pd_keymap_trim(&ledger->keys, mem, room);
     room = ledger->keys.cap; /* larger if the allocator refused */
-    pd_mem_trim(mem, &ledger->base, &ledger->base_cap, room * ledger->counters,
-                sizeof *ledger->base);
-    pd_mem_trim(mem, &ledger->tried, &ledger->tried_cap, room * ledger->counters,
-                sizeof *ledger->tried);
-    pd_mem_trim(mem, &ledger->seen, &ledger->seen_cap, room, sizeof *ledger->seen);
+    PD_TRIM(mem, ledger->base, room * ledger->counters);
+    PD_TRIM(mem, ledger->tried, room * ledger->counters);
+    PD_TRIM(mem, ledger->seen, room);
     pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
 }
 
@@ -169,9 +165,9 @@ void pd_ledger_commit(pd_ledger *ledger)
 void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
 {
     pd_keymap_release(&ledger->keys, mem);
-    pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
-    pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
+    PD_RELEASE(mem, ledger->base);
+    PD_RELEASE(mem, ledger->seen);
     pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
-    pd_mem_release(mem, &ledger->tried, &ledger->tried_cap, sizeof *ledger->tried);
+    PD_RELEASE(mem, ledger->tried);
     *ledger = (pd_ledger){0};
 }

@@ -9,8 +9,7 @@ static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
     pprofdelta_status status = pd_ledger_reserve(w->ledger, mem, need, err);
     size_t before = w->trace_cap;
     if (!status)
-        status = pd_mem_reserve(mem, &w->trace, &w->trace_cap, w->ledger->keys.cap,
-                                sizeof *w->trace, err);
+        status = PD_RESERVE(mem, w->trace, w->ledger->keys.cap, err);
     if (!status && w->trace_cap > before)
         memset(w->trace + before, 0, (w->trace_cap - before) * sizeof *w->trace);
     return status;
@@ -24,12 +23,11 @@ static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pp
     size_t values;
     if (__builtin_mul_overflow(need, w->stride, &values))
         values = SIZE_MAX;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &w->entry, &w->entry_cap, need, sizeof *w->entry, err);
+    pprofdelta_status status = PD_RESERVE(mem, w->entry, need, err);
     if (!status)
-        status = pd_mem_reserve(mem, &w->origin, &w->origin_cap, need, sizeof *w->origin, err);
+        status = PD_RESERVE(mem, w->origin, need, err);
     if (!status)
-        status = pd_mem_reserve(mem, &w->values, &w->values_cap, values, sizeof *w->values, err);
+        status = PD_RESERVE(mem, w->values, values, err);
     if (!status) {
         size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
         w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
@@ -158,17 +156,17 @@ void pd_window_abandon(pd_window *w)
 void pd_window_keep_origins(pd_window *w, pd_mem *mem, size_t rows)
 {
     w->rows_cap = 0;
-    pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);
-    pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
-    pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
-    pd_mem_trim(mem, &w->origin, &w->origin_cap, rows, sizeof *w->origin);
+    PD_RELEASE(mem, w->entry);
+    PD_RELEASE(mem, w->values);
+    PD_RELEASE(mem, w->trace);
+    PD_TRIM(mem, w->origin, rows);
 }
 
 void pd_window_release(pd_window *w, pd_mem *mem)
 {
-    pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);
-    pd_mem_release(mem, &w->origin, &w->origin_cap, sizeof *w->origin);
-    pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
-    pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
+    PD_RELEASE(mem, w->entry);
+    PD_RELEASE(mem, w->origin);
+    PD_RELEASE(mem, w->values);
+    PD_RELEASE(mem, w->trace);
     *w = (pd_window){0};
 }

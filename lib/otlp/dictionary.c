@@ -537,8 +537,8 @@ void pd_dictionary_release(pd_dictionary *d, pd_mem *mem)
         pd_mem_release(mem, &d->tables[i].entries, &d->tables[i].cap, sizeof *d->tables[i].entries);
     }
     pd_keymap_release(&d->numbers, mem);
-    pd_mem_release(mem, &d->strings, &d->strings_cap, sizeof *d->strings);
-    pd_mem_release(mem, &d->attributes, &d->attributes_cap, sizeof *d->attributes);
-    pd_mem_release(mem, &d->marks, &d->marks_cap, sizeof *d->marks);
+    PD_RELEASE(mem, d->strings);
+    PD_RELEASE(mem, d->attributes);
+    PD_RELEASE(mem, d->marks);
     *d = (pd_dictionary){0};
 }

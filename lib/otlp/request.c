@@ -526,12 +526,12 @@ void pd_request_release(pd_request *r, pd_mem *mem)
                                   &r->origin_scope};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
-    pd_mem_release(mem, &r->sources, &r->sources_cap, sizeof *r->sources);
-    pd_mem_release(mem, &r->profiles, &r->profiles_cap, sizeof *r->profiles);
-    pd_mem_release(mem, &r->sets, &r->sets_cap, sizeof *r->sets);
+    PD_RELEASE(mem, r->sources);
+    PD_RELEASE(mem, r->profiles);
+    PD_RELEASE(mem, r->sets);
     pd_mem_release(mem, &r->points.at, &r->points.cap, sizeof *r->points.at);
     pd_mem_release(mem, &r->times.at, &r->times.cap, sizeof *r->times.at);
-    pd_mem_release(mem, &r->rows, &r->rows_cap, sizeof *r->rows);
-    pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
+    PD_RELEASE(mem, r->rows);
+    PD_RELEASE(mem, r->values);
     *r = (pd_request){0};
 }

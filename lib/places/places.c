@@ -19,8 +19,8 @@ static void note_presence(pd_places *p, uint32_t map)
 static pprofdelta_status note_spans(pd_places *p, pd_mem *mem, pprofdelta_error *err)
 {
     size_t len = p->maps.len;
-    PD_TRY(pd_mem_grow(mem, &p->spans, &p->spans_cap, p->spans_len + len, sizeof *p->spans, err));
-    PD_TRY(pd_mem_grow(mem, &p->known_maps, &p->known_maps_cap, len, sizeof *p->known_maps, err));
+    PD_TRY(PD_GROW(mem, p->spans, p->spans_len + len, err));
+    PD_TRY(PD_GROW(mem, p->known_maps, len, err));
     p->era++;
     for (uint32_t map = 0; map < len; map++) {
         bool is_there = p->maps.maps[map].is_there;
@@ -180,8 +180,7 @@ static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address,
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
     PD_TRY(symbolize(p, mem, address, &place, err));
-    pprofdelta_status status =
-        pd_mem_grow(mem, &p->places, &p->places_cap, p->keys.len + 1, sizeof *p->places, err);
+    pprofdelta_status status = PD_GROW(mem, p->places, p->keys.len + 1, err);
     if (!status)
         status = pd_keymap_room(&p->keys, mem, key, err);
     if (status) {
@@ -336,7 +335,7 @@ void pd_places_clear(pd_places *p)
 void pd_places_trim(pd_places *p, pd_mem *mem)
 {
     pd_keymap_release(&p->keys, mem);
-    pd_mem_release(mem, &p->places, &p->places_cap, sizeof *p->places);
+    PD_RELEASE(mem, p->places);
     pd_buffer_release(mem, &p->frames);
 }
 
@@ -344,6 +343,6 @@ void pd_places_release(pd_places *p, pd_mem *mem)
 {
     pd_places_trim(p, mem);
     pd_maps_release(&p->maps, mem);
-    pd_mem_release(mem, &p->spans, &p->spans_cap, sizeof *p->spans);
-    pd_mem_release(mem, &p->known_maps, &p->known_maps_cap, sizeof *p->known_maps);
+    PD_RELEASE(mem, p->spans);
+    PD_RELEASE(mem, p->known_maps);
 }

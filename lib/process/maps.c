@@ -30,7 +30,7 @@ pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
 /* The table is nearly sorted: the kernel's list is, and a later reading adds few mappings at the end. */
 pprofdelta_status pd_maps_sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
-    PD_TRY(pd_mem_grow(mem, &m->sorted, &m->sorted_cap, m->len, sizeof *m->sorted, err));
+    PD_TRY(PD_GROW(mem, m->sorted, m->len, err));
     m->sorted_len = 0;
     for (uint32_t i = 0; i < m->len; i++) {
         if (!m->maps[i].is_there)
@@ -61,7 +61,7 @@ uint32_t pd_maps_find(const pd_maps *m, uint64_t address)
 void pd_maps_release(pd_maps *m, pd_mem *mem)
 {
     pd_mem_release(mem, &m->maps, &m->cap, sizeof *m->maps);
-    pd_mem_release(mem, &m->sorted, &m->sorted_cap, sizeof *m->sorted);
+    PD_RELEASE(mem, m->sorted);
     pd_buffer_release(mem, &m->text);
     pd_buffer_release(mem, &m->file);
     *m = (pd_maps){.main = PD_MAP_NONE};

@@ -69,8 +69,7 @@ pd_compact_known *pd_compact_expect_mapping(pd_compact *c, pd_key key, uint64_t 
     bool is_new;
     pd_writer *w = &c->writer;
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &c->known, &c->known_cap, c->mappings.len + 1,
-                                sizeof *c->known, w->err);
+        w->status = PD_GROW(w->mem, c->known, c->mappings.len + 1, w->err);
     uint32_t number = pd_compact_intern(c, &c->mappings, key, &is_new);
     if (is_new)
         c->known[number] = (pd_compact_known){.start = start};
@@ -156,8 +155,7 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
     pd_writer *w = &c->writer;
     uint32_t number = pd_compact_intern(c, &c->locations, ident, &is_new), id = number + 1;
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &c->location_ids, &c->location_ids_cap, id,
-                                sizeof *c->location_ids, w->err);
+        w->status = PD_GROW(w->mem, c->location_ids, id, w->err);
     if (id > PD_ENCODED_MAX && !w->status)
         w->status = PD_FAIL(w->err, PPROFDELTA_E_LIMIT, "write", "location",
                             "more than %d locations", PD_ENCODED_MAX);
@@ -301,9 +299,9 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
         pd_buffer_release(mem, &c->buffers[i]);
     for (size_t i = 0; i < sizeof c->maps / sizeof *c->maps; i++)
         pd_keymap_release(&c->maps[i], mem);
-    pd_mem_release(mem, &c->known, &c->known_cap, sizeof *c->known);
+    PD_RELEASE(mem, c->known);
     pd_mem_release(mem, &c->mapping_list, &c->mapping_cap, sizeof *c->mapping_list);
-    pd_mem_release(mem, &c->location_ids, &c->location_ids_cap, sizeof *c->location_ids);
+    PD_RELEASE(mem, c->location_ids);
     if (c->format != PPROFDELTA_PPROF)
         pd_otlp_release(&c->otlp, mem);
     if (c->format == PPROFDELTA_TABLES)

@@ -185,7 +185,7 @@ static void pick_labels(pd_compact *c)
     size_t len = c->labels.len / sizeof(pd_compact_label);
     pd_keymap_clear(&o->keys);
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &o->picks, &o->picks_cap, len, sizeof *o->picks, w->err);
+        w->status = PD_GROW(w->mem, o->picks, len, w->err);
     for (uint32_t n = 0; n < len && !w->status; n++) {
         bool is_new;
         uint64_t word = label_at(c, n).key;

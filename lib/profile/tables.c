@@ -422,8 +422,7 @@ static void resolve_references(sealing *s)
  * may refer to one long string. */
 static pprofdelta_status begin_keys(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_mem_reserve(mem, &t->string_keys, &t->string_keys_cap,
-                                              t->strings_len, sizeof *t->string_keys, err);
+    pprofdelta_status status = PD_RESERVE(mem, t->string_keys, t->strings_len, err);
     if (!status)
         memset(t->string_keys, 0, t->strings_len * sizeof *t->string_keys);
     return status;
@@ -458,8 +457,7 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
  * the build id of another. */
 pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
+    pprofdelta_status status = PD_RESERVE(mem, t->places, t->mappings_len, err);
     for (unsigned has_id = 0; has_id < 2 && !status; has_id++) {
         status = begin_keys(t, mem, err);
         for (size_t i = 0; i < t->mappings_len && !status; i++) {
@@ -477,8 +475,7 @@ pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *e
 
 pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents, err);
+    pprofdelta_status status = PD_RESERVE(mem, t->idents, t->locations_len, err);
     t->by_address = t->by_lines = 0;
     for (size_t i = 0; i < t->locations_len && !status; i++) {
         const pd_location *location = &t->locations[i];
@@ -526,24 +523,24 @@ pprofdelta_status pd_tables_parse(pd_tables *t, pd_mem *mem, pd_bytes bytes, ppr
 
 void pd_tables_trim(pd_tables *t, pd_mem *mem)
 {
-    pd_mem_trim(mem, &t->strings, &t->strings_cap, t->strings_len, sizeof *t->strings);
-    pd_mem_trim(mem, &t->functions, &t->functions_cap, t->functions_len, sizeof *t->functions);
-    pd_mem_trim(mem, &t->lines, &t->lines_cap, t->lines_len, sizeof *t->lines);
-    pd_mem_trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
+    PD_TRIM(mem, t->strings, t->strings_len);
+    PD_TRIM(mem, t->functions, t->functions_len);
+    PD_TRIM(mem, t->lines, t->lines_len);
+    PD_TRIM(mem, t->locations, t->locations_len);
 }
 
 void pd_tables_release(pd_tables *t, pd_mem *mem)
 {
-    pd_mem_release(mem, &t->types, &t->types_cap, sizeof *t->types);
-    pd_mem_release(mem, &t->comments, &t->comments_cap, sizeof *t->comments);
-    pd_mem_release(mem, &t->strings, &t->strings_cap, sizeof *t->strings);
-    pd_mem_release(mem, &t->mappings, &t->mappings_cap, sizeof *t->mappings);
-    pd_mem_release(mem, &t->functions, &t->functions_cap, sizeof *t->functions);
-    pd_mem_release(mem, &t->lines, &t->lines_cap, sizeof *t->lines);
-    pd_mem_release(mem, &t->locations, &t->locations_cap, sizeof *t->locations);
-    pd_mem_release(mem, &t->idents, &t->idents_cap, sizeof *t->idents);
-    pd_mem_release(mem, &t->places, &t->places_cap, sizeof *t->places);
-    pd_mem_release(mem, &t->string_keys, &t->string_keys_cap, sizeof *t->string_keys);
+    PD_RELEASE(mem, t->types);
+    PD_RELEASE(mem, t->comments);
+    PD_RELEASE(mem, t->strings);
+    PD_RELEASE(mem, t->mappings);
+    PD_RELEASE(mem, t->functions);
+    PD_RELEASE(mem, t->lines);
+    PD_RELEASE(mem, t->locations);
+    PD_RELEASE(mem, t->idents);
+    PD_RELEASE(mem, t->places);
+    PD_RELEASE(mem, t->string_keys);
     pd_idmap_release(&t->mapping_map, mem);
     pd_idmap_release(&t->function_map, mem);
     pd_idmap_release(&t->location_map, mem);

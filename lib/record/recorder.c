@@ -135,15 +135,15 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_outline_release(&r->outline, mem);
     pd_ledger_release(&r->ledger, mem);
     pd_window_release(&r->window, mem);
-    pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
+    PD_RELEASE(mem, r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_places_release(&r->places, mem);
     pd_compact_release(&r->compact, mem);
     pd_compressor_fini(&r->compressor, mem);
     pd_keymap_release(&r->shown, mem);
-    pd_mem_release(mem, &r->emitted, &r->emitted_cap, sizeof *r->emitted);
-    pd_mem_release(mem, &r->frames, &r->frames_cap, sizeof *r->frames);
-    pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
+    PD_RELEASE(mem, r->emitted);
+    PD_RELEASE(mem, r->frames);
+    PD_RELEASE(mem, r->values);
     pd_mem_end(mem, r, sizeof *r);
 }
 

@@ -110,7 +110,7 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     const uint64_t *stack = record->depth ? record->stack + hidden : NULL;
     size_t depth = record->depth - hidden;
     PD_TRY(pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err));
-    PD_TRY(pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err));
+    PD_TRY(PD_GROW(&r->mem, r->kept_at, rows + 1, err));
     PD_TRY(pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err));
     if (r->window.len > rows) {
         r->kept_at[rows] = r->arena.len;

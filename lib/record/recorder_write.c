@@ -13,8 +13,7 @@ static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pd_emit
 {
     pd_kept kept = pd_recorder_kept(r, row);
     e->depth = kept.depth;
-    pprofdelta_status status = pd_mem_grow(&r->mem, &r->frames, &r->frames_cap,
-                                           r->frames_len + e->depth, sizeof *r->frames, err);
+    pprofdelta_status status = PD_GROW(&r->mem, r->frames, r->frames_len + e->depth, err);
     for (size_t i = 0; i < e->depth && !status; i++)
         status = pd_places_find_mapped(&r->places, &r->mem, kept.stack[i],
                                        &r->frames[r->frames_len + i], err);
@@ -55,9 +54,8 @@ static int64_t *values_of(const pprofdelta_recorder *r, size_t nth)
 static pprofdelta_status reserve(pprofdelta_recorder *r, pd_key key, pprofdelta_error *err)
 {
     size_t len = r->shown.len + 1;
-    PD_TRY(pd_mem_grow(&r->mem, &r->emitted, &r->emitted_cap, len, sizeof *r->emitted, err));
-    PD_TRY(pd_mem_grow(&r->mem, &r->values, &r->values_cap, len * r->columns.len, sizeof *r->values,
-                       err));
+    PD_TRY(PD_GROW(&r->mem, r->emitted, len, err));
+    PD_TRY(PD_GROW(&r->mem, r->values, len * r->columns.len, err));
     return pd_keymap_room(&r->shown, &r->mem, key, err);
 }
 

@@ -116,8 +116,7 @@ static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
             signs->limit = map.limit;
         if (!map.is_executable)
             continue;
-        m->writer.status = pd_mem_grow(m->writer.mem, &text->maps, &text->maps_cap,
-                                       text->maps_len + 1, sizeof *text->maps, m->writer.err);
+        m->writer.status = PD_GROW(m->writer.mem, text->maps, text->maps_len + 1, m->writer.err);
         if (!m->writer.status)
             text->maps[text->maps_len++] = map;
     }
@@ -318,6 +317,6 @@ void pd_dump_release(pd_dump *text, pd_mem *mem)
     pd_buffer_release(mem, &text->sample);
     pd_buffer_release(mem, &text->list);
     pd_keymap_release(&text->addresses, mem);
-    pd_mem_release(mem, &text->maps, &text->maps_cap, sizeof *text->maps);
+    PD_RELEASE(mem, text->maps);
     *text = (pd_dump){0};
 }
