@@ -20,6 +20,14 @@ pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, cons
 __attribute__((cold)) pprofdelta_status pd_because(pprofdelta_error *err, pprofdelta_reason reason,
                                                    pprofdelta_status status);
 
+/* Fails with an error that was set before. */
+static inline pprofdelta_status pd_fail_as(pprofdelta_error *err, const pprofdelta_error *before)
+{
+    if (err)
+        *err = *before;
+    return before->status;
+}
+
 /* Fails with E_MEMORY: "no memory for <what>". */
 __attribute__((cold)) pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what);
 

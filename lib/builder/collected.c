@@ -70,17 +70,14 @@ static pprofdelta_status add_new(pd_collected *c, const incoming *s, pprofdelta_
 {
     const uint8_t *at = s->frames;
     size_t size;
-    pprofdelta_status status = reserve(c, s, err);
-    for (size_t i = 0; i < s->depth && !status; i++) {
+    PD_TRY(reserve(c, s, err));
+    for (size_t i = 0; i < s->depth; i++) {
         if (!s->frames)
             at = place_of(s->from, s->from->frames[s->first + i]);
-        status = add_place(c, at, &size, &c->frames[c->frames_len + i], err);
+        PD_TRY(add_place(c, at, &size, &c->frames[c->frames_len + i], err));
         at += size;
     }
-    if (!status)
-        status = pd_buffer_room(&c->mem, &c->bytes, s->labels.len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(&c->mem, &c->bytes, s->labels.len, err));
     uint32_t sample = pd_keymap_add(&c->keys, s->key);
     c->heads[sample] =
         (pd_collected_head){c->frames_len, s->depth, c->bytes.len, s->labels.len, s->labels_len};

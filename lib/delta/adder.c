@@ -242,9 +242,7 @@ static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *nex
             a->gap = why;
         return PPROFDELTA_OK;
     }
-    if (err)
-        *err = why;
-    return status;
+    return pd_fail_as(err, &why);
 }
 
 /* Returns whether the profile continues the process of the sum, whose files may have been replaced.
@@ -274,11 +272,8 @@ static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelt
         *join = PPROFDELTA_JOIN_EQUAL;
     if (!a->is_merge || (a->is_waiting && pd_key_equal(target, a->target)))
         return PPROFDELTA_OK;
-    if (a->has_gap) { /* in the target that ends here */
-        if (err)
-            *err = a->gap;
-        return a->gap.status;
-    }
+    if (a->has_gap) /* in the target that ends here */
+        return pd_fail_as(err, &a->gap);
     if (has && is_seen)
         return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
                               stamp->id);
@@ -322,29 +317,23 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
                        "the stamp is not valid: pprofdelta did not write it");
     *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    pprofdelta_status status = check_target(a, stamp, *target, join, err);
-    if (status || *join == PPROFDELTA_JOIN_EQUAL)
-        return status;
+    PD_TRY(check_target(a, stamp, *target, join, err));
+    if (*join == PPROFDELTA_JOIN_EQUAL)
+        return PPROFDELTA_OK;
     if (!a->is_waiting)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     else if (!a->is_merge || pd_key_equal(*target, a->target))
-        status = follow(a, stamp, join, err);
-    if (!status)
-        status = pd_keymap_room(&a->seen, &pd->mem, *target, err);
-    if (!status && a->is_merge)
-        status = check_period(a, err);
-    if (!status && goes_on(a, stamp, *join))
-        status = pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err);
-    if (!status)
-        status = classify(a, is_gauge, err);
-    if (!status && !a->is_waiting)
-        status = begin(a, is_gauge, err);
-    if (!status)
-        status =
-            pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
-    if (!status)
-        status = pd_input_samples(cur, (pd_sample_taker){0}, err);
-    return status;
+        PD_TRY(follow(a, stamp, join, err));
+    PD_TRY(pd_keymap_room(&a->seen, &pd->mem, *target, err));
+    if (a->is_merge)
+        PD_TRY(check_period(a, err));
+    if (goes_on(a, stamp, *join))
+        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err));
+    PD_TRY(classify(a, is_gauge, err));
+    if (!a->is_waiting)
+        PD_TRY(begin(a, is_gauge, err));
+    PD_TRY(pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err));
+    return pd_input_samples(cur, (pd_sample_taker){0}, err);
 }
 
 /* Adds the record of a new entry to the stacks. */
@@ -531,27 +520,22 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
-    pprofdelta_status status = pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
-                                                  goes_on(a, stamp, join) ? &a->mapped : NULL, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
+                              goes_on(a, stamp, join) ? &a->mapped : NULL, err));
     PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
     bool is_other = join == PPROFDELTA_JOIN_FIRST && a->is_waiting; /* target */
-    if (is_other) {
-        status = end_target(a, &pd->prev, err);
-    } else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC) {
+    if (is_other)
+        PD_TRY(end_target(a, &pd->prev, err));
+    else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC)
         pd_window_abandon(&pd->prev.window);
-    } else if (join != PPROFDELTA_JOIN_FIRST) {
-        status = settle(a, &pd->prev, err);
-    }
-    if (!status && (is_other || join == PPROFDELTA_JOIN_RESYNC))
-        status = begin_sum(a, err);
-    if (!status)
-        status = pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
-                                 cur->tables.samples, err);
-    if (!status)
-        status = pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
-    return status ? status : check_sums(a, stamp, err);
+    else if (join != PPROFDELTA_JOIN_FIRST)
+        PD_TRY(settle(a, &pd->prev, err));
+    if (is_other || join == PPROFDELTA_JOIN_RESYNC)
+        PD_TRY(begin_sum(a, err));
+    PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
+                           cur->tables.samples, err));
+    PD_TRY(pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err));
+    return check_sums(a, stamp, err);
 }
 
 /* The profile in cur counts. */
@@ -687,20 +671,16 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     pprofdelta *pd = a->pd;
     pd_bytes out;
     uint64_t written;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&pd->life, sink}};
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
     PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;
-    if (a->has_gap) {
-        if (err)
-            *err = a->gap;
-        return a->gap.status;
-    }
+    if (a->has_gap)
+        return pd_fail_as(err, &a->gap);
     PD_TRY(a->is_merge ? end_target(a, &pd->cur, err) : settle(a, &pd->cur, err));
     PD_TRY(write_profile(a, &out, err));
-    return pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
+    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+                       err);
 }

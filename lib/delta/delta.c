@@ -21,31 +21,26 @@ static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *
 static pprofdelta_status fill_spare(pprofdelta *pd, pd_input *input, bool keeps_rows,
                                     pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_schema_set(&pd->spare_schema, &pd->mem, input->names, input->tables.types_len, err);
-    if (!status)
-        status = pd_schema_match(&pd->spare_schema, input->names, input->tables.types_len,
-                                 &input->columns, err);
-    if (status)
-        return status;
+    size_t types = input->tables.types_len;
+    PD_TRY(pd_schema_set(&pd->spare_schema, &pd->mem, input->names, types, err));
+    PD_TRY(pd_schema_match(&pd->spare_schema, input->names, types, &input->columns, err));
     size_t samples = pd->mem.is_tight ? 0 : input->tables.samples; /* of which many may be equal */
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
     if (samples)
-        status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err);
+        PD_TRY(pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err));
     pd_sample_taker taker = {.ledger = &pd->spare};
-    if (!status && keeps_rows) {
-        status = pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
-                                 samples, err);
+    if (keeps_rows) {
+        PD_TRY(pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
+                               samples, err));
         input->window.is_tight = pd->mem.is_tight;
         taker = (pd_sample_taker){.window = &input->window};
     }
-    if (!status)
-        status = pd_input_samples(input, taker, err);
-    if (!status && keeps_rows)
+    PD_TRY(pd_input_samples(input, taker, err));
+    if (keeps_rows)
         pd_window_commit(&input->window, PD_COMMIT_REPLACE);
-    else if (!status)
+    else
         pd_ledger_settle(&pd->spare);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_error *err)
@@ -112,22 +107,18 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = (pd_mapped_facts){0};
     pd_reading reading = {.bytes = pd->given, .piece = pd->piece};
-    pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
-    if (!status)
-        status = pd_judge_columns(pd, err);
-    if (!status)
-        status = pd_judge_times(pd, err);
-    bool has_seen = pd_has_seen(pd), by_identity = pd_is_negative(pd); /* as google/pprof has it */
-    if (!status && has_seen && !by_identity)
-        status = pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &pd->cur.tables, err);
-    if (!status)
-        status =
-            pd_remember_input(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
-    if (!status)
-        status = read_samples(pd, can_omit(pd), err);
-    if (!status && pd->cur.window.lacks_row)
-        status = read_samples(pd, false, err);
-    return status;
+    PD_TRY(pd_input_parse(&pd->cur, &reading, err));
+    PD_TRY(pd_judge_columns(pd, err));
+    PD_TRY(pd_judge_times(pd, err));
+    bool by_identity = pd_is_negative(pd); /* as google/pprof has it */
+    const pd_mapped_list *known = pd_has_seen(pd) ? &pd->last.mapped : NULL;
+    if (known && !by_identity)
+        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, known, &pd->cur.tables, err));
+    PD_TRY(pd_remember_input(pd, &pd->cur, known, &pd->next, err));
+    PD_TRY(read_samples(pd, can_omit(pd), err));
+    if (pd->cur.window.lacks_row)
+        PD_TRY(read_samples(pd, false, err));
+    return PPROFDELTA_OK;
 }
 
 /* ---- ... judged, and made a delta ------------------------------------------------------------ */
@@ -265,8 +256,6 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
     uint64_t ticket;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&pd->life, sink}};
     pprofdelta_status status = pd_life_write(&pd->life, sink, &ticket, err);
     if (status)
         return status;
@@ -280,7 +269,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
     if (status)
         return status;
     pd->is_made = true;
-    status = pd_sink_write(&called, pd->encoded, &pd->report.output_len, err);
+    status = pd_sink_write(PD_LIFE_SINK(&pd->life, sink), pd->encoded, &pd->report.output_len, err);
     status = pd_life_wrote(&pd->life, ticket, status, err);
     if (!status && report)
         pd_result_write(report, &pd->report, sizeof pd->report);

@@ -34,16 +34,13 @@ static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_t
         return PPROFDELTA_OK;
     pd_bytes file = t->strings[t->mappings[0].filename], id = t->strings[t->mappings[0].build_id];
     profile->names.len = 0;
-    pprofdelta_status status = pd_buffer_add_text(mem, &profile->names, file, err);
-    if (!status)
-        status = pd_buffer_add_text(mem, &profile->names, id, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_add_text(mem, &profile->names, file, err));
+    PD_TRY(pd_buffer_add_text(mem, &profile->names, id, err));
     census->binary = (const char *)profile->names.ptr;
     census->build_id = census->binary + file.len + 1;
     census->binary_len = file.len;
     census->build_id_len = id.len;
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static const char *format_name(const pd_input *input, const void *bytes, size_t len)
@@ -89,17 +86,13 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     pd_input *input = &pd->cur;
     pd_tables *t = &input->tables;
     pd_reading reading = {.bytes = profile->bytes, .piece = pd->piece, .takes_several = true};
-    pprofdelta_status status = pd_input_parse(input, &reading, err);
+    PD_TRY(pd_input_parse(input, &reading, err));
     input->columns = (pd_columns){.len = t->types_len};
-    if (!status)
-        status = pd_input_samples(input, (pd_sample_taker){0}, err);
-    pprofdelta_stamp stamp = {0};
-    if (!status && !pd_stamp_of(t, &stamp))
+    PD_TRY(pd_input_samples(input, (pd_sample_taker){0}, err));
+    pprofdelta_stamp stamp;
+    if (!pd_stamp_of(t, &stamp))
         stamp = (pprofdelta_stamp){0};
-    if (!status)
-        status = check_duration(t, &stamp, err);
-    if (status)
-        return status;
+    PD_TRY(check_duration(t, &stamp, err));
     profile->census = (pprofdelta_census){
         .format = format_name(input, profile->bytes.ptr, profile->bytes.len),
         .inflated_len = t->len,
@@ -211,8 +204,6 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                                              const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pprofdelta *pd = profile->pd;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&pd->life, sink}};
     PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
     pd_input *cur = &pd->cur;
     pd_bytes out;
@@ -221,13 +212,12 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                           .is_whole = true, /* the samples are read at random after the passes */
                           .takes_several = true,
                           .unsamples = true};
-    pprofdelta_status status = pd_input_parse(cur, &reading, err);
+    PD_TRY(pd_input_parse(cur, &reading, err));
     cur->columns = (pd_columns){.len = cur->tables.types_len};
-    if (!status)
-        status = pd_input_samples(cur, (pd_sample_taker){0}, err);
-    if (!status)
-        status = write_profile(pd, &out, err);
-    return status ? status : pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
+    PD_TRY(pd_input_samples(cur, (pd_sample_taker){0}, err));
+    PD_TRY(write_profile(pd, &out, err));
+    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+                       err);
 }
 
 /* ---- the kind of a file ---------------------------------------------------------------------- */

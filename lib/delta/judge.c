@@ -44,13 +44,11 @@ pprofdelta_status pd_judge_columns(pprofdelta *pd, pprofdelta_error *err)
     if (status)
         return match ? match : status;
     if (!has_seen) {
-        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
-        if (!status)
-            pd_ledger_clear(&pd->ledger, pd->schema.counters);
+        PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err));
+        pd_ledger_clear(&pd->ledger, pd->schema.counters);
     }
-    if (!status)
-        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
-    return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
+    PD_TRY(pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err));
+    return pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
 }
 
 /* ---- times ------------------------------------------------------------------------------------- */
@@ -109,11 +107,10 @@ static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
 pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
 {
     uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
-    pprofdelta_status status = check_order(pd, err);
-    if (!status)
-        status = check_span(pd, err);
-    if (status || !pd_has_seen(pd) || prev == cur)
-        return status;
+    PD_TRY(check_order(pd, err));
+    PD_TRY(check_span(pd, err));
+    if (!pd_has_seen(pd) || prev == cur)
+        return PPROFDELTA_OK;
     /* Counts that were sampled at different rates cannot be subtracted from one another. */
     if (prev && cur)
         return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", NULL,

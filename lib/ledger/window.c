@@ -6,13 +6,12 @@
 static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
                                          pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_ledger_reserve(w->ledger, mem, need, err);
     size_t before = w->trace_cap;
-    if (!status)
-        status = PD_RESERVE(mem, w->trace, w->ledger->keys.cap, err);
-    if (!status && w->trace_cap > before)
+    PD_TRY(pd_ledger_reserve(w->ledger, mem, need, err));
+    PD_TRY(PD_RESERVE(mem, w->trace, w->ledger->keys.cap, err));
+    if (w->trace_cap > before)
         memset(w->trace + before, 0, (w->trace_cap - before) * sizeof *w->trace);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pprofdelta_error *err)
@@ -23,17 +22,13 @@ static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pp
     size_t values;
     if (__builtin_mul_overflow(need, w->stride, &values))
         values = SIZE_MAX;
-    pprofdelta_status status = PD_RESERVE(mem, w->entry, need, err);
-    if (!status)
-        status = PD_RESERVE(mem, w->origin, need, err);
-    if (!status)
-        status = PD_RESERVE(mem, w->values, values, err);
-    if (!status) {
-        size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
-        w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
-        w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
-    }
-    return status;
+    PD_TRY(PD_RESERVE(mem, w->entry, need, err));
+    PD_TRY(PD_RESERVE(mem, w->origin, need, err));
+    PD_TRY(PD_RESERVE(mem, w->values, values, err));
+    size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
+    w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
+    w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
+    return PPROFDELTA_OK;
 }
 
 /* The room to make when the room for `len` is used up. */
@@ -66,10 +61,9 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->lifted_len = 0;
     if (w->trace_cap)
         memset(w->trace, 0, w->trace_cap * sizeof *w->trace);
-    pprofdelta_status status = reserve_rows(w, mem, rows, err);
-    if (!status) /* an empty ledger gets all samples; another one grows when it has to */
-        status = reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
-    return status;
+    PD_TRY(reserve_rows(w, mem, rows, err));
+    /* An empty ledger gets all samples; another one grows when it has to. */
+    return reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
 }
 
 void pd_window_lift(pd_window *w)

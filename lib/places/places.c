@@ -88,10 +88,9 @@ static pprofdelta_status find_map(pd_places *p, pd_mem *mem, uint64_t address, u
     if (*out != PD_MAP_NONE || era || p->is_reread)
         return PPROFDELTA_OK;
     p->is_reread = true;
-    pprofdelta_status status = read_maps(p, mem, p->loads, err);
-    if (!status)
-        *out = map_in_era(p, address, p->era);
-    return status;
+    PD_TRY(read_maps(p, mem, p->loads, err));
+    *out = map_in_era(p, address, p->era);
+    return PPROFDELTA_OK;
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */

@@ -21,10 +21,9 @@ pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
     PD_TRY(pd_buffer_add_text(mem, &m->text, line->name, err));
     PD_TRY(pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err));
     map.build_id_off = m->text.len;
-    pprofdelta_status status = pd_buffer_add_text(mem, &m->text, build_id, err);
-    if (!status)
-        m->maps[m->len++] = map;
-    return status;
+    PD_TRY(pd_buffer_add_text(mem, &m->text, build_id, err));
+    m->maps[m->len++] = map;
+    return PPROFDELTA_OK;
 }
 
 /* The table is nearly sorted: the kernel's list is, and a later reading adds few mappings at the end. */

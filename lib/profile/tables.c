@@ -124,10 +124,9 @@ pprofdelta_status pd_idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is
         return PPROFDELTA_OK;
     }
     *is_new = id && pd_idmap_find(map, id) == PD_IDMAP_NONE;
-    pprofdelta_status status = pd_keymap_room(&map->others, mem, spread(map, id), err);
-    if (!status)
-        pd_keymap_add(&map->others, spread(map, id));
-    return status;
+    PD_TRY(pd_keymap_room(&map->others, mem, spread(map, id), err));
+    pd_keymap_add(&map->others, spread(map, id));
+    return PPROFDELTA_OK;
 }
 
 uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id)
@@ -422,10 +421,9 @@ static void resolve_references(sealing *s)
  * may refer to one long string. */
 static pprofdelta_status begin_keys(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status = PD_RESERVE(mem, t->string_keys, t->strings_len, err);
-    if (!status)
-        memset(t->string_keys, 0, t->strings_len * sizeof *t->string_keys);
-    return status;
+    PD_TRY(PD_RESERVE(mem, t->string_keys, t->strings_len, err));
+    memset(t->string_keys, 0, t->strings_len * sizeof *t->string_keys);
+    return PPROFDELTA_OK;
 }
 
 static pd_key key_of_string(const pd_tables *t, uint32_t index)
@@ -457,10 +455,10 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
  * the build id of another. */
 pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status = PD_RESERVE(mem, t->places, t->mappings_len, err);
-    for (unsigned has_id = 0; has_id < 2 && !status; has_id++) {
-        status = begin_keys(t, mem, err);
-        for (size_t i = 0; i < t->mappings_len && !status; i++) {
+    PD_TRY(PD_RESERVE(mem, t->places, t->mappings_len, err));
+    for (unsigned has_id = 0; has_id < 2; has_id++) {
+        PD_TRY(begin_keys(t, mem, err));
+        for (size_t i = 0; i < t->mappings_len; i++) {
             const pd_mapping *m = &t->mappings[i];
             if ((t->strings[m->build_id].len > 0) != has_id)
                 continue;
@@ -470,20 +468,19 @@ pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *e
             t->places[i] = pd_place_in_file(*key, m->start, m->file_offset);
         }
     }
-    return status ? status : pd_tables_identify(t, mem, err);
+    return pd_tables_identify(t, mem, err);
 }
 
 pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status = PD_RESERVE(mem, t->idents, t->locations_len, err);
+    PD_TRY(PD_RESERVE(mem, t->idents, t->locations_len, err));
     t->by_address = t->by_lines = 0;
-    for (size_t i = 0; i < t->locations_len && !status; i++) {
+    for (size_t i = 0; i < t->locations_len; i++) {
         const pd_location *location = &t->locations[i];
         if (!location->address && location->lines_len) {
             if (!t->by_lines++)
-                status = begin_keys(t, mem, err);
-            if (!status)
-                t->idents[i] = key_of_lines(t, location);
+                PD_TRY(begin_keys(t, mem, err));
+            t->idents[i] = key_of_lines(t, location);
             continue;
         }
         pd_place place =
@@ -491,7 +488,7 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }
-    return status;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err)

@@ -39,14 +39,12 @@ static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_valu
     for (size_t i = 0; i < len; i++)
         names[i] = (pd_type_name){pd_bytes_of(types[i].type), pd_bytes_of(types[i].unit),
                                   types[i].is_counter};
-    pprofdelta_status status = pd_schema_set(&r->schema, &r->mem, names, len, err);
-    if (!status && !r->schema.counters)
-        status = pd_refuse(err, "options.types has no counter: there is nothing to subtract");
-    if (!status)
-        status = pd_schema_match(&r->schema, names, len, &r->columns, err);
-    if (!status)
-        pd_ledger_clear(&r->ledger, r->schema.counters);
-    return status;
+    PD_TRY(pd_schema_set(&r->schema, &r->mem, names, len, err));
+    if (!r->schema.counters)
+        PD_TRY(pd_refuse(err, "options.types has no counter: there is nothing to subtract"));
+    PD_TRY(pd_schema_match(&r->schema, names, len, &r->columns, err));
+    pd_ledger_clear(&r->ledger, r->schema.counters);
+    return PPROFDELTA_OK;
 }
 
 /* What the kinds bring with them. */

@@ -94,10 +94,10 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
     if (!r->places.symbolize ||
         (!r->may_hide && pd_keymap_is_at(&r->ledger.keys, r->window.guess, *key)))
         return PPROFDELTA_OK;
-    pprofdelta_status status = count_hidden(r, record, hidden, err);
-    if (!status && *hidden)
+    PD_TRY(count_hidden(r, record, hidden, err));
+    if (*hidden)
         *key = key_of(record, record->stack + *hidden, record->depth - *hidden);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 /* All steps that may fail come before the window changes. */

@@ -182,24 +182,16 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_tally tally;
     pd_bytes out;
     uint64_t written;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&r->life, sink}};
-    pprofdelta_status status = pd_recorder_judge(r, err);
-    if (!status)
-        status = pd_places_begin(&r->places, &r->mem, err);
-    if (!status) {
-        pd_tally_begin(&tally, &r->window, r->how);
-        status = choose(r, &tally, err);
-    }
-    if (!status && (r->flags & PPROFDELTA_VERIFY))
-        status = check_books(r, &tally, err);
-    if (!status)
-        status = write_profile(r, &out, err);
-    if (!status)
-        status = pd_compress(&r->compressor, &r->mem, out, &called, &written, err);
-    if (!status)
-        fill_report(r, &tally, written, report);
-    return status;
+    PD_TRY(pd_recorder_judge(r, err));
+    PD_TRY(pd_places_begin(&r->places, &r->mem, err));
+    pd_tally_begin(&tally, &r->window, r->how);
+    PD_TRY(choose(r, &tally, err));
+    if (r->flags & PPROFDELTA_VERIFY)
+        PD_TRY(check_books(r, &tally, err));
+    PD_TRY(write_profile(r, &out, err));
+    PD_TRY(pd_compress(&r->compressor, &r->mem, out, PD_LIFE_SINK(&r->life, sink), &written, err));
+    fill_report(r, &tally, written, report);
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofdelta_sink *sink,

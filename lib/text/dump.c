@@ -298,10 +298,9 @@ pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes
     text->profile.len = text->sample.len = text->list.len = text->maps_len = 0;
     pd_keymap_clear(&text->addresses);
     text->rate = records.rate;
-    pprofdelta_status status = make(&m, &records, is_raw);
-    if (!status)
-        *bytes = (pd_bytes){text->profile.ptr, text->profile.len};
-    return status;
+    PD_TRY(make(&m, &records, is_raw));
+    *bytes = (pd_bytes){text->profile.ptr, text->profile.len};
+    return PPROFDELTA_OK;
 }
 
 void pd_dump_unsample(const pd_dump *text, int64_t *values)
