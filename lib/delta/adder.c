@@ -110,8 +110,7 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
         pd_ledger_release(&sums[i]->ledger, &pd->mem);
         pd_compact_release(&sums[i]->stacks, &pd->mem);
-        pd_mem_release(&pd->mem, &sums[i]->origins, &sums[i]->origins_cap,
-                       sizeof *sums[i]->origins);
+        PD_RELEASE(&pd->mem, sums[i]->origins);
     }
     pd_keymap_release(&adder->seen, &pd->mem);
     pd_schema_release(&adder->period_type, &pd->mem);

@@ -38,9 +38,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     PD_TRY(read_options(options, &o, err));
     pd_mem mem;
     pprofdelta *pd = NULL;
-    pprofdelta_status status = pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err));
+    pprofdelta_status status = PPROFDELTA_OK;
     pd->mem = mem;
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;

@@ -256,24 +256,21 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
     uint64_t ticket;
-    pprofdelta_status status = pd_life_write(&pd->life, sink, &ticket, err);
-    if (status)
-        return status;
+    PD_TRY(pd_life_write(&pd->life, sink, &ticket, err));
     if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                               "first");
     if (!pd->is_made)
-        status = pd_context_call(pd, make_window, NULL, err);
+        PD_TRY(pd_context_call(pd, make_window, NULL, err));
     else if (pd->life.is_tables) /* the sink has them */
-        status = pd_compact_tables_make(&pd->compact, &pd->encoded, err);
-    if (status)
-        return status;
+        PD_TRY(pd_compact_tables_make(&pd->compact, &pd->encoded, err));
     pd->is_made = true;
-    status = pd_sink_write(PD_LIFE_SINK(&pd->life, sink), pd->encoded, &pd->report.output_len, err);
-    status = pd_life_wrote(&pd->life, ticket, status, err);
-    if (!status && report)
+    pprofdelta_status status =
+        pd_sink_write(PD_LIFE_SINK(&pd->life, sink), pd->encoded, &pd->report.output_len, err);
+    PD_TRY(pd_life_wrote(&pd->life, ticket, status, err));
+    if (report)
         pd_result_write(report, &pd->report, sizeof pd->report);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,

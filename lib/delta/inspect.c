@@ -230,9 +230,7 @@ pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_f
     if (!head && len)
         return pd_refuse(err, "head is NULL and len is not 0");
     pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);
-    pprofdelta_status status = pd_source_head(&mem, (pd_bytes){head, len}, &first, err);
-    if (status)
-        return status;
+    PD_TRY(pd_source_head(&mem, (pd_bytes){head, len}, &first, err));
     pd_kind found = pd_kind_of((pd_bytes){first.bytes, first.len});
     *kind = first.is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
     *name = first.is_good ? found.name : "compressed data that are damaged or cut off";

@@ -261,8 +261,7 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
             return does_not_hold(pd, slot, "what was written is not what was counted", err);
     }
     int broken = pd_tally_check(tally, pd->schema.counters);
-    if (broken >= 0)
-        return does_not_hold(pd, (size_t)broken, "prev + delta - clamped - vanished is not cur",
-                             err);
-    return PPROFDELTA_OK;
+    if (broken < 0)
+        return PPROFDELTA_OK;
+    return does_not_hold(pd, (size_t)broken, "prev + delta - clamped - vanished is not cur", err);
 }

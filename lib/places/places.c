@@ -204,10 +204,9 @@ pprofdelta_status pd_places_find_mapped(pd_places *p, pd_mem *mem, uint64_t addr
     pprofdelta_status status = pd_places_find(p, mem, address, out, err);
     if (status || p->places[*out].mapping != UNMAPPED)
         return status;
-    status = find_map(p, mem, p->places[*out].address, 0, &map, err);
-    if (!status)
-        set_mapping(p, &p->places[*out], map);
-    return status;
+    PD_TRY(find_map(p, mem, p->places[*out].address, 0, &map, err));
+    set_mapping(p, &p->places[*out], map);
+    return PPROFDELTA_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

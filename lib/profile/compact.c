@@ -91,8 +91,7 @@ uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapp
     pd_compact_mapping listed = *m;
     listed.start = known->start;
     listed.limit = m->limit - m->start + known->start;
-    w->status = pd_mem_grow(w->mem, &c->mapping_list, &c->mapping_cap, c->mapping_len + 1,
-                            sizeof *c->mapping_list, w->err);
+    w->status = PD_GROW(w->mem, c->mapping_list, c->mapping_len + 1, w->err);
     uint32_t id = c->format == PPROFDELTA_OTLP ? pd_otlp_mapping_id(c, &listed)
                                                : (uint32_t)c->mapping_len + 1;
     if (w->status)
@@ -300,7 +299,7 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
     for (size_t i = 0; i < sizeof c->maps / sizeof *c->maps; i++)
         pd_keymap_release(&c->maps[i], mem);
     PD_RELEASE(mem, c->known);
-    pd_mem_release(mem, &c->mapping_list, &c->mapping_cap, sizeof *c->mapping_list);
+    PD_RELEASE(mem, c->mapping_list);
     PD_RELEASE(mem, c->location_ids);
     if (c->format != PPROFDELTA_PPROF)
         pd_otlp_release(&c->otlp, mem);

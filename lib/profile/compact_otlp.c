@@ -42,7 +42,7 @@ void pd_otlp_release(pd_compact_otlp *o, pd_mem *mem)
     for (size_t i = 0; i < sizeof o->maps / sizeof *o->maps; i++)
         pd_keymap_release(&o->maps[i], mem);
     PD_RELEASE(mem, o->strings);
-    pd_mem_release(mem, &o->set_list, &o->sets_cap, sizeof *o->set_list);
+    PD_RELEASE(mem, o->set_list);
     PD_RELEASE(mem, o->picks);
 }
 

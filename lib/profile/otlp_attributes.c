@@ -269,8 +269,7 @@ pd_bytes pd_otlp_labels(pd_compact *c)
     if (!c->labels.len && !o->own.len)
         return (pd_bytes){0};
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &o->set_list, &o->sets_cap, o->sets.len + 1,
-                                sizeof *o->set_list, w->err);
+        w->status = PD_GROW(w->mem, o->set_list, o->sets.len + 1, w->err);
     pd_key own = o->own.len ? pd_key_of_bytes(o->own.ptr, o->own.len, 0) : (pd_key){0, 0};
     pd_key content = pd_key_of_bytes(c->labels.ptr, c->labels.len, own.lo);
     uint32_t number = pd_compact_intern(c, &o->sets, content, &is_new);

@@ -133,13 +133,10 @@ static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_re
                                      pprofdelta_error *err)
 {
     int64_t row[PPROFDELTA_MAX_TYPES], any = 0;
-    pprofdelta_status status = check_record(record, err);
-    if (status)
-        return status;
+    PD_TRY(check_record(record, err));
     for (size_t i = 0; i < r->columns.len; i++)
         any |= row[r->columns.slot[i]] = record->values[i];
-    if (any)
-        status = add(r, record, row, err);
+    pprofdelta_status status = any ? add(r, record, row, err) : PPROFDELTA_OK;
     r->samples_in++;
     return status;
 }
@@ -152,7 +149,5 @@ pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdel
                                                        : "the window was written already");
     if (!r->trouble.status)
         add_checked(r, record, &r->trouble);
-    if (r->trouble.status && err)
-        *err = r->trouble;
-    return r->trouble.status;
+    return r->trouble.status ? pd_fail_as(err, &r->trouble) : PPROFDELTA_OK;
 }

@@ -248,20 +248,17 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
     pd_dump *text = m->text;
     pd_record record;
     bool has_one = true;
-    pprofdelta_status status = look_for_sums(text, *records, m->writer.err);
-    if (status)
-        return status;
+    PD_TRY(look_for_sums(text, *records, m->writer.err));
     write_types(m);
-    while (!(status = pd_records_next(records, &record, &has_one, m->writer.err)) && has_one) {
+    for (;;) {
+        PD_TRY(pd_records_next(records, &record, &has_one, m->writer.err));
+        if (!has_one)
+            break;
         if (!is_raw)
             for (size_t i = 0; i < PD_TEXT_VALUES; i += 2)
                 pd_unsample(text->rate, &record.values[i], &record.values[i + 1]);
-        status = write_sample(m, &record);
-        if (status)
-            break;
+        PD_TRY(write_sample(m, &record));
     }
-    if (status)
-        return status;
     map_signs signs;
     read_maps(m, &records->lines, &signs);
     PD_TRY(m->writer.status ? m->writer.status : check_end(m, &records->lines, &signs));
