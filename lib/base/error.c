@@ -33,14 +33,12 @@ pprofdelta_status pd_because(pprofdelta_error *err, pprofdelta_reason reason,
 
 pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what)
 {
-    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "no memory for %s", what);
+    return PD_FAIL(err, PPROFDELTA_E_MEMORY, "memory", NULL, "no memory for %s", what);
 }
 
 pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what)
 {
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
+    return PD_FAIL(err, PPROFDELTA_E_USAGE, "options", NULL, "%s", what);
 }
 
 const char *pprofdelta_status_text(pprofdelta_status status)

@@ -11,15 +11,36 @@ __attribute__((cold, format(printf, 7, 8))) pprofdelta_status
 pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
         uint64_t element, uint64_t offset, const char *format, ...);
 
+/* The same for a failure that has no element and no offset. */
+#define PD_FAIL(err, status, stage, field, ...)                                                    \
+    pd_fail(err, status, stage, field, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE, __VA_ARGS__)
+
 /* Sets the reason of a failure, unless err is NULL, and returns status: `return pd_because(err, reason,
  * pd_fail(err, ...))`. */
 __attribute__((cold)) pprofdelta_status pd_because(pprofdelta_error *err, pprofdelta_reason reason,
                                                    pprofdelta_status status);
+
+/* Fails with an error that was set before. */
+static inline pprofdelta_status pd_fail_as(pprofdelta_error *err, const pprofdelta_error *before)
+{
+    if (err)
+        *err = *before;
+    return before->status;
+}
 
 /* Fails with E_MEMORY: "no memory for <what>". */
 __attribute__((cold)) pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what);
 
 /* Fails with E_USAGE: a wrong argument, or a call out of order. */
 __attribute__((cold)) pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what);
+
+/* Calls a function, and returns its status from the caller if it failed. For a caller that has nothing to
+ * undo: otherwise keep the status in a variable. */
+#define PD_TRY(call)                                                                               \
+    do {                                                                                           \
+        const pprofdelta_status tried = (call);                                                    \
+        if (tried)                                                                                 \
+            return tried;                                                                          \
+    } while (0)
 
 #endif

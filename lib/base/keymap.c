@@ -76,15 +76,12 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
     if (need < map->cap)
         need = map->cap;
     if (need > PD_KEYMAP_MAX)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "more than %u distinct elements", PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "memory", NULL, "more than %u distinct elements",
+                       PD_KEYMAP_MAX);
     size_t slots_need = slots_for(map, need);
     /* Slots first: cap counts the keys, and slots must have room for all of them. */
     if (slots_need > map->slots_cap) {
-        pprofdelta_status status =
-            pd_mem_reserve(mem, &map->slots, &map->slots_cap, slots_need, sizeof *map->slots, err);
-        if (status)
-            return status;
+        PD_TRY(PD_RESERVE(mem, map->slots, slots_need, err));
         set_low(map);
         pd_keymap_reindex(map, map->len, SIZE_MAX);
     }
@@ -96,7 +93,7 @@ void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room)
 {
     pd_mem_trim(mem, &map->keys, &map->cap, room, sizeof *map->keys);
     size_t before = map->slots_cap, need = map->cap ? slots_for(map, map->cap) : 0;
-    pd_mem_trim(mem, &map->slots, &map->slots_cap, need, sizeof *map->slots);
+    PD_TRIM(mem, map->slots, need);
     if (map->slots_cap < before) {
         set_low(map);
         pd_keymap_reindex(map, map->len, SIZE_MAX);
@@ -139,12 +136,12 @@ void pd_keymap_truncate(pd_keymap *map, size_t len)
 
 void pd_keymap_fold(pd_keymap *map, pd_mem *mem)
 {
-    pd_mem_release(mem, &map->slots, &map->slots_cap, sizeof *map->slots);
+    PD_RELEASE(mem, map->slots);
 }
 
 void pd_keymap_release(pd_keymap *map, pd_mem *mem)
 {
     pd_mem_release(mem, &map->keys, &map->cap, sizeof *map->keys);
-    pd_mem_release(mem, &map->slots, &map->slots_cap, sizeof *map->slots);
+    PD_RELEASE(mem, map->slots);
     map->len = 0;
 }

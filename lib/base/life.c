@@ -39,9 +39,7 @@ static pprofdelta_status refuse_in_sink(const pd_life *life, pprofdelta_error *e
 
 pprofdelta_status pd_life_begin(pd_life *life, pprofdelta_error *err)
 {
-    pprofdelta_status status = refuse_in_sink(life, err);
-    if (status)
-        return status;
+    PD_TRY(refuse_in_sink(life, err));
     if (life->stage != PD_IDLE)
         return pd_refuse(err, "a window is under way: commit it or abandon it first");
     life->stage = PD_OPEN;
@@ -58,11 +56,8 @@ void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int6
 pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
                                 pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_sink_check(sink, life->is_tables, err);
-    if (!status)
-        status = refuse_in_sink(life, err);
-    if (status)
-        return status;
+    PD_TRY(pd_sink_check(sink, life->is_tables, err));
+    PD_TRY(refuse_in_sink(life, err));
     if (life->stage == PD_IDLE)
         return pd_refuse(err, "no window is under way: begin one first");
     life->stage = PD_OPEN;
@@ -84,8 +79,8 @@ pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uin
                                 pprofdelta_error *err)
 {
     if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
-        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", bytes.len);
+        return PD_FAIL(err, PPROFDELTA_E_SINK, "write", NULL, "the output of %zu bytes was refused",
+                       bytes.len);
     *written = bytes.len;
     return PPROFDELTA_OK;
 }
@@ -146,9 +141,7 @@ static void end(pd_life *life)
 
 pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err)
 {
-    pprofdelta_status status = refuse_in_sink(life, err);
-    if (status)
-        return status;
+    PD_TRY(refuse_in_sink(life, err));
     if (life->stage != PD_WRITTEN)
         return pd_refuse(err, life->stage == PD_IDLE
                                   ? "no window is under way: begin one first"

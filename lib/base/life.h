@@ -117,6 +117,10 @@ typedef struct pd_life_sink {
 } pd_life_sink;
 int pd_life_sink_write(void *cookie, const void *data, size_t len);
 
+/* The address of such a sink, which lasts as long as the block. */
+#define PD_LIFE_SINK(life, sink)                                                                   \
+    (&(const pprofdelta_sink){.write = pd_life_sink_write, .cookie = &(pd_life_sink){life, sink}})
+
 /* After a write that had this status: the window can be committed if it is OK. Returns the status, or
  * E_USAGE if the sink ended the window or forked, and this is the child. */
 pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_status status,

@@ -59,6 +59,14 @@ void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
  */
 void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
 
+/* The same for an array `list` whose capacity is `list_cap`. */
+#define PD_GROW(mem, list, need, err)                                                              \
+    pd_mem_grow(mem, &(list), &list##_cap, need, sizeof *(list), err)
+#define PD_RESERVE(mem, list, need, err)                                                           \
+    pd_mem_reserve(mem, &(list), &list##_cap, need, sizeof *(list), err)
+#define PD_TRIM(mem, list, need) pd_mem_trim(mem, &(list), &list##_cap, need, sizeof *(list))
+#define PD_RELEASE(mem, list)    pd_mem_release(mem, &(list), &list##_cap, sizeof *(list))
+
 /* The bytes left below the limit. */
 static inline uint64_t pd_mem_left(const pd_mem *mem)
 {

@@ -57,9 +57,7 @@ pprofdelta_status pd_utf8_repair(pd_bytes text, pd_mem *mem, pd_buffer *out, ppr
     size_t most =
         text.len > SIZE_MAX / sizeof replacement ? SIZE_MAX : text.len * sizeof replacement;
     out->len = 0;
-    pprofdelta_status status = pd_buffer_room(mem, out, most, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(mem, out, most, err));
     for (size_t at = 0; at < text.len;) {
         size_t len = sequence_at(text, at);
         const uint8_t *from = len ? text.ptr + at : replacement;

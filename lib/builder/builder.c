@@ -14,9 +14,7 @@ static pprofdelta_status read_options(const pprofdelta_builder_options *given,
     *o = (pprofdelta_builder_options)PPROFDELTA_BUILDER_OPTIONS_INIT;
     if (!given)
         return pd_refuse(err, "options is NULL: a builder has no types of its own");
-    pprofdelta_status status = pd_options_read(o, sizeof *o, given, err);
-    if (status)
-        return status;
+    PD_TRY(pd_options_read(o, sizeof *o, given, err));
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
         return pd_refuse(err, "options.flags has a bit that a builder does not know");
     return pd_outline_check(o, err);
@@ -35,14 +33,10 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
                                          pprofdelta_builder **out, pprofdelta_error *err)
 {
     pprofdelta_builder_options o;
-    pprofdelta_status status = read_options(options, &o, err);
-    if (status)
-        return status;
+    PD_TRY(read_options(options, &o, err));
     pd_mem mem;
     pprofdelta_builder *b = NULL;
-    status = pd_mem_begin(&mem, allocator, o.max_memory, &b, sizeof *b, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &b, sizeof *b, err));
     b->mem = mem;
     b->allocator = mem.allocator;
     b->max_memory = mem.limit;
@@ -55,7 +49,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     begin_collected(b, &b->spare, o.types_len);
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
-    status = pd_outline_set(&b->outline, &b->mem, &o, &b->compact, err);
+    pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, &b->compact, err);
     b->outline.pid = getpid();
     if (status) {
         pprofdelta_builder_free(b);
@@ -174,8 +168,7 @@ static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *
 {
     if (status == PPROFDELTA_E_USAGE)
         return pd_refuse(err, "a sample was given a NULL, or a type that there is not");
-    return pd_fail(err, status, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "no memory for a sample, or less than max_memory");
+    return PD_FAIL(err, status, "memory", NULL, "no memory for a sample, or less than max_memory");
 }
 
 pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *err)

@@ -27,9 +27,7 @@ static bool is_empty(const pd_collected *c)
  * stays where it is, in the spare collection and in the one that gathers samples. */
 static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_collected_move(&b->outgoing, &b->spare, err);
-    if (status)
-        return status;
+    PD_TRY(pd_collected_move(&b->outgoing, &b->spare, err));
     pd_collected *to = is_empty(&b->outgoing) ? &b->outgoing : &b->spare;
     pd_lock_take(&b->adding);
     pd_builder_drain(b);
@@ -42,10 +40,8 @@ static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 
 static pprofdelta_status begin(pprofdelta_builder *b, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_life_begin(&b->life, err);
-    if (status)
-        return status;
-    status = gather(b, err);
+    PD_TRY(pd_life_begin(&b->life, err));
+    pprofdelta_status status = gather(b, err);
     if (status) {
         pd_life_abandon(&b->life);
         return status;

@@ -41,17 +41,10 @@ typedef struct incoming {
 static pprofdelta_status reserve(pd_collected *c, const incoming *s, pprofdelta_error *err)
 {
     size_t len = c->keys.len;
-    pprofdelta_status status =
-        pd_mem_grow(&c->mem, &c->heads, &c->heads_cap, len + 1, sizeof *c->heads, err);
-    if (!status)
-        status = pd_mem_grow(&c->mem, &c->values, &c->values_cap, (len + 1) * c->types,
-                             sizeof *c->values, err);
-    if (!status)
-        status = pd_mem_grow(&c->mem, &c->frames, &c->frames_cap, c->frames_len + s->depth,
-                             sizeof *c->frames, err);
-    if (!status)
-        status = pd_keymap_room(&c->keys, &c->mem, s->key, err);
-    return status;
+    PD_TRY(PD_GROW(&c->mem, c->heads, len + 1, err));
+    PD_TRY(PD_GROW(&c->mem, c->values, (len + 1) * c->types, err));
+    PD_TRY(PD_GROW(&c->mem, c->frames, c->frames_len + s->depth, err));
+    return pd_keymap_room(&c->keys, &c->mem, s->key, err);
 }
 
 /* The number of the place of a frame. A new one is added. *size is that of the frame. */
@@ -64,14 +57,9 @@ static pprofdelta_status add_place(pd_collected *c, const uint8_t *at, size_t *s
     *out = pd_keymap_find(&c->places, f.ident);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    pprofdelta_status status = pd_mem_grow(&c->mem, &c->place_at, &c->place_at_cap,
-                                           c->places.len + 1, sizeof *c->place_at, err);
-    if (!status)
-        status = pd_buffer_room(&c->mem, &c->bytes, *size, err);
-    if (!status)
-        status = pd_keymap_room(&c->places, &c->mem, f.ident, err);
-    if (status)
-        return status;
+    PD_TRY(PD_GROW(&c->mem, c->place_at, c->places.len + 1, err));
+    PD_TRY(pd_buffer_room(&c->mem, &c->bytes, *size, err));
+    PD_TRY(pd_keymap_room(&c->places, &c->mem, f.ident, err));
     *out = pd_keymap_add(&c->places, f.ident);
     c->place_at[*out] = c->bytes.len;
     pd_buffer_put(&c->bytes, at, f.size);
@@ -82,17 +70,14 @@ static pprofdelta_status add_new(pd_collected *c, const incoming *s, pprofdelta_
 {
     const uint8_t *at = s->frames;
     size_t size;
-    pprofdelta_status status = reserve(c, s, err);
-    for (size_t i = 0; i < s->depth && !status; i++) {
+    PD_TRY(reserve(c, s, err));
+    for (size_t i = 0; i < s->depth; i++) {
         if (!s->frames)
             at = place_of(s->from, s->from->frames[s->first + i]);
-        status = add_place(c, at, &size, &c->frames[c->frames_len + i], err);
+        PD_TRY(add_place(c, at, &size, &c->frames[c->frames_len + i], err));
         at += size;
     }
-    if (!status)
-        status = pd_buffer_room(&c->mem, &c->bytes, s->labels.len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(&c->mem, &c->bytes, s->labels.len, err));
     uint32_t sample = pd_keymap_add(&c->keys, s->key);
     c->heads[sample] =
         (pd_collected_head){c->frames_len, s->depth, c->bytes.len, s->labels.len, s->labels_len};
@@ -134,9 +119,7 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
                            .first = h->frames_first,
                            .labels = labels_of(from, h),
                            .labels_len = h->labels_len};
-        pprofdelta_status status = add(c, &sample, err);
-        if (status)
-            return status;
+        PD_TRY(add(c, &sample, err));
         memset(values_of(from, i), 0, from->types * sizeof *from->values);
     }
     c->in += from->in;
@@ -197,8 +180,8 @@ void pd_collected_release(pd_collected *c)
     pd_keymap_release(&c->keys, mem);
     pd_keymap_release(&c->places, mem);
     pd_buffer_release(mem, &c->bytes);
-    pd_mem_release(mem, &c->heads, &c->heads_cap, sizeof *c->heads);
-    pd_mem_release(mem, &c->values, &c->values_cap, sizeof *c->values);
-    pd_mem_release(mem, &c->frames, &c->frames_cap, sizeof *c->frames);
-    pd_mem_release(mem, &c->place_at, &c->place_at_cap, sizeof *c->place_at);
+    PD_RELEASE(mem, c->heads);
+    PD_RELEASE(mem, c->values);
+    PD_RELEASE(mem, c->frames);
+    PD_RELEASE(mem, c->place_at);
 }

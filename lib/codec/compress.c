@@ -65,9 +65,7 @@ pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, 
     size_t most = bound(c, in.len);
     size_t room = mem->is_tight ? most / 2 + 64 : most; /* profiles shrink 3 to 10 times */
     for (c->out.len = 0; most; room = most) {
-        pprofdelta_status status = pd_buffer_room(mem, &c->out, room, err);
-        if (status)
-            return status;
+        PD_TRY(pd_buffer_room(mem, &c->out, room, err));
         c->out.len = pack(c, in);
         *out = (pd_bytes){c->out.ptr, c->out.len};
         if (c->out.len)

@@ -164,11 +164,8 @@ static pprofdelta_status begin_member(pd_inflater *u, pprofdelta_error *err)
 {
     enum { RAW = -15 }; /* no header; a window of 2^15 bytes */
     reading src = {u->in.ptr, u->in.len, u->pos};
-    pprofdelta_status status = read_header(&src, err);
-    if (!status)
-        status = pd_mem_reserve(u->mem, &u->state.ptr, &u->state.cap, sizeof(pd_zlib), 1, err);
-    if (status)
-        return status;
+    PD_TRY(read_header(&src, err));
+    PD_TRY(pd_mem_reserve(u->mem, &u->state.ptr, &u->state.cap, sizeof(pd_zlib), 1, err));
     pd_zlib *zlib = (void *)u->state.ptr;
     zlib->used = 0;
     zlib->z = (z_stream){.zalloc = allocate, .zfree = release, .opaque = zlib};
@@ -185,9 +182,7 @@ static pprofdelta_status begin_member(pd_inflater *u, pprofdelta_error *err)
 static pprofdelta_status end_member(pd_inflater *u, pprofdelta_error *err)
 {
     reading src = {u->in.ptr, u->in.len, u->pos};
-    pprofdelta_status status = read_trailer(&src, u->crc, u->member_len, err);
-    if (status)
-        return status;
+    PD_TRY(read_trailer(&src, u->crc, u->member_len, err));
     u->pos = src.pos;
     u->in_member = false;
     if (pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP)

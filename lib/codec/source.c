@@ -172,11 +172,10 @@ pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_
     if (piece)
         return PPROFDELTA_OK;
     s->whole = file;
-    pprofdelta_status status =
-        s->inflater.decoder == &plain_decoder ? PPROFDELTA_OK : read_whole(s, err);
-    if (!status)
-        pd_source_set(s, mem, s->whole);
-    return status;
+    if (s->inflater.decoder != &plain_decoder)
+        PD_TRY(read_whole(s, err));
+    pd_source_set(s, mem, s->whole);
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_source_rewind(pd_source *s, pprofdelta_error *err)
@@ -228,14 +227,12 @@ static pprofdelta_status inflate_more(pd_source *s, pprofdelta_error *err)
 
 pprofdelta_status pd_source_finish(pd_source *s, pprofdelta_error *err)
 {
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && !s->is_done) {
+    while (!s->is_done) {
         move_on(s, UINT64_MAX);
-        status = make_room(s, err);
-        if (!status)
-            status = inflate_more(s, err);
+        PD_TRY(make_room(s, err));
+        PD_TRY(inflate_more(s, err));
     }
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status inflate_up_to(pd_source *s, uint64_t from, uint64_t need, pd_bytes *out,
@@ -243,11 +240,8 @@ static pprofdelta_status inflate_up_to(pd_source *s, uint64_t from, uint64_t nee
 {
     while (!s->is_done && (pd_source_len(s) < from || pd_source_len(s) - from < need)) {
         move_on(s, from);
-        pprofdelta_status status = make_room(s, err);
-        if (!status)
-            status = inflate_more(s, err);
-        if (status)
-            return status;
+        PD_TRY(make_room(s, err));
+        PD_TRY(inflate_more(s, err));
     }
     uint64_t len = pd_source_len(s);
     size_t at = from < len ? (size_t)(from - s->base) : s->window.len;

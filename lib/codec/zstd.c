@@ -126,13 +126,10 @@ static pprofdelta_status begin_frame(pd_inflater *u, pprofdelta_error *err)
         u->is_done = true;
         return PPROFDELTA_OK;
     }
-    pprofdelta_status status = measure(u->in, u->pos, &u->frame_size, err);
-    if (!status)
-        status = hold(u, window_of(at, u->frame_size), err);
-    if (!status && !u->zstd)
-        status = new_decompressor(u, err);
-    if (status)
-        return status;
+    PD_TRY(measure(u->in, u->pos, &u->frame_size, err));
+    PD_TRY(hold(u, window_of(at, u->frame_size), err));
+    if (!u->zstd)
+        PD_TRY(new_decompressor(u, err));
     ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
     u->member_off = u->pos;
     u->member_len = 0;

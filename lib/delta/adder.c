@@ -86,10 +86,8 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
     pprofdelta *pd;
     pprofdelta_adder *adder = NULL;
     size_t cap = 0;
-    pprofdelta_status status = pprofdelta_new(options, allocator, &pd, err);
-    if (status)
-        return status;
-    status = pd_mem_reserve(&pd->mem, &adder, &cap, 1, sizeof *adder, err);
+    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
+    pprofdelta_status status = pd_mem_reserve(&pd->mem, &adder, &cap, 1, sizeof *adder, err);
     if (status) {
         pprofdelta_free(pd);
         return status;
@@ -112,8 +110,7 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
         pd_ledger_release(&sums[i]->ledger, &pd->mem);
         pd_compact_release(&sums[i]->stacks, &pd->mem);
-        pd_mem_release(&pd->mem, &sums[i]->origins, &sums[i]->origins_cap,
-                       sizeof *sums[i]->origins);
+        PD_RELEASE(&pd->mem, sums[i]->origins);
     }
     pd_keymap_release(&adder->seen, &pd->mem);
     pd_schema_release(&adder->period_type, &pd->mem);
@@ -188,13 +185,10 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
-    pprofdelta_status status =
-        pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err));
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
-    status = clear(a, &a->total, pd->schema.len, err);
-    return status ? status : begin_sum(a, err);
+    PD_TRY(clear(a, &a->total, pd->schema.len, err));
+    return begin_sum(a, err);
 }
 
 /* Does the stamp name the target, and the window of it? */
@@ -247,9 +241,7 @@ static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *nex
             a->gap = why;
         return PPROFDELTA_OK;
     }
-    if (err)
-        *err = why;
-    return status;
+    return pd_fail_as(err, &why);
 }
 
 /* Returns whether the profile continues the process of the sum, whose files may have been replaced.
@@ -279,11 +271,8 @@ static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelt
         *join = PPROFDELTA_JOIN_EQUAL;
     if (!a->is_merge || (a->is_waiting && pd_key_equal(target, a->target)))
         return PPROFDELTA_OK;
-    if (a->has_gap) { /* in the target that ends here */
-        if (err)
-            *err = a->gap;
-        return a->gap.status;
-    }
+    if (a->has_gap) /* in the target that ends here */
+        return pd_fail_as(err, &a->gap);
     if (has && is_seen)
         return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
                               stamp->id);
@@ -321,37 +310,29 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
         .keeps_bytes = true,
         .unsamples = true /* as the deltas are that are added to it */
     };
-    pprofdelta_status status = pd_input_parse(cur, &reading, err);
-    if (status)
-        return status;
+    PD_TRY(pd_input_parse(cur, &reading, err));
     if (!pd_stamp_of(&cur->tables, stamp))
-        return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", "comment", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "the stamp is not valid: pprofdelta did not write it");
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "sum", "comment",
+                       "the stamp is not valid: pprofdelta did not write it");
     *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    status = check_target(a, stamp, *target, join, err);
-    if (status || *join == PPROFDELTA_JOIN_EQUAL)
-        return status;
+    PD_TRY(check_target(a, stamp, *target, join, err));
+    if (*join == PPROFDELTA_JOIN_EQUAL)
+        return PPROFDELTA_OK;
     if (!a->is_waiting)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     else if (!a->is_merge || pd_key_equal(*target, a->target))
-        status = follow(a, stamp, join, err);
-    if (!status)
-        status = pd_keymap_room(&a->seen, &pd->mem, *target, err);
-    if (!status && a->is_merge)
-        status = check_period(a, err);
-    if (!status && goes_on(a, stamp, *join))
-        status = pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err);
-    if (!status)
-        status = classify(a, is_gauge, err);
-    if (!status && !a->is_waiting)
-        status = begin(a, is_gauge, err);
-    if (!status)
-        status =
-            pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
-    if (!status)
-        status = pd_input_samples(cur, (pd_sample_taker){0}, err);
-    return status;
+        PD_TRY(follow(a, stamp, join, err));
+    PD_TRY(pd_keymap_room(&a->seen, &pd->mem, *target, err));
+    if (a->is_merge)
+        PD_TRY(check_period(a, err));
+    if (goes_on(a, stamp, *join))
+        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err));
+    PD_TRY(classify(a, is_gauge, err));
+    if (!a->is_waiting)
+        PD_TRY(begin(a, is_gauge, err));
+    PD_TRY(pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err));
+    return pd_input_samples(cur, (pd_sample_taker){0}, err);
 }
 
 /* Adds the record of a new entry to the stacks. */
@@ -359,10 +340,7 @@ static pprofdelta_status keep_stack(pprofdelta_adder *a, sum *s, size_t entry, p
                                     uint64_t origin, pprofdelta_error *err)
 {
     static const int64_t zeros[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status =
-        pd_mem_grow(&a->pd->mem, &s->origins, &s->origins_cap, entry + 1, sizeof *s->origins, err);
-    if (status)
-        return status;
+    PD_TRY(PD_GROW(&a->pd->mem, s->origins, entry + 1, err));
     s->origins[entry] = s->stacks.out.len;
     pd_transfer_sample(from, origin, zeros, a->pd->schema.len);
     return s->stacks.writer.status;
@@ -460,12 +438,9 @@ static pprofdelta_status open_stacks(pprofdelta_adder *a, sum *s, pd_compact *to
     const pd_compact_header nothing = {0};
     pd_input *proof = &a->pd->proof;
     pd_bytes stacks;
-    pprofdelta_status status = pd_compact_finish(&s->stacks, &nothing, &stacks);
-    if (!status)
-        status = pd_tables_parse(&proof->tables, &a->pd->mem, stacks, err);
-    if (!status)
-        status = pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
-    return status;
+    PD_TRY(pd_compact_finish(&s->stacks, &nothing, &stacks));
+    PD_TRY(pd_tables_parse(&proof->tables, &a->pd->mem, stacks, err));
+    return pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
 }
 
 static pprofdelta_status refuse_overflow(size_t row, pprofdelta_error *err)
@@ -489,10 +464,10 @@ static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_
     for (size_t i = 0; i < total->counters && known != PD_KEYMAP_NONE; i++)
         if (__builtin_add_overflow(pd_ledger_base(total, known)[i], row[i], &any))
             return refuse_overflow(entry, err);
-    pprofdelta_status status = pd_ledger_put(total, &a->pd->mem, key, row, err);
-    if (!status && known == PD_KEYMAP_NONE)
-        status = keep_stack(a, &a->total, new, &a->pd->proof.transfer, a->sum.origins[entry], err);
-    return status;
+    PD_TRY(pd_ledger_put(total, &a->pd->mem, key, row, err));
+    if (known != PD_KEYMAP_NONE)
+        return PPROFDELTA_OK;
+    return keep_stack(a, &a->total, new, &a->pd->proof.transfer, a->sum.origins[entry], err);
 }
 
 /* The target has no more windows: its sum joins the total. `last` is the last window. */
@@ -544,27 +519,22 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
-    pprofdelta_status status = pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
-                                                  goes_on(a, stamp, join) ? &a->mapped : NULL, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
+                              goes_on(a, stamp, join) ? &a->mapped : NULL, err));
     PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
     bool is_other = join == PPROFDELTA_JOIN_FIRST && a->is_waiting; /* target */
-    if (is_other) {
-        status = end_target(a, &pd->prev, err);
-    } else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC) {
+    if (is_other)
+        PD_TRY(end_target(a, &pd->prev, err));
+    else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC)
         pd_window_abandon(&pd->prev.window);
-    } else if (join != PPROFDELTA_JOIN_FIRST) {
-        status = settle(a, &pd->prev, err);
-    }
-    if (!status && (is_other || join == PPROFDELTA_JOIN_RESYNC))
-        status = begin_sum(a, err);
-    if (!status)
-        status = pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
-                                 cur->tables.samples, err);
-    if (!status)
-        status = pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
-    return status ? status : check_sums(a, stamp, err);
+    else if (join != PPROFDELTA_JOIN_FIRST)
+        PD_TRY(settle(a, &pd->prev, err));
+    if (is_other || join == PPROFDELTA_JOIN_RESYNC)
+        PD_TRY(begin_sum(a, err));
+    PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
+                           cur->tables.samples, err));
+    PD_TRY(pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err));
+    return check_sums(a, stamp, err);
 }
 
 /* The profile in cur counts. */
@@ -597,11 +567,9 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
     PD_SWAP(pd_input, pd->cur, pd->prev);
-    status = read_next(a, bytes, len, &stamp, &target, &how, err);
+    pprofdelta_status status = read_next(a, bytes, len, &stamp, &target, &how, err);
     bool counts =
         how != PPROFDELTA_JOIN_STALE && how != PPROFDELTA_JOIN_EQUAL && how != PPROFDELTA_JOIN_GAP;
     if (status || !counts)
@@ -629,9 +597,7 @@ static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *er
     const pd_columns *columns = &pd->cur.columns;
     pd_transfer *from = &pd->proof.transfer;
     int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = open_stacks(a, s, &pd->compact, err);
-    if (status)
-        return status;
+    PD_TRY(open_stacks(a, s, &pd->compact, err));
     for (size_t entry = 0; entry < s->ledger.committed; entry++) {
         if (!make_row(s, &pd->cur.window, entry, row))
             continue;
@@ -682,13 +648,9 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
     cur->otlp.is_read &= !a->is_merge; /* the resource is that of one target */
-    pprofdelta_status status = pd_output_begin(pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_output_begin(pd, err));
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
-    status = write_samples(a, err);
-    if (status)
-        return status;
+    PD_TRY(write_samples(a, err));
     if (!a->is_merge) /* the comments of one target */
         pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
@@ -708,25 +670,16 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     pprofdelta *pd = a->pd;
     pd_bytes out;
     uint64_t written;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&pd->life, sink}};
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    pprofdelta_status status = pd_sink_check(sink, pd->life.is_tables, err);
-    if (status)
-        return status;
+    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;
-    if (a->has_gap) {
-        if (err)
-            *err = a->gap;
-        return a->gap.status;
-    }
-    status = a->is_merge ? end_target(a, &pd->cur, err) : settle(a, &pd->cur, err);
-    if (!status)
-        status = write_profile(a, &out, err);
-    if (!status)
-        status = pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
-    return status;
+    if (a->has_gap)
+        return pd_fail_as(err, &a->gap);
+    PD_TRY(a->is_merge ? end_target(a, &pd->cur, err) : settle(a, &pd->cur, err));
+    PD_TRY(write_profile(a, &out, err));
+    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+                       err);
 }

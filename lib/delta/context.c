@@ -9,10 +9,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
                                       pprofdelta_error *err)
 {
     *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
-    pprofdelta_status status =
-        given ? pd_options_read(out, sizeof *out, given, err) : PPROFDELTA_OK;
-    if (status)
-        return status;
+    if (given)
+        PD_TRY(pd_options_read(out, sizeof *out, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
                            PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE |
                            PPROFDELTA_ABSENT_TYPES | PPROFDELTA_MERGE;
@@ -37,14 +35,11 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
                                  pprofdelta_error *err)
 {
     pprofdelta_options o;
-    pprofdelta_status status = read_options(options, &o, err);
-    if (status)
-        return status;
+    PD_TRY(read_options(options, &o, err));
     pd_mem mem;
     pprofdelta *pd = NULL;
-    status = pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err));
+    pprofdelta_status status = PPROFDELTA_OK;
     pd->mem = mem;
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;

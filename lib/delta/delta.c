@@ -21,31 +21,26 @@ static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *
 static pprofdelta_status fill_spare(pprofdelta *pd, pd_input *input, bool keeps_rows,
                                     pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_schema_set(&pd->spare_schema, &pd->mem, input->names, input->tables.types_len, err);
-    if (!status)
-        status = pd_schema_match(&pd->spare_schema, input->names, input->tables.types_len,
-                                 &input->columns, err);
-    if (status)
-        return status;
+    size_t types = input->tables.types_len;
+    PD_TRY(pd_schema_set(&pd->spare_schema, &pd->mem, input->names, types, err));
+    PD_TRY(pd_schema_match(&pd->spare_schema, input->names, types, &input->columns, err));
     size_t samples = pd->mem.is_tight ? 0 : input->tables.samples; /* of which many may be equal */
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
     if (samples)
-        status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err);
+        PD_TRY(pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err));
     pd_sample_taker taker = {.ledger = &pd->spare};
-    if (!status && keeps_rows) {
-        status = pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
-                                 samples, err);
+    if (keeps_rows) {
+        PD_TRY(pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
+                               samples, err));
         input->window.is_tight = pd->mem.is_tight;
         taker = (pd_sample_taker){.window = &input->window};
     }
-    if (!status)
-        status = pd_input_samples(input, taker, err);
-    if (!status && keeps_rows)
+    PD_TRY(pd_input_samples(input, taker, err));
+    if (keeps_rows)
         pd_window_commit(&input->window, PD_COMMIT_REPLACE);
-    else if (!status)
+    else
         pd_ledger_settle(&pd->spare);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_error *err)
@@ -53,15 +48,10 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
     const pd_bytes *bytes = cookie;
     bool needs_stacks = pd_is_negative(pd);
     pd_reading reading = {.bytes = *bytes, .piece = pd->piece, .keeps_bytes = needs_stacks};
-    pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
-    if (!status)
-        status = pd_judge_types(pd, &pd->cur, err);
-    if (!status)
-        status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
-    if (!status)
-        status = fill_spare(pd, &pd->cur, needs_stacks, err);
-    if (status)
-        return status;
+    PD_TRY(pd_input_parse(&pd->cur, &reading, err));
+    PD_TRY(pd_judge_types(pd, &pd->cur, err));
+    PD_TRY(pd_remember_input(pd, &pd->cur, NULL, &pd->next, err));
+    PD_TRY(fill_spare(pd, &pd->cur, needs_stacks, err));
     if (needs_stacks)
         PD_SWAP(pd_input, pd->cur, pd->prev);
     pd_take_spare(pd);
@@ -79,12 +69,9 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                   pprofdelta_error *err)
 {
     pd_bytes given = {bytes, len};
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (!status)
-        status = refuse_pending(pd, err);
-    if (status)
-        return status;
-    status = pd_context_call(pd, make_base, &given, err);
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(refuse_pending(pd, err));
+    pprofdelta_status status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
         err->is_prev = 1;
     return status;
@@ -120,22 +107,18 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = (pd_mapped_facts){0};
     pd_reading reading = {.bytes = pd->given, .piece = pd->piece};
-    pprofdelta_status status = pd_input_parse(&pd->cur, &reading, err);
-    if (!status)
-        status = pd_judge_columns(pd, err);
-    if (!status)
-        status = pd_judge_times(pd, err);
-    bool has_seen = pd_has_seen(pd), by_identity = pd_is_negative(pd); /* as google/pprof has it */
-    if (!status && has_seen && !by_identity)
-        status = pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &pd->cur.tables, err);
-    if (!status)
-        status =
-            pd_remember_input(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
-    if (!status)
-        status = read_samples(pd, can_omit(pd), err);
-    if (!status && pd->cur.window.lacks_row)
-        status = read_samples(pd, false, err);
-    return status;
+    PD_TRY(pd_input_parse(&pd->cur, &reading, err));
+    PD_TRY(pd_judge_columns(pd, err));
+    PD_TRY(pd_judge_times(pd, err));
+    bool by_identity = pd_is_negative(pd); /* as google/pprof has it */
+    const pd_mapped_list *known = pd_has_seen(pd) ? &pd->last.mapped : NULL;
+    if (known && !by_identity)
+        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, known, &pd->cur.tables, err));
+    PD_TRY(pd_remember_input(pd, &pd->cur, known, &pd->next, err));
+    PD_TRY(read_samples(pd, can_omit(pd), err));
+    if (pd->cur.window.lacks_row)
+        PD_TRY(read_samples(pd, false, err));
+    return PPROFDELTA_OK;
 }
 
 /* ---- ... judged, and made a delta ------------------------------------------------------------ */
@@ -143,14 +126,12 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 /* In a restart, cur's mappings have nothing to do with those before, and every sample is new. */
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
-    pprofdelta_status status = PPROFDELTA_OK;
     if (pd->mapped.is_renamed)
-        status = pd_tables_place(&pd->cur.tables, &pd->mem, err);
-    if (!status)
-        status = pd_remember_input(pd, &pd->cur, NULL, &pd->next, err);
-    if (!status && (pd->mapped.is_renamed || pd->cur.window.unchanged))
-        status = read_samples(pd, false, err);
-    return status;
+        PD_TRY(pd_tables_place(&pd->cur.tables, &pd->mem, err));
+    PD_TRY(pd_remember_input(pd, &pd->cur, NULL, &pd->next, err));
+    if (pd->mapped.is_renamed || pd->cur.window.unchanged)
+        PD_TRY(read_samples(pd, false, err));
+    return PPROFDELTA_OK;
 }
 
 /* Has nothing been counted in no time? */
@@ -264,11 +245,8 @@ static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_er
 pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                    pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (!status)
-        status = pd_life_begin(&pd->life, err);
-    if (status)
-        return status;
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_life_begin(&pd->life, err));
     pd->is_made = false;
     pd->given = (pd_bytes){bytes, len};
     return PPROFDELTA_OK;
@@ -278,36 +256,29 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
     uint64_t ticket;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&pd->life, sink}};
-    pprofdelta_status status = pd_life_write(&pd->life, sink, &ticket, err);
-    if (status)
-        return status;
+    PD_TRY(pd_life_write(&pd->life, sink, &ticket, err));
     if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                               "first");
     if (!pd->is_made)
-        status = pd_context_call(pd, make_window, NULL, err);
+        PD_TRY(pd_context_call(pd, make_window, NULL, err));
     else if (pd->life.is_tables) /* the sink has them */
-        status = pd_compact_tables_make(&pd->compact, &pd->encoded, err);
-    if (status)
-        return status;
+        PD_TRY(pd_compact_tables_make(&pd->compact, &pd->encoded, err));
     pd->is_made = true;
-    status = pd_sink_write(&called, pd->encoded, &pd->report.output_len, err);
-    status = pd_life_wrote(&pd->life, ticket, status, err);
-    if (!status && report)
+    pprofdelta_status status =
+        pd_sink_write(PD_LIFE_SINK(&pd->life, sink), pd->encoded, &pd->report.output_len, err);
+    PD_TRY(pd_life_wrote(&pd->life, ticket, status, err));
+    if (report)
         pd_result_write(report, &pd->report, sizeof pd->report);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
                                     const pprofdelta_sink *sink, pprofdelta_report *report,
                                     pprofdelta_error *err)
 {
-    pprofdelta_status status = pprofdelta_begin(pd, bytes, len, err);
-    if (status)
-        return status;
-    status = pprofdelta_write(pd, sink, report, err);
+    PD_TRY(pprofdelta_begin(pd, bytes, len, err));
+    pprofdelta_status status = pprofdelta_write(pd, sink, report, err);
     if (status)
         pprofdelta_abandon(pd);
     return status;
@@ -315,9 +286,7 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
 
 pprofdelta_status pprofdelta_commit(pprofdelta *pd)
 {
-    pprofdelta_status status = pd_life_commit(&pd->life, NULL);
-    if (status)
-        return status;
+    PD_TRY(pd_life_commit(&pd->life, NULL));
     if (pd_is_negative(pd))
         settle_window(pd);
     pd_window_commit_settled(&pd->cur.window);

@@ -34,16 +34,13 @@ static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_t
         return PPROFDELTA_OK;
     pd_bytes file = t->strings[t->mappings[0].filename], id = t->strings[t->mappings[0].build_id];
     profile->names.len = 0;
-    pprofdelta_status status = pd_buffer_add_text(mem, &profile->names, file, err);
-    if (!status)
-        status = pd_buffer_add_text(mem, &profile->names, id, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_add_text(mem, &profile->names, file, err));
+    PD_TRY(pd_buffer_add_text(mem, &profile->names, id, err));
     census->binary = (const char *)profile->names.ptr;
     census->build_id = census->binary + file.len + 1;
     census->binary_len = file.len;
     census->build_id_len = id.len;
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static const char *format_name(const pd_input *input, const void *bytes, size_t len)
@@ -62,9 +59,8 @@ static pprofdelta_status check_duration(const pd_tables *t, const pprofdelta_sta
     bool is_stamped = t->is_stamped || stamp->live;
     if (!is_stamped || t->header.duration_nanos >= 0)
         return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", "duration_nanos", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE, "%" PRId64 " is negative, in a profile with a stamp",
-                   t->header.duration_nanos);
+    return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "duration_nanos",
+                   "%" PRId64 " is negative, in a profile with a stamp", t->header.duration_nanos);
 }
 
 static void count_request(const pd_request *otlp, pprofdelta_census *census)
@@ -90,17 +86,13 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     pd_input *input = &pd->cur;
     pd_tables *t = &input->tables;
     pd_reading reading = {.bytes = profile->bytes, .piece = pd->piece, .takes_several = true};
-    pprofdelta_status status = pd_input_parse(input, &reading, err);
+    PD_TRY(pd_input_parse(input, &reading, err));
     input->columns = (pd_columns){.len = t->types_len};
-    if (!status)
-        status = pd_input_samples(input, (pd_sample_taker){0}, err);
-    pprofdelta_stamp stamp = {0};
-    if (!status && !pd_stamp_of(t, &stamp))
+    PD_TRY(pd_input_samples(input, (pd_sample_taker){0}, err));
+    pprofdelta_stamp stamp;
+    if (!pd_stamp_of(t, &stamp))
         stamp = (pprofdelta_stamp){0};
-    if (!status)
-        status = check_duration(t, &stamp, err);
-    if (status)
-        return status;
+    PD_TRY(check_duration(t, &stamp, err));
     profile->census = (pprofdelta_census){
         .format = format_name(input, profile->bytes.ptr, profile->bytes.len),
         .inflated_len = t->len,
@@ -129,13 +121,10 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
 {
     pprofdelta *pd;
     pprofdelta_profile *profile = NULL;
-    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
-    if (!status)
-        status = pprofdelta_new(options, allocator, &pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
     size_t cap = 0;
-    status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
+    pprofdelta_status status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
     if (!status) {
         *profile = (pprofdelta_profile){.pd = pd, .bytes = {bytes, len}};
         status = pd_context_call(pd, check, profile, err);
@@ -175,9 +164,7 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
     pd_input *input = &profile->pd->cur;
     pd_reading reading = {
         .bytes = profile->bytes, .is_whole = true, .takes_several = true, .unsamples = true};
-    pprofdelta_status status = pd_input_open(input, &reading, err);
-    if (status)
-        return status;
+    PD_TRY(pd_input_open(input, &reading, err));
     count_request(&input->otlp, &profile->census); /* which is in another place now */
     *out = input->source.whole.ptr;
     *out_len = input->source.whole.len;
@@ -205,9 +192,7 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
 {
     pd_input *cur = &pd->cur;
     const pd_tables *t = &cur->tables;
-    pprofdelta_status status = pd_output_begin(pd, err);
-    if (status)
-        return status;
+    PD_TRY(pd_output_begin(pd, err));
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
         pd_compact_comment(&pd->compact, pd_transfer_string(&cur->transfer, t->comments[i].index));
@@ -219,11 +204,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                                              const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pprofdelta *pd = profile->pd;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&pd->life, sink}};
-    pprofdelta_status status = pd_sink_check(sink, pd->life.is_tables, err);
-    if (status)
-        return status;
+    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
     pd_input *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;
@@ -231,13 +212,12 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                           .is_whole = true, /* the samples are read at random after the passes */
                           .takes_several = true,
                           .unsamples = true};
-    status = pd_input_parse(cur, &reading, err);
+    PD_TRY(pd_input_parse(cur, &reading, err));
     cur->columns = (pd_columns){.len = cur->tables.types_len};
-    if (!status)
-        status = pd_input_samples(cur, (pd_sample_taker){0}, err);
-    if (!status)
-        status = write_profile(pd, &out, err);
-    return status ? status : pd_compress(&pd->compressor, &pd->mem, out, &called, &written, err);
+    PD_TRY(pd_input_samples(cur, (pd_sample_taker){0}, err));
+    PD_TRY(write_profile(pd, &out, err));
+    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+                       err);
 }
 
 /* ---- the kind of a file ---------------------------------------------------------------------- */
@@ -250,9 +230,7 @@ pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_f
     if (!head && len)
         return pd_refuse(err, "head is NULL and len is not 0");
     pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);
-    pprofdelta_status status = pd_source_head(&mem, (pd_bytes){head, len}, &first, err);
-    if (status)
-        return status;
+    PD_TRY(pd_source_head(&mem, (pd_bytes){head, len}, &first, err));
     pd_kind found = pd_kind_of((pd_bytes){first.bytes, first.len});
     *kind = first.is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
     *name = first.is_good ? found.name : "compressed data that are damaged or cut off";

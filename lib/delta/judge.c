@@ -13,14 +13,12 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
     const pd_tables *t = &input->tables;
     bool is_forced = pd->flags & PPROFDELTA_FORCE;
     if (t->is_stamped && !is_forced)
-        return pd_fail(err, PPROFDELTA_E_STAMPED, "delta", "comment", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, PPROFDELTA_E_STAMPED, "delta", "comment",
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
     pd_type_name period = {.type = t->strings[t->header.period_type.type],
                            .unit = t->strings[t->header.period_type.unit]};
     if (input->otlp.is_read && input->otlp.timestamps && !is_forced)
-        return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "samples.timestamps_unix_nano",
-                       PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "samples.timestamps_unix_nano",
                        "its samples have timestamps: they are events, and do not count from the "
                        "start of the process");
     pprofdelta_status status =
@@ -29,7 +27,7 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
                                                  t->header.has_period_type ? &period : NULL,
                                                  &pd->rules, err);
     if (status == PPROFDELTA_E_MISMATCH && input->dump.has_no_sums)
-        return pd_fail(err, status, "delta", "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, status, "delta", "sample_type",
                        "this dump has no cumulative counts, only what is in use; jemalloc counts "
                        "with MALLOC_CONF=prof:true,prof_accum:true");
     return status;
@@ -46,13 +44,11 @@ pprofdelta_status pd_judge_columns(pprofdelta *pd, pprofdelta_error *err)
     if (status)
         return match ? match : status;
     if (!has_seen) {
-        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
-        if (!status)
-            pd_ledger_clear(&pd->ledger, pd->schema.counters);
+        PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err));
+        pd_ledger_clear(&pd->ledger, pd->schema.counters);
     }
-    if (!status)
-        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
-    return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
+    PD_TRY(pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err));
+    return pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
 }
 
 /* ---- times ------------------------------------------------------------------------------------- */
@@ -71,8 +67,7 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
     if (!is_before(pd) || !(pd_is_pair(pd) || pd_is_negative(pd)))
         return PPROFDELTA_OK;
     return pd_because(err, PPROFDELTA_REASON_SWAPPED,
-                      pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
-                              PPROFDELTA_NOWHERE,
+                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos",
                               "cur is older than prev (%s is before %s): swapped?",
                               pd_time_shown(pd->cur.tables.header.time_nanos).text,
                               pd_time_shown(pd->last.time_nanos).text));
@@ -86,8 +81,7 @@ static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
     uint64_t apart = (uint64_t)cur->time_nanos - (uint64_t)prev->time_nanos;
     return pd_because(
         err, PPROFDELTA_REASON_IS_WINDOW,
-        pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos", PPROFDELTA_NOWHERE,
-                PPROFDELTA_NOWHERE,
+        PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos",
                 "cur is a window already, not a cumulative profile: it covers %" PRIu64
                 ".%03u s, and prev is %" PRIu64 ".%03u s older",
                 covered / second, (unsigned)(covered / milli % 1000), apart / second,
@@ -113,18 +107,16 @@ static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
 pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
 {
     uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
-    pprofdelta_status status = check_order(pd, err);
-    if (!status)
-        status = check_span(pd, err);
-    if (status || !pd_has_seen(pd) || prev == cur)
-        return status;
+    PD_TRY(check_order(pd, err));
+    PD_TRY(check_span(pd, err));
+    if (!pd_has_seen(pd) || prev == cur)
+        return PPROFDELTA_OK;
     /* Counts that were sampled at different rates cannot be subtracted from one another. */
     if (prev && cur)
-        return pd_fail(
-            err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-            "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32, prev, cur);
-    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", NULL,
+                       "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32,
+                       prev, cur);
+    return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", NULL,
                    "one is a heap profile in text form, with raw counts, and the other is not");
 }
 
@@ -170,8 +162,7 @@ static pprofdelta_status refuse_service(const pprofdelta *pd, pprofdelta_error *
     const pd_buffer *last = &pd->last.binary, *next = &pd->next.binary;
     int last_len = (int)(last->len < MOST ? last->len : MOST);
     int next_len = (int)(next->len < MOST ? next->len : MOST);
-    return pd_fail(err, PPROFDELTA_E_OTHER_TARGET, "delta", "mapping", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+    return PD_FAIL(err, PPROFDELTA_E_OTHER_TARGET, "delta", "mapping",
                    "prev and cur are of two services: %.*s and %.*s, and no file is mapped in both",
                    last_len, (const char *)last->ptr, next_len, (const char *)next->ptr);
 }
@@ -187,14 +178,12 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
         [PPROFDELTA_RESTART_LIVE] =
             "the stamp of its live heap is that of another process, or begins after prev",
     };
-    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", why[verdict.restart]);
+    return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s", why[verdict.restart]);
 }
 
 static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_OLDER, "delta", "time_nanos", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+    return PD_FAIL(err, PPROFDELTA_E_OLDER, "delta", "time_nanos",
                    "cur is an older profile that comes late: it is of %s, prev is of %s, and no "
                    "counter has grown",
                    pd_time_shown(pd->cur.tables.header.time_nanos).text,
@@ -229,13 +218,10 @@ static pprofdelta_status find_restart(const pprofdelta *pd, pd_ruling *ruling,
 pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err)
 {
     const pd_header *cur = &pd->cur.tables.header;
-    pprofdelta_status status = PPROFDELTA_OK;
     bool is_first = !pd_has_seen(pd);
     *ruling = (pd_ruling){.how = PD_SUBTRACT_CLAMP};
     if (!is_first)
-        status = find_restart(pd, ruling, err);
-    if (status)
-        return status;
+        PD_TRY(find_restart(pd, ruling, err));
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(pd->last.time_nanos, cur->time_nanos);
     ruling->window = pd_series_next(&pd->life.series, ruling->restart, cur->time_nanos, elapsed);
     if (pd_is_negative(pd)) { /* each attempt is against the base */

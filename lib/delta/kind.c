@@ -338,7 +338,7 @@ pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofde
         what.kind == PPROFDELTA_FILE_STATE ? PPROFDELTA_REASON_IS_STATE : PPROFDELTA_REASON_NONE;
     if (!what.rest)
         return status;
-    return pd_because(err, reason,
-                      pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                              PPROFDELTA_NOWHERE, "this is %s%s", what.name, what.rest));
+    return pd_because(
+        err, reason,
+        PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", NULL, "this is %s%s", what.name, what.rest));
 }

@@ -11,11 +11,10 @@ static bool is_of_request(const pprofdelta *pd, const pd_input *input)
 
 static pprofdelta_status begin_transfer(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->compact, err);
-    if (!status && is_of_request(pd, input))
+    PD_TRY(pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->compact, err));
+    if (is_of_request(pd, input))
         input->transfer.more = pd_request_more(&input->otlp, err);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
@@ -25,12 +24,10 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     pd_compact *compact = &pd->compact;
     compact->origin = NULL;
     pd_compact_begin(compact, &pd->mem, err);
-    pprofdelta_status status = begin_transfer(pd, cur, err);
-    if (!status && is_of_request(pd, cur))
-        status =
-            pd_request_origin(&cur->otlp, compact, (pd_bytes){pd->strong.ptr, pd->strong.len}, err);
-    if (status)
-        return status;
+    PD_TRY(begin_transfer(pd, cur, err));
+    if (is_of_request(pd, cur))
+        PD_TRY(pd_request_origin(&cur->otlp, compact, (pd_bytes){pd->strong.ptr, pd->strong.len},
+                                 err));
     for (size_t i = 0; i < t->types_len; i++) {
         uint32_t type = pd_transfer_string(&cur->transfer, t->types[i].type);
         uint32_t unit = pd_transfer_string(&cur->transfer, t->types[i].unit);
@@ -40,7 +37,7 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
         pd_request_profiles(&cur->otlp, compact);
     if (t->mappings_len)
         pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
-    return status;
+    return PPROFDELTA_OK;
 }
 
 /* From a row's order to that of cur's columns; what was counted in samples, as what it stands for. */
@@ -83,9 +80,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
 {
     pd_input *cur = &pd->cur, *prev = &pd->prev;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = begin_transfer(pd, prev, err);
-    if (status)
-        return status;
+    PD_TRY(begin_transfer(pd, prev, err));
     pd_transfer_expect_mappings(&cur->transfer);
     for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
         if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
@@ -170,14 +165,10 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
     /* Nothing is looked up in the ledger while samples are written. */
     if (!cur->source.is_whole || pd_gives_back(pd))
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    pprofdelta_status status = pd_output_begin(pd, err);
-    if (status)
-        return status;
-    status = write_samples(pd, ruling->how, tally, err);
-    if (!status && ruling->how == PD_SUBTRACT_NEGATIVE)
-        status = write_vanished(pd, tally, err);
-    if (status)
-        return status;
+    PD_TRY(pd_output_begin(pd, err));
+    PD_TRY(write_samples(pd, ruling->how, tally, err));
+    if (ruling->how == PD_SUBTRACT_NEGATIVE)
+        PD_TRY(write_vanished(pd, tally, err));
     pd_output_comments(pd);
     const pd_stretch *w = &ruling->window;
     bool has_sequence = pd_has_sequence(pd);
@@ -225,8 +216,8 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
                                        pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE, "the sums of %s do not add up: %s; this is a bug",
+    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
+                   "the sums of %s do not add up: %s; this is a bug",
                    (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
 }
 
@@ -235,11 +226,10 @@ static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofde
 {
     pd_input *proof = &pd->proof;
     pd_reading reading = {.bytes = pd->encoded, .piece = pd->piece};
-    pprofdelta_status status = pd_input_parse(proof, &reading, err);
+    PD_TRY(pd_input_parse(proof, &reading, err));
     proof->columns = pd->cur.columns;
-    if (!status)
-        status = pd_input_samples(proof, (pd_sample_taker){0}, err);
-    return status ? status : pd_input_sums(proof, sums, err);
+    PD_TRY(pd_input_samples(proof, (pd_sample_taker){0}, err));
+    return pd_input_sums(proof, sums, err);
 }
 
 pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,
@@ -247,26 +237,23 @@ pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,
 {
     pd_input *cur = &pd->cur;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    pprofdelta_status status = pd_input_sums(cur, in, err);
-    for (size_t i = 0; i < cur->columns.len && !status; i++) {
+    PD_TRY(pd_input_sums(cur, in, err));
+    for (size_t i = 0; i < cur->columns.len; i++) {
         size_t slot = cur->columns.slot[i];
         if (in[i].lo != tally->types[slot].cur.lo)
-            status = does_not_hold(pd, slot, "what was read is not what was counted", err);
+            return does_not_hold(pd, slot, "what was read is not what was counted", err);
     }
-    return status;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
 {
     const pd_input *cur = &pd->cur;
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    pprofdelta_status status = PPROFDELTA_OK;
     if (pd->life.is_tables)
         pd_compact_tables_sums(&pd->compact, written);
     else
-        status = read_back(pd, written, err);
-    if (status)
-        return status;
+        PD_TRY(read_back(pd, written, err));
     for (size_t i = 0; i < cur->columns.len; i++) {
         size_t slot = cur->columns.slot[i];
         pprofdelta_sum sent = cur->dump.rate ? pd->unsampled[slot] : tally->types[slot].delta;
@@ -274,8 +261,7 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
             return does_not_hold(pd, slot, "what was written is not what was counted", err);
     }
     int broken = pd_tally_check(tally, pd->schema.counters);
-    if (broken >= 0)
-        return does_not_hold(pd, (size_t)broken, "prev + delta - clamped - vanished is not cur",
-                             err);
-    return PPROFDELTA_OK;
+    if (broken < 0)
+        return PPROFDELTA_OK;
+    return does_not_hold(pd, (size_t)broken, "prev + delta - clamped - vanished is not cur", err);
 }

@@ -41,9 +41,7 @@ static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
     pd_bytes all = input->source.whole;
     pd_buffer *kept = &input->source.window;
     kept->len = 0;
-    pprofdelta_status status = pd_buffer_room(input->mem, kept, all.len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(input->mem, kept, all.len, err));
     memcpy(kept->ptr, all.ptr, all.len);
     pd_source_set(&input->source, input->mem, (pd_bytes){kept->ptr, all.len});
     return PPROFDELTA_OK;
@@ -54,9 +52,7 @@ static pprofdelta_status convert_otlp(pd_input *input, const pd_reading *r, pd_b
                                       pprofdelta_error *err)
 {
     bool is_borrowed = bytes->ptr == r->bytes.ptr;
-    pprofdelta_status status = r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK;
-    if (status)
-        return status;
+    PD_TRY(r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK);
     *bytes = input->source.whole;
     input->otlp.takes_several = r->takes_several;
     return pd_request_read(&input->otlp, input->mem, bytes, err);
@@ -67,17 +63,14 @@ static pprofdelta_status convert(pd_input *input, const pd_reading *r, pprofdelt
                                  pprofdelta_error *err)
 {
     pd_source *source = &input->source;
-    pprofdelta_status status = PPROFDELTA_OK;
     input->has_converted = true;
     if (!source->is_whole)
-        status = pd_source_open(source, input->mem, r->bytes, 0, err);
+        PD_TRY(pd_source_open(source, input->mem, r->bytes, 0, err));
     pd_bytes bytes = source->whole;
-    if (!status)
-        status = kind == PPROFDELTA_FILE_TEXT ? convert_text(input, r, &bytes, err)
-                                              : convert_otlp(input, r, &bytes, err);
-    if (!status)
-        pd_source_set(source, input->mem, bytes);
-    return status;
+    PD_TRY(kind == PPROFDELTA_FILE_TEXT ? convert_text(input, r, &bytes, err)
+                                        : convert_otlp(input, r, &bytes, err));
+    pd_source_set(source, input->mem, bytes);
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta_error *err)
@@ -96,12 +89,8 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
     input->dump.rate = 0;
     input->dump.has_no_sums = false;
     input->otlp.is_read = false;
-    pprofdelta_status status =
-        pd_source_open(source, input->mem, r->bytes, pd_reading_piece(&facts), err);
-    if (!status)
-        status = pd_source_reach(source, 0, HEAD, &head, err);
-    if (status)
-        return status;
+    PD_TRY(pd_source_open(source, input->mem, r->bytes, pd_reading_piece(&facts), err));
+    PD_TRY(pd_source_reach(source, 0, HEAD, &head, err));
     pprofdelta_file_kind kind = pd_kind_of(head).kind;
     if (kind == PPROFDELTA_FILE_TEXT || kind == PPROFDELTA_FILE_OTLP)
         return convert(input, r, kind, err);
@@ -163,10 +152,10 @@ static pprofdelta_status keep_strings(pd_input *input, size_t from, pprofdelta_e
     size_t len = 1; /* so that there is something to point to */
     for (size_t i = from; i < t->strings_len; i++)
         len += t->strings[i].len; /* no more than the part */
-    pprofdelta_status status = pd_buffer_room(input->mem, &input->text, len, err);
-    for (size_t i = from; i < t->strings_len && !status; i++)
+    PD_TRY(pd_buffer_room(input->mem, &input->text, len, err));
+    for (size_t i = from; i < t->strings_len; i++)
         pd_buffer_put(&input->text, t->strings[i].ptr, t->strings[i].len);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 /* The text does not move any more: points the strings into it. */
@@ -214,10 +203,10 @@ static pprofdelta_status read_streamed(pd_input *input, pprofdelta_error *err)
     if (status && status != PPROFDELTA_E_WIRE && status != PPROFDELTA_E_PROFILE)
         return status;
     pprofdelta_status before = pd_source_finish(&input->source, &container);
-    if (before && err)
-        *err = container;
-    if (before || status)
-        return before ? before : status;
+    if (before)
+        return pd_fail_as(err, &container);
+    if (status)
+        return status;
     t->len = pd_source_len(&input->source);
     t->bytes = (pd_bytes){0};
     point_strings(input);
@@ -227,15 +216,12 @@ static pprofdelta_status read_streamed(pd_input *input, pprofdelta_error *err)
 pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *r, pprofdelta_error *err)
 {
     pd_tables *t = &input->tables;
-    pprofdelta_status status = pd_input_open(input, r, err);
-    if (status)
-        return status;
-    if (input->source.is_whole) {
+    PD_TRY(pd_input_open(input, r, err));
+    if (input->source.is_whole)
         pd_buffer_release(input->mem, &input->text);
-        status = pd_tables_parse(t, input->mem, input->source.whole, err);
-    } else {
-        status = read_streamed(input, err);
-    }
+    pprofdelta_status status = input->source.is_whole
+                                   ? pd_tables_parse(t, input->mem, input->source.whole, err)
+                                   : read_streamed(input, err);
     if (status)
         return tell_kind(input, r, status, err);
     if (input->mem->is_tight)
@@ -304,9 +290,7 @@ pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error 
     if (before < t->bytes.len)
         need = lacks((pd_bytes){t->bytes.ptr + before, t->bytes.len - (size_t)before});
     for (bool is_end = false; need && !is_end; is_end = source->is_done) {
-        pprofdelta_status status = pd_source_reach(source, origin, need, &t->bytes, err);
-        if (status)
-            return status;
+        PD_TRY(pd_source_reach(source, origin, need, &t->bytes, err));
         t->base = origin;
         need = lacks(t->bytes);
     }

@@ -27,12 +27,11 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
     out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
     out->rate = input->dump.rate;
     out->build_id.len = out->binary.len = 0;
-    pprofdelta_status status = PPROFDELTA_OK;
-    if (t->mappings_len)
-        status = copy_text(&pd->mem, &out->build_id, t->strings[t->mappings[0].build_id], err);
-    if (!status && t->mappings_len)
-        status = copy_text(&pd->mem, &out->binary, t->strings[t->mappings[0].filename], err);
-    return status ? status : pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
+    if (t->mappings_len) {
+        PD_TRY(copy_text(&pd->mem, &out->build_id, t->strings[t->mappings[0].build_id], err));
+        PD_TRY(copy_text(&pd->mem, &out->binary, t->strings[t->mappings[0].filename], err));
+    }
+    return pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
 }
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
@@ -57,9 +56,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     if (!source || !source->read)
         return pd_refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
-    pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
-    if (status)
-        return status;
+    PD_TRY(pd_state_read(&state, &pd->mem, source, err));
     pd_take_spare(pd);
     pd->life.series = state.series;
     pd->id = state.id ? state.id : pd->id;

@@ -25,19 +25,16 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                                       pprofdelta_heap_options *o, pprofdelta_error *err)
 {
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
-    pprofdelta_status status = given ? pd_options_read(o, sizeof *o, given, err) : PPROFDELTA_OK;
-    if (status)
-        return status;
+    if (given)
+        PD_TRY(pd_options_read(o, sizeof *o, given, err));
     const unsigned known =
         PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
     if (o->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if (o->pages && (!o->pages->map || !o->pages->unmap))
         return pd_refuse(err, "options.pages has no map or no unmap");
-    status = pd_options_check_output(o->compression, o->level, o->format, o->resource,
-                                     o->resource_len, err);
-    if (status)
-        return status;
+    PD_TRY(pd_options_check_output(o->compression, o->level, o->format, o->resource,
+                                   o->resource_len, err));
     if (o->gauge && (!is_gauge_name(o->gauge) || !o->gauge_unit))
         return pd_refuse(err, "options.gauge is not the name of a gauge, or has no unit");
     if (o->period > INT64_MAX)
@@ -60,8 +57,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
 
 static pprofdelta_status no_pages(pprofdelta_error *err)
 {
-    return pd_fail(
-        err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+    return PD_FAIL(
+        err, PPROFDELTA_E_MEMORY, "memory", NULL,
         "no pages for the tables of a tracker, or fewer than options.max_memory must be");
 }
 
@@ -107,9 +104,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
                                       pprofdelta_error *err)
 {
     pprofdelta_heap_options o;
-    pprofdelta_status status = read_options(options, &o, err);
-    if (status)
-        return status;
+    PD_TRY(read_options(options, &o, err));
     pd_pages pages;
     pd_pages_init(&pages, o.pages, UINT64_MAX);
     pprofdelta_heap *heap = pd_pages_map(&pages, sizeof *heap);
@@ -128,7 +123,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     heap->sweep_next = 1;
     pd_export_init(heap, o.id, o.started_nanos);
     pd_export_make_id(heap);
-    status = pd_batch_open(heap, err);
+    pprofdelta_status status = pd_batch_open(heap, err);
     if (status) {
         close_tables(heap);
         unmap(heap, &pages);

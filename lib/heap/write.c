@@ -179,9 +179,7 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                  .is_all = kind == PPROFDELTA_HEAP_FULL || is_snapshot,
                  .kind = kind};
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
-    pprofdelta_status status = pd_places_begin(&writer->places, &writer->mem, err);
-    if (status)
-        return status;
+    PD_TRY(pd_places_begin(&writer->places, &writer->mem, err));
     pd_compact_begin(&writer->compact, &writer->mem, err);
     pd_export_hold_peak(heap);
     write_types(&w);

@@ -20,19 +20,11 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
         values = SIZE_MAX;
     if (__builtin_mul_overflow(need, ledger->side_len, &sides))
         sides = SIZE_MAX;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &ledger->tried, &ledger->tried_cap, values,
-                                sizeof *ledger->tried, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
-    if (!status)
-        status =
-            pd_mem_reserve(mem, &ledger->seen, &ledger->seen_cap, need, sizeof *ledger->seen, err);
-    if (!status)
-        status = pd_keymap_reserve(&ledger->keys, mem, need, err);
-    return status;
+    PD_TRY(PD_RESERVE(mem, ledger->base, values, err));
+    PD_TRY(PD_RESERVE(mem, ledger->tried, values, err));
+    PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
+    PD_TRY(PD_RESERVE(mem, ledger->seen, need, err));
+    return pd_keymap_reserve(&ledger->keys, mem, need, err);
 }
 
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
@@ -41,11 +33,9 @@ void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
         return;
     pd_keymap_trim(&ledger->keys, mem, room);
     room = ledger->keys.cap; /* larger if the allocator refused */
-    pd_mem_trim(mem, &ledger->base, &ledger->base_cap, room * ledger->counters,
-                sizeof *ledger->base);
-    pd_mem_trim(mem, &ledger->tried, &ledger->tried_cap, room * ledger->counters,
-                sizeof *ledger->tried);
-    pd_mem_trim(mem, &ledger->seen, &ledger->seen_cap, room, sizeof *ledger->seen);
+    PD_TRIM(mem, ledger->base, room * ledger->counters);
+    PD_TRIM(mem, ledger->tried, room * ledger->counters);
+    PD_TRIM(mem, ledger->seen, room);
     pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
 }
 
@@ -53,11 +43,8 @@ pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, cons
                                 pprofdelta_error *err)
 {
     size_t len = ledger->keys.len;
-    pprofdelta_status status = PPROFDELTA_OK;
     if (len == ledger->keys.cap)
-        status = pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, len), err);
-    if (status)
-        return status;
+        PD_TRY(pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, len), err));
     uint32_t entry = pd_keymap_add(&ledger->keys, key);
     int64_t *base = pd_ledger_base(ledger, entry);
     for (size_t i = 0; i < ledger->counters; i++)
@@ -77,9 +64,7 @@ pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_le
     size_t sides;
     if (__builtin_mul_overflow(ledger->keys.cap, side_len, &sides))
         sides = SIZE_MAX;
-    pprofdelta_status status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
     ledger->side_len = side_len;
     if (sides)
         memset(ledger->side, 0, sides);
@@ -180,9 +165,9 @@ void pd_ledger_commit(pd_ledger *ledger)
 void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
 {
     pd_keymap_release(&ledger->keys, mem);
-    pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
-    pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
+    PD_RELEASE(mem, ledger->base);
+    PD_RELEASE(mem, ledger->seen);
     pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
-    pd_mem_release(mem, &ledger->tried, &ledger->tried_cap, sizeof *ledger->tried);
+    PD_RELEASE(mem, ledger->tried);
     *ledger = (pd_ledger){0};
 }

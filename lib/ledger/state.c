@@ -37,8 +37,7 @@ static void refuse(stream *s, const char *field, uint64_t element, const char *w
 static void write_chunk(stream *s)
 {
     if (s->sink->write(s->sink->cookie, s->chunk, s->at))
-        s->status = pd_fail(s->err, PPROFDELTA_E_SINK, "state", NULL, PPROFDELTA_NOWHERE,
-                            PPROFDELTA_NOWHERE, "the sink refused the state");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_SINK, "state", NULL, "the sink refused the state");
 }
 
 /* Fills the chunk behind the bytes in it, until there are `need`, or to the end of the source. */
@@ -166,8 +165,8 @@ static pd_key pass_key(stream *s, pd_key key)
 static void pass_text(stream *s, pd_buffer *text, size_t *at, size_t *len)
 {
     if (s->sink && *len > PD_STATE_TEXT_MAX && !s->status)
-        s->status = pd_fail(s->err, PPROFDELTA_E_LIMIT, "state", NULL, PPROFDELTA_NOWHERE,
-                            PPROFDELTA_NOWHERE, "a name is too long for a state");
+        s->status =
+            PD_FAIL(s->err, PPROFDELTA_E_LIMIT, "state", NULL, "a name is too long for a state");
     *len = (size_t)pass_number(s, *len, PD_STATE_TEXT_MAX, "text");
     if (s->source && !s->status) {
         s->status = pd_buffer_room(s->mem, text, *len + 1, s->err);

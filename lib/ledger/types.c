@@ -62,9 +62,9 @@ static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_t
             }
         }
         if (!found)
-            return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
-                           PPROFDELTA_NOWHERE, "no value type is named \"%.200s\"; there are: %s",
-                           rule, list_names(names, len).text);
+            return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+                           "no value type is named \"%.200s\"; there are: %s", rule,
+                           list_names(names, len).text);
         at += strlen(rule) + 1;
     }
     return PPROFDELTA_OK;
@@ -93,8 +93,8 @@ static pprofdelta_status mark_counters(pd_type_name *names, size_t len, const pd
 {
     for (size_t i = 0; i < len; i++)
         names[i].is_counter = is_known_counter(&names[i]);
-    pprofdelta_status status = apply_rules(names, len, rules, true, err);
-    return status ? status : apply_rules(names, len, rules, false, err);
+    PD_TRY(apply_rules(names, len, rules, true, err));
+    return apply_rules(names, len, rules, false, err);
 }
 
 static bool has_counter(const pd_type_name *names, size_t len)
@@ -109,8 +109,7 @@ static pprofdelta_status refuse_gauges(const pd_type_name *names, size_t len, pp
 {
     return pd_because(
         err, PPROFDELTA_REASON_NO_COUNTER,
-        pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
-                PPROFDELTA_NOWHERE,
+        PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
                 "none of its value types is known as a counter, so there is nothing to "
                 "subtract; there are: %s",
                 list_names(names, len).text));
@@ -186,13 +185,10 @@ pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
                                                const pd_type_name *period,
                                                const pd_type_rules *rules, pprofdelta_error *err)
 {
-    pprofdelta_status status = mark_counters(names, len, rules, err);
-    if (status)
-        return status;
+    PD_TRY(mark_counters(names, len, rules, err));
     const instant_type *kind = kind_of(names, len, period);
     if (kind)
-        return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "sample_type", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
+        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "sample_type",
                        "this is a %s profile (%s/%s), which is not cumulative: it holds %s",
                        kind->profile, kind->type, kind->unit,
                        kind->is_of_a_time ? "the samples of a limited time"
@@ -217,14 +213,10 @@ pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_na
             if (names[i].is_counter != (counters == 1))
                 continue;
             size_t slot = schema->len;
-            pprofdelta_status status =
-                keep_name(schema, mem, names[i].type, &schema->names[slot].type,
-                          &schema->names[slot].type_len, err);
-            if (!status)
-                status = keep_name(schema, mem, names[i].unit, &schema->names[slot].unit,
-                                   &schema->names[slot].unit_len, err);
-            if (status)
-                return status;
+            PD_TRY(keep_name(schema, mem, names[i].type, &schema->names[slot].type,
+                             &schema->names[slot].type_len, err));
+            PD_TRY(keep_name(schema, mem, names[i].unit, &schema->names[slot].unit,
+                             &schema->names[slot].unit_len, err));
             schema->len++;
             schema->counters += counters == 1;
         }
@@ -242,8 +234,7 @@ static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_nam
                   (pd_bytes){text + schema->names[i].unit, schema->names[i].unit_len});
     }
     return pd_because(err, PPROFDELTA_REASON_OTHER_TYPES,
-                      pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
-                              PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
                               "the value types differ: prev has %s; cur has %s", before.text,
                               list_names(names, len).text));
 }

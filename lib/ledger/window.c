@@ -6,36 +6,29 @@
 static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
                                          pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_ledger_reserve(w->ledger, mem, need, err);
     size_t before = w->trace_cap;
-    if (!status)
-        status = pd_mem_reserve(mem, &w->trace, &w->trace_cap, w->ledger->keys.cap,
-                                sizeof *w->trace, err);
-    if (!status && w->trace_cap > before)
+    PD_TRY(pd_ledger_reserve(w->ledger, mem, need, err));
+    PD_TRY(PD_RESERVE(mem, w->trace, w->ledger->keys.cap, err));
+    if (w->trace_cap > before)
         memset(w->trace + before, 0, (w->trace_cap - before) * sizeof *w->trace);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pprofdelta_error *err)
 {
     if (need > PD_KEYMAP_MAX)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "delta", "sample", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "more than %u samples", PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "delta", "sample", "more than %u samples",
+                       PD_KEYMAP_MAX);
     size_t values;
     if (__builtin_mul_overflow(need, w->stride, &values))
         values = SIZE_MAX;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &w->entry, &w->entry_cap, need, sizeof *w->entry, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &w->origin, &w->origin_cap, need, sizeof *w->origin, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &w->values, &w->values_cap, values, sizeof *w->values, err);
-    if (!status) {
-        size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
-        w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
-        w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
-    }
-    return status;
+    PD_TRY(PD_RESERVE(mem, w->entry, need, err));
+    PD_TRY(PD_RESERVE(mem, w->origin, need, err));
+    PD_TRY(PD_RESERVE(mem, w->values, values, err));
+    size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
+    w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
+    w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
+    return PPROFDELTA_OK;
 }
 
 /* The room to make when the room for `len` is used up. */
@@ -47,12 +40,11 @@ static size_t grown(const pd_window *w, size_t len)
 pprofdelta_status pd_window_grow(pd_window *w, pd_mem *mem, pprofdelta_error *err)
 {
     size_t entries = w->ledger->keys.len, rows = w->len;
-    pprofdelta_status status = PPROFDELTA_OK;
     if (entries == w->ledger->keys.cap)
-        status = reserve_entries(w, mem, grown(w, entries), err);
-    if (!status && rows == w->rows_cap)
-        status = reserve_rows(w, mem, grown(w, rows), err);
-    return status;
+        PD_TRY(reserve_entries(w, mem, grown(w, entries), err));
+    if (rows == w->rows_cap)
+        PD_TRY(reserve_rows(w, mem, grown(w, rows), err));
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, size_t stride,
@@ -69,10 +61,9 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->lifted_len = 0;
     if (w->trace_cap)
         memset(w->trace, 0, w->trace_cap * sizeof *w->trace);
-    pprofdelta_status status = reserve_rows(w, mem, rows, err);
-    if (!status) /* an empty ledger gets all samples; another one grows when it has to */
-        status = reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
-    return status;
+    PD_TRY(reserve_rows(w, mem, rows, err));
+    /* An empty ledger gets all samples; another one grows when it has to. */
+    return reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
 }
 
 void pd_window_lift(pd_window *w)
@@ -159,17 +150,17 @@ void pd_window_abandon(pd_window *w)
 void pd_window_keep_origins(pd_window *w, pd_mem *mem, size_t rows)
 {
     w->rows_cap = 0;
-    pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);
-    pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
-    pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
-    pd_mem_trim(mem, &w->origin, &w->origin_cap, rows, sizeof *w->origin);
+    PD_RELEASE(mem, w->entry);
+    PD_RELEASE(mem, w->values);
+    PD_RELEASE(mem, w->trace);
+    PD_TRIM(mem, w->origin, rows);
 }
 
 void pd_window_release(pd_window *w, pd_mem *mem)
 {
-    pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);
-    pd_mem_release(mem, &w->origin, &w->origin_cap, sizeof *w->origin);
-    pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
-    pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
+    PD_RELEASE(mem, w->entry);
+    PD_RELEASE(mem, w->origin);
+    PD_RELEASE(mem, w->values);
+    PD_RELEASE(mem, w->trace);
     *w = (pd_window){0};
 }

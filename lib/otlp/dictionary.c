@@ -104,8 +104,7 @@ void pd_request_spend(pd_request *r, uint64_t bytes)
         r->left -= bytes;
     } else if (!r->parse.status) {
         r->left = 0;
-        r->parse.status = pd_fail(r->parse.err, PPROFDELTA_E_LIMIT, "profile", "samples",
-                                  PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        r->parse.status = PD_FAIL(r->parse.err, PPROFDELTA_E_LIMIT, "profile", "samples",
                                   "the conversion of this OTLP request takes more than %" PRIu64
                                   " bytes: %d times its size, and %d MiB",
                                   r->most, PD_REQUEST_TIMES, PD_REQUEST_ALWAYS >> 20);
@@ -538,8 +537,8 @@ void pd_dictionary_release(pd_dictionary *d, pd_mem *mem)
         pd_mem_release(mem, &d->tables[i].entries, &d->tables[i].cap, sizeof *d->tables[i].entries);
     }
     pd_keymap_release(&d->numbers, mem);
-    pd_mem_release(mem, &d->strings, &d->strings_cap, sizeof *d->strings);
-    pd_mem_release(mem, &d->attributes, &d->attributes_cap, sizeof *d->attributes);
-    pd_mem_release(mem, &d->marks, &d->marks_cap, sizeof *d->marks);
+    PD_RELEASE(mem, d->strings);
+    PD_RELEASE(mem, d->attributes);
+    PD_RELEASE(mem, d->marks);
     *d = (pd_dictionary){0};
 }

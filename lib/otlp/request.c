@@ -439,14 +439,12 @@ static void read_request(pd_request *r, pd_bytes bytes)
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_REQUEST_RESOURCE_PROFILES, &f))
         read_resource_profiles(r, pd_parse_body(&r->parse, "resource_profiles", &f));
     if (!r->parse.status && !r->profiles_count)
-        r->parse.status =
-            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE, "this OTLP request has no profiles");
+        r->parse.status = PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL,
+                                  "this OTLP request has no profiles");
     if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
         r->parse.status = pd_because(
             r->parse.err, PPROFDELTA_REASON_SEVERAL,
-            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE,
+            PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL,
                     "this OTLP request has profiles of %zu resources, scopes or times, and a "
                     "window is made of one: split it",
                     r->sets_len));
@@ -528,12 +526,12 @@ void pd_request_release(pd_request *r, pd_mem *mem)
                                   &r->origin_scope};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
-    pd_mem_release(mem, &r->sources, &r->sources_cap, sizeof *r->sources);
-    pd_mem_release(mem, &r->profiles, &r->profiles_cap, sizeof *r->profiles);
-    pd_mem_release(mem, &r->sets, &r->sets_cap, sizeof *r->sets);
+    PD_RELEASE(mem, r->sources);
+    PD_RELEASE(mem, r->profiles);
+    PD_RELEASE(mem, r->sets);
     pd_mem_release(mem, &r->points.at, &r->points.cap, sizeof *r->points.at);
     pd_mem_release(mem, &r->times.at, &r->times.cap, sizeof *r->times.at);
-    pd_mem_release(mem, &r->rows, &r->rows_cap, sizeof *r->rows);
-    pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
+    PD_RELEASE(mem, r->rows);
+    PD_RELEASE(mem, r->values);
     *r = (pd_request){0};
 }

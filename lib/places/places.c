@@ -19,13 +19,8 @@ static void note_presence(pd_places *p, uint32_t map)
 static pprofdelta_status note_spans(pd_places *p, pd_mem *mem, pprofdelta_error *err)
 {
     size_t len = p->maps.len;
-    pprofdelta_status status =
-        pd_mem_grow(mem, &p->spans, &p->spans_cap, p->spans_len + len, sizeof *p->spans, err);
-    if (!status)
-        status =
-            pd_mem_grow(mem, &p->known_maps, &p->known_maps_cap, len, sizeof *p->known_maps, err);
-    if (status)
-        return status;
+    PD_TRY(PD_GROW(mem, p->spans, p->spans_len + len, err));
+    PD_TRY(PD_GROW(mem, p->known_maps, len, err));
     p->era++;
     for (uint32_t map = 0; map < len; map++) {
         bool is_there = p->maps.maps[map].is_there;
@@ -93,10 +88,9 @@ static pprofdelta_status find_map(pd_places *p, pd_mem *mem, uint64_t address, u
     if (*out != PD_MAP_NONE || era || p->is_reread)
         return PPROFDELTA_OK;
     p->is_reread = true;
-    pprofdelta_status status = read_maps(p, mem, p->loads, err);
-    if (!status)
-        *out = map_in_era(p, address, p->era);
-    return status;
+    PD_TRY(read_maps(p, mem, p->loads, err));
+    *out = map_in_era(p, address, p->era);
+    return PPROFDELTA_OK;
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -184,10 +178,8 @@ static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address,
     *out = pd_keymap_find(&p->keys, key);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    pprofdelta_status status = symbolize(p, mem, address, &place, err);
-    if (status)
-        return status;
-    status = pd_mem_grow(mem, &p->places, &p->places_cap, p->keys.len + 1, sizeof *p->places, err);
+    PD_TRY(symbolize(p, mem, address, &place, err));
+    pprofdelta_status status = PD_GROW(mem, p->places, p->keys.len + 1, err);
     if (!status)
         status = pd_keymap_room(&p->keys, mem, key, err);
     if (status) {
@@ -212,10 +204,9 @@ pprofdelta_status pd_places_find_mapped(pd_places *p, pd_mem *mem, uint64_t addr
     pprofdelta_status status = pd_places_find(p, mem, address, out, err);
     if (status || p->places[*out].mapping != UNMAPPED)
         return status;
-    status = find_map(p, mem, p->places[*out].address, 0, &map, err);
-    if (!status)
-        set_mapping(p, &p->places[*out], map);
-    return status;
+    PD_TRY(find_map(p, mem, p->places[*out].address, 0, &map, err));
+    set_mapping(p, &p->places[*out], map);
+    return PPROFDELTA_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -342,7 +333,7 @@ void pd_places_clear(pd_places *p)
 void pd_places_trim(pd_places *p, pd_mem *mem)
 {
     pd_keymap_release(&p->keys, mem);
-    pd_mem_release(mem, &p->places, &p->places_cap, sizeof *p->places);
+    PD_RELEASE(mem, p->places);
     pd_buffer_release(mem, &p->frames);
 }
 
@@ -350,6 +341,6 @@ void pd_places_release(pd_places *p, pd_mem *mem)
 {
     pd_places_trim(p, mem);
     pd_maps_release(&p->maps, mem);
-    pd_mem_release(mem, &p->spans, &p->spans_cap, sizeof *p->spans);
-    pd_mem_release(mem, &p->known_maps, &p->known_maps_cap, sizeof *p->known_maps);
+    PD_RELEASE(mem, p->spans);
+    PD_RELEASE(mem, p->known_maps);
 }

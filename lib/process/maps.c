@@ -18,25 +18,18 @@ pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
                   .name_len = (uint32_t)line->name.len,
                   .build_id_len = (uint32_t)build_id.len,
                   .is_there = true};
-    pprofdelta_status status = pd_buffer_add_text(mem, &m->text, line->name, err);
-    if (!status)
-        status = pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_add_text(mem, &m->text, line->name, err));
+    PD_TRY(pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err));
     map.build_id_off = m->text.len;
-    status = pd_buffer_add_text(mem, &m->text, build_id, err);
-    if (!status)
-        m->maps[m->len++] = map;
-    return status;
+    PD_TRY(pd_buffer_add_text(mem, &m->text, build_id, err));
+    m->maps[m->len++] = map;
+    return PPROFDELTA_OK;
 }
 
 /* The table is nearly sorted: the kernel's list is, and a later reading adds few mappings at the end. */
 pprofdelta_status pd_maps_sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_mem_grow(mem, &m->sorted, &m->sorted_cap, m->len, sizeof *m->sorted, err);
-    if (status)
-        return status;
+    PD_TRY(PD_GROW(mem, m->sorted, m->len, err));
     m->sorted_len = 0;
     for (uint32_t i = 0; i < m->len; i++) {
         if (!m->maps[i].is_there)
@@ -67,7 +60,7 @@ uint32_t pd_maps_find(const pd_maps *m, uint64_t address)
 void pd_maps_release(pd_maps *m, pd_mem *mem)
 {
     pd_mem_release(mem, &m->maps, &m->cap, sizeof *m->maps);
-    pd_mem_release(mem, &m->sorted, &m->sorted_cap, sizeof *m->sorted);
+    PD_RELEASE(mem, m->sorted);
     pd_buffer_release(mem, &m->text);
     pd_buffer_release(mem, &m->file);
     *m = (pd_maps){.main = PD_MAP_NONE};

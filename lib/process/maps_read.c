@@ -76,15 +76,15 @@ static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *
 
 pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status = read_file(m, mem, err);
-    if (!status && !m->file.len && m->is_read)
+    PD_TRY(read_file(m, mem, err));
+    if (!m->file.len && m->is_read)
         return PPROFDELTA_OK;
     for (size_t i = 0; i < m->len; i++)
         m->maps[i].is_there = false;
     /* The mappings of a file follow each other. The one with offset 0 has the file's first byte. */
     uint64_t file_start = 0;
     pd_bytes file_name = {0};
-    for (size_t at = 0; at < m->file.len && !status;) {
+    for (size_t at = 0; at < m->file.len;) {
         const uint8_t *start = m->file.ptr + at, *end = memchr(start, '\n', m->file.len - at);
         pd_bytes text = {start, end ? (size_t)(end - start) : m->file.len - at};
         pd_maps_line line;
@@ -97,12 +97,9 @@ pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
         }
         /* Where the kernel uses huge pages for code it leaves empty mappings without a name. */
         if (line.is_executable && (line.inode || line.name.len))
-            status = take_line(m, mem, &line, file_start, err);
+            PD_TRY(take_line(m, mem, &line, file_start, err));
     }
-    if (!status)
-        status = pd_maps_sort(m, mem, err);
-    if (status)
-        return status;
+    PD_TRY(pd_maps_sort(m, mem, err));
     find_main(m);
     m->is_read = true;
     return PPROFDELTA_OK;

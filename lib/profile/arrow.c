@@ -163,9 +163,8 @@ void *pd_arrow_make(pd_arrow *a, pd_arrow_at at, const pd_arrow_kind *kind, size
 {
     const size_t most = INT32_MAX < SIZE_MAX / 16 ? INT32_MAX : SIZE_MAX / 16;
     if (!a->status && (length > most || text > most))
-        a->status =
-            pd_fail(a->err, PPROFDELTA_E_LIMIT, "write", kind->name, PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE, "more than %zu elements or bytes in a column", most);
+        a->status = PD_FAIL(a->err, PPROFDELTA_E_LIMIT, "write", kind->name,
+                            "more than %zu elements or bytes in a column", most);
     make_schema(a, at.schema, kind);
     make_array(a, at.array, kind, length, text);
     return a->status ? NULL : (void *)at.array->buffers[1];

@@ -69,8 +69,7 @@ pd_compact_known *pd_compact_expect_mapping(pd_compact *c, pd_key key, uint64_t 
     bool is_new;
     pd_writer *w = &c->writer;
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &c->known, &c->known_cap, c->mappings.len + 1,
-                                sizeof *c->known, w->err);
+        w->status = PD_GROW(w->mem, c->known, c->mappings.len + 1, w->err);
     uint32_t number = pd_compact_intern(c, &c->mappings, key, &is_new);
     if (is_new)
         c->known[number] = (pd_compact_known){.start = start};
@@ -92,8 +91,7 @@ uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapp
     pd_compact_mapping listed = *m;
     listed.start = known->start;
     listed.limit = m->limit - m->start + known->start;
-    w->status = pd_mem_grow(w->mem, &c->mapping_list, &c->mapping_cap, c->mapping_len + 1,
-                            sizeof *c->mapping_list, w->err);
+    w->status = PD_GROW(w->mem, c->mapping_list, c->mapping_len + 1, w->err);
     uint32_t id = c->format == PPROFDELTA_OTLP ? pd_otlp_mapping_id(c, &listed)
                                                : (uint32_t)c->mapping_len + 1;
     if (w->status)
@@ -156,11 +154,10 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
     pd_writer *w = &c->writer;
     uint32_t number = pd_compact_intern(c, &c->locations, ident, &is_new), id = number + 1;
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &c->location_ids, &c->location_ids_cap, id,
-                                sizeof *c->location_ids, w->err);
+        w->status = PD_GROW(w->mem, c->location_ids, id, w->err);
     if (id > PD_ENCODED_MAX && !w->status)
-        w->status = pd_fail(w->err, PPROFDELTA_E_LIMIT, "write", "location", PPROFDELTA_NOWHERE,
-                            PPROFDELTA_NOWHERE, "more than %d locations", PD_ENCODED_MAX);
+        w->status = PD_FAIL(w->err, PPROFDELTA_E_LIMIT, "write", "location",
+                            "more than %d locations", PD_ENCODED_MAX);
     if (c->format == PPROFDELTA_OTLP) {
         id = pd_otlp_add_location(c, mapping, address, is_folded);
     } else if (c->format == PPROFDELTA_TABLES) {
@@ -301,9 +298,9 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
         pd_buffer_release(mem, &c->buffers[i]);
     for (size_t i = 0; i < sizeof c->maps / sizeof *c->maps; i++)
         pd_keymap_release(&c->maps[i], mem);
-    pd_mem_release(mem, &c->known, &c->known_cap, sizeof *c->known);
-    pd_mem_release(mem, &c->mapping_list, &c->mapping_cap, sizeof *c->mapping_list);
-    pd_mem_release(mem, &c->location_ids, &c->location_ids_cap, sizeof *c->location_ids);
+    PD_RELEASE(mem, c->known);
+    PD_RELEASE(mem, c->mapping_list);
+    PD_RELEASE(mem, c->location_ids);
     if (c->format != PPROFDELTA_PPROF)
         pd_otlp_release(&c->otlp, mem);
     if (c->format == PPROFDELTA_TABLES)

@@ -51,7 +51,7 @@ typedef struct pd_compact {
     struct pd_compact_known *known;          /* of each key in `mappings` */
     struct pd_compact_mapping *mapping_list; /* by output id, from 1; encoded at the end */
     uint32_t *location_ids;                  /* output ids of the keys in `locations` */
-    size_t known_cap, mapping_len, mapping_cap, location_ids_cap;
+    size_t known_cap, mapping_len, mapping_list_cap, location_ids_cap;
     uint64_t samples;
     pd_compact_otlp otlp;
     pd_compact_tables tables;

@@ -41,9 +41,9 @@ void pd_otlp_release(pd_compact_otlp *o, pd_mem *mem)
         pd_buffer_release(mem, &o->samples[i]);
     for (size_t i = 0; i < sizeof o->maps / sizeof *o->maps; i++)
         pd_keymap_release(&o->maps[i], mem);
-    pd_mem_release(mem, &o->strings, &o->strings_cap, sizeof *o->strings);
-    pd_mem_release(mem, &o->set_list, &o->sets_cap, sizeof *o->set_list);
-    pd_mem_release(mem, &o->picks, &o->picks_cap, sizeof *o->picks);
+    PD_RELEASE(mem, o->strings);
+    PD_RELEASE(mem, o->set_list);
+    PD_RELEASE(mem, o->picks);
 }
 
 pd_bytes pd_otlp_text(pd_compact *c, pd_bytes string)
@@ -64,8 +64,7 @@ void pd_otlp_add_string(pd_compact *c, pd_bytes string)
     pd_writer *w = &c->writer;
     size_t number = c->strings.len - 1;
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &o->strings, &o->strings_cap, number + 1,
-                                sizeof *o->strings, w->err);
+        w->status = PD_GROW(w->mem, o->strings, number + 1, w->err);
     if (w->status)
         return;
     o->strings[number] = (pd_otlp_string){.off = o->texts.len, .len = string.len};

@@ -81,7 +81,7 @@ typedef struct pd_compact_otlp {
     pd_otlp_string *strings;
     pd_otlp_set *set_list;
     pd_otlp_pick *picks;
-    size_t strings_cap, sets_cap, picks_cap;
+    size_t strings_cap, set_list_cap, picks_cap;
     uint32_t table_len; /* the last index in the string table */
     size_t types;
     uint32_t type_names[PPROFDELTA_MAX_TYPES][2]; /* numbers of strings: type and unit */

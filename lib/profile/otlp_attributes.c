@@ -185,7 +185,7 @@ static void pick_labels(pd_compact *c)
     size_t len = c->labels.len / sizeof(pd_compact_label);
     pd_keymap_clear(&o->keys);
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &o->picks, &o->picks_cap, len, sizeof *o->picks, w->err);
+        w->status = PD_GROW(w->mem, o->picks, len, w->err);
     for (uint32_t n = 0; n < len && !w->status; n++) {
         bool is_new;
         uint64_t word = label_at(c, n).key;
@@ -269,8 +269,7 @@ pd_bytes pd_otlp_labels(pd_compact *c)
     if (!c->labels.len && !o->own.len)
         return (pd_bytes){0};
     if (!w->status)
-        w->status = pd_mem_grow(w->mem, &o->set_list, &o->sets_cap, o->sets.len + 1,
-                                sizeof *o->set_list, w->err);
+        w->status = PD_GROW(w->mem, o->set_list, o->sets.len + 1, w->err);
     pd_key own = o->own.len ? pd_key_of_bytes(o->own.ptr, o->own.len, 0) : (pd_key){0, 0};
     pd_key content = pd_key_of_bytes(c->labels.ptr, c->labels.len, own.lo);
     uint32_t number = pd_compact_intern(c, &o->sets, content, &is_new);

@@ -7,9 +7,9 @@
 
 pprofdelta_status pd_outline_check(const pprofdelta_builder_options *o, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_options_check_output(o->compression, o->level, o->format,
-                                                       o->resource, o->resource_len, err);
-    return status ? status : pd_options_check_types(o->types, o->types_len, err);
+    PD_TRY(pd_options_check_output(o->compression, o->level, o->format, o->resource,
+                                   o->resource_len, err));
+    return pd_options_check_types(o->types, o->types_len, err);
 }
 
 static pprofdelta_status add_text(pd_outline *outline, pd_mem *mem, const char *text,

@@ -114,8 +114,8 @@ pprofdelta_status pd_idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is
 {
     size_t len = map->sequential + map->others.len;
     if (len == PD_KEYMAP_MAX)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "profile", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "a table of more than %u elements", PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "profile", NULL, "a table of more than %u elements",
+                       PD_KEYMAP_MAX);
     if (!map->others.len)
         map->seed = (uintptr_t)map;
     *is_new = true;
@@ -124,10 +124,9 @@ pprofdelta_status pd_idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is
         return PPROFDELTA_OK;
     }
     *is_new = id && pd_idmap_find(map, id) == PD_IDMAP_NONE;
-    pprofdelta_status status = pd_keymap_room(&map->others, mem, spread(map, id), err);
-    if (!status)
-        pd_keymap_add(&map->others, spread(map, id));
-    return status;
+    PD_TRY(pd_keymap_room(&map->others, mem, spread(map, id), err));
+    pd_keymap_add(&map->others, spread(map, id));
+    return PPROFDELTA_OK;
 }
 
 uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id)
@@ -374,19 +373,16 @@ static void check_first_string(sealing *s)
 {
     const pd_tables *t = s->tables;
     if (!t->len)
-        s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                            PPROFDELTA_NOWHERE, "it is empty: 0 bytes");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, "it is empty: 0 bytes");
     else if (!t->strings_len)
-        s->status =
-            pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE, "it has no string table: not a pprof profile, or cut off");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table",
+                            "it has no string table: not a pprof profile, or cut off");
     else if (t->strings[0].len)
         s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0,
                             t->first_string_off, "the first string is not empty");
     else if (!t->types_len)
-        s->status =
-            pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type", PPROFDELTA_NOWHERE,
-                    PPROFDELTA_NOWHERE, "it has no sample types: not a pprof profile, or cut off");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type",
+                            "it has no sample types: not a pprof profile, or cut off");
     else if (t->types_len > PPROFDELTA_MAX_TYPES)
         s->status = pd_fail(s->err, PPROFDELTA_E_LIMIT, "profile", "sample_type",
                             PPROFDELTA_MAX_TYPES, t->types[PPROFDELTA_MAX_TYPES].off,
@@ -425,11 +421,9 @@ static void resolve_references(sealing *s)
  * may refer to one long string. */
 static pprofdelta_status begin_keys(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_mem_reserve(mem, &t->string_keys, &t->string_keys_cap,
-                                              t->strings_len, sizeof *t->string_keys, err);
-    if (!status)
-        memset(t->string_keys, 0, t->strings_len * sizeof *t->string_keys);
-    return status;
+    PD_TRY(PD_RESERVE(mem, t->string_keys, t->strings_len, err));
+    memset(t->string_keys, 0, t->strings_len * sizeof *t->string_keys);
+    return PPROFDELTA_OK;
 }
 
 static pd_key key_of_string(const pd_tables *t, uint32_t index)
@@ -461,11 +455,10 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
  * the build id of another. */
 pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
-    for (unsigned has_id = 0; has_id < 2 && !status; has_id++) {
-        status = begin_keys(t, mem, err);
-        for (size_t i = 0; i < t->mappings_len && !status; i++) {
+    PD_TRY(PD_RESERVE(mem, t->places, t->mappings_len, err));
+    for (unsigned has_id = 0; has_id < 2; has_id++) {
+        PD_TRY(begin_keys(t, mem, err));
+        for (size_t i = 0; i < t->mappings_len; i++) {
             const pd_mapping *m = &t->mappings[i];
             if ((t->strings[m->build_id].len > 0) != has_id)
                 continue;
@@ -475,21 +468,19 @@ pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *e
             t->places[i] = pd_place_in_file(*key, m->start, m->file_offset);
         }
     }
-    return status ? status : pd_tables_identify(t, mem, err);
+    return pd_tables_identify(t, mem, err);
 }
 
 pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents, err);
+    PD_TRY(PD_RESERVE(mem, t->idents, t->locations_len, err));
     t->by_address = t->by_lines = 0;
-    for (size_t i = 0; i < t->locations_len && !status; i++) {
+    for (size_t i = 0; i < t->locations_len; i++) {
         const pd_location *location = &t->locations[i];
         if (!location->address && location->lines_len) {
             if (!t->by_lines++)
-                status = begin_keys(t, mem, err);
-            if (!status)
-                t->idents[i] = key_of_lines(t, location);
+                PD_TRY(begin_keys(t, mem, err));
+            t->idents[i] = key_of_lines(t, location);
             continue;
         }
         pd_place place =
@@ -497,7 +488,7 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }
-    return status;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err)
@@ -529,24 +520,24 @@ pprofdelta_status pd_tables_parse(pd_tables *t, pd_mem *mem, pd_bytes bytes, ppr
 
 void pd_tables_trim(pd_tables *t, pd_mem *mem)
 {
-    pd_mem_trim(mem, &t->strings, &t->strings_cap, t->strings_len, sizeof *t->strings);
-    pd_mem_trim(mem, &t->functions, &t->functions_cap, t->functions_len, sizeof *t->functions);
-    pd_mem_trim(mem, &t->lines, &t->lines_cap, t->lines_len, sizeof *t->lines);
-    pd_mem_trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
+    PD_TRIM(mem, t->strings, t->strings_len);
+    PD_TRIM(mem, t->functions, t->functions_len);
+    PD_TRIM(mem, t->lines, t->lines_len);
+    PD_TRIM(mem, t->locations, t->locations_len);
 }
 
 void pd_tables_release(pd_tables *t, pd_mem *mem)
 {
-    pd_mem_release(mem, &t->types, &t->types_cap, sizeof *t->types);
-    pd_mem_release(mem, &t->comments, &t->comments_cap, sizeof *t->comments);
-    pd_mem_release(mem, &t->strings, &t->strings_cap, sizeof *t->strings);
-    pd_mem_release(mem, &t->mappings, &t->mappings_cap, sizeof *t->mappings);
-    pd_mem_release(mem, &t->functions, &t->functions_cap, sizeof *t->functions);
-    pd_mem_release(mem, &t->lines, &t->lines_cap, sizeof *t->lines);
-    pd_mem_release(mem, &t->locations, &t->locations_cap, sizeof *t->locations);
-    pd_mem_release(mem, &t->idents, &t->idents_cap, sizeof *t->idents);
-    pd_mem_release(mem, &t->places, &t->places_cap, sizeof *t->places);
-    pd_mem_release(mem, &t->string_keys, &t->string_keys_cap, sizeof *t->string_keys);
+    PD_RELEASE(mem, t->types);
+    PD_RELEASE(mem, t->comments);
+    PD_RELEASE(mem, t->strings);
+    PD_RELEASE(mem, t->mappings);
+    PD_RELEASE(mem, t->functions);
+    PD_RELEASE(mem, t->lines);
+    PD_RELEASE(mem, t->locations);
+    PD_RELEASE(mem, t->idents);
+    PD_RELEASE(mem, t->places);
+    PD_RELEASE(mem, t->string_keys);
     pd_idmap_release(&t->mapping_map, mem);
     pd_idmap_release(&t->function_map, mem);
     pd_idmap_release(&t->location_map, mem);

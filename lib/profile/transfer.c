@@ -10,13 +10,12 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
     t->tables = tables;
     t->compact = compact;
     t->more = NULL;
-    pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < sizeof lens / sizeof *lens && !status; i++) {
-        status = pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err);
-        if (!status && lens[i])
+    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+        PD_TRY(pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err));
+        if (lens[i])
             memset(t->ids[i], 0, lens[i] * sizeof *t->ids[i]);
     }
-    return status;
+    return PPROFDELTA_OK;
 }
 
 uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)

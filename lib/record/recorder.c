@@ -13,9 +13,7 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     *out = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
     if (!given)
         return PPROFDELTA_OK;
-    pprofdelta_status status = pd_options_read(out, sizeof *out, given, err);
-    if (status)
-        return status;
+    PD_TRY(pd_options_read(out, sizeof *out, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY | PPROFDELTA_BORROW_STACKS |
                            PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_MAPPINGS;
     if (out->flags & ~known)
@@ -41,14 +39,12 @@ static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_valu
     for (size_t i = 0; i < len; i++)
         names[i] = (pd_type_name){pd_bytes_of(types[i].type), pd_bytes_of(types[i].unit),
                                   types[i].is_counter};
-    pprofdelta_status status = pd_schema_set(&r->schema, &r->mem, names, len, err);
-    if (!status && !r->schema.counters)
-        status = pd_refuse(err, "options.types has no counter: there is nothing to subtract");
-    if (!status)
-        status = pd_schema_match(&r->schema, names, len, &r->columns, err);
-    if (!status)
-        pd_ledger_clear(&r->ledger, r->schema.counters);
-    return status;
+    PD_TRY(pd_schema_set(&r->schema, &r->mem, names, len, err));
+    if (!r->schema.counters)
+        PD_TRY(pd_refuse(err, "options.types has no counter: there is nothing to subtract"));
+    PD_TRY(pd_schema_match(&r->schema, names, len, &r->columns, err));
+    pd_ledger_clear(&r->ledger, r->schema.counters);
+    return PPROFDELTA_OK;
 }
 
 /* What the kinds bring with them. */
@@ -95,19 +91,13 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
                                           pprofdelta_recorder **out, pprofdelta_error *err)
 {
     pprofdelta_recorder_options o;
-    pprofdelta_status status = read_options(options, &o, err);
-    if (status)
-        return status;
+    PD_TRY(read_options(options, &o, err));
     fill_kind(&o);
     pprofdelta_builder_options shared = shared_options(&o);
-    status = pd_outline_check(&shared, err);
-    if (status)
-        return status;
+    PD_TRY(pd_outline_check(&shared, err));
     pd_mem mem;
     pprofdelta_recorder *r = NULL;
-    status = pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err);
-    if (status)
-        return status;
+    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err));
     r->mem = mem;
     r->flags = o.flags;
     r->kind = o.kind;
@@ -123,7 +113,7 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);
-    status = set_types(r, o.types, o.types_len, err);
+    pprofdelta_status status = set_types(r, o.types, o.types_len, err);
     if (!status)
         status = pd_outline_set(&r->outline, &r->mem, &shared, &r->compact, err);
     if (status) {
@@ -143,15 +133,15 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_outline_release(&r->outline, mem);
     pd_ledger_release(&r->ledger, mem);
     pd_window_release(&r->window, mem);
-    pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
+    PD_RELEASE(mem, r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_places_release(&r->places, mem);
     pd_compact_release(&r->compact, mem);
     pd_compressor_fini(&r->compressor, mem);
     pd_keymap_release(&r->shown, mem);
-    pd_mem_release(mem, &r->emitted, &r->emitted_cap, sizeof *r->emitted);
-    pd_mem_release(mem, &r->frames, &r->frames_cap, sizeof *r->frames);
-    pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
+    PD_RELEASE(mem, r->emitted);
+    PD_RELEASE(mem, r->frames);
+    PD_RELEASE(mem, r->values);
     pd_mem_end(mem, r, sizeof *r);
 }
 
@@ -189,12 +179,9 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_rec
 /* Ledger entries have carries from the first scaled window on. */
 static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err)
 {
-    pprofdelta_status status = PPROFDELTA_OK;
     if (r->is_scaled && !r->ledger.side_len)
-        status = pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err);
-    if (!status)
-        status = pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err);
-    return status;
+        PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
+    return pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err);
 }
 
 static void forget_symbols(pprofdelta_recorder *r)
@@ -206,15 +193,11 @@ static void forget_symbols(pprofdelta_recorder *r)
 static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
                                pprofdelta_error *err)
 {
-    pprofdelta_status status = set_scales(r, how, err);
-    if (status)
-        return status;
+    PD_TRY(set_scales(r, how, err));
     r->restarted |= how->restarted != 0;
     if (how->has_unloaded)
         forget_symbols(r);
-    status = make_room(r, err);
-    if (status)
-        return status;
+    PD_TRY(make_room(r, err));
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
     r->outline.period = how->period;
     r->trouble.status = PPROFDELTA_OK;
@@ -228,10 +211,8 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
                                             pprofdelta_error *err)
 {
     static const pprofdelta_recording zeros = {0};
-    pprofdelta_status status = pd_life_begin(&r->life, err);
-    if (status)
-        return status;
-    status = begin(r, how ? how : &zeros, err);
+    PD_TRY(pd_life_begin(&r->life, err));
+    pprofdelta_status status = begin(r, how ? how : &zeros, err);
     if (status)
         pd_life_abandon(&r->life);
     return status;
@@ -256,9 +237,7 @@ static void settle(pprofdelta_recorder *r, bool has_arrived)
 
 pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *r)
 {
-    pprofdelta_status status = pd_life_commit(&r->life, NULL);
-    if (status)
-        return status;
+    PD_TRY(pd_life_commit(&r->life, NULL));
     settle(r, true);
     pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
     return PPROFDELTA_OK;

@@ -27,10 +27,7 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
 {
     for (*out = 0; *out < record->depth; ++*out) {
         uint32_t place;
-        pprofdelta_status status =
-            pd_places_find(&r->places, &r->mem, record->stack[*out], &place, err);
-        if (status)
-            return status;
+        PD_TRY(pd_places_find(&r->places, &r->mem, record->stack[*out], &place, err));
         if (!r->places.places[place].is_hidden)
             return PPROFDELTA_OK;
         r->may_hide = true;
@@ -97,10 +94,10 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
     if (!r->places.symbolize ||
         (!r->may_hide && pd_keymap_is_at(&r->ledger.keys, r->window.guess, *key)))
         return PPROFDELTA_OK;
-    pprofdelta_status status = count_hidden(r, record, hidden, err);
-    if (!status && *hidden)
+    PD_TRY(count_hidden(r, record, hidden, err));
+    if (*hidden)
         *key = key_of(record, record->stack + *hidden, record->depth - *hidden);
-    return status;
+    return PPROFDELTA_OK;
 }
 
 /* All steps that may fail come before the window changes. */
@@ -109,20 +106,12 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
 {
     size_t hidden, rows = r->window.len;
     pd_key key;
-    pprofdelta_status status = identify(r, record, &hidden, &key, err);
-    if (status)
-        return status;
+    PD_TRY(identify(r, record, &hidden, &key, err));
     const uint64_t *stack = record->depth ? record->stack + hidden : NULL;
     size_t depth = record->depth - hidden;
-    status =
-        pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err);
-    if (!status)
-        status =
-            pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err);
-    if (!status)
-        status = pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err));
+    PD_TRY(PD_GROW(&r->mem, r->kept_at, rows + 1, err));
+    PD_TRY(pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err));
     if (r->window.len > rows) {
         r->kept_at[rows] = r->arena.len;
         keep(r, record, stack, depth);
@@ -144,13 +133,10 @@ static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_re
                                      pprofdelta_error *err)
 {
     int64_t row[PPROFDELTA_MAX_TYPES], any = 0;
-    pprofdelta_status status = check_record(record, err);
-    if (status)
-        return status;
+    PD_TRY(check_record(record, err));
     for (size_t i = 0; i < r->columns.len; i++)
         any |= row[r->columns.slot[i]] = record->values[i];
-    if (any)
-        status = add(r, record, row, err);
+    pprofdelta_status status = any ? add(r, record, row, err) : PPROFDELTA_OK;
     r->samples_in++;
     return status;
 }
@@ -163,7 +149,5 @@ pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdel
                                                        : "the window was written already");
     if (!r->trouble.status)
         add_checked(r, record, &r->trouble);
-    if (r->trouble.status && err)
-        *err = r->trouble;
-    return r->trouble.status;
+    return r->trouble.status ? pd_fail_as(err, &r->trouble) : PPROFDELTA_OK;
 }

@@ -5,8 +5,7 @@
 
 static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s",
+    return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s",
                    restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
                    : restart == PPROFDELTA_RESTART_MASS
                        ? "half of what the last window had counted, or more, is gone"
@@ -33,12 +32,9 @@ static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *err)
 {
     bool is_first = !pd_recorder_has_seen(r);
-    pprofdelta_status status = PPROFDELTA_OK;
     pprofdelta_restart restart = PPROFDELTA_RESTART_NONE;
     if (!is_first)
-        status = find_restart(r, &restart, err);
-    if (status)
-        return status;
+        PD_TRY(find_restart(r, &restart, err));
     r->restart = restart;
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(r->last_nanos, r->time_nanos);
     pd_life_number(&r->life, r->restart, r->time_nanos, elapsed);

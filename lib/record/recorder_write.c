@@ -13,8 +13,7 @@ static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pd_emit
 {
     pd_kept kept = pd_recorder_kept(r, row);
     e->depth = kept.depth;
-    pprofdelta_status status = pd_mem_grow(&r->mem, &r->frames, &r->frames_cap,
-                                           r->frames_len + e->depth, sizeof *r->frames, err);
+    pprofdelta_status status = PD_GROW(&r->mem, r->frames, r->frames_len + e->depth, err);
     for (size_t i = 0; i < e->depth && !status; i++)
         status = pd_places_find_mapped(&r->places, &r->mem, kept.stack[i],
                                        &r->frames[r->frames_len + i], err);
@@ -55,25 +54,18 @@ static int64_t *values_of(const pprofdelta_recorder *r, size_t nth)
 static pprofdelta_status reserve(pprofdelta_recorder *r, pd_key key, pprofdelta_error *err)
 {
     size_t len = r->shown.len + 1;
-    pprofdelta_status status =
-        pd_mem_grow(&r->mem, &r->emitted, &r->emitted_cap, len, sizeof *r->emitted, err);
-    if (!status)
-        status = pd_mem_grow(&r->mem, &r->values, &r->values_cap, len * r->columns.len,
-                             sizeof *r->values, err);
-    return status ? status : pd_keymap_room(&r->shown, &r->mem, key, err);
+    PD_TRY(PD_GROW(&r->mem, r->emitted, len, err));
+    PD_TRY(PD_GROW(&r->mem, r->values, len * r->columns.len, err));
+    return pd_keymap_room(&r->shown, &r->mem, key, err);
 }
 
 static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t *values,
                               pprofdelta_error *err)
 {
     pd_emitted e = {.row = row, .frames_first = r->frames_len};
-    pprofdelta_status status = find_places(r, row, &e, err);
-    if (status)
-        return status;
+    PD_TRY(find_places(r, row, &e, err));
     pd_key key = key_of(r, &e);
-    status = reserve(r, key, err);
-    if (status)
-        return status;
+    PD_TRY(reserve(r, key, err));
     size_t emitted = r->shown.len, nth = pd_keymap_add(&r->shown, key);
     int64_t *sums = values_of(r, nth);
     if (nth == emitted) {
@@ -98,10 +90,8 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
         pd_tally_output(tally, raw, r->schema.len);
         pd_recorder_load_carries(r, row, carries);
         pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, values);
-        pprofdelta_status status =
-            pd_compact_has_value(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
-        if (status)
-            return status;
+        if (pd_compact_has_value(values, r->schema.len))
+            PD_TRY(emit(r, row, values, err));
     }
     return PPROFDELTA_OK;
 }
@@ -180,8 +170,7 @@ static pprofdelta_status check_books(const pprofdelta_recorder *r, const pd_tall
     int broken = pd_tally_check(tally, r->schema.counters);
     if (broken < 0)
         return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
+    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
                    "the sums of %s do not add up: prev + delta - clamped - vanished is not cur; "
                    "this is a bug",
                    (const char *)r->schema.text.ptr + r->schema.names[broken].type);
@@ -193,24 +182,16 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_tally tally;
     pd_bytes out;
     uint64_t written;
-    pprofdelta_sink called = {.write = pd_life_sink_write,
-                              .cookie = &(pd_life_sink){&r->life, sink}};
-    pprofdelta_status status = pd_recorder_judge(r, err);
-    if (!status)
-        status = pd_places_begin(&r->places, &r->mem, err);
-    if (!status) {
-        pd_tally_begin(&tally, &r->window, r->how);
-        status = choose(r, &tally, err);
-    }
-    if (!status && (r->flags & PPROFDELTA_VERIFY))
-        status = check_books(r, &tally, err);
-    if (!status)
-        status = write_profile(r, &out, err);
-    if (!status)
-        status = pd_compress(&r->compressor, &r->mem, out, &called, &written, err);
-    if (!status)
-        fill_report(r, &tally, written, report);
-    return status;
+    PD_TRY(pd_recorder_judge(r, err));
+    PD_TRY(pd_places_begin(&r->places, &r->mem, err));
+    pd_tally_begin(&tally, &r->window, r->how);
+    PD_TRY(choose(r, &tally, err));
+    if (r->flags & PPROFDELTA_VERIFY)
+        PD_TRY(check_books(r, &tally, err));
+    PD_TRY(write_profile(r, &out, err));
+    PD_TRY(pd_compress(&r->compressor, &r->mem, out, PD_LIFE_SINK(&r->life, sink), &written, err));
+    fill_report(r, &tally, written, report);
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofdelta_sink *sink,
@@ -218,15 +199,13 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
 {
     pprofdelta_report done;
     uint64_t ticket;
-    pprofdelta_status status = pd_life_write(&r->life, sink, &ticket, err);
-    if (status)
-        return status;
+    PD_TRY(pd_life_write(&r->life, sink, &ticket, err));
     r->is_full = true;
     if (r->trouble.status && err)
         *err = r->trouble;
     if (r->trouble.status)
         return r->trouble.status;
-    status = write_window(r, sink, &done, err);
+    pprofdelta_status status = write_window(r, sink, &done, err);
     status = pd_life_wrote(&r->life, ticket, status, err);
     if (!status && report)
         pd_result_write(report, &done, sizeof done);

@@ -67,9 +67,7 @@ static pprofdelta_status write_sample(maker *m, const pd_record *record)
 {
     pd_dump *text = m->text;
     pd_buffer *list = &text->list, *sample = &text->sample;
-    pprofdelta_status status = write_stack(m, record, list);
-    if (status)
-        return status;
+    PD_TRY(write_stack(m, record, list));
     pd_write_part(&m->writer, sample, PD_SAMPLE_LOCATION_ID, list);
     for (size_t i = first_value(text); i < PD_TEXT_VALUES; i++)
         pd_write_element(&m->writer, list, (uint64_t)record->values[i]);
@@ -118,8 +116,7 @@ static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
             signs->limit = map.limit;
         if (!map.is_executable)
             continue;
-        m->writer.status = pd_mem_grow(m->writer.mem, &text->maps, &text->maps_cap,
-                                       text->maps_len + 1, sizeof *text->maps, m->writer.err);
+        m->writer.status = PD_GROW(m->writer.mem, text->maps, text->maps_len + 1, m->writer.err);
         if (!m->writer.status)
             text->maps[text->maps_len++] = map;
     }
@@ -251,25 +248,20 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
     pd_dump *text = m->text;
     pd_record record;
     bool has_one = true;
-    pprofdelta_status status = look_for_sums(text, *records, m->writer.err);
-    if (status)
-        return status;
+    PD_TRY(look_for_sums(text, *records, m->writer.err));
     write_types(m);
-    while (!(status = pd_records_next(records, &record, &has_one, m->writer.err)) && has_one) {
+    for (;;) {
+        PD_TRY(pd_records_next(records, &record, &has_one, m->writer.err));
+        if (!has_one)
+            break;
         if (!is_raw)
             for (size_t i = 0; i < PD_TEXT_VALUES; i += 2)
                 pd_unsample(text->rate, &record.values[i], &record.values[i + 1]);
-        status = write_sample(m, &record);
-        if (status)
-            break;
+        PD_TRY(write_sample(m, &record));
     }
-    if (status)
-        return status;
     map_signs signs;
     read_maps(m, &records->lines, &signs);
-    status = m->writer.status ? m->writer.status : check_end(m, &records->lines, &signs);
-    if (status)
-        return status;
+    PD_TRY(m->writer.status ? m->writer.status : check_end(m, &records->lines, &signs));
     write_maps(m);
     write_locations(m);
     write_value_type(m, PD_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
@@ -303,10 +295,9 @@ pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes
     text->profile.len = text->sample.len = text->list.len = text->maps_len = 0;
     pd_keymap_clear(&text->addresses);
     text->rate = records.rate;
-    pprofdelta_status status = make(&m, &records, is_raw);
-    if (!status)
-        *bytes = (pd_bytes){text->profile.ptr, text->profile.len};
-    return status;
+    PD_TRY(make(&m, &records, is_raw));
+    *bytes = (pd_bytes){text->profile.ptr, text->profile.len};
+    return PPROFDELTA_OK;
 }
 
 void pd_dump_unsample(const pd_dump *text, int64_t *values)
@@ -322,6 +313,6 @@ void pd_dump_release(pd_dump *text, pd_mem *mem)
     pd_buffer_release(mem, &text->sample);
     pd_buffer_release(mem, &text->list);
     pd_keymap_release(&text->addresses, mem);
-    pd_mem_release(mem, &text->maps, &text->maps_cap, sizeof *text->maps);
+    PD_RELEASE(mem, text->maps);
     *text = (pd_dump){0};
 }

@@ -145,11 +145,8 @@ static pprofdelta_status next_jemalloc(pd_records *records, pd_record *record, b
 {
     int64_t totals[PD_TEXT_VALUES];
     bool has_any;
-    if (!records->is_ahead && !records->has_maps) { /* the totals after the header */
-        pprofdelta_status status = read_threads(records, totals, &has_any, err);
-        if (status)
-            return status;
-    }
+    if (!records->is_ahead && !records->has_maps) /* the totals after the header */
+        PD_TRY(read_threads(records, totals, &has_any, err));
     if (!records->is_ahead)
         return PPROFDELTA_OK;
     const pd_lines stack = records->lines;
@@ -158,10 +155,8 @@ static pprofdelta_status next_jemalloc(pd_records *records, pd_record *record, b
     record->off = stack.start;
     records->is_ahead = false;
     *has_one = true;
-    pprofdelta_status status = read_threads(records, record->values, &has_any, err);
-    if (!status && !has_any)
-        status = pd_lines_fail(&stack, "is a stack without counts", err);
-    return status;
+    PD_TRY(read_threads(records, record->values, &has_any, err));
+    return has_any ? PPROFDELTA_OK : pd_lines_fail(&stack, "is a stack without counts", err);
 }
 
 pprofdelta_status pd_records_next(pd_records *records, pd_record *record, bool *has_one,
