@@ -1,9 +1,6 @@
 #include "profile/arrow.h"
 
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
@@ -20,20 +17,6 @@ static size_t aligned(size_t size)
     return (size + ALIGNED - 1) & ~(size_t)(ALIGNED - 1);
 }
 
-/* The columns of a large profile are new memory each time. In huge pages, a window of a million samples
- * has 66,000 page faults in place of 114,000, and a third less time in the kernel. */
-static void want_huge_pages(uint8_t *block, size_t size)
-{
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    enum { HUGE_PAGE = 2 << 20 };
-    uintptr_t skip = -(uintptr_t)block & (HUGE_PAGE - 1);
-    if (size >= skip + HUGE_PAGE)
-        madvise(block + skip, (size - skip) & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
-#else
-    (void)block, (void)size;
-#endif
-}
-
 /* A block with a head, and `size` bytes behind it; NULL on failure. */
 static head *make_block(pd_arrow *a, size_t size)
 {
@@ -43,7 +26,6 @@ static head *make_block(pd_arrow *a, size_t size)
         a->status = pd_mem_reserve(&a->mem, &block, &cap, sizeof(head) + size, 1, a->err);
     if (a->status)
         return NULL;
-    want_huge_pages(block, cap);
     head *h = (void *)block;
     *h = (head){.allocator = a->mem.allocator};
     return h;
