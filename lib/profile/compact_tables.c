@@ -318,7 +318,7 @@ static pd_bytes stack_of(const pd_compact *c, size_t sample)
 {
     uint64_t from = sample ? ROWS(sample_row, c->out)[sample - 1].stack_end : 0;
     uint64_t end = ROWS(sample_row, c->out)[sample].stack_end;
-    return (pd_bytes){end > from ? c->stack.ptr + from : NULL, (size_t)(end - from)};
+    return (pd_bytes){end > from ? c->stack.ptr + from : (const uint8_t *)"", (size_t)(end - from)};
 }
 
 static size_t count_places(pd_bytes stack)
@@ -505,7 +505,7 @@ static pprofdelta_stamp stamp_of(const pd_compact *c, const pd_compact_header *h
     if (!h->time_nanos || h->duration_nanos <= 0 ||
         __builtin_sub_overflow(h->time_nanos, h->duration_nanos, &stamp.from_nanos))
         stamp.from_nanos = 0;
-    for (int live = 0; live < 2; live++) {
+    for (int live = 0; live < 2 && c->comments.len; live++) {
         pd_reader comments = pd_reader_of(c->comments.ptr, c->comments.len);
         uint64_t string;
         while (pd_reader_varint(&comments, &string)) {

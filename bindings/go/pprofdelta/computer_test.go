@@ -409,8 +409,8 @@ func TestNewChecksAllOptions(t *testing.T) {
 func TestEnumsHaveNames(t *testing.T) {
 	for want, value := range map[string]fmt.Stringer{"gzip": Gzip, "none": None, "otlp": OTLP, "clamp": ResetClamp,
 		"Compression(7)": Compression(7), "Format(-1)": Format(-1), "a window is pending": ErrPending, "Status(99)": Status(99),
-		"newer_state": ReasonNewerState, "Reason(14)": Reason(14), "decrease": RestartAny, "live": RestartLive,
-		"window": LiveWindow, "equal": JoinEqual, "Join(11)": Join(11)} {
+		"newer_state": ReasonNewerState, "no_target": ReasonNoTarget, "Reason(16)": Reason(16), "decrease": RestartAny, "live": RestartLive,
+		"window": LiveWindow, "equal": JoinEqual, "Join(12)": Join(12)} {
 		if value.String() != want {
 			t.Errorf("%v is not %s", value, want)
 		}
