@@ -373,8 +373,7 @@ static void note_small_space(bool is_quiet)
     enum { AGENT_MIB = 18, SMALL_MIB = 64 };
     const double mib = 1 << 20;
     struct rlimit space;
-    if (!is_quiet && getrlimit(RLIMIT_AS, &space) == 0 &&
-        space.rlim_cur < (rlim_t)(SMALL_MIB * mib))
+    if (!is_quiet && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < (rlim_t)SMALL_MIB << 20)
         cli_note("the address space of COMMAND is limited to %.1f MiB (ulimit -v); the agent takes "
                  "%d MiB of it",
                  (double)space.rlim_cur / mib, AGENT_MIB);

@@ -72,7 +72,7 @@ static pprofdelta_status add_new(pd_collected *c, const incoming *s, pprofdelta_
     size_t size;
     PD_TRY(reserve(c, s, err));
     for (size_t i = 0; i < s->depth; i++) {
-        if (!s->frames)
+        if (s->from)
             at = place_of(s->from, s->from->frames[s->first + i]);
         PD_TRY(add_place(c, at, &size, &c->frames[c->frames_len + i], err));
         at += size;

@@ -60,10 +60,11 @@ static inline pd_arrow_at pd_arrow_child(pd_arrow_at at, size_t index)
     return (pd_arrow_at){at.schema->children[index], at.array->children[index]};
 }
 
-/* Makes a row of a nullable column null. */
+/* Makes a row of a nullable column null, which was made. */
 static inline void pd_arrow_null(pd_arrow_at at, size_t row)
 {
-    ((uint8_t *)at.array->buffers[0])[row / 8] &= (uint8_t) ~(1u << row % 8);
+    uint8_t *valid = (uint8_t *)at.array->buffers[0]; // NOLINT(clang-analyzer-core.NullDereference)
+    valid[row / 8] &= (uint8_t) ~(1u << row % 8);
     at.array->null_count++;
 }
 

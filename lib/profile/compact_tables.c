@@ -398,7 +398,7 @@ static const int64_t *make_stacks(pd_compact *c, pd_arrow *a)
     int64_t *ids = pd_arrow_make(a, pd_arrow_child(table, 0), &plain, r->len, 0);
     plain.name = "item";
     uint64_t *out = pd_arrow_make(a, make_list(a, lists, &list, r), &plain, c->tables.places, 0);
-    if (!out)
+    if (!out || !lists.array)
         return NULL;
     int32_t *ends = (int32_t *)lists.array->buffers[1];
     const uint64_t *known = c->tables.out.locations.array.children[0]->buffers[1];
