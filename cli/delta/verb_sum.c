@@ -83,6 +83,7 @@ static void note(run *r, const char *name, pprofdelta_join join)
         [PPROFDELTA_JOIN_UNTIMED] = {"neither this file nor ",
                                      " has a time, so it is not known if a window is missing"},
         [PPROFDELTA_JOIN_FORCED] = {"does not join ", "; it was added because of --force"},
+        [PPROFDELTA_JOIN_APART] = {NULL, NULL}, /* noted for its whole target */
     };
     const char *gap = r->gap, *before = notes[join].before, *after = notes[join].after;
     if (join == PPROFDELTA_JOIN_RESYNC)
