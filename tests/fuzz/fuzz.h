@@ -15,6 +15,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+extern size_t fuzz_reader_quick; /* of fuzz_reader.c: samples that the quick reader took */
+
 #define require(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

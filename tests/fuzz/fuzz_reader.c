@@ -78,6 +78,8 @@ typedef struct ways {
 
 /* Where the careful reader finds something wrong, or a field that it does not know, the quick one
  * must have declined; else both see the same sample. `end` is that of the bytes that may be read. */
+size_t fuzz_reader_quick;
+
 static void require_same_sample(const ways *w, pd_sample_reader *quick, pd_sample_reader *careful,
                                 const pd_field *f, const uint8_t *end)
 {
@@ -91,6 +93,7 @@ static void require_same_sample(const ways *w, pd_sample_reader *quick, pd_sampl
     require(!quick->parse.status && top.at == (is_taken ? f->body.end : f->start));
     if (!is_taken)
         return;
+    fuzz_reader_quick++;
     require(!careful->parse.status && !careful->parse.unknown_fields);
     require(pd_key_equal(pd_identity_key(&other.stack), pd_identity_key(&sample.stack)));
     require(sample.values_len == w->columns.len && other.values_len == sample.values_len);

@@ -32,8 +32,8 @@ static void draw_custom_types(gen *g)
 {
     static const char *const types[] = {"alloc_space",    "alloc_objects", "inuse_space",
                                         "requests",       "contentions",   "inuse_requests",
-                                        "alloc_requests", "wall"};
-    static const char *const units[] = {"bytes", "count", "nanoseconds", ""};
+                                        "alloc_requests", "wall",          "requests/bytes"};
+    static const char *const units[] = {"bytes", "count", "nanoseconds", "", "bytes/s"};
     size_t len = rng_chance(&g->rng, 80) ? 1 + rng_below(&g->rng, 6) : 1 + rng_below(&g->rng, 64);
     for (size_t i = 0; i < len; i++)
         add_type(g, PICK(g, types), PICK(g, units));

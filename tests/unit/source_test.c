@@ -1,17 +1,58 @@
-/* Files that are read whole and a piece at a time: whatever the pieces, the same bytes come out, and
- * what is wrong is refused in the same words. */
+/* Compressed files, read and written: what goes in comes out, whatever the format, the level and the pieces; a
+ * wrong checksum is found; memory stays within the limit, whatever a file promises. fuzz_inflate.c compares what is
+ * read whole with what is read in pieces, and testdata/hostile has files with every damage and lie. */
 #include "fuzz/fuzz.h"
 
+#include "codec/compress.h"
 #include "pack.h"
 #include "run.h"
 #include "seeds.h"
 
 #include <libdeflate.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #define PLENTY (UINT64_C(1) << 30)
+
+/* Everything that one test inflates and deflates with. */
+typedef struct kit {
+    tracker memory;
+    pd_mem mem;
+    pd_source source;
+    pd_compressor compressor;
+    pprofdelta_error err;
+} kit;
+
+static void kit_init(kit *k, uint64_t limit)
+{
+    *k = (kit){.memory = {.is_alone = true}};
+    pprofdelta_allocator allocator = tracker_allocator(&k->memory);
+    pd_mem_init(&k->mem, &allocator, limit);
+}
+
+static void kit_fini(kit *k)
+{
+    pd_source_end(&k->source);
+    pd_compressor_fini(&k->compressor, &k->mem);
+    CHECK(k->mem.used == 0 && k->memory.live == 0);
+}
+
+static pprofdelta_status open_file(kit *k, buf file, size_t piece)
+{
+    return pd_source_open(&k->source, &k->mem, (pd_bytes){file.ptr, file.len}, piece, &k->err);
+}
+
+/* Whole, and in pieces of every length. */
+static void check_inflates_to(buf file, buf want)
+{
+    ENDS(kit_fini) kit k;
+    kit_init(&k, PLENTY);
+    pprofdelta_status status = open_file(&k, file, 0);
+    pd_bytes out = k.source.whole;
+    CHECK_MSG(status == PPROFDELTA_OK, "status %d: %s", (int)status, k.err.text);
+    CHECK(out.len == want.len && (!out.len || !memcmp(out.ptr, want.ptr, out.len)));
+    CHECK(!LLVMFuzzerTestOneInput(file.ptr, file.len));
+}
 
 /* Noise, one byte, few letters, near copies, far copies: deflate data of every kind. */
 static buf draw_content(arena *a, rng *r, size_t len)
@@ -29,27 +70,70 @@ static buf draw_content(arena *a, rng *r, size_t len)
     return b;
 }
 
-static buf gzip_by_libdeflate(arena *a, buf in, int level)
+enum { FTEXT = 1, FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, ALL_FLAGS = 31 };
+
+static void append_header(buf *b, unsigned flags)
+{
+    size_t start = b->len;
+    const uint8_t head[] = {0x1f, 0x8b, 8, (uint8_t)flags, 1, 2, 3, 4, 0, 3};
+    buf_add(b, head, sizeof head);
+    if (flags & FEXTRA)
+        buf_add(b, "\5\0extra", 7);
+    if (flags & FNAME)
+        buf_add(b, "name", 5);
+    if (flags & FCOMMENT)
+        buf_add(b, "a comment", 10);
+    if (flags & FHCRC) {
+        uint32_t crc = libdeflate_crc32(0, b->ptr + start, b->len - start);
+        const uint8_t bytes[] = {crc & 0xff, crc >> 8 & 0xff};
+        buf_add(b, bytes, sizeof bytes);
+    }
+}
+
+static void append_member(buf *b, buf content, int level, unsigned flags)
 {
     struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
-    buf out = {.arena = a, .cap = libdeflate_gzip_compress_bound(c, in.len)};
-    out.ptr = arena_alloc(a, out.cap);
-    out.len = libdeflate_gzip_compress(c, in.ptr, in.len, out.ptr, out.cap);
+    size_t bound = libdeflate_deflate_compress_bound(c, content.len);
+    uint8_t *packed = arena_alloc(b->arena, bound);
+    append_header(b, flags);
+    buf_add(b, packed, libdeflate_deflate_compress(c, content.ptr, content.len, packed, bound));
     libdeflate_free_compressor(c);
+    buf_add32(b, libdeflate_crc32(0, content.ptr, content.len));
+    buf_add32(b, (uint32_t)content.len);
+}
+
+/* zstd frames, the last of which does not say how long it is, between skippable ones. */
+static buf pack_frames(arena *a, buf content, unsigned frames)
+{
+    static const uint8_t skippable[] = "\x5a\x2a\x4d\x18\3\0\0\0abc";
+    buf out = buf_begin(a), first = pack_zstd(a, content, frames);
+    ZSTD_CCtx *c = ZSTD_createCCtx();
+    size_t bound = ZSTD_compressBound(0);
+    uint8_t *packed = arena_alloc(a, bound);
+    ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0);
+    buf_add(&out, skippable, sizeof skippable - 1);
+    buf_add(&out, first.ptr, first.len);
+    buf_add(&out, skippable, sizeof skippable - 1);
+    buf_add(&out, packed, ZSTD_compress2(c, packed, bound, "", 0));
+    ZSTD_freeCCtx(c);
     return out;
 }
 
 static buf draw_file(arena *a, rng *r, buf content)
 {
     static const int strategies[] = {Z_DEFAULT_STRATEGY, Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED};
-    switch (rng_below(r, 6)) {
+    buf out = buf_begin(a);
+    switch (rng_below(r, 7)) {
     case 0:
-        return gzip_by_libdeflate(a, content, (int)rng_below(r, 13));
+        append_member(&out, content, (int)rng_below(r, 13), (unsigned)rng_below(r, ALL_FLAGS + 1));
+        return out;
     case 1:
         return pack_gzip(a, content, 1 + (unsigned)rng_below(r, 4));
     case 2:
         return pack_zstd(a, content, 1 + (unsigned)rng_below(r, 4));
     case 3:
+        return pack_frames(a, content, 1 + (unsigned)rng_below(r, 4));
+    case 4:
         return content.len && pd_format_of(content.ptr, content.len) == PD_FORMAT_PLAIN
                    ? content
                    : pack_zstd(a, content, 1);
@@ -58,30 +142,64 @@ static buf draw_file(arena *a, rng *r, buf content)
     }
 }
 
-/* Reads a file to its end by steps of any length, and appends what it got to *got. */
-static pprofdelta_status read_streamed(pd_source *s, pd_mem *mem, size_t piece, buf file, rng *r,
-                                       buf *got, pprofdelta_error *err)
+/* ---- What goes in comes out ------------------------------------------------------------------ */
+
+static buf compress_with(kit *k, buf in)
 {
-    pprofdelta_status status = pd_source_open(s, mem, (pd_bytes){file.ptr, file.len}, piece, err);
-    for (uint64_t from = 0; !status;) {
-        pd_bytes out;
-        size_t need = 1 + rng_below(r, rng_chance(r, 80) ? piece : piece * 5);
-        status = pd_source_reach(s, from, need, &out, err);
-        if (status)
-            break;
-        size_t take = out.len < need ? out.len : need + rng_below(r, out.len - need + 1);
-        CHECK(s->is_done || out.len >= need);
-        buf_add(got, out.ptr, take);
-        from += take;
-        if (s->is_done && take == out.len) {
-            CHECK(pd_source_len(s) == from);
-            return pd_source_finish(s, err);
-        }
-    }
-    return status;
+    collector c = {.bytes = buf_begin(in.arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    uint64_t written = 0;
+    CHECK(!pd_compress(&k->compressor, &k->mem, (pd_bytes){in.ptr, in.len}, &sink, &written, NULL));
+    CHECK(c.calls == 1 && written == c.bytes.len);
+    return c.bytes;
 }
 
-/* ---- Reading, both ways ---------------------------------------------------------------------- */
+TEST(every_format_and_level_round_trips)
+{
+    static const pd_format format[] = {PD_FORMAT_GZIP, PD_FORMAT_ZSTD, PD_FORMAT_PLAIN};
+    static const size_t sizes[] = {1, 2, 100, 5000, 300000};
+    rng r = {4};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes * 30; i++) {
+        ENDS(arena_free) arena a = {0};
+        ENDS(kit_fini) kit k;
+        kit_init(&k, PLENTY);
+        buf content = draw_content(&a, &r, sizes[i / 30]);
+        content.ptr[0] = 'x'; /* or else it may begin as a compressed file does */
+        k.compressor = (pd_compressor){.compression = (pprofdelta_compression)(i % 3),
+                                       .level = (int)(i / 3 % 10)};
+        buf packed = compress_with(&k, content);
+        CHECK(pd_format_of(packed.ptr, packed.len) == format[i % 3]);
+        check_inflates_to(packed, content);
+    }
+}
+
+TEST(zstd_output_has_its_size_and_a_checksum)
+{
+    ENDS(arena_free) arena a = {0};
+    ENDS(kit_fini) kit k;
+    kit_init(&k, PLENTY);
+    k.compressor.compression = PPROFDELTA_ZSTD;
+    rng r = {3};
+    buf content = draw_content(&a, &r, 5000), packed = compress_with(&k, content);
+    CHECK(ZSTD_getFrameContentSize(packed.ptr, packed.len) == content.len);
+    packed.ptr[packed.len - 1] ^= 1;
+    CHECK(open_file(&k, packed, 0) == PPROFDELTA_E_INFLATE && strstr(k.err.text, "checksum"));
+}
+
+TEST(every_header_option_is_read)
+{
+    ENDS(arena_free) arena a = {0};
+    rng r = {4};
+    buf content = draw_content(&a, &r, 500), twice = buf_begin(&a);
+    buf_add(&twice, content.ptr, content.len);
+    buf_add(&twice, content.ptr, content.len);
+    for (unsigned flags = 0; flags <= ALL_FLAGS; flags++) {
+        buf file = buf_begin(&a);
+        append_member(&file, content, 6, flags);
+        append_member(&file, content, 6, ALL_FLAGS - flags);
+        check_inflates_to(file, twice);
+    }
+}
 
 TEST(any_pieces_are_the_whole)
 {
@@ -89,27 +207,11 @@ TEST(any_pieces_are_the_whole)
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         rng r = {seed};
         ENDS(arena_free) arena a = {0};
-        pd_mem mem;
-        pd_mem_init(&mem, NULL, PLENTY);
-        pd_source s = {0};
-        for (int again = 0; again < 4; again++) {
-            buf content = draw_content(&a, &r, rng_below(&r, rng_chance(&r, 20) ? 300000 : 3000));
-            buf file = draw_file(&a, &r, content), got = buf_begin(&a);
-            size_t piece = 1 + rng_below(&r, rng_chance(&r, 50) ? 100 : 70000);
-            pprofdelta_error err;
-            pprofdelta_status status = read_streamed(&s, &mem, piece, file, &r, &got, &err);
-            if (status == PPROFDELTA_E_LIMIT && content.len / PD_INFLATE_RATIO > file.len)
-                continue;
-            CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
-            CHECK_MSG(buf_equal(got, content), "seed %" PRIu64 ": %zu of %zu bytes", seed, got.len,
-                      content.len);
-        }
-        pd_source_end(&s);
-        CHECK(mem.used == 0);
+        buf content = draw_content(&a, &r, rng_below(&r, rng_chance(&r, 20) ? 300000 : 3000));
+        check_inflates_to(draw_file(&a, &r, content), content);
     }
 }
 
-/* fuzz_inflate.c holds what is said of a file whole against what is said of it in pieces. */
 TEST(what_is_wrong_is_told_the_same_in_every_way)
 {
     seed_range range = seeds(1);
@@ -117,7 +219,10 @@ TEST(what_is_wrong_is_told_the_same_in_every_way)
         rng r = {seed};
         ENDS(arena_free) arena a = {0};
         buf content = draw_content(&a, &r, rng_below(&r, 300));
-        buf file = draw_file(&a, &r, content);
+        buf file = draw_file(&a, &r, content), more = buf_begin(&a);
+        buf_add(&more, file.ptr, file.len);
+        buf_text(&more, "more");
+        CHECK(!LLVMFuzzerTestOneInput(more.ptr, more.len));
         for (size_t len = 0; len < file.len; len++)
             CHECK(!LLVMFuzzerTestOneInput(file.ptr, len));
         for (size_t i = 0; i < file.len; i++) { /* a bit of each byte */
@@ -126,14 +231,45 @@ TEST(what_is_wrong_is_told_the_same_in_every_way)
             CHECK(!LLVMFuzzerTestOneInput(file.ptr, file.len));
             file.ptr[i] ^= bit;
         }
-        buf more = buf_begin(&a);
-        buf_add(&more, file.ptr, file.len);
-        buf_text(&more, "more");
-        CHECK(!LLVMFuzzerTestOneInput(more.ptr, more.len));
     }
 }
 
-/* ---- Limits ---------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* More than what a file of a few bytes is inflated with the careful way. */
+enum { CAREFUL = 140000 };
+
+/* A trailer that lies is told as a lie, also if what it says is beyond the limit, and takes no more
+ * memory than a file of that length may. */
+TEST(a_lying_length_does_not_allocate)
+{
+    enum { ZEROS = 3000000 };
+    static const struct {
+        size_t len; /* of the content; ZEROS: of zeros, which compress a thousand times */
+        uint32_t says;
+        uint64_t limit, most;
+    } lies[] = {
+        {100, UINT32_MAX, UINT64_C(8) << 30, 10000 + CAREFUL},
+        {100000, 1 << 24, UINT64_C(8) << 30, 100000 * PD_INFLATE_RATIO / 2 + CAREFUL},
+        {ZEROS, UINT32_MAX, UINT64_C(8) << 30, 3 * ZEROS},
+        {50000, 2 << 20, 1 << 20, 1 << 20},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        ENDS(arena_free) arena a = {0};
+        rng r = {8};
+        buf zeros = {.ptr = arena_alloc(&a, ZEROS), .len = ZEROS}, file = buf_begin(&a);
+        buf content = lies[i].len == ZEROS ? zeros : draw_content(&a, &r, lies[i].len);
+        append_member(&file, content, 6, 0);
+        file.len -= 4;
+        buf_add32(&file, lies[i].says);
+        ENDS(kit_fini) kit k;
+        kit_init(&k, lies[i].limit);
+        const char *words = arena_format(&a, "the gzip trailer says %u", lies[i].says);
+        CHECK_MSG(open_file(&k, file, 0) == PPROFDELTA_E_INFLATE, "%zu", i);
+        CHECK_MSG(strstr(k.err.text, words), "%zu: %s", i, k.err.text);
+        CHECK_MSG(k.mem.peak < lies[i].most, "%zu: %" PRIu64, i, k.mem.peak);
+    }
+}
 
 TEST(what_the_limit_cannot_hold_is_refused)
 {
@@ -145,18 +281,14 @@ TEST(what_the_limit_cannot_hold_is_refused)
         content.ptr[i] = (uint8_t)(rng_next(&r) >> 60);
     const buf files[] = {content, pack_gzip(&a, content, 1), pack_zstd(&a, content, 20)};
     for (size_t i = 0; i < 3; i++) {
-        pd_mem mem;
-        pd_mem_init(&mem, NULL, LIMIT);
-        pd_source s = {0};
+        ENDS(kit_fini) kit k;
+        kit_init(&k, LIMIT);
         pd_bytes out;
-        pprofdelta_error err;
-        REQUIRE(!pd_source_open(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, PIECE, &err));
-        CHECK(pd_source_reach(&s, LEN / 4, LEN / 8, &out, &err) == PPROFDELTA_OK);
+        REQUIRE(!open_file(&k, files[i], PIECE));
+        CHECK(pd_source_reach(&k.source, LEN / 4, LEN / 8, &out, &k.err) == PPROFDELTA_OK);
         CHECK(out.len >= LEN / 8 && memcmp(out.ptr, content.ptr + LEN / 4, out.len) == 0);
-        CHECK(pd_source_reach(&s, LEN / 4, LEN / 2, &out, &err) == PPROFDELTA_E_LIMIT);
-        CHECK(mem.peak <= LIMIT);
-        pd_source_end(&s);
-        CHECK(mem.used == 0);
+        CHECK(pd_source_reach(&k.source, LEN / 4, LEN / 2, &out, &k.err) == PPROFDELTA_E_LIMIT);
+        CHECK(k.mem.peak <= LIMIT);
     }
 }
 
@@ -169,18 +301,16 @@ TEST(a_failed_allocation_is_told)
     for (size_t i = 0; i < 3; i++) {
         bool refused = true;
         for (size_t nth = 1; refused; nth++) {
-            tracker memory = {.fail_at = nth};
-            pprofdelta_allocator allocator = tracker_allocator(&memory);
-            pd_mem mem;
-            pd_mem_init(&mem, &allocator, PLENTY);
-            pd_source s = {0};
-            buf got = buf_begin(&a);
-            pprofdelta_status status = read_streamed(&s, &mem, 1000, files[i], &r, &got, NULL);
-            refused = memory.refused > 0;
+            ENDS(kit_fini) kit k;
+            kit_init(&k, PLENTY);
+            k.memory.fail_at = nth;
+            pprofdelta_status status = open_file(&k, files[i], 1000);
+            pd_bytes out = {NULL, 1};
+            for (uint64_t from = 0; !status && out.len; from += out.len)
+                status = pd_source_reach(&k.source, from, 1 + nth * 900, &out, NULL);
+            refused = k.memory.refused > 0;
             CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK),
                       "file %zu, allocation %zu", i, nth);
-            pd_source_end(&s);
-            CHECK(memory.live == 0);
         }
     }
 }

@@ -227,4 +227,42 @@ TEST(the_layout_is_fixed)
     CHECK_MSG(sum == UINT64_C(0xbf83a29518b6bab3), "the sum is now %#" PRIx64, sum);
 }
 
+/* A sample of each kind of location and label, and one that is deeper than a block of the hash. */
+TEST(the_keys_are_fixed)
+{
+    enum { DEEP = 600 };
+    ENDS(scene_end) scene s;
+    ENDS(build_free) build b = {0};
+    pprofdelta_options named = PPROFDELTA_OPTIONS_INIT;
+    named.id = 1;
+    scene_begin(&s, &named);
+    build_types(&b, "alloc_space/bytes");
+    model_mapping *by_id = build_mapping(&b, 0x400000, 0x500000, 0x1000, "/bin/app", "abc123");
+    model_mapping *by_name = build_mapping(&b, 0x600000, 0x700000, 0, "/lib/a.so", "");
+    model_mapping *made_up = build_mapping(&b, 0x800000, 0x900000, 0, "[anon]", "");
+    build_place(&b, "id", by_id, 0x401234);
+    build_place(&b, "name", by_name, 0x601234);
+    build_place(&b, "absolute", made_up, 0x801234);
+    build_bare(&b, "folded", by_id, 0x401234)->is_folded = true;
+    build_bare(&b, "nothing", NULL, 0);
+    model_location *lines = build_place(&b, "lines", NULL, 0);
+    build_line(&b, lines, build_function(&b, "outer", "outer.c"), 15);
+    lines->lines[1].column = 3;
+    lines->lines[1].function->start_line = 12;
+    build_sample(&b, "id name absolute folded nothing lines", "1");
+    build_sample(&b, "lines", "2");
+    model_sample *labelled = build_sample(&b, "", "3"), *deep = build_sample(&b, "", "4");
+    build_label(&b, labelled, "request", "GET", 0, "");
+    build_label(&b, labelled, "bytes", "", 4096, "bytes");
+    deep->depth = DEEP;
+    deep->stack = ARENA_ARRAY(&b.arena, model_location *, DEEP);
+    for (size_t i = 0; i < DEEP; i++)
+        deep->stack[i] = b.m.locations[i * i % 6];
+    scene_window(&s, build_bytes(&b));
+    REQUIRE(s.status == PPROFDELTA_OK && s.report.fresh == 4);
+    buf saved = keep_save(&s.arena, s.pd);
+    uint64_t sum = XXH3_64bits(saved.ptr, saved.len);
+    CHECK_MSG(sum == UINT64_C(0x63793e051b9c0701), "the sum is now %#" PRIx64, sum);
+}
+
 TEST_MAIN()
