@@ -1,4 +1,4 @@
-"""The agent's probes (USDT), by gdb. tests/unit/usdt_test.c hears what they report, call by call."""
+"""The agent's probes (USDT): their notes, and by gdb. tests/unit/usdt_test.c has what they report, call by call."""
 
 import os
 import platform
@@ -32,6 +32,15 @@ def gdb(t, *commands, program=None):
     ran = plainly(t, "gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", *arguments,
                   *([program] if program else []))
     return ran.out.decode(), ran.err
+
+
+def test_the_notes(t):
+    """The arguments are the parameters of a function."""
+    has_probes(t)
+    where = ("%rdi", "%rsi", "%rdx") if platform.machine() == "x86_64" else ("x0", "x1", "x2")
+    found = notes(by_hand(t)["LD_PRELOAD"])
+    for name, count in (("alloc", 3), ("free", 1)):
+        t.equal(found[name][3], " ".join(f"8@{place}" for place in where[:count]))
 
 
 def test_gdb_lists_the_probes(t):

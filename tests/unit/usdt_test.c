@@ -1,15 +1,11 @@
-/* The probes of the heap door: what a listener finds in the file and hears, call by call, and that
- * what it heard adds up to what the tracker has. */
-#include "listener.h"
+/* The probes of the heap door: what they are called with, call by call, and that it adds up to what the tracker has.
+ * The linker puts functions of this file before them (--wrap). tests/preload/probes.py has what the file says of them. */
+#include "heap/usdt.h"
 #include "live.h"
 #include "rng.h"
 #include "seeds.h"
-#include "test.h"
 
-#if CAN_LISTEN
-
-#include <dlfcn.h>
-#include <link.h>
+#if PD_HAVE_USDT
 
 enum { HEARD_MAX = 1 << 16 };
 
@@ -20,46 +16,43 @@ typedef struct heard {
 
 static heard log_[HEARD_MAX];
 static size_t log_len, told_len;
-static listener_probe probes[LISTENER_PROBES_MAX];
-static size_t probes_len;
+
+static void note(heard h)
+{
+    if (log_len < HEARD_MAX)
+        log_[log_len++] = h;
+}
+
+/* The names are the linker's. NOLINTBEGIN(bugprone-reserved-identifier) */
+void __real_pd_usdt_alloc(const void *ptr, uint64_t size, uint64_t weight);
+void __real_pd_usdt_free(const void *ptr);
+void __wrap_pd_usdt_alloc(const void *ptr, uint64_t size, uint64_t weight);
+void __wrap_pd_usdt_free(const void *ptr);
+
+void __wrap_pd_usdt_alloc(const void *ptr, uint64_t size, uint64_t weight)
+{
+    note((heard){'a', (uint64_t)(uintptr_t)ptr, size, weight});
+    __real_pd_usdt_alloc(ptr, size, weight);
+}
+
+void __wrap_pd_usdt_free(const void *ptr)
+{
+    note((heard){'f', (uint64_t)(uintptr_t)ptr, 0, 0});
+    __real_pd_usdt_free(ptr);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* As a tool that begins or ends to listen. */
+static void listen(int change)
+{
+    pd_usdt_alloc_semaphore = (unsigned short)(pd_usdt_alloc_semaphore + change);
+    pd_usdt_free_semaphore = (unsigned short)(pd_usdt_free_semaphore + change);
+}
 
 /* Which of the pointers it is about. */
 static size_t pointer_of(const heard *h)
 {
     return (size_t)((h->ptr - (uint64_t)(uintptr_t)live_pointer(0)) / 4096);
-}
-
-static void note(const listener_probe *probe, const uint64_t arguments[LISTENER_ARGUMENTS_MAX])
-{
-    bool is_alloc = probe->name[0] == 'a';
-    if (log_len < HEARD_MAX)
-        log_[log_len++] = (heard){probe->name[0], arguments[0], is_alloc ? arguments[1] : 0,
-                                  is_alloc ? arguments[2] : 0};
-}
-
-/* The first object is the executable. */
-static int take_bias(struct dl_phdr_info *info, size_t size, void *cookie)
-{
-    (void)size;
-    *(uintptr_t *)cookie = info->dlpi_addr;
-    return 1;
-}
-
-/* Returns whether there is a listener, which hears nothing yet. */
-static bool listen(void)
-{
-    static int is_started = -1;
-    uintptr_t bias = 0;
-    if (is_started < 0) {
-        dl_iterate_phdr(take_bias, &bias);
-        probes_len = listener_find("/proc/self/exe", bias, "otel_memory", probes);
-        is_started = probes_len && listener_start(probes, probes_len, note) == 0;
-        if (probes_len && !is_started)
-            printf("skipped: code cannot be changed here\n");
-    }
-    CHECK_MSG(probes_len == 2, "%zu probes", probes_len);
-    log_len = told_len = 0;
-    return is_started;
 }
 
 static const uint64_t a_stack[] = {0x1000, 0x2000};
@@ -100,39 +93,17 @@ static void check_heard(const char *want)
     CHECK_STR(text, want);
 }
 
-TEST(the_file_has_both_probes)
-{
-    bool has_alloc = false, has_free = false;
-    listen();
-    for (size_t i = 0; i < probes_len; i++) {
-        const listener_probe *p = &probes[i];
-        bool is_alloc = strcmp(p->name, "alloc") == 0;
-        has_alloc |= is_alloc;
-        has_free |= strcmp(p->name, "free") == 0;
-        CHECK(p->semaphore && *p->semaphore == 0);
-#if defined(__x86_64__)
-        CHECK_STR(p->arguments, is_alloc ? "8@%rdi 8@%rsi 8@%rdx" : "8@%rdi");
-#else
-        CHECK_STR(p->arguments, is_alloc ? "8@x0 8@x1 8@x2" : "8@x0");
-#endif
-    }
-    CHECK(has_alloc && has_free);
-}
-
 TEST(nothing_fires_while_nobody_listens)
 {
-    listen();
     ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event event = event_at(1, 10);
     CHECK(pprofdelta_heap_track(heap, &event) && pprofdelta_heap_untrack(heap, event.ptr));
-    CHECK(log_len == 0);
+    check_heard("");
 }
 
 TEST(an_allocation_and_its_end)
 {
-    if (!listen())
-        return;
-    listener_want(1);
+    listen(1);
     ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event known = event_at(1, 77), unknown = event_at(2, 0);
     CHECK(pprofdelta_heap_track(heap, &known) && pprofdelta_heap_track(heap, &unknown));
@@ -140,16 +111,14 @@ TEST(an_allocation_and_its_end)
     CHECK(pprofdelta_heap_track(heap, &known)); /* its end was not seen */
     CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
           !pprofdelta_heap_untrack(heap, live_pointer(1)));
-    listener_want(-1);
+    listen(-1);
     check_heard("a1:77/1001 a2:334/1002 f1 a1:77/1001 f1"); /* 334: a third of its weight */
 }
 
 TEST(realloc_ends_the_old_block_at_once)
 {
     pprofdelta_heap_realloc r;
-    if (!listen())
-        return;
-    listener_want(1);
+    listen(1);
     ENDS(heap_end) pprofdelta_heap *heap = make();
     pprofdelta_heap_event event = event_at(1, 50);
     CHECK(pprofdelta_heap_track(heap, &event));
@@ -159,7 +128,7 @@ TEST(realloc_ends_the_old_block_at_once)
     CHECK(pprofdelta_heap_track(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
     pprofdelta_heap_realloc_end(heap, &r, false); /* the block is still there */
-    listener_want(-1);
+    listen(-1);
     check_heard("a1:50/1001 f1 a1:333/1001");
 }
 
@@ -175,9 +144,7 @@ static int complete_some(void *cookie, pprofdelta_heap_event *event)
 TEST(deferred_allocations_are_heard_when_they_are_made)
 {
     size_t calls = 0;
-    if (!listen())
-        return;
-    listener_want(1);
+    listen(1);
     ENDS(heap_end) pprofdelta_heap *heap = make();
     for (size_t i = 1; i <= 4; i++) {
         pprofdelta_heap_event event = event_at(i, 10 * i);
@@ -189,7 +156,7 @@ TEST(deferred_allocations_are_heard_when_they_are_made)
     check_heard("f2 f3 a30:334/1003");
     CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
           pprofdelta_heap_untrack(heap, live_pointer(30)));
-    listener_want(-1);
+    listen(-1);
     check_heard("f1 f30");
 }
 
@@ -260,8 +227,6 @@ static int64_t replay(size_t *alive)
 
 TEST(what_is_heard_adds_up_to_what_is_alive)
 {
-    if (!listen())
-        return;
     seed_range range = seeds(2);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         rng r = {seed};
@@ -269,11 +234,11 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
         pprofdelta_heap_stats stats = {.size = sizeof stats};
         ENDS(heap_end) pprofdelta_heap *heap = make();
         log_len = 0;
-        listener_want(1);
+        listen(1);
         for (int i = 0; i < 300; i++)
             act(heap, &r);
         pprofdelta_heap_complete(heap, NULL, NULL);
-        listener_want(-1);
+        listen(-1);
         pprofdelta_heap_describe(heap, &stats);
         int64_t sum = replay(&alive);
         CHECK_MSG(sum == stats.inuse_bytes && alive == stats.live,
