@@ -5,7 +5,36 @@
 #include "pack.h"
 #include "delta/context.h"
 #include "scene.h"
-#include "two_stacks.h"
+
+/* A process of two stacks, with an address and with lines. Each look is taken a microsecond later. */
+typedef struct two_stacks {
+    build b;
+    model_sample *leaf, *other;
+} two_stacks;
+
+static void two_stacks_begin(two_stacks *p)
+{
+    *p = (two_stacks){0};
+    build_types(&p->b, CONTENTION_TYPES);
+    model_mapping *app = build_mapping(&p->b, 0x400000, 0x500000, 0, "/bin/app", "id-1");
+    build_place(&p->b, "leaf", app, 0x401000);
+    p->leaf = build_sample(&p->b, "leaf main", "10 1000");
+    p->other = build_sample(&p->b, "other", "100 100");
+    p->b.m.time_nanos = 1000;
+}
+
+static void two_stacks_end(two_stacks *p)
+{
+    build_free(&p->b);
+}
+
+/* With this value of its first counter. */
+static buf two_stacks_look(two_stacks *p, int64_t count)
+{
+    p->leaf->values[0] = count;
+    p->b.m.time_nanos += 1000;
+    return build_bytes(&p->b);
+}
 
 /* ---- Options and arguments ------------------------------------------------------------------- */
 
@@ -54,6 +83,23 @@ TEST(options_are_checked)
     CHECK(try_options(&good) == PPROFDELTA_E_LIMIT);
 }
 
+TEST(every_status_has_its_own_text)
+{
+    const char *texts[PPROFDELTA_E_OTHER_TARGET + 2];
+    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_OTHER_TARGET + 1; i++) {
+        texts[i] = pprofdelta_status_text((pprofdelta_status)i);
+        REQUIRE(texts[i] && *texts[i]);
+        for (int n = PPROFDELTA_OK; n < i; n++)
+            CHECK(strcmp(texts[i], texts[n]) != 0);
+    }
+    static const int unknown[] = {-1, 1000, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        CHECK_STR(pprofdelta_status_text((pprofdelta_status)unknown[i]),
+                  texts[PPROFDELTA_E_OTHER_TARGET + 1]);
+    CHECK_STR(pprofdelta_version(), PD_PROJECT_VERSION);
+    CHECK_STR(PPROFDELTA_VERSION, PD_PROJECT_VERSION);
+}
+
 static pprofdelta_status rewrite(buf in, const pprofdelta_sink *sink)
 {
     pprofdelta_profile *profile;
@@ -87,6 +133,9 @@ TEST(null_where_the_header_allows_it)
     CHECK(pprofdelta_window(pd, NULL, 1, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &no_write, NULL, NULL) == PPROFDELTA_E_USAGE);
+    pprofdelta_profile *untouched = (pprofdelta_profile *)pd, *opened = untouched;
+    CHECK(pprofdelta_profile_open(NULL, NULL, good.ptr, good.len - 1, &opened, NULL) &&
+          opened == untouched);
     CHECK(rewrite(good, NULL) == PPROFDELTA_E_USAGE);
     CHECK(rewrite(good, &no_write) == PPROFDELTA_E_USAGE);
     CHECK(c.calls == 0);
