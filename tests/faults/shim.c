@@ -115,18 +115,17 @@ OPEN(open)
 OPEN(open64)
 #endif
 
-#define MKOSTEMP(function)                                                                         \
-    int function(char *pattern, int flags)                                                         \
+/* What is left of a length if the call moves one byte. */
+#define SHORT(len) (turn_ && is_short && (len) ? 1 : (len))
+
+/* A function that is called as `name` in the log. */
+#define CALL(type, function, name, parameters, ...)                                                \
+    type function parameters                                                                       \
     {                                                                                              \
-        int result = -1;                                                                           \
-        FAULT("mkostemp", -1, result = REAL(function)(pattern, flags));                            \
+        type result = -1;                                                                          \
+        FAULT(name, -1, result = REAL(function)(__VA_ARGS__));                                     \
         return result;                                                                             \
     }
-
-MKOSTEMP(mkostemp)
-#ifdef __GLIBC__
-MKOSTEMP(mkostemp64)
-#endif
 
 /* Not counted: every new state has this id, so that the files of two runs are the same. */
 ssize_t getrandom(void *data, size_t len, unsigned flags)
@@ -141,64 +140,31 @@ ssize_t write(int fd, const void *data, size_t len)
     if (fd == STDERR_FILENO)
         return REAL(write)(fd, data, len);
     ssize_t result = -1;
-    FAULT("write", -1, result = REAL(write)(fd, data, turn_ && is_short && len ? 1 : len));
+    FAULT("write", -1, result = REAL(write)(fd, data, SHORT(len)));
     return result;
 }
 
-ssize_t read(int fd, void *data, size_t len)
-{
-    ssize_t result = -1;
-    FAULT("read", -1, result = REAL(read)(fd, data, turn_ && is_short && len ? 1 : len));
-    return result;
-}
-
-#define PWRITE(function, offset)                                                                   \
-    ssize_t function(int fd, const void *data, size_t len, offset at)                              \
-    {                                                                                              \
-        ssize_t result = -1;                                                                       \
-        FAULT("pwrite", -1,                                                                        \
-              result = REAL(function)(fd, data, turn_ && is_short && len ? 1 : len, at));          \
-        return result;                                                                             \
-    }
-
-PWRITE(pwrite, off_t)
+CALL(int, mkostemp, "mkostemp", (char *pattern, int flags), pattern, flags)
+CALL(ssize_t, read, "read", (int fd, void *data, size_t len), fd, data, SHORT(len))
+CALL(ssize_t, pwrite, "pwrite", (int fd, const void *data, size_t len, off_t at), fd, data,
+     SHORT(len), at)
+CALL(off_t, lseek, "lseek", (int fd, off_t at, int whence), fd, at, whence)
 #ifdef __GLIBC__
-PWRITE(pwrite64, off64_t)
+CALL(int, mkostemp64, "mkostemp", (char *pattern, int flags), pattern, flags)
+CALL(ssize_t, pwrite64, "pwrite", (int fd, const void *data, size_t len, off64_t at), fd, data,
+     SHORT(len), at)
+CALL(off64_t, lseek64, "lseek", (int fd, off64_t at, int whence), fd, at, whence)
 #endif
-
-#define LSEEK(function, offset)                                                                    \
-    offset function(int fd, offset at, int whence)                                                 \
-    {                                                                                              \
-        offset result = -1;                                                                        \
-        FAULT("lseek", -1, result = REAL(function)(fd, at, whence));                               \
-        return result;                                                                             \
-    }
-
-LSEEK(lseek, off_t)
-#ifdef __GLIBC__
-LSEEK(lseek64, off64_t)
-#endif
-
-int fdatasync(int fd)
-{
-    int result = -1;
-    FAULT("fdatasync", -1, result = REAL(fdatasync)(fd));
-    return result;
-}
-
-int fsync(int fd)
-{
-    int result = -1;
-    FAULT("fsync", -1, result = REAL(fsync)(fd));
-    return result;
-}
-
-int rename(const char *from, const char *to)
-{
-    int result = -1;
-    FAULT("rename", -1, result = REAL(rename)(from, to));
-    return result;
-}
+CALL(int, fdatasync, "fdatasync", (int fd), fd)
+CALL(int, fsync, "fsync", (int fd), fd)
+CALL(int, rename, "rename", (const char *from, const char *to), from, to)
+CALL(int, flock, "flock", (int fd, int operation), fd, operation)
+CALL(int, fchmod, "fchmod", (int fd, mode_t mode), fd, mode)
+CALL(int, unlink, "unlink", (const char *path), path)
+CALL(int, memfd_create, "memfd_create", (const char *name, unsigned flags), name, flags)
+CALL(int, pipe2, "pipe2", (int fds[2], int flags), fds, flags)
+CALL(pid_t, fork, "fork", (void))
+CALL(pid_t, waitpid, "waitpid", (pid_t child, int *status, int options), child, status, options)
 
 /* One that fails has closed the descriptor all the same, as on Linux. */
 int close(int fd)
@@ -215,52 +181,4 @@ int close(int fd)
     return result;
 }
 
-int flock(int fd, int operation)
-{
-    int result = -1;
-    FAULT("flock", -1, result = REAL(flock)(fd, operation));
-    return result;
-}
-
-int fchmod(int fd, mode_t mode)
-{
-    int result = -1;
-    FAULT("fchmod", -1, result = REAL(fchmod)(fd, mode));
-    return result;
-}
-
-int unlink(const char *path)
-{
-    int result = -1;
-    FAULT("unlink", -1, result = REAL(unlink)(path));
-    return result;
-}
-
-int memfd_create(const char *name, unsigned flags)
-{
-    int result = -1;
-    FAULT("memfd_create", -1, result = REAL(memfd_create)(name, flags));
-    return result;
-}
-
-int pipe2(int fds[2], int flags)
-{
-    int result = -1;
-    FAULT("pipe2", -1, result = REAL(pipe2)(fds, flags));
-    return result;
-}
-
-pid_t fork(void)
-{
-    pid_t result = -1;
-    FAULT("fork", -1, result = REAL(fork)());
-    return result;
-}
-
-pid_t waitpid(pid_t child, int *status, int options)
-{
-    pid_t result = -1;
-    FAULT("waitpid", -1, result = REAL(waitpid)(child, status, options));
-    return result;
-}
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -10,7 +10,6 @@
 #include "census.h"
 #include "keep.h"
 #include "live.h"
-#include "pprofdelta_record.h"
 #include "rng.h"
 #include "scene.h"
 #include "seeds.h"
@@ -94,7 +93,7 @@ typedef enum fate {
     KILLED      /* before anything was written */
 } fate;
 
-typedef enum door { STATE, CONTEXT, RECORDER } door;
+typedef enum door { STATE, CONTEXT } door;
 
 enum {
     RESTARTS = SHIFTED + 1,
@@ -102,7 +101,7 @@ enum {
     KINDS = EQUAL + 1,
     FATES = KILLED + 1,
     KEYS = 8,
-    DOORS = 3
+    DOORS = 2
 };
 
 /* A profile of a process: in its `life`, how much was counted of each key. */
@@ -117,8 +116,6 @@ typedef struct course {
     rng rng;
     door door;
     pprofdelta *pd;
-    pprofdelta_recorder *recorder;
-    bool was_told; /* the recorder: of the look's restart */
     look looks[MOST];
     sent sent[MOST];
     size_t looks_len, sent_len;
@@ -208,22 +205,6 @@ static pprofdelta_status hand_out(course *c, const look *l, collector *got,
                                   pprofdelta_report *report)
 {
     pprofdelta_sink sink = collector_sink(got);
-    if (c->door == RECORDER) {
-        pprofdelta_recording how = {.time_nanos = l->time, .restarted = c->was_told};
-        pprofdelta_status status = pprofdelta_recorder_begin(c->recorder, &how, NULL);
-        for (uint64_t key = 0; key < KEYS && !status; key++) {
-            pprofdelta_record record = {
-                .stack = (uint64_t[]){0x1000 + key}, .depth = 1, .values = &l->counts[key]};
-            status = pprofdelta_recorder_add(c->recorder, &record, NULL);
-        }
-        collector refused = {.fail_at = 1};
-        pprofdelta_sink refuses = collector_sink(&refused);
-        if (!status) /* twice: the sink may have refused the first one */
-            CHECK(pprofdelta_recorder_write(c->recorder, &refuses, NULL, NULL) ==
-                  PPROFDELTA_E_SINK);
-        c->was_told = false;
-        return status ? status : pprofdelta_recorder_write(c->recorder, &sink, report, NULL);
-    }
     if (c->door == STATE) {
         c->pd = new_context();
         CHECK(!c->state.len || keep_load(c->pd, c->state, NULL) == PPROFDELTA_OK);
@@ -236,11 +217,7 @@ static pprofdelta_status hand_out(course *c, const look *l, collector *got,
 /* The end of a window that was handed out. The state was saved before it was sent. */
 static void end_window(course *c, bool is_acknowledged)
 {
-    if (c->door == RECORDER && is_acknowledged)
-        pprofdelta_recorder_commit(c->recorder);
-    else if (c->door == RECORDER)
-        pprofdelta_recorder_abandon(c->recorder);
-    else if (c->door == STATE && is_acknowledged && rng_chance(&c->rng, 50))
+    if (c->door == STATE && is_acknowledged && rng_chance(&c->rng, 50))
         c->state.ptr[c->state.len - 1] = 1;
     else if (is_acknowledged)
         pprofdelta_commit(c->pd);
@@ -301,12 +278,8 @@ static void add_up(course *c, buf bytes, int64_t sums[KEYS])
     REQUIRE(reading_make(&c->arena, bytes.ptr, bytes.len, &r) == PPROFDELTA_OK);
     for (size_t n = 0; n < r.samples_len; n++) {
         const reading_location *leaf = &r.locations[r.samples[n].stack[0]];
-        size_t key = (size_t)leaf->view->address - 0x1000;
-        if (leaf->view->n_line)
-            key = strtoul(
-                reading_string(&r, r.view->function[leaf->view->line[0]->function_id - 1]->name) +
-                    3,
-                NULL, 10);
+        int64_t name = r.view->function[leaf->view->line[0]->function_id - 1]->name;
+        size_t key = strtoul(reading_string(&r, name) + strlen("key"), NULL, 10);
         REQUIRE(key < KEYS);
         sums[key] += r.samples[n].values[0];
     }
@@ -376,7 +349,6 @@ static void step(course *c, unsigned choice)
     kind k = (kind)(choice % KINDS);
     fate f = (fate)(choice / KINDS % FATES);
     const look *l = choose(c, k);
-    c->was_told |= k == TOLD;
     if (l && f != KILLED)
         run(c, l, k == LATE, f);
 }
@@ -385,16 +357,8 @@ static void play(uint64_t seed, door way, const unsigned *choices, size_t len)
 {
     course c = {.rng = {seed}, .door = way, .looks_len = 1, .low = 24, .high = 24};
     unsigned long failures = test_failures;
-    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    static const pprofdelta_value_type types[] = {{"alloc_objects", "count", 1}};
-    options.kind = PPROFDELTA_KIND_TYPES;
-    options.types = types;
-    options.types_len = 1;
-    options.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_VERIFY;
     if (way == CONTEXT)
         c.pd = new_context();
-    if (way == RECORDER)
-        REQUIRE(pprofdelta_recorder_new(&options, NULL, &c.recorder, NULL) == PPROFDELTA_OK);
     c.looks[0] = (look){.life = UINT_MAX, .time = 1000};
     begin_life(&c, &c.looks[0], 24);
     for (size_t i = 0; i < len; i++)
@@ -407,7 +371,6 @@ static void play(uint64_t seed, door way, const unsigned *choices, size_t len)
         printf("\n");
     }
     pprofdelta_free(c.pd);
-    pprofdelta_recorder_free(c.recorder);
     arena_free(&c.arena);
 }
 
@@ -440,11 +403,6 @@ TEST(every_course_of_five_windows_of_a_context)
     play_all(CONTEXT, RESTARTS, LOST + 1, 5);
 }
 
-TEST(every_course_of_four_records)
-{
-    play_all(RECORDER, FALLS, FATES, 4);
-}
-
 TEST(every_course_with_clocks_and_late_profiles)
 {
     play_all(STATE, KINDS, LOST + 1, 3);
@@ -459,7 +417,7 @@ TEST(many_courses_of_ten_windows)
         unsigned choices[10];
         door way = (door)(i % DOORS);
         for (size_t n = 0; n < 10; n++) {
-            kind k = (kind)rng_below(&r, way == RECORDER ? FALLS : KINDS);
+            kind k = (kind)rng_below(&r, KINDS);
             choices[n] = k + (unsigned)rng_below(&r, FATES) * KINDS;
         }
         play(i, way, choices, 10);

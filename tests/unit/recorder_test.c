@@ -1,4 +1,4 @@
-/* The records door by hand: labels, symbols, restarts and memory. The order of calls is
+/* The records door by hand: symbols, restarts and memory. The order of calls is
  * in life_test.c, and what a delta is in fuzz/fuzz_records.c. */
 #include "recorder_size.h"
 
@@ -6,29 +6,6 @@
 #include "test.h"
 
 #include <math.h>
-
-/* ---- Records --------------------------------------------------------------------------------- */
-
-/* Whatever else it says, a label with a string is that string. */
-TEST(a_label_with_a_string_has_no_number)
-{
-    ENDS(record_end) record_scene s;
-    record_begin(&s);
-    pprofdelta_label labels[] = {
-        {"k", "text", 7, "bytes"}, {"k", "text", 0, NULL}, {"k", "", 7, "b"}};
-    for (size_t i = 0; i < 3; i++) {
-        size_t row = record(&s, "a", 0, "1 1 0 0");
-        s.rows[row].labels = &labels[i];
-        s.rows[row].labels_len = 1;
-    }
-    CHECK_STR(record_window(&s), "a{k=text} 2 2 0 0, a{k=7b} 1 1 0 0");
-    REQUIRE(s.out.view && s.out.view->n_sample == 2);
-    const Pd__View__Label *text = s.out.view->sample[0]->label[0],
-                          *number = s.out.view->sample[1]->label[0];
-    CHECK(!text->num && !text->num_unit && !number->str);
-    CHECK_STR(reading_string(&s.out, number->num_unit), "b");
-    CHECK(s.report.duplicates == 1);
-}
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
 
@@ -101,28 +78,6 @@ TEST(equal_numbers_of_two_processes_are_two_places)
     REQUIRE(reading_make(&a.arena, c.bytes.ptr, c.bytes.len, &r) == PPROFDELTA_OK);
     REQUIRE(r.view->n_sample == 2); /* bar came, foo is gone */
     CHECK(r.view->sample[0]->value[0] == 150 && r.view->sample[1]->value[0] == -100);
-}
-
-/* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
-TEST(numbers_with_the_same_lines_are_one_place)
-{
-    ENDS(record_end) record_scene s;
-    record_begin(&s);
-    record(&s, "a main", 0, "1 10 1 10");
-    record(&s, "b main", 0, "2 20 -1 -10");
-    record(&s, "b main", 16, "4 40 0 0");
-    record(&s, "a c", 0, "0 0 5 50");
-    record(&s, "b c", 0, "0 0 -5 -50");
-    record(&s, "c b", 0, "8 80 0 0");
-    s.words[2] = "a"; /* what was b */
-    const char *want = "a;main 3 30 0 0, a;main{bytes=16bytes} 4 40 0 0, c;a 8 80 0 0";
-    CHECK_STR(record_pending(&s), want);
-    CHECK(s.out.view->n_location == 3 && s.out.view->n_sample == 3 && s.report.samples_out == 3);
-    CHECK(s.report.samples_in == 6 && s.report.fresh == 6);
-    pprofdelta_recorder_abandon(s.recorder);
-    CHECK_STR(record_window(&s), want);
-    record_set(&s, 1, "5 50 0 0");
-    CHECK_STR(record_window(&s), "a;main 3 30 1 10");
 }
 
 /* ---- Restarts -------------------------------------------------------------------------------- */
@@ -261,24 +216,6 @@ TEST(an_entry_takes_at_most_64_bytes_and_the_steady_state_allocates_nothing)
         pprofdelta_recorder_free(r);
         CHECK(memory.live == 0);
     }
-}
-
-TEST(a_limit_is_kept)
-{
-    pprofdelta_status status = PPROFDELTA_E_LIMIT;
-    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    options.max_memory = 1024;
-    for (; status && options.max_memory < UINT64_C(1) << 32;
-         options.max_memory += options.max_memory / 4) {
-        pprofdelta_recorder *r = NULL;
-        status = pprofdelta_recorder_new(&options, NULL, &r, NULL);
-        if (!status)
-            status = fill(r, 300, 1);
-        CHECK(!r || r->mem.peak <= options.max_memory);
-        CHECK(!status || status == PPROFDELTA_E_LIMIT);
-        pprofdelta_recorder_free(r);
-    }
-    CHECK(!status);
 }
 
 TEST_MAIN()
