@@ -25,28 +25,19 @@ def test_what_travels_with_cur(t):
 def test_default_type(t):
     t.write("prev", prev(default="inuse_space"))
     t.write("cur", cur(default="inuse_space"))
-    for args, want in (((), "inuse_space"), (("--default-type=keep",), "inuse_space"),
-                       (("--default-type",), "alloc_space"),
-                       (("--default-type=counter",), "alloc_space"),
-                       (("--default-type", "--default-type=keep"), "inuse_space")):
-        t.equal(read(t.succeeds("prev", "cur", *args).out).default, want, str(args))
+    for args, want in ((), "inuse"), (("=keep",), "inuse"), (("",), "alloc"), (("=counter",), "alloc"), (("", "=keep"), "inuse"):
+        options = ["--default-type" + value for value in args]
+        t.equal(read(t.succeeds("prev", "cur", *options).out).default, want + "_space", str(args))
 
 
-def test_counters_by_name(t):
-    kinds = ["faults/count", "inuse_space/bytes"]
-    before, after = two(t, [(("f",), [3, 7])], [(("f",), [9, 8])], types=kinds)
-    for args in (("-c", "faults"), ("--counter=faults/count",), ("--counter", "faults")):
-        t.equal(read(t.succeeds(before, after, *args).out).samples, [(("f",), {}, [6, 8])])
-    for args in (("-c", "faults", "-c", "inuse_space"),
-                 ("--counter=faults", "--counter=inuse_space/bytes")):
-        t.equal(read(t.succeeds(before, after, *args).out).samples, [(("f",), {}, [6, 1])])
-
-
-def test_gauges_by_name(t):
-    before, after = pair(t)
-    for args in (("-g", "alloc_space"), ("--gauge=alloc_space/bytes",)):
-        d = read(t.succeeds(before, after, *args).out)
-        t.equal(d.values()["work;main"], [5, 1600, 2, 250])
+def test_counters_and_gauges_by_name(t):
+    before, after = two(t, [(("f",), [3, 7, 20])], [(("f",), [9, 8, 30])],
+                        types=["faults/count", "inuse_space/bytes", "alloc_space/bytes"])
+    for args, want in (("-c faults", [6, 8, 10]), ("--counter=faults/count", [6, 8, 10]), ("--counter faults", [6, 8, 10]),
+                       ("-c faults -c inuse_space", [6, 1, 10]), ("-g alloc_space -c faults", [6, 8, 30]),
+                       ("--counter=faults --counter=inuse_space/bytes", [6, 1, 10]),
+                       ("-c faults --gauge=alloc_space/bytes", [6, 8, 30])):
+        t.equal(read(t.succeeds(before, after, *args.split()).out).samples, [(("f",), {}, want)], args)
 
 
 def test_the_stamp(t):

@@ -2,33 +2,37 @@
 
 import os
 
-from pb import profile, read
-from samples import COUNTERS, T0, T1, cur, pair, prev, two
+from pb import HEAP, profile, read
+from samples import COUNTERS, CUR, DELTA, PREV, T0, T1, two
 
 # A lone decrease among much that went on; everything gone.
 LONE = ([(("a",), [100, 1000]), (("b",), [10, 100])], [(("a",), [120, 1200]), (("b",), [9, 90])])
 GONE = ([(("a",), [100, 1000]), (("b",), [10, 100])], [(("a",), [20, 200]), (("b",), [1, 10])])
 
 
-def values(t, pair_of, *args, **kwargs):
-    before, after = two(t, *pair_of)
-    result = t.succeeds(before, after, *args, **kwargs)
-    return read(result.out).values(), result.err
+CLAMPED = "pprofdelta: note: cur.pb.gz: 1 sample went backwards since prev.pb.gz and was clamped to zero\n"
+RESTART = "pprofdelta: note: cur.pb.gz: a restart since prev.pb.gz: {}; the delta counts from zero\n"
+HALF = RESTART.format("at least half of the value of a counter is gone")
 
 
-def test_a_lone_decrease_is_clamped(t):
-    for args in ((), ("--on-reset=auto",), ("--on-reset=clamp",)):
-        got, err = values(t, LONE, *args)
-        t.equal(got, {"a": [20, 200]})
-        t.equal(err, "pprofdelta: note: cur.pb.gz: 1 sample went backwards since prev.pb.gz and "
-                     "was clamped to zero\n")
-
-
-def test_half_gone_is_a_restart(t):
-    got, err = values(t, GONE)
-    t.equal(got, {"a": [20, 200], "b": [1, 10]})
-    t.equal(err, "pprofdelta: note: cur.pb.gz: a restart since prev.pb.gz: at least half of the "
-                 "value of a counter is gone; the delta counts from zero\n")
+def test_every_way_to_treat_a_decrease(t):
+    vanished = ([(("a",), [10, 100]), (("b",), [5, 50])], [(("a",), [11, 110])])
+    clamped = CLAMPED.replace("1 sample went backwards", "2 samples went backwards").replace("was", "were")
+    for pair_of, how, want, said in (
+            (LONE, None, {"a": [20, 200]}, CLAMPED), (LONE, "auto", {"a": [20, 200]}, CLAMPED),
+            (LONE, "clamp", {"a": [20, 200]}, CLAMPED), (GONE, "clamp", {}, clamped),
+            (GONE, None, {"a": [20, 200], "b": [1, 10]}, HALF),
+            (LONE, "restart", {"a": [120, 1200], "b": [9, 90]}, RESTART.format("a counter went backwards")),
+            ((LONE[0], LONE[0]), "restart", {}, ""), (LONE, "negative", {"a": [20, 200], "b": [-1, -10]}, ""),
+            (vanished, "negative", {"a": [1, 10], "b": [-5, -50]}, ""), ((PREV, CUR), "fail", DELTA, "")):
+        args = *two(t, *pair_of, types=HEAP if pair_of[0] == PREV else COUNTERS), *([f"--on-reset={how}"] if how else [])
+        result = t.succeeds(*args)
+        t.equal((read(result.out).values(), result.err), (want, said), str(args))
+        t.equal(t.succeeds(*args, "-q").err + t.succeeds(*args, "--quiet").err, "")
+    for pair_of in (LONE, GONE):
+        result = t.fails(3, *two(t, *pair_of), "--on-reset=fail")
+        t.equal(result.out, b"")
+        t.contains(result.err, "pprofdelta: cur.pb.gz: ", "hint: --on-reset=fail refuses this")
 
 
 def write(t, name, samples, time, **kwargs):
@@ -56,51 +60,6 @@ def test_a_replaced_file_is_no_restart(t):
         replaced = names["build_id"] != "one" # which is all that counts, where there is one
         t.equal(result.err, "pprofdelta: note: cur: the files of 1 mapping were replaced, renamed or "
                 "removed since prev; the process counts as the same\n" if replaced else "")
-
-
-def test_never_a_restart_with_clamp(t):
-    got, err = values(t, GONE, "--on-reset=clamp")
-    t.equal(got, {})
-    t.contains(err, "2 samples went backwards")
-    t.lacks(err, "restart")
-
-
-def test_always_a_restart_with_restart(t):
-    got, err = values(t, LONE, "--on-reset=restart")
-    t.equal(got, {"a": [120, 1200], "b": [9, 90]})
-    t.contains(err, "a restart since prev.pb.gz: a counter went backwards; the delta counts from")
-    got, err = values(t, (LONE[0], LONE[0]), "--on-reset=restart")
-    t.equal((got, err), ({}, ""))
-
-
-def test_negative_emits_it(t):
-    got, err = values(t, LONE, "--on-reset=negative")
-    t.equal(got, {"a": [20, 200], "b": [-1, -10]})
-    t.equal(err, "")
-    got, err = values(t, ([(("a",), [10, 100]), (("b",), [5, 50])], [(("a",), [11, 110])]),
-                      "--on-reset=negative")
-    t.equal(got, {"a": [1, 10], "b": [-5, -50]})
-
-
-def test_fail_is_exit_three(t):
-    for pair_of in (LONE, GONE):
-        before, after = two(t, *pair_of)
-        result = t.fails(3, before, after, "--on-reset=fail")
-        t.equal(result.out, b"")
-        t.contains(result.err, "pprofdelta: cur.pb.gz: ", "hint: --on-reset=fail refuses this")
-    before, after = pair(t)
-    t.succeeds(before, after, "--on-reset=fail")
-
-
-def test_quiet_says_nothing(t):
-    for pair_of in (LONE, GONE):
-        for quiet in ("-q", "--quiet"):
-            t.equal(values(t, pair_of, quiet)[1], "")
-
-
-def test_a_good_run_says_nothing(t):
-    before, after = pair(t)
-    t.equal(t.succeeds(before, after).err, "")
 
 
 def service(t, name, count, time, filename, build_id, start=0x400000):
