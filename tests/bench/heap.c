@@ -171,37 +171,6 @@ static void measure_exports(size_t live, size_t sites, size_t pairs, size_t stac
     pprofdelta_heap_free(heap);
 }
 
-/* changes: 0 or 10. */
-static void measure_full(size_t live, size_t sites, size_t changes)
-{
-    pprofdelta_heap *heap = populate(live, sites);
-    double full[11], delta[RUNS];
-    size_t full_len = 0, delta_len = 0;
-    char name[64];
-    for (size_t run = 0; run < 11; run++) {
-        pprofdelta_heap_resync(heap);
-        full[run] = timed_export(heap, &full_len);
-    }
-    for (size_t run = 0; run < RUNS; run++) {
-        for (size_t i = 0; i < changes; i++) {
-            pprofdelta_heap_untrack(heap, pointer(i));
-            track(heap, i, i % sites);
-        }
-        delta[run] = timed_export(heap, &delta_len);
-    }
-    double slow = median(full, 11), fast = median(delta, RUNS);
-    snprintf(name, sizeof name, "full export, %zu live, %zu stacks", live, sites);
-    say(name, slow / 1000, "ms");
-    say("... size", (double)full_len, "bytes");
-    snprintf(name, sizeof name, "delta of %zu changes", changes);
-    say(name, fast, "us");
-    say("... size", (double)delta_len, "bytes");
-    snprintf(name, sizeof name, "delta of %s cheaper than full by",
-             changes ? "10 changes" : "no change");
-    say(name, slow / fast, "x");
-    pprofdelta_heap_free(heap);
-}
-
 /* How long export steps hold the lock, which no insertion can be made to wait longer for: begin,
  * and abandon of so many sites, of which it does 32 at a time. */
 static void measure_holds(void)
@@ -241,8 +210,5 @@ int main(int argc, char **argv)
     measure_exports(10000, 1000, 500, 10);
     measure_exports(10000, 1000, 500, 500);
     measure_exports(10000, 1000, 50000, 10); /* the cost does not grow with churn */
-    measure_full(100000, 100000, 0);
-    measure_full(100000, 100000, 10);
-    measure_full(100000, 10000, 10);
     measure_holds();
 }

@@ -24,8 +24,6 @@ BARS = [
     ("export after 500 churn pairs, 10 stacks", "<", 13),
     ("... 99% of them, below", "<", 50),
     ("the lock is held by a step of abandon", "<", 50),
-    ("delta of no change cheaper than full by", ">=", 500),
-    ("delta of 10 changes cheaper than full by", ">=", 500),
 ]
 
 
@@ -45,7 +43,7 @@ def instructions(program, way):
 def verdict(name, value):
     for bar, how, limit in BARS:
         if bar == name:
-            held = {"<": value < limit, "<=": value <= limit, ">=": value >= limit}[how]
+            held = {"<": value < limit, "<=": value <= limit}[how]
             return f"{how} {limit}: {'held' if held else 'MISSED'}"
     return ""
 

@@ -119,15 +119,9 @@ class Release:
         shutil.copy(binary(LAYOUTS[self.layout], name), self.path + ".new")
         os.rename(self.path + ".new", self.path)
 
-    def remove(self):
-        os.unlink(self.path)
-
     def rename(self):
         self.names += 1
         os.rename(self.path, f"{self.path}.{self.names}")
-
-    def rename_back(self):
-        os.rename(f"{self.path}.{self.names}", self.path)
 
     def move_folder(self):
         os.rename(self.folder, self.folder + ".moved")
@@ -137,42 +131,27 @@ class Release:
         return Server(self)
 
 
-# Each is done to the binary between two profiles.
-def replace(release):
-    release.put("two")
-
-
-def replace_by_twin(release):
-    release.put("twin")
-
-
-def put_back(release):
-    release.put("one")
-
-
-def rename_and_replace(release):
-    release.rename()
-    release.put("two")
-
-
 def replace_folder(release):
     release.move_folder()
-    os.mkdir(os.path.join(os.path.dirname(release.folder), "release"))
     release.folder = os.path.join(os.path.dirname(release.folder), "release")
+    os.mkdir(release.folder)
     release.put("two")
 
 
-def nothing(release):
-    del release
-
+# What is done to the binary between two profiles.
+STEPS = {"nothing": lambda release: None, "rename": Release.rename, "replace": lambda release: release.put("two"),
+         "rename back": lambda release: os.rename(f"{release.path}.{release.names}", release.path),
+         "replace by twin": lambda release: release.put("twin"), "put back": lambda release: release.put("one"),
+         "remove": lambda release: os.unlink(release.path), "move folder": Release.move_folder,
+         "rename and replace": lambda release: (release.rename(), release.put("two")), "replace folder": replace_folder}
 
 # A server lives through all of them: what is done, and whether the name and the build id of its main mapping are
 # other ones than in the first profile.
-DEPLOYS = [(nothing, False, False), (Release.rename, True, False), (Release.rename_back, False, False),
-           (replace, False, True), (replace_by_twin, False, True), (put_back, False, False),
-           (Release.remove, False, True), (replace, False, True), (Release.remove, False, True),
-           (put_back, False, False), (rename_and_replace, False, True), (Release.move_folder, True, True),
-           (replace_folder, True, True), (nothing, True, True)]
+DEPLOYS = [("nothing", False, False), ("rename", True, False), ("rename back", False, False),
+           ("replace", False, True), ("replace by twin", False, True), ("put back", False, False),
+           ("remove", False, True), ("replace", False, True), ("remove", False, True),
+           ("put back", False, False), ("rename and replace", False, True), ("move folder", True, True),
+           ("replace folder", True, True), ("nothing", True, True)]
 
 
 # ---- what is right -------------------------------------------------------------------------------------
@@ -255,11 +234,11 @@ def live(t, layout):
         server.work(3)
         profiles = [scrape(t, server, "profile.0")]
         for i, (step, has_name, has_build) in enumerate(DEPLOYS, 1):
-            step(release)
+            STEPS[step](release)
             server.work()
             profiles.append(scrape(t, server, f"profile.{i}"))
             differs = tuple(a != b for a, b in zip(profiles[0].identity, profiles[i].identity))
-            t.equal(differs, (has_name, has_build and layout != BARE), f"{layout}, {i}, {step.__name__}")
+            t.equal(differs, (has_name, has_build and layout != BARE), f"{layout}, {i}, {step}")
     finally:
         server.end()
     t.equal(profiles[0].identity[1], "" if layout == BARE else BUILDS["one"][1])
@@ -302,8 +281,8 @@ def test_mutex_and_block_profiles_after_a_deploy(t):
     server = release.start()
     kinds, identities = ("mutex", "block"), set()
     try:
-        for i, step in enumerate((nothing, replace, Release.remove)):
-            step(release)
+        for i, step in enumerate(("nothing", "replace", "remove")):
+            STEPS[step](release)
             server.work(3)
             now = {kind: scrape(t, server, f"{kind}.{i}", kind) for kind in kinds}
             identities.add(now["mutex"].identity)
@@ -318,7 +297,7 @@ def test_mutex_and_block_profiles_after_a_deploy(t):
 
 # ---- real restarts ---------------------------------------------------------------------------------------
 
-def restart(t, layout, build, works=(5, 1), before=nothing):
+def restart(t, layout, build, works=(5, 1), before="nothing"):
     """A process of the first build, its profile, another process, its profile. `before` is done to the binary under
     the first process."""
     release = Release(t, layout)
@@ -329,7 +308,7 @@ def restart(t, layout, build, works=(5, 1), before=nothing):
         server = release.start()
         try:
             if not i:
-                before(release)
+                STEPS[before](release)
             server.work(times)
             profiles.append(scrape(t, server, f"profile.{i}"))
         finally:
@@ -338,8 +317,8 @@ def restart(t, layout, build, works=(5, 1), before=nothing):
     return profiles
 
 
-def restarts(t, layout, build, works=(5, 1), before=nothing):
-    what = f"{layout}, {build}, {works}, {before.__name__}"
+def restarts(t, layout, build, works=(5, 1), before="nothing"):
+    what = f"{layout}, {build}, {works}, {before}"
     prev, cur = restart(t, layout, build, works, before)
     is_restart(t, what, ("profile.0", "profile.1"), cur)
     if os.path.exists(t.path("state")):
@@ -381,8 +360,8 @@ def test_restart_that_no_counter_shows(t):
 def test_restart_after_a_deploy(t):
     """The deploy goes before: the first process has the second one's build id when its profile is taken."""
     for layout in layouts(FIXED, MOVED):
-        for build, before in (("two", replace), ("two", Release.remove), ("two", Release.rename), ("one", replace)):
+        for build, before in (("two", "replace"), ("two", "remove"), ("two", "rename"), ("one", "replace")):
             restarts(t, layout, build, before=before)
     for layout in layouts(FIXED, PINNED):
-        prev, cur = restarts(t, layout, "twin", before=replace_by_twin)
+        prev, cur = restarts(t, layout, "twin", before="replace by twin")
         t.equal((prev.identity, prev.place), (cur.identity, cur.place), f"{layout}: as if nothing had been")
