@@ -22,17 +22,11 @@ def test_a_valid_file(t):
     t.equal((len(lines), result.err), (2, ""))
 
 
-def test_one_and_many(t):
-    t.write("a", profile([(("f",), [1])], types=["x/count"]))
-    result = t.succeeds("check", "a")
-    t.contains(result.text, "1 type, 1 sample, 1 mapping, 1 location, 1 function, ")
-
-
-def test_stdin(t):
-    result = t.succeeds("check", "-", stdin=gz(cur()))
+def test_one_of_each_from_stdin(t):
+    result = t.succeeds("check", "-", stdin=gz(profile([(("f",), [1])], types=["x/count"], extra=b"\xa8\x06\x01")))
     t.check(result.text.startswith("(stdin): ok: gzip"), result.text)
-    result = t.fails(1, "check", "-", stdin=b"\xff")
-    t.contains(result.err, "pprofdelta: (stdin): ")
+    t.contains(result.text, "1 type, 1 sample, 1 mapping, 1 location, 1 function, ", "1 unknown field")
+    t.contains(t.fails(1, "check", "-", stdin=b"\xff").err, "pprofdelta: (stdin): ")
 
 
 def test_a_bad_file_does_not_stop_the_others(t):
@@ -63,8 +57,7 @@ def test_quiet(t):
     result = t.succeeds("check", "-q", "good", "good")
     t.equal((result.out, result.err), (b"", ""))
     result = t.fails(1, "check", "good", "bad", "--quiet")
-    t.equal(result.out, b"")
-    t.contains(result.err, "pprofdelta: bad: ")
+    t.equal((result.out, result.err[:17]), (b"", "pprofdelta: bad: "))
 
 
 def test_a_delta_is_valid_and_said_to_be_one(t):
@@ -76,23 +69,15 @@ def test_a_delta_is_valid_and_said_to_be_one(t):
     t.lacks(t.succeeds("check", "d").text, "delta\n")
 
 
-def test_unknown_fields_are_counted(t):
-    t.write("a", cur(extra=b"\xa8\x06\x01"))
-    t.contains(t.succeeds("check", "a").text, "1 unknown field")
-
-
 def test_a_negative_duration_is_none_of_ours(t):
     """Every stamp that is written is one of a time that passed. What others write is not judged."""
     stamps = ["pprofdelta: delta from=20 to=10", "pprofdelta: delta from=20 to=10 seq=2 attempt=1",
               *[f"pprofdelta: live epoch=1 seq=1 attempt=1 kind={kind} from=20 to=10 id=1" for kind in
                 ("full", "delta", "window")]]
     for stamp in stamps:
-        for duration, code in ((-10, 1), (0, 0), (10, 0)):
+        for duration, says in ((-10, "p: duration_nanos: -10 is negative, in a profile with a stamp"), (0, ""), (10, "")):
             t.write("p", profile([], time=10, duration=duration, comments=[stamp]))
-            ran = t.run("check", "p", manners=False)
-            t.equal(ran.code, code, f"{stamp} {duration}")
-        t.write("p", profile([], time=10, duration=-10, comments=[stamp]))
-        t.contains(t.fails(1, "check", "p").err, "p: duration_nanos: -10 is negative, in a profile with a stamp")
+            t.contains(t.fails(1 if says else 0, "check", "p").err, says)
     t.write("p", profile([], time=10, duration=-10))
     t.succeeds("check", "p")
     t.succeeds("--state", "s", "p", "-q", "-o", "first")

@@ -164,8 +164,13 @@ def test_every_form_shows_what_the_oracle_says(t):
                  stacks_of(data_of(page.text), "self", len(types) - 1).items()}, want, f"{seed} {filters}")
 
 
-def test_json_has_what_is_kept(t):
+def test_json_and_raw_have_what_is_kept(t):
     for model, filters, args, kept in scenes(t, range(4)):
+        if filters and not any(option == "hide" for option, _ in filters):
+            raw = t.run("show", "--raw", "p", *args)
+            rows = raw.text.split("samples:\n")[1].split("locations:\n")[0].splitlines()
+            t.equal(len([row for row in rows if not row.startswith("    ")]), len(kept), str(filters))
+            t.contains(raw.err, f"note: kept: {len(kept)} of {len(model.samples)} samples, ")
         got = json.loads(t.run("show", "--json", "p", *args).text)
         t.equal([(one["values"], [frame["function"] for frame in one["stack"]]) for one in got["samples"]],
                 [(sample[1], [frame[0] for frame in shown(model, filters, sample, False)]) for sample in kept], str(filters))
@@ -177,20 +182,6 @@ def test_json_has_what_is_kept(t):
                 is_met(model, option, value, sample) for sample in model.samples), **({} if option == "hide" else {"kept": [
                     sum(sample[1][column] for sample in model.samples if keeps(model, option, value, sample))
                     for column in range(len(HEAP))]})} for option, value in filters])
-
-
-def test_raw_has_what_is_kept(t):
-    model = Model(1, HEAP)
-    t.write("p", model.bytes())
-    whole = t.succeeds("show", "--raw", "p").text
-    for filters in ([("focus", "parse")], [("tag", "user=a")]):
-        result = t.run("show", "--raw", "p", *arguments(filters))
-        kept = sum(all(keeps(model, *one, sample) for one in filters) for sample in model.samples)
-        t.check(0 < kept < len(model.samples), "the case keeps all or nothing")
-        part = result.text.split("samples:\n")[1].split("locations:\n")
-        t.equal(len([line for line in part[0].splitlines() if not line.startswith("    ")]), kept)
-        t.equal(part[1], whole.split("locations:\n")[1])
-        t.contains(result.err, f"note: kept: {kept} of {len(model.samples)} samples, ")
 
 
 def table(text):

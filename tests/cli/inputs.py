@@ -30,29 +30,21 @@ def test_every_container(t):
             same_delta(t, t.run("prev", "cur"))
 
 
-def test_stdin_as_either(t):
+def test_other_ways_in(t):
+    """Standard input as either, from where it stands; pipes by name; a file that is called -."""
     before, after = pair(t)
     same_delta(t, t.run("-", after, stdin=gz(prev())))
-    same_delta(t, t.run(before, "-", stdin=gz(cur())))
     same_delta(t, t.run(before, "-", stdin=cur()))
-    with open(t.path(after), "rb") as file:
-        same_delta(t, t.run(before, "-", stdin=file))
-
-
-def test_stdin_is_read_from_where_it_stands(t):
-    before, _ = pair(t)
     t.write("both", b"skipped" + gz(cur()))
     with open(t.path("both"), "rb", buffering=0) as file:
         file.seek(len(b"skipped"))
         same_delta(t, t.run(before, "-", stdin=file))
-
-
-def test_pipes_by_name(t):
-    pair(t)
     for name, data in (("one", prev()), ("two", cur())):
         os.mkfifo(t.path(name))
         threading.Thread(target=t.write, args=(name, data), daemon=True).start()
     same_delta(t, t.run("one", "two"))
+    t.write("-", t.load(before))
+    same_delta(t, t.run("./-", after))
 
 
 def test_large_input_from_a_pipe(t):
@@ -60,12 +52,6 @@ def test_large_input_from_a_pipe(t):
     data = profile(large(3_000_000), time=T0)
     result = t.succeeds("prev", "-", "--compress=none", stdin=data)
     t.equal(len(read(result.out).samples[0][1]["payload"]), 3_000_000)
-
-
-def test_a_dash_file_by_its_path(t):
-    before, after = pair(t)
-    t.write("-", t.load(before))
-    same_delta(t, t.run("./-", after))
 
 
 def test_missing_and_unreadable(t):

@@ -173,17 +173,26 @@ TEST(every_format_and_level_round_trips)
     }
 }
 
-TEST(zstd_output_has_its_size_and_a_checksum)
+TEST(what_is_written_has_its_size_and_a_checksum)
 {
-    ENDS(arena_free) arena a = {0};
-    ENDS(kit_fini) kit k;
-    kit_init(&k, PLENTY);
-    k.compressor.compression = PPROFDELTA_ZSTD;
-    rng r = {3};
-    buf content = draw_content(&a, &r, 5000), packed = compress_with(&k, content);
-    CHECK(ZSTD_getFrameContentSize(packed.ptr, packed.len) == content.len);
-    packed.ptr[packed.len - 1] ^= 1;
-    CHECK(open_file(&k, packed, 0) == PPROFDELTA_E_INFLATE && strstr(k.err.text, "checksum"));
+    for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_ZSTD; c++) {
+        ENDS(arena_free) arena a = {0};
+        ENDS(kit_fini) kit k;
+        kit_init(&k, PLENTY);
+        k.compressor.compression = (pprofdelta_compression)c;
+        rng r = {3};
+        bool is_zstd = c == PPROFDELTA_ZSTD;
+        buf content = draw_content(&a, &r, 5000), packed = compress_with(&k, content);
+        CHECK(!is_zstd || ZSTD_getFrameContentSize(packed.ptr, packed.len) == content.len);
+        packed.ptr[packed.len - (is_zstd ? 1 : 5)] ^= 1;
+        for (size_t piece = 0; piece < 200000; piece += 100000) {
+            pd_bytes out;
+            pprofdelta_status status = open_file(&k, packed, piece);
+            status = status ? status : pd_source_reach(&k.source, 0, 6000, &out, &k.err);
+            CHECK(status == PPROFDELTA_E_INFLATE &&
+                  strstr(k.err.text, is_zstd ? "checksum" : "CRC-32"));
+        }
+    }
 }
 
 TEST(every_header_option_is_read)
