@@ -68,11 +68,13 @@ def finish(folder):
 
 
 def go_program(source, what, output, *flags):
-    """Go keeps what it built itself."""
+    """Go keeps what it built itself; without a home, beside the output."""
     need("go")
+    has_cache = any(os.environ.get(home) for home in ("GOCACHE", "XDG_CACHE_HOME", "HOME"))
     made(f"{what} of {os.path.basename(source)}",
          ["go", "build", "-trimpath", *flags, "-o", output, what], source,
-         {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
+         {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false",
+          **({} if has_cache else {"GOCACHE": os.path.join(os.path.dirname(output), "go-cache")})})
 
 
 def node_modules():

@@ -129,42 +129,14 @@ static void put_unpacked(buf *out, uint32_t number, const numbers *n)
 
 /* ---- changing one field ---------------------------------------------------------------------- */
 
+/* A neighbour, an edge of some length, or a small number. */
 static uint64_t change_number(job *j, uint64_t value)
 {
-    static const uint64_t edges[] = {0,
-                                     1,
-                                     2,
-                                     127,
-                                     128,
-                                     16383,
-                                     16384,
-                                     INT32_MAX,
-                                     UINT32_MAX - 1,
-                                     UINT32_MAX,
-                                     UINT64_C(1) << 32,
-                                     INT64_MAX,
-                                     UINT64_C(1) << 63,
-                                     UINT64_MAX};
-    switch (below(j, 9)) {
-    case 0:
-        return value + 1;
-    case 1:
-        return value - 1;
-    case 2:
-        return edges[below(j, sizeof edges / sizeof *edges)];
-    case 3:
-        return value ^ UINT64_C(1) << below(j, 64);
-    case 4:
-        return value * 2;
-    case 5:
-        return value / 2;
-    case 6:
-        return 0 - value;
-    case 7:
-        return value + below(j, 1000);
-    default:
-        return below(j, 12);
-    }
+    uint64_t bit = UINT64_C(1) << below(j, 64);
+    const uint64_t others[] = {value + 1,   value - 1, value ^ bit,       value * 2,
+                               value / 2,   0 - value, bit - below(j, 3), value + below(j, 1000),
+                               below(j, 12)};
+    return others[below(j, sizeof others / sizeof *others)];
 }
 
 static void change_numbers(job *j, numbers *n, const numbers *donor)

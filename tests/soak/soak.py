@@ -3,7 +3,7 @@
 
     soak.py BINARY [--windows N] [--seed N]
 
-A Go program (target/) allocates and takes locks. Again and again its heap and its mutex profile are
+A Go program (e2e/server) allocates and takes locks. Again and again its heap and its mutex profile are
 fetched and given to the command, each with a state of its own and curl as the uploader, to a receiver
 (receiver.py) that fails every third time. Some runs are killed at a random moment, some overlap. Twice
 the program ends and starts anew; right before each end its profiles are fetched for the last time and
@@ -17,7 +17,6 @@ Needs go and curl; without one of them it is skipped.
 import argparse
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,11 +24,11 @@ import time
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, *(os.path.join(os.path.dirname(HERE), name) for name in ("cli", "e2e"))]
 sys.dont_write_bytecode = True
 
 import pb  # noqa: E402
+import real  # noqa: E402
 from receiver import Receiver  # noqa: E402
 
 KINDS = ("heap", "mutex")
@@ -66,7 +65,7 @@ class Target:
     def __init__(self, program):
         now = time.time_ns()
         self.started = f"@{now // 10**9}.{now % 10**9:09}"
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([program, "busy"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.address = self.process.stdout.readline().decode().strip()
 
     def look(self, kind):
@@ -76,18 +75,6 @@ class Target:
     def end(self):
         self.process.kill()
         self.process.communicate()
-
-
-def build_target(folder):
-    program = os.path.join(folder, "target")
-    env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"}
-    if not any(env.get(home) for home in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
-        env["GOCACHE"] = os.path.join(folder, "gocache")
-    done = subprocess.run(["go", "build", "-o", program, "."], cwd=os.path.join(HERE, "target"), env=env,
-                          capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"the target cannot be built:\n{done.stderr}")
-    return program
 
 
 # ---- the loop --------------------------------------------------------------------------------------
@@ -229,14 +216,16 @@ def main():
     parser.add_argument("--windows", type=int, default=60)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     arguments = parser.parse_args()
-    for needed in ("go", "curl"):
-        if not shutil.which(needed):
-            print(f"skipped: there is no {needed}")
-            sys.exit(SKIPPED)
+    try:
+        real.need("go", "curl")
+    except real.Missing as why:
+        print(f"skipped: {why}")
+        sys.exit(SKIPPED)
     print(f"seed {arguments.seed}, {arguments.windows} windows of each kind", flush=True)
     passed, failed = 0, []
     with tempfile.TemporaryDirectory(prefix="pprofdelta-soak-") as folder:
-        program = build_target(folder)
+        program = os.path.join(folder, "server")
+        real.go_program(os.path.join(real.here, "server"), ".", program)
         soak = Soak(os.path.abspath(arguments.binary), folder, arguments.seed)
         for _ in range(LIVES):
             soak.live(program, -(-arguments.windows // LIVES))

@@ -170,29 +170,14 @@ TEST(inlined_frames_are_judged_by_source)
     }
 }
 
-/* Stacks leaf first: one letter a frame. */
+/* Stacks leaf first: one letter a frame. c and n are in the C library and in the program, without a name; p is a public
+ * function of the library, and b of both kinds. */
 static unsigned char kind_of(char letter)
 {
-    switch (letter) {
-    case 'a':
-        return A;
-    case 's':
-        return S;
-    case 'c': /* in the C library, without a name */
-        return S | L | N;
-    case 'n': /* in the program, without a name */
-        return N;
-    case 'm':
-        return M;
-    case 'r':
-        return S | R;
-    case 'p': /* a public function of the library */
-        return P;
-    case 'b': /* a function of both kinds */
-        return A | S;
-    default:
-        return 0;
-    }
+    static const char letters[] = "ascnmrpb";
+    static const unsigned char kinds[] = {A, S, S | L | N, N, M, S | R, P, A | S};
+    const char *at = strchr(letters, letter);
+    return at ? kinds[at - letters] : 0;
 }
 
 TEST(only_the_ends_of_a_stack_are_cut)

@@ -1,6 +1,7 @@
 // Server is a Go program under load, with its profiles where net/http/pprof puts them.
 //
 //	server        prints its address, serves until stdin ends
+//	server busy   the same; allocates, frees and takes locks all the time, by ever more ways (busy.go)
 //	GET /work     allocates, fights for a lock and blocks, a fixed number of times
 //
 // Every allocation and every contention is recorded, so that what is asked for is what is counted.
@@ -65,6 +66,9 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+	if len(os.Args) > 1 {
+		beBusy()
 	}
 	fmt.Println(listener.Addr())
 	go http.Serve(listener, nil)

@@ -1,26 +1,14 @@
-// The target of the soak: a server that allocates, frees and takes locks by ever more ways, and shows
-// its profiles. Every allocation and every contention counts, so that its profiles are exact and the
-// sum of their deltas can be held against them to the last byte.
-//
-// Prints the address it listens on and ends when its standard input does.
 package main
 
 import (
-	"fmt"
-	"io"
 	"math/rand"
-	"net"
-	"net/http"
-	_ "net/http/pprof"
-	"os"
-	"runtime"
 	"sync"
 	"time"
 )
 
 var (
-	kept  [512][]byte
-	locks [8]sync.Mutex
+	blocks [512][]byte
+	locks  [8]sync.Mutex
 )
 
 // Each path through these three is a stack of its own.
@@ -54,30 +42,19 @@ func hold(n int) {
 }
 
 // New stacks turn up as time goes by, and old ones stop.
-func work(born time.Time) {
+func churn(born time.Time) {
 	for {
 		age := int(time.Since(born) / (20 * time.Millisecond))
 		path := age/4 + rand.Intn(64)
-		kept[rand.Intn(len(kept))] = walk(10, path, 16<<(path%6))
+		blocks[rand.Intn(len(blocks))] = walk(10, path, 16<<(path%6))
 		hold(rand.Intn(24))
 		time.Sleep(time.Duration(rand.Intn(400)) * time.Microsecond)
 	}
 }
 
-func main() {
-	runtime.MemProfileRate = 1
-	runtime.SetMutexProfileFraction(1)
-	runtime.SetBlockProfileRate(1)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+func beBusy() {
 	born := time.Now()
 	for i := 0; i < 4; i++ {
-		go work(born)
+		go churn(born)
 	}
-	go http.Serve(listener, nil)
-	fmt.Println(listener.Addr())
-	io.Copy(io.Discard, os.Stdin)
 }

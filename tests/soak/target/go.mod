@@ -1,3 +1,0 @@
-module pprofdelta.test/soak
-
-go 1.19
