@@ -479,7 +479,7 @@ PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
 PPROFDELTA_API void pprofdelta_heap_note_mappings(pprofdelta_heap *heap);
 
 /* The age that a profile has for what ended so many windows after the one in which it was made: exact up to
- * 15, then rounded down to two significant bits (16, 24, 32, 48, 64, ...). So a stack has few ages. */
+ * 15, then rounded down to two significant bits (16, 24, 32, 48, 64, ...). So a stack has few ages. Experimental. */
 static inline uint32_t pprofdelta_heap_age(uint32_t windows)
 {
     int bits = windows < 16 ? 0 : 30 - __builtin_clz(windows);
