@@ -23,7 +23,15 @@ typedef struct truth {
     const char *key;
     pprofdelta_weight weight;
     unsigned life; /* which of the pointer's lives this is */
+    size_t born;   /* the stretch */
 } truth;
+
+/* What ended. Between two begins of batches is a stretch. */
+typedef struct death {
+    const char *key;
+    pprofdelta_weight weight;
+    size_t born, died;
+} death;
 
 /* A realloc under way. */
 typedef struct hand {
@@ -47,7 +55,12 @@ typedef struct trial {
     unsigned pauses;
     truth slots[SLOTS];
     hand hands[HANDS];
-    live_sums sums; /* what a full profile says */
+    live_sums sums; /* what a full profile says, but for the ages */
+    death *deaths;
+    size_t deaths_len, deaths_cap;
+    unsigned *windows; /* the window of each stretch, where it is known */
+    size_t windows_len, windows_cap;
+    size_t stretch; /* the one that goes on; its window is not known while a batch is under way */
     int64_t most;   /* bytes that were in use */
     uint64_t drops; /* that are accounted for */
     unsigned steps, writes, nested;
@@ -91,17 +104,38 @@ static inline void account(trial *t, const truth *of, int allocs, int inuse)
     live_add(&t->sums, of->key, values);
 }
 
+/* The next stretch begins, in the window of the one before it or in another. */
+static inline void begin_stretch(trial *t, bool is_next)
+{
+    unsigned before = t->windows_len ? t->windows[t->windows_len - 1] : 0;
+    ARENA_PUSH(&t->arena, t->windows, t->windows_len, t->windows_cap, before + is_next);
+}
+
+/* Adds what ended, by age, to the sums. */
+static inline void add_ages(trial *t, live_sums *to)
+{
+    for (size_t i = 0; i < t->deaths_len; i++) {
+        const death *d = &t->deaths[i];
+        unsigned age = t->windows[d->died] - t->windows[d->born];
+        const int64_t values[LIVE_TYPES] = {0, 0, 0, 0, 0, 0, d->weight.objects, d->weight.bytes};
+        live_add(to, live_age_key(&t->arena, d->key, age), values);
+    }
+}
+
 static inline void die(trial *t, truth *of)
 {
-    if (of->state == LIVE)
+    if (of->state == LIVE) {
         account(t, of, 0, -1);
+        ARENA_PUSH(&t->arena, t->deaths, t->deaths_len, t->deaths_cap,
+                   (death){of->key, of->weight, of->born, t->stretch});
+    }
     of->state = NONE;
 }
 
 static inline void be_born(trial *t, truth *of, const pprofdelta_heap_event *event, state as)
 {
-    *of =
-        (truth){as, live_key(&t->arena, event, t->options.max_depth), event->weight, of->life + 1};
+    *of = (truth){as, live_key(&t->arena, event, t->options.max_depth), event->weight, of->life + 1,
+                  t->stretch};
     if (as == LIVE)
         account(t, of, 1, 1);
 }
@@ -116,6 +150,7 @@ static inline uint64_t drops_of(trial *t, pprofdelta_heap_stats *stats)
     require(!stats->dropped_live || t->options.max_live < SLOTS + HANDS);
     require(!stats->dropped_sites || t->options.max_sites < 1000);
     require(!stats->dropped_deferred || t->options.max_deferred < SLOTS);
+    require(!stats->dropped_ages || t->memory.refused || t->options.max_memory < UINT64_C(1) << 20);
     return stats->dropped_live + stats->dropped_sites + stats->dropped_memory +
            stats->dropped_deferred;
 }
