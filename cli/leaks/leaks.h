@@ -5,6 +5,7 @@
  *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
  *     leaks_rows.c      one series for each stack
  *     leaks_verdict.c   is a series a leak? (pure)
+ *     leaks_survival.c  the same for a survival table (pure)
  *     leaks_stack.c     the frames of a stack, and which is the program's own
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
@@ -15,6 +16,7 @@
 #define CLI_LEAKS_H
 
 #include "leaks/leaks_order.h"
+#include "leaks/leaks_survival.h"
 #include "leaks/leaks_verdict.h"
 #include "numbers.h"
 #include "show/frame.h"
@@ -46,7 +48,8 @@ typedef struct cli_leaks_row {
     double made, made_before;                 /* allocated until then, and before the sum */
     double sum_level, sum_bytes, sum_objects; /* over all windows: their ratios are mean sizes */
     /* Set when it is judged: */
-    double weight; /* what one sample of it stands for */
+    double weight;              /* what one sample of it stands for */
+    cli_leaks_cohorts *cohorts; /* NULL: the profiles have no ages */
     cli_leaks_cause cause;
     cli_leaks_verdict verdict;
     size_t group; /* number of the group that it belongs to, from 1; 0: none */
