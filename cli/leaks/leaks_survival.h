@@ -9,7 +9,15 @@
  *     3    |             d33
  *
  * A point is a block of windows, as in leaks_verdict.h. What was alive before the first window belongs
- * to cohort 0: its age is unknown, and at least what the table has. */
+ * to cohort 0: its age is unknown, and at least what the table has.
+ *
+ * Three rules make a suspect:
+ *
+ *     survivors   what lives for a fifth of the run is not freed after that, and more comes all the time
+ *     backlog     what is freed is older and older, and more waits: a queue that is not emptied
+ *     buffer      a block that is replaced by a larger one again and again, or realloc's pieces of it
+ *
+ * leaks_survival.c has the thresholds. */
 #ifndef CLI_LEAKS_SURVIVAL_H
 #define CLI_LEAKS_SURVIVAL_H
 
@@ -40,5 +48,11 @@ typedef struct cli_leaks_ages {
 
 /* `points` is at most CLI_LEAKS_POINTS. */
 cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points);
+
+/* Judges the survival table of a series. by_slope is the verdict of cli_leaks_judge, whose reason is
+ * taken if no rule holds and the samples are not too few. */
+cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
+                                        const cli_leaks_cohorts *cohorts,
+                                        const cli_leaks_verdict *by_slope);
 
 #endif
