@@ -79,6 +79,7 @@ void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t nu
         to->weights += row->weight * row->levels[i];
         to->levelled += row->levels[i];
     }
+    to->is_with_ages |= row->lives != NULL;
     if (row->lives)
         add_cohorts(&to->cohorts, &row->lives->cohorts, rows->points);
     to->now += row->now;
@@ -112,6 +113,13 @@ cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_w
                              .objects = t->objects,
                              .rate = -1,
                              .age = -1};
+    if (t->is_with_ages && what != CLI_LEAKS_STACK) {
+        cli_leaks_cohorts *copy = cli_keep(1, sizeof *copy);
+        *copy = t->cohorts;
+        f->cohorts = copy;
+    } else if (t->is_with_ages) {
+        f->cohorts = &r->rows->rows[t->most].lives->cohorts;
+    }
     size_t last = r->rows->points - 1;
     double span = r->rows->seconds[last] - r->rows->seconds[0];
     if (!r->rows->has_allocated || span <= 0)
@@ -284,7 +292,7 @@ static void mark_group(const cli_leaks_ranking *r, uint32_t text, bool with_sawt
     }
 }
 
-enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two of areas */ };
+enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two sums of areas */ };
 
 static void find_groups(cli_leaks_ranking *r)
 {
@@ -319,7 +327,8 @@ static void judge_rest(const cli_leaks_ranking *r)
     if (sum.stacks < 2)
         return;
     cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, tests);
-    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS)
+    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS ||
+        verdict.reason == CLI_LEAKS_FEW_SAMPLES)
         return;
     if (verdict.kind == CLI_LEAKS_SUSPECT)
         verdict.reason = CLI_LEAKS_UNSURE;
@@ -363,14 +372,16 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
         rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
     r->out->now = all.now;
-    r->out->slope = cli_leaks_judge_total(r, &all, 1).slope;
+    r->out->slope = judge(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
     bool is_sampled = run->period > 1 && cli_string_is(run->unit, "bytes");
     const cli_leaks_series times = {.len = rows->points,
                                     .seconds = rows->seconds,
                                     .weight = is_sampled ? run->period : r->weight,
                                     .tests = fmax(tests, 1)};
-    r->out->smallest = cli_leaks_smallest(&times, 0);
-    r->out->smallest_in_noise = cli_leaks_smallest(&times, noise);
+    r->out->smallest =
+        rows->has_ages ? cli_leaks_smallest_that_lives(&times) : cli_leaks_smallest(&times, 0);
+    r->out->smallest_in_noise =
+        rows->has_ages ? r->out->smallest : cli_leaks_smallest(&times, noise);
 }
 
 static void add_rows(const cli_leaks_ranking *r)
@@ -432,7 +443,7 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
 {
     cli_leaks_ranking r = {.out = &run->findings, .rows = &run->rows};
     /* Each place has two stacks at least. */
-    size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS;
+    size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
     run->findings.list = cli_keep(most, sizeof *run->findings.list);
     cli_leaks_grade_frames(run, r.rows);
     judge_rows(&r, run);

@@ -16,6 +16,7 @@ static const double filling_ratio = 0.6;      /* later births over earlier ones 
 static const double filling_doubt = 0.1;      /* of that ratio */
 static const double silence_gaps = 2.5;       /* mean gaps between cohorts with survivors */
 static const double silence_least = 3;        /* points */
+static const double least_longer = 1.25;      /* run, if the samples were just not enough */
 static const double needed_bits = 1.5; /* samples that are needed for a factor of 2 in doubt */
 
 static const double backlog_deaths = 3;      /* in a point that counts */
@@ -28,8 +29,9 @@ static const double backlog_growth = 1.3; /* of what waits */
 static const double backlog_sigmas = 3;
 
 static const double buffer_least = 1 << 20; /* bytes */
-static const int buffer_steps = 4;
-static const double buffer_ratio = 1.2, buffer_ratio_most = 4.1; /* of a block and the one before */
+static const size_t buffer_steps = 4;
+static const double buffer_ratio = 1.2; /* of a block and the one that it replaced */
+static const double buffer_loss = 0.9;  /* a level that falls below this share is none */
 
 /* A cohort of point b is seen at the ages 0 to points - 1 - b. */
 static cli_leaks_ages survive_from(const cli_leaks_cohorts *cohorts, size_t points, size_t from)
@@ -228,9 +230,10 @@ static double doubt_of_rise(const double *values, size_t len)
     return tail((score - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18));
 }
 
-static bool is_backlog(const cli_leaks_cohorts *cohorts, size_t points, double doubt)
+/* Returns how sure a backlog is: the chance that ages rise so, or 1 if it is none. */
+static double doubt_of_backlog(const cli_leaks_cohorts *cohorts, size_t points)
 {
-    double medians[CLI_LEAKS_POINTS], spreads[CLI_LEAKS_POINTS], slope[CLI_LEAKS_POINTS];
+    double medians[CLI_LEAKS_POINTS], spreads[CLI_LEAKS_POINTS];
     double all = 0, before = 0, after = 0;
     size_t len = 0, start = points / 3, at[CLI_LEAKS_POINTS];
     for (size_t died = start; died < points; died++) {
@@ -250,51 +253,39 @@ static bool is_backlog(const cli_leaks_cohorts *cohorts, size_t points, double d
     }
     if (len < (size_t)backlog_points || all < backlog_deaths_all ||
         medians[len - 1] < backlog_age || spreads[len / 2] > backlog_spread)
-        return false;
-    (void)slope;
+        return 1;
     double rise = (medians[len - 1] - medians[0]) / (double)(at[len - 1] - at[0]);
     for (size_t i = 0; i < 3; i++) {
         before += live_at(cohorts, start + i);
         after += live_at(cohorts, points - 1 - i);
     }
-    return rise >= backlog_slope && doubt_of_rise(medians, len) <= doubt &&
-           after > backlog_growth * before &&
-           after - before > backlog_sigmas * sqrt(before + after);
+    bool grows = rise >= backlog_slope && after > backlog_growth * before &&
+                 after - before > backlog_sigmas * sqrt(before + after);
+    return grows ? doubt_of_rise(medians, len) : 1;
 }
 
 /* ---- buffer ------------------------------------------------------------------------------- */
 
-/* Is the point a step? A piece that is alive, or a block that is larger than the one that it
- * replaced. */
-static bool is_step(const cli_leaks_series *s, const cli_leaks_cohorts *cohorts, size_t point)
-{
-    double born = cohorts->births[point], freed = 0;
-    if (born < 0.5)
-        return false;
-    for (size_t i = 0; i <= point; i++)
-        freed += cohorts->deaths[cli_leaks_cell(i, point)];
-    if (freed < 0.5)
-        return false;
-    double before = point ? s->levels[point - 1] : 0;
-    return s->levels[point] >= buffer_ratio * before &&
-           (before <= 0 || s->levels[point] <= before * pow(buffer_ratio_most, fmax(1, born)));
-}
-
+/* Does what a sample stands for grow, and nothing else? A block that is replaced by a larger one is as
+ * many samples as before, of more bytes; so are the pieces that realloc adds to a block if each is larger
+ * than the one before. Constant objects stand for the same bytes each, however many they are. */
 static bool is_buffer(const cli_leaks_series *s, const cli_leaks_cohorts *cohorts)
 {
-    size_t steps[3] = {0}, all = 0;
+    size_t steps[4] = {0};
+    double last = 0;
     for (size_t i = 0; i < s->len; i++) {
-        if (i && s->levels[i] < 0.9 * s->levels[i - 1])
+        double live = live_at(cohorts, i), size = live >= 0.5 ? s->levels[i] / live : 0;
+        if (i && s->levels[i] < buffer_loss * s->levels[i - 1])
             return false;
-        if (!is_step(s, cohorts, i))
+        if (cohorts->births[i] < 0.5 || size < buffer_ratio * last)
             continue;
-        all++;
         double at = (double)(i + 1) / (double)s->len;
-        if (at > 0.125)
-            steps[at > 0.5 ? 2 : at > 0.25]++;
+        steps[at > 0.5 ? 3 : at > 0.25 ? 2 : at > 0.125]++;
+        last = size;
     }
-    return s->levels[s->len - 1] >= buffer_least && all >= (size_t)buffer_steps && steps[0] &&
-           steps[1] && steps[2];
+    return s->levels[s->len - 1] >= buffer_least &&
+           steps[0] + steps[1] + steps[2] + steps[3] >= buffer_steps && steps[1] && steps[2] &&
+           steps[3];
 }
 
 /* ---- the verdict -------------------------------------------------------------------------- */
@@ -327,7 +318,7 @@ static survivors look(const cli_leaks_cohorts *cohorts, size_t points, double do
 {
     size_t age = (size_t)ceil(settled_share * (double)points);
     const size_t looks[][2] = {{1, age}, {points / 3, age}, {1, 2 * age}};
-    survivors s, best = {.settled = age};
+    survivors s, best = {.from = 1, .settled = age};
     *reason = CLI_LEAKS_FLAT;
     for (size_t i = 0; i < 3 && *reason != CLI_LEAKS_SURVIVES; i++) {
         s = find_survivors(cohorts, points, looks[i][0], looks[i][1]);
@@ -360,6 +351,41 @@ static cli_leaks_reason reason_without_rule(cli_leaks_reason reason, cli_leaks_r
     return reason;
 }
 
+/* Sets what the survivors are: how much, how fast, how sure. */
+static void measure(cli_leaks_verdict *v, const survivors *s, const cli_leaks_series *series)
+{
+    size_t last = series->len - 1;
+    double kept = 0, span = series->seconds[last] - series->seconds[s->from - 1];
+    for (size_t i = s->from; i <= last; i++)
+        kept += s->kept[i];
+    v->growth = kept * series->weight;
+    v->noise = sqrt(kept) * series->weight;
+    v->slope = span > 0 ? v->growth / span : 0;
+    v->doubt = fmin(1, s->doubt * series->tests);
+}
+
+static cli_leaks_evidence evidence_of(const survivors *s, const cli_leaks_series *series)
+{
+    double needed = needed_samples(series->tests);
+    return (cli_leaks_evidence){.age = s->settled,
+                                .settled = s->arrived,
+                                .freed = s->freed,
+                                .old = s->old,
+                                .needed = needed,
+                                .longer = s->old > 0 ? fmax(least_longer, needed / s->old) : 0};
+}
+
+/* Are there too few samples to say that nothing of them stays? */
+static bool is_scarce(const cli_leaks_series *series, const cli_leaks_cohorts *cohorts)
+{
+    double made = 0, alive = 0;
+    for (size_t i = 1; i < series->len; i++) {
+        made += cohorts->births[i];
+        alive += alive_at(cohorts, i, series->len - 1);
+    }
+    return alive >= 0.5 && made < needed_samples(series->tests);
+}
+
 cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
                                         const cli_leaks_cohorts *cohorts,
                                         const cli_leaks_verdict *by_slope)
@@ -367,31 +393,33 @@ cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
     size_t points = series->len;
     cli_leaks_verdict v = *by_slope;
     cli_leaks_reason reason;
-    double doubt = limits_doubt / series->tests, made = 0, alive = 0;
+    double doubt = limits_doubt / series->tests;
     if (points < CLI_LEAKS_LEAST_POINTS)
         return v;
     survivors s = look(cohorts, points, doubt, &reason);
-    for (size_t i = 1; i < points; i++) {
-        made += cohorts->births[i];
-        alive += alive_at(cohorts, i, points - 1);
-    }
-    if (reason != CLI_LEAKS_SURVIVES && is_buffer(series, cohorts))
-        reason = CLI_LEAKS_BUFFER;
-    else if (reason != CLI_LEAKS_SURVIVES && is_backlog(cohorts, points, doubt))
-        reason = CLI_LEAKS_BACKLOG;
-    double needed = needed_samples(series->tests);
-    v.evidence = (cli_leaks_evidence){.age = s.settled,
-                                      .settled = s.arrived,
-                                      .freed = s.freed,
-                                      .old = s.old,
-                                      .longer = s.old > 0 ? fmax(1.25, needed / s.old) : 0,
-                                      .needed = needed};
-    bool is_scarce = alive >= 0.5 && made < needed;
-    v.reason = cli_leaks_kind_of(reason) == CLI_LEAKS_SUSPECT
-                   ? reason
-                   : reason_without_rule(reason, by_slope->reason, is_scarce);
+    double of_backlog = doubt_of_backlog(cohorts, points);
+    v.evidence = evidence_of(&s, series);
+    v.reason = reason == CLI_LEAKS_SURVIVES ? reason
+               : is_buffer(series, cohorts) ? CLI_LEAKS_BUFFER
+               : of_backlog <= doubt
+                   ? CLI_LEAKS_BACKLOG
+                   : reason_without_rule(reason, by_slope->reason, is_scarce(series, cohorts));
     v.kind = cli_leaks_kind_of(v.reason);
+    if (v.reason == CLI_LEAKS_SURVIVES || v.reason == CLI_LEAKS_FEW_SAMPLES ||
+        v.reason == CLI_LEAKS_FILLING)
+        measure(&v, &s, series);
+    if (v.reason == CLI_LEAKS_BACKLOG || v.reason == CLI_LEAKS_BUFFER)
+        v.doubt = v.reason == CLI_LEAKS_BACKLOG ? fmin(1, of_backlog * series->tests) : 0;
     if (v.reason == CLI_LEAKS_FEW_SAMPLES && !is_telling(&s, points))
         v.kind = CLI_LEAKS_NONE;
     return v;
+}
+
+double cli_leaks_smallest_that_lives(const cli_leaks_series *series)
+{
+    double points = (double)series->len;
+    if (series->len < CLI_LEAKS_LEAST_POINTS)
+        return INFINITY;
+    double settled = (points - 1 - ceil(settled_share * points)) / points;
+    return fmax(needed_samples(series->tests), least_old) / settled * series->weight;
 }

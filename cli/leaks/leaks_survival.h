@@ -55,4 +55,7 @@ cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
                                         const cli_leaks_cohorts *cohorts,
                                         const cli_leaks_verdict *by_slope);
 
+/* As cli_leaks_smallest, for profiles with ages, at a stack where all else is freed soon. */
+double cli_leaks_smallest_that_lives(const cli_leaks_series *series);
+
 #endif
