@@ -76,6 +76,55 @@ static void put_what(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_stack(f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
 }
 
+static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    const cli_leaks_evidence *e = &f->verdict.evidence;
+    put_name("evidence");
+    if (!e->age) {
+        fputs("null, ", stdout);
+        return;
+    }
+    putchar('{');
+    put_number("older_than_windows", (double)(e->age * cli_leaks_block(run)));
+    put_number("settled", e->settled);
+    put_number("freed", e->freed);
+    put_number("alive", e->old);
+    put_number("needed", e->needed);
+    printf("\"windows_that_tell\": %.0f}, ", ceil(e->longer * (double)run->windows));
+}
+
+static void put_list(const char *name, const double *values, size_t len)
+{
+    put_name(name);
+    for (size_t i = 0; i < len; i++)
+        printf("%s%.9g", i ? ", " : "[", values[i]);
+    fputs("], ", stdout);
+}
+
+/* The table, a line for each point of birth with what died by age; and what lives on by age. */
+static void put_survival(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    size_t points = run->rows.points;
+    put_name("survival");
+    if (!f->cohorts) {
+        fputs("null, ", stdout);
+        return;
+    }
+    cli_leaks_ages ages = cli_leaks_survive(f->cohorts, points);
+    printf("{\"windows\": %zu, ", cli_leaks_block(run));
+    put_list("at_risk", ages.at_risk, points);
+    put_list("alive", ages.alive, points);
+    put_name("cohorts");
+    for (size_t born = 0; born < points; born++) {
+        printf("%s{\"born\": %.9g, \"freed\": [", born ? ", " : "[", f->cohorts->births[born]);
+        for (size_t died = born; died < points; died++)
+            printf("%s%.9g", died > born ? ", " : "",
+                   f->cohorts->deaths[cli_leaks_cell(born, died)]);
+        fputs("]}", stdout);
+    }
+    fputs("]}, ", stdout);
+}
+
 static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
@@ -92,6 +141,8 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_number("doubt", v->doubt);
     put_known("allocated_per_hour", f->rate * 3600);
     put_known("age_seconds", f->age);
+    put_evidence(run, f);
+    put_survival(run, f);
     printf("\"stacks\": %zu, \"group\": %zu, ", f->stacks, f->group);
     if (f->what == CLI_LEAKS_SHARED)
         put_string("shared", run->rows.texts[f->shared]);
