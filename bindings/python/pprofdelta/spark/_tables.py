@@ -97,13 +97,16 @@ def _nested(deltas: DataFrame, name: str, delta: str, types: Iterable[str]) -> D
     """The rows with an array: the table of this name of their deltas."""
     types, spark = tuple(types), deltas.sparkSession
     bound_batches(spark)
-    own = (f"`{one}`" for one in deltas.columns if one not in _LEFT_OUT and name == "samples")
-    rows = deltas.select(f.col(delta).alias("delta"), *own)
-    known = (*rows.columns, "attempt" if "sequence" in rows.columns else "")
-    stamp = [one for one in _STAMP if one not in known and name == "samples"]
+    is_wanted = name == "samples"
+    own = [one for one in deltas.columns if one not in (*_LEFT_OUT, delta.strip("`")) and is_wanted]
+    rows = deltas.select(f.col(delta).alias("delta"), *(f"`{one}`" for one in own))
+    known = (*own, "attempt" if "sequence" in own else "")
+    stamp = [one for one in _STAMP if one not in known and is_wanted]
     told = (t.StructField(one, t.DataType.fromDDL(_STAMP[one])) for one in stamp)
     out = t.StructType([*rows.schema.fields[1:], *told, *kinds([name], types)])
-    return rows.mapInArrow(_Task(name, types, stamp, arrow_schema(out, spark)), out)
+    task = _Task(name, types, stamp, arrow_schema(out, spark))
+    # mapInArrow cannot have a dot in the name of a column that comes in.
+    return rows.toDF("delta", *map(str, range(len(own)))).mapInArrow(task, out)
 
 
 @dataclass
