@@ -25,9 +25,10 @@ from pyspark.sql.window import Window as Over
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import arrivals, bound_batches, checked_options, columns
-from ._rows import Rows, arrow_schema, schema
+from ._input import Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
+from ._rows import Rows, flat, schema
 from ._series import Series
+from ._tables import TYPES
 
 
 def deltas(
@@ -36,6 +37,9 @@ def deltas(
     time: str = "time",
     profile: str = "profile",
     *,
+    rows: bool = False,
+    types: Iterable[str] = TYPES,
+    attributes: Iterable[str] = (),
     windows_per_range: int | None = 2000,
     partitions: int | None = None,
     **options: Unpack[Options],
@@ -46,6 +50,10 @@ def deltas(
     target     the column with the name of the target: a series of profiles for each of its values
     time       the column that orders the profiles of a target: a timestamp or an integer
     profile    the column with the bytes of the profile
+    rows       True: tables in the place of the delta, for `samples`, `stacks`, `locations` and `functions`
+    types      with rows=True, the value types that become columns, as in `samples`
+    attributes columns that tell more of the target, such as its service and its version: strings, or maps of
+               strings. They become columns of the result, and of `samples`
     windows_per_range
                a target with more profiles than this is cut into ranges, which different tasks compute;
                None: no target is cut, and `df` is read once
@@ -55,13 +63,13 @@ def deltas(
 
     The result has one row for each row of `df`:
 
-    target     the name of the target
+    target     the name of the target, and behind it the attributes
     from, to   the window: the time of the profile before (null: there is none) and of this one
     sequence   the place of the profile in the time line of its target, from 1
     note       "duplicate": the row is there more than once, and this one has no delta;
                "equal_time": another profile of the target has the same time, so the order is arbitrary
     restart    why the window counts as a restart, or "none"; null: no delta
-    delta      the delta; null: no delta
+    delta      the delta; null: no delta. With rows=True, samples, stacks, locations and functions are here
     report     the other members of `pprofdelta.Report`
     error      null, or why there is no delta: status, stage, field, element, offset, text
 
@@ -73,22 +81,20 @@ def deltas(
     """
     if windows_per_range is not None and windows_per_range < 1:
         raise ValueError(f"windows_per_range={windows_per_range}: at least 1, or None")
-    wanted = checked_options("deltas", options)
-    rows = columns(df, target, time, profile)
-    kinds = {field.name: field.dataType for field in rows.schema}
-    spark = df.sparkSession
-    bound_batches(spark)
+    wanted, values = checked_options("deltas", options, rows, types)
+    arrived = columns(df, target, time, profile, attributes)
+    bound_batches(df.sparkSession)
     placed = (
-        rows.withColumns({"range": f.lit(0), "offset": f.lit(0).cast("long"), "is_base": f.lit(False)})
+        arrived.withColumns({"range": f.lit(0), "offset": f.lit(0).cast("long"), "is_base": f.lit(False)})
         if windows_per_range is None
-        else _placed(rows, _cuts(rows, windows_per_range, wanted))
+        else _placed(arrived, _cuts(arrived, windows_per_range, wanted))
     )
     placed = placed.withColumn("hash", f.xxhash64("profile"))
     keys = ("target", "range")
     shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
-    out = schema(kinds["target"], kinds["time"])
-    task = _Task(wanted, arrow_schema(out, spark))
-    return shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out)
+    out = schema(arrived, values)
+    task = _Task(wanted, values, arrow_schema(out, df.sparkSession))
+    return flat(shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out))
 
 
 # ---- ranges -----------------------------------------------------------------------------------------
@@ -141,7 +147,7 @@ def _placed(rows: DataFrame, cuts: DataFrame) -> DataFrame:
     own = place(f.size(before), f.coalesce(f.try_element_at(before, f.lit(-1))["until"], zero), False)
     base = place(f.size(before) + 1, f.try_element_at(here, f.lit(1))["until"], True)
     places = f.when(f.size(here) > 0, f.array(own, base)).otherwise(f.array(own))
-    return joined.select("target", "time", "profile", f.inline(places))
+    return joined.select("target", "time", "profile", "attributes", f.inline(places))
 
 
 @dataclass
@@ -175,24 +181,25 @@ class _Task:
     again gives the same rows."""
 
     options: Options
+    types: tuple[str, ...]
     arrow: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = Rows(self.arrow)
+        rows = Rows(self.arrow, self.types)
         series: Series | None = None
         place: tuple[Any, int] | None = None
+        one: Profile
         try:
-            columns = ("target", "range", "offset", "is_base", "hash")
-            for target, number, offset, is_base, key, time, data in arrivals(batches, *columns):
+            for target, number, offset, is_base, one in arrivals(batches, "target", "range", "offset", "is_base"):
                 if series is None or (target, number) != place:
                     if series:
                         series.context.close()
                     place = target, number
                     series = Series(target, Context(**self.options), offset)
-                if is_base and data is not None:  # the profile at a cut is valid
-                    series.base(time, data)
+                if is_base and one.data is not None:  # the profile at a cut is valid
+                    series.base(one)
                 else:
-                    series.take(rows, time, key, data)
+                    series.take(rows, one)
                 if rows.is_full:
                     yield rows.batch()
             if rows.rows:

@@ -6,20 +6,19 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from .._errors import Error
 from .._answers import Report
 from .._context import Window
+from .._errors import Error, MismatchError
+from ._tables import BATCH_BYTES, TABLES, Arrays, batches_of, kinds
 
-# A batch is complete when its deltas have this many bytes, or when it has this many rows.
-BATCH_BYTES = 8 << 20
-BATCH_ROWS = 1000
+BATCH_ROWS = 1000  # of a batch, at most
 
 # The numbers and flags of a report that are no column of the row.
 _COLUMNS = ("from_nanos", "to_nanos", "sequence", "attempt", "id", "output_len")
@@ -54,35 +53,39 @@ _REPORT = t.StructType(
 )
 
 
-def schema(target: t.DataType, time: t.DataType) -> t.StructType:
-    """The schema of the rows, for a target and a time of these types."""
+def schema(rows: DataFrame, types: tuple[str, ...]) -> t.StructType:
+    """The schema of what comes of these rows: deltas or, with types of values, tables."""
+    kind = {field.name: field.dataType for field in rows.schema}
     return t.StructType(
         [
-            t.StructField("target", target),
-            t.StructField("from", time),
-            t.StructField("to", time),
+            t.StructField("target", kind["target"]),
+            t.StructField("from", kind["time"]),
+            t.StructField("to", kind["time"]),
+            t.StructField("attributes", kind["attributes"]),
             t.StructField("sequence", t.LongType()),
             t.StructField("note", t.StringType()),
             t.StructField("restart", t.StringType()),
-            t.StructField("delta", t.BinaryType()),
+            *(kinds(TABLES, types) if types else [t.StructField("delta", t.BinaryType())]),
             t.StructField("report", _REPORT),
             t.StructField("error", _ERROR),
         ]
     )
 
 
-def arrow_schema(out: t.StructType, spark: SparkSession) -> pa.Schema:
-    try:
-        return to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC")
-    except TypeError:  # before Spark 4.3, timestamps are in UTC
-        return to_arrow_schema(out)
+def flat(rows: DataFrame) -> DataFrame:
+    """The rows with a column for each attribute."""
+    kind = rows.schema["attributes"].dataType
+    names = [f"attributes.`{name}`" for name in kind.names] if isinstance(kind, t.StructType) else []
+    first, *rest = (name for name in rows.columns if name != "attributes")
+    return rows.select(first, *names, *rest)
 
 
 class Rows:
     """Rows on their way to a batch."""
 
-    def __init__(self, arrow: pa.Schema) -> None:
-        self.arrow = arrow
+    def __init__(self, arrow: pa.Schema, types: tuple[str, ...]) -> None:
+        self.arrow, self.types = arrow, types
+        self.arrays = {name: Arrays(name, arrow.field(name).type) for name in (TABLES if types else ())}
         self._clear()
 
     def _clear(self) -> None:
@@ -98,24 +101,38 @@ class Rows:
         target: Any,
         begin: int | None,
         end: int | None,
+        attributes: dict[str, Any] | None,
         sequence: int | None,
         note: str | None = None,
         window: Window | None = None,
         error: Error | None = None,
     ) -> None:
+        tables: dict[str, pa.RecordBatch] = {}
+        if window and self.types:
+            try:
+                tables = batches_of(window.table(), self.types)
+            except MismatchError as none:
+                window, error = None, none
+        for name, arrays in self.arrays.items():
+            self.bytes += arrays.add(tables.get(name))
         restart, delta, report = None, None, None
         if window:
             restart, delta = window.report.restart.value, window.delta
             report = _report_of(window.report)
             self.bytes += len(delta)
-        self.rows.append((target, begin, end, sequence, note, restart, delta, report, error and _error_of(error)))
+        deltas = () if self.types else (delta,)
+        told = error and _error_of(error)
+        self.rows.append((target, begin, end, attributes, sequence, note, restart, *deltas, report, told))
 
     def batch(self) -> pa.RecordBatch:
         """The rows as a batch. There are none afterwards."""
-        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.arrow)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, self.arrow, strict=True)]
+        columns = zip(*self.rows, strict=True) if self.rows else repeat(())
         self._clear()
-        return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
+        found = [
+            self.arrays[field.name].array() if field.name in self.arrays else pa.array(next(columns), field.type)
+            for field in self.arrow
+        ]
+        return pa.RecordBatch.from_arrays(found, schema=self.arrow)
 
 
 def _report_of(report: Report) -> dict[str, Any]:

@@ -6,17 +6,13 @@ The rules of a delta are those of the context.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._context import Context
 from .._answers import Status
+from .._context import Context
 from .._errors import Error, UsageError
+from ._input import Profile
 from ._rows import Rows
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-    from .._context import Window
 
 
 def null_error(column: str) -> UsageError:
@@ -32,34 +28,33 @@ class Series:
         self.last: int | None = None  # the time of the row before
         self.seen: set[int] = set()  # the hashes of the profiles with that time
 
-    def base(self, time: int | None, profile: Buffer) -> None:
+    def base(self, one: Profile) -> None:
         """The profile before the first window of this series."""
-        self.context.base(profile)
-        self.begin = time
+        self.context.base(one.data)
+        self.begin = one.time
 
-    def take(self, rows: Rows, time: int | None, key: int, profile: Buffer | None) -> None:
-        """Adds the row of a profile. `key` is its hash. The time is not before that of the row before."""
+    def add(self, rows: Rows, one: Profile, note: str | None = None, **answer: Any) -> None:
+        """Adds a row, of which `answer` is the window or the error."""
+        rows.add(self.target, self.begin, one.time, one.attributes, self.sequence, note, **answer)
+
+    def take(self, rows: Rows, one: Profile) -> None:
+        """Adds the row of a profile. The time is not before that of the row before."""
         self.sequence += 1
-        is_again = time == self.last and key in self.seen
-        if time is not None and is_again:
-            rows.add(self.target, self.begin, time, self.sequence, "duplicate")
-            return
-        if self.target is None or time is None or profile is None:
-            error = null_error("target" if self.target is None else "time" if time is None else "profile")
-            rows.add(self.target, self.begin, time, self.sequence, error=error)
-            return
-        note = "equal_time" if time == self.last else None
-        if note is None:
+        is_again = one.time is not None and one.time == self.last
+        if is_again and one.hash in self.seen:
+            return self.add(rows, one, "duplicate")
+        if self.target is None or one.time is None or one.data is None:
+            column = "target" if self.target is None else "time" if one.time is None else "profile"
+            return self.add(rows, one, error=null_error(column))
+        if not is_again:
             self.seen.clear()
-        self.last = time
-        self.seen.add(key)
-        window: Window | None = None
-        error_here: Error | None = None
+        self.last = one.time
+        self.seen.add(one.hash)
+        note = "equal_time" if is_again else None
         try:
-            window = self.context.window(profile)
+            window = self.context.window(one.data)
         except Error as error:
-            error_here = error
-        rows.add(self.target, self.begin, time, self.sequence, note, window, error_here)
-        if window:
-            self.context.commit()
-            self.begin = time
+            return self.add(rows, one, note, error=error)
+        self.add(rows, one, note, window=window)
+        self.context.commit()
+        self.begin = one.time

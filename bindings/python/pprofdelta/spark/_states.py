@@ -30,6 +30,7 @@ from typing import IO, Any, NamedTuple
 
 from pyarrow import fs
 
+from ._input import Profile
 from ._series import Series
 
 HELD_BYTES = 32 << 20
@@ -37,8 +38,6 @@ _BUFFER = 256 << 10
 _END = struct.Struct("<Q8s")
 _MAGIC = b"ppdspark"
 _NAME = re.compile(r"(\d+)\.(\d+)-of-(\d+)(\..*\.tmp)?")
-
-Profile = tuple[int, int, bytes | None]  # time, hash, bytes; a copy of the profile before has no bytes
 
 
 class Record(NamedTuple):
@@ -66,24 +65,26 @@ class Waiting:
 
     def __init__(self) -> None:
         self.file = SpooledTemporaryFile(HELD_BYTES)
-        self.places: deque[tuple[int, int, int | None]] = deque()  # time, hash, length
+        self.places: deque[Profile] = deque()  # with a length in the place of the data
         self.begin = self.end = 0  # of the bytes of these profiles in the file
 
-    def add(self, time: int, key: int, profile: bytes | None) -> None:
-        is_copy = bool(self.places) and self.places[-1][:2] == (time, key)
-        self.places.append((time, key, None if profile is None or is_copy else len(profile)))
-        if profile is not None and not is_copy:
+    def add(self, one: Profile) -> None:
+        if self.places and self.places[-1][:2] == one[:2]:
+            one = one._replace(data=None)
+        self.places.append(one if one.data is None else one._replace(data=len(one.data)))
+        if one.data is not None:
             self.file.seek(self.end)
-            self.end += self.file.write(profile)
+            self.end += self.file.write(one.data)
 
     def until(self, time: int | None) -> Iterator[Profile]:
         """Removes the profiles until this time (None: all), and gives them in order."""
-        while self.places and (time is None or self.places[0][0] <= time):
-            at, key, length = self.places.popleft()
-            self.file.seek(self.begin)
-            profile = None if length is None else self.file.read(length)
-            self.begin += length or 0
-            yield at, key, profile
+        while self.places and (time is None or self.places[0].time <= time):
+            one = self.places.popleft()
+            if one.data is not None:
+                self.file.seek(self.begin)
+                self.begin += one.data
+                one = one._replace(data=self.file.read(one.data))
+            yield one
 
 
 class Folder:
@@ -184,9 +185,11 @@ class States:
         state = file.read(size)
 
         def waiting(offset: int) -> Iterator[Profile]:
-            for time, key, length in places:
+            for time, key, length, told in places:
                 file.seek(offset)
-                yield time, key, None if length is None else file.read(length)
+                # The pairs of a map are lists in JSON.
+                told = told and {name: [*map(tuple, one)] if isinstance(one, list) else one for name, one in told.items()}
+                yield Profile(time, key, None if length is None else file.read(length), told)
                 offset += length or 0
 
         return Memory(*head, state, waiting(file.tell()))  # type: ignore[call-arg]
@@ -197,8 +200,8 @@ class States:
         head = (series.begin, series.last, sorted(series.seen), series.sequence, len(state), list(waiting.places))
         self._append(json.dumps(head).encode() + b"\n")
         self._append(state)
-        for _, _, profile in waiting.until(None):
-            self._append(profile or b"")
+        for one in waiting.until(None):
+            self._append(one.data or b"")
         self.index[target] = Record(self.now, self.batch, offset, self.length - offset)
 
     def _append(self, data: bytes) -> None:

@@ -33,14 +33,13 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import arrivals, bound_batches, checked_options, columns
-from ._rows import Rows, arrow_schema, schema
+from ._input import Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
+from ._rows import Rows, flat, schema
 from ._series import Series, null_error
 from ._states import Folder, Memory, States, Waiting
+from ._tables import TYPES
 
 _TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
-
-Arrival = tuple[Any, Any, Any, Any]  # target, hash, time, bytes
 
 
 def write_deltas(
@@ -51,6 +50,9 @@ def write_deltas(
     time: str = "time",
     profile: str = "profile",
     *,
+    rows: bool = False,
+    types: Iterable[str] = TYPES,
+    attributes: Iterable[str] = (),
     states: str | None = None,
     partitions: int | None = None,
     lateness: datetime.timedelta | int = 0,
@@ -63,6 +65,8 @@ def write_deltas(
                as for `deltas`; the target is a string, an integer or a boolean
     sink       a function that writes the rows of a micro-batch: `sink(rows, number)`, as for `foreachBatch`
     checkpoint the folder with the checkpoint of the query
+    rows, types, attributes
+               as for `deltas`
     states     a folder for the states of the targets, which all workers can reach: a path, or a URI that
                `pyarrow.fs.FileSystem.from_uri` takes. None: the folder `pprofdelta` in the checkpoint
     partitions the number of tasks of a micro-batch, which belongs to the checkpoint. None: that of the
@@ -94,9 +98,9 @@ def write_deltas(
     A target that comes back after it was forgotten begins like a new one (see the option `first`). So
     expire_after is to be longer than any silence, also than a stop of the query itself.
     """
-    wanted = checked_options("write_deltas", options)
-    rows = columns(df, target, time, profile)
-    kinds = {field.name: field.dataType for field in rows.schema}
+    wanted, values = checked_options("write_deltas", options, rows, types)
+    arrived = columns(df, target, time, profile, attributes)
+    kinds = {field.name: field.dataType for field in arrived.schema}
     if not df.isStreaming:
         raise TypeError("this DataFrame is not a stream; pprofdelta.spark.deltas is for others")
     if not isinstance(kinds["target"], _TARGETS):
@@ -115,7 +119,7 @@ def write_deltas(
         warnings.warn(told, stacklevel=2)
     bound_batches(spark)
     folder = Folder(f"{checkpoint}/pprofdelta" if states is None else states)
-    out = schema(kinds["target"], kinds["time"])
+    out = schema(arrived, values)
     arrow = arrow_schema(out, spark)
     parts = 0
 
@@ -126,15 +130,15 @@ def write_deltas(
         nulls = (f.lit(None).cast(field.dataType).alias(field.name) for field in sent.schema)
         marks = sent.sparkSession.range(0, parts, 1, 1).select(f.col("id").cast("int"), *nulls)
         placed = sent.select(part, "*").union(marks).repartitionById(parts, "part")
-        task = _Task(wanted, wait, expire, folder, arrow, number, parts, clocks.time_ns() // 1_000_000)
+        task = _Task(wanted, wait, expire, folder, values, arrow, number, parts, clocks.time_ns() // 1_000_000)
         computed = placed.sortWithinPartitions("target", "time", "hash").mapInArrow(task, out)
-        sink(computed, number)
+        sink(flat(computed), number)
         if not folder.is_complete(number, parts):  # the sink did not read all rows
             computed.write.format("noop").mode("overwrite").save()
             if not folder.is_complete(number, parts):
                 raise RuntimeError(f"{folder.path}: not a folder that the driver and all workers can reach")
 
-    writer = rows.withColumn("hash", f.xxhash64("profile")).writeStream.foreachBatch(each_batch)
+    writer = arrived.withColumn("hash", f.xxhash64("profile")).writeStream.foreachBatch(each_batch)
     return writer.option("checkpointLocation", checkpoint)
 
 
@@ -157,6 +161,7 @@ class _Task:
     wait: int
     expire: int | None
     folder: Folder
+    types: tuple[str, ...]
     arrow: pa.Schema
     batch: int
     parts: int
@@ -167,62 +172,62 @@ class _Task:
         first = next(batches, None)
         if first is None:
             return
-        rows = Rows(self.arrow)
+        rows = Rows(self.arrow, self.types)
         part = first.column("part")[0].as_py()  # of the mark, which is the first row
         with closing(States(self.folder, self.batch, part, self.parts, self.now)) as states:
-            for _ in self._partition(states, rows, arrivals(chain([first], batches), "target", "hash")):
+            for _ in self._partition(states, rows, arrivals(chain([first], batches), "target")):
                 if rows.is_full:
                     yield rows.batch()
             states.commit()
         if rows.rows:
             yield rows.batch()
 
-    def _partition(self, states: States, rows: Rows, arrived: Iterator[Arrival]) -> Iterator[None]:
+    def _partition(self, states: States, rows: Rows, arrived: Iterator[tuple[Any, ...]]) -> Iterator[None]:
         """Goes on after each row."""
         for target, group in groupby(arrived, key=itemgetter(0)):
+            came: Iterator[Profile] = map(itemgetter(1), group)
             if target is not None:
-                yield from self._windows(states, rows, target, group)
+                yield from self._windows(states, rows, target, came)
                 continue
-            for _, key, time, _ in group:
-                if key is not None:  # not the mark
-                    rows.add(None, None, time, None, error=null_error("target"))
+            for one in came:
+                if one.hash is not None:  # not the mark
+                    rows.add(None, None, one.time, one.attributes, None, error=null_error("target"))
                     yield
         for target in states.silent(self.expire):
             yield from self._forget(rows, target, states.read(target))
             del states.index[target]
 
-    def _windows(self, states: States, rows: Rows, target: Any, arrived: Iterator[Arrival]) -> Iterator[None]:
+    def _windows(self, states: States, rows: Rows, target: Any, arrived: Iterator[Profile]) -> Iterator[None]:
         memory = states.read(target) if target in states.index else None
         try:
             series = self._series(target, memory)
         except Error as error:
-            for _, _, time, _ in arrived:
-                rows.add(target, None, time, None, error=error)
+            for one in arrived:
+                rows.add(target, None, one.time, one.attributes, None, error=error)
                 yield
             return
         with series.context:
             for one in arrived:  # those without a time come first, then those that are late
-                time = one[2]
-                if time is None:
-                    rows.add(target, series.begin, None, None, error=null_error("time"))
+                place = (target, series.begin, one.time, one.attributes, None)
+                if one.time is None:
+                    rows.add(*place, error=null_error("time"))
                     yield
-                elif series.last is not None and time < series.last:
-                    rows.add(target, series.begin, time, None, "late")
+                elif series.last is not None and one.time < series.last:
+                    rows.add(*place, "late")
                     yield
                 else:
                     break
             else:
                 return
-            new = ((time, key, profile) for _, key, time, profile in chain([one], arrived))
-            waiting = Waiting()
-            for time, key, profile in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory else new:
-                for earlier in waiting.until(time - self.wait):
-                    series.take(rows, *earlier)
+            new, waiting = chain([one], arrived), Waiting()
+            for one in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory else new:
+                for earlier in waiting.until(one.time - self.wait):
+                    series.take(rows, earlier)
                     yield
                 if self.wait:
-                    waiting.add(time, key, profile)
+                    waiting.add(one)
                 else:
-                    series.take(rows, time, key, profile)
+                    series.take(rows, one)
                     yield
             states.write(target, series, waiting)
 
@@ -230,13 +235,13 @@ class _Task:
         try:
             series = self._series(target, memory)
         except Error as error:
-            for time, _, _ in memory.waiting:
-                rows.add(target, None, time, None, error=error)
+            for one in memory.waiting:
+                rows.add(target, None, one.time, one.attributes, None, error=error)
                 yield
             return
         with series.context:
             for one in memory.waiting:
-                series.take(rows, *one)
+                series.take(rows, one)
                 yield
 
     def _series(self, target: Any, memory: Memory | None) -> Series:
