@@ -11,6 +11,7 @@ report needs no other file of a binding. The order of the members is everywhere 
     bindings/go/pprofdelta/answers.go           the types in Go, and how an answer is read
     bindings/python/src/answers.c               a struct as a tuple
     bindings/python/pprofdelta/_answers.py      the dataclasses, and how one is made of a tuple
+    bindings/rust/...                           the declarations, and the structs in Rust: see facts_rust.py
 """
 
 import os
@@ -18,6 +19,8 @@ import re
 import sys
 import textwrap
 from dataclasses import dataclass
+
+import facts_rust
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(HERE, "..", "lib", "include")
@@ -91,13 +94,15 @@ def members_of(body):
     return members
 
 
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def read(paths):
     """The structs and the enums of the headers: of each, its members or enumerators. A comment that is the name of an
     enumerator, such as E_LIMIT, is before all those that belong to it."""
-    text = ""
-    for path in [COMMON, *paths]:
-        with open(path, encoding="utf-8") as file:
-            text += file.read()
+    text = "".join(text_of(path) for path in [COMMON, *paths])
     structs, enums = {}, {}
     for name in STRUCTS:
         body = re.search(rf"typedef struct pprofdelta_{name} {{(.*?)\n}} pprofdelta_{name};", text, re.S)
@@ -375,13 +380,17 @@ def python(structs, enums):
 
 
 FILES = {"wasm/answers.h": wasm, "go/pprofdelta/answers.go": go, "python/src/answers.c": python_c,
-         "python/pprofdelta/_answers.py": python}
+         "python/pprofdelta/_answers.py": python, "rust/pprofdelta/src/answers.rs": facts_rust.answers}
+# Declarations, of the headers that the crate has.
+RUST = {"rust/pprofdelta-sys/src/ffi.rs": facts_rust.ffi, "rust/pprofdelta-sys/tests/layout/table.rs": facts_rust.layout}
+RUST_HEADERS = [COMMON, os.path.join(INCLUDE, "pprofdelta_heap.h")]
 
 
 def made_of(headers):
     """What each file is for these headers."""
     structs, enums = read(headers)
-    return {path: make(structs, enums) for path, make in FILES.items()}
+    declared = facts_rust.Headers("\n".join(text_of(path) for path in [*RUST_HEADERS, headers[0]]))
+    return {**{path: make(structs, enums) for path, make in FILES.items()}, **{path: make(declared) for path, make in RUST.items()}}
 
 
 def main(arguments):

@@ -1,0 +1,354 @@
+//! The allocator that is profiled: what each allocation and each free does.
+//!
+//! Most allocations are a subtraction in the sampler of the thread and a branch, and most frees are a load from the filter
+//! and a branch. The rest is behind the functions that are marked as cold. They never allocate from the allocator
+//! that is profiled: the tracker maps its pages, and stacks are on the stack.
+//!
+//! The tracker exists while there is a [`Profiler`](crate::Profiler). A thread that uses it counts itself in `USERS`, so
+//! the profiler's end can wait until none does.
+
+use crate::callers;
+use pprofdelta_sys as sys;
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::c_int;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering::*};
+
+/// Bytes that a thread allocates, while nothing is recorded, between two looks at whether something is.
+const IDLE: i64 = 16 << 10;
+
+/// How a thread begins whose sampler has not: its first allocation is a look.
+const NOT_BEGUN: sys::pprofdelta_sampler =
+    sys::pprofdelta_sampler { left: 0, held: 0, interval: 0, random: [0; 2], pauses: 0, has_begun: 0 };
+
+/// What the profiler sets: the interval of the samplers (0: nothing is recorded), and how often that changed.
+static RATE: AtomicU64 = AtomicU64::new(0);
+static CHANGES: AtomicU32 = AtomicU32::new(0);
+static TRACKER: AtomicPtr<sys::pprofdelta_heap> = AtomicPtr::new(null_mut());
+static USERS: AtomicUsize = AtomicUsize::new(0);
+// In static storage, the filter's address is a constant of the code that reads it.
+static FILTER: [AtomicU8; sys::PPROFDELTA_HEAP_FILTER_LEN] = [const { AtomicU8::new(0) }; sys::PPROFDELTA_HEAP_FILTER_LEN];
+
+/// What a thread has. It is constant at first, and nothing is done when the thread ends, so it works in every allocation
+/// of a thread, from the first to the last one.
+struct Local {
+    sampler: UnsafeCell<sys::pprofdelta_sampler>,
+    changes: Cell<u32>,
+    is_paused: Cell<bool>, // allocations are no samples
+    is_inside: Cell<bool>, // in the tracker: an allocation of a signal handler is left out, and so is a free
+}
+
+thread_local! {
+    static LOCAL: Local = const {
+        Local {
+            sampler: UnsafeCell::new(NOT_BEGUN),
+            changes: Cell::new(0),
+            is_paused: Cell::new(false),
+            is_inside: Cell::new(false),
+        }
+    };
+}
+
+const _: () = assert!(!std::mem::needs_drop::<Local>());
+
+/// An allocator around another one, which a [`Profiler`](crate::Profiler) records. Without a profiler it does nothing.
+///
+/// ```
+/// use std::alloc::System; // or tikv_jemallocator::Jemalloc, mimalloc::MiMalloc, ...
+///
+/// #[global_allocator]
+/// static ALLOCATOR: pprofdelta::Heap<System> = pprofdelta::Heap::new(System);
+/// # fn main() {}
+/// ```
+#[derive(Debug, Default)]
+pub struct Heap<A>(A);
+
+impl<A> Heap<A> {
+    /// Wraps the allocator.
+    pub const fn new(allocator: A) -> Self {
+        Self(allocator)
+    }
+
+    /// The allocator itself.
+    pub const fn inner(&self) -> &A {
+        &self.0
+    }
+}
+
+// SAFETY: all memory is that of the inner allocator, with the layouts that the caller gave.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let ptr = self.0.alloc(layout);
+        if tick(layout.size()) {
+            may_be_sample(ptr, layout.size());
+        }
+        ptr
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let ptr = self.0.alloc_zeroed(layout);
+        if tick(layout.size()) {
+            may_be_sample(ptr, layout.size());
+        }
+        ptr
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        if may_be_tracked(ptr) {
+            untrack(ptr); // before another thread may be given the pointer
+        }
+        self.0.dealloc(ptr, layout);
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if may_be_tracked(old) {
+            return realloc_tracked(&self.0, old, layout, size);
+        }
+        let ptr = self.0.realloc(old, layout, size);
+        if tick(size) {
+            may_be_sample(ptr, size);
+        }
+        ptr
+    }
+}
+
+/// As `pprofdelta_sampler_tick`.
+#[inline(always)]
+fn tick(size: usize) -> bool {
+    LOCAL.with(|local| {
+        // SAFETY: the sampler is used by this thread only, and no reference to it lives longer than a call.
+        let left = unsafe { &mut (*local.sampler.get()).left };
+        *left = left.wrapping_sub(size as i64);
+        *left < 0
+    })
+}
+
+/// As `pprofdelta_heap_maybe`.
+#[inline(always)]
+fn may_be_tracked(ptr: *mut u8) -> bool {
+    FILTER[(ptr as usize as u32 >> sys::PPROFDELTA_HEAP_GRANULE_BITS) as usize].load(Relaxed) != 0
+}
+
+/// A thread that uses the tracker.
+struct User {
+    local: *const Local,
+    tracker: *mut sys::pprofdelta_heap,
+}
+
+impl User {
+    /// None if there is no tracker, or if the thread is in it.
+    fn enter() -> Option<Self> {
+        let local = LOCAL.with(|local| local as *const Local);
+        // SAFETY: the thread's data has no destructor, and is there as long as the thread.
+        if unsafe { (*local).is_inside.replace(true) } {
+            return None;
+        }
+        USERS.fetch_add(1, SeqCst);
+        let user = Self { local, tracker: TRACKER.load(SeqCst) };
+        (!user.tracker.is_null()).then_some(user)
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        USERS.fetch_sub(1, SeqCst);
+        unsafe { (*self.local).is_inside.set(false) };
+    }
+}
+
+/// The slow path's first question: is something recorded, and may this allocation be a sample? Gives the thread a new
+/// sampler if what is recorded has changed.
+unsafe fn is_due(local: &Local, size: usize) -> bool {
+    let changes = CHANGES.load(Acquire);
+    let rate = RATE.load(Relaxed);
+    if rate == 0 {
+        (*local.sampler.get()).left = IDLE;
+        return false;
+    }
+    if local.changes.replace(changes) == changes {
+        return true;
+    }
+    sys::pprofdelta_sampler_init(local.sampler.get(), rate, 0);
+    tick(size)
+}
+
+/// The callers of an allocation that may be a sample, and its track. The one frame of this crate that is not inlined
+/// in an optimised build; `callers` leaves it out.
+#[cold]
+#[inline(never)]
+unsafe fn may_be_sample(ptr: *mut u8, size: usize) {
+    let local = LOCAL.with(|local| local as *const Local);
+    if !is_due(&*local, size) {
+        return;
+    }
+    let mut event: sys::pprofdelta_heap_event = std::mem::zeroed();
+    let is_sample = sys::pprofdelta_sampler_take((*local).sampler.get(), size, &mut event.weight) != 0;
+    if !is_sample || ptr.is_null() || (*local).is_paused.get() || (*local).is_inside.get() {
+        return;
+    }
+    let mut stack = callers::Stack::new();
+    callers::walk(&mut stack);
+    if let Some(user) = User::enter() {
+        event.ptr = ptr.cast();
+        event.stack = stack.addresses.as_ptr();
+        event.depth = stack.depth;
+        event.size = size;
+        sys::pprofdelta_heap_track(user.tracker, &event);
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn untrack(ptr: *mut u8) {
+    if let Some(user) = User::enter() {
+        sys::pprofdelta_heap_untrack(user.tracker, ptr.cast());
+    }
+}
+
+/// The three steps of `pprofdelta_heap_realloc_begin`.
+#[cold]
+#[inline(never)]
+unsafe fn realloc_tracked(allocator: &impl GlobalAlloc, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    let mut held = sys::pprofdelta_heap_realloc { held: 0 };
+    let user = User::enter().filter(|user| sys::pprofdelta_heap_realloc_begin(user.tracker, old.cast(), &mut held) != 0);
+    let ptr = allocator.realloc(old, layout, size);
+    if let Some(user) = user {
+        sys::pprofdelta_heap_realloc_end(user.tracker, &mut held, c_int::from(!ptr.is_null()));
+    }
+    if tick(size) {
+        may_be_sample(ptr, size);
+    }
+    ptr
+}
+
+// ---- what the profiler does -------------------------------------------------------------------
+
+/// Where the tracker writes.
+pub(crate) fn filter() -> *mut sys::pprofdelta_heap_filter {
+    FILTER.as_ptr().cast_mut().cast()
+}
+
+/// Is a [`Heap`] the global allocator? An allocation shows it.
+pub(crate) fn is_global() -> bool {
+    let left = || LOCAL.with(|local| unsafe { (*local.sampler.get()).left });
+    LOCAL.with(|local| unsafe { (*local.sampler.get()).left = IDLE });
+    drop(std::hint::black_box(Box::new([0_u8; 64])));
+    left() != IDLE
+}
+
+/// From now on, allocations are sampled at this rate and tracked by this tracker. This thread begins at once, others
+/// when they next look.
+pub(crate) fn begin(tracker: *mut sys::pprofdelta_heap, rate: u64) {
+    TRACKER.store(tracker, SeqCst);
+    RATE.store(rate, Relaxed);
+    CHANGES.fetch_add(1, Release);
+    LOCAL.with(|local| unsafe { (*local.sampler.get()).left = 0 });
+}
+
+/// No allocation is a sample any more. Those that are tracked still end.
+pub(crate) fn stop() {
+    RATE.store(0, Relaxed);
+    CHANGES.fetch_add(1, Release);
+}
+
+/// No thread uses the tracker any more when this returns.
+pub(crate) fn leave() {
+    TRACKER.store(null_mut(), SeqCst);
+    while USERS.load(SeqCst) != 0 {
+        std::thread::yield_now();
+    }
+}
+
+/// Calls while allocations of this thread are no samples.
+pub(crate) fn paused<R>(call: impl FnOnce() -> R) -> R {
+    struct Resume(bool);
+    impl Drop for Resume {
+        fn drop(&mut self) {
+            LOCAL.with(|local| local.is_paused.set(self.0));
+        }
+    }
+    let _resume = Resume(LOCAL.with(|local| local.is_paused.replace(true)));
+    call()
+}
+
+/// Around fork(2), for pthread_atfork(3). Between prepare and the others, the thread holds the locks of the tracker, so what
+/// other handlers allocate is left out.
+pub(crate) extern "C" fn before_fork() {
+    LOCAL.with(|local| local.is_inside.set(true));
+    USERS.fetch_add(1, SeqCst); // the tracker stays
+    fork_step(sys::PPROFDELTA_FORK_PREPARE);
+}
+
+pub(crate) extern "C" fn after_fork_in_parent() {
+    fork_step(sys::PPROFDELTA_FORK_PARENT);
+    USERS.fetch_sub(1, SeqCst);
+    LOCAL.with(|local| local.is_inside.set(false));
+}
+
+pub(crate) extern "C" fn after_fork_in_child() {
+    fork_step(sys::PPROFDELTA_FORK_CHILD);
+    USERS.store(0, SeqCst); // the other threads are not here
+    CHANGES.fetch_add(1, Release); // other samples than in the parent
+    LOCAL.with(|local| {
+        unsafe { (*local.sampler.get()).left = 0 };
+        local.is_inside.set(false);
+    });
+}
+
+fn fork_step(step: sys::pprofdelta_fork) {
+    let tracker = TRACKER.load(SeqCst);
+    if !tracker.is_null() {
+        unsafe { sys::pprofdelta_heap_fork(tracker, step, crate::profiler::now()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::alloc::System;
+
+    /// The slow path is reached after as many bytes as the sampler has left, and no profiler means no sample. Without a
+    /// function of the library, so Miri can run it.
+    #[test]
+    fn allocates_as_the_allocator_that_it_wraps() {
+        let heap = Heap::new(System);
+        let left = || LOCAL.with(|local| unsafe { (*local.sampler.get()).left });
+        LOCAL.with(|local| unsafe { (*local.sampler.get()).left = IDLE });
+        for (size, align) in [(1, 1), (24, 8), (64, 64), (5000, 4096)] {
+            let layout = Layout::from_size_align(size, align).unwrap();
+            unsafe {
+                let before = left();
+                let ptr = heap.alloc(layout);
+                assert_eq!(left(), before - size as i64, "each byte counts");
+                assert_eq!(ptr as usize % align, 0);
+                ptr.write_bytes(7, size);
+                let ptr = heap.realloc(ptr, layout, size + 100);
+                assert_eq!(std::slice::from_raw_parts(ptr, size), vec![7; size]);
+                heap.dealloc(ptr, Layout::from_size_align(size + 100, align).unwrap());
+                let zeroed = heap.alloc_zeroed(layout);
+                assert_eq!(std::slice::from_raw_parts(zeroed, size), vec![0; size]);
+                heap.dealloc(zeroed, layout);
+            }
+        }
+        LOCAL.with(|local| unsafe { (*local.sampler.get()).left = 63 });
+        assert!(!tick(63) && tick(1), "the first byte that is not left");
+        let layout = Layout::new::<u64>();
+        unsafe { heap.dealloc(heap.alloc(layout), layout) };
+        assert_eq!(left(), IDLE, "nothing is recorded");
+    }
+
+    #[test]
+    fn pauses_nest_and_end_with_a_panic() {
+        let is_paused = || LOCAL.with(|local| local.is_paused.get());
+        paused(|| {
+            let unwound = std::panic::catch_unwind(|| paused(|| panic!("on purpose")));
+            assert!(unwound.is_err() && is_paused());
+        });
+        assert!(!is_paused());
+    }
+}

@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+#[rustfmt::skip]
+mod answers;
+mod callers;
+mod context;
+mod error;
+mod folder;
+mod heap;
+mod profiler;
+#[cfg(feature = "symbols")]
+mod symbols;
+
+pub use answers::{Compression, First, Format, OnReset, Reason, Report, Restart, Status, TypeReport};
+pub use context::{Context, ContextBuilder, Window};
+pub use error::{Error, Result};
+pub use heap::Heap;
+pub use profiler::{Batch, Profiler, ProfilerBuilder, Stats};
+
+/// The version of the C library that is built in.
+pub fn version() -> &'static str {
+    // SAFETY: the library returns a constant string.
+    unsafe { std::ffi::CStr::from_ptr(pprofdelta_sys::pprofdelta_version()) }.to_str().unwrap_or_default()
+}
