@@ -64,8 +64,10 @@ void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row, double 
 
 static void add_cohorts(cli_leaks_cohorts *to, const cli_leaks_cohorts *cohorts, size_t points)
 {
-    for (size_t i = 0; i < points; i++)
+    for (size_t i = 0; i < points; i++) {
         to->births[i] += cohorts->births[i];
+        to->in_use[i] += cohorts->in_use[i];
+    }
     for (size_t i = 0; i < cli_leaks_cell(0, points); i++)
         to->deaths[i] += cohorts->deaths[i];
 }

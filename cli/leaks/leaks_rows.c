@@ -268,6 +268,8 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
     }
     if (lives && m->is_behind_gap)
         settle_gap(row, m);
+    if (lives)
+        lives->cohorts.in_use[m->point] = (float)row->bytes_now;
 }
 
 /* ---- windows ------------------------------------------------------------------------------ */

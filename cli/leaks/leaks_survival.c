@@ -12,12 +12,17 @@ static const double least_alive = 0.75;   /* of those that settled outlive the r
 static const double at_risk_least = 3;    /* samples, for a share that counts */
 static const int least_cohorts = 4;       /* with survivors */
 static const double most_of_one_cohort = 0.6; /* of the survivors */
-static const double filling_ratio = 0.6;      /* later births over earlier ones */
-static const double filling_doubt = 0.1;      /* of that ratio */
-static const double silence_gaps = 2.5;       /* mean gaps between cohorts with survivors */
-static const double silence_least = 3;        /* points */
-static const double least_longer = 1.25;      /* run, if the samples were just not enough */
-static const double needed_bits = 1.5; /* samples that are needed for a factor of 2 in doubt */
+static const double samples_of_batch = 2; /* at least, of evidence: what one cohort counts for */
+static const double filling_ratio = 0.6;  /* later births over earlier ones */
+static const double slowing_ratio = 0.7,
+                    slowing_doubt = 0.01; /* ... or so, if that is more certain */
+static const double steady_ratio = 0.8;   /* at least, behind what was filling */
+static const double filling_work = 30;    /* samples elsewhere in each half, for a speed by work */
+static const double filling_doubt = 0.1;  /* of that ratio */
+static const double silence_gaps = 2.5;   /* mean gaps between cohorts with survivors */
+static const double silence_least = 3;    /* points */
+static const double least_longer = 1.25;  /* run, if the samples were just not enough */
+static const double needed_bits = 1.5;    /* samples that are needed for a factor of 2 in doubt */
 
 static const double backlog_deaths = 3;      /* in a point that counts */
 static const double backlog_deaths_all = 20; /* in all of them */
@@ -145,7 +150,7 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
         if (alive >= 0.5 && s.first == points)
             s.first = born;
     }
-    double burst = burstiness(&s, points);
+    double burst = fmin(burstiness(&s, points), fmax(1, s.old / (samples_of_batch * s.cohorts)));
     s.doubt = fmax(poisson_tail(exposure / burst / (life_share * (double)points), s.freed / burst),
                    half_tail(s.left / burst, (s.left + s.arrived) / burst));
     return s;
@@ -158,17 +163,37 @@ static double binomial_tail(double count, double all, double share)
     return spread > 0 ? 0.5 * erfc((all * share - count - 0.5) / spread / sqrt(2)) : 1;
 }
 
-/* Do survivors come in more slowly? Then a cache may be filling. */
-static bool is_filling(const survivors *s, size_t points)
+/* The second half of the time since the first survivor, by this clock: its share. NULL: the points. */
+static double share_of_late(const survivors *s, size_t half, size_t points, const double *clock)
 {
-    size_t half = s->first + (points - s->first) / 2;
-    double early = 0, late = 0, early_points = (double)(half - s->first),
-           late_points = (double)(points - half);
+    if (!clock)
+        return (double)(points - half) / (double)(points - s->first);
+    double begin = s->first ? clock[s->first - 1] : 0;
+    double early = clock[half - 1] - begin, late = clock[points - 1] - clock[half - 1];
+    return early >= filling_work && late >= filling_work ? late / (early + late) : 1;
+}
+
+static bool is_slowing(double early, double late, double share, double least)
+{
+    double ratio = early > 0 && share < 1 ? late / share / (early / (1 - share)) : 1;
+    double doubt = binomial_tail(late, early + late, share);
+    return ratio < least || (ratio < filling_ratio && doubt < filling_doubt) ||
+           (ratio < slowing_ratio && doubt < slowing_doubt);
+}
+
+/* Do survivors come in more slowly? Then a cache may be filling. A program that slows down does all more
+ * slowly, so it must be so by what the program allocates elsewhere, too. */
+static bool is_filling(const survivors *s, const cli_leaks_series *series, double least)
+{
+    size_t points = series->len, half = s->first + (points - s->first) / 2;
+    double early = 0, late = 0;
+    if (s->first + 1 >= points)
+        return false;
     for (size_t i = s->first; i < points; i++)
         *(i < half ? &early : &late) += s->kept[i];
-    double share = late_points / (early_points + late_points);
-    return late / late_points < filling_ratio * early / early_points &&
-           binomial_tail(late, early + late, share) < filling_doubt;
+    double by_work = series->work ? share_of_late(s, half, points, series->work) : 1;
+    return is_slowing(early, late, share_of_late(s, half, points, NULL), least) &&
+           (by_work >= 1 || is_slowing(early, late, by_work, least));
 }
 
 /* Has no survivor come for a long time? */
@@ -269,21 +294,21 @@ static double doubt_of_backlog(const cli_leaks_cohorts *cohorts, size_t points)
 /* Does what a sample stands for grow, and nothing else? A block that is replaced by a larger one is as
  * many samples as before, of more bytes; so are the pieces that realloc adds to a block if each is larger
  * than the one before. Constant objects stand for the same bytes each, however many they are. */
-static bool is_buffer(const cli_leaks_series *s, const cli_leaks_cohorts *cohorts)
+static bool is_buffer(const cli_leaks_cohorts *cohorts, size_t points)
 {
     size_t steps[4] = {0};
     double last = 0;
-    for (size_t i = 0; i < s->len; i++) {
-        double live = live_at(cohorts, i), size = live >= 0.5 ? s->levels[i] / live : 0;
-        if (i && s->levels[i] < buffer_loss * s->levels[i - 1])
+    for (size_t i = 0; i < points; i++) {
+        double live = live_at(cohorts, i), size = live >= 0.5 ? cohorts->in_use[i] / live : 0;
+        if (i && cohorts->in_use[i] < buffer_loss * cohorts->in_use[i - 1])
             return false;
         if (cohorts->births[i] < 0.5 || size < buffer_ratio * last)
             continue;
-        double at = (double)(i + 1) / (double)s->len;
+        double at = (double)(i + 1) / (double)points;
         steps[at > 0.5 ? 3 : at > 0.25 ? 2 : at > 0.125]++;
         last = size;
     }
-    return s->levels[s->len - 1] >= buffer_least &&
+    return cohorts->in_use[points - 1] >= buffer_least &&
            steps[0] + steps[1] + steps[2] + steps[3] >= buffer_steps && steps[1] && steps[2] &&
            steps[3];
 }
@@ -297,15 +322,16 @@ static double needed_samples(double tests)
 }
 
 /* What the survivors say. */
-static cli_leaks_reason reason_of(const survivors *s, size_t points, double doubt)
+static cli_leaks_reason reason_of(const survivors *s, const cli_leaks_series *series, double doubt,
+                                  double least)
 {
     if (s->old < 0.5 || s->alive < least_alive)
         return CLI_LEAKS_FLAT;
     if (s->largest > most_of_one_cohort * s->old && s->old >= least_old)
         return CLI_LEAKS_STEP;
-    if (has_ended(s, points))
+    if (has_ended(s, series->len))
         return CLI_LEAKS_FILLED;
-    if (is_filling(s, points))
+    if (is_filling(s, series, least))
         return CLI_LEAKS_FILLING;
     if (s->old < least_old || s->cohorts < least_cohorts || s->doubt > doubt)
         return CLI_LEAKS_FEW_SAMPLES;
@@ -313,16 +339,18 @@ static cli_leaks_reason reason_of(const survivors *s, size_t points, double doub
 }
 
 /* The look that decides: the first that finds survivors, else the first that says more than nothing. */
-static survivors look(const cli_leaks_cohorts *cohorts, size_t points, double doubt,
-                      cli_leaks_reason *reason)
+static survivors look(const cli_leaks_series *series, const cli_leaks_cohorts *cohorts,
+                      double doubt, cli_leaks_reason *reason)
 {
+    size_t points = series->len;
     size_t age = (size_t)ceil(settled_share * (double)points);
     const size_t looks[][2] = {{1, age}, {points / 3, age}, {1, 2 * age}};
     survivors s, best = {.from = 1, .settled = age};
     *reason = CLI_LEAKS_FLAT;
     for (size_t i = 0; i < 3 && *reason != CLI_LEAKS_SURVIVES; i++) {
         s = find_survivors(cohorts, points, looks[i][0], looks[i][1]);
-        cli_leaks_reason said = reason_of(&s, points, i ? doubt / 2 : doubt);
+        cli_leaks_reason said = reason_of(&s, series, i ? doubt / 2 : doubt,
+                                          *reason == CLI_LEAKS_FILLING ? steady_ratio : 0);
         if (said == CLI_LEAKS_SURVIVES || *reason == CLI_LEAKS_FLAT) {
             best = s;
             *reason = said;
@@ -332,9 +360,9 @@ static survivors look(const cli_leaks_cohorts *cohorts, size_t points, double do
 }
 
 /* Are few samples more than what chance leaves of any stack? */
-static bool is_telling(const survivors *s, size_t points)
+static bool is_telling(const survivors *s, const cli_leaks_series *series)
 {
-    return s->old >= 3 && s->cohorts >= 3 && s->doubt <= limits_doubt && !is_filling(s, points);
+    return s->old >= 3 && s->cohorts >= 3 && s->doubt <= limits_doubt && !is_filling(s, series, 0);
 }
 
 /* What is said if no rule holds. What the levels show is no leak if what is allocated is freed. */
@@ -396,11 +424,11 @@ cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
     double doubt = limits_doubt / series->tests;
     if (points < CLI_LEAKS_LEAST_POINTS)
         return v;
-    survivors s = look(cohorts, points, doubt, &reason);
+    survivors s = look(series, cohorts, doubt, &reason);
     double of_backlog = doubt_of_backlog(cohorts, points);
     v.evidence = evidence_of(&s, series);
     v.reason = reason == CLI_LEAKS_SURVIVES ? reason
-               : is_buffer(series, cohorts) ? CLI_LEAKS_BUFFER
+               : is_buffer(cohorts, points) ? CLI_LEAKS_BUFFER
                : of_backlog <= doubt
                    ? CLI_LEAKS_BACKLOG
                    : reason_without_rule(reason, by_slope->reason, is_scarce(series, cohorts));
@@ -410,7 +438,7 @@ cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
         measure(&v, &s, series);
     if (v.reason == CLI_LEAKS_BACKLOG || v.reason == CLI_LEAKS_BUFFER)
         v.doubt = v.reason == CLI_LEAKS_BACKLOG ? fmin(1, of_backlog * series->tests) : 0;
-    if (v.reason == CLI_LEAKS_FEW_SAMPLES && !is_telling(&s, points))
+    if (v.reason == CLI_LEAKS_FEW_SAMPLES && !is_telling(&s, series))
         v.kind = CLI_LEAKS_NONE;
     return v;
 }

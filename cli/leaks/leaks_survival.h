@@ -28,7 +28,8 @@ enum { CLI_LEAKS_CELLS = CLI_LEAKS_POINTS * (CLI_LEAKS_POINTS + 1) / 2 };
 /* The survival table of a stack, or of several, in samples. */
 typedef struct cli_leaks_cohorts {
     float births[CLI_LEAKS_POINTS];
-    float deaths[CLI_LEAKS_CELLS]; /* see cli_leaks_cell */
+    float deaths[CLI_LEAKS_CELLS];  /* see cli_leaks_cell */
+    float in_use[CLI_LEAKS_POINTS]; /* bytes at the end of the point */
 } cli_leaks_cohorts;
 
 /* The cell of the samples that were born in one point and died in another, not earlier one. */

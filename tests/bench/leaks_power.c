@@ -71,6 +71,7 @@ typedef struct stack {
     double burst;    /* mean number of samples that arrive and depart together */
     double wave;     /* arrivals swing by this share, three times in the run */
     double leak;     /* samples in the whole run */
+    int batches;     /* in which it comes; 0: all the time */
     double cache;    /* samples that fill a cache ... */
     double filled;   /* ... until this share of the run; below 0: exponentially */
     double tooth;    /* samples of a sawtooth ... */
@@ -78,6 +79,9 @@ typedef struct stack {
     double step;     /* samples at once, at a random time */
     int steps;       /* so many times; 0: once */
     double slower;   /* the program loses this share of its speed in the run */
+    double sessions; /* samples in the run that live for their lifetime from the start of the run */
+    double served;   /* a queue: the leak is what waits; this share of what arrives is served */
+    int buffer;      /* the leak is one block that is replaced by one twice as large */
     int together;    /* so many independent stacks are added up; 0: one */
 } stack;
 
@@ -155,13 +159,45 @@ static void add_teeth(film *f, const stack *s)
     }
 }
 
+/* First in, first out: what arrives at a time departs when as many were served. */
+static void add_queue(film *f, const stack *s)
+{
+    double rate = s->leak / f->windows / (1 - s->served);
+    for (double at = 0; at < f->windows; at += exponential(1 / rate))
+        add_life(f, at, at / s->served, 1);
+}
+
+/* One sample at a time, since the block is larger than what a sample stands for. */
+static void add_buffer(film *f, const stack *s)
+{
+    double size = 1, from = 0;
+    for (double at; size < s->leak; from = at, size *= 2) {
+        at = f->windows * size / s->leak;
+        size_t before = (size_t)point_of(f->windows, (int)from);
+        int now = at < f->windows ? (int)at : f->windows - 1;
+        f->cohorts.births[before]++;
+        f->cohorts.deaths[cli_leaks_cell(before, (size_t)point_of(f->windows, now))]++;
+        for (int i = (int)from; i < now; i++)
+            f->level[i] += size;
+    }
+    f->cohorts.births[point_of(f->windows, (int)from)]++;
+    for (int i = (int)from; i < f->windows; i++)
+        f->level[i] += size;
+}
+
 static void add_shapes(film *f, const stack *s)
 {
     double n = f->windows, missing = s->cache, work = 0;
     for (int i = 0; i < f->windows; i++) {
         double speed = 1 - s->slower * i / n;
         f->work[i] = work += poisson(WORK * speed);
-        int leaked = s->leak > 0 ? poisson(s->leak / n * speed / (1 - s->slower / 2)) : 0;
+        int leaked = s->leak > 0 && !s->served && !s->buffer
+                         ? poisson(s->leak / n * speed / (1 - s->slower / 2))
+                         : 0;
+        if (s->batches && i * s->batches / f->windows != (i + 1) * s->batches / f->windows)
+            leaked = poisson(s->leak / s->batches);
+        else if (s->batches)
+            leaked = 0;
         if (leaked)
             add_life(f, i, 1e9, leaked);
         double fill = s->filled < 0       ? missing * (1 - exp(1 / (n * s->filled)))
@@ -174,6 +210,12 @@ static void add_shapes(film *f, const stack *s)
     }
     add_teeth(f, s);
     add_steps(f, s);
+    for (double at = 0; s->sessions > 0 && at < n; at += exponential(n / s->sessions))
+        add_life(f, at, at + draw_life(s), 1);
+    if (s->served > 0)
+        add_queue(f, s);
+    if (s->buffer)
+        add_buffer(f, s);
 }
 
 static void play(film *f, const stack *s, int windows)
@@ -190,7 +232,7 @@ static void play(film *f, const stack *s, int windows)
 static bool by_slope;
 
 /* The series of the command: blocks of windows, with their lowest level. */
-static cli_leaks_verdict judge(const film *f)
+static cli_leaks_verdict judge(film *f)
 {
     double seconds[CLI_LEAKS_POINTS], levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
     double work[CLI_LEAKS_POINTS];
@@ -203,6 +245,7 @@ static cli_leaks_verdict judge(const film *f)
             allocated[p] = f->allocated[at] * WEIGHT;
             work[p] = f->work[at];
             seconds[p] = at * 60.0;
+            f->cohorts.in_use[p] = (float)(f->level[at] * WEIGHT);
         }
     }
     const cli_leaks_series series = {.len = (size_t)points,
@@ -248,6 +291,8 @@ static const stack innocent[] = {
     {.name = "sawtooth of 7 windows", .tooth = 100, .period = 7},
     {.name = "sawtooth of a fourth of the run", .tooth = 100, .period = -4},
     {.name = "sawtooth of half of the run", .tooth = 100, .period = -2},
+    {.name = "sessions, none at first", .sessions = 300, .lifetime = 3},
+    {.name = "long sessions, none at first", .sessions = 300, .lifetime = 12},
     {.name = "one step", .step = 100},
     {.name = "one step among short lives", .level = 50, .lifetime = 1, .step = 100},
     {.name = "two steps", .step = 50, .steps = 2},
@@ -273,6 +318,9 @@ static const stack guilty[] = {
     {.name = "among 300 samples, lives of 5 windows", .level = 300, .lifetime = 5},
     {.name = "in bursts of 10 with 100 samples", .level = 100, .lifetime = 2, .burst = 10},
     {.name = "with a cache that fills", .cache = 50, .filled = 0.2},
+    {.name = "in batches, eight in the run", .batches = 8},
+    {.name = "as a queue of which 8 of 10 are served", .served = 0.8},
+    {.name = "as a buffer that doubles", .buffer = 1},
     {.name = "and makes the program slower", .level = 30, .lifetime = 0.3, .slower = 0.7},
 };
 
@@ -365,7 +413,9 @@ static double power_of_the_smallest(int stacks)
             seconds[i] = (double)i;
         const cli_leaks_series times = {
             .len = points, .seconds = seconds, .weight = 1, .tests = TESTS};
-        stack s = {.name = "smallest", .leak = cli_leaks_smallest(&times, 0)};
+        stack s = {.name = "smallest",
+                   .leak = by_slope ? cli_leaks_smallest(&times, 0)
+                                    : cli_leaks_smallest_that_lives(&times)};
         seed((uint64_t)(2000 + l));
         double share = judge_many(&s, windows_of[l], stacks).suspects / 10;
         printf("the smallest leak in %d windows: %.0f samples, found in %.1f percent\n",
