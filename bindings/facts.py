@@ -14,6 +14,7 @@ report needs no other file of a binding. The order of the members is everywhere 
     bindings/rust/...                           the declarations, and the structs in Rust: see facts_rust.py
 """
 
+import itertools
 import os
 import re
 import sys
@@ -366,16 +367,15 @@ def python(structs, enums):
             kind = {"enum": camel(member.of), "struct": camel(member.of), "list": f"tuple[{camel(member.of)}, ...]"}.get(
                 member.kind) or PY_TYPE.get(member.kind, "int")
             out += py_comment(member.comment, member.kind) + [f"    {member.name}: {kind}"]
-        values = []
-        for i, member in enumerate(structs[name]):
-            value = f"raw[{i}]"
-            values.append({"enum": f"{member.of.upper()}S[{value}]", "struct": f"{member.of}_of({value})",
-                           "list": f"tuple(map({member.of}_of, {value}))"}.get(member.kind, value))
-        out += ["", "", f"def {name}_of(raw: tuple[Any, ...]) -> {camel(name)}:"]
-        if any(member.of for member in structs[name]):
-            out += [f"    return {camel(name)}("] + [f"        {value}," for value in values] + ["    )", ""]
-        else:
-            out += [f"    return {camel(name)}(*raw)", ""]
+        values = []  # those that stay as they are in one slice
+        for is_made, group in itertools.groupby(enumerate(structs[name]), lambda one: bool(one[1].of)):
+            members = list(group)
+            values += [f"*raw[{members[0][0]}:{members[-1][0] + 1}]"] if not is_made else [
+                {"enum": f"{member.of.upper()}S[raw[{i}]]", "struct": f"{member.of}_of(raw[{i}])",
+                 "list": f"tuple(map({member.of}_of, raw[{i}]))"}[member.kind] for i, member in members]
+        out += ["", "", f"def {name}_of(raw: tuple[Any, ...]) -> {camel(name)}:",
+                *textwrap.wrap(f"values = [{', '.join(values)}]", 116, initial_indent="    ", subsequent_indent="        "),
+                f"    return {camel(name)}(*values)", ""]
     return "\n".join(out).rstrip() + "\n"
 
 

@@ -217,7 +217,8 @@ class TypeReport:
 
 
 def type_report_of(raw: tuple[Any, ...]) -> TypeReport:
-    return TypeReport(*raw)
+    values = [*raw[0:8]]
+    return TypeReport(*values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,21 +254,8 @@ class Stamp:
 
 
 def stamp_of(raw: tuple[Any, ...]) -> Stamp:
-    return Stamp(
-        raw[0],
-        raw[1],
-        raw[2],
-        raw[3],
-        RESTARTS[raw[4]],
-        LIVES[raw[5]],
-        raw[6],
-        raw[7],
-        raw[8],
-        raw[9],
-        raw[10],
-        raw[11],
-        raw[12],
-    )
+    values = [*raw[0:4], RESTARTS[raw[4]], LIVES[raw[5]], *raw[6:13]]
+    return Stamp(*values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,33 +322,8 @@ class Report:
 
 
 def report_of(raw: tuple[Any, ...]) -> Report:
-    return Report(
-        raw[0],
-        raw[1],
-        raw[2],
-        raw[3],
-        raw[4],
-        raw[5],
-        raw[6],
-        raw[7],
-        raw[8],
-        raw[9],
-        raw[10],
-        raw[11],
-        raw[12],
-        RESTARTS[raw[13]],
-        raw[14],
-        raw[15],
-        raw[16],
-        raw[17],
-        raw[18],
-        tuple(map(type_report_of, raw[19])),
-        raw[20],
-        raw[21],
-        raw[22],
-        raw[23],
-        raw[24],
-    )
+    values = [*raw[0:13], RESTARTS[raw[13]], *raw[14:19], tuple(map(type_report_of, raw[19])), *raw[20:25]]
+    return Report(*values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,23 +361,9 @@ class Memory:
 
 
 def memory_of(raw: tuple[Any, ...]) -> Memory:
-    return Memory(
-        raw[0],
-        raw[1],
-        raw[2],
-        raw[3],
-        raw[4],
-        raw[5],
-        raw[6],
-        RESTARTS[raw[7]],
-        raw[8],
-        tuple(map(type_report_of, raw[9])),
-        raw[10],
-        raw[11],
-        raw[12],
-        RESTARTS[raw[13]],
-        raw[14],
-    )
+    values = [*raw[0:7], RESTARTS[raw[7]], *raw[8:9], tuple(map(type_report_of, raw[9])), *raw[10:13],
+        RESTARTS[raw[13]], *raw[14:15]]
+    return Memory(*values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,29 +406,5 @@ class Census:
 
 
 def census_of(raw: tuple[Any, ...]) -> Census:
-    return Census(
-        raw[0],
-        raw[1],
-        raw[2],
-        raw[3],
-        raw[4],
-        raw[5],
-        raw[6],
-        raw[7],
-        raw[8],
-        raw[9],
-        raw[10],
-        raw[11],
-        raw[12],
-        raw[13],
-        stamp_of(raw[14]),
-        raw[15],
-        raw[16],
-        raw[17],
-        raw[18],
-        raw[19],
-        raw[20],
-        raw[21],
-        raw[22],
-        raw[23],
-    )
+    values = [*raw[0:14], stamp_of(raw[14]), *raw[15:24]]
+    return Census(*values)

@@ -30,13 +30,6 @@ def to_pprof(
                when the profile ends, in nanoseconds since 1970, and the length of its time
 
     An address is that in the file, as in the tables. An id that is in no table raises KeyError.
-
-    >>> import pprofdelta, pyarrow
-    >>> tables = pprofdelta.table(open("heap.2.pb.gz", "rb").read())
-    >>> names = "samples", "stacks", "locations", "functions"
-    >>> profile = pprofdelta.to_pprof(*(pyarrow.table(getattr(tables, name)) for name in names))
-    >>> pprofdelta.check(profile).samples
-    433
     """
     rows = _rows(samples, {"stack_id", "labels", *(_UNITS if types is None else types)})
     if types is None:

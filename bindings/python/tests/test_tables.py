@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import ctypes
 import gc
+import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import pprofdelta
 from conftest import resident
 from oracle import Reading, parse
+from test_command import run
 
 Pair = tuple[bytes, bytes]
 NAMES = "samples", "stacks", "locations", "functions"
@@ -165,6 +168,38 @@ def test_windows_may_be_tables_from_the_start(heap: Pair) -> None:
         pprofdelta.delta(*heap, format="tables")
     with pytest.raises(pprofdelta.UsageError, match="format='tables'"):
         pprofdelta.sum(*heap, format="tables")
+
+
+def test_rows_become_a_profile_again(pair: Pair, tmp_path: Path) -> None:
+    """Its tables are the same, and what the command shows of it."""
+    for delta in (pprofdelta.delta(*pair), pair[1]):
+        message, tables = parse(delta), pprofdelta.table(delta, target="host")
+        rows = {name: rows_of(getattr(tables, name)) for name in NAMES}
+        times = {"time_nanos": message.time_nanos, "duration_nanos": message.duration_nanos}
+        again = pprofdelta.to_pprof(*rows.values(), **times)
+        found = pprofdelta.table(again, target="host")
+        assert {name: rows_of(getattr(found, name)) for name in NAMES} == rows
+        shown = []
+        for name, data in (("delta", delta), ("again", again)):
+            (tmp_path / name).write_bytes(data)
+            shown.append(json.loads(run("show", "--json", tmp_path / name).stdout))
+            for frame in [frame for sample in shown[-1]["samples"] for frame in sample["stack"]]:
+                del frame["address"]  # that in the file
+        for member in ("types", "samples", "time", "duration_nanos"):
+            assert shown[0][member] == shown[1][member], member
+
+
+def test_a_profile_of_some_columns() -> None:
+    stacks, places = [{"stack_id": 1, "location_ids": [2, 2]}], {"build_id": "", "file": "", "address": 2**64 - 1}
+    locations = [{"location_id": 2, "lines": [{"function_id": 0, "line": 3}], **places}]
+    rows = [{"stack_id": 1, "cycles": -5, "alloc_space": None}, {"stack_id": 1, "cycles": None, "alloc_space": 7}]
+    types = {"cycles": "count", "alloc_space": "bytes"}
+    message = parse(pprofdelta.to_pprof(rows, stacks, locations, [], types=types))
+    assert [list(sample.value) for sample in message.sample] == [[-5, 0], [0, 7]]
+    assert message.location[0].address == 2**64 - 1 and message.location[0].line[0].line == 3
+    assert not parse(pprofdelta.to_pprof([], [], [], [])).sample_type
+    with pytest.raises(KeyError):
+        pprofdelta.to_pprof(rows, [], [], [], types=types)
 
 
 def test_a_wrong_table_is_refused(heap: Pair) -> None:

@@ -1,4 +1,4 @@
-"""Streams of Parquet files: each file is a micro-batch of its own. As a program, a whole job: streams.py FOLDER"""
+"""Streams of Parquet files: each file is a micro-batch of its own. As a program, a whole job: streams.py FOLDER [rows]"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pprofdelta.spark import write_deltas
-from timelines import SCHEMA
+from timelines import SCHEMA, TABLES
 
 point: Callable[[Any], None] = getattr(sys.modules.get("sitecustomize"), "point", lambda _: None)
 LATENESS, SECOND = 5, datetime.timedelta(seconds=1)
@@ -23,9 +23,10 @@ ARROW = pa.schema([("target", pa.string()), ("time", pa.int64()), ("profile", pa
 
 
 class Stream:
-    """A folder with the input, the output and the checkpoint of a query."""
+    """A folder with the input, the output and the checkpoint of a query, which writes deltas or rows."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, is_rows: bool = False) -> None:
+        self.is_rows = is_rows
         self.input, self.output, self.checkpoint = folder / "in", folder / "out", folder / "checkpoint"
         self.input.mkdir(parents=True, exist_ok=True)
         self.files = 0
@@ -42,24 +43,30 @@ class Stream:
 
     def sink(self, rows: DataFrame, number: int) -> None:
         point(("driver",))
-        rows.write.mode("overwrite").parquet(f"{self.output}/batch={number}")
+        if self.is_rows:
+            rows.persist()
+            for name, table in TABLES.items():
+                table(rows).write.mode("overwrite").parquet(f"{self.output}/{name}/batch={number}")
+            point(("driver",))
+        rows.drop(*TABLES).write.mode("overwrite").parquet(f"{self.output}/windows/batch={number}")
+        rows.unpersist()
         point(("driver",))
 
     def start(self, spark: SparkSession, schema: str = SCHEMA, **arguments: Any) -> StreamingQuery:
         df = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self.input))
-        arguments = {"sink": self.sink, "checkpoint": str(self.checkpoint), **arguments}
+        arguments = {"sink": self.sink, "checkpoint": str(self.checkpoint), "rows": self.is_rows, **arguments}
         return write_deltas(df, **arguments).trigger(availableNow=True).start()
 
     def run(self, spark: SparkSession, schema: str = SCHEMA, **arguments: Any) -> None:
         """Reads all that is there, with a new query from the checkpoint."""
         self.start(spark, schema, **arguments).awaitTermination()
 
-    def result(self, spark: SparkSession) -> DataFrame:
-        return spark.read.parquet(str(self.output)).drop("batch")
+    def result(self, spark: SparkSession, table: str = "windows") -> DataFrame:
+        return spark.read.parquet(f"{self.output}/{table}").drop("batch")
 
 
 if __name__ == "__main__":
     session = SparkSession.builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    Stream(Path(sys.argv[1])).run(session, partitions=2, lateness=LATENESS, expire_after=SECOND)
+    Stream(Path(sys.argv[1]), "rows" in sys.argv).run(session, partitions=2, lateness=LATENESS, expire_after=SECOND)
     session.stop()

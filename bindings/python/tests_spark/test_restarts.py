@@ -1,8 +1,8 @@
 """Streams that are killed at random points and stopped, and start again from their checkpoint: with profiles that
 come late, duplicates, and targets that go silent.
 
-Every row must be there once, with the bytes of a plain loop. PPROFDELTA_TEST_RUNS is the number of runs (1), and
-PPROFDELTA_TEST_KILLS that of the kills of each kind (1).
+Every row must be there once, with the bytes of a plain loop, and in each second run with the rows of its tables.
+PPROFDELTA_TEST_RUNS is the number of runs (2), and PPROFDELTA_TEST_KILLS that of the kills of each kind (1).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ from pyspark.sql import SparkSession
 
 from conftest import HERE, SETTINGS
 from streams import LATENESS, SECOND, Stream
-from timelines import collected, expected, growing, shortened
+from timelines import TABLES, bag, collected, dicts, expected, growing, shortened, tables_of
 
-RUNS, KILLS = (int(os.environ.get(f"PPROFDELTA_TEST_{name}", "1")) for name in ("RUNS", "KILLS"))
+RUNS, KILLS = (int(os.environ.get(f"PPROFDELTA_TEST_{name}", many)) for name, many in (("RUNS", 2), ("KILLS", 1)))
 WINDOWS, TARGETS, FILES = 48, 15, 6
 
 
-def submit(folder: Path) -> int:
+def submit(folder: Path, what: list[str]) -> int:
     """Runs streams.py by spark-submit, with two executors that are processes of their own. Returns how it ended."""
     variables = {"PYTHONPATH": str(HERE / "killing"), "PPROFDELTA_TEST_FOLDER": str(folder)}
     settings = {**SETTINGS, **{f"spark.executorEnv.{name}": value for name, value in variables.items()}}
@@ -42,7 +43,7 @@ def submit(folder: Path) -> int:
     environment = {**os.environ, **variables, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
     environment["SPARK_LOCAL_IP"] = "127.0.0.1"
     with open(folder / "log", "ab") as log:
-        command += [str(HERE / "streams.py"), str(folder)]
+        command += [str(HERE / "streams.py"), str(folder), *what]
         job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
         for order in folder.glob("kill-driver-*"):
             order.write_text(str(job.pid))
@@ -51,8 +52,8 @@ def submit(folder: Path) -> int:
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_killed_at_random_points(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    chance = random.Random(seed)
-    stream = Stream(tmp_path)
+    chance, is_rows = random.Random(seed), seed % 2 == 1
+    stream = Stream(tmp_path, is_rows)
     lines = {f"t{number:02}": growing(number, WINDOWS + 2 * LATENESS) for number in range(TARGETS)}
     for target in ("t01", "t02", "t03"):  # these go silent
         del lines[target][WINDOWS // 3 :]
@@ -66,7 +67,7 @@ def test_killed_at_random_points(spark: SparkSession, tmp_path: Path, seed: int)
     kills = ("worker", "daemon", "executor", "driver") * KILLS
     for what, at in zip(kills, chance.sample(range(10, TARGETS * WINDOWS), len(kills)), strict=True):
         (tmp_path / f"kill-{what}-{at}").touch()
-    while (ended := submit(tmp_path)) < 0:
+    while (ended := submit(tmp_path, ["rows"] if is_rows else [])) < 0:
         pass
     assert ended == 0, (tmp_path / "log").read_text()
     assert not list(tmp_path.glob("kill-*")) and len(list(tmp_path.glob("done-*"))) == len(kills)
@@ -85,9 +86,21 @@ def test_killed_at_random_points(spark: SparkSession, tmp_path: Path, seed: int)
         stream.feed(part)
         stream.run(spark, **arguments)
     result = stream.result(spark)
-    [back] = collected(result.where("to = 500"))
-    assert back[0] == "t01" and back[3] == 1 and not back[7]["had_base"]
+    [back] = result.where("to = 500").collect()
+    assert back.target == "t01" and back.sequence == 1 and not back.report.had_base
     late = result.where("note = 'late'").orderBy("target").collect()
     assert [(row.target, row.to) for row in late] == [("t05", 2), ("t06", 3)]
-    found = collected(result.where("sequence is not null and to != 500"))
-    assert shortened(found) == expected(lines)
+    found, want = result.where("sequence is not null and to != 500"), expected(lines)
+    if not is_rows:
+        assert shortened(collected(found)) == want
+        return
+    windows = found.select("target", "from", "to", "sequence", "note", "restart", "error.status")
+    assert sorted(map(repr, map(tuple, windows.collect()))) == sorted(repr((*row[:6], row[7])) for row in want)
+    tables = dict.fromkeys(TABLES, Counter[str]())
+    for target, begin, end, sequence, _, restart, delta, _ in want:
+        told = {"target": target, "from": begin, "time": end, "sequence": sequence, "restart": restart != "none"}
+        for name, rows_here in tables_of(delta, **told).items() if delta else ():
+            tables[name] = tables[name] + rows_here
+    for name in TABLES:
+        got = bag(dicts(stream.result(spark, name).where("time != 500" if name == "samples" else "true")))
+        assert got == tables[name] if name == "samples" else set(got) == set(tables[name])

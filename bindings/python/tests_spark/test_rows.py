@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,35 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.errors import PythonException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 import pprofdelta
 from conftest import HERE
 from oracle import Reading, parse
-from pprofdelta.spark import deltas, functions, locations, samples, stacks
-from timelines import SCHEMA, growing, lines_of, load, profile, rows_of
-
-TABLES: dict[str, Callable[[DataFrame], DataFrame]] = {
-    "samples": samples, "stacks": stacks, "locations": locations, "functions": functions,
-}  # fmt: skip
-VALUES = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "contentions", "delay"]
-
-
-def bag(rows: Iterable[dict[str, Any]]) -> Counter[str]:
-    return Counter(repr(sorted(row.items())) for row in rows)
-
-
-def dicts(df: DataFrame) -> list[dict[str, Any]]:
-    return [row.asDict(recursive=True) for row in df.collect()]
-
-
-def tables_of(delta: bytes, **more: Any) -> dict[str, Counter[str]]:
-    """The rows of a delta; those of the samples with what its window has more."""
-    tables = pprofdelta.table(delta)
-    found = {name: pa.table(getattr(tables, name)) for name in TABLES}
-    rows = found["samples"].drop_columns(["target", "from", "time", "sequence", "attempt", "restart"]).to_pylist()
-    bags = {name: bag(found[name].to_pylist()) for name in TABLES if name != "samples"}
-    return {"samples": bag(dict.fromkeys(VALUES) | more | row for row in rows), **bags}
+from pprofdelta.spark import deltas, samples
+from test_command import run
+from timelines import SCHEMA, TABLES, VALUES, bag, dicts, growing, lines_of, load, rows_of, tables_of
 
 
 def test_the_tables_are_those_of_the_library(spark: SparkSession) -> None:
@@ -94,7 +71,8 @@ def test_a_profile_without_the_types_is_an_error(spark: SparkSession) -> None:
     got = deltas(df, rows=True, types=["alloc_space"]).orderBy("target", "to").collect()
     assert [row.error and row.error.status for row in got] == [None, "profile", "mismatch"]
     assert [row.samples is None for row in got] == [False, True, True]
-    for wrong in ({"format": "otlp"}, {"types": []}, {"attributes": ["time"]}):
+    wrongs: list[Any] = [{"format": "otlp"}, {"types": []}, {"attributes": ["time"]}]
+    for wrong in wrongs:
         with pytest.raises((TypeError, ValueError)):
             deltas(df, rows=True, **wrong)
     with pytest.raises(TypeError):
@@ -148,7 +126,7 @@ def answers() -> list[list[tuple[Any, ...]]]:
             by_id = {one.id: one for one in reading.profile.location}
             for sample in reading.profile.sample:
                 frames = []
-                for one in map(by_id.get, sample.location_id):
+                for one in map(by_id.__getitem__, sample.location_id):
                     mapping = reading.mappings[one.mapping_id]
                     where = f"{s[mapping.filename]} {one.address - mapping.memory_start + mapping.file_offset:X}"
                     frames += [s[reading.functions[line.function_id].name] for line in one.line] or [where]
@@ -209,8 +187,7 @@ def ask_clickhouse(spark: SparkSession, folder: Path) -> Any:
             with context.window(data) as window:
                 paths.append(folder / f"{target}.{number}.pb.gz")
                 paths[-1].write_bytes(window.delta)
-        command = Path(sys.executable).with_name("pprofdelta")
-        subprocess.run([command, "export", *paths, "-q", f"--target={target}", "-o", folder / target], check=True)
+        assert not run("export", *paths, "-q", f"--target={target}", "-o", folder / target).returncode
         for statement in inserts:
             told = statement.replace("host1", target).replace("'shop', '1.4'", f"'{service}', '{version}'")
             session.query(told)

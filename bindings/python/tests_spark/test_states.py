@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyarrow.fs import LocalFileSystem
 
+from pprofdelta.spark._input import Profile
 from pprofdelta.spark._states import Folder, Memory, States, Waiting
 
 
@@ -32,7 +33,9 @@ class Hdfs(LocalFileSystem):  # type: ignore[misc]
 
 def test_micro_batches_of_few_and_of_many_targets(tmp_path: Path) -> None:
     chance, model = random.Random(5), dict[str, Any]()
-    profiles = [(7, 1, b"one"), (7, 1, None), (8, 2, None), (9, -3, bytes(5000))]
+    told = {"service": "shop", "map": [("a", "b")]}
+    profiles = [Profile(7, 1, b"one", None), Profile(7, 1, None, told), Profile(8, 2, None, None)]
+    profiles.append(Profile(9, -3, bytes(5000), told))
     for batch in range(60):
         active = chance.sample([f"t{number}" for number in range(300)], chance.choice((0, 1, 3, 10, 10, 300)))
         gone = chance.sample(sorted(model), min(len(model), chance.choice((0, 0, 2))))
@@ -49,9 +52,10 @@ def test_micro_batches_of_few_and_of_many_targets(tmp_path: Path) -> None:
                         assert memory.state == had.context.save() and list(memory.waiting) == profiles
                         assert all(getattr(memory, name) == getattr(had, name) for name in Memory._fields[:4])
                     waiting = Waiting()
-                    for time, key, profile in [(3, 4, b"too early"), *profiles]:
-                        waiting.add(time, key, profile)
-                    assert list(waiting.until(6)) == [(3, 4, b"too early")]
+                    early = Profile(3, 4, b"too early", told)
+                    for one in [early, *profiles]:
+                        waiting.add(one)
+                    assert list(waiting.until(6)) == [early]
                     states.write(target, left[target], waiting)
                 for target in gone:
                     del states.index[target]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import pprofdelta
 from conftest import VALID
+from pprofdelta.spark import functions, locations, samples, stacks
 from profile_message import Profile
 
 SCHEMA = "target string, time long, profile binary"
+TABLES: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "samples": samples, "stacks": stacks, "locations": locations, "functions": functions,
+}  # fmt: skip
+VALUES = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "contentions", "delay"]
 Line = list[tuple[int, bytes]]
 
 
@@ -60,6 +67,23 @@ def collected(df: DataFrame) -> list[tuple[Any, ...]]:
     """The result in order. Rows and structs become tuples."""
     rows = [tuple(row.asDict(recursive=True).values()) for row in df.collect()]
     return sorted(rows, key=lambda row: (row[0], row[3]))
+
+
+def bag(rows: Iterable[dict[str, Any]]) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for row in rows)
+
+
+def dicts(df: DataFrame) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in df.collect()]
+
+
+def tables_of(delta: bytes, **more: Any) -> dict[str, Counter[str]]:
+    """The rows of a delta; those of the samples with what its window has more."""
+    tables = pprofdelta.table(delta)
+    found = {name: pa.table(getattr(tables, name)) for name in TABLES}
+    rows = found["samples"].drop_columns(["target", "from", "time", "sequence", "attempt", "restart"]).to_pylist()
+    bags = {name: bag(found[name].to_pylist()) for name in TABLES if name != "samples"}
+    return {"samples": bag(dict.fromkeys(VALUES) | more | row for row in rows), **bags}
 
 
 def expected(lines: dict[str, Line], **options: Any) -> list[tuple[Any, ...]]:
