@@ -12,19 +12,22 @@ use std::ptr::{null, null_mut, NonNull};
 /// A profile is cumulative: pprof (gzip, zstd or plain), the text of jemalloc's or gperftools' heap profiles, or OTLP.
 ///
 /// ```
-/// # fn scrape(n: u8) -> std::io::Result<Vec<u8>> {
-/// #     std::fs::read(format!("{}/../../../testdata/valid/heap.{n}.pb.gz", env!("CARGO_MANIFEST_DIR")))
-/// # }
-/// # fn upload(_: &[u8]) -> std::io::Result<()> { Ok(()) }
+/// # fn upload(_: &[u8]) -> Result<(), std::io::Error> { Ok(()) }
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Of one place, which had allocated 10 objects of 64 bytes, and then 25.
+/// let scrapes = [
+///     "heap profile: 2: 128 [10: 640] @ heapprofile\n 2: 128 [10: 640] @ 0x1000 0x2000\nMAPPED_LIBRARIES:\n1000-3000 r-xp 0 00:00 0 /app\n",
+///     "heap profile: 3: 192 [25: 1600] @ heapprofile\n 3: 192 [25: 1600] @ 0x1000 0x2000\nMAPPED_LIBRARIES:\n1000-3000 r-xp 0 00:00 0 /app\n",
+/// ];
 /// let mut context = pprofdelta::Context::new()?;
-/// context.base(&scrape(1)?)?;
+/// context.base(scrapes[0].as_bytes())?;
 ///
 /// let mut delta = Vec::new();
-/// let window = context.window(&scrape(2)?, &mut delta)?;
-/// println!("{} samples changed", window.report().samples_out);
+/// let window = context.window(scrapes[1].as_bytes(), &mut delta)?;
 /// upload(&delta)?; // if it fails, the window is abandoned, and the next window covers this one, too
-/// window.commit()?;
+/// let report = window.commit()?;
+/// let allocated = report.types.iter().find(|one| one.r#type == "alloc_space").unwrap();
+/// assert_eq!(allocated.delta, 15 * 64);
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]

@@ -106,10 +106,10 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
 
     #[inline]
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if may_be_tracked(old) {
-            return realloc_tracked(&self.0, old, layout, size);
-        }
-        let ptr = self.0.realloc(old, layout, size);
+        let ptr = match may_be_tracked(old) {
+            true => realloc_tracked(&self.0, old, layout, size),
+            false => self.0.realloc(old, layout, size),
+        };
         if tick(size) {
             may_be_sample(ptr, size);
         }
@@ -219,9 +219,6 @@ unsafe fn realloc_tracked(allocator: &impl GlobalAlloc, old: *mut u8, layout: La
     let ptr = allocator.realloc(old, layout, size);
     if let Some(user) = user {
         sys::pprofdelta_heap_realloc_end(user.tracker, &mut held, c_int::from(!ptr.is_null()));
-    }
-    if tick(size) {
-        may_be_sample(ptr, size);
     }
     ptr
 }
