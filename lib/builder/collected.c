@@ -139,7 +139,7 @@ static pd_encoded write_place(pd_compact *out, const uint8_t *at)
         pd_write_packed_frames(out, at + sizeof f, 1);
         id = pd_compact_add_location(out, f.ident, 0, f.address, false);
     }
-    return pd_encode_id(id);
+    return pd_encode_id(out, id);
 }
 
 static void write_stack(const pd_collected *c, pd_compact *out, const pd_collected_head *head)

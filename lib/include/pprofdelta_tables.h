@@ -23,7 +23,8 @@
  *     that made it was freed. Different threads may release different tables at the same time.
  *   - Its memory was allocated with the allocator of the object, which must still work then; NULL is malloc.
  *     The tables of a live heap are always allocated by malloc.
- *   - What was moved does not count against max_memory any more.
+ *   - What was moved is read only: the object may have the same memory, to write the window once more.
+ *   - What was moved does not count against max_memory when the next window begins.
  *
  * A call that fails hands over nothing, with one exception: PPROFDELTA_E_SINK means that `tables` did not
  * return 0. In both cases the window is still under way, and can be written again.

@@ -264,7 +264,7 @@ static pd_encoded write_place(pd_places *p, pd_compact *out, pd_symbol_place *pl
         id = pd_compact_add_location(out, place->ident, mapping, place->address, false);
     }
     place->round = p->round;
-    return place->out = pd_encode_id(id);
+    return place->out = pd_encode_id(out, id);
 }
 
 pd_encoded pd_places_write(pd_places *p, pd_compact *out, uint32_t place)

@@ -7,19 +7,58 @@
  *     array    [ allocator | children | validity, offsets or values, text ]     each aligned to 64 bytes
  *
  * So a child that was moved, which is a copy of its struct, does not need the block of its parent. A node
- * is released by releasing the children that are still there, and then its block. Nothing is shared, so
- * that different threads may release different nodes.
+ * is released by releasing the children that are still there, and then its block.
+ *
+ * A long column is not copied into its node. Its owner fills pd_arrow_values, and arrays share the memory:
+ *
+ *     values   [ allocator, users | values ... ]
+ *
+ * The users are the owner and the arrays. The last one frees the memory, so that different threads may release
+ * different nodes. The owner writes only to memory that no array has yet.
  *
  * Errors are sticky. A tree that was begun can be released after any failure. */
 #ifndef PD_PROFILE_ARROW_H
 #define PD_PROFILE_ARROW_H
 
-#include "base/mem.h"
 #include "pprofdelta_tables.h"
+#include "wire/writer.h"
+
+/* A column that its owner fills. Each buffer is empty, or begun: with its head. */
+typedef struct pd_arrow_values {
+    pd_buffer values, valid;
+    int64_t nulls;
+} pd_arrow_values; /* zero it to begin */
+
+enum { PD_ARROW_HEAD = 64 }; /* the bytes before the values */
+
+/* Makes the column empty; it is nullable or has no bitmap. Keeps its memory if no array shares it. */
+void pd_arrow_values_begin(pd_arrow_values *v, pd_writer *writer, bool is_nullable);
+
+/* Makes room for this many rows in total. */
+void pd_arrow_values_room(pd_arrow_values *v, pd_writer *writer, size_t rows, size_t size);
+
+void pd_arrow_values_release(pd_arrow_values *v, pd_mem *mem);
+
+static inline void *pd_arrow_values_of(const pd_arrow_values *v)
+{
+    return v->values.ptr + PD_ARROW_HEAD;
+}
+
+/* The rows become null, or not, in their order. */
+static inline void pd_arrow_values_mark(pd_arrow_values *v, size_t row, bool is_null)
+{
+    uint8_t *bits = v->valid.ptr + PD_ARROW_HEAD + row / 8;
+    if (row % 8 == 0)
+        *bits = 0xff;
+    *bits &= (uint8_t) ~((unsigned)is_null << row % 8);
+    v->nulls += is_null;
+}
 
 typedef struct pd_arrow {
     pd_mem mem; /* of the blocks; not reduced when they are released */
     pprofdelta_error *err;
+    uint64_t shared; /* the bytes of values that the arrays share */
+    bool is_copied;  /* given values are copied, since their allocator ends with their owner */
     pprofdelta_status status; /* sticky */
 } pd_arrow;
 
@@ -31,6 +70,7 @@ typedef struct pd_arrow_kind {
     size_t children;
     bool is_nullable; /* it has a validity bitmap, and nothing is null yet */
     bool has_dictionary;
+    const pd_arrow_values *given; /* its values, or offsets, and its bitmap; or NULL */
 } pd_arrow_kind;
 
 /* Where a column goes. */

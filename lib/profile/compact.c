@@ -57,7 +57,9 @@ void pd_compact_type(pd_compact *c, uint32_t type, uint32_t unit)
 {
     if (c->format != PPROFDELTA_PPROF)
         pd_otlp_add_type(c, type, unit);
-    else
+    if (c->format == PPROFDELTA_TABLES)
+        pd_compact_tables_type(c);
+    else if (c->format == PPROFDELTA_PPROF)
         pd_compact_value_type(c, &c->out, PD_PROFILE_SAMPLE_TYPE, type, unit);
 }
 
@@ -175,9 +177,11 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
     return c->location_ids[number] = id;
 }
 
-pd_encoded pd_encode_id(uint32_t id)
+pd_encoded pd_encode_id(const pd_compact *c, uint32_t id)
 {
     pd_encoded encoded = 0;
+    if (c->format == PPROFDELTA_TABLES)
+        return id ? id | PD_ENCODED_WHOLE : 0;
     for (unsigned shift = 0; id; shift += 8, id >>= 7)
         encoded |= ((id & 0x7f) | (id > 0x7f ? 0x80 : 0)) << shift;
     return encoded;
@@ -189,10 +193,12 @@ void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t 
                              uint32_t num_unit)
 {
     const pd_compact_label label = {key, str, num_unit, num};
-    if (c->format != PPROFDELTA_PPROF) {
+    if (c->format == PPROFDELTA_TABLES)
+        pd_compact_tables_label(c, &label);
+    else if (c->format == PPROFDELTA_OTLP)
         pd_write_raw(&c->writer, &c->labels, (const uint8_t *)&label, sizeof label);
+    if (c->format != PPROFDELTA_PPROF)
         return;
-    }
     PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
     pd_write_part(&c->writer, &c->labels, PD_SAMPLE_LABEL, &c->scratch);
 }
@@ -226,11 +232,9 @@ static void put_sample(pd_compact *c, const int64_t *values, size_t len)
 void pd_compact_sample_end(pd_compact *c, const int64_t *values, size_t len)
 {
     c->samples++;
-    if (c->format == PPROFDELTA_TABLES) {
+    if (c->format == PPROFDELTA_TABLES)
         pd_compact_tables_sample(c, values, len);
-        return;
-    }
-    if (c->format == PPROFDELTA_OTLP)
+    else if (c->format == PPROFDELTA_OTLP)
         pd_otlp_add_sample(c, values, len);
     else
         put_sample(c, values, len);

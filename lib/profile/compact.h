@@ -115,12 +115,12 @@ uint32_t pd_compact_add_location(pd_compact *compact, pd_key ident, uint32_t map
 
 /* An output id as a varint of up to four bytes, the first byte in the lowest bits, then zeros. It is
  * encoded once and copied often. 0: no id yet, or the id 0, which only OTLP has; it is one byte of a
- * stack. */
+ * stack. In tables, a stack is an array: an id has four bytes, with PD_ENCODED_WHOLE. */
 typedef uint32_t pd_encoded;
 
-enum { PD_ENCODED_MAX = (1 << 28) - 1 }; /* the largest id of four bytes */
+enum { PD_ENCODED_MAX = (1 << 28) - 1, PD_ENCODED_WHOLE = 1 << 30 }; /* ids are below */
 
-pd_encoded pd_encode_id(uint32_t id);
+pd_encoded pd_encode_id(const pd_compact *compact, uint32_t id);
 
 /* A sample: its locations, leaf first, and its labels, then its values. pd_compact_stack makes room
  * for a number of locations, at least one, and returns where they go, or NULL on failure. They are

@@ -49,6 +49,10 @@ void pd_otlp_end(pd_compact *c, const pd_compact_header *header);
 /* As above. Strings and types are added to compact_otlp.c's, so its begin and release come first. */
 void pd_compact_tables_begin(pd_compact *c);
 void pd_compact_tables_release(pd_compact *c, pd_mem *mem);
+
+/* The type that was added last. */
+void pd_compact_tables_type(pd_compact *c);
+void pd_compact_tables_label(pd_compact *c, const pd_compact_label *label);
 void pd_compact_tables_function(pd_compact *c, uint32_t name, uint32_t system_name,
                                 uint32_t filename, int64_t start_line);
 void pd_compact_tables_line(pd_compact *c, uint32_t function, int64_t line, int64_t column);

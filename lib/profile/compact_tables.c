@@ -32,32 +32,85 @@ typedef struct line_row {
 } line_row;
 
 typedef struct location_row {
-    pd_key key;
     uint64_t build_id, file, address, lines_end;
 } location_row;
-
-typedef struct sample_row {
-    uint64_t stack_end, labels_end;
-} sample_row;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROWS(type, buffer) ((const type *)(const void *)(buffer).ptr)
 #define LEN(type, buffer)  ((buffer).len / sizeof(type))
 
+static bool is_nullable_label(unsigned column)
+{
+    return column > PD_COLUMN_LABEL_KEY && column <= PD_COLUMN_LABEL_NUM;
+}
+
+static uint64_t *words_of(const pd_compact *c, unsigned column)
+{
+    return pd_arrow_values_of(&c->tables.columns[column]);
+}
+
+static int32_t *ints_of(const pd_compact *c, unsigned column)
+{
+    return pd_arrow_values_of(&c->tables.columns[column]);
+}
+
+/* Makes room for a row in the columns [first, end), and for the last offset. Returns whether there is. */
+static inline bool has_room(pd_compact *c, pd_compact_rows *r, unsigned first, unsigned end)
+{
+    if (__builtin_expect(r->len < r->cap, 1))
+        return true;
+    size_t want = pd_mem_roomy(c->writer.mem, r->len);
+    for (unsigned i = first; i < end; i++) {
+        bool is_int = i == PD_COLUMN_STACK_ENDS || i == PD_COLUMN_SAMPLE_LABELS ||
+                      (i >= PD_COLUMN_LABEL_KEY && i < PD_COLUMN_LABEL_NUM);
+        pd_arrow_values_room(&c->tables.columns[i], &c->writer, want + 1,
+                             is_int ? sizeof(int32_t) : sizeof(int64_t));
+    }
+    if (c->writer.status)
+        return false;
+    r->cap = want;
+    return true;
+}
+
 void pd_compact_tables_begin(pd_compact *c)
 {
+    static const unsigned offsets[] = {PD_COLUMN_STACK_ENDS, PD_COLUMN_SAMPLE_LABELS};
+    pd_compact_tables *t = &c->tables;
     for (size_t i = 0; i < sizeof c->buffers / sizeof *c->buffers; i++)
         c->buffers[i].len = 0;
-    pd_handed_release(&c->tables.out);
+    for (unsigned i = 0; i < PD_COLUMN_SAMPLE_VALUES; i++)
+        pd_arrow_values_begin(&t->columns[i], &c->writer, is_nullable_label(i));
+    for (unsigned i = 0; i < 2; i++) {
+        pd_arrow_values_room(&t->columns[offsets[i]], &c->writer, 1, sizeof(int32_t));
+        if (!c->writer.status)
+            *ints_of(c, offsets[i]) = 0;
+    }
+    for (unsigned i = 0; i < PD_DICTIONARIES; i++)
+        t->dictionaries[i].indices.len = t->dictionaries[i].strings.len = 0;
+    t->stacks = t->labels = t->samples = (pd_compact_rows){0, 0};
+    t->places = t->location_ids.len = t->pending_len = 0;
+    t->has_pending = false;
+    pd_handed_release(&t->out);
+}
+
+void pd_compact_tables_type(pd_compact *c)
+{
+    pd_arrow_values_begin(&c->tables.columns[PD_COLUMN_SAMPLE_VALUES + c->otlp.types - 1],
+                          &c->writer, false);
 }
 
 void pd_compact_tables_release(pd_compact *c, pd_mem *mem)
 {
-    pd_handed_release(&c->tables.out);
-    pd_buffer_release(mem, &c->tables.stack_of);
-    pd_buffer_release(mem, &c->tables.first);
-    pd_buffer_release(mem, &c->tables.indices);
+    pd_compact_tables *t = &c->tables;
+    pd_handed_release(&t->out);
+    for (size_t i = 0; i < sizeof t->columns / sizeof *t->columns; i++)
+        pd_arrow_values_release(&t->columns[i], mem);
+    for (unsigned i = 0; i <= PD_DICTIONARIES; i++) {
+        pd_buffer_release(mem, &t->dictionaries[i].indices);
+        pd_buffer_release(mem, &t->dictionaries[i].strings);
+    }
+    pd_buffer_release(mem, &t->location_ids);
 }
 
 static pd_key string_key(const pd_compact *c, uint32_t string)
@@ -104,6 +157,7 @@ uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t ad
     if (c->writer.status)
         return 0;
     location_row row = {.lines_end = LEN(line_row, c->lines)};
+    pd_key id;
     pd_place place = PD_NOWHERE_MAPPED;
     if (m) {
         row.build_id = m->build_id;
@@ -115,27 +169,109 @@ uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t ad
     size_t first = known->len ? ROWS(location_row, c->location_bytes)[known->len - 1].lines_end : 0;
     bool is_by_lines = !address && row.lines_end > first;
     row.address = address ? address + place.bias : 0;
-    row.key = is_by_lines ? pd_location_key_lines_begin(is_folded)
-                          : pd_location_key_address(place, address, is_folded);
+    id = is_by_lines ? pd_location_key_lines_begin(is_folded)
+                     : pd_location_key_address(place, address, is_folded);
     for (size_t i = first; i < row.lines_end && (is_by_lines || !row.build_id); i++) {
         const line_row *l = &ROWS(line_row, c->lines)[i];
-        row.key = pd_location_key_line(row.key, l->function, l->line, l->column);
+        id = pd_location_key_line(id, l->function, l->line, l->column);
     }
     bool is_new;
-    uint32_t number = pd_compact_intern(c, known, row.key, &is_new);
-    if (is_new)
+    uint32_t number = pd_compact_intern(c, known, id, &is_new);
+    if (is_new) {
         pd_write_raw(&c->writer, &c->location_bytes, (const uint8_t *)&row, sizeof row);
-    else
+        pd_write_raw(&c->writer, &c->tables.location_ids, (const uint8_t *)&id.lo, sizeof id.lo);
+    } else {
         c->lines.len = first * sizeof(line_row);
+    }
     return number + 1;
 }
 
+/* Returns the index of the string, in the order of first use. */
+static int32_t index_in(pd_compact *c, pd_compact_dictionary *d, uint64_t string)
+{
+    size_t known = d->indices.len, need = c->strings.len * sizeof(uint32_t);
+    if (known <= string * sizeof(uint32_t) &&
+        pd_write_room(&c->writer, &d->indices, need - known)) {
+        memset(d->indices.ptr + known, 0, need - known);
+        d->indices.len = need;
+    }
+    if (c->writer.status)
+        return 0;
+    uint32_t *index = (uint32_t *)(void *)d->indices.ptr + string;
+    if (!*index) {
+        pd_write_raw(&c->writer, &d->strings, (const uint8_t *)&string, sizeof string);
+        *index = (uint32_t)LEN(uint64_t, d->strings);
+    }
+    return (int32_t)*index - 1;
+}
+
+void pd_compact_tables_label(pd_compact *c, const pd_compact_label *label)
+{
+    pd_compact_tables *t = &c->tables;
+    const uint64_t strings[] = {label->key, label->str, label->num_unit};
+    if (!has_room(c, &t->labels, PD_COLUMN_LABEL_KEY, PD_COLUMN_SAMPLE_STACK))
+        return;
+    size_t row = t->labels.len++;
+    for (unsigned i = 0; i < PD_DICTIONARIES; i++) {
+        unsigned column = PD_COLUMN_LABEL_KEY + i;
+        bool is_null = i && !strings[i];
+        ints_of(c, column)[row] = is_null ? 0 : index_in(c, &t->dictionaries[i], strings[i]);
+        if (i)
+            pd_arrow_values_mark(&t->columns[column], row, is_null);
+    }
+    words_of(c, PD_COLUMN_LABEL_NUM)[row] = (uint64_t)label->num;
+    pd_arrow_values_mark(&t->columns[PD_COLUMN_LABEL_NUM], row, label->str && !label->num);
+}
+
+/* The stack of the last sample gets a row, if it is new. */
+static void settle_stack(pd_compact *c)
+{
+    pd_compact_tables *t = &c->tables;
+    bool is_new = false;
+    if (t->has_pending)
+        pd_compact_intern(c, &c->otlp.stacks, t->pending, &is_new);
+    t->has_pending = false;
+    if (!is_new || !has_room(c, &t->stacks, PD_COLUMN_STACK_ID, PD_COLUMN_LABEL_KEY))
+        return;
+    size_t row = t->stacks.len++;
+    t->places += t->pending_len;
+    t->columns[PD_COLUMN_STACK_LOCATIONS].values.len += t->pending_len * sizeof(uint64_t);
+    words_of(c, PD_COLUMN_STACK_ID)[row] = t->pending.lo;
+    ints_of(c, PD_COLUMN_STACK_ENDS)[row + 1] = (int32_t)(uint32_t)t->places;
+}
+
+/* The id of a stack is a hash of its location ids. Bytes are in little endian order for it. */
+static pd_key stack_key(uint64_t *ids, size_t len)
+{
+    pd_key key = len ? pd_key_of_words(ids, len, 0) : (pd_key){0, 0};
+    for (size_t i = 0; i < len; i++)
+        ids[i] = pd_le64(ids[i]);
+    return key;
+}
+
+/* The set of stacks is larger than the cache: it is asked for a stack when the next sample comes. */
 void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
 {
-    const sample_row row = {c->stack.len, LEN(pd_compact_label, c->labels)};
-    pd_write_raw(&c->writer, &c->out, (const uint8_t *)&row, sizeof row);
-    for (size_t i = 0; i < len; i++)
-        pd_write_raw(&c->writer, &c->otlp.samples[i], (const uint8_t *)&values[i], sizeof *values);
+    pd_compact_tables *t = &c->tables;
+    const uint64_t *known = ROWS(uint64_t, t->location_ids);
+    const uint32_t *stack = ROWS(uint32_t, c->stack);
+    settle_stack(c);
+    t->pending_len = LEN(uint32_t, c->stack);
+    uint64_t *ids = (void *)pd_write_room(&c->writer, &t->columns[PD_COLUMN_STACK_LOCATIONS].values,
+                                          t->pending_len * sizeof *ids + 1);
+    if (!ids || !has_room(c, &t->samples, PD_COLUMN_SAMPLE_STACK,
+                          PD_COLUMN_SAMPLE_VALUES + (unsigned)c->otlp.types))
+        return;
+    for (size_t i = 0; i < t->pending_len; i++)
+        ids[i] = known[(pd_le32(stack[i]) & PD_ENCODED_MAX) - 1];
+    t->pending = stack_key(ids, t->pending_len);
+    t->has_pending = true;
+    pd_keymap_prefetch(&c->otlp.stacks, t->pending);
+    size_t row = t->samples.len++;
+    words_of(c, PD_COLUMN_SAMPLE_STACK)[row] = t->pending.lo;
+    ints_of(c, PD_COLUMN_SAMPLE_LABELS)[row + 1] = (int32_t)(uint32_t)t->labels.len;
+    for (unsigned i = 0; i < len; i++)
+        words_of(c, PD_COLUMN_SAMPLE_VALUES + i)[row] = (uint64_t)values[i];
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -143,7 +279,7 @@ void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
 /* Where a column is in rows: a 64-bit word at an offset. What it is:
  *
  *     l int64     L uint64     n int64, 0 is null     t a time, 0 is null
- *     u text      s strings of a dictionary           S the same, the empty one is null */
+ *     u text      s strings of a dictionary */
 typedef struct column {
     const char *name;
     char kind;
@@ -168,17 +304,38 @@ static uint64_t word_at(const rows *r, size_t row, size_t at)
     return word;
 }
 
+/* The rows of a column whose rows are all the same are copies of its first one. */
+static void repeat(pd_arrow_at at, const rows *r, void *out, size_t size)
+{
+    if (r->size || !r->len)
+        return;
+    for (size_t i = 1; i < r->len; i++)
+        memcpy((uint8_t *)out + i * size, out, size);
+    if (at.array->null_count) {
+        memset((uint8_t *)at.array->buffers[0], 0, (r->len + 7) / 8);
+        at.array->null_count = (int64_t)r->len;
+    }
+}
+
+static size_t different(const rows *r)
+{
+    return r->size ? r->len : r->len != 0;
+}
+
 static void make_numbers(pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
 {
     bool is_nullable = k->kind == 'n' || k->kind == 't';
     const char *format = k->kind == 't' ? "tsn:UTC" : k->kind == 'L' ? "L" : "l";
     pd_arrow_kind kind = {.name = k->name, .format = format, .is_nullable = is_nullable};
     uint64_t *out = pd_arrow_make(a, at, &kind, r->len, 0);
-    for (size_t i = 0; out && i < r->len; i++) {
+    if (!out)
+        return;
+    for (size_t i = 0; i < different(r); i++) {
         out[i] = word_at(r, i, k->at);
         if (is_nullable && !out[i])
             pd_arrow_null(at, i);
     }
+    repeat(at, r, out, sizeof *out);
 }
 
 static void make_texts(pd_compact *c, pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
@@ -196,34 +353,25 @@ static void make_texts(pd_compact *c, pd_arrow *a, pd_arrow_at at, const column 
     }
 }
 
-/* In the order of first use. `indices` has the index of each string, plus 1, and behind it the strings of
- * the dictionary. */
+/* The strings of a dictionary column that was made. */
+static void make_strings(pd_compact *c, pd_arrow *a, pd_arrow_at at, const pd_compact_dictionary *d)
+{
+    make_texts(c, a, pd_arrow_child(at, 0), &(column){"", 'u', 0}, ROWS_OF(uint64_t, d->strings));
+}
+
 static void make_dictionary(pd_compact *c, pd_arrow *a, pd_arrow_at at, const column *k,
                             const rows *r)
 {
-    pd_arrow_kind kind = {
-        .name = k->name, .format = "i", .is_nullable = k->kind == 'S', .has_dictionary = true};
+    pd_compact_dictionary *d = &c->tables.dictionaries[PD_DICTIONARIES];
+    pd_arrow_kind kind = {.name = k->name, .format = "i", .has_dictionary = true};
     int32_t *out = pd_arrow_make(a, at, &kind, r->len, 0);
-    size_t known = c->strings.len;
-    c->tables.indices.len = 0;
-    uint64_t *index =
-        (void *)pd_write_room(&c->writer, &c->tables.indices, 2 * known * sizeof *index);
-    if (!out || !index)
+    d->indices.len = d->strings.len = 0;
+    if (!out)
         return;
-    rows used = {.first = index + known, .size = sizeof *index};
-    memset(index, 0, known * sizeof *index);
-    for (size_t i = 0; i < r->len; i++) {
-        uint64_t string = word_at(r, i, k->at);
-        bool is_null = kind.is_nullable && !string;
-        if (!index[string] && !is_null) {
-            index[known + used.len] = string;
-            index[string] = ++used.len;
-        }
-        out[i] = is_null ? 0 : (int32_t)index[string] - 1;
-        if (is_null)
-            pd_arrow_null(at, i);
-    }
-    make_texts(c, a, pd_arrow_child(at, 0), &(column){"", 'u', 0}, &used);
+    for (size_t i = 0; i < different(r); i++)
+        out[i] = index_in(c, d, word_at(r, i, k->at));
+    repeat(at, r, out, sizeof *out);
+    make_strings(c, a, at, d);
 }
 
 /* Makes the children of a table, from `child` on. */
@@ -234,7 +382,7 @@ static void make_columns(pd_compact *c, pd_arrow *a, pd_arrow_at table, size_t c
         pd_arrow_at at = pd_arrow_child(table, child + i);
         if (list[i].kind == 'u')
             make_texts(c, a, at, &list[i], r);
-        else if (list[i].kind == 's' || list[i].kind == 'S')
+        else if (list[i].kind == 's')
             make_dictionary(c, a, at, &list[i], r);
         else
             make_numbers(a, at, &list[i], r);
@@ -256,12 +404,12 @@ static pd_arrow_at make_table(pd_arrow *a, pprofdelta_table *table, size_t child
     return make_struct(a, (pd_arrow_at){&table->schema, &table->array}, "", children, len);
 }
 
-/* A list whose rows end where the column says; NULL: where the caller sets it. Returns the place of its child. */
+/* A list whose rows end where the column says. Returns the place of its child. */
 static pd_arrow_at make_list(pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
 {
     pd_arrow_kind kind = {.name = k->name, .format = "+l", .children = 1};
     int32_t *ends = pd_arrow_make(a, at, &kind, r->len, 0);
-    for (size_t i = 0; ends && r->first && i < r->len; i++)
+    for (size_t i = 0; ends && i < r->len; i++)
         ends[i + 1] = (int32_t)word_at(r, i, k->at);
     return pd_arrow_child(at, 0);
 }
@@ -272,6 +420,15 @@ static uint8_t *make_bits(pd_arrow *a, pd_arrow_at at, const char *name, size_t 
     if (bits)
         memset(bits, value ? 0xff : 0, (len + 7) / 8);
     return bits;
+}
+
+/* A column whose rows were appended. */
+static pd_arrow_at make_given(pd_compact *c, pd_arrow *a, pd_arrow_at at, pd_arrow_kind kind,
+                              unsigned of, size_t len)
+{
+    kind.given = &c->tables.columns[of];
+    pd_arrow_make(a, at, &kind, len, 0);
+    return at;
 }
 
 /* ---- functions and locations ----------------------------------------------------------------- */
@@ -289,8 +446,8 @@ static void make_functions(pd_compact *c, pd_arrow *a)
 
 static void make_locations(pd_compact *c, pd_arrow *a)
 {
-    static const column columns[] = {{"location_id", 'l', offsetof(location_row, key)},
-                                     {"build_id", 's', offsetof(location_row, build_id)},
+    static const column id = {"location_id", 'l', 0},
+                        columns[] = {{"build_id", 's', offsetof(location_row, build_id)},
                                      {"file", 's', offsetof(location_row, file)},
                                      {"address", 'L', offsetof(location_row, address)}},
                         of_lines[] = {{"function_id", 'l', offsetof(line_row, function)},
@@ -298,7 +455,8 @@ static void make_locations(pd_compact *c, pd_arrow *a)
                         list = {"lines", 'l', offsetof(location_row, lines_end)};
     const rows *r = ROWS_OF(location_row, c->location_bytes), *lines = ROWS_OF(line_row, c->lines);
     pd_arrow_at table = make_table(a, &c->tables.out.locations, 5, r->len);
-    make_columns(c, a, table, 0, COLUMNS(columns), r);
+    make_columns(c, a, table, 0, &id, 1, ROWS_OF(uint64_t, c->tables.location_ids));
+    make_columns(c, a, table, 1, COLUMNS(columns), r);
     pd_arrow_at item =
         make_struct(a, make_list(a, pd_arrow_child(table, 4), &list, r), "item", 3, lines->len);
     make_columns(c, a, item, 0, COLUMNS(of_lines), lines);
@@ -311,132 +469,38 @@ static void make_locations(pd_compact *c, pd_arrow *a)
     }
 }
 
-/* ---- stacks ---------------------------------------------------------------------------------- */
+/* ---- stacks and samples ---------------------------------------------------------------------- */
 
-/* The locations of a sample, packed. */
-static pd_bytes stack_of(const pd_compact *c, size_t sample)
+static void make_stacks(pd_compact *c, pd_arrow *a)
 {
-    uint64_t from = sample ? ROWS(sample_row, c->out)[sample - 1].stack_end : 0;
-    uint64_t end = ROWS(sample_row, c->out)[sample].stack_end;
-    return (pd_bytes){end > from ? c->stack.ptr + from : (const uint8_t *)"", (size_t)(end - from)};
+    size_t len = c->tables.stacks.len;
+    pd_arrow_kind list = {.name = "location_ids", .format = "+l", .children = 1},
+                  id = {.name = "stack_id", .format = "l"}, item = {.name = "item", .format = "l"};
+    pd_arrow_at table = make_table(a, &c->tables.out.stacks, 2, len);
+    make_given(c, a, pd_arrow_child(table, 0), id, PD_COLUMN_STACK_ID, len);
+    pd_arrow_at lists = make_given(c, a, pd_arrow_child(table, 1), list, PD_COLUMN_STACK_ENDS, len);
+    make_given(c, a, pd_arrow_child(lists, 0), item, PD_COLUMN_STACK_LOCATIONS, c->tables.places);
 }
-
-static size_t count_places(pd_bytes stack)
-{
-    size_t places = 0;
-    for (size_t i = 0; i < stack.len; i++)
-        places += stack.ptr[i] < 0x80;
-    return places;
-}
-
-/* Numbers the stacks. Hashing runs ahead of the set, which is larger than the cache. */
-static void number_stacks(pd_compact *c)
-{
-    enum { AHEAD = 16 };
-    pd_compact_tables *t = &c->tables;
-    pd_writer *w = &c->writer;
-    pd_keymap *stacks = &c->otlp.stacks;
-    pd_key keys[AHEAD];
-    size_t len = LEN(sample_row, c->out);
-    t->places = t->stack_of.len = t->first.len = 0;
-    pd_keymap_clear(stacks);
-    if (!w->status && len)
-        w->status = pd_keymap_reserve(stacks, w->mem, len, w->err);
-    uint8_t *numbers = pd_write_room(w, &t->stack_of, len * sizeof(uint32_t) + 1);
-    uint8_t *behind = pd_write_room(w, &c->stack, sizeof(uint32_t)); /* see next_location */
-    if (behind)
-        memset(behind, 0, sizeof(uint32_t));
-    uint8_t *first = pd_write_room(w, &t->first, len * sizeof(uint32_t) + 1);
-    for (size_t i = 0; first && i < len + AHEAD; i++) {
-        if (i >= AHEAD) {
-            uint32_t sample = (uint32_t)(i - AHEAD), before = (uint32_t)stacks->len;
-            uint32_t number = pd_keymap_add(stacks, keys[i % AHEAD]);
-            memcpy(numbers + sample * sizeof number, &number, sizeof number);
-            if (number == before) {
-                memcpy(first + number * sizeof number, &sample, sizeof sample);
-                t->places += count_places(stack_of(c, sample));
-            }
-        }
-        if (i < len) {
-            pd_bytes stack = stack_of(c, i);
-            keys[i % AHEAD] = pd_key_of_bytes(stack.ptr, stack.len, 0);
-            pd_keymap_prefetch(stacks, keys[i % AHEAD]);
-        }
-    }
-}
-
-/* The location whose packed id is at *at, which moves behind it. The bytes behind the last one may be read. */
-static inline uint32_t next_location(const uint8_t **at)
-{
-    uint32_t word;
-    memcpy(&word, *at, sizeof word);
-    word = pd_le32(word);
-    unsigned len = (unsigned)__builtin_ctz(~word & 0x80808080) / 8 + 1;
-    word &= UINT32_MAX >> (32 - 8 * len);
-    *at += len;
-    return (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000) | (word >> 3 & 0xfe00000);
-}
-
-/* The id of a stack is a hash of its location ids. Bytes are in little endian order for it. */
-static int64_t stack_id(uint64_t *ids, size_t len)
-{
-    int64_t id = len ? (int64_t)pd_key_of_words(ids, len, 0).lo : 0;
-    for (size_t i = 0; i < len; i++)
-        ids[i] = pd_le64(ids[i]);
-    return id;
-}
-
-/* Returns the ids, for the samples. The locations are made. */
-static const int64_t *make_stacks(pd_compact *c, pd_arrow *a)
-{
-    static const column list = {"location_ids", 'l', 0};
-    const rows *r = &(rows){NULL, 0, c->otlp.stacks.len};
-    const uint32_t *first = ROWS(uint32_t, c->tables.first);
-    pd_arrow_at table = make_table(a, &c->tables.out.stacks, 2, r->len),
-                lists = pd_arrow_child(table, 1);
-    pd_arrow_kind plain = {.name = "stack_id", .format = "l"};
-    int64_t *ids = pd_arrow_make(a, pd_arrow_child(table, 0), &plain, r->len, 0);
-    plain.name = "item";
-    uint64_t *out = pd_arrow_make(a, make_list(a, lists, &list, r), &plain, c->tables.places, 0);
-    if (!out || !lists.array)
-        return NULL;
-    int32_t *ends = (int32_t *)lists.array->buffers[1];
-    const uint64_t *known = c->tables.out.locations.array.children[0]->buffers[1];
-    for (size_t i = 0; i < r->len; i++) {
-        pd_bytes stack = stack_of(c, first[i]);
-        uint64_t *from = out + ends[i], *end = from;
-        for (const uint8_t *p = stack.ptr, *stop = p + stack.len; p < stop;)
-            *end++ = known[next_location(&p) - 1];
-        ids[i] = stack_id(from, (size_t)(end - from));
-        ends[i + 1] = (int32_t)(end - out);
-    }
-    return ids;
-}
-
-/* ---- samples --------------------------------------------------------------------------------- */
 
 enum { RESTART = 5, STACK_ID, VALUES };
 
-static void make_labels(pd_compact *c, pd_arrow *a, pd_arrow_at lists)
+static void make_labels(pd_compact *c, pd_arrow *a, pd_arrow_at at, size_t samples)
 {
-    static const column list = {"labels", 'l', offsetof(sample_row, labels_end)};
-    static const column columns[] = {{"key", 's', offsetof(pd_compact_label, key)},
-                                     {"str", 'S', offsetof(pd_compact_label, str)},
-                                     {"unit", 'S', offsetof(pd_compact_label, num_unit)}};
-    const rows *r = ROWS_OF(pd_compact_label, c->labels);
-    pd_arrow_kind kind = {.name = "num", .format = "l", .is_nullable = true};
-    pd_arrow_at item = make_list(a, lists, &list, ROWS_OF(sample_row, c->out));
-    make_struct(a, item, "item", 4, r->len);
-    make_columns(c, a, item, 0, columns, 2, r);
-    pd_arrow_at num = pd_arrow_child(item, 2);
-    int64_t *out = pd_arrow_make(a, num, &kind, r->len, 0);
-    for (size_t i = 0; out && i < r->len; i++) {
-        const pd_compact_label *label = &ROWS(pd_compact_label, c->labels)[i];
-        out[i] = label->num;
-        if (label->str && !label->num)
-            pd_arrow_null(num, i);
+    static const char *const names[] = {"key", "str", "unit"};
+    static const size_t children[] = {0, 1, 3};
+    pd_arrow_kind kind = {.name = "labels", .format = "+l", .children = 1};
+    size_t len = c->tables.labels.len;
+    pd_arrow_at lists = make_given(c, a, at, kind, PD_COLUMN_SAMPLE_LABELS, samples);
+    pd_arrow_at item = make_struct(a, pd_arrow_child(lists, 0), "item", 4, len);
+    for (unsigned i = 0; i < PD_DICTIONARIES; i++) {
+        kind = (pd_arrow_kind){
+            .name = names[i], .format = "i", .is_nullable = i, .has_dictionary = true};
+        pd_arrow_at text =
+            make_given(c, a, pd_arrow_child(item, children[i]), kind, PD_COLUMN_LABEL_KEY + i, len);
+        make_strings(c, a, text, &c->tables.dictionaries[i]);
     }
-    make_columns(c, a, item, 3, &columns[2], 1, r);
+    kind = (pd_arrow_kind){.name = "num", .format = "l", .is_nullable = true};
+    make_given(c, a, pd_arrow_child(item, 2), kind, PD_COLUMN_LABEL_NUM, len);
 }
 
 /* May the column of the type have this name? Those before it are made. */
@@ -472,28 +536,26 @@ static const char *name_of(pd_compact *c, pd_arrow_at table, size_t type)
     return out;
 }
 
-static void make_samples(pd_compact *c, pd_arrow *a, const int64_t *ids)
+static void make_samples(pd_compact *c, pd_arrow *a)
 {
     static const column facts[] = {{"target", 's', offsetof(pd_compact_tables, target)},
                                    {"from", 't', offsetof(pd_compact_tables, stamp.from_nanos)},
                                    {"time", 't', offsetof(pd_compact_tables, stamp.to_nanos)},
                                    {"sequence", 'n', offsetof(pd_compact_tables, stamp.sequence)},
                                    {"attempt", 'n', offsetof(pd_compact_tables, stamp.attempt)}};
-    const uint32_t *stack = ROWS(uint32_t, c->tables.stack_of);
-    size_t len = LEN(sample_row, c->out), types = c->otlp.types;
+    size_t len = c->tables.samples.len, types = c->otlp.types;
     pd_arrow_at table = make_table(a, &c->tables.out.samples, VALUES + types + 1, len);
     make_columns(c, a, table, 0, COLUMNS(facts), &(rows){&c->tables, 0, len});
     make_bits(a, pd_arrow_child(table, RESTART), "restart", len, c->tables.stamp.restart);
     pd_arrow_kind kind = {.name = "stack_id", .format = "l"};
-    int64_t *out = pd_arrow_make(a, pd_arrow_child(table, STACK_ID), &kind, len, 0);
-    for (size_t i = 0; out && i < len; i++)
-        out[i] = ids[stack[i]];
-    for (size_t i = 0; i < types && !a->status; i++) {
-        const column value = {name_of(c, table, i), 'l', 0};
-        if (value.name)
-            make_columns(c, a, table, VALUES + i, &value, 1, ROWS_OF(int64_t, c->otlp.samples[i]));
+    make_given(c, a, pd_arrow_child(table, STACK_ID), kind, PD_COLUMN_SAMPLE_STACK, len);
+    for (unsigned i = 0; i < types && !a->status; i++) {
+        kind.name = name_of(c, table, i);
+        if (kind.name)
+            make_given(c, a, pd_arrow_child(table, VALUES + i), kind, PD_COLUMN_SAMPLE_VALUES + i,
+                       len);
     }
-    make_labels(c, a, pd_arrow_child(table, VALUES + types));
+    make_labels(c, a, pd_arrow_child(table, VALUES + types), len);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -532,29 +594,29 @@ pprofdelta_status pd_compact_tables_make(pd_compact *c, pd_bytes *out, pprofdelt
 {
     pd_writer *w = &c->writer;
     pprofdelta_tables *t = &c->tables.out;
-    pd_arrow a = {.err = err};
+    pd_arrow a = {.err = err, .is_copied = c->tables.is_lasting_malloc};
     w->err = err;
     pd_handed_release(t);
     *t = (pprofdelta_tables){.size = sizeof *t};
-    number_stacks(c);
     pd_mem_init(&a.mem, c->tables.is_lasting_malloc ? NULL : &w->mem->allocator,
                 pd_mem_left(w->mem));
     a.status = w->status;
     make_functions(c, &a);
     make_locations(c, &a);
-    const int64_t *ids = make_stacks(c, &a);
-    make_samples(c, &a, ids);
+    make_stacks(c, &a);
+    make_samples(c, &a);
     pprofdelta_status status = a.status ? a.status : w->status;
     w->status = PPROFDELTA_OK;
     if (status)
         pd_handed_release(t);
     else
-        *out = (pd_bytes){(const uint8_t *)t, (size_t)a.mem.used};
+        *out = (pd_bytes){(const uint8_t *)t, (size_t)(a.mem.used + a.shared)};
     return status;
 }
 
 pprofdelta_status pd_compact_tables_end(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
 {
+    settle_stack(c);
     if (c->writer.status)
         return c->writer.status;
     c->tables.stamp = stamp_of(c, h);

@@ -89,7 +89,7 @@ static void first_location(pd_transfer *t, uint32_t index)
     pd_key ident = tables->idents[index];
     uint32_t mapping = 0, id = pd_compact_find_location(t->compact, ident);
     uint64_t address = location->address;
-    t->locations[index] = pd_encode_id(id);
+    t->locations[index] = pd_encode_id(t->compact, id);
     if (id)
         return;
     for (size_t i = 0; i < location->lines_len; i++) {
@@ -107,7 +107,7 @@ static void first_location(pd_transfer *t, uint32_t index)
     if (t->more && t->more->entry)
         t->more->entry(t->more->cookie, t->compact, false, index);
     id = pd_compact_add_location(t->compact, ident, mapping, address, location->is_folded);
-    t->locations[index] = pd_encode_id(id);
+    t->locations[index] = pd_encode_id(t->compact, id);
 }
 
 static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)

@@ -348,6 +348,30 @@ TEST(each_allocation_may_fail)
     }
 }
 
+TEST(tables_stay_as_they_are_when_the_next_window_is_made)
+{
+    static const char *const files[] = {"valid/heap.1.pb.gz", "valid/heap.2.pb.gz"};
+    ENDS(arena_free) arena a = {0};
+    ENDS(both_end) both b = {0};
+    table_mail kept[2] = {{.calls = 0}};
+    buf bytes[2];
+    pprofdelta_status status;
+    both_begin(&b, (pprofdelta_options)PPROFDELTA_OPTIONS_INIT, &a);
+    for (size_t i = 0; i < 2; i++) {
+        const char *wrong = both_window(&b, &a, testdata_file(&a, files[i]), &status);
+        CHECK_MSG(!wrong && !status, "%s: %s", files[i], wrong);
+        CHECK(!pprofdelta_commit(b.pprof) && !pprofdelta_commit(b.tables));
+        kept[i] = b.mail;
+        bytes[i] = b.bytes.bytes;
+        b.mail = (table_mail){0};
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const char *wrong = tables_differ(&a, &b.ids, bytes[i], &kept[i].got);
+        CHECK_MSG(!wrong, "%s: %s", files[i], wrong);
+        tables_release(&kept[i]);
+    }
+}
+
 static int take_a_child(void *cookie, pprofdelta_tables *tables)
 {
     struct ArrowArray *stacks = tables->samples.array.children[6];
