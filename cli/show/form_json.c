@@ -5,6 +5,7 @@
  * to 64 bits (sums: up to 128). Addresses are hexadecimal strings. */
 #include "show/shown.h"
 
+#include "cli.h"
 #include "decimal.h"
 #include "instant.h"
 #include "output_file.h"
@@ -206,6 +207,20 @@ static void put_samples(const cli_shown *shown)
     }
 }
 
+void cli_json_put_stack(const cli_shown *shown, size_t at, size_t end)
+{
+    fputs("\"stack\": [", stdout);
+    for (size_t i = 0; i < shown->stacks[at].len; i++) {
+        cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
+        put_member(i ? ", {\"function\": " : "{\"function\": ", frame.name);
+        put_member(", \"file\": ", frame.file);
+        printf(", \"line\": %" PRId64, frame.line);
+        put_member(", \"mapping\": ", frame.module);
+        putchar('}');
+    }
+    putchar(']');
+}
+
 /* A group of stacks with the same names. */
 static void put_group(const cli_shown *shown, size_t at, size_t end)
 {
@@ -215,16 +230,9 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
         for (size_t i = 0; i < shown->types.len; i++)
             put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
     }
-    fputs("], \"stack\": [", stdout);
-    for (size_t i = 0; i < shown->stacks[at].len; i++) {
-        cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
-        put_member(i ? ", {\"function\": " : "{\"function\": ", frame.name);
-        put_member(", \"file\": ", frame.file);
-        printf(", \"line\": %" PRId64, frame.line);
-        put_member(", \"mapping\": ", frame.module);
-        putchar('}');
-    }
-    fputs("]}", stdout);
+    fputs("], ", stdout);
+    cli_json_put_stack(shown, at, end);
+    putchar('}');
 }
 
 static void put_groups(cli_shown *shown)
@@ -241,6 +249,9 @@ static void put_groups(cli_shown *shown)
 int cli_show_json(cli_shown *shown)
 {
     bool is_pair = shown->sides > 1;
+    int code = shown->has_lifetimes ? cli_lifetimes_check(shown) : CLI_DONE;
+    if (code)
+        return code;
     fputs(is_pair ? "{\n\"profiles\": [\n" : "", stdout);
     for (size_t side = 0; side < shown->sides; side++) {
         fputs(side ? ",\n" : "", stdout);
@@ -252,6 +263,8 @@ int cli_show_json(cli_shown *shown)
     put_filters(shown);
     if (is_pair)
         put_groups(shown);
+    else if (shown->has_lifetimes)
+        cli_json_put_lifetimes(shown);
     else
         put_samples(shown);
     fputs("\n]\n}\n", stdout);
