@@ -13,7 +13,7 @@ import time
 
 from outputs import into_a_closed_pipe
 from pb import gz, profile, read
-from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, prev, two
+from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, prev
 
 
 def looks(t):
