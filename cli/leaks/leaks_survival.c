@@ -65,8 +65,7 @@ cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points
     return survive_from(cohorts, points, 0);
 }
 
-/* The samples of a cohort that are alive at the end of a point. */
-static double alive_at(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
+double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
 {
     double left = cohorts->births[born];
     for (size_t died = born; died <= point; died++)
@@ -138,7 +137,7 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
             s.left += cohorts->deaths[cli_leaks_cell(born, died)];
     for (size_t born = from; born < points; born++) {
         size_t age = points - 1 - born;
-        double alive = alive_at(cohorts, born, points - 1);
+        double alive = cli_leaks_alive(cohorts, born, points - 1);
         if (age >= settled) {
             s.old += alive;
             s.cohorts += alive >= 0.5;
@@ -228,7 +227,7 @@ static double live_at(const cli_leaks_cohorts *cohorts, size_t point)
 {
     double live = 0;
     for (size_t born = 0; born <= point; born++)
-        live += alive_at(cohorts, born, point);
+        live += cli_leaks_alive(cohorts, born, point);
     return live;
 }
 
@@ -409,7 +408,7 @@ static bool is_scarce(const cli_leaks_series *series, const cli_leaks_cohorts *c
     double made = 0, alive = 0;
     for (size_t i = 1; i < series->len; i++) {
         made += cohorts->births[i];
-        alive += alive_at(cohorts, i, series->len - 1);
+        alive += cli_leaks_alive(cohorts, i, series->len - 1);
     }
     return alive >= 0.5 && made < needed_samples(series->tests);
 }
