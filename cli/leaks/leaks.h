@@ -314,6 +314,8 @@ typedef struct cli_leaks_total {
     double distance; /* from the leaf, added up over the stacks */
     cli_leaks_cohorts cohorts;
     bool is_with_ages;
+    double alive,
+        alive_weights; /* samples that came since the first point; the sum of their weights */
     size_t stacks;
     double largest;  /* growth of one stack */
     size_t last_row; /* plus 1 */

@@ -62,14 +62,19 @@ void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row, double 
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-static void add_cohorts(cli_leaks_cohorts *to, const cli_leaks_cohorts *cohorts, size_t points)
+static void add_lives(cli_leaks_total *to, const cli_leaks_row *row, size_t points)
 {
+    const cli_leaks_cohorts *cohorts = &row->lives->cohorts;
     for (size_t i = 0; i < points; i++) {
-        to->births[i] += cohorts->births[i];
-        to->in_use[i] += cohorts->in_use[i];
+        double alive = cli_leaks_alive(cohorts, i, points - 1);
+        to->cohorts.births[i] += cohorts->births[i];
+        to->cohorts.in_use[i] += cohorts->in_use[i];
+        to->alive += i ? alive : 0;
+        to->alive_weights += i ? alive * row->weight : 0;
     }
     for (size_t i = 0; i < cli_leaks_cell(0, points); i++)
-        to->deaths[i] += cohorts->deaths[i];
+        to->cohorts.deaths[i] += cohorts->deaths[i];
+    to->is_with_ages = true;
 }
 
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number)
@@ -81,9 +86,8 @@ void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t nu
         to->weights += row->weight * row->levels[i];
         to->levelled += row->levels[i];
     }
-    to->is_with_ages |= row->lives != NULL;
     if (row->lives)
-        add_cohorts(&to->cohorts, &row->lives->cohorts, rows->points);
+        add_lives(to, row, rows->points);
     to->now += row->now;
     to->objects += row->objects_now;
     to->largest = fmax(to->largest, row->verdict.growth);
@@ -91,8 +95,11 @@ void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t nu
         to->most = number;
 }
 
+/* Of what a sample stands for: of those that came since the first point and are alive, or of all. */
 static double mean_weight(const cli_leaks_total *t)
 {
+    if (t->alive > 0)
+        return t->alive_weights / t->alive;
     return t->levelled > 0 ? t->weights / t->levelled : 1;
 }
 
@@ -151,9 +158,9 @@ static bool is_same_cause(const cli_leaks_cause *a, const cli_leaks_cause *b)
 static bool is_uncertain(const cli_leaks_row *row)
 {
     const cli_leaks_verdict *v = &row->verdict;
-    bool is_certain = v->evidence.age
-                          ? v->kind == CLI_LEAKS_SUSPECT || v->reason == CLI_LEAKS_FILLING
-                          : v->doubt <= cli_leaks_doubt_limit;
+    const cli_leaks_evidence *e = &v->evidence;
+    bool is_certain = e->age ? v->kind == CLI_LEAKS_SUSPECT || e->old >= e->needed
+                             : v->doubt <= cli_leaks_doubt_limit;
     return !row->group && !is_certain;
 }
 
@@ -324,7 +331,8 @@ static void judge_rest(const cli_leaks_ranking *r)
     static const double tests = 10;
     cli_leaks_total sum = {.stacks = 0};
     for (size_t i = 0; i < r->rows->len; i++)
-        if (!r->rows->rows[i].group && r->rows->rows[i].verdict.kind == CLI_LEAKS_NONE)
+        if (!r->rows->rows[i].group && r->rows->rows[i].verdict.kind == CLI_LEAKS_NONE &&
+            (!r->rows->has_ages || is_uncertain(&r->rows->rows[i])))
             cli_leaks_add_up(&sum, r->rows, i);
     if (sum.stacks < 2)
         return;

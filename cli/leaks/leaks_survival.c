@@ -9,16 +9,17 @@ static const double settled_share = 0.2;  /* of T: the age from which survivors 
 static const double life_share = 1 / 3.0; /* of T: what is no leak lives no longer, in the mean */
 static const double least_old = 5;        /* survivors */
 static const double least_alive = 0.75;   /* of those that settled outlive the run */
+static const double most_exact = 500;     /* samples; above, a normal distribution is near enough */
 static const double at_risk_least = 3;    /* samples, for a share that counts */
 static const int least_cohorts = 4;       /* with survivors */
 static const double most_of_one_cohort = 0.6; /* of the survivors */
 static const double samples_of_batch = 2; /* at least, of evidence: what one cohort counts for */
 static const double filling_ratio = 0.6;  /* later births over earlier ones */
-static const double slowing_ratio = 0.7,
-                    slowing_doubt = 0.01; /* ... or so, if that is more certain */
+static const double filling_doubt = 0.1;  /* of that ratio */
+static const double slowing_ratio = 0.7;  /* or this ratio ... */
+static const double slowing_doubt = 0.01; /* ... if it is more certain */
 static const double steady_ratio = 0.8;   /* at least, behind what was filling */
 static const double filling_work = 30;    /* samples elsewhere in each half, for a speed by work */
-static const double filling_doubt = 0.1;  /* of that ratio */
 static const double silence_gaps = 2.5;   /* mean gaps between cohorts with survivors */
 static const double silence_least = 3;    /* points */
 static const double least_longer = 1.25;  /* run, if the samples were just not enough */
@@ -65,8 +66,7 @@ cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points
     return survive_from(cohorts, points, 0);
 }
 
-/* The samples of a cohort that are alive at the end of a point. */
-static double alive_at(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
+double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
 {
     double left = cohorts->births[born];
     for (size_t died = born; died <= point; died++)
@@ -91,18 +91,25 @@ typedef struct survivors {
 /* The chance of at most `count` events where `mean` are expected. */
 static double poisson_tail(double mean, double count)
 {
+    if (mean > most_exact)
+        return cli_leaks_tail((mean - count - 0.5) / sqrt(mean));
     double term = exp(-mean), sum = 0;
     for (double k = 0; k <= floor(count + 0.5); term *= mean / ++k)
         sum += term;
     return fmin(1, sum);
 }
 
-/* The chance of at most `count` of `all` if each has the chance 1/2. */
-static double half_tail(double count, double all)
+/* The chance of at most `count` of `all`, each with the chance `share`. */
+static double binomial_tail(double count, double all, double share)
 {
-    double sum = 0, n = floor(all + 0.5);
+    double sum = 0, n = floor(all + 0.5), spread = sqrt(all * share * (1 - share));
+    if (spread <= 0)
+        return 1;
+    if (all > most_exact)
+        return cli_leaks_tail((all * share - count - 0.5) / spread);
     for (double k = 0; k <= floor(count + 0.5); k++)
-        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(share) +
+                   (n - k) * log1p(-share));
     return fmin(1, sum);
 }
 
@@ -138,7 +145,7 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
             s.left += cohorts->deaths[cli_leaks_cell(born, died)];
     for (size_t born = from; born < points; born++) {
         size_t age = points - 1 - born;
-        double alive = alive_at(cohorts, born, points - 1);
+        double alive = cli_leaks_alive(cohorts, born, points - 1);
         if (age >= settled) {
             s.old += alive;
             s.cohorts += alive >= 0.5;
@@ -152,15 +159,8 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
     }
     double burst = fmin(burstiness(&s, points), fmax(1, s.old / (samples_of_batch * s.cohorts)));
     s.doubt = fmax(poisson_tail(exposure / burst / (life_share * (double)points), s.freed / burst),
-                   half_tail(s.left / burst, (s.left + s.arrived) / burst));
+                   binomial_tail(s.left / burst, (s.left + s.arrived) / burst, 0.5));
     return s;
-}
-
-/* The chance of at most `count` of `all`, each with the chance `share`: a normal approximation. */
-static double binomial_tail(double count, double all, double share)
-{
-    double spread = sqrt(all * share * (1 - share));
-    return spread > 0 ? 0.5 * erfc((all * share - count - 0.5) / spread / sqrt(2)) : 1;
 }
 
 /* The second half of the time since the first survivor, by this clock: its share. NULL: the points. */
@@ -228,21 +228,8 @@ static double live_at(const cli_leaks_cohorts *cohorts, size_t point)
 {
     double live = 0;
     for (size_t born = 0; born <= point; born++)
-        live += alive_at(cohorts, born, point);
+        live += cli_leaks_alive(cohorts, born, point);
     return live;
-}
-
-static void insert_sorted(double *values, size_t len, double value)
-{
-    size_t at = len;
-    for (; at && values[at - 1] > value; at--)
-        values[at] = values[at - 1];
-    values[at] = value;
-}
-
-static double tail(double sigmas)
-{
-    return 0.5 * erfc(sigmas / sqrt(2));
 }
 
 /* Kendall's test: the chance that values rise so often. */
@@ -252,7 +239,7 @@ static double doubt_of_rise(const double *values, size_t len)
     for (size_t i = 0; i < len; i++)
         for (size_t j = i + 1; j < len; j++)
             score += (values[j] > values[i]) - (values[j] < values[i]);
-    return tail((score - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18));
+    return cli_leaks_tail((score - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18));
 }
 
 /* Returns how sure a backlog is: the chance that ages rise so, or 1 if it is none. */
@@ -270,7 +257,7 @@ static double doubt_of_backlog(const cli_leaks_cohorts *cohorts, size_t points)
         all += deaths;
         at[len] = died;
         medians[len] = quantile(cohorts, died, deaths, 0.5);
-        insert_sorted(
+        cli_leaks_insert(
             spreads, len,
             (quantile(cohorts, died, deaths, 0.75) - quantile(cohorts, died, deaths, 0.25)) /
                 fmax(medians[len], 0.5));
@@ -409,7 +396,7 @@ static bool is_scarce(const cli_leaks_series *series, const cli_leaks_cohorts *c
     double made = 0, alive = 0;
     for (size_t i = 1; i < series->len; i++) {
         made += cohorts->births[i];
-        alive += alive_at(cohorts, i, series->len - 1);
+        alive += cli_leaks_alive(cohorts, i, series->len - 1);
     }
     return alive >= 0.5 && made < needed_samples(series->tests);
 }

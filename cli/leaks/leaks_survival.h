@@ -38,6 +38,9 @@ static inline size_t cli_leaks_cell(size_t born, size_t died)
     return died * (died + 1) / 2 + born;
 }
 
+/* The samples of a cohort that are alive at the end of a point. */
+double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point);
+
 /* What lives on, by age in points (Kaplan and Meier). The last cohorts do not reach high ages, so few
  * samples are at risk there. */
 typedef struct cli_leaks_ages {

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <deque>
 #include <functional>
+#include <future>
 #include <list>
 #include <map>
 #include <memory>
@@ -126,8 +127,22 @@ NOINLINE static void leak_mmap()
     if (request % 8 == 0)
         memset(mmap(nullptr, 32 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 32 * KIB);
 }
-static void wait_for_ever() { volatile char stack[48 * KIB]; for (size_t i = 0; i < sizeof stack; i += 512) stack[i] = 1; for (;;) pause(); }
-NOINLINE static void leak_thread() { if (request % 20 == 0) std::thread(wait_for_ever).detach(); }
+static void wait_for_ever(std::promise<void> *is_ready)
+{
+    volatile char stack[48 * KIB];
+    for (size_t i = 0; i < sizeof stack; i += 512)
+        stack[i] = 1;
+    for (is_ready->set_value();;)
+        pause();
+}
+NOINLINE static void leak_thread()
+{
+    std::promise<void> is_ready;
+    if (request % 20 == 0) {
+        std::thread(wait_for_ever, &is_ready).detach();
+        is_ready.get_future().wait();
+    }
+}
 NOINLINE static void leak_cron() { if (window % 3 == 1) use(new char[12 * KIB]); }
 NOINLINE static void leak_batch() { if (request % 150 == 0) for (int i = 0; i < 100; i++) use(new char[5 * KIB]); }
 NOINLINE static void leak_session()
