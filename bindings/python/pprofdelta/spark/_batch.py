@@ -27,7 +27,7 @@ from .._errors import Error
 from .._options import Options
 from ._input import Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
 from ._rows import Rows, flat, schema
-from ._series import Series
+from ._series import Contexts
 from ._tables import TYPES
 
 
@@ -186,16 +186,14 @@ class _Task:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = Rows(self.arrow, self.types)
-        series: Series | None = None
         place: tuple[Any, int] | None = None
         one: Profile
-        try:
+        with Contexts(self.options) as contexts:
             for target, number, offset, is_base, one in arrivals(batches, "target", "range", "offset", "is_base"):
-                if series is None or (target, number) != place:
-                    if series:
-                        series.context.close()
+                if (target, number) != place:
                     place = target, number
-                    series = Series(target, Context(**self.options), offset)
+                    series = contexts.series(target)
+                    series.sequence = offset
                 if is_base and one.data is not None:  # the profile at a cut is valid
                     series.base(one)
                 else:
@@ -204,6 +202,3 @@ class _Task:
                     yield rows.batch()
             if rows.rows:
                 yield rows.batch()
-        finally:
-            if series:
-                series.context.close()

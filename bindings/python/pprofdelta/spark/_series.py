@@ -11,6 +11,7 @@ from typing import Any
 from .._answers import Status
 from .._context import Context
 from .._errors import Error, UsageError
+from .._options import Options
 from ._input import Profile
 from ._rows import Rows
 
@@ -22,8 +23,8 @@ def null_error(column: str) -> UsageError:
 class Series:
     """A context, and the place in the time line of its target."""
 
-    def __init__(self, target: Any, context: Context, sequence: int = 0) -> None:
-        self.target, self.context, self.sequence = target, context, sequence
+    def __init__(self, target: Any, context: Context) -> None:
+        self.target, self.context, self.sequence = target, context, 0
         self.begin: int | None = None  # the time of the profile that the context remembers
         self.last: int | None = None  # the time of the row before
         self.seen: set[int] = set()  # the hashes of the profiles with that time
@@ -58,3 +59,16 @@ class Series:
         self.add(rows, one, note, window=window)
         self.context.commit()
         self.begin = one.time
+
+
+class Contexts(Context):
+    """One context, for one series after the other."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(**options)
+        self._empty = self.save()
+
+    def series(self, target: Any, state: bytes | None = None) -> Series:
+        """A series that goes on with this state. If that fails, the context is as before."""
+        self._core.load(self._empty if state is None else state)
+        return Series(target, self)

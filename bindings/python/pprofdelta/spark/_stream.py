@@ -30,13 +30,12 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from .._context import Context
 from .._errors import Error
 from .._options import Options
 from ._input import Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
 from ._rows import Rows, flat, schema
-from ._series import Series, null_error
-from ._states import Folder, Memory, States, Waiting
+from ._series import Contexts, null_error
+from ._states import Folder, States, Waiting
 from ._tables import TYPES
 
 _TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
@@ -174,79 +173,68 @@ class _Task:
             return
         rows = Rows(self.arrow, self.types)
         part = first.column("part")[0].as_py()  # of the mark, which is the first row
-        with closing(States(self.folder, self.batch, part, self.parts, self.now)) as states:
-            for _ in self._partition(states, rows, arrivals(chain([first], batches), "target")):
+        opened = closing(States(self.folder, self.batch, part, self.parts, self.now))
+        with Contexts(self.options) as contexts, opened as states:
+            for _ in self._partition(contexts, states, rows, arrivals(chain([first], batches), "target")):
                 if rows.is_full:
                     yield rows.batch()
             states.commit()
         if rows.rows:
             yield rows.batch()
 
-    def _partition(self, states: States, rows: Rows, arrived: Iterator[tuple[Any, ...]]) -> Iterator[None]:
+    def _partition(
+        self, contexts: Contexts, states: States, rows: Rows, arrived: Iterator[tuple[Any, ...]]
+    ) -> Iterator[None]:
         """Goes on after each row."""
         for target, group in groupby(arrived, key=itemgetter(0)):
             came: Iterator[Profile] = map(itemgetter(1), group)
             if target is not None:
-                yield from self._windows(states, rows, target, came)
+                yield from self._windows(contexts, states, rows, target, came)
                 continue
             for one in came:
                 if one.hash is not None:  # not the mark
                     rows.add(None, None, one.time, one.attributes, None, error=null_error("target"))
                     yield
         for target in states.silent(self.expire):
-            yield from self._forget(rows, target, states.read(target))
+            yield from self._windows(contexts, states, rows, target, states.read(target).waiting, is_last=True)
             del states.index[target]
 
-    def _windows(self, states: States, rows: Rows, target: Any, arrived: Iterator[Profile]) -> Iterator[None]:
+    def _windows(
+        self, contexts: Contexts, states: States, rows: Rows, target: Any, arrived: Iterator[Profile], is_last: bool = False
+    ) -> Iterator[None]:
+        """The rows of a target. `is_last`: what arrives are all that wait, and the target is forgotten."""
         memory = states.read(target) if target in states.index else None
         try:
-            series = self._series(target, memory)
+            series = contexts.series(target, memory and memory.state)
         except Error as error:
             for one in arrived:
                 rows.add(target, None, one.time, one.attributes, None, error=error)
                 yield
             return
-        with series.context:
-            for one in arrived:  # those without a time come first, then those that are late
-                place = (target, series.begin, one.time, one.attributes, None)
-                if one.time is None:
-                    rows.add(*place, error=null_error("time"))
-                    yield
-                elif series.last is not None and one.time < series.last:
-                    rows.add(*place, "late")
-                    yield
-                else:
-                    break
-            else:
-                return
-            new, waiting = chain([one], arrived), Waiting()
-            for one in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory else new:
-                for earlier in waiting.until(one.time - self.wait):
-                    series.take(rows, earlier)
-                    yield
-                if self.wait:
-                    waiting.add(one)
-                else:
-                    series.take(rows, one)
-                    yield
-            states.write(target, series, waiting)
-
-    def _forget(self, rows: Rows, target: Any, memory: Memory) -> Iterator[None]:
-        try:
-            series = self._series(target, memory)
-        except Error as error:
-            for one in memory.waiting:
-                rows.add(target, None, one.time, one.attributes, None, error=error)
+        if memory:
+            series.sequence, series.seen = memory.sequence, set(memory.seen)
+            series.begin, series.last = memory.begin, memory.last
+        for one in arrived:  # those without a time come first, then those that are late
+            place = (target, series.begin, one.time, one.attributes, None)
+            if one.time is None:
+                rows.add(*place, error=null_error("time"))
                 yield
+            elif series.last is not None and one.time < series.last:
+                rows.add(*place, "late")
+                yield
+            else:
+                break
+        else:
             return
-        with series.context:
-            for one in memory.waiting:
+        new, waiting = chain([one], arrived), Waiting()
+        for one in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory and not is_last else new:
+            for earlier in waiting.until(one.time - self.wait):
+                series.take(rows, earlier)
+                yield
+            if self.wait and not is_last:
+                waiting.add(one)
+            else:
                 series.take(rows, one)
                 yield
-
-    def _series(self, target: Any, memory: Memory | None) -> Series:
-        if memory is None:
-            return Series(target, Context(**self.options))
-        series = Series(target, Context.load(memory.state, **self.options), memory.sequence)
-        series.begin, series.last, series.seen = memory.begin, memory.last, set(memory.seen)
-        return series
+        if not is_last:
+            states.write(target, series, waiting)
