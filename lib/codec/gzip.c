@@ -114,20 +114,31 @@ static uint64_t announced(pd_bytes file)
 
 /* ---- the quick way ------------------------------------------------------------------------- */
 
-/* A file of one member. */
+/* Inflates the next member into the room behind into->len. */
+static bool inflate_member(struct libdeflate_decompressor *gzip, reading *src, pd_buffer *into)
+{
+    size_t used = 0, made = 0;
+    uint8_t *out = into->ptr + into->len;
+    if (read_header(src, NULL) ||
+        libdeflate_deflate_decompress_ex(gzip, src->in + src->pos, src->len - src->pos, out,
+                                         into->cap - into->len, &used, &made) != LIBDEFLATE_SUCCESS)
+        return false;
+    src->pos += used;
+    into->len += made;
+    return !read_trailer(src, libdeflate_crc32(0, out, made), made, NULL);
+}
+
 static bool inflate_quick(pd_bytes file, pd_buffer *into)
 {
     reading src = {file.ptr, file.len, 0};
-    size_t used = 0, made = 0;
     struct libdeflate_decompressor *gzip = libdeflate_alloc_decompressor();
-    bool is_good =
-        gzip && into->cap && !read_header(&src, NULL) &&
-        libdeflate_deflate_decompress_ex(gzip, src.in + src.pos, src.len - src.pos, into->ptr,
-                                         into->cap, &used, &made) == LIBDEFLATE_SUCCESS;
-    src.pos += used;
-    is_good = is_good && !read_trailer(&src, libdeflate_crc32(0, into->ptr, made), made, NULL) &&
-              src.pos == src.len;
-    into->len = is_good ? made : 0;
+    bool is_good = gzip && into->cap;
+    into->len = 0;
+    while (is_good && src.pos < src.len)
+        is_good = pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP &&
+                  inflate_member(gzip, &src, into);
+    if (!is_good)
+        into->len = 0;
     libdeflate_free_decompressor(gzip);
     return is_good;
 }

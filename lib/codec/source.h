@@ -1,7 +1,7 @@
 /* The bytes of a profile, in order, from a file that is gzip (any number of members), zstd (any number
  * of frames) or plain. All profiles are read through a source.
  *
- *     whole      all bytes are in memory. A gzip file of one member is inflated by libdeflate, the quick
+ *     whole      all bytes are in memory. A gzip file is inflated by libdeflate, the quick
  *                way. What that refuses is inflated again, the careful way, which has the words.
  *     streamed   what a file inflates to, a piece at a time, the careful way (inflate.h)
  *

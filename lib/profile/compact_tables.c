@@ -40,9 +40,18 @@ typedef struct location_row {
 #define ROWS(type, buffer) ((const type *)(const void *)(buffer).ptr)
 #define LEN(type, buffer)  ((buffer).len / sizeof(type))
 
-static bool is_nullable_label(unsigned column)
+static bool is_nullable(unsigned of)
 {
-    return column > PD_COLUMN_LABEL_KEY && column <= PD_COLUMN_LABEL_NUM;
+    return (of > PD_COLUMN_LABEL_KEY && of <= PD_COLUMN_LABEL_NUM) ||
+           (of >= PD_COLUMN_SAMPLE_FROM && of <= PD_COLUMN_SAMPLE_ATTEMPT);
+}
+
+static size_t size_of(unsigned of)
+{
+    bool is_int = of == PD_COLUMN_STACK_ENDS || of == PD_COLUMN_SAMPLE_LABELS ||
+                  of == PD_COLUMN_SAMPLE_TARGET ||
+                  (of >= PD_COLUMN_LABEL_KEY && of < PD_COLUMN_LABEL_NUM);
+    return is_int ? sizeof(int32_t) : sizeof(int64_t);
 }
 
 static uint64_t *words_of(const pd_compact *c, unsigned column)
@@ -61,12 +70,8 @@ static inline bool has_room(pd_compact *c, pd_compact_rows *r, unsigned first, u
     if (__builtin_expect(r->len < r->cap, 1))
         return true;
     size_t want = pd_mem_roomy(c->writer.mem, r->len);
-    for (unsigned i = first; i < end; i++) {
-        bool is_int = i == PD_COLUMN_STACK_ENDS || i == PD_COLUMN_SAMPLE_LABELS ||
-                      (i >= PD_COLUMN_LABEL_KEY && i < PD_COLUMN_LABEL_NUM);
-        pd_arrow_values_room(&c->tables.columns[i], &c->writer, want + 1,
-                             is_int ? sizeof(int32_t) : sizeof(int64_t));
-    }
+    for (unsigned i = first; i < end; i++)
+        pd_arrow_values_room(&c->tables.columns[i], &c->writer, want + 1, size_of(i));
     if (c->writer.status)
         return false;
     r->cap = want;
@@ -80,7 +85,7 @@ void pd_compact_tables_begin(pd_compact *c)
     for (size_t i = 0; i < sizeof c->buffers / sizeof *c->buffers; i++)
         c->buffers[i].len = 0;
     for (unsigned i = 0; i < PD_COLUMN_SAMPLE_VALUES; i++)
-        pd_arrow_values_begin(&t->columns[i], &c->writer, is_nullable_label(i));
+        pd_arrow_values_begin(&t->columns[i], &c->writer, is_nullable(i));
     for (unsigned i = 0; i < 2; i++) {
         pd_arrow_values_room(&t->columns[offsets[i]], &c->writer, 1, sizeof(int32_t));
         if (!c->writer.status)
@@ -209,7 +214,7 @@ void pd_compact_tables_label(pd_compact *c, const pd_compact_label *label)
 {
     pd_compact_tables *t = &c->tables;
     const uint64_t strings[] = {label->key, label->str, label->num_unit};
-    if (!has_room(c, &t->labels, PD_COLUMN_LABEL_KEY, PD_COLUMN_SAMPLE_STACK))
+    if (!has_room(c, &t->labels, PD_COLUMN_LABEL_KEY, PD_COLUMN_SAMPLE_TARGET))
         return;
     size_t row = t->labels.len++;
     for (unsigned i = 0; i < PD_DICTIONARIES; i++) {
@@ -259,7 +264,7 @@ void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
     t->pending_len = LEN(uint32_t, c->stack);
     uint64_t *ids = (void *)pd_write_room(&c->writer, &t->columns[PD_COLUMN_STACK_LOCATIONS].values,
                                           t->pending_len * sizeof *ids + 1);
-    if (!ids || !has_room(c, &t->samples, PD_COLUMN_SAMPLE_STACK,
+    if (!ids || !has_room(c, &t->samples, PD_COLUMN_SAMPLE_TARGET,
                           PD_COLUMN_SAMPLE_VALUES + (unsigned)c->otlp.types))
         return;
     for (size_t i = 0; i < t->pending_len; i++)
@@ -278,8 +283,7 @@ void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
 
 /* Where a column is in rows: a 64-bit word at an offset. What it is:
  *
- *     l int64     L uint64     n int64, 0 is null     t a time, 0 is null
- *     u text      s strings of a dictionary */
+ *     l int64     L uint64     u text     s strings of a dictionary */
 typedef struct column {
     const char *name;
     char kind;
@@ -288,7 +292,7 @@ typedef struct column {
 
 typedef struct rows {
     const void *first;
-    size_t size, len; /* size 0: all rows are the same */
+    size_t size, len;
 } rows;
 
 #define ROWS_OF(type, buffer)                                                                      \
@@ -304,38 +308,12 @@ static uint64_t word_at(const rows *r, size_t row, size_t at)
     return word;
 }
 
-/* The rows of a column whose rows are all the same are copies of its first one. */
-static void repeat(pd_arrow_at at, const rows *r, void *out, size_t size)
-{
-    if (r->size || !r->len)
-        return;
-    for (size_t i = 1; i < r->len; i++)
-        memcpy((uint8_t *)out + i * size, out, size);
-    if (at.array->null_count) {
-        memset((uint8_t *)at.array->buffers[0], 0, (r->len + 7) / 8);
-        at.array->null_count = (int64_t)r->len;
-    }
-}
-
-static size_t different(const rows *r)
-{
-    return r->size ? r->len : r->len != 0;
-}
-
 static void make_numbers(pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
 {
-    bool is_nullable = k->kind == 'n' || k->kind == 't';
-    const char *format = k->kind == 't' ? "tsn:UTC" : k->kind == 'L' ? "L" : "l";
-    pd_arrow_kind kind = {.name = k->name, .format = format, .is_nullable = is_nullable};
+    pd_arrow_kind kind = {.name = k->name, .format = k->kind == 'L' ? "L" : "l"};
     uint64_t *out = pd_arrow_make(a, at, &kind, r->len, 0);
-    if (!out)
-        return;
-    for (size_t i = 0; i < different(r); i++) {
+    for (size_t i = 0; out && i < r->len; i++)
         out[i] = word_at(r, i, k->at);
-        if (is_nullable && !out[i])
-            pd_arrow_null(at, i);
-    }
-    repeat(at, r, out, sizeof *out);
 }
 
 static void make_texts(pd_compact *c, pd_arrow *a, pd_arrow_at at, const column *k, const rows *r)
@@ -366,11 +344,8 @@ static void make_dictionary(pd_compact *c, pd_arrow *a, pd_arrow_at at, const co
     pd_arrow_kind kind = {.name = k->name, .format = "i", .has_dictionary = true};
     int32_t *out = pd_arrow_make(a, at, &kind, r->len, 0);
     d->indices.len = d->strings.len = 0;
-    if (!out)
-        return;
-    for (size_t i = 0; i < different(r); i++)
+    for (size_t i = 0; out && i < r->len; i++)
         out[i] = index_in(c, d, word_at(r, i, k->at));
-    repeat(at, r, out, sizeof *out);
     make_strings(c, a, at, d);
 }
 
@@ -538,16 +513,23 @@ static const char *name_of(pd_compact *c, pd_arrow_at table, size_t type)
 
 static void make_samples(pd_compact *c, pd_arrow *a)
 {
-    static const column facts[] = {{"target", 's', offsetof(pd_compact_tables, target)},
-                                   {"from", 't', offsetof(pd_compact_tables, stamp.from_nanos)},
-                                   {"time", 't', offsetof(pd_compact_tables, stamp.to_nanos)},
-                                   {"sequence", 'n', offsetof(pd_compact_tables, stamp.sequence)},
-                                   {"attempt", 'n', offsetof(pd_compact_tables, stamp.attempt)}};
+    static const column facts[] = {
+        {"from", 't', 0}, {"time", 't', 0}, {"sequence", 'l', 0}, {"attempt", 'l', 0}};
     size_t len = c->tables.samples.len, types = c->otlp.types;
     pd_arrow_at table = make_table(a, &c->tables.out.samples, VALUES + types + 1, len);
-    make_columns(c, a, table, 0, COLUMNS(facts), &(rows){&c->tables, 0, len});
+    pd_arrow_kind kind = {.name = "target", .format = "i", .has_dictionary = true};
+    pd_arrow_at target =
+        make_given(c, a, pd_arrow_child(table, 0), kind, PD_COLUMN_SAMPLE_TARGET, len);
+    make_texts(c, a, pd_arrow_child(target, 0), &(column){"", 'u', 0},
+               &(rows){&c->tables.target, sizeof c->tables.target, len != 0});
+    for (unsigned i = 0; i < 4; i++) {
+        kind = (pd_arrow_kind){.name = facts[i].name,
+                               .format = facts[i].kind == 't' ? "tsn:UTC" : "l",
+                               .is_nullable = true};
+        make_given(c, a, pd_arrow_child(table, 1 + i), kind, PD_COLUMN_SAMPLE_FROM + i, len);
+    }
     make_bits(a, pd_arrow_child(table, RESTART), "restart", len, c->tables.stamp.restart);
-    pd_arrow_kind kind = {.name = "stack_id", .format = "l"};
+    kind = (pd_arrow_kind){.name = "stack_id", .format = "l"};
     make_given(c, a, pd_arrow_child(table, STACK_ID), kind, PD_COLUMN_SAMPLE_STACK, len);
     for (unsigned i = 0; i < types && !a->status; i++) {
         kind.name = name_of(c, table, i);
@@ -578,6 +560,26 @@ static pprofdelta_stamp stamp_of(const pd_compact *c, const pd_compact_header *h
         }
     }
     return stamp;
+}
+
+/* What is the same in all rows. */
+static void fill_facts(pd_compact *c)
+{
+    pd_compact_tables *t = &c->tables;
+    const uint64_t facts[] = {(uint64_t)t->stamp.from_nanos, (uint64_t)t->stamp.to_nanos,
+                              t->stamp.sequence, t->stamp.attempt};
+    size_t len = t->samples.len;
+    if (!len)
+        return;
+    memset(ints_of(c, PD_COLUMN_SAMPLE_TARGET), 0, len * sizeof(int32_t));
+    for (unsigned i = 0; i < 4; i++) {
+        pd_arrow_values *v = &t->columns[PD_COLUMN_SAMPLE_FROM + i];
+        uint64_t *words = pd_arrow_values_of(v);
+        for (size_t row = 0; row < len; row++)
+            words[row] = facts[i];
+        memset(v->valid.ptr + PD_ARROW_HEAD, facts[i] ? 0xff : 0, (len + 7) / 8);
+        v->nulls = facts[i] ? 0 : (int64_t)len;
+    }
 }
 
 static uint32_t target_of(pd_compact *c)
@@ -621,6 +623,7 @@ pprofdelta_status pd_compact_tables_end(pd_compact *c, const pd_compact_header *
         return c->writer.status;
     c->tables.stamp = stamp_of(c, h);
     c->tables.target = target_of(c);
+    fill_facts(c);
     return c->writer.status ? c->writer.status : pd_compact_tables_make(c, out, c->writer.err);
 }
 
