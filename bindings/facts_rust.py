@@ -99,8 +99,8 @@ def ffi(headers):
 
 
 def layout(headers):
-    out = ["// What C must say of the declarations. Made by bindings/facts.py from the headers. Do not edit.\n", "pub fn assertions() -> Vec<String> {",
-           "    vec!["]
+    out = ["// What C must say of the declarations. Made by bindings/facts.py from the headers. Do not edit.\n", "use pprofdelta_sys::*;\n",
+           "pub fn assertions() -> Vec<String> {", "    vec!["]
     for name, members in headers.structs.items():
         out.append(f"        size!({name}),")
         out += [f"        offset!({name}, {raw(member)})," for member, _ in members]

@@ -330,6 +330,45 @@ static const struct {
      "with PYTHONMALLOC=malloc; tracemalloc or memray shows the Python functions"},
 };
 
+#define OF_JEMALLOC                                                                                \
+    "jemalloc's own profiler (prof:true), whose dumps pprofdelta leaks and pprofdelta PREV CUR "   \
+    "read"
+
+/* Allocators that a program calls by other names than malloc, by a name in its symbol table. */
+static const struct {
+    const char *names[2]; /* NULL at the end */
+    const char *advice;
+} allocators[] = {
+    {{"_rjem_malloc"},
+     "the program has jemalloc for Rust (_rjem_malloc): what that allocates is not seen; use the "
+     "Rust crate pprofdelta around it, or " OF_JEMALLOC},
+    {{"je_malloc"},
+     "the program has jemalloc (je_malloc): what that allocates is not seen; use "
+     "pprofdelta_alloc.hpp around it, or " OF_JEMALLOC},
+    {{"mi_malloc"},
+     "the program has mimalloc (mi_malloc): what that allocates is not seen; use the Rust crate "
+     "pprofdelta or pprofdelta_alloc.hpp around it"},
+    {{"tc_malloc"},
+     "the program has tcmalloc (tc_malloc): what that allocates is not seen; use its own heap "
+     "profiler, whose dumps pprofdelta leaks and pprofdelta PREV CUR read"},
+};
+
+static const char *advice_by_symbols(image *i)
+{
+    ElfW(Shdr) symbols, strings;
+    size_t s = 0;
+    while (pd_elf_section_at(&i->elf, s++, &symbols))
+        if (symbols.sh_type == SHT_SYMTAB &&
+            pd_elf_section_at(&i->elf, symbols.sh_link, &strings)) {
+            i->dynamic.strings_off = strings.sh_offset;
+            i->dynamic.strings_len = strings.sh_size;
+            for (size_t a = 0; a < sizeof allocators / sizeof *allocators; a++)
+                if (has_string(i, allocators[a].names))
+                    return allocators[a].advice;
+        }
+    return "";
+}
+
 static const char *advice_on(int fd)
 {
     image i;
@@ -342,7 +381,7 @@ static const char *advice_on(int fd)
     for (size_t r = 0; r < sizeof runtimes / sizeof *runtimes; r++)
         if (has_prefix(&i, DT_NEEDED, runtimes[r].libraries) || has_string(&i, runtimes[r].names))
             return runtimes[r].advice;
-    return "";
+    return advice_by_symbols(&i);
 }
 
 const char *pd_launch_advice(const char *path)

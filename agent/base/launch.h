@@ -79,12 +79,12 @@ void pd_launch_check(const char *program, pd_launch_result *out);
 
 /* ---- runtime ---------------------------------------------------------------------------------
  * A language runtime takes the memory of its objects from the kernel and not from malloc, so a heap agent
- * sees only a part of its heap. */
+ * sees only a part of its heap. So does a program with an allocator whose functions have other names than malloc. */
 
 /* Returns one sentence, with no period at its end: what is seen of the heap of the program at path, what is
  * not, and what shows the rest. Empty if its file is not one of a language runtime: it is one if it carries
  * the build note of Go, needs a library of the runtime, or has the function by which a launcher starts the
- * runtime. The file's name does not count. Does not allocate. */
+ * runtime. It has such an allocator if its symbol table says so. The file's name does not count. Does not allocate. */
 const char *pd_launch_advice(const char *path);
 
 /* ---- name ------------------------------------------------------------------------------------ */

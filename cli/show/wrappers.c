@@ -29,6 +29,7 @@ static const char *const allocators[] = {
     "<alloc::alloc::Global as *", "<alloc::alloc::Global>::*", "alloc::boxed::*",
     "alloc::rc::Rc<T>::new*", "alloc::sync::Arc<T>::new*", "<alloc::raw_vec::*", "std::alloc::*",
     "<std::alloc::System as *", "_ZN5alloc5alloc*", "_ZN5alloc7raw_vec*",
+    "<pprofdelta::heap::Heap*",
     /* Go */
     "runtime.mallocgc*", "runtime.newobject", "runtime.newarray", "runtime.makeslice",
     "runtime.makeslice64", "runtime.makeslicecopy", "runtime.growslice", "runtime.rawstring*",

@@ -6,6 +6,7 @@
  *     pprofdelta_profile.h  one profile by itself: its census and its bytes
  *     pprofdelta_record.h   records and samples of the program itself in, profiles out
  *     pprofdelta_heap.h     sampled allocations in, heap profiles out
+ *     pprofdelta_alloc.hpp  the same in a few lines of C++
  *     pprofdelta_tables.h   profiles as Arrow tables, for sinks that take them
  *
  * Rules for all functions of the library
@@ -257,7 +258,7 @@ typedef struct pprofdelta_symbol {
 
 /* Sets *out to what stands at this address. What out->frames points to must stay valid until the
  * symbolizer is called again or the call of the library returns. It must not call the recorder or
- * the tracker that called it, and must not fork.
+ * the tracker that called it (but for functions that track), and must not fork.
  *
  * An address in a mapping is written with its mapping and its frames. An address in no mapping that
  * has frames is identified by them: its location is written without an address, and two addresses

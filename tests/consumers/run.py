@@ -122,6 +122,13 @@ if have("pkg-config", "c++") and compiles(
         "C++", "c++", "-Wall", "-Wextra", "-Werror", "-std=c++17", os.path.join(here, "consumer.cc"),
         "-o", out("cc"), *flags("--cflags", "--libs")):
     makes_the_delta("C++", out("cc"))
+if have("pkg-config", "c++") and compiles(
+        "C++ with pools", "c++", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-std=c++17", "-pthread",
+        os.path.join(here, "pools.cc"), "-o", out("pools"), *flags("--cflags", "--libs")):
+    ran = run(out("pools"), env=env)
+    totals = [kind["total"] for kind in json.loads(run(tool, "show", "--json", "-", input=ran.stdout).stdout or '{"types": []}')["types"]]
+    # Twice 1000 blocks of 48 bytes, of which 400 are kept; and a block that grows to 100, 10,000 and 100,000 bytes.
+    check("C++ with pools is accounted", ran.returncode == 0 and totals[:4] == [2003, 206100, 801, 138400], (totals, ran.stderr))
 if have("pkg-config", "go", "cc"):
     shutil.copy(os.path.join(here, "consumer.go"), out("consumer.go"))
     env.update(CGO_ENABLED="1", GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GO111MODULE="off")

@@ -310,6 +310,37 @@ TEST(which_runtime_a_program_is)
     CHECK(!*pd_launch_advice(folder) && !*pd_launch_advice(""));
 }
 
+TEST(which_allocator_a_program_has)
+{
+    static const char *const rows[][2] = {{"_rjem_malloc", "the program has jemalloc for Rust"},
+                                          {"je_malloc", "the program has jemalloc (je_malloc)"},
+                                          {"mi_malloc", "the program has mimalloc"},
+                                          {"tc_malloc", "the program has tcmalloc"},
+                                          {"_rjem_mallocx", ""},
+                                          {"malloc", ""}};
+    struct {
+        program p;
+        ElfW(Shdr) sections[2]; /* symbols, and their names */
+        char names[32];
+    } file = {.p = make(LOADER, "libc.so.6")};
+    file.p.header.e_shoff = sizeof file.p;
+    file.p.header.e_shentsize = sizeof *file.sections;
+    file.p.header.e_shnum = 2;
+    file.sections[0] = (ElfW(Shdr)){.sh_type = SHT_SYMTAB, .sh_link = 1};
+    file.sections[1] = (ElfW(Shdr)){.sh_type = SHT_STRTAB,
+                                    .sh_offset = sizeof file.p + sizeof file.sections,
+                                    .sh_size = sizeof file.names};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(file.names + 1, sizeof file.names - 1, "%s", rows[i][0]);
+        for (size_t len = sizeof file; len >= sizeof file.p; len -= 8) {
+            const char *found = pd_launch_advice(write_file("program", &file, len, 0755));
+            CHECK_MSG(len < sizeof file ? !*found || begins(found, rows[i][1])
+                                        : begins(found, rows[i][1]),
+                      "%s, %zu bytes: %s", rows[i][0], len, found);
+        }
+    }
+}
+
 TEST(a_runtime_in_a_damaged_file)
 {
     const program go = make_go();

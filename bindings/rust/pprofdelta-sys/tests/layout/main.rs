@@ -6,7 +6,12 @@ use std::{env, fs, mem};
 
 macro_rules! size {
     ($name:ident) => {
-        format!("sizeof({}) == {} && _Alignof({0}) == {}", stringify!($name), mem::size_of::<$name>(), mem::align_of::<$name>())
+        format!(
+            "sizeof({}) == {} && _Alignof({0}) == {}",
+            stringify!($name),
+            std::mem::size_of::<$name>(),
+            std::mem::align_of::<$name>()
+        )
     };
 }
 
@@ -16,7 +21,7 @@ macro_rules! offset {
             "offsetof({}, {}) == {}",
             stringify!($name),
             stringify!($member).trim_start_matches("r#"),
-            mem::offset_of!($name, $member)
+            std::mem::offset_of!($name, $member)
         )
     };
 }

@@ -1,5 +1,7 @@
 // What C must say of the declarations. Made by bindings/facts.py from the headers. Do not edit.
 
+use pprofdelta_sys::*;
+
 pub fn assertions() -> Vec<String> {
     vec![
         size!(pprofdelta_error),

@@ -123,6 +123,7 @@ pub fn play_all() {
     assert_eq!(exact().start().unwrap_err().status(), Status::Usage, "there is one profiler");
     let first = window(&profiler, &mut buffer);
     assert!(first.comment.contains("kind=full") && first.comment.contains("seq=1 attempt=1"), "{}", first.comment);
+    assert!(first.deepest > 3, "stacks have callers: {}", first.deepest);
 
     scene(&profiler, &mut buffer, "boxes", [1000, 48_000, 400, 19_200], || {
         for i in 0..1000 {
