@@ -327,4 +327,7 @@ bool cli_leaks_is_member(const cli_leaks_finding *finding);
 void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
 void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
 
+/* Writes the object of a run, with so many of the findings that are shown. */
+void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings, cli_text_form form);
+
 #endif
