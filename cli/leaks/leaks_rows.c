@@ -139,6 +139,7 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     double objects = value_of(sample, columns->objects);
     row->now += level;
     row->made += made;
+    row->objects_made += value_of(sample, columns->objects_made);
     row->objects_now += objects;
     row->sum_level += level;
     row->sum_bytes += value_of(sample, columns->bytes);
@@ -151,9 +152,13 @@ static void begin_window(cli_leaks_rows *rows, cli_leaks_since since)
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
         row->now = row->objects_now = 0;
-        if (since != CLI_LEAKS_SINCE_SUM)
-            row->made_before = since == CLI_LEAKS_SINCE_LAST ? row->made : 0;
+        if (since != CLI_LEAKS_SINCE_SUM) {
+            bool goes_on = since == CLI_LEAKS_SINCE_LAST;
+            row->made_before = goes_on ? row->made : 0;
+            row->objects_made_before = goes_on ? row->objects_made : 0;
+        }
         row->made = row->made_before;
+        row->objects_made = row->objects_made_before;
     }
 }
 

@@ -75,12 +75,12 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
 
 /* The types that are judged, the first that a profile has. */
 static const struct {
-    const char *level, *objects, *bytes, *allocated;
+    const char *level, *objects, *bytes, *allocated, *objects_made;
 } known[] = {
-    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space"},
-    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects"},
-    {"space/bytes", "objects", "space", NULL},
-    {"objects/count", "objects", "space", NULL},
+    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", "alloc_objects"},
+    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", "alloc_objects"},
+    {"space/bytes", "objects", "space", NULL, NULL},
+    {"objects/count", "objects", "space", NULL, NULL},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -106,16 +106,16 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns)
 {
     size_t wanted = column_of(profile, type);
-    *columns = (cli_leaks_columns){wanted, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    *columns = (cli_leaks_columns){wanted, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
     if (type && wanted == SIZE_MAX)
         return false;
     for (size_t i = 0; i < KNOWN; i++) {
         size_t level = column_of(profile, known[i].level);
         if (level == SIZE_MAX || (type && level != wanted))
             continue;
-        *columns = (cli_leaks_columns){level, column_of(profile, known[i].bytes),
-                                       column_of(profile, known[i].objects),
-                                       column_of(profile, known[i].allocated)};
+        *columns = (cli_leaks_columns){
+            level, column_of(profile, known[i].bytes), column_of(profile, known[i].objects),
+            column_of(profile, known[i].allocated), column_of(profile, known[i].objects_made)};
         return true;
     }
     return type != NULL;
@@ -223,7 +223,8 @@ static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t co
 /* Refuses stacks that take more memory than the limit. */
 static int check_memory(const reader *r, const cli_leaks_file *file)
 {
-    if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) <=
+    if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) +
+            r->run->film.size <=
         r->how->library.max_memory)
         return CLI_DONE;
     return cli_memory_error(file->path, "the stacks of this run take more memory than the limit");
@@ -240,7 +241,7 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - is_again;
-    cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
+    cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none, none},
                        &moment);
 }
 
@@ -259,6 +260,8 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_moment moment = moment_of(r, file);
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
+    if (r->how->has_film)
+        cli_leaks_film_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;
     return check_memory(r, file);
