@@ -5,6 +5,7 @@
  *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
  *     leaks_rows.c      one series for each stack
  *     leaks_verdict.c   is a series a leak? (pure)
+ *     leaks_survival.c  the same for a survival table (pure)
  *     leaks_stack.c     the frames of a stack, and which is the program's own
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
@@ -17,6 +18,7 @@
 #define CLI_LEAKS_H
 
 #include "leaks/leaks_order.h"
+#include "leaks/leaks_survival.h"
 #include "leaks/leaks_verdict.h"
 #include "numbers.h"
 #include "show/frame.h"
@@ -41,6 +43,19 @@ typedef struct cli_leaks_cause {
     const cli_leaks_frame *caller; /* NULL: none */
 } cli_leaks_cause;
 
+/* What a profile has for one age, or as allocated. */
+typedef struct cli_leaks_amount {
+    double objects, bytes;           /* of this window, or since the process began */
+    double last_objects, last_bytes; /* the same in the window before */
+} cli_leaks_amount;
+
+/* What is known of a stack where the profiles have ages. */
+typedef struct cli_leaks_lives {
+    cli_leaks_cohorts cohorts;
+    cli_leaks_amount *amounts; /* allocated; then freed, by class of age (see leaks_rows.c) */
+    size_t amounts_len, amounts_cap;
+} cli_leaks_lives;
+
 typedef struct cli_leaks_row {
     size_t path, path_len;
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
@@ -48,6 +63,8 @@ typedef struct cli_leaks_row {
     double made, made_before;                 /* allocated until then, and before the sum */
     double objects_made, objects_made_before; /* the same, in objects */
     double sum_level, sum_bytes, sum_objects; /* over all windows: their ratios are mean sizes */
+    double bytes_now;
+    cli_leaks_lives *lives; /* NULL: the profiles have no ages */
     /* Set when it is judged: */
     double weight; /* what one sample of it stands for */
     cli_leaks_cause cause;
@@ -81,16 +98,25 @@ typedef struct cli_leaks_rows {
     double seconds[CLI_LEAKS_POINTS];
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
-    uint64_t text_bytes;
+    bool has_ages;      /* all profiles have ages: each row has lives */
+    uint64_t text_bytes, lives_bytes;
 } cli_leaks_rows;
 
 /* The columns of one profile; SIZE_MAX: the profile has no such column. */
 typedef struct cli_leaks_columns {
-    size_t level;          /* what is judged */
-    size_t bytes, objects; /* in use, for the mean size */
-    size_t allocated;      /* the counter of level */
-    size_t objects_made;   /* the counter of objects */
+    size_t level;                                                /* what is judged */
+    size_t bytes, objects;                                       /* in use, for the mean size */
+    size_t allocated;                                            /* the counter of level */
+    size_t objects_made;                                         /* the counter of objects */
+    size_t made_objects, made_bytes, freed_objects, freed_bytes; /* all, or none */
 } cli_leaks_columns;
+
+/* The columns of a profile of which nothing else is known. */
+#define CLI_LEAKS_COLUMN(level)                                                                    \
+    (cli_leaks_columns)                                                                            \
+    {                                                                                              \
+        level, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX      \
+    }
 
 /* From when on a profile counts what was allocated. */
 typedef enum cli_leaks_since {
@@ -104,6 +130,11 @@ typedef struct cli_leaks_moment {
     size_t point; /* of its block: the last that there is, or the next */
     double seconds;
     cli_leaks_since since;
+    double period; /* bytes between two samples; at most 1: every allocation is one */
+    /* The sequence numbers of the windows so far, with this one, and the first window of each point. */
+    const uint64_t *sequences;
+    size_t windows, first[CLI_LEAKS_POINTS];
+    bool is_behind_gap; /* this is the first window, or windows before it are missing */
 } cli_leaks_moment;
 
 /* Adds the values of one window. */
@@ -314,6 +345,7 @@ typedef struct cli_leaks_total {
     double weights; /* the sum of weight * level, and of level */
     double levelled;
     double distance; /* from the leaf, added up over the stacks */
+    cli_leaks_cohorts cohorts;
     size_t stacks;
     double largest;  /* growth of one stack */
     size_t last_row; /* plus 1 */
@@ -326,6 +358,7 @@ typedef struct cli_leaks_ranking {
     cli_leaks_findings *out; /* the list has room */
     cli_leaks_rows *rows;
     double allocated[CLI_LEAKS_POINTS], weight;
+    double tests;  /* stacks that are judged together */
     size_t groups; /* so far */
 } cli_leaks_ranking;
 

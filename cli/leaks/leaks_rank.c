@@ -35,7 +35,8 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
 }
 
 static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
-                               const double *allocated, double weight, double tests)
+                               const double *allocated, const cli_leaks_cohorts *cohorts,
+                               double weight, double tests)
 {
     double work[CLI_LEAKS_POINTS];
     bool is_known = r->rows->has_allocated;
@@ -48,15 +49,26 @@ static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
                                      .work = is_known ? work : NULL,
                                      .weight = weight > 0 ? weight : 1,
                                      .tests = tests};
-    return cli_leaks_judge(&series);
+    cli_leaks_verdict by_slope = cli_leaks_judge(&series);
+    return r->rows->has_ages && cohorts ? cli_leaks_judge_lives(&series, cohorts, &by_slope)
+                                        : by_slope;
 }
 
 void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row, double tests)
 {
-    row->verdict = judge(r, row->levels, row->allocated, row->weight, tests);
+    row->verdict = judge(r, row->levels, row->allocated, row->lives ? &row->lives->cohorts : NULL,
+                         row->weight, tests);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
+
+static void add_cohorts(cli_leaks_cohorts *to, const cli_leaks_cohorts *cohorts, size_t points)
+{
+    for (size_t i = 0; i < points; i++)
+        to->births[i] += cohorts->births[i];
+    for (size_t i = 0; i < cli_leaks_cell(0, points); i++)
+        to->deaths[i] += cohorts->deaths[i];
+}
 
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number)
 {
@@ -67,6 +79,8 @@ void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t nu
         to->weights += row->weight * row->levels[i];
         to->levelled += row->levels[i];
     }
+    if (row->lives)
+        add_cohorts(&to->cohorts, &row->lives->cohorts, rows->points);
     to->now += row->now;
     to->objects += row->objects_now;
     to->largest = fmax(to->largest, row->verdict.growth);
@@ -82,7 +96,7 @@ static double mean_weight(const cli_leaks_total *t)
 cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *r, const cli_leaks_total *t,
                                         double tests)
 {
-    return judge(r, t->levels, t->allocated, mean_weight(t), tests);
+    return judge(r, t->levels, t->allocated, &t->cohorts, mean_weight(t), tests);
 }
 
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_what what,
@@ -126,7 +140,11 @@ static bool is_same_cause(const cli_leaks_cause *a, const cli_leaks_cause *b)
 /* Stacks whose growth is certain have a verdict of their own. */
 static bool is_uncertain(const cli_leaks_row *row)
 {
-    return !row->group && row->verdict.doubt > cli_leaks_doubt_limit;
+    const cli_leaks_verdict *v = &row->verdict;
+    bool is_certain = v->evidence.age
+                          ? v->kind == CLI_LEAKS_SUSPECT || v->reason == CLI_LEAKS_FILLING
+                          : v->doubt <= cli_leaks_doubt_limit;
+    return !row->group && !is_certain;
 }
 
 /* Does the stack belong to the cause of a suspect? Stacks that may grow do, too. */
@@ -147,7 +165,7 @@ static void join_place(cli_leaks_ranking *r, const cli_leaks_row *suspect)
             cli_leaks_add_up(&sum, rows, i);
     if (sum.stacks < 2)
         return;
-    cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, (double)rows->len);
+    cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, r->tests);
     if (verdict.kind != CLI_LEAKS_SUSPECT) /* the others only add noise */
         verdict = suspect->verdict;
     r->groups++;
@@ -234,7 +252,7 @@ static bool is_closer(const cli_leaks_rows *rows, const cli_leaks_total *totals,
 static size_t find_group(const cli_leaks_ranking *r, cli_leaks_total *totals)
 {
     static const double nearly = 0.8, most_of_one = 0.8;
-    double most = 0, tests = (double)(r->rows->len + r->rows->texts_len);
+    double most = 0, tests = r->tests + (double)r->rows->texts_len;
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < r->rows->texts_len; i++) {
         cli_leaks_total *t = &totals[i];
@@ -311,12 +329,28 @@ static void judge_rest(const cli_leaks_ranking *r)
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
+/* A stack with less than three samples makes no rule hold, and is no test. */
+static double count_tests(const cli_leaks_rows *rows)
+{
+    static const double least = 3;
+    size_t tests = 0;
+    for (size_t i = 0; i < rows->len; i++) {
+        const cli_leaks_lives *lives = rows->rows[i].lives;
+        double made = 0;
+        for (size_t p = 0; lives && p < rows->points; p++)
+            made += lives->cohorts.births[p];
+        tests += !rows->has_ages || made >= least;
+    }
+    return (double)tests;
+}
+
 /* Sets the verdict of each row, and what all rows have. */
 static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
 {
     cli_leaks_rows *rows = r->rows;
     cli_leaks_total all = {.stacks = 0};
-    double noise = 0, tests = (double)rows->len;
+    double noise = 0, tests = fmax(1, count_tests(rows));
+    r->tests = tests;
     for (size_t i = 0; i < rows->len; i++) {
         rows->rows[i].weight = weight_of(run, &rows->rows[i]);
         cli_leaks_add_up(&all, rows, i);

@@ -3,6 +3,8 @@
 
 #include "keep.h"
 
+#include <math.h>
+
 /* ---- texts and places --------------------------------------------------------------------- */
 
 static cli_key hash_string(cli_string text)
@@ -123,6 +125,153 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
     return &rows->rows[number];
 }
 
+/* ---- ages --------------------------------------------------------------------------------- */
+
+/* Classes of ages: 0 to 15 are exact, then there are two for each power of 2 (see pprofdelta_heap_age).
+ * The class of allocations comes before them. */
+enum { EXACT_AGES = 16, MADE = 0 };
+
+static size_t class_of(uint64_t age)
+{
+    uint32_t at_most = age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
+    if (at_most < EXACT_AGES)
+        return 1 + at_most;
+    size_t log = 31 - (size_t)__builtin_clz(at_most);
+    return 1 + EXACT_AGES + 2 * (log - 4) + (at_most >> (log - 1) & 1);
+}
+
+/* The lowest age of a class. */
+static uint64_t age_of(size_t class)
+{
+    size_t n = class - 1 - EXACT_AGES;
+    return class <= EXACT_AGES ? class - 1 : (UINT64_C(2) + n % 2) << (n / 2 + 3);
+}
+
+static cli_leaks_amount *amount_of(cli_leaks_rows *rows, cli_leaks_row *row, size_t class)
+{
+    if (!row->lives) {
+        row->lives = cli_keep(1, sizeof *row->lives);
+        rows->lives_bytes += sizeof *row->lives;
+    }
+    cli_leaks_lives *lives = row->lives;
+    if (class >= lives->amounts_len) {
+        size_t before = lives->amounts_cap;
+        CLI_KEEP_MORE(lives->amounts, class + 1 - lives->amounts_len);
+        while (lives->amounts_len <= class)
+            lives->amounts[lives->amounts_len++] = (cli_leaks_amount){0};
+        rows->lives_bytes += (lives->amounts_cap - before) * sizeof *lives->amounts;
+    }
+    return &lives->amounts[class];
+}
+
+/* The class of a sample: its age, or what was allocated. */
+static size_t sample_class(const cli_profile *profile, const Pd__View__Sample *sample)
+{
+    for (size_t i = 0; i < sample->n_label; i++) {
+        const Pd__View__Label *label = sample->label[i];
+        if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
+            cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
+            return class_of(label->num > 0 ? (uint64_t)label->num : 0);
+    }
+    return MADE;
+}
+
+/* The number of samples behind these values. */
+static double count_samples(double objects, double bytes, double period)
+{
+    if (objects <= 0 || bytes <= 0)
+        return 0;
+    return period > 1 ? objects * -expm1(-bytes / objects / period) : objects;
+}
+
+/* The window of the run in which a window of the tracker ended: the first that is not older. */
+static size_t window_of(const cli_leaks_moment *m, uint64_t sequence)
+{
+    size_t low = 0, high = m->windows - 1;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (m->sequences[middle] < sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t point_of(const cli_leaks_moment *m, size_t window)
+{
+    size_t point = m->point;
+    while (m->first[point] > window)
+        point--;
+    return point;
+}
+
+static double alive_of(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
+{
+    double alive = cohorts->births[born];
+    for (size_t died = born; died <= point; died++)
+        alive -= cohorts->deaths[cli_leaks_cell(born, died)];
+    return alive > 0 ? alive : 0;
+}
+
+/* Adds deaths of samples that were born in the windows from `from` to `to`. Cohorts that are alive have
+ * their share of them. */
+static void add_deaths(cli_leaks_cohorts *cohorts, const cli_leaks_moment *m, size_t from,
+                       size_t to, double count)
+{
+    size_t low = point_of(m, from), high = point_of(m, to);
+    double share[CLI_LEAKS_POINTS], all = 0;
+    for (size_t p = low; p <= high; p++) {
+        size_t first = m->first[p], end = p < m->point ? m->first[p + 1] : m->windows;
+        size_t begin = first > from ? first : from, stop = end < to + 1 ? end : to + 1;
+        share[p] = low == high ? 1
+                               : alive_of(cohorts, p, m->point) * (double)(stop - begin) /
+                                     (double)(end - first);
+        all += share[p];
+    }
+    for (size_t p = low; p <= high; p++)
+        cohorts->deaths[cli_leaks_cell(p, m->point)] += (float)(all > 0     ? count * share[p] / all
+                                                                : p == high ? count
+                                                                            : 0);
+}
+
+/* What is in use is certain: cohorts that have more have lost deaths with windows that are missing. What
+ * the cohorts do not have was allocated before the first window or in one that is missing. */
+static void settle_gap(cli_leaks_row *row, const cli_leaks_moment *m)
+{
+    cli_leaks_cohorts *cohorts = &row->lives->cohorts;
+    double known = 0, live = count_samples(row->objects_now, row->bytes_now, m->period);
+    for (size_t p = 0; p <= m->point; p++)
+        known += alive_of(cohorts, p, m->point);
+    if (live > known)
+        cohorts->births[m->point] += (float)(live - known);
+    else if (known > live)
+        add_deaths(cohorts, m, 0, m->windows - 1, known - live);
+}
+
+static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
+{
+    cli_leaks_lives *lives = row->lives;
+    for (size_t i = 0; lives && i < lives->amounts_len; i++) {
+        cli_leaks_amount *a = &lives->amounts[i];
+        bool is_change = m->since == CLI_LEAKS_SINCE_LAST;
+        double count = count_samples(a->objects - (is_change ? 0 : a->last_objects),
+                                     a->bytes - (is_change ? 0 : a->last_bytes), m->period);
+        uint64_t now = m->sequences[m->windows - 1], age = i ? age_of(i) : 0;
+        uint64_t oldest = i ? age_of(i + 1) - 1 : 0;
+        if (i == MADE)
+            lives->cohorts.births[m->point] += (float)count;
+        else if (count > 0)
+            add_deaths(&lives->cohorts, m, window_of(m, now > oldest ? now - oldest : 0),
+                       window_of(m, now > age ? now - age : 0), count);
+        *a = (cli_leaks_amount){.last_objects = a->objects, .last_bytes = a->bytes};
+    }
+    if (lives && m->is_behind_gap)
+        settle_gap(row, m);
+}
+
+/* ---- windows ------------------------------------------------------------------------------ */
+
 static double value_of(const Pd__View__Sample *sample, size_t column)
 {
     return column == SIZE_MAX ? 0 : (double)sample->value[column];
@@ -133,15 +282,25 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
                        uint32_t *place_of)
 {
     double level = value_of(sample, columns->level), made = value_of(sample, columns->allocated);
-    if (level == 0 && made == 0)
+    bool has_ages = columns->freed_objects != SIZE_MAX;
+    double freed = has_ages ? value_of(sample, columns->freed_objects) : 0;
+    if (level == 0 && made == 0 && freed == 0)
         return;
     cli_leaks_row *row = find_row(rows, profile, sample, place_of);
+    if (has_ages) {
+        size_t class = freed == 0 ? MADE : sample_class(profile, sample);
+        cli_leaks_amount *amount = amount_of(rows, row, class);
+        amount->objects += class == MADE ? value_of(sample, columns->made_objects) : freed;
+        amount->bytes +=
+            value_of(sample, class == MADE ? columns->made_bytes : columns->freed_bytes);
+    }
     double objects = value_of(sample, columns->objects);
     row->now += level;
     row->made += made;
     row->objects_made += value_of(sample, columns->objects_made);
     row->objects_now += objects;
     row->sum_level += level;
+    row->bytes_now += value_of(sample, columns->bytes);
     row->sum_bytes += value_of(sample, columns->bytes);
     row->sum_objects += objects;
 }
@@ -151,7 +310,7 @@ static void begin_window(cli_leaks_rows *rows, cli_leaks_since since)
 {
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
-        row->now = row->objects_now = 0;
+        row->now = row->objects_now = row->bytes_now = 0;
         if (since != CLI_LEAKS_SINCE_SUM) {
             bool goes_on = since == CLI_LEAKS_SINCE_LAST;
             row->made_before = goes_on ? row->made : 0;
@@ -171,6 +330,7 @@ static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
         if (moment->point == rows->points || row->now < *lowest)
             *lowest = row->now;
         row->allocated[moment->point] = row->made;
+        end_lives(row, moment);
     }
 }
 
@@ -186,6 +346,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
         add_sample(rows, profile, columns, view->sample[i], place_of);
     end_window(rows, moment);
     cli_drop(place_of);
+    rows->has_ages = columns->freed_objects != SIZE_MAX && (moment->windows == 1 || rows->has_ages);
     rows->seconds[moment->point] = moment->seconds;
     rows->points = moment->point + 1;
     rows->has_allocated = columns->allocated != SIZE_MAX;
@@ -204,7 +365,7 @@ uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows)
     return rows->cap * sizeof *rows->rows + rows->places_cap * sizeof *rows->places +
            rows->frames_cap * sizeof *rows->frames + rows->path_cap * sizeof *rows->path +
            rows->texts_cap * sizeof *rows->texts + slots * sizeof *rows->by_text.slots +
-           rows->text_bytes;
+           rows->text_bytes + rows->lives_bytes;
 }
 
 /* From the last place to the first, in the same array: each has one frame at least. */

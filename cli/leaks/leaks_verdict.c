@@ -140,9 +140,9 @@ static double tail(double sigmas)
     return 0.5 * erfc(sigmas / sqrt(2));
 }
 
-static cli_leaks_kind kind_of(cli_leaks_reason reason)
+cli_leaks_kind cli_leaks_kind_of(cli_leaks_reason reason)
 {
-    if (reason == CLI_LEAKS_STEADY_GROWTH)
+    if (reason <= CLI_LEAKS_BUFFER)
         return CLI_LEAKS_SUSPECT;
     return reason <= CLI_LEAKS_SLOWING ? CLI_LEAKS_UNKNOWN : CLI_LEAKS_NONE;
 }
@@ -289,7 +289,7 @@ static cli_leaks_reason reason_without_growth(const cli_leaks_series *s, const p
     if (v->growth > least_sigmas * v->noise || v->doubt < unsure_doubt || keeps_rising(s, p, v)) {
         cli_leaks_reason shape = shape_of(s, p, v);
         bool is_noise = shape == CLI_LEAKS_SAWTOOTH && !falls_back(s);
-        return kind_of(shape) == CLI_LEAKS_NONE && !is_noise ? shape : CLI_LEAKS_UNSURE;
+        return cli_leaks_kind_of(shape) == CLI_LEAKS_NONE && !is_noise ? shape : CLI_LEAKS_UNSURE;
     }
     if (falls_back(s))
         return CLI_LEAKS_SAWTOOTH;
@@ -310,7 +310,7 @@ static cli_leaks_verdict judge_few(const cli_leaks_series *s)
     }
     if (v.growth > 0 || (s->len == 1 && s->levels[0] > 0))
         v.reason = CLI_LEAKS_FEW_POINTS;
-    v.kind = kind_of(v.reason);
+    v.kind = cli_leaks_kind_of(v.reason);
     return v;
 }
 
@@ -326,7 +326,7 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     v.recent = p.speed[0] > 0 ? p.speed[1] / p.speed[0] : 1;
     v.reason =
         v.doubt <= cli_leaks_doubt_limit ? shape_of(s, &p, &v) : reason_without_growth(s, &p, &v);
-    v.kind = kind_of(v.reason);
+    v.kind = cli_leaks_kind_of(v.reason);
     return v;
 }
 
@@ -358,6 +358,14 @@ double cli_leaks_smallest(const cli_leaks_series *s, double noise)
 
 const cli_leaks_words cli_leaks_reasons[] = {
     [CLI_LEAKS_STEADY_GROWTH] = {"steady-growth", "grows steadily, and what grew stays"},
+    [CLI_LEAKS_SURVIVES] = {"survives", "what is allocated stays, and more comes"},
+    [CLI_LEAKS_BACKLOG] = {"backlog",
+                           "what waits is freed later and later: a queue that is not emptied"},
+    [CLI_LEAKS_BUFFER] = {"buffer", "one block that is made larger again and again"},
+    [CLI_LEAKS_FEW_SAMPLES] = {"few-samples", "too few samples for a verdict"},
+    [CLI_LEAKS_FILLING] = {"filling", "what stays comes in more slowly: a cache that is not full "
+                                      "yet, or a leak that slows down"},
+    [CLI_LEAKS_TURNOVER] = {"turnover", "grows, but what is allocated is freed later"},
     [CLI_LEAKS_FEW_POINTS] = {"few-windows", "grows, but there are too few windows"},
     [CLI_LEAKS_UNSURE] = {"unsure", "grows, but that may be chance"},
     [CLI_LEAKS_RESIDENT] = {"resident", "resident memory grows, and the stacks do not explain it"},

@@ -34,16 +34,22 @@ typedef enum cli_leaks_kind {
 } cli_leaks_kind;
 
 typedef enum cli_leaks_reason {
-    CLI_LEAKS_STEADY_GROWTH, /* SUSPECT */
-    CLI_LEAKS_FEW_POINTS,    /* UNKNOWN, as are those down to SLOWING */
-    CLI_LEAKS_UNSURE,        /* the growth may be chance */
-    CLI_LEAKS_RESIDENT,      /* resident memory grows, and the stacks do not; see leaks.h */
-    CLI_LEAKS_LATE,          /* it began in the last third */
-    CLI_LEAKS_SLOWING,       /* it is slower than before */
-    CLI_LEAKS_FLAT,          /* NONE, as are those below */
-    CLI_LEAKS_FILLED,        /* grew at first and stays */
-    CLI_LEAKS_STEP,          /* grew at one moment */
-    CLI_LEAKS_SAWTOOTH,      /* grows and falls back */
+    CLI_LEAKS_STEADY_GROWTH, /* SUSPECT, as are those down to BUFFER */
+    CLI_LEAKS_SURVIVES,      /* this and the next two: see leaks_survival.h */
+    CLI_LEAKS_BACKLOG,
+    CLI_LEAKS_BUFFER,
+    CLI_LEAKS_FEW_POINTS,  /* UNKNOWN, as are those down to SLOWING */
+    CLI_LEAKS_FEW_SAMPLES, /* too few survivors; NONE if they are no sign of a leak */
+    CLI_LEAKS_FILLING,     /* what stays comes in more slowly */
+    CLI_LEAKS_TURNOVER,    /* grows, but what is allocated is freed */
+    CLI_LEAKS_UNSURE,      /* the growth may be chance */
+    CLI_LEAKS_RESIDENT,    /* resident memory grows, and the stacks do not; see leaks.h */
+    CLI_LEAKS_LATE,        /* it began in the last third */
+    CLI_LEAKS_SLOWING,     /* it is slower than before */
+    CLI_LEAKS_FLAT,        /* NONE, as are those below */
+    CLI_LEAKS_FILLED,      /* grew at first and stays */
+    CLI_LEAKS_STEP,        /* grew at one moment */
+    CLI_LEAKS_SAWTOOTH,    /* grows and falls back */
     CLI_LEAKS_SHRINKING
 } cli_leaks_reason;
 
@@ -58,6 +64,16 @@ typedef struct cli_leaks_series {
     double tests;       /* series that are judged together, at least 1 */
 } cli_leaks_series;
 
+/* What the ages show, in samples; see leaks_survival.h. */
+typedef struct cli_leaks_evidence {
+    size_t age;     /* in points: what is older has settled. 0: the profiles have no ages */
+    double settled; /* samples that reached this age */
+    double freed;   /* of these, freed since */
+    double old;     /* of these, alive */
+    double needed;  /* settled samples that a verdict needs */
+    double longer;  /* a run that is longer by this factor would tell; 0: not known */
+} cli_leaks_evidence;
+
 typedef struct cli_leaks_verdict {
     cli_leaks_kind kind;
     cli_leaks_reason reason;
@@ -67,12 +83,16 @@ typedef struct cli_leaks_verdict {
     double
         doubt; /* the chance that any of `tests` series without a leak grows so much; at most 1 */
     double recent; /* the slope of the last two thirds over that of the first two */
+    cli_leaks_evidence evidence;
 } cli_leaks_verdict;
 
 /* A growth with more doubt than this is no suspect. */
 extern const double cli_leaks_doubt_limit;
 
 cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *series);
+
+/* The kind of a reason; of FEW_SAMPLES, UNKNOWN. */
+cli_leaks_kind cli_leaks_kind_of(cli_leaks_reason reason);
 
 /* The bytes that must leak in the run, at an even speed, to be a suspect in 8 of 10 runs: at a stack
  * that frees nothing (noise 0), or where chance makes so much noise. INFINITY: there are too few

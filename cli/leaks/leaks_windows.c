@@ -7,6 +7,8 @@
 #include "output_file.h"
 #include "show/units.h"
 
+#include <string.h>
+
 /* ---- runs --------------------------------------------------------------------------------- */
 
 /* Only the report of the window is needed. */
@@ -76,11 +78,12 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
 /* The types that are judged, the first that a profile has. */
 static const struct {
     const char *level, *objects, *bytes, *allocated, *objects_made;
+    bool may_have_ages;
 } known[] = {
-    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", "alloc_objects"},
-    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", "alloc_objects"},
-    {"space/bytes", "objects", "space", NULL, NULL},
-    {"objects/count", "objects", "space", NULL, NULL},
+    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", "alloc_objects", true},
+    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", "alloc_objects", true},
+    {"space/bytes", "objects", "space", NULL, NULL, false},
+    {"objects/count", "objects", "space", NULL, NULL, false},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -102,20 +105,40 @@ static int refuse_types(const cli_profile *profile, const char *type)
                     "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
 }
 
+/* Finds the columns of ages; without one of them, there are none. */
+static void find_ages(const cli_profile *profile, cli_leaks_columns *columns)
+{
+    size_t made_objects = column_of(profile, "alloc_objects/count"),
+           made_bytes = column_of(profile, "alloc_space/bytes"),
+           freed_objects = column_of(profile, "freed_objects/count"),
+           freed_bytes = column_of(profile, "freed_space/bytes");
+    if (made_objects == SIZE_MAX || made_bytes == SIZE_MAX || freed_objects == SIZE_MAX ||
+        freed_bytes == SIZE_MAX || columns->bytes == SIZE_MAX || columns->objects == SIZE_MAX)
+        return;
+    columns->made_objects = made_objects;
+    columns->made_bytes = made_bytes;
+    columns->freed_objects = freed_objects;
+    columns->freed_bytes = freed_bytes;
+}
+
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns)
 {
     size_t wanted = column_of(profile, type);
-    *columns = (cli_leaks_columns){wanted, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    *columns = CLI_LEAKS_COLUMN(wanted);
     if (type && wanted == SIZE_MAX)
         return false;
     for (size_t i = 0; i < KNOWN; i++) {
         size_t level = column_of(profile, known[i].level);
         if (level == SIZE_MAX || (type && level != wanted))
             continue;
-        *columns = (cli_leaks_columns){
-            level, column_of(profile, known[i].bytes), column_of(profile, known[i].objects),
-            column_of(profile, known[i].allocated), column_of(profile, known[i].objects_made)};
+        *columns = CLI_LEAKS_COLUMN(level);
+        columns->bytes = column_of(profile, known[i].bytes);
+        columns->objects = column_of(profile, known[i].objects);
+        columns->allocated = column_of(profile, known[i].allocated);
+        columns->objects_made = column_of(profile, known[i].objects_made);
+        if (known[i].may_have_ages)
+            find_ages(profile, columns);
         return true;
     }
     return type != NULL;
@@ -132,6 +155,8 @@ typedef struct reader {
     cli_string sum;   /* so far, with everything in use; empty: none, and without has_changes */
     const cli_leaks_file *last; /* in the sum */
     bool is_sum;                /* what is added to the series is a sum, and not the file alone */
+    uint64_t *sequences;        /* of the windows so far; without a stamp, their numbers */
+    size_t first[CLI_LEAKS_POINTS]; /* window of each point */
 } reader;
 
 /* Replaces the bytes of the file by the sum so far with them. */
@@ -191,7 +216,7 @@ static void describe(const reader *r, const cli_profile *profile, const cli_leak
 }
 
 /* The place of the next window in the series. The last point has as many windows as the others. */
-static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
+static cli_leaks_moment moment_of(reader *r, const cli_leaks_file *file)
 {
     size_t windows = r->run->windows;
     size_t size = (windows + CLI_LEAKS_POINTS - 1) / CLI_LEAKS_POINTS;
@@ -199,13 +224,24 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
     size_t at = r->windows < extra ? 0 : (r->windows - extra) / size;
     int64_t nanos = r->how->every_nanos ? (int64_t)r->windows * r->how->every_nanos
                                         : file->time_nanos - r->run->from_nanos;
-    return (cli_leaks_moment){
+    uint64_t last = r->windows ? r->sequences[r->windows - 1] : 0;
+    bool is_numbered = file->stamp.live && file->stamp.sequence > last;
+    r->sequences[r->windows] = is_numbered ? file->stamp.sequence : last + 1;
+    if (!r->windows || at >= r->run->rows.points)
+        r->first[at] = r->windows;
+    cli_leaks_moment moment = {
         .point = at,
         .seconds = (double)nanos * 1e-9,
+        .period = r->run->period,
+        .sequences = r->sequences,
+        .windows = r->windows + 1,
+        .is_behind_gap = !r->windows || (is_numbered && file->stamp.first > last + 1),
         .since = r->is_sum              ? CLI_LEAKS_SINCE_SUM
                  : file->stamp.is_delta ? CLI_LEAKS_SINCE_LAST
                                         : CLI_LEAKS_SINCE_BEGINNING,
     };
+    memcpy(moment.first, r->first, sizeof moment.first);
+    return moment;
 }
 
 /* Programs free memory when they end, and the last profile may be from then. It is left out if less
@@ -233,16 +269,14 @@ static int check_memory(const reader *r, const cli_leaks_file *file)
 /* Adds the account of the resident memory, if the profile has one. */
 static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment moment)
 {
-    static const size_t none = SIZE_MAX;
     cli_leaks_run *run = r->run;
     size_t column = column_of(profile, "rss_space/bytes");
-    if (column == none || cli_sum_is_zero(cli_profile_total(profile, column)))
+    if (column == SIZE_MAX || cli_sum_is_zero(cli_profile_total(profile, column)))
         return;
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - is_again;
-    cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none, none},
-                       &moment);
+    cli_leaks_rows_add(&run->areas, profile, &CLI_LEAKS_COLUMN(column), &moment);
 }
 
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
@@ -297,12 +331,14 @@ static int read_run(reader r, const cli_leaks_file *files)
 {
     cli_leaks_run *run = r.run;
     int code = CLI_DONE;
+    r.sequences = cli_keep(run->windows, sizeof *r.sequences);
     for (size_t i = run->first; i < run->end; i++)
         r.has_changes |= files[i].stamp.live == PPROFDELTA_LIVE_DELTA;
     for (size_t i = run->first; i < run->end && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
             code = read_window(&r, &files[i]);
     cli_drop((char *)r.sum.ptr);
+    cli_drop(r.sequences);
     cli_leaks_rows_end(&run->rows);
     cli_leaks_rows_end(&run->areas);
     return code;

@@ -9,6 +9,7 @@
  *
  * Each batch ends later than every batch and attempt before it, whatever the clock says. So the
  * beginning of a batch shows which attempt at the batch before it was committed. */
+#include "heap/ages.h"
 #include "heap/heap.h"
 #include "base/option_checks.h"
 
@@ -88,6 +89,7 @@ static void begin(pprofdelta_heap *heap, int64_t now)
     e->sites_made = heap->sites.pool.made;
     heap->sites.held_peak = heap->sites.peak;
     heap->sites.gathering ^= 1;
+    heap->sites.window++;
     heap->stats.batches++;
     heap->stats.resyncs += epoch && e->epoch > epoch;
     heap->stats.epoch = e->batch.epoch;
@@ -266,27 +268,33 @@ static void settle_window(pd_sites *sites)
         pd_site *site = pd_site_at(sites, number);
         pd_heap_sums_add(&site->base, &site->changed[sending]);
         site->changed[sending] = (pd_heap_sums){{0}};
+        pd_ages_settle(sites, site);
     }
 }
 
-/* The batch waits: the next one has its events, too. Adds the window that was sent to the one that
- * gathers events. */
+/* The batch waits: the next one has its events, too. The window that was sent gathers events again, and
+ * what came since is added to it. That took its ages for one window older. */
 static void merge(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
-    unsigned sending = pd_sites_sending(sites);
     uint32_t number;
     pd_lock_take(&heap->lock);
+    sites->gathering ^= 1;
+    sites->window--;
+    unsigned sending = pd_sites_sending(sites);
     for (size_t i = 1; (number = pop_changed(sites)); i++) {
         pd_site *site = pd_site_at(sites, number);
         pd_heap_sums_add(pd_site_changed(sites, number), &site->changed[sending]);
         site->changed[sending] = (pd_heap_sums){{0}};
+        pd_ages_merge(sites, number);
         if (i % AT_ONCE == 0)
             pd_lock_rest(&heap->lock);
     }
     sites->held_peak = 0;
     heap->stats.abandoned++;
     pd_lock_give(&heap->lock);
+    if (pd_has_ages(sites))
+        pd_entries_rejoin(heap);
 }
 
 /* Removes sites with nothing in use and nothing to send. Receivers know these sites, so the next

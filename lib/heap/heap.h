@@ -36,8 +36,13 @@ typedef struct pd_entry {
     pprofdelta_weight weight;
     uint32_t site;
     uint32_t state : 3;
-    uint32_t life : 29;     /* how often this element was used before; tells two uses apart */
-    uint32_t before, after; /* in the queue of the deferred */
+    uint32_t life : 29; /* how often this element was used before; tells two uses apart */
+    union {
+        struct {
+            uint32_t before, after; /* not counted: in the queue of the deferred */
+        };
+        uint32_t born; /* counted: the window in which it was counted */
+    };
 } pd_entry;
 
 typedef struct pd_deferral {
@@ -135,6 +140,10 @@ void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
 /* Ends an entry in any state. If it was counted, its end is counted; if it was deferred, it counts
  * as cancelled. */
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
+
+/* After a batch was abandoned: what was counted while it was under way was born in the window that
+ * goes on. Takes the lock, some entries at a time. */
+void pd_entries_rejoin(pprofdelta_heap *heap);
 
 /* ... without the lock: removes this tracker's allocations from the filter, which may be the
  * caller's. */

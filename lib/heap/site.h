@@ -1,7 +1,7 @@
 /* A site: a stack with labels, and what was allocated there.
  *
  * Deltas are made here. Events are not stored: each is added to the sums of its site, for each of
- * the four types of the profile:
+ * the types of the profile that events change:
  *
  *     base         the sum of everything that was committed
  *     changed[w]   the changes since then, in two windows: one gathers events, one is being sent
@@ -13,7 +13,8 @@
  *     a delta is       changed[sending] of the changed sites
  *     a full batch is  base + changed[sending] of all sites
  *     commit           base += changed[sending]                (without the lock)
- *     abandon          changed[gathering] += changed[sending]  (under the lock, a few at a time)
+ *     abandon          swaps the windows again, and then
+ *                      changed[gathering] += changed[sending]  (under the lock, a few at a time)
  *
  * The peak of the tracker is when most bytes were in use. Peaks are numbered; a new one changes the
  * number and no site. A site's share of a peak is what it had in use then, so the share is copied
@@ -36,11 +37,16 @@ enum {
     PD_ALLOC_BYTES,
     PD_INUSE_OBJECTS,
     PD_INUSE_BYTES,
-    PD_HEAP_SUMS, /* the types above are summed up by events */
-    PD_PEAK_OBJECTS = PD_HEAP_SUMS,
+    PD_PEAK_OBJECTS,
     PD_PEAK_BYTES,
-    PD_HEAP_TYPES
+    PD_HEAP_TYPES,
+    PD_FREED_OBJECTS = PD_HEAP_TYPES, /* with ages only */
+    PD_FREED_BYTES,
+    PD_HEAP_MOST_TYPES = PD_FREED_BYTES + 2 /* with a gauge */
 };
+
+/* The sums of a site: the types before the peak, and what ended with age 0. */
+enum { PD_YOUNG_OBJECTS = PD_PEAK_OBJECTS, PD_YOUNG_BYTES, PD_HEAP_SUMS };
 
 /* The site without a stack and labels. It always exists. */
 enum { PD_SITE_EMPTY = 1 };
@@ -64,6 +70,7 @@ typedef struct pd_site {
     pd_trace *trace;       /* NULL: not in use */
     uint32_t holders;      /* the number of live and deferred allocations of this site */
     uint32_t era;          /* the era of the mappings in which it was first written; 0: not yet */
+    uint32_t ended;        /* the first of its cells: see ages.h */
     pd_shared_sum live[2]; /* objects and bytes in use, for readers without the lock */
     pd_heap_sums base, changed[2];
     pd_site_peak peak;
@@ -79,6 +86,9 @@ typedef struct pd_sites {
     unsigned gathering; /* the window that gathers events; the other one is being sent or empty */
     uint64_t peak;      /* the number of the latest peak, from 1 */
     uint64_t held_peak; /* that of the batch under way; 0: there is none */
+    pd_pool ended;      /* what ended by age; no chunks: ages are not wanted */
+    uint32_t window;    /* the number of the window that gathers events, from 1 */
+    uint64_t dropped_ages;
 } pd_sites;
 
 static inline pd_site *pd_site_at(const pd_sites *sites, uint32_t number)
@@ -86,8 +96,10 @@ static inline pd_site *pd_site_at(const pd_sites *sites, uint32_t number)
     return pd_pool_at(&sites->pool, number);
 }
 
-/* Returns false without pages. max is the number of sites without the empty one. */
-bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth);
+/* Returns false without pages. max is the number of sites without the empty one; max_ended is that of
+ * cells, 0: without ages. */
+bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth,
+                   uint32_t max_ended);
 void pd_sites_fini(pd_sites *sites);
 
 /* The identity of the event's site. Needs no lock. */
@@ -100,9 +112,9 @@ uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key
 /* The sums of the site in the gathering window. Marks the site as changed. */
 pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number);
 
-/* Counts the begin or the end of an allocation, in the gathering window. */
+/* Counts the begin or the end of an allocation, in the gathering window. born: the window of its begin. */
 void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight);
-void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight);
+void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight, uint32_t born);
 
 /* Sets peak.held to the share of held_peak. It stays as it is until the batch ends. */
 void pd_site_hold(const pd_sites *sites, pd_site *site);
@@ -121,6 +133,12 @@ static inline unsigned pd_sites_sending(const pd_sites *sites)
 static inline void pd_heap_add(int64_t *to, int64_t value)
 {
     *to = (int64_t)((uint64_t)*to + (uint64_t)value);
+}
+
+static inline void pd_weight_add(pprofdelta_weight *to, const pprofdelta_weight *more)
+{
+    pd_heap_add(&to->objects, more->objects);
+    pd_heap_add(&to->bytes, more->bytes);
 }
 
 static inline void pd_heap_sums_add(pd_heap_sums *to, const pd_heap_sums *more)

@@ -71,6 +71,26 @@ void pd_entries_clear_filter(pprofdelta_heap *heap)
     }
 }
 
+static bool is_counted(const pd_entry *entry)
+{
+    return entry->state == PD_ENTRY_LIVE || entry->state == PD_ENTRY_HELD;
+}
+
+void pd_entries_rejoin(pprofdelta_heap *heap)
+{
+    enum { AT_ONCE = 256 };
+    pd_lock_take(&heap->lock);
+    uint32_t window = heap->sites.window;
+    for (uint32_t number = 1; number <= heap->entries.made; number++) {
+        pd_entry *entry = pd_entry_at(heap, number);
+        if (is_counted(entry) && entry->born > window)
+            entry->born = window;
+        if (number % AT_ONCE == 0)
+            pd_lock_rest(&heap->lock);
+    }
+    pd_lock_give(&heap->lock);
+}
+
 static void count_drop(pprofdelta_heap *heap, const pd_pool *pool, uint64_t *capped)
 {
     (*(pd_pool_is_full(pool) ? capped : &heap->stats.dropped_memory))++;
@@ -169,6 +189,7 @@ void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
     entry->state = PD_ENTRY_LIVE;
+    entry->born = heap->sites.window;
     pd_site_begins(&heap->sites, entry->site, &entry->weight);
     heap->stats.live++;
     heap->stats.tracked++;
@@ -180,7 +201,7 @@ void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
 
 static void count_end(pprofdelta_heap *heap, const pd_entry *entry)
 {
-    pd_site_ends(&heap->sites, entry->site, &entry->weight);
+    pd_site_ends(&heap->sites, entry->site, &entry->weight, entry->born);
     heap->stats.live--;
     heap->stats.untracked++;
     pd_heap_add(&heap->stats.inuse_objects, (int64_t) - (uint64_t)entry->weight.objects);
@@ -190,7 +211,7 @@ static void count_end(pprofdelta_heap *heap, const pd_entry *entry)
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
-    if (entry->state == PD_ENTRY_LIVE || entry->state == PD_ENTRY_HELD) {
+    if (is_counted(entry)) {
         count_end(heap, entry);
     } else {
         heap->stats.cancelled++;

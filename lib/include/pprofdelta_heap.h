@@ -50,6 +50,14 @@
  *     exactly what it added. The peak changes only in a window in which more was in use than ever
  *     before; a stack with a smaller share of the new peak than of the one before has negative
  *     values. Deferred allocations are in use, and count for the peak, when they are completed.
+ *     With PPROFDELTA_HEAP_AGES there are two more types, freed_objects/count and freed_space/bytes:
+ *     what ended in the window, by age. They are 0 in the samples above. What ended is in samples of its
+ *     own, with the same stack and labels and one more label: `age`, a number with the unit "windows".
+ *     Age 0: it ended in the window in which it was made; age 1: it was made in the window before. A
+ *     window is one that was committed or lost; one that was abandoned is part of the next. Ages are
+ *     rounded by pprofdelta_heap_age. A full profile has what ended since the tracker began. So of
+ *     what a stack allocated in a window, what is still alive follows from the profiles of this window
+ *     and later ones: alloc_* of the window, minus freed_* with the age that leads back to it.
  *     The caller may add one more type, a gauge with rows of its own (pprofdelta_heap_set_gauge). It
  *     is absolute in every kind of profile: a receiver takes it from the last batch.
  *
@@ -210,9 +218,11 @@ typedef struct pprofdelta_heap_pages {
     void *cookie;
 } pprofdelta_heap_pages;
 
-/* A flag of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS.
+/* Flags of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS.
  * (Batches without a stamp cannot be added up safely.) */
 enum {
+    /* Profiles have what ended by age, in two more types. `age` is no label of the caller then. */
+    PPROFDELTA_HEAP_AGES = 1u << 12,
     /* The symbolizer knows the names of functions only. A mapping is marked as having functions if
      * the symbolizer knew one of its addresses, and as having nothing else, so readers of the profile
      * may look for lines and inlined calls. Without this flag the mappings of a profile with a
@@ -251,8 +261,8 @@ typedef struct pprofdelta_heap_options {
      * with the same key. */
     const pprofdelta_attribute *resource;
     size_t resource_len;
-    /* A seventh type for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
-     * "alloc_", "inuse_" or "peak_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
+    /* A type behind the others for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
+     * "alloc_", "inuse_", "peak_" or "freed_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
     const char *gauge, *gauge_unit;
 } pprofdelta_heap_options;
 
@@ -468,6 +478,14 @@ PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
  * way. */
 PPROFDELTA_API void pprofdelta_heap_note_mappings(pprofdelta_heap *heap);
 
+/* The age that a profile has for what ended so many windows after the one in which it was made: exact up to
+ * 15, then rounded down to two significant bits (16, 24, 32, 48, 64, ...). So a stack has few ages. Experimental. */
+static inline uint32_t pprofdelta_heap_age(uint32_t windows)
+{
+    int bits = windows < 16 ? 0 : 30 - __builtin_clz(windows);
+    return windows >> bits << bits;
+}
+
 /* ---------------------------------------------------------------------------------------------
  * The largest sites as text: without allocation, from any place
  * ------------------------------------------------------------------------------------------ */
@@ -523,6 +541,7 @@ typedef struct pprofdelta_heap_stats {
     uint64_t changed;                 /* now: sites that changed since the last batch was begun */
     int64_t peak_objects, peak_bytes; /* in use when most bytes were in use */
     int64_t peak_nanos;               /* when that was, by CLOCK_REALTIME; 0: never */
+    uint64_t dropped_ages; /* ended without an age in the profiles: no room; PPROFDELTA_HEAP_AGES */
 } pprofdelta_heap_stats;
 
 PPROFDELTA_API void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out);

@@ -9,7 +9,7 @@
  * unknown ones. The third and fourth count the leaks that are suspects, and those that are suspects
  * or unknown: the rest would be called clean. The last line is the smallest leak that the report
  * names, and how often it is found. Every number comes from a fixed seed. */
-#include "leaks/leaks_verdict.h"
+#include "leaks/leaks_survival.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -83,8 +83,17 @@ typedef struct stack {
 
 typedef struct film {
     double level[MOST_WINDOWS], allocated[MOST_WINDOWS], work[MOST_WINDOWS];
+    cli_leaks_cohorts cohorts; /* by point */
     int windows;
 } film;
+
+/* The point of a window: the command puts the windows into blocks of equal size. */
+static int point_of(int windows, int window)
+{
+    int size = (windows + CLI_LEAKS_POINTS - 1) / CLI_LEAKS_POINTS;
+    int points = windows / size, extra = windows - points * size;
+    return window < extra ? 0 : (window - extra) / size;
+}
 
 static double draw_life(const stack *s)
 {
@@ -98,6 +107,14 @@ static double draw_life(const stack *s)
 /* Samples that arrive at `from` and live until `to`; negative times are before the run. */
 static void add_life(film *f, double from, double to, double samples)
 {
+    int born = from < 0 ? 0 : (int)ceil(from), died = to < f->windows ? (int)ceil(to) : f->windows;
+    if (born >= f->windows)
+        return;
+    born = point_of(f->windows, born);
+    f->cohorts.births[born] += (float)samples;
+    if (died < f->windows)
+        f->cohorts.deaths[cli_leaks_cell((size_t)born, (size_t)point_of(f->windows, died))] +=
+            (float)samples;
     for (int i = from < 0 ? 0 : (int)ceil(from); i < f->windows; i++) {
         f->level[i] += i < to ? samples : 0;
         f->allocated[i] += samples;
@@ -170,6 +187,8 @@ static void play(film *f, const stack *s, int windows)
     }
 }
 
+static bool by_slope;
+
 /* The series of the command: blocks of windows, with their lowest level. */
 static cli_leaks_verdict judge(const film *f)
 {
@@ -193,7 +212,8 @@ static cli_leaks_verdict judge(const film *f)
                                      .work = work,
                                      .weight = WEIGHT,
                                      .tests = TESTS};
-    return cli_leaks_judge(&series);
+    cli_leaks_verdict v = cli_leaks_judge(&series);
+    return by_slope ? v : cli_leaks_judge_lives(&series, &f->cohorts, &v);
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
@@ -216,6 +236,9 @@ static const stack innocent[] = {
     {.name = "cache, full after half", .cache = 200, .filled = 0.5},
     {.name = "cache, full after 7 tenths", .cache = 200, .filled = 0.7},
     {.name = "cache, fills slower and slower", .cache = 200, .filled = -0.15},
+    {.name = "cache, 63% full at the end", .cache = 200, .filled = -1},
+    {.name = "cache, 86% full at the end", .cache = 200, .filled = -0.5},
+    {.name = "small cache, 86% full at the end", .cache = 40, .filled = -0.5},
     {.name = "cache that fills, among short lives",
      .level = 50,
      .lifetime = 1,
@@ -257,7 +280,7 @@ enum { INNOCENT = sizeof innocent / sizeof *innocent, GUILTY = sizeof guilty / s
 
 static const int windows_of[] = {10, 24, 60, 240};
 enum { LENGTHS = sizeof windows_of / sizeof *windows_of };
-static const int leaks_of[] = {10, 20, 40, 80, 160, 320};
+static const int leaks_of[] = {10, 20, 30, 40, 80, 160};
 enum { LEAKS = sizeof leaks_of / sizeof *leaks_of };
 
 /* In 1,000 stacks: suspects, and suspects and unknown ones. */
@@ -355,7 +378,8 @@ static double power_of_the_smallest(int stacks)
 int main(int argc, char **argv)
 {
     bool is_check = argc > 1 && !strcmp(argv[1], "--check");
-    int stacks = is_check ? 100 : 2000, leaks = is_check ? 50 : 1000;
+    by_slope = argc > 1 && !strcmp(argv[1], "--slope");
+    int stacks = is_check ? 100 : 300, leaks = is_check ? 50 : 300;
     shares wrong = table_of_innocent(stacks), found = table_of_guilty(leaks);
     double smallest = power_of_the_smallest(leaks);
     if (!is_check)

@@ -1,0 +1,397 @@
+/* Is what a stack allocates a leak? See leaks_survival.h. */
+#include "leaks/leaks_survival.h"
+
+#include <math.h>
+
+/* The thresholds. T is the number of points. */
+static const double limits_doubt = 0.05;  /* the chance of a suspect, in all stacks of a run */
+static const double settled_share = 0.2;  /* of T: the age from which survivors are counted */
+static const double life_share = 1 / 3.0; /* of T: what is no leak lives no longer, in the mean */
+static const double least_old = 5;        /* survivors */
+static const double least_alive = 0.75;   /* of those that settled outlive the run */
+static const double at_risk_least = 3;    /* samples, for a share that counts */
+static const int least_cohorts = 4;       /* with survivors */
+static const double most_of_one_cohort = 0.6; /* of the survivors */
+static const double filling_ratio = 0.6;      /* later births over earlier ones */
+static const double filling_doubt = 0.1;      /* of that ratio */
+static const double silence_gaps = 2.5;       /* mean gaps between cohorts with survivors */
+static const double silence_least = 3;        /* points */
+static const double needed_bits = 1.5; /* samples that are needed for a factor of 2 in doubt */
+
+static const double backlog_deaths = 3;      /* in a point that counts */
+static const double backlog_deaths_all = 20; /* in all of them */
+static const int backlog_points = 6;
+static const double backlog_slope = 0.1;  /* points that the median age rises by in a point */
+static const double backlog_age = 2;      /* the last median */
+static const double backlog_spread = 0.5; /* interquartile range over median */
+static const double backlog_growth = 1.3; /* of what waits */
+static const double backlog_sigmas = 3;
+
+static const double buffer_least = 1 << 20; /* bytes */
+static const int buffer_steps = 4;
+static const double buffer_ratio = 1.2, buffer_ratio_most = 4.1; /* of a block and the one before */
+
+/* A cohort of point b is seen at the ages 0 to points - 1 - b. */
+static cli_leaks_ages survive_from(const cli_leaks_cohorts *cohorts, size_t points, size_t from)
+{
+    cli_leaks_ages ages = {.len = points};
+    double share = 1;
+    for (size_t born = from; born < points; born++) {
+        double left = cohorts->births[born];
+        for (size_t died = born; died < points; died++) {
+            double gone = fmin(left, cohorts->deaths[cli_leaks_cell(born, died)]);
+            ages.at_risk[died - born] += left;
+            ages.died[died - born] += gone;
+            left -= gone;
+        }
+    }
+    for (size_t age = 0; age < points; age++) {
+        if (ages.at_risk[age] > 0)
+            share *= 1 - ages.died[age] / ages.at_risk[age];
+        ages.alive[age] = share;
+    }
+    return ages;
+}
+
+cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points)
+{
+    return survive_from(cohorts, points, 0);
+}
+
+/* The samples of a cohort that are alive at the end of a point. */
+static double alive_at(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
+{
+    double left = cohorts->births[born];
+    for (size_t died = born; died <= point; died++)
+        left -= cohorts->deaths[cli_leaks_cell(born, died)];
+    return fmax(0, left);
+}
+
+/* ---- survivors ---------------------------------------------------------------------------- */
+
+/* The evidence of the cohorts from `from` on; `settled` is the age from which they count. */
+typedef struct survivors {
+    size_t from, settled, first; /* first: the first cohort with survivors */
+    double arrived, freed, old;  /* samples that settled; those freed after that; those alive */
+    double left;                 /* samples of any cohort that were freed after they had settled */
+    double alive;                /* Kaplan and Meier's share of what settled */
+    double doubt;                /* the chance of this without a leak */
+    int cohorts;                 /* that have survivors */
+    double largest;              /* cohort, of `old` */
+    double kept[CLI_LEAKS_POINTS]; /* survivors by cohort; of young cohorts, those to be expected */
+} survivors;
+
+/* The chance of at most `count` events where `mean` are expected. */
+static double poisson_tail(double mean, double count)
+{
+    double term = exp(-mean), sum = 0;
+    for (double k = 0; k <= floor(count + 0.5); term *= mean / ++k)
+        sum += term;
+    return fmin(1, sum);
+}
+
+/* The chance of at most `count` of `all` if each has the chance 1/2. */
+static double half_tail(double count, double all)
+{
+    double sum = 0, n = floor(all + 0.5);
+    for (double k = 0; k <= floor(count + 0.5); k++)
+        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+    return fmin(1, sum);
+}
+
+/* How unevenly survivors come: the variance of a cohort over its mean, at least 1. */
+static double burstiness(const survivors *s, size_t points)
+{
+    double sum = 0, spread = 0, count = (double)(points - s->settled - s->from);
+    for (size_t i = s->from; i + s->settled < points; i++)
+        sum += s->kept[i];
+    for (size_t i = s->from; i + s->settled < points; i++)
+        spread += (s->kept[i] - sum / count) * (s->kept[i] - sum / count);
+    if (sum <= 0 || count < 3)
+        return 1;
+    double ratio = spread / (count - 1) / (sum / count);
+    return fmax(1, ratio / (1 + sqrt(2 / (count - 1))));
+}
+
+static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points, size_t from,
+                                size_t settled)
+{
+    survivors s = {.from = from, .settled = settled, .first = points, .alive = 1};
+    cli_leaks_ages ages = survive_from(cohorts, points, from);
+    double exposure = 0;
+    s.arrived = ages.at_risk[settled];
+    for (size_t age = settled; age < points; age++) {
+        s.freed += ages.died[age];
+        exposure += ages.at_risk[age] - ages.died[age] / 2;
+        if (ages.at_risk[age] >= at_risk_least)
+            s.alive *= 1 - ages.died[age] / ages.at_risk[age];
+    }
+    for (size_t died = from > settled ? from : settled; died < points; died++)
+        for (size_t born = 0; born + settled <= died; born++)
+            s.left += cohorts->deaths[cli_leaks_cell(born, died)];
+    for (size_t born = from; born < points; born++) {
+        size_t age = points - 1 - born;
+        double alive = alive_at(cohorts, born, points - 1);
+        if (age >= settled) {
+            s.old += alive;
+            s.cohorts += alive >= 0.5;
+            s.largest = fmax(s.largest, alive);
+        } else if (ages.alive[age] > 0) {
+            alive *= ages.alive[settled - 1] / ages.alive[age];
+        }
+        s.kept[born] = alive;
+        if (alive >= 0.5 && s.first == points)
+            s.first = born;
+    }
+    double burst = burstiness(&s, points);
+    s.doubt = fmax(poisson_tail(exposure / burst / (life_share * (double)points), s.freed / burst),
+                   half_tail(s.left / burst, (s.left + s.arrived) / burst));
+    return s;
+}
+
+/* The chance of at most `count` of `all`, each with the chance `share`: a normal approximation. */
+static double binomial_tail(double count, double all, double share)
+{
+    double spread = sqrt(all * share * (1 - share));
+    return spread > 0 ? 0.5 * erfc((all * share - count - 0.5) / spread / sqrt(2)) : 1;
+}
+
+/* Do survivors come in more slowly? Then a cache may be filling. */
+static bool is_filling(const survivors *s, size_t points)
+{
+    size_t half = s->first + (points - s->first) / 2;
+    double early = 0, late = 0, early_points = (double)(half - s->first),
+           late_points = (double)(points - half);
+    for (size_t i = s->first; i < points; i++)
+        *(i < half ? &early : &late) += s->kept[i];
+    double share = late_points / (early_points + late_points);
+    return late / late_points < filling_ratio * early / early_points &&
+           binomial_tail(late, early + late, share) < filling_doubt;
+}
+
+/* Has no survivor come for a long time? */
+static bool has_ended(const survivors *s, size_t points)
+{
+    size_t last = points, with = 0;
+    for (size_t i = s->first; i < points; i++)
+        if (s->kept[i] >= 0.5) {
+            with++;
+            last = i;
+        }
+    double gap = with ? (double)(points - s->first) / (double)with : 0;
+    return with && (double)(points - 1 - last) > fmax(silence_least, silence_gaps * gap);
+}
+
+/* ---- backlog ------------------------------------------------------------------------------ */
+
+/* The age that a share of those that died in a point had, between two whole ages. */
+static double quantile(const cli_leaks_cohorts *cohorts, size_t died, double deaths, double share)
+{
+    double wanted = share * deaths, sum = 0;
+    for (size_t age = 0; age <= died; age++) {
+        double gone = cohorts->deaths[cli_leaks_cell(died - age, died)];
+        if (gone > 0 && sum + gone >= wanted)
+            return (double)age + (wanted - sum) / gone;
+        sum += gone;
+    }
+    return (double)died;
+}
+
+static double live_at(const cli_leaks_cohorts *cohorts, size_t point)
+{
+    double live = 0;
+    for (size_t born = 0; born <= point; born++)
+        live += alive_at(cohorts, born, point);
+    return live;
+}
+
+static void insert_sorted(double *values, size_t len, double value)
+{
+    size_t at = len;
+    for (; at && values[at - 1] > value; at--)
+        values[at] = values[at - 1];
+    values[at] = value;
+}
+
+static double tail(double sigmas)
+{
+    return 0.5 * erfc(sigmas / sqrt(2));
+}
+
+/* Kendall's test: the chance that values rise so often. */
+static double doubt_of_rise(const double *values, size_t len)
+{
+    double n = (double)len, score = 0;
+    for (size_t i = 0; i < len; i++)
+        for (size_t j = i + 1; j < len; j++)
+            score += (values[j] > values[i]) - (values[j] < values[i]);
+    return tail((score - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18));
+}
+
+static bool is_backlog(const cli_leaks_cohorts *cohorts, size_t points, double doubt)
+{
+    double medians[CLI_LEAKS_POINTS], spreads[CLI_LEAKS_POINTS], slope[CLI_LEAKS_POINTS];
+    double all = 0, before = 0, after = 0;
+    size_t len = 0, start = points / 3, at[CLI_LEAKS_POINTS];
+    for (size_t died = start; died < points; died++) {
+        double deaths = 0;
+        for (size_t born = 0; born <= died; born++)
+            deaths += cohorts->deaths[cli_leaks_cell(born, died)];
+        if (deaths < backlog_deaths)
+            continue;
+        all += deaths;
+        at[len] = died;
+        medians[len] = quantile(cohorts, died, deaths, 0.5);
+        insert_sorted(
+            spreads, len,
+            (quantile(cohorts, died, deaths, 0.75) - quantile(cohorts, died, deaths, 0.25)) /
+                fmax(medians[len], 0.5));
+        len++;
+    }
+    if (len < (size_t)backlog_points || all < backlog_deaths_all ||
+        medians[len - 1] < backlog_age || spreads[len / 2] > backlog_spread)
+        return false;
+    (void)slope;
+    double rise = (medians[len - 1] - medians[0]) / (double)(at[len - 1] - at[0]);
+    for (size_t i = 0; i < 3; i++) {
+        before += live_at(cohorts, start + i);
+        after += live_at(cohorts, points - 1 - i);
+    }
+    return rise >= backlog_slope && doubt_of_rise(medians, len) <= doubt &&
+           after > backlog_growth * before &&
+           after - before > backlog_sigmas * sqrt(before + after);
+}
+
+/* ---- buffer ------------------------------------------------------------------------------- */
+
+/* Is the point a step? A piece that is alive, or a block that is larger than the one that it
+ * replaced. */
+static bool is_step(const cli_leaks_series *s, const cli_leaks_cohorts *cohorts, size_t point)
+{
+    double born = cohorts->births[point], freed = 0;
+    if (born < 0.5)
+        return false;
+    for (size_t i = 0; i <= point; i++)
+        freed += cohorts->deaths[cli_leaks_cell(i, point)];
+    if (freed < 0.5)
+        return false;
+    double before = point ? s->levels[point - 1] : 0;
+    return s->levels[point] >= buffer_ratio * before &&
+           (before <= 0 || s->levels[point] <= before * pow(buffer_ratio_most, fmax(1, born)));
+}
+
+static bool is_buffer(const cli_leaks_series *s, const cli_leaks_cohorts *cohorts)
+{
+    size_t steps[3] = {0}, all = 0;
+    for (size_t i = 0; i < s->len; i++) {
+        if (i && s->levels[i] < 0.9 * s->levels[i - 1])
+            return false;
+        if (!is_step(s, cohorts, i))
+            continue;
+        all++;
+        double at = (double)(i + 1) / (double)s->len;
+        if (at > 0.125)
+            steps[at > 0.5 ? 2 : at > 0.25]++;
+    }
+    return s->levels[s->len - 1] >= buffer_least && all >= (size_t)buffer_steps && steps[0] &&
+           steps[1] && steps[2];
+}
+
+/* ---- the verdict -------------------------------------------------------------------------- */
+
+/* The settled samples that a verdict needs, if nothing else happens at the stack. */
+static double needed_samples(double tests)
+{
+    return needed_bits * log2(tests / limits_doubt);
+}
+
+/* What the survivors say. */
+static cli_leaks_reason reason_of(const survivors *s, size_t points, double doubt)
+{
+    if (s->old < 0.5 || s->alive < least_alive)
+        return CLI_LEAKS_FLAT;
+    if (s->largest > most_of_one_cohort * s->old && s->old >= least_old)
+        return CLI_LEAKS_STEP;
+    if (has_ended(s, points))
+        return CLI_LEAKS_FILLED;
+    if (is_filling(s, points))
+        return CLI_LEAKS_FILLING;
+    if (s->old < least_old || s->cohorts < least_cohorts || s->doubt > doubt)
+        return CLI_LEAKS_FEW_SAMPLES;
+    return CLI_LEAKS_SURVIVES;
+}
+
+/* The look that decides: the first that finds survivors, else the first that says more than nothing. */
+static survivors look(const cli_leaks_cohorts *cohorts, size_t points, double doubt,
+                      cli_leaks_reason *reason)
+{
+    size_t age = (size_t)ceil(settled_share * (double)points);
+    const size_t looks[][2] = {{1, age}, {points / 3, age}, {1, 2 * age}};
+    survivors s, best = {.settled = age};
+    *reason = CLI_LEAKS_FLAT;
+    for (size_t i = 0; i < 3 && *reason != CLI_LEAKS_SURVIVES; i++) {
+        s = find_survivors(cohorts, points, looks[i][0], looks[i][1]);
+        cli_leaks_reason said = reason_of(&s, points, i ? doubt / 2 : doubt);
+        if (said == CLI_LEAKS_SURVIVES || *reason == CLI_LEAKS_FLAT) {
+            best = s;
+            *reason = said;
+        }
+    }
+    return best;
+}
+
+/* Are few samples more than what chance leaves of any stack? */
+static bool is_telling(const survivors *s, size_t points)
+{
+    return s->old >= 3 && s->cohorts >= 3 && s->doubt <= limits_doubt && !is_filling(s, points);
+}
+
+/* What is said if no rule holds. What the levels show is no leak if what is allocated is freed. */
+static cli_leaks_reason reason_without_rule(cli_leaks_reason reason, cli_leaks_reason by_slope,
+                                            bool is_scarce)
+{
+    bool is_clean = cli_leaks_kind_of(by_slope) == CLI_LEAKS_NONE;
+    if (reason == CLI_LEAKS_FEW_SAMPLES || (is_scarce && reason == CLI_LEAKS_FLAT))
+        return CLI_LEAKS_FEW_SAMPLES;
+    if (is_clean || by_slope == CLI_LEAKS_LATE)
+        return by_slope;
+    if (reason == CLI_LEAKS_FLAT && cli_leaks_kind_of(by_slope) == CLI_LEAKS_SUSPECT)
+        return CLI_LEAKS_TURNOVER;
+    return reason;
+}
+
+cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
+                                        const cli_leaks_cohorts *cohorts,
+                                        const cli_leaks_verdict *by_slope)
+{
+    size_t points = series->len;
+    cli_leaks_verdict v = *by_slope;
+    cli_leaks_reason reason;
+    double doubt = limits_doubt / series->tests, made = 0, alive = 0;
+    if (points < CLI_LEAKS_LEAST_POINTS)
+        return v;
+    survivors s = look(cohorts, points, doubt, &reason);
+    for (size_t i = 1; i < points; i++) {
+        made += cohorts->births[i];
+        alive += alive_at(cohorts, i, points - 1);
+    }
+    if (reason != CLI_LEAKS_SURVIVES && is_buffer(series, cohorts))
+        reason = CLI_LEAKS_BUFFER;
+    else if (reason != CLI_LEAKS_SURVIVES && is_backlog(cohorts, points, doubt))
+        reason = CLI_LEAKS_BACKLOG;
+    double needed = needed_samples(series->tests);
+    v.evidence = (cli_leaks_evidence){.age = s.settled,
+                                      .settled = s.arrived,
+                                      .freed = s.freed,
+                                      .old = s.old,
+                                      .longer = s.old > 0 ? fmax(1.25, needed / s.old) : 0,
+                                      .needed = needed};
+    bool is_scarce = alive >= 0.5 && made < needed;
+    v.reason = cli_leaks_kind_of(reason) == CLI_LEAKS_SUSPECT
+                   ? reason
+                   : reason_without_rule(reason, by_slope->reason, is_scarce);
+    v.kind = cli_leaks_kind_of(v.reason);
+    if (v.reason == CLI_LEAKS_FEW_SAMPLES && !is_telling(&s, points))
+        v.kind = CLI_LEAKS_NONE;
+    return v;
+}
