@@ -54,6 +54,8 @@ typedef struct cli_leaks_lives {
     cli_leaks_cohorts cohorts;
     cli_leaks_amount *amounts; /* allocated; then freed, by class of age (see leaks_rows.c) */
     size_t amounts_len, amounts_cap;
+    double made, brief, brief_objects; /* bytes allocated in the run; of them, and of the objects,
+                                          those that were freed in the same window */
 } cli_leaks_lives;
 
 typedef struct cli_leaks_row {
@@ -165,12 +167,16 @@ static inline const cli_leaks_frame *cli_leaks_frame_at(const cli_leaks_rows *ro
  * two windows are points, so that what is in use at the end is one. */
 enum { CLI_LEAKS_FILM_MOST = 200 };
 
-/* One window. The arrays have the rows that there were then. */
+/* What each row has in use. Rows that came later have nothing. */
+typedef struct cli_leaks_levels {
+    double *list;
+    size_t len;
+} cli_leaks_levels;
+
 typedef struct cli_leaks_point {
     size_t window; /* from 0 */
     double seconds, total;
-    double *levels, *areas;
-    size_t levels_len, areas_len;
+    cli_leaks_levels stacks, areas; /* of run->rows and of run->areas */
 } cli_leaks_point;
 
 typedef struct cli_leaks_film {
@@ -264,10 +270,6 @@ typedef struct cli_leaks_run {
 
 /* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
 void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
-
-/* What a row, or an area, had in use at a point. */
-double cli_leaks_film_level(const cli_leaks_point *point, size_t row);
-double cli_leaks_film_area(const cli_leaks_point *point, size_t area);
 
 typedef struct cli_leaks_work {
     cli_leaks_how how;

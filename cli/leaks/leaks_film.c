@@ -13,20 +13,13 @@ static size_t point_of(size_t window, size_t windows)
     return window < last ? window * SHARED / last : SHARED + window - last;
 }
 
-static double *copy_levels(const cli_leaks_rows *rows, cli_leaks_film *film)
+static void take_levels(cli_leaks_film *film, cli_leaks_levels *to, const cli_leaks_rows *rows)
 {
-    double *levels = cli_keep(rows->len, sizeof *levels);
+    cli_drop(to->list);
+    film->size += (rows->len - to->len) * sizeof *to->list;
+    *to = (cli_leaks_levels){cli_keep(rows->len, sizeof *to->list), rows->len};
     for (size_t i = 0; i < rows->len; i++)
-        levels[i] = rows->rows[i].now;
-    film->size += rows->len * sizeof *levels;
-    return levels;
-}
-
-static void drop(cli_leaks_film *film, const cli_leaks_point *point)
-{
-    film->size -= (point->levels_len + point->areas_len) * sizeof *point->levels;
-    cli_drop(point->levels);
-    cli_drop(point->areas);
+        to->list[i] = rows->rows[i].now;
 }
 
 void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, double seconds)
@@ -36,29 +29,15 @@ void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, doubl
     double total = 0;
     for (size_t i = 0; i < run->rows.len; i++)
         total += run->rows.rows[i].now;
+    if (at < film->len && total <= film->points[at].total)
+        return;
     if (!film->points)
         film->points = cli_keep(CLI_LEAKS_FILM_MOST, sizeof *film->points);
-    if (at < film->len) {
-        if (total <= film->points[at].total)
-            return;
-        drop(film, &film->points[at]);
-    }
+    cli_leaks_point *point = &film->points[at];
     film->len = at + 1;
-    film->points[at] = (cli_leaks_point){.window = window,
-                                         .seconds = seconds,
-                                         .total = total,
-                                         .levels = copy_levels(&run->rows, film),
-                                         .levels_len = run->rows.len,
-                                         .areas = copy_levels(&run->areas, film),
-                                         .areas_len = run->areas.len};
-}
-
-double cli_leaks_film_level(const cli_leaks_point *point, size_t row)
-{
-    return row < point->levels_len ? point->levels[row] : 0;
-}
-
-double cli_leaks_film_area(const cli_leaks_point *point, size_t area)
-{
-    return area < point->areas_len ? point->areas[area] : 0;
+    point->window = window;
+    point->seconds = seconds;
+    point->total = total;
+    take_levels(film, &point->stacks, &run->rows);
+    take_levels(film, &point->areas, &run->areas);
 }

@@ -255,10 +255,14 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
     for (size_t i = 0; lives && i < lives->amounts_len; i++) {
         cli_leaks_amount *a = &lives->amounts[i];
         bool is_change = m->since == CLI_LEAKS_SINCE_LAST;
-        double count = count_samples(a->objects - (is_change ? 0 : a->last_objects),
-                                     a->bytes - (is_change ? 0 : a->last_bytes), m->period);
+        double objects = a->objects - (is_change ? 0 : a->last_objects);
+        double bytes = a->bytes - (is_change ? 0 : a->last_bytes);
+        double count = count_samples(objects, bytes, m->period);
         uint64_t now = m->sequences[m->windows - 1], age = i ? age_of(i) : 0;
         uint64_t oldest = i ? age_of(i + 1) - 1 : 0;
+        lives->made += i == MADE ? bytes : 0;
+        lives->brief += i == class_of(0) ? bytes : 0;
+        lives->brief_objects += i == class_of(0) ? objects : 0;
         if (i == MADE)
             lives->cohorts.births[m->point] += (float)count;
         else if (count > 0)

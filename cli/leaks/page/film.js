@@ -24,12 +24,11 @@ function sumOf(list, points) {
 const highest = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
 
 function readFilm(run) {
-  const { film, report } = run, points = film.window.length;
+  const { film, report } = run, points = film.points.length;
   let node = 0;
-  const stacks = film.series.map((series, i) => {
-    const [kind, reason, group] = film.verdict[i];
-    node += film.node[i];
-    return { node, up: film.up[i], kind, reason, group, values: expand(series, points) };
+  const stacks = film.stacks.map(([step, up, kind, reason, group, made, objects, brief, briefObjects, series]) => {
+    node += step;
+    return { node, up, kind, reason, group, made, objects, brief, briefObjects, values: expand(series, points) };
   });
   const total = sumOf(stacks, points);
   /* The stacks of each finding: a group has several. */
@@ -42,7 +41,8 @@ function readFilm(run) {
   const areas = film.areas.map(([name, cause, file, line, series]) =>
     ({ name, cause, file, line, values: expand(series, points) }));
   return {
-    points, stacks, total, findings, areas, peak: highest(total), window: film.window, seconds: film.seconds,
+    points, stacks, total, findings, areas, peak: highest(total), window: film.points.map((point) => point[0]),
+    seconds: film.points.map((point) => point[1]),
     /* Pairs as in the data of a flame graph: nodes that have a value, each as its distance from the last. */
     pairsAt(point) {
       const pairs = [];

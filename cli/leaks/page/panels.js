@@ -31,6 +31,7 @@ function fillTable(table, columns, rows) {
 }
 
 const secondsText = (seconds) => (seconds ? formatValue(seconds * 1e9, "nanoseconds") : "0s");
+const countText = (value) => Math.round(value).toLocaleString("en-US");
 const placeText = (frame) => frame.file + (frame.file && frame.line > 0 ? `:${frame.line}` : "");
 const isSame = (a, b) => a && b && a.function === b.function && a.file === b.file && a.line === b.line;
 
@@ -60,7 +61,7 @@ function putFindings(table, film, report, reasons, chosen, choose) {
       button.ariaPressed = String(i === chosen);
       place.append(button, " ", make("span", finding.place ? placeText(finding.place) : "", "place"));
       const kind = make("span", finding.kind, finding.kind);
-      const more = finding.stacks > 1 ? `; ${finding.stacks} stacks` : "";
+      const more = finding.stacks > 1 && finding.what !== "resident" ? `; ${finding.stacks} stacks` : "";
       return { isChosen: i === chosen, cells: [kind, place, formatValue(finding.now, unitOf(finding, report)),
         slopeText(finding.per_hour, unitOf(finding, report), report.span_seconds), sureText(finding),
         (reasons.find(([word]) => word === finding.reason) ?? ["", finding.reason])[1] + more] };
@@ -83,13 +84,22 @@ function putStack(list, finding, source) {
   }));
 }
 
-/* Of what was allocated at the stack, how much outlives an age: { age, at_risk, alive } for each age. */
+/* Of what was allocated at the stack, how much outlives an age. An age that no sample has reached says
+ * nothing. */
 function putSurvival(table, ages, secondsOfAge) {
-  table.hidden = !ages?.length;
-  if (table.hidden) return;
-  fillTable(table, [["Age", ""], ["Alive", ""], ["", "bar"], ["Samples", ""]], ages.map(({ age, at_risk, alive }) => ({
-    cells: [`${age} (${secondsText(age * secondsOfAge)})`, formatShare(alive, 1), alive,
-            Math.round(at_risk).toLocaleString("en-US")] })));
+  const rows = ages.map((one, age) => [age, ...one]).filter(([, samples]) => samples > 0);
+  table.hidden = rows.length === 0;
+  fillTable(table, [["Age", ""], ["Alive", ""], ["", "bar"], ["Samples", ""]], rows.map(([age, samples, alive]) => ({
+    cells: [age ? `over ${secondsText(age * secondsOfAge)}` : "over a window", formatShare(alive, 1), alive, countText(samples)] })));
+}
+
+/* Stacks of which most was freed in the window in which it was allocated. Returns whether there are any. */
+function putBrief(table, stacks, labelOf) {
+  const MOST = 15, rows = stacks.filter((one) => one.brief > 0).sort((a, b) => b.brief - a.brief).slice(0, MOST);
+  fillTable(table, [["Place", "text"], ["Freed at once", ""], ["Of all", ""], ["", "bar"], ["Objects", ""]],
+    rows.map((one) => ({ cells: [labelOf(one), formatValue(one.brief, "bytes"), formatShare(one.brief, one.made),
+                                 Math.min(one.brief / one.made, 1), countText(one.briefObjects)] })));
+  return rows.length > 0;
 }
 
 function putAreas(table, film, from, to) {
@@ -106,10 +116,17 @@ function putAreas(table, film, from, to) {
     [...rows, whole].map((row) => ({ cells: cells(row) })));
 }
 
-function putSizes(table, sizes) {
-  const most = Math.max(...sizes.map((row) => row[1]), 1), count = (value) => Math.round(value).toLocaleString("en-US");
-  fillTable(table, [["Size", ""], ["Allocated", ""], ["", "bar"], ["Objects", ""], ["In use", ""], ["Objects", ""]],
-    sizes.map(([log, made, objectsMade, now, objects]) => ({
-      cells: [`${formatValue(2 ** log, "bytes")} to ${formatValue(2 ** (log + 1), "bytes")}`, formatValue(made, "bytes"),
-              made / most, count(objectsMade), formatValue(now, "bytes"), count(objects)] })));
+/* Allocations by the mean size of those of their stack: powers of two. Returns whether there are any. */
+function putSizes(table, stacks) {
+  const sums = new Map();
+  for (const { made, objects, up } of stacks.filter((one) => one.objects > 0)) {
+    const log = up < 0 ? Infinity : Math.floor(Math.log2(Math.max(made / objects, 1)));
+    const sum = sums.get(log) ?? { made: 0, objects: 0 };
+    sums.set(log, { made: sum.made + made, objects: sum.objects + objects });
+  }
+  const rows = [...sums].sort((a, b) => a[0] - b[0]), most = Math.max(...rows.map(([, { made }]) => made), 1);
+  const rangeOf = (log) => (log === Infinity ? "other stacks" : `${formatValue(2 ** log, "bytes")} to ${formatValue(2 ** (log + 1), "bytes")}`);
+  fillTable(table, [["Size", ""], ["Allocated", ""], ["", "bar"], ["Objects", ""]], rows.map(([log, { made, objects }]) => ({
+    cells: [rangeOf(log), formatValue(made, "bytes"), made / most, countText(objects)] })));
+  return rows.length > 0;
 }

@@ -4,7 +4,6 @@ function makeReport(whole, number) {
   const run = whole.runs[number], { report } = run, film = readFilm(run), last = film.points - 1;
   const isPoint = (text) => /^\d{1,4}$/.test(text) && Number(text) <= last;
   const type = { type: report.type, unit: report.unit, self: film.pairsAt(last), before: film.pairsAt(0) };
-  const secondsOfWindow = report.windows > 1 ? report.span_seconds / (report.windows - 1) : 0;
   const canvases = {};
   let page = null, layers = null, marks = null, parts = null, shown = null;
 
@@ -72,9 +71,10 @@ function makeReport(whole, number) {
       finding.objects >= 1 ? `${Math.round(finding.objects).toLocaleString("en-US")} objects` : "",
       slopeText(finding.per_hour, unitOf(finding, report), report.span_seconds),
       finding.age_seconds === null ? "" : `age ${secondsText(finding.age_seconds)}`,
-      finding.stacks > 1 ? `${finding.stacks} stacks, the largest:` : ""].filter(Boolean).join(", ");
+      finding.stacks > 1 && finding.what !== "resident" ? `${finding.stacks} stacks, the largest:` : ""].filter(Boolean).join(", ");
     putStack(element("stack"), finding, run.film.source);
-    putSurvival(element("survival"), finding.survival, secondsOfWindow);
+    const ages = run.film.survival[shown.finding];
+    putSurvival(element("survival"), ages, report.span_seconds / Math.max(ages.length - 1, 1));
   }
 
   function show(next) {
@@ -142,8 +142,8 @@ function makeReport(whole, number) {
     element("run-label").hidden = whole.runs.length < 2;
     for (const id of ["film", "areas"]) canvases[id] = makeAreas(element(id));
     element("resident").hidden = parts.length === 0;
-    element("sizes-section").hidden = run.film.sizes.length === 0;
-    putSizes(element("sizes"), run.film.sizes);
+    element("temporary-section").hidden = report.unit !== "bytes" || !putBrief(element("temporary"), film.stacks, labelOf);
+    element("sizes-section").hidden = report.unit !== "bytes" || !putSizes(element("sizes"), film.stacks);
     for (const [key, text] of [["m", "the window of the peak"], ["[  ]", "the window before and after"], ["s  S", "the next and the previous finding"]])
       element("help").querySelector("dl").append(make("dt", key), make("dd", text));
     listen();
