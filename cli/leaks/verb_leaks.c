@@ -40,11 +40,11 @@ static const cli_option table[] = {
     {"--html", 0, CLI_VALUE, cli_take_name, offsetof(verb, work.html), CLI_OUT, 0,
      "      --html=OUT.html    write one page for a browser, which needs no network\n"},
     {"--source", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.has_source), 0, 0,
-     "      --source           the page has source lines, of files that a profile names\n"},
+     "      --source           source lines in the page, of the files it names\n"},
     {"--markdown", 0, CLI_ALONE, cli_take_flag, offsetof(verb, markdown), 0, 0,
      "      --markdown         print a comment for a pull request\n"},
     {"--base", 0, CLI_VALUE, cli_take_text, offsetof(verb, base), 0, 0,
-     "      --base=FILE        what has grown since FILE, a profile or DIR of another run\n"},
+     "      --base=FILE        what grew since FILE or DIR, of another run\n"},
     {"--fail-above", 0, CLI_VALUE, cli_take_size, offsetof(verb, budget), 0, 0,
      "      --fail-above=SIZE  exit with status 5 if a stack has more in use, or has\n"
      "                         grown more since the base\n"},
@@ -78,7 +78,8 @@ static const cli_command command = {
               "\n",
     .options = table,
     .after = "\n"
-             "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail\n",
+             "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail,\n"
+             "5 see --fail-above\n",
     .operand = check_file,
 };
 

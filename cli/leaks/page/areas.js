@@ -22,8 +22,9 @@ function ticksOf(most, unit, count) {
 }
 
 function makeAreas(canvas) {
-  const context = canvas.getContext("2d");
-  let scene = null, width = 0, height = 0, most = 1;
+  /* The layers are drawn once, on a canvas of their own: only the marks move. */
+  const behind = document.createElement("canvas"), back = behind.getContext("2d"), front = canvas.getContext("2d");
+  let context = back, scene = null, width = 0, height = 0, most = 1, ink = [];
   const span = () => scene.seconds.at(-1) - scene.seconds[0] || 1;
   const xOf = (i) => AXIS + (scene.seconds[i] - scene.seconds[0]) / span() * (width - AXIS - 12);
   const yOf = (value) => HEAD + (1 - value / most) * (height - FOOT - HEAD);
@@ -76,31 +77,52 @@ function makeAreas(canvas) {
     context.fillText(text, x, HEAD / 2);
   }
 
-  function draw() {
-    if (!scene) return;
-    const style = getComputedStyle(document.documentElement), value = (name) => style.getPropertyValue(name).trim();
-    width = canvas.clientWidth;
-    height = canvas.clientHeight;
-    canvas.width = Math.round(width * devicePixelRatio);
-    canvas.height = Math.round(height * devicePixelRatio);
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
+  function begin(to) {
+    context = to;
+    to.canvas.width = Math.round(width * devicePixelRatio); /* clears it */
+    to.canvas.height = Math.round(height * devicePixelRatio);
+    to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    to.font = "11px system-ui, sans-serif";
+    to.textBaseline = "middle";
+  }
+
+  function drawLayers() {
+    const style = getComputedStyle(document.documentElement);
+    begin(back);
     most = Math.max(1, ...sumOf(scene.layers, scene.seconds.length));
     putAxes(style);
     putLayers(style);
     context.lineWidth = 1;
-    for (const { point, text } of scene.marks) putMark(point, text, value("--quiet"), [3, 3]);
-    context.lineWidth = 2;
-    putMark(scene.from, "", value("--shrinkage"), [6, 3]);
-    putMark(scene.to, "", value("--focus"), []);
+    for (const { point, text } of scene.marks) putMark(point, text, style.getPropertyValue("--quiet").trim(), [3, 3]);
+    ink = [style.getPropertyValue("--shrinkage").trim(), style.getPropertyValue("--focus").trim()];
+  }
+
+  function drawMarks() {
+    begin(front);
+    if (behind.width && behind.height) front.drawImage(behind, 0, 0, width, height);
+    front.lineWidth = 2;
+    putMark(scene.from, "", ink[0], [6, 3]);
+    putMark(scene.to, "", ink[1], []);
+  }
+
+  function draw() {
+    if (!scene) return;
+    width = canvas.clientWidth;
+    height = canvas.clientHeight;
+    drawLayers();
+    drawMarks();
   }
 
   new ResizeObserver(draw).observe(canvas);
   return {
     draw,
     /* layers, seconds, unit, marks, from, to, finding */
-    show(next) { scene = next; draw(); },
+    show(next) {
+      const isSame = scene && scene.finding === next.finding;
+      scene = next;
+      if (isSame) drawMarks();
+      else draw();
+    },
     colour: (number) => colourOf(scene.layers[number], number, getComputedStyle(document.documentElement)),
     /* The point that is nearest to x, and the layer there, or -1. */
     at(x, y) {

@@ -99,7 +99,7 @@ function makeReport(whole, number) {
   /* ---- choosing ---- */
 
   const clamp = (point) => Math.min(Math.max(point, 0), last);
-  const move = (key, step) => page.change({ [key]: clamp(shown[key] + step) });
+  const move = (key, step) => page.change({ [key]: clamp(shown[key] + step) }, false);
   const toPeak = () => page.change({ to: film.peak });
 
   function chooseFinding(i) {

@@ -238,13 +238,19 @@ function makePage(data, report) {
     report?.show(shown);
   }
 
+  let late = 0;
+
+  /* What is no step back replaces the address, later: browsers limit how often that may be done. */
   function go(changes, isStep = true) {
-    const next = { ...shown, ...changes }, link = writeLink(next, first);
-    show(next);
-    if (link === location.hash) return;
-    const address = link || location.pathname + location.search;
-    if (isStep) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    show({ ...shown, ...changes });
+    clearTimeout(late);
+    if (isStep) writeAddress("pushState");
+    else late = setTimeout(writeAddress, 100, "replaceState");
+  }
+
+  function writeAddress(how) {
+    const link = writeLink(shown, first);
+    if (link !== location.hash) history[how](null, "", link || location.pathname + location.search);
   }
 
   function readAddress() {
@@ -275,8 +281,8 @@ function makePage(data, report) {
   }
 
   /* A zoom stays where the tree stays. */
-  function change(changes) {
-    go(shown.view === "flame" ? changes : { ...changes, zoom: 0 });
+  function change(changes, isStep = true) {
+    go(shown.view === "flame" ? changes : { ...changes, zoom: 0 }, isStep);
   }
 
   function zoom(i) {
