@@ -9,7 +9,9 @@
  *     leaks_stack.c     the frames of a stack, and which is the program's own
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
- *     leaks_text.c, leaks_json.c   print
+ *     leaks_film.c      what is in use at the windows of a page
+ *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
+ *     leaks_source.c    the source lines of a page
  *
  * One cli_leaks_work goes through all of them. Its memory is kept (keep.h), but for the folders. */
 #ifndef CLI_LEAKS_H
@@ -52,6 +54,8 @@ typedef struct cli_leaks_lives {
     cli_leaks_cohorts cohorts;
     cli_leaks_amount *amounts; /* allocated; then freed, by class of age (see leaks_rows.c) */
     size_t amounts_len, amounts_cap;
+    double made, brief, brief_objects; /* bytes allocated in the run; of them, and of the objects,
+                                          those that were freed in the same window */
 } cli_leaks_lives;
 
 typedef struct cli_leaks_row {
@@ -59,6 +63,7 @@ typedef struct cli_leaks_row {
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
     double now, objects_now;                  /* of the last window */
     double made, made_before;                 /* allocated until then, and before the sum */
+    double objects_made, objects_made_before; /* the same, in objects */
     double sum_level, sum_bytes, sum_objects; /* over all windows: their ratios are mean sizes */
     double bytes_now;
     cli_leaks_lives *lives; /* NULL: the profiles have no ages */
@@ -104,6 +109,7 @@ typedef struct cli_leaks_columns {
     size_t level;                                                /* what is judged */
     size_t bytes, objects;                                       /* in use, for the mean size */
     size_t allocated;                                            /* the counter of level */
+    size_t objects_made;                                         /* the counter of objects */
     size_t made_objects, made_bytes, freed_objects, freed_bytes; /* all, or none */
 } cli_leaks_columns;
 
@@ -111,7 +117,7 @@ typedef struct cli_leaks_columns {
 #define CLI_LEAKS_COLUMN(level)                                                                    \
     (cli_leaks_columns)                                                                            \
     {                                                                                              \
-        level, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX                \
+        level, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX      \
     }
 
 /* From when on a profile counts what was allocated. */
@@ -153,6 +159,31 @@ static inline const cli_leaks_frame *cli_leaks_frame_at(const cli_leaks_rows *ro
 {
     return &rows->frames[rows->path[row->path + at]];
 }
+
+/* ---- all stacks over the windows, for a page (leaks_film.c) ---- */
+
+/* Points, at most. Up to this number each window is a point. Of more, each block of windows is a point,
+ * with the values of the window in which most is in use, so the peak of the run is a point; and the last
+ * two windows are points, so that what is in use at the end is one. */
+enum { CLI_LEAKS_FILM_MOST = 200 };
+
+/* What each row has in use. Rows that came later have nothing. */
+typedef struct cli_leaks_levels {
+    double *list;
+    size_t len;
+} cli_leaks_levels;
+
+typedef struct cli_leaks_point {
+    size_t window; /* from 0 */
+    double seconds, total;
+    cli_leaks_levels stacks, areas; /* of run->rows and of run->areas */
+} cli_leaks_point;
+
+typedef struct cli_leaks_film {
+    cli_leaks_point *points;
+    size_t len;
+    uint64_t size; /* in bytes */
+} cli_leaks_film;
 
 /* ---- what is found ---- */
 
@@ -215,6 +246,8 @@ typedef struct cli_leaks_how {
     size_t top;                 /* findings of each run that are printed */
     bool all;                   /* also what is not a suspect */
     bool all_frames;
+    bool has_film;   /* for a page */
+    bool has_source; /* the page has source lines */
 } cli_leaks_how;
 
 /* A part of the files that is one process. */
@@ -233,6 +266,7 @@ typedef struct cli_leaks_run {
     bool has_restarted;    /* it begins with a restart of the process of the run before */
     cli_string binary;     /* empty: not known */
     cli_leaks_findings findings;
+    cli_leaks_film film;
 } cli_leaks_run;
 
 /* The windows of a point, but for the first one, which may have more. */
@@ -240,6 +274,9 @@ static inline size_t cli_leaks_block(const cli_leaks_run *run)
 {
     return run->rows.points ? run->windows / run->rows.points : 1;
 }
+
+/* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
+void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
 
 typedef struct cli_leaks_work {
     cli_leaks_how how;
@@ -250,6 +287,7 @@ typedef struct cli_leaks_work {
     cli_leaks_order_report order;
     cli_leaks_run *runs;
     size_t runs_len;
+    const char *html; /* the file of the page; NULL: none */
 } cli_leaks_work;
 
 /* ---- files (leaks_files.c) and windows (leaks_windows.c) ---- */
@@ -293,6 +331,10 @@ void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows);
  * or of a library. Without one, it is the first that is not of an allocator, else the leaf. The
  * frames before number `from` do not count. */
 cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from);
+
+/* Sets the frames of a stack that are printed: those from *from to *to - 1. */
+void cli_leaks_cut(const cli_leaks_run *run, const cli_leaks_row *row, bool all_frames,
+                   size_t *from, size_t *to);
 
 /* Prints the stack of a row of run->rows by its number, leaf first, without wrappers of malloc and start-up
  * functions unless all_frames is set. */
@@ -369,5 +411,37 @@ bool cli_leaks_is_member(const cli_leaks_finding *finding);
 /* Print the run at an index. */
 void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
 void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
+
+/* Writes the object of a run, with so many of the findings that are shown. */
+void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings, cli_text_form form);
+
+/* Writes the page. Prints what is wrong; returns an exit code. */
+int cli_leaks_put_html(const cli_leaks_work *work);
+
+/* Writes the member of the page that has the source lines around the frames of so many findings, where
+ * their files are at hand. */
+void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings);
+
+/* A change between two works, by stack: stacks of the same functions are one. */
+typedef struct cli_leaks_change {
+    const cli_leaks_run *run; /* where the stack has most, and its row */
+    size_t row;
+    double now, before;
+} cli_leaks_change;
+
+/* What a comment on a pull request says. */
+typedef struct cli_leaks_comment {
+    const cli_leaks_work *now, *base; /* base: NULL if there is none */
+    uint64_t budget; /* for each stack: in use, or with a base what it grew; 0: none */
+} cli_leaks_comment;
+
+/* Prints it as Markdown. Returns whether a stack is above the budget. */
+bool cli_leaks_put_markdown(const cli_leaks_comment *comment);
+
+/* "12.0MiB", and "+12.0MiB/h", or "/min" in a run of minutes. Both return buf. */
+enum { CLI_LEAKS_SLOPE_ROOM = 56 };
+char *cli_leaks_format_value(double value, cli_string unit, char buf[48]);
+char *cli_leaks_format_slope(const cli_leaks_run *run, cli_string unit, double slope,
+                             char buf[CLI_LEAKS_SLOPE_ROOM]);
 
 #endif

@@ -267,10 +267,14 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
     for (size_t i = 0; lives && i < lives->amounts_len; i++) {
         cli_leaks_amount *a = &lives->amounts[i];
         bool is_change = m->since == CLI_LEAKS_SINCE_LAST;
-        double count = count_samples(a->objects - (is_change ? 0 : a->last_objects),
-                                     a->bytes - (is_change ? 0 : a->last_bytes), m->period);
+        double objects = a->objects - (is_change ? 0 : a->last_objects);
+        double bytes = a->bytes - (is_change ? 0 : a->last_bytes);
+        double count = count_samples(objects, bytes, m->period);
         uint64_t now = m->sequences[m->windows - 1], age = i ? age_of(i) : 0;
         uint64_t oldest = i ? age_of(i + 1) - 1 : 0;
+        lives->made += i == MADE ? bytes : 0;
+        lives->brief += i == class_of(0) ? bytes : 0;
+        lives->brief_objects += i == class_of(0) ? objects : 0;
         if (i == MADE)
             lives->cohorts.births[m->point] += (float)count;
         else if (count > 0)
@@ -311,6 +315,7 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     double objects = value_of(sample, columns->objects);
     row->now += level;
     row->made += made;
+    row->objects_made += value_of(sample, columns->objects_made);
     row->objects_now += objects;
     row->sum_level += level;
     row->bytes_now += value_of(sample, columns->bytes);
@@ -324,9 +329,13 @@ static void begin_window(cli_leaks_rows *rows, cli_leaks_since since)
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
         row->now = row->objects_now = row->bytes_now = 0;
-        if (since != CLI_LEAKS_SINCE_SUM)
-            row->made_before = since == CLI_LEAKS_SINCE_LAST ? row->made : 0;
+        if (since != CLI_LEAKS_SINCE_SUM) {
+            bool goes_on = since == CLI_LEAKS_SINCE_LAST;
+            row->made_before = goes_on ? row->made : 0;
+            row->objects_made_before = goes_on ? row->objects_made : 0;
+        }
         row->made = row->made_before;
+        row->objects_made = row->objects_made_before;
     }
 }
 

@@ -42,9 +42,13 @@ cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, siz
 
 /* ---- one stack as text ---------------------------------------------------------------------- */
 
-/* The frames of a stack that are printed: those from *from to *to - 1. */
-static void cut(const cli_leaks_run *run, const cli_leaks_row *row, size_t *from, size_t *to)
+void cli_leaks_cut(const cli_leaks_run *run, const cli_leaks_row *row, bool all_frames,
+                   size_t *from, size_t *to)
 {
+    *from = 0;
+    *to = row->path_len;
+    if (all_frames)
+        return;
     unsigned char *kinds = cli_keep(row->path_len, 1);
     for (size_t i = 0; i < row->path_len; i++)
         kinds[i] = cli_leaks_frame_at(&run->rows, row, i)->kind;
@@ -57,9 +61,8 @@ void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frame
 {
     const cli_leaks_row *row = &run->rows.rows[number];
     cli_frame_text *texts = cli_keep(row->path_len, sizeof *texts);
-    size_t from = 0, to = row->path_len;
-    if (!all_frames)
-        cut(run, row, &from, &to);
+    size_t from, to;
+    cli_leaks_cut(run, row, all_frames, &from, &to);
     for (size_t i = from; i < to; i++)
         texts[i - from] = cli_leaks_frame_at(&run->rows, row, i)->text;
     if (!row->path_len)
@@ -71,7 +74,7 @@ void cli_leaks_note_folded(const cli_leaks_run *run, size_t number, bool *is_fol
 {
     const cli_leaks_row *row = &run->rows.rows[number];
     size_t from, to;
-    cut(run, row, &from, &to);
+    cli_leaks_cut(run, row, false, &from, &to);
     for (size_t i = 0; i < row->path_len; i++)
         if (i < from || i >= to)
             is_folded[cli_leaks_frame_at(&run->rows, row, i)->name] = true;

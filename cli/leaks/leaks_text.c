@@ -28,7 +28,7 @@
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-static char *format_value(double value, cli_string unit, char buf[48])
+char *cli_leaks_format_value(double value, cli_string unit, char buf[48])
 {
     static const double most = 9e18;
     double size = fmin(fmax(value, -most), most);
@@ -39,18 +39,25 @@ static char *format_value(double value, cli_string unit, char buf[48])
 
 static char *format_span(double seconds, char buf[48])
 {
-    return format_value(seconds * 1e9, cli_string_of("nanoseconds"), buf);
+    return cli_leaks_format_value(seconds * 1e9, cli_string_of("nanoseconds"), buf);
 }
 
-/* "+12.0MiB/h", or "/min" in a run of minutes. */
-static void put_slope(const cli_leaks_run *run, cli_string unit, double slope)
+char *cli_leaks_format_slope(const cli_leaks_run *run, cli_string unit, double slope,
+                             char buf[CLI_LEAKS_SLOPE_ROOM])
 {
     static const double hour = 3600, minute = 60, short_run = 600;
     char text[48];
     bool is_short = run->span < short_run;
     double value = slope * (is_short ? minute : hour);
-    printf("%s%s/%s", value > 0 ? "+" : "", format_value(value, unit, text),
-           is_short ? "min" : "h");
+    snprintf(buf, CLI_LEAKS_SLOPE_ROOM, "%s%s/%s", value > 0 ? "+" : "",
+             cli_leaks_format_value(value, unit, text), is_short ? "min" : "h");
+    return buf;
+}
+
+static void put_slope(const cli_leaks_run *run, cli_string unit, double slope)
+{
+    char text[CLI_LEAKS_SLOPE_ROOM];
+    fputs(cli_leaks_format_slope(run, unit, slope, text), stdout);
 }
 
 static void put_count(size_t count, const char *noun)
@@ -78,7 +85,7 @@ static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
     cli_string unit = f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
     fputs("          ", stdout);
     put_slope(run, unit, f->verdict.slope);
-    printf(", %s", format_value(f->now, unit, text));
+    printf(", %s", cli_leaks_format_value(f->now, unit, text));
     if (f->objects >= 1 && !cli_string_is(unit, "count"))
         printf(" in %.0f object%s", f->objects, f->objects >= 1.5 ? "s" : "");
     fputs(" now", stdout);
@@ -117,8 +124,9 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
     cli_string unit = run->unit;
     printf("          %s", cli_leaks_reasons[f->verdict.reason].text);
     if (f->verdict.reason == CLI_LEAKS_UNSURE)
-        printf(" (%s, and chance makes %s)", format_value(f->verdict.growth, unit, growth),
-               format_value(f->verdict.noise, unit, noise));
+        printf(" (%s, and chance makes %s)",
+               cli_leaks_format_value(f->verdict.growth, unit, growth),
+               cli_leaks_format_value(f->verdict.noise, unit, noise));
     put_age(f);
     putchar('\n');
     put_evidence(run, f);
@@ -145,7 +153,7 @@ static void put_members(const cli_leaks_run *run, const cli_leaks_finding *f, bo
         if (!cli_leaks_is_member(member) || member->group != f->group)
             continue;
         printf("          stack %zu of %zu: %s, ", ++put, f->stacks,
-               format_value(member->now, run->unit, text));
+               cli_leaks_format_value(member->now, run->unit, text));
         put_slope(run, run->unit, member->verdict.slope);
         putchar('\n');
         cli_leaks_put_stack(run, member->row, all_frames, "            ");
@@ -157,7 +165,7 @@ static void put_members(const cli_leaks_run *run, const cli_leaks_finding *f, bo
 static void put_area(const cli_leaks_area *area)
 {
     char text[48];
-    printf("            +%s  ", format_value(area->growth, cli_string_of("bytes"), text));
+    printf("            +%s  ", cli_leaks_format_value(area->growth, cli_string_of("bytes"), text));
     cli_string_put(stdout, area->name, CLI_TEXT_SHOWN);
     if (area->cause.frame)
         cli_frames_put(&area->cause.frame->text, 1, "  ");
@@ -202,7 +210,7 @@ static void put_heading(const cli_leaks_run *run)
     printf(" in %s, from %s%s\n", format_span(run->span, text),
            cli_instant_format(run->from_nanos, time),
            run->has_restarted ? ", after a restart" : "");
-    printf("in use    %s (", format_value(run->findings.now, run->unit, text));
+    printf("in use    %s (", cli_leaks_format_value(run->findings.now, run->unit, text));
     cli_string_put(stdout, run->type, CLI_TEXT_SHOWN);
     fputs(") in ", stdout);
     put_count(run->rows.len, "stack");
@@ -247,10 +255,10 @@ static void put_power(const cli_leaks_run *run)
     double smallest = run->findings.smallest, noisy = run->findings.smallest_in_noise;
     if (has_few_windows(run) || !isfinite(noisy) || run->span <= 0)
         return;
-    printf("power     a leak of %s in this run (", format_value(smallest, unit, least));
+    printf("power     a leak of %s in this run (", cli_leaks_format_value(smallest, unit, least));
     put_slope(run, unit, smallest / run->span);
     fputs(") would be a suspect 8 times of 10", stdout);
-    if (strcmp(least, format_value(noisy, unit, most)) != 0)
+    if (strcmp(least, cli_leaks_format_value(noisy, unit, most)) != 0)
         printf("; one of %s where the noise is highest", most);
     putchar('\n');
 }

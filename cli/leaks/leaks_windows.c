@@ -77,13 +77,13 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
 
 /* The types that are judged, the first that a profile has. */
 static const struct {
-    const char *level, *objects, *bytes, *allocated;
+    const char *level, *objects, *bytes, *allocated, *objects_made;
     bool may_have_ages;
 } known[] = {
-    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", true},
-    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", true},
-    {"space/bytes", "objects", "space", NULL, false},
-    {"objects/count", "objects", "space", NULL, false},
+    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", "alloc_objects", true},
+    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", "alloc_objects", true},
+    {"space/bytes", "objects", "space", NULL, NULL, false},
+    {"objects/count", "objects", "space", NULL, NULL, false},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -136,6 +136,7 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
         columns->bytes = column_of(profile, known[i].bytes);
         columns->objects = column_of(profile, known[i].objects);
         columns->allocated = column_of(profile, known[i].allocated);
+        columns->objects_made = column_of(profile, known[i].objects_made);
         if (known[i].may_have_ages)
             find_ages(profile, columns);
         return true;
@@ -258,7 +259,8 @@ static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t co
 /* Refuses stacks that take more memory than the limit. */
 static int check_memory(const reader *r, const cli_leaks_file *file)
 {
-    if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) <=
+    if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) +
+            r->run->film.size <=
         r->how->library.max_memory)
         return CLI_DONE;
     return cli_memory_error(file->path, "the stacks of this run take more memory than the limit");
@@ -292,6 +294,8 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_moment moment = moment_of(r, file);
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
+    if (r->how->has_film)
+        cli_leaks_film_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;
     return check_memory(r, file);

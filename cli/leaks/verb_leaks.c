@@ -12,7 +12,10 @@ enum { DEFAULT_TOP = 10 };
 
 typedef struct verb {
     cli_leaks_work work;
-    bool json, fail, quiet;
+    cli_leaks_work base_work;
+    const char *base;
+    uint64_t budget;
+    bool json, markdown, fail, quiet;
 } verb;
 
 static int check_file(void *options, const char *value)
@@ -34,6 +37,17 @@ static const cli_option table[] = {
      "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(verb, json), 0, 0,
      "      --json             print one JSON object, with all frames\n"},
+    {"--html", 0, CLI_VALUE, cli_take_name, offsetof(verb, work.html), CLI_OUT, 0,
+     "      --html=OUT.html    write one page for a browser, which needs no network\n"},
+    {"--source", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.has_source), 0, 0,
+     "      --source           source lines in the page, of the files it names\n"},
+    {"--markdown", 0, CLI_ALONE, cli_take_flag, offsetof(verb, markdown), 0, 0,
+     "      --markdown         print a comment for a pull request\n"},
+    {"--base", 0, CLI_VALUE, cli_take_text, offsetof(verb, base), 0, 0,
+     "      --base=FILE        what grew since FILE or DIR, of another run\n"},
+    {"--fail-above", 0, CLI_VALUE, cli_take_size, offsetof(verb, budget), 0, 0,
+     "      --fail-above=SIZE  exit with status 5 if a stack has more in use, or has\n"
+     "                         grown more since the base\n"},
     {"--fail", 0, CLI_ALONE, cli_take_flag, offsetof(verb, fail), 0, 0,
      "      --fail             exit with status 5 if there is a suspect, and with 6 if\n"
      "                         none is, but growth is unknown or profiles are too few\n"},
@@ -64,7 +78,8 @@ static const cli_command command = {
               "\n",
     .options = table,
     .after = "\n"
-             "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail\n",
+             "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail,\n"
+             "5 see --fail-above\n",
     .operand = check_file,
 };
 
@@ -135,26 +150,28 @@ static int status_of(const cli_leaks_work *w)
 
 static int print(const verb *v)
 {
-    note_order(&v->work);
-    note_runs(&v->work);
-    for (size_t i = 0; i < v->work.runs_len; i++)
-        (v->json ? cli_leaks_put_json : cli_leaks_put_text)(&v->work, i);
-    int code = cli_output_end_text();
-    return code || !v->fail ? code : status_of(&v->work);
+    const cli_leaks_work *w = &v->work;
+    const cli_leaks_comment comment = {w, v->base ? &v->base_work : NULL, v->budget};
+    bool is_over = false;
+    int code = CLI_DONE;
+    note_order(w);
+    note_runs(w);
+    if (w->html)
+        code = cli_leaks_put_html(w);
+    else if (v->markdown)
+        is_over = cli_leaks_put_markdown(&comment);
+    for (size_t i = 0; i < w->runs_len && !w->html && !v->markdown; i++)
+        (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w, i);
+    code = code || w->html ? code : cli_output_end_text();
+    if (!code && is_over)
+        return CLI_LEAKS_FOUND;
+    return code || !v->fail ? code : status_of(w);
 }
 
-static int perform(verb *v, const cli_arguments *arguments)
+/* Reads all files, and judges each run. */
+static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
 {
-    cli_leaks_work *w = &v->work;
-    if (!arguments->operands_len)
-        return cli_usage("the profiles are missing: pprofdelta leaks FILE...");
-    if (v->quiet)
-        cli_message_quiet();
-    else
-        cli_progress_start();
-    if (!w->how.top)
-        w->how.top = w->how.all ? SIZE_MAX : DEFAULT_TOP;
-    int code = cli_leaks_find_files(w, arguments->operands, arguments->operands_len);
+    int code = cli_leaks_find_files(w, operands, len);
     if (code)
         return code;
     w->order = cli_leaks_order(w->files, w->files_len);
@@ -163,6 +180,38 @@ static int perform(verb *v, const cli_arguments *arguments)
     code = cli_leaks_read(w);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
+    return code;
+}
+
+static int check_options(const verb *v, const cli_arguments *arguments)
+{
+    if (!arguments->operands_len)
+        return cli_usage("the profiles are missing: pprofdelta leaks FILE...");
+    if (v->json + v->markdown + (v->work.html != NULL) > 1)
+        return cli_usage("--json, --html and --markdown exclude each other");
+    if ((v->base || v->budget) && !v->markdown)
+        return cli_usage("%s is for --markdown", v->base ? "--base" : "--fail-above");
+    if (v->work.how.has_source && !v->work.html)
+        return cli_usage("--source is for --html");
+    return v->base ? check_file(NULL, v->base) : CLI_DONE;
+}
+
+static int perform(verb *v, const cli_arguments *arguments)
+{
+    int code = check_options(v, arguments);
+    if (code)
+        return code;
+    if (v->quiet)
+        cli_message_quiet();
+    else
+        cli_progress_start();
+    if (!v->work.how.top)
+        v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
+    v->base_work.how = v->work.how;
+    v->work.how.has_film = v->work.html != NULL;
+    code = judge(&v->work, arguments->operands, arguments->operands_len);
+    if (!code && v->base)
+        code = judge(&v->base_work, &v->base, 1);
     cli_progress_end();
     return code ? code : print(v);
 }
@@ -177,5 +226,6 @@ int cli_leaks(int argc, char **argv)
     if (!code && !arguments.is_done)
         code = perform(&v, &arguments);
     cli_leaks_close_folders(&v.work);
+    cli_leaks_close_folders(&v.base_work);
     return code;
 }

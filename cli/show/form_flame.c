@@ -8,40 +8,34 @@
 #include "instant.h"
 #include "cli.h"
 #include "flame_page.h"
-#include "message.h"
-#include "output_file.h"
 #include "show/flame_tree.h"
-
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
+#include "show/page_file.h"
 
 typedef struct page {
-    FILE *to;
-    cli_output output;
+    cli_page file;
     cli_shown *shown;
     const char *comma; /* in front of the next element of a list */
 } page;
 
 static void put_text(page *p, const char *title, cli_string text)
 {
-    fputs(title, p->to);
-    cli_string_put(p->to, text, CLI_TEXT_SCRIPT);
+    fputs(title, p->file.to);
+    cli_string_put(p->file.to, text, CLI_TEXT_SCRIPT);
 }
 
 static void put_types(page *p, const cli_flame_tree *tree)
 {
     size_t last = p->shown->sides - 1;
-    fputs(",\n\"types\":[", p->to);
+    fputs(",\n\"types\":[", p->file.to);
     for (size_t i = 0; i < p->shown->types.len; i++) {
         put_text(p, i ? ",\n{\"type\":" : "\n{\"type\":", cli_types_name(p->shown, i));
         put_text(p, ",\"unit\":", cli_types_unit(p->shown, i));
-        cli_flame_tree_put_values(p->to, tree, last, i);
+        cli_flame_tree_put_values(p->file.to, tree, last, i);
         if (last)
-            cli_flame_tree_put_values(p->to, tree, 0, i);
-        fputs("}", p->to);
+            cli_flame_tree_put_values(p->file.to, tree, 0, i);
+        fputs("}", p->file.to);
     }
-    fputs("]", p->to);
+    fputs("]", p->file.to);
 }
 
 /* The file and the build id of the main binary are empty if they are not known. */
@@ -54,7 +48,7 @@ static void put_profile(page *p, const cli_profile *profile)
     put_text(p, "{\"file\":", cli_string_of(profile->input.name));
     put_text(p, ",\"time\":", cli_string_of(time ? cli_instant_format(time, text) : ""));
     put_text(p, ",\"duration\":", cli_string_of(duration ? cli_span_format(duration, text) : ""));
-    fprintf(p->to, ",\"samples\":%zu,\"isDelta\":%s,\"comments\":[", view->n_sample,
+    fprintf(p->file.to, ",\"samples\":%zu,\"isDelta\":%s,\"comments\":[", view->n_sample,
             profile->census.is_stamped ? "true" : "false");
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string whole = cli_profile_string(profile, view->comment[i]);
@@ -62,23 +56,23 @@ static void put_profile(page *p, const cli_profile *profile)
     }
     put_text(p, "],\"binary\":", cli_profile_string(profile, binary ? binary->filename : 0));
     put_text(p, ",\"buildId\":", cli_profile_string(profile, binary ? binary->build_id : 0));
-    fputs("}", p->to);
+    fputs("}", p->file.to);
 }
 
 /* What the filters kept, and what is hidden. */
 static void put_note(void *cookie, const char *title, const char *text)
 {
     page *p = cookie;
-    fputs(p->comma, p->to);
+    fputs(p->comma, p->file.to);
     put_text(p, "[", cli_string_of(title));
     put_text(p, ",", cli_string_of(text));
-    fputs("]", p->to);
+    fputs("]", p->file.to);
     p->comma = ",";
 }
 
 static void put_page(page *p, const cli_flame_tree *tree)
 {
-    FILE *to = p->to;
+    FILE *to = p->file.to;
     fwrite(flame_page_head, 1, sizeof flame_page_head, to);
     put_text(p, "{\"version\":", cli_string_of(pprofdelta_version()));
     fputs(",\n\"profiles\":[", to);
@@ -96,32 +90,12 @@ static void put_page(page *p, const cli_flame_tree *tree)
     fwrite(flame_page_tail, 1, sizeof flame_page_tail, to);
 }
 
-/* A failure stays in the output, which takes nothing after it. */
-static ssize_t write_bytes(void *output, const char *bytes, size_t len)
-{
-    cli_output_write(output, bytes, len);
-    return (ssize_t)len;
-}
-
-static int make_page(page *p, const cli_flame_tree *tree)
-{
-    p->to = fopencookie(&p->output, "w", (cookie_io_functions_t){.write = write_bytes});
-    if (!p->to)
-        return cli_system_error(p->output.name, "write", ENOMEM);
-    put_page(p, tree);
-    fclose(p->to);
-    return cli_output_finish(&p->output);
-}
-
 int cli_show_flame(cli_shown *shown)
 {
-    page p = {.shown = shown, .output = {.fd = -1, .is_page = true}};
-    if (!strcmp(shown->page, "-") && isatty(STDOUT_FILENO))
-        return cli_usage(
-            "(stdout): is a terminal, and the page is for a browser: --flame OUT.html");
+    page p = {.shown = shown};
     cli_flame_tree tree = cli_flame_tree_make(shown);
-    int code = cli_output_prepare(&p.output, shown->page);
-    code = code ? code : make_page(&p, &tree);
-    cli_output_close(&p.output);
-    return code;
+    int code = cli_page_open(&p.file, shown->page, "--flame");
+    if (!code)
+        put_page(&p, &tree);
+    return cli_page_close(&p.file, code);
 }

@@ -45,8 +45,8 @@ def end():
 class Page:
     """A page in the browser, with what a user finds on it."""
 
-    def __init__(self, t, *args):
-        t.succeeds("show", *args, "--flame", "page.html")
+    def __init__(self, t, *args, command=("show", "--flame")):
+        t.succeeds(command[0], *args, command[1], "page.html")
         self.t = t
         self.run, self.text, self.type, self.settle = shared.run, shared.text, shared.type, shared.settle
         shared.scheme("light")

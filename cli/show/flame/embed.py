@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Puts the page of `show --flame` into two arrays of a C header, cut where the data belongs.
+"""Puts a page into two arrays of a C header, cut where the data belongs.
 
-    embed.py page.html page.css tree.js ... page.js OUT.h
+    embed.py page.html page.css tree.js ... [report.html ...] flame.js NAME_page.h
 
-The style stands where the page says {{style}}, the scripts in their order where it says {{script}}.
+The styles stand where the page says {{style}}, the scripts in their order where it says {{script}}, and a
+further HTML file where it says {{report}}.
 """
 
+import os
 import sys
 
 
@@ -20,18 +22,20 @@ def array(name, text):
     return "static const char %s[] = {\n    %s};\n" % (name, ",\n    ".join(rows))
 
 
-def main(page, style, *scripts_and_out):
-    scripts, out = scripts_and_out[:-1], scripts_and_out[-1]
-    script = "\n".join(read(path) for path in scripts)
-    whole = read(page).replace("{{style}}", read(style)).replace("{{script}}", script)
+def main(*parts_and_out):
+    parts, out = parts_and_out[:-1], parts_and_out[-1]
+    page, *reports = [read(path) for path in parts if path.endswith(".html")]
+    style, script = ("\n".join(read(path) for path in parts if path.endswith(end)) for end in (".css", ".js"))
+    whole = page.replace("{{style}}", style).replace("{{script}}", script).replace("{{report}}", "".join(reports))
     if whole.isascii() is False:
         sys.exit("embed.py: the page must be ASCII, so that char can hold it everywhere")
     head, data, tail = whole.partition("{{data}}")
     if not data or "{{" in head or "{{data}}" in tail:
         sys.exit("embed.py: the page must have each of its places once")
+    name = os.path.basename(out)[:-2]
     with open(out, "w", encoding="ascii") as file:
-        file.write("/* Made by embed.py from the files in cli/show/flame/. */\n")
-        file.write(array("flame_page_head", head) + array("flame_page_tail", tail))
+        file.write("/* Made by embed.py from the files in cli/show/flame/ and cli/leaks/page/. */\n")
+        file.write(array(name + "_head", head) + array(name + "_tail", tail))
 
 
 if __name__ == "__main__":

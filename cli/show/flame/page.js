@@ -1,17 +1,20 @@
 /* The page around the graph: what is shown, the text of a frame, search, keys.
  *
- * `shown` has the whole state. go() changes it, shows it, and puts it into the address. */
+ * `shown` has the whole state. go() changes it, shows it, and puts it into the address.
+ *
+ * A report (leaks/page/) may stand above the graph; else report is null. It has keys of its own in the
+ * state (first, allowed), sets the values of the types for a state (choose), and shows it (show). */
 
-(function page() {
-  const element = (id) => document.getElementById(id);
-  const data = JSON.parse(element("data").textContent);
+const element = (id) => document.getElementById(id);
+
+function makePage(data, report) {
   const base = readTree(data);
   const canvas = element("graph"), view = element("view"), tip = element("tip");
   const graph = makeGraph(canvas, element("extent"), view, data.names);
   const state = graph.state, slices = makeSlices(element("busy"));
   const isPair = data.profiles.length > 1;
   const WIDTHS = ["larger", "now", "before", "change"], MOST_LABELS = 1000;
-  const first = { view: "flame", of: "", type: data.chosen, width: "larger", label: "", search: "", zoom: 0 };
+  const first = { view: "flame", of: "", type: data.chosen, width: "larger", label: "", search: "", zoom: 0, ...report?.first };
   let shown = { ...first }, layout = null, values = null;
   let isBuilding = false; /* the graph is not yet that of `shown` */
   const numberOf = new Map(data.names.map((name, id) => [name, id]));
@@ -32,10 +35,10 @@
 
   function putHead() {
     const files = data.profiles.map((profile) => profile.file);
-    const title = files.join(" \u2192 ");
+    const title = data.title ?? files.join(" \u2192 ");
     document.title = `${title} \u2013 pprofdelta`;
     element("title").textContent = title;
-    element("facts").textContent = data.profiles.map(describe).join(" \u2192 ") +
+    element("facts").textContent = data.facts ?? data.profiles.map(describe).join(" \u2192 ") +
       data.profiles.at(-1).comments.map((comment) => `; ${formatTimes(comment)}`).join("");
     element("notes").hidden = data.notes.length === 0;
     element("notes").append(...data.notes.map(([name, text]) => {
@@ -92,8 +95,8 @@
   }
 
   /* The tooltip at a point of the window. */
-  function putTip(i, x, y) {
-    const lines = [graph.labelOf(i), placeOf(i), ...valueParts(i)].filter(Boolean).map((text) => {
+  function putTip(texts, x, y) {
+    const lines = texts.filter(Boolean).map((text) => {
       const line = document.createElement("div");
       line.textContent = text;
       return line;
@@ -143,6 +146,7 @@
 
   /* The values of the base tree, for the type and the labels that are chosen. */
   function chooseValues() {
+    report?.choose(shown);
     const type = data.types[shown.type], { hits, error } = matchTexts(data.labels, shown.label);
     const isKept = hits ? data.sets.map((set) => set.some((label) => hits[label])) : null;
     element("label").setAttribute("aria-invalid", error !== "");
@@ -215,7 +219,7 @@
     element("reset").disabled = shown.zoom === 0 && shown.view === "flame";
   }
 
-  const CHOICES = ["view", "of", "type", "width", "label"];
+  const CHOICES = ["view", "of", "type", "width", "label", ...(report?.choices ?? [])];
 
   /* Shows the state `next`. */
   function show(next) {
@@ -231,15 +235,22 @@
     }
     hideTip();
     element("copied").textContent = "";
+    report?.show(shown);
   }
 
+  let late = 0;
+
+  /* What is no step back replaces the address, later: browsers limit how often that may be done. */
   function go(changes, isStep = true) {
-    const next = { ...shown, ...changes }, link = writeLink(next, first);
-    show(next);
-    if (link === location.hash) return;
-    const address = link || location.pathname + location.search;
-    if (isStep) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    show({ ...shown, ...changes });
+    clearTimeout(late);
+    if (isStep) writeAddress("pushState");
+    else late = setTimeout(writeAddress, 100, "replaceState");
+  }
+
+  function writeAddress(how) {
+    const link = writeLink(shown, first);
+    if (link !== location.hash) history[how](null, "", link || location.pathname + location.search);
   }
 
   function readAddress() {
@@ -251,6 +262,7 @@
       label: (text) => text,
       search: (text) => text,
       zoom: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
+      ...report?.allowed,
     });
   }
 
@@ -269,8 +281,8 @@
   }
 
   /* A zoom stays where the tree stays. */
-  function change(changes) {
-    go(shown.view === "flame" ? changes : { ...changes, zoom: 0 });
+  function change(changes, isStep = true) {
+    go(shown.view === "flame" ? changes : { ...changes, zoom: 0 }, isStep);
   }
 
   function zoom(i) {
@@ -336,12 +348,30 @@
 
   /* ---- theme ---- */
 
-  function turnTheme() {
-    const next = { auto: "light", light: "dark", dark: "auto" }[document.documentElement.dataset.theme ?? "auto"];
+  const themeNow = () => document.documentElement.dataset.theme ?? "auto";
+
+  function setTheme(next) {
     if (next === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = next;
-    element("theme").textContent = `Theme: ${next}`;
+    recolour();
+  }
+
+  function turnTheme() {
+    setTheme({ auto: "light", light: "dark", dark: "auto" }[themeNow()]);
+    element("theme").textContent = `Theme: ${themeNow()}`;
+  }
+
+  /* Paper is light. What is printed must be drawn at once. */
+  function print() {
+    const before = themeNow();
+    setTheme("light");
+    graph.measure();
+    window.addEventListener("afterprint", () => setTheme(before), { once: true });
+  }
+
+  function recolour() {
     graph.recolour();
+    report?.recolour();
   }
 
   /* ---- keys and pointer ---- */
@@ -383,6 +413,7 @@
     c: copyName,
     C: copyStack,
     "?": () => element("help").showModal(),
+    ...report?.keys,
   };
 
   function place(event) {
@@ -395,7 +426,7 @@
     graph.hover(i);
     if (i < 0) { hideTip(); tell(state.selected); return; }
     tell(i);
-    putTip(i, event.clientX, event.clientY);
+    putTip([graph.labelOf(i), placeOf(i), ...valueParts(i)], event.clientX, event.clientY);
   }
 
   function listenToKeys() {
@@ -435,14 +466,16 @@
     element("copy-stack").addEventListener("click", copyStack);
     view.addEventListener("scroll", () => { hideTip(); graph.redraw(); }, { passive: true });
     window.addEventListener("popstate", showAddress);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph.recolour());
+    window.addEventListener("beforeprint", print);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
     new ResizeObserver(() => graph.measure()).observe(view);
   }
 
+  report?.start({ base, change, go, putTip, hideTip });
   putHead();
   showAddress();
   slices.finish(); /* there is no picture yet that could be late */
   listen();
   listenToKeys();
   canvas.focus({ preventScroll: true });
-}());
+}

@@ -1,0 +1,139 @@
+/* Layers of values over time, one above the other, on a canvas. canvas.dataset has the work of the last
+ * picture: points drawn. */
+
+const AXIS = 64, FOOT = 20, HEAD = 16; /* pixels for the labels */
+
+function colourOf(layer, number, style) {
+  const value = (name) => style.getPropertyValue(name).trim();
+  if (layer.kind === "rest") return value("--other");
+  const hue = layer.kind === "suspect" ? 4 + 14 * (number % 3) : layer.kind === "unknown" ? 48 : 150 + (number * 47) % 170;
+  const chroma = layer.kind === "none" ? "32%" : "78%";
+  return `hsl(${hue}, ${chroma}, ${value("--lightness")})`;
+}
+
+/* Values of an axis: about `count` round ones up to the largest; bytes are round in powers of two. */
+function ticksOf(most, unit, count) {
+  const base = unit === "bytes" ? 2 : 10;
+  let step = base ** Math.floor(Math.log(most / count) / Math.log(base));
+  while (most / step > 2 * count) step *= 2;
+  const ticks = [];
+  for (let at = 0; at <= most; at += step) ticks.push(at);
+  return ticks;
+}
+
+function makeAreas(canvas) {
+  /* The layers are drawn once, on a canvas of their own: only the marks move. */
+  const behind = document.createElement("canvas"), back = behind.getContext("2d"), front = canvas.getContext("2d");
+  let context = back, scene = null, width = 0, height = 0, most = 1, ink = [];
+  const span = () => scene.seconds.at(-1) - scene.seconds[0] || 1;
+  const xOf = (i) => AXIS + (scene.seconds[i] - scene.seconds[0]) / span() * (width - AXIS - 12);
+  const yOf = (value) => HEAD + (1 - value / most) * (height - FOOT - HEAD);
+
+  function putAxes(style) {
+    context.fillStyle = style.getPropertyValue("--quiet");
+    context.strokeStyle = style.getPropertyValue("--edge");
+    context.lineWidth = 1;
+    context.textAlign = "right";
+    for (const value of ticksOf(most, scene.unit, 4)) {
+      context.fillText(formatValue(value, scene.unit), AXIS - 6, yOf(value));
+      context.beginPath();
+      context.moveTo(AXIS, Math.round(yOf(value)) + 0.5);
+      context.lineTo(width - 12, Math.round(yOf(value)) + 0.5);
+      context.stroke();
+    }
+    context.textAlign = "center";
+    for (const share of [0, 0.25, 0.5, 0.75, 1])
+      context.fillText(secondsText(share * span()), AXIS + share * (width - AXIS - 28) + 8, height - FOOT / 2);
+  }
+
+  function putLayers(style) {
+    const below = new Float64Array(scene.seconds.length);
+    scene.layers.forEach((layer, number) => {
+      context.beginPath();
+      for (let i = 0; i < below.length; i++) context.lineTo(xOf(i), yOf(below[i]));
+      for (let i = 0; i < below.length; i++) below[i] += Math.max(layer.values[i], 0);
+      for (let i = below.length - 1; i >= 0; i--) context.lineTo(xOf(i), yOf(below[i]));
+      context.closePath();
+      context.fillStyle = colourOf(layer, number, style);
+      context.fill();
+      if (layer.finding < 0 || layer.finding !== scene.finding) return;
+      context.strokeStyle = style.getPropertyValue("--text");
+      context.lineWidth = 1.5;
+      context.stroke();
+    });
+    canvas.dataset.drawn = 2 * below.length * scene.layers.length;
+  }
+
+  function putMark(point, text, colour, dash) {
+    const x = Math.round(xOf(point)) + 0.5;
+    context.strokeStyle = context.fillStyle = colour;
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(x, HEAD - 2);
+    context.lineTo(x, height - FOOT);
+    context.stroke();
+    context.setLineDash([]);
+    context.textAlign = x > width - 60 ? "right" : x < AXIS + 40 ? "left" : "center";
+    context.fillText(text, x, HEAD / 2);
+  }
+
+  function begin(to) {
+    context = to;
+    to.canvas.width = Math.round(width * devicePixelRatio); /* clears it */
+    to.canvas.height = Math.round(height * devicePixelRatio);
+    to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    to.font = "11px system-ui, sans-serif";
+    to.textBaseline = "middle";
+  }
+
+  function drawLayers() {
+    const style = getComputedStyle(document.documentElement);
+    begin(back);
+    most = Math.max(1, ...sumOf(scene.layers, scene.seconds.length));
+    putAxes(style);
+    putLayers(style);
+    context.lineWidth = 1;
+    for (const { point, text } of scene.marks) putMark(point, text, style.getPropertyValue("--quiet").trim(), [3, 3]);
+    ink = [style.getPropertyValue("--shrinkage").trim(), style.getPropertyValue("--focus").trim()];
+  }
+
+  function drawMarks() {
+    begin(front);
+    if (behind.width && behind.height) front.drawImage(behind, 0, 0, width, height);
+    front.lineWidth = 2;
+    putMark(scene.from, "", ink[0], [6, 3]);
+    putMark(scene.to, "", ink[1], []);
+  }
+
+  function draw() {
+    if (!scene) return;
+    width = canvas.clientWidth;
+    height = canvas.clientHeight;
+    drawLayers();
+    drawMarks();
+  }
+
+  new ResizeObserver(draw).observe(canvas);
+  return {
+    draw,
+    /* layers, seconds, unit, marks, from, to, finding */
+    show(next) {
+      const isSame = scene && scene.finding === next.finding;
+      scene = next;
+      if (isSame) drawMarks();
+      else draw();
+    },
+    colour: (number) => colourOf(scene.layers[number], number, getComputedStyle(document.documentElement)),
+    /* The point that is nearest to x, and the layer there, or -1. */
+    at(x, y) {
+      let point = 0, sum = 0;
+      for (let i = 1; i < scene.seconds.length; i++) if (Math.abs(xOf(i) - x) < Math.abs(xOf(point) - x)) point = i;
+      const layer = scene.layers.findIndex((one) => {
+        const from = yOf(sum);
+        sum += Math.max(one.values[point], 0);
+        return y <= from && y > yOf(sum);
+      });
+      return { point, layer };
+    },
+  };
+}

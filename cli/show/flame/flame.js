@@ -1,0 +1,3 @@
+/* The page of `show --flame`. */
+
+makePage(JSON.parse(element("data").textContent), null);

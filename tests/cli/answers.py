@@ -1,0 +1,277 @@
+"""leaks --html and --markdown: what the page holds, and what the comment says. (That a browser draws the page
+is tests/e2e/answer.py's.)"""
+
+import json
+import os
+import random
+import re
+
+from flames import data_of
+from leaking import KIND, MINUTE, film, heap, leaks, resident, HEAP_AREAS, scene
+from pb import HEAP, Stack, gz, profile
+from samples import T0
+
+EVIL = '</script><img src=x onerror=alert(1)>|`[a](javascript:b) @user #1 www.example.org\n| **x** | & \\'
+
+
+def page_of(t, *args):
+    t.succeeds("leaks", *args, "--html", "page.html")
+    text = t.load("page.html").decode()
+    return text, data_of(text)
+
+
+def series_of(changes, points):
+    values, at, value = [], 0, 0
+    for gap, change in zip(changes[::2], changes[1::2]):
+        values += [value] * gap
+        at, value = at + gap, value + change
+    return values + [value] * (points - at)
+
+
+def paths_of(run):
+    """The nodes of the tree, root first."""
+    paths, parents, at = [()], [0], 0
+    for name, back in list(zip(run["name"], run["back"]))[:-1]:
+        for _ in range(back):
+            at = parents[at]
+        paths.append(paths[at] + (run["names"][name],))
+        parents.append(at)
+        at = len(paths) - 1
+    return paths
+
+
+def levels_of(run):
+    """{stack: its values at the points}, of all stacks with the same names."""
+    paths, node, levels = paths_of(run), 0, {}
+    points = len(run["film"]["points"])
+    for step, *_, series in run["film"]["stacks"]:
+        node += step
+        before = levels.get(paths[node], [0] * points)
+        levels[paths[node]] = [a + b for a, b in zip(before, series_of(series, points))]
+    return levels
+
+
+def in_use(t, path):
+    """The same of one window, as show has it."""
+    shown = json.loads(t.succeeds("show", "--json", path).text)
+    column = [one["type"] for one in shown["types"]].index("inuse_space")
+    values = {}
+    for sample in shown["samples"]:
+        stack = tuple(frame["function"] for frame in reversed(sample["stack"]))
+        values[stack] = values.get(stack, 0) + sample["values"][column]
+    return {stack: value for stack, value in values.items() if value}
+
+
+def check_windows(t, run, files):
+    levels = levels_of(run)
+    for i, (window, _) in enumerate(run["film"]["points"]):
+        t.equal({stack: values[i] for stack, values in levels.items() if values[i]}, in_use(t, files[window]), f"window {window}")
+
+
+def test_the_page_has_what_json_and_show_have(t):
+    files = film(t)
+    _, data = page_of(t, *files)
+    run = data["runs"][0]
+    t.equal(run["report"], leaks(t, *files)["runs"][0])
+    t.equal(run["film"]["points"], [[i, 60 * i] for i in range(16)])
+    check_windows(t, run, files)
+    finding = run["film"]["stacks"][run["film"]["finding"][0]]
+    t.equal(series_of(finding[-1], 16), [102400 * (i + 1) for i in range(16)])
+    t.equal(finding[5:7], [102400 * 16, 1600], "what was allocated")
+    t.equal((data["reasons"][finding[3]][0], run["film"]["survival"], run["film"]["source"]), ("steady-growth", [[]], []))
+
+
+def test_a_run_of_many_windows(t):
+    """The page has the peak, the last two windows and a window of each part of the run."""
+    draw = random.Random(3)
+    files = [heap(t, f"{i:03}", i, {"leak": (10 * i + 10,) * 2, "noise": (9999 * (i + 1), 9000 if i == 77 else draw.randrange(900))})
+             for i in range(230)]
+    run = page_of(t, *files)[1]["runs"][0]
+    windows = [point[0] for point in run["film"]["points"]]
+    t.equal((len(windows), windows[-2:], 77 in windows), (200, [228, 229], True))
+    t.equal(windows, sorted(windows))
+    t.check(all(b - a <= 3 for a, b in zip(windows, windows[1:])), f"a part is missing: {windows}")
+    check_windows(t, {**run, "film": {**run["film"], "points": [p if p[0] in (0, 1, 77, 229) else p for p in run["film"]["points"]]}},
+                  files)
+
+
+def test_the_size_of_the_page_is_bounded(t):
+    """Long names and values that change all the time: what does not fit is one stack, and nothing is lost."""
+    draw = random.Random(4)
+    files = [heap(t, f"{w:02}", w, {"leak": (9999, 999 * w + 1), **{f"f{i}{'x' * 300}": (999, draw.randrange(1, 99)) for i in range(5000)}})
+             for w in range(8)]
+    text, data = page_of(t, *files)
+    run = data["runs"][0]
+    t.check(len(text) < 1_000_000, f"{len(text)} bytes")
+    t.check(len(text) > 600_000, f"only {len(text)} bytes are used")
+    t.equal(run["film"]["others"] + len(run["film"]["stacks"]) - 1, 5001)
+    for i, (window, _) in enumerate(run["film"]["points"]):
+        t.equal(sum(values[i] for values in levels_of(run).values()), sum(in_use(t, files[window]).values()))
+    t.check(("main", "serve", "leak") in levels_of(run), "the suspect is not in the page")
+    names = [heap(t, f"n{w}", w, {"leak": (9, 9)}, filename="b" * 900_000) for w in range(6)]
+    t.write("page.html", b"<html>as it was")
+    t.contains(t.fails(1, "leaks", *names, "--html", "page.html").err, "page.html: is not written: the names")
+    t.equal(t.load("page.html"), b"<html>as it was")
+
+
+def test_several_runs(t):
+    """A restart makes a run. Of many runs, those with suspects are in the page."""
+    first = film(t)
+    again = [heap(t, f"later.{i:02}.pb.gz", 20 + i, {"leak": (i + 1, i + 1)}) for i in range(8)]
+    _, data = page_of(t, *first, *again)
+    t.equal([run["report"]["after_restart"] for run in data["runs"]], [False, True])
+    check_windows(t, data["runs"][1], again)
+    for i in range(20):
+        heap(t, f"restart.{i:02}.pb.gz", 100 + i, {"start": (1 << 40 - i, 1)})
+    _, data = page_of(t, *first, *(f"restart.{i:02}.pb.gz" for i in range(20)))
+    t.equal((len(data["runs"]), data["leftOut"] > 0, data["runs"][0]["report"]["suspects"]), (16, True, 1))
+
+
+def test_the_resident_memory(t):
+    arenas = ("[anonymous mappings]", "mmap", "new_arena", "main")
+    files = [resident(t, f"{i}.pb.gz", i, {**HEAP_AREAS, arenas: 30000 + 1500 * i}) for i in range(14)]
+    run = page_of(t, *files)[1]["runs"][0]
+    areas = {name: (cause, series_of(series, 14)) for name, cause, _, _, series in run["film"]["areas"]}
+    t.equal(areas["[anonymous mappings]"], ("mmap", [1024 * (30000 + 1500 * i) for i in range(14)]))
+    t.equal(areas["[file mappings, clean or shared]"][0], "/usr/lib/libx.so")
+    t.equal(set(areas), {stack[0] for stack in (*HEAP_AREAS, arenas)})
+    t.equal(run["film"]["finding"][0], -1, "an area is no stack")
+
+
+def test_what_becomes_of_allocations(t):
+    """Of the stack `brief` all is freed in its window, of the stack `leak` nothing: as the types freed_* say."""
+    types, files = [*HEAP, "freed_objects/count", "freed_space/bytes"], []
+    for i in range(12):
+        samples = [(("leak", "main"), [50 * (i + 1), 51200 * (i + 1), 50 * (i + 1), 51200 * (i + 1), 0, 0]),
+                   (("brief", "main"), [80 * (i + 1), 8000 * (i + 1), 0, 0, 0, 0])]
+        w = [*samples, (Stack("brief", "main", labels={"age": (0, "windows")}), [0, 0, 0, 0, 80 * (i + 1), 8000 * (i + 1)])]
+        files.append(f"{i:02}.pb.gz")
+        t.write(files[-1], gz(profile(w, types=types, time=T0 + i * MINUTE, period_type=KIND, period=1)))
+    run = page_of(t, *files)[1]["runs"][0]
+    stacks = {paths_of(run)[sum(one[0] for one in run["film"]["stacks"][:i + 1])]: one for i, one in enumerate(run["film"]["stacks"])}
+    t.equal(stacks[("main", "brief")][5:9], [96000, 960, 96000, 960])
+    t.equal(stacks[("main", "leak")][5:9], [614400, 600, 0, 0])
+    t.check(run["film"]["survival"] and all(alive == 1 for _, alive in run["film"]["survival"][0]), run["film"]["survival"])
+
+
+def test_names_in_the_page_stay_data(t):
+    files = [heap(t, f"{i}", i, {EVIL: (100 * i + 100,) * 2}, filename=EVIL) for i in range(8)]
+    t.write("app.go", (EVIL * 30).encode())
+    text, data = page_of(t, *files, "--source")
+    plain = page_of(t, *film(t))[0]
+    for mark in ("</script>", "<img", "<script", "onerror="):
+        t.equal(text.count(mark), plain.count(mark) + (data_count(text, mark) if mark == "onerror=" else 0), mark)
+    run = data["runs"][0]
+    t.equal((run["report"]["binary"], run["report"]["findings"][0]["stack"][0]["function"]), (EVIL, EVIL))
+    t.check(EVIL.split("\n", maxsplit=1)[0][:100] in str(run["film"]["source"]), "no source")
+    t.contains(text, "default-src 'none'")
+    t.equal(re.findall(r"https?://|@import|url\(|<link(?! rel=\"icon\" href=\"data:,\")", text), [])
+
+
+def data_count(text, mark):
+    return re.search(r'type="application/json">(.*?)</script>', text, re.S).group(1).count(mark)
+
+
+def test_source_lines(t):
+    """Only with --source, and only of regular files: a profile may name any."""
+    files = film(t)
+    t.write("app.go", "".join(f"line {i} of app\n" for i in range(1, 40)).encode())
+    t.equal(page_of(t, *files)[1]["runs"][0]["film"]["source"], [])
+    run = page_of(t, *files, "--source")[1]["runs"][0]
+    place = run["report"]["findings"][0]["place"]
+    found = {(file, line): (first, lines) for file, line, first, lines in run["film"]["source"]}
+    first, lines = found[("app.go", place["line"])]
+    t.equal(lines[place["line"] - first], f"line {place['line']} of app")
+    t.equal((len(lines), lines), (5, [f"line {first + k} of app" for k in range(5)]))
+    os.remove(t.path("app.go"))
+    os.mkfifo(t.path("app.go"))
+    t.equal(page_of(t, *files, "--source")[1]["runs"][0]["film"]["source"], [])
+
+
+def test_where_the_page_of_leaks_goes(t):
+    files = film(t)
+    text, _ = page_of(t, *files)
+    t.equal(t.succeeds("leaks", *files, "--html=-").text, text)
+    t.equal(t.run("leaks", *files, "--html=page.html", "--fail").code, 5)
+    before = t.load(files[0])
+    t.contains(t.fails(1, "leaks", *files, "--html", files[0]).err, "is not replaced", "a page replaces only a page")
+    t.equal(t.load(files[0]), before)
+    t.contains(t.fails(1, "leaks", *files, "--html=/dev/full").err, "/dev/full: cannot write")
+    t.equal(t.litter(), [])
+
+
+def test_forms_that_exclude_each_other(t):
+    for args, said in ((("--json", "--html=p"), "exclude each other"), (("--markdown", "--json"), "exclude each other"),
+                       (("--fail-above=1M",), "--fail-above is for --markdown"), (("--base=x",), "--base is for --markdown"),
+                       (("--source",), "--source is for --html"), (("--markdown", "--fail-above=1X"), "must be"),
+                       (("--markdown", "--base="), "is empty"), (("--html=",), "must be")):
+        t.contains(t.fails(2, "leaks", "a", *args).err, said)
+
+
+# ---- the comment ------------------------------------------------------------------------------------
+
+def tables(text):
+    """The rows of each table of a comment, without the line of dashes."""
+    found, rows = [], []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif rows:
+            found.append([rows[0], *rows[2:]])
+            rows = []
+    return found
+
+
+def test_the_comment(t):
+    files = film(t)
+    text = t.succeeds("leaks", "--markdown", *files).text
+    t.contains(text, "### pprofdelta leaks\n", "<code>app</code>: **1 suspect**, 0 unknown, 5 stacks without steady growth; ",
+               "after 16 windows")
+    t.equal([row[0] for row in tables(text)[0]], ["", "**suspect**"])
+    row = tables(text)[0][1]
+    t.contains(row[1], "<code>leak app&#46;go&#58;", " &larr; serve &larr; main</code>")
+    t.equal(row[2:], ["1.56MiB", "+5.86MiB/h", "grows steadily, and what grew stays"])
+    t.equal((len(tables(text)), t.run("leaks", "--markdown", "--fail", *files).code), (1, 5))
+
+
+def test_a_budget_for_each_stack(t):
+    files = film(t)
+    for budget, over in (("1500k", ["leak"]), ("900k", ["leak", "cache"]), ("1600k", [])):
+        result = t.run("leaks", "--markdown", f"--fail-above={budget}", *files)
+        t.equal((result.code, result.err), (5 if over else 0, ""))
+        rows = tables(result.text)[1][1:] if over else []
+        t.equal([re.search("<code>([a-z]+)", row[1]).group(1) for row in rows], over, budget)
+        t.check(all(row[0] == "**over**" for row in rows), str(rows))
+
+
+def test_a_base(t):
+    """What grew and what is new since another run, of another build at other addresses."""
+    files = film(t)
+    before = {name: (made, live) for name, (made, live) in scene(15).items() if name != "step"}
+    before["leak"] = (9, 100)
+    before["startup"] = (900, 900)
+    base = heap(t, "base.pb.gz", 3, before, start=0x7000000, build_id="other")
+    result = t.run("leaks", "--markdown", "--base", base, "--fail-above=1M", *files)
+    t.equal(result.code, 5)
+    t.equal([[row[0], re.search("<code>([a-z]+)", row[1]).group(1), *row[2:]] for row in tables(result.text)[1][1:]],
+            [["**over**", "leak", "100KiB", "1.56MiB", "+1.46MiB"], ["new", "step", "0B", "500KiB", "+500KiB"]])
+    t.contains(result.text, "**1 stack is above the budget of 1.00MiB for each, compared with the base**")
+    t.equal(t.run("leaks", "--markdown", "--base", base, "--fail-above=2M", *files).code, 0)
+    os.mkdir(t.path("runs"))
+    for path in film(t):
+        os.rename(t.path(path), t.path("runs/" + path))
+    text = t.succeeds("leaks", "--markdown", "--base=runs", "runs").text
+    t.contains(text, "\n0 stacks have grown since the base\n")
+    t.contains(t.fails(1, "leaks", "--markdown", "--base=missing", "runs").err, "missing: cannot")
+
+
+def test_names_in_a_comment_are_only_text(t):
+    """No character of a name ends its cell or its element, and none is Markdown, a link or a mention."""
+    files = [heap(t, f"{i}", i, {EVIL: (100 * i + 100,) * 2}, filename=EVIL) for i in range(8)]
+    text = t.run("leaks", "--markdown", "--fail-above=1k", *files).text
+    t.equal([len(row) for table in tables(text) for row in table], [5, 5, 3, 3])
+    for name in re.findall("<code>(.*?)</code>", text):
+        bare = re.sub("&#[0-9]+;|&larr;", "", name)
+        t.check(re.fullmatch(r"[A-Za-z0-9 ,/=+.-]*", bare) and "." not in bare.replace("...", ""), f"{bare!r}")
+    t.equal(re.sub("<code>.*?</code>", "", text).count("<"), 0)
+    t.equal(text.count("<code>"), 3)

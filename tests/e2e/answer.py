@@ -1,0 +1,138 @@
+"""The page of `leaks --html` in a real browser: run.py answer PPROFDELTA
+
+It draws the windows, compares any two, leads from a finding to its stack, obeys keys and addresses, goes light and
+dark, prints, and asks the network for nothing. Skipped (77) where there is no Chromium. SCREENSHOTS=FOLDER keeps
+what was seen.
+"""
+
+import flame
+from answers import EVIL
+from flame import end, prepare  # noqa: F401 (what run.py calls)
+from leaking import HEAP_AREAS, KIND, MINUTE, film, heap, scene
+from pb import HEAP, gz, profile
+from samples import T0
+
+TYPES = [*HEAP, "rss_space/bytes"]
+
+
+def server(t):
+    """The film of leaking.py with an account of the resident memory."""
+    files = []
+    for i in range(16):
+        samples = [((*leaf, "serve", "main"), [made, made * 1024, live, live * 1024, 0])
+                   for leaf, (made, live) in ((("malloc", "std::vector<int>::push_back", name), both) for name, both in scene(i).items())]
+        samples += [(stack, [0, 0, 0, 0, kib * 1024]) for stack, kib in {**HEAP_AREAS, ("[live heap]",): 100 * i + 100}.items()]
+        files.append(f"{i:02}.pb.gz")
+        t.write(files[-1], gz(profile(samples, types=TYPES, time=T0 + i * MINUTE, period_type=KIND, period=1)))
+    return files
+
+
+def open_page(t, *args):
+    return flame.Page(t, *args, command=("leaks", "--html"))
+
+
+def reopen(t, address):
+    flame.shared.open("about:blank")
+    flame.shared.open(t.path("page.html"), address)
+
+
+def colours(page, selector):
+    """The colours of a canvas, from the bottom to the top of its middle, each once in a row."""
+    got = page.run(f"(one => {{ const c = one.getContext('2d'), found = []; for (let y = one.height - 22; y > 16; y--) {{"
+                   " const p = [...c.getImageData(one.width >> 1, y, 1, 1).data].join(); if (found.at(-1) !== p) found.push(p) }"
+                   f" return found }})(document.querySelector('{selector}'))")
+    return got
+
+
+def rows(page, selector):
+    return page.run(f"[...document.querySelectorAll('{selector} tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+
+
+def test_shows_the_answer(t):
+    page = open_page(t, *server(t))
+    t.contains(page.text("#title"), "app: leaks")
+    t.contains(page.text("#facts"), "16 windows in 15.0min", "inuse_space")
+    t.contains(page.text("#notes"), "verdict: 1 suspect, 0 unknown")
+    t.equal([row[0] for row in rows(page, "#findings")], ["suspect"])
+    t.contains(rows(page, "#findings")[0][1], "leak app.go:")
+    t.equal(page.run("[...document.querySelectorAll('#stack li')].map(one => [one.className, one.firstChild.textContent])"),
+            [["library", "malloc"], ["library", "std::vector<int>::push_back"], ["cause", "leak"], ["", "serve"], ["", "main"]])
+    t.contains(page.text("#film-legend"), "suspect: leak app.go:", "cache app.go:", "all other stacks")
+    t.check(len(colours(page, "#film")) > 5, "the areas are not drawn")
+    t.check(len(colours(page, "#areas")) > 3, "the parts of the resident memory are not drawn")
+    areas = {row[0]: row[2:5] for row in rows(page, "#areas-table")}
+    t.equal(areas["[file mappings, clean or shared]"], ["3.91MiB", "3.91MiB", "0B"])
+    t.equal(areas["[live heap]"], ["100KiB", "1.56MiB", "+1.46MiB"])
+    t.equal([row[0] for row in rows(page, "#sizes")], ["1.00KiB to 2.00KiB"])
+    t.equal(page.value("#width"), "now")
+    t.contains(page.detail(), "all, 1.21MiB \u2192 4.14MiB, change +2.93MiB")
+    page.seen("answer")
+    page.clean()
+
+
+def test_compares_any_two_windows(t):
+    page = open_page(t, *film(t))
+    page.choose("#from", 3)
+    page.choose("#to", 7)
+    t.contains(page.text("#film-detail"), "window 4, +3.00min: ", "window 8, +7.00min: ")
+    page.do("document.querySelector('#search').value = 'leak'; document.querySelector('#search').dispatchEvent(new Event('input'))")
+    page.keys("n")
+    t.contains(page.detail(), "leak, 400KiB \u2192 800KiB, change +400KiB (100.0%)")
+    page.run("document.querySelector('#film').focus()")
+    page.keys("ArrowRight")
+    t.equal((page.value("#from"), page.value("#to")), ("3", "8"))
+    page.keys("]", "]", "[", "Home")
+    t.equal((page.value("#from"), page.value("#to")), ("3", "0"))
+    page.keys("m")
+    peak = page.run("document.querySelector('#to').selectedIndex")
+    totals = page.run("(run => run.film.points.map((_, i) => run.film.stacks.reduce((sum, one) => "
+                      "sum + expand(one.at(-1), run.film.points.length)[i], 0)))(JSON.parse(document.querySelector('#data').textContent).runs[0])")
+    t.equal(totals[peak], max(totals))
+    box = page.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector('#film').getBoundingClientRect())")
+    flame.shared.click(box[0] + 66, box[1] + box[3] / 2)
+    t.equal(page.value("#to"), "0")
+    t.contains(page.run("location.hash"), "from=3", "to=0")
+    reopen(t, "#from=2&to=5&width=change")
+    t.equal((page.value("#from"), page.value("#to"), page.value("#width")), ("2", "5", "change"))
+    reopen(t, "#from=99&to=x&finding=77&run=5")
+    t.equal((page.value("#from"), page.value("#to")), ("0", "15"))
+
+
+def test_changes_the_run(t):
+    page = open_page(t, *film(t), *(heap(t, f"later.{i:02}.pb.gz", 20 + i, {"leak": (i + 1, i + 1)}) for i in range(8)))
+    t.equal(page.run("document.querySelector('#run-label').hidden"), False)
+    reopen(t, "#run=1")
+    t.contains(page.text("#facts"), "8 windows", "after a restart")
+    t.equal(page.value("#run"), "1")
+
+
+def test_light_dark_and_paper(t):
+    page = open_page(t, *film(t))
+    light = colours(page, "#film")
+    flame.shared.scheme("dark")
+    dark = colours(page, "#film")
+    t.check(light[0] != dark[0], f"{light} {dark}")
+    page.do("window.dispatchEvent(new Event('beforeprint'))")
+    t.equal(colours(page, "#film"), light)
+    page.do("window.dispatchEvent(new Event('afterprint'))")
+    t.equal(colours(page, "#film"), dark)
+    page.seen("answer-dark")
+
+
+def test_names_are_only_text(t):
+    files = [heap(t, f"{i}", i, {EVIL: (100 * i + 100,) * 2}, filename=EVIL) for i in range(8)]
+    t.write("app.go", (EVIL * 30).encode())
+    page = open_page(t, *files, "--source")
+    t.contains(page.text("#findings"), EVIL)
+    t.equal(page.run("document.querySelectorAll('img').length"), 0)
+    page.clean()
+
+
+def test_many_windows_of_many_stacks(t):
+    """What is drawn depends on what is seen, not on the size of the run."""
+    files = [heap(t, f"{w:03}", w, {"leak": (9 * w + 9,) * 2, **{f"f{i}": (w + 1, (w * i) % 97 % (w + 1)) for i in range(900)}})
+             for w in range(40)]
+    page = open_page(t, *files)
+    drawn = int(page.run("document.querySelector('#film').dataset.drawn"))
+    t.check(0 < drawn <= 2 * 200 * 13, f"{drawn} points")
+    page.clean()
