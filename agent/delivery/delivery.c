@@ -175,6 +175,11 @@ bool pd_delivery_send_last(void)
     return deliver_window(pd_delivery_max_millis(), LAST);
 }
 
+bool pd_delivery_has_all(void)
+{
+    return !atomic_load(&has_failed);
+}
+
 void pd_delivery_release(void)
 {
     atomic_store(&is_busy, 0);

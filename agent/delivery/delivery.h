@@ -17,6 +17,9 @@ void pd_delivery_release(void);
  * the profile is lost, a message says so. */
 bool pd_delivery_send_last(void);
 
+/* Has everything up to the last window been delivered? */
+bool pd_delivery_has_all(void);
+
 /* Returns how many milliseconds one delivery may take. */
 unsigned pd_delivery_max_millis(void);
 

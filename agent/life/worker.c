@@ -8,6 +8,7 @@
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/largest_sites.h"
+#include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
 
 #include <fcntl.h>
@@ -226,6 +227,8 @@ static unsigned work(bool has_table)
             deadline += interval * ((now - deadline) / interval + 1);
         if (now < next_check)
             continue;
+        pd_live_beat();
+        pprofdelta_heap_note_mappings(pd_agent_heap());
         last = check_company(last, has_table);
         pause = next_pause(last, pause);
         next_check = clock_now() + pause;
@@ -242,7 +245,10 @@ static void *run(void *unused)
     if (has_table)
         pd_notice_use_own_descriptors();
     atomic_store(&is_coming, 0);
+    if (has_table)
+        pd_live_begin();
     pd_loader_try();
+    pprofdelta_heap_note_mappings(pd_agent_heap());
     unsigned requested = work(has_table);
     stopped();
     if (requested & PD_REQUEST_STOP)

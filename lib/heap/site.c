@@ -136,6 +136,22 @@ void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *wei
     add_inuse(sites, number, &less);
 }
 
+void pd_site_move(pd_sites *sites, uint32_t number, uint32_t from, uint32_t to_number, uint32_t to)
+{
+    pd_site_moving *m = &sites->moving;
+    pd_heap_sums *source = pd_site_sums_of(pd_site_at(sites, number), from);
+    pd_heap_sums *target = pd_site_sums_of(pd_site_at(sites, to_number), to);
+    *m = (pd_site_moving){0, from, to_number, to, *target};
+    pd_heap_sums_add(&m->result, source);
+    PD_WRITTEN_FIRST();
+    m->number = number;
+    PD_WRITTEN_FIRST();
+    *target = m->result;
+    *source = (pd_heap_sums){{0}};
+    PD_WRITTEN_FIRST();
+    m->number = 0;
+}
+
 static void add_weight(pprofdelta_weight *to, const pprofdelta_weight *more)
 {
     pd_heap_add(&to->objects, more->objects);
@@ -146,8 +162,7 @@ void pd_site_forget(pd_sites *sites, uint32_t number)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
-    pd_heap_sums_add(&empty->base, &site->base);
-    site->base = (pd_heap_sums){{0}};
+    pd_site_move(sites, number, PD_SITE_BASE, PD_SITE_EMPTY, PD_SITE_BASE);
     keep_share(sites, site);
     keep_share(sites, empty);
     add_weight(&empty->peak.share, &site->peak.share);

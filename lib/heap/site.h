@@ -23,6 +23,9 @@
  *     peak.share      its share of that peak; of later peaks it is what the site has in use
  *     peak.held       its share of the peak of the batch under way, where a later peak came
  *
+ * A process may be killed at any instruction, and its tables are read then (recover.c). So sums
+ * change their place by pd_site_move, and what is in use follows from the entries.
+ *
  * A site with nothing in use is kept for its counters until there is no room. Then it is removed,
  * and its counters are added to the site without a stack, so that totals stay correct. */
 #ifndef PD_HEAP_SITE_H
@@ -69,6 +72,16 @@ typedef struct pd_site {
     pd_site_peak peak;
 } pd_site;
 
+/* Where the sums of a site are. */
+typedef enum pd_site_sums { PD_SITE_BASE, PD_SITE_CHANGED } pd_site_sums; /* CHANGED + window */
+
+/* The move of sums that is under way: to = result, from = 0. Doing it again changes nothing. */
+typedef struct pd_site_moving {
+    uint32_t number, from; /* number 0: none is under way */
+    uint32_t to_number, to;
+    pd_heap_sums result;
+} pd_site_moving;
+
 typedef struct pd_sites {
     pd_pool pool;
     pd_chains chains;
@@ -79,6 +92,7 @@ typedef struct pd_sites {
     unsigned gathering; /* the window that gathers events; the other one is being sent or empty */
     uint64_t peak;      /* the number of the latest peak, from 1 */
     uint64_t held_peak; /* that of the batch under way; 0: there is none */
+    pd_site_moving moving;
 } pd_sites;
 
 static inline pd_site *pd_site_at(const pd_sites *sites, uint32_t number)
@@ -107,6 +121,15 @@ void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *wei
 /* Sets peak.held to the share of held_peak. It stays as it is until the batch ends. */
 void pd_site_hold(const pd_sites *sites, pd_site *site);
 
+static inline pd_heap_sums *pd_site_sums_of(pd_site *site, uint32_t which)
+{
+    return which == PD_SITE_BASE ? &site->base : &site->changed[which - PD_SITE_CHANGED];
+}
+
+/* Adds sums of a site to others, which may be those of another site, and clears them. The caller is the
+ * only one that moves, and that writes either of the two. */
+void pd_site_move(pd_sites *sites, uint32_t number, uint32_t from, uint32_t to_number, uint32_t to);
+
 /* Removes a site with nothing in use and no changes. Its counters, and its share of the peak, are
  * added to the empty site. No batch is under way. */
 void pd_site_forget(pd_sites *sites, uint32_t number);
@@ -116,6 +139,10 @@ static inline unsigned pd_sites_sending(const pd_sites *sites)
 {
     return sites->gathering ^ 1;
 }
+
+/* What is written before this is in memory before what is written after it, if the process is killed
+ * between the two. */
+#define PD_WRITTEN_FIRST() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /* Wraps like unsigned numbers, so no weight makes it undefined. */
 static inline void pd_heap_add(int64_t *to, int64_t value)

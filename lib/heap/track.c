@@ -119,6 +119,7 @@ uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event
     entry->ptr = event->ptr;
     entry->weight = event->weight;
     entry->site = site;
+    PD_WRITTEN_FIRST(); /* a recovery reads the others if the state is LIVE */
     entry->state = state;
     index_add(heap, number, event->size);
     return number;

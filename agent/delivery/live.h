@@ -1,0 +1,29 @@
+/* The file from which the last window is made if the process is killed: see base/remains.h.
+ *
+ *     the agent's thread begins      heap.PROGRAM.PID.live appears, and is locked
+ *     every second                   the time goes into it
+ *     the last window has arrived    it is removed: at the end of the process, before an exec
+ *     the process is killed          it stays; pprofdelta recover, record, leaks and sum find it
+ *
+ * Only the agent's thread has the descriptor, in its own table: the program cannot close it, and does not
+ * see it. The child of a fork gets a file of its own with its own thread. */
+#ifndef PD_AGENT_LIVE_H
+#define PD_AGENT_LIVE_H
+
+#include <stdbool.h>
+
+/* Call once, in the constructor, when the pages of the tracker have begun. */
+void pd_live_prepare(void);
+
+/* In the agent's thread, when it begins with its own table of descriptors, and then every second: makes the
+ * file if there is none, and says in it that the process lives. */
+void pd_live_begin(void);
+void pd_live_beat(void);
+
+/* Removes the file: nothing is left to recover. */
+void pd_live_end(void);
+
+/* In the child of a fork, whose file is the parent's. */
+void pd_live_forget(void);
+
+#endif
