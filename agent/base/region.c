@@ -9,92 +9,101 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { PAGE = 4096 };
-#define PAGES ((size_t)PD_REMAINS_MOST / PAGE)
 
-static bool is_taken[PAGES];
-static pd_area area = {.is_taken = is_taken};
-static bool is_shared, has_overflowed;
-static char *copy; /* for the child of the fork that is under way; NULL: none */
-static size_t copy_len;
+typedef struct region {
+    pd_area area; /* base NULL: not reserved yet */
+    bool is_shared;
+    char *copy; /* for the child of the fork that is under way; NULL: none */
+    size_t copy_len;
+} region;
+
+static region regions[PD_REMAINS_AREAS];
+static bool is_taken[PD_REMAINS_MOST / PAGE];
+static bool has_begun;
+
+enum { UNUSED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
+
+static size_t size_of(const region *r)
+{
+    return r->area.pages * PAGE;
+}
+
+static size_t used_of(const region *r)
+{
+    return r->area.used * PAGE;
+}
 
 static size_t head_size(void)
 {
     return (sizeof(pd_remains_head) + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-enum { UNUSED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
-
-/* Only the first call goes through the functions that the agent replaces: from that on, the addresses are
- * known as the agent's. */
-static void *map(void *at, size_t len, int access, int flags, int fd)
+/* Only the call that reserves goes through the functions that the agent replaces: from that on, the
+ * addresses are known as the agent's. */
+static void *map(void *at, size_t len, int access, int flags, int fd, uint64_t off)
 {
-    void *ptr = pd_next()->mmap(at, len, access, flags, fd, 0);
+    void *ptr = pd_next()->mmap(at, len, access, flags, fd, (pd_plain_offset)off);
     return ptr == MAP_FAILED ? NULL : ptr;
 }
 
-/* A limit of the address space is the program's: the area takes a small part of it. */
-static size_t size_of_area(void)
+static bool reserve(region *r)
 {
-    enum { PART = 16 };
-    struct rlimit space;
-    bool is_limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
-    return !is_limited || space.rlim_cur / PART > PD_REMAINS_MOST
-               ? (size_t)PD_REMAINS_MOST
-               : (size_t)(space.rlim_cur / PART) & ~(size_t)(PAGE - 1);
+    unsigned i = (unsigned)(r - regions);
+    size_t len = (size_t)pd_remains_area_size(i);
+    void *base = mmap(NULL, len, PROT_NONE, UNUSED, -1, 0);
+    if (base == MAP_FAILED)
+        return false;
+#ifdef MADV_NOHUGEPAGE /* a huge page would make all of it resident */
+    madvise(base, len, MADV_NOHUGEPAGE);
+#endif
+    r->area = (pd_area){
+        .base = base, .pages = len / PAGE, .is_taken = is_taken + pd_remains_area_off(i) / PAGE};
+    return true;
+}
+
+/* Makes pages usable. */
+static bool make_ready(const region *r, char *block, size_t size)
+{
+    enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack */
+    return r->is_shared ? madvise(block, size, POPULATE_WRITE) == 0
+                        : mprotect(block, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* Returns pages of the area, or NULL. */
+static char *take(region *r, size_t size)
+{
+    if (!r->area.base && !reserve(r))
+        return NULL;
+    char *block = pd_area_take(&r->area, size);
+    if (block && !make_ready(r, block, size)) {
+        pd_area_give(&r->area, block, size);
+        return NULL;
+    }
+    if (block && has_begun)
+        pd_region_head()->areas[r - regions].used = used_of(r);
+    return block;
 }
 
 void pd_region_begin(void)
 {
-    size_t len = size_of_area();
-    if (sysconf(_SC_PAGESIZE) != PAGE || len < 2 * head_size())
-        return;
-    void *base = mmap(NULL, len, PROT_NONE, UNUSED, -1, 0);
-    if (base == MAP_FAILED)
-        return;
-    area.base = base;
-    area.pages = len / PAGE;
-#ifdef MADV_NOHUGEPAGE /* a huge page would make all of it resident */
-    madvise(area.base, len, MADV_NOHUGEPAGE);
-#endif
-    pd_area_take(&area, head_size());
-    if (mprotect(area.base, head_size(), PROT_READ | PROT_WRITE))
-        area.pages = 0;
+    has_begun = sysconf(_SC_PAGESIZE) == PAGE && take(&regions[0], head_size());
 }
 
 pd_remains_head *pd_region_head(void)
 {
-    return area.pages ? (pd_remains_head *)(void *)area.base : NULL;
-}
-
-bool pd_region_has_overflowed(void)
-{
-    return has_overflowed;
-}
-
-/* Makes the pages usable. */
-static bool make_ready(char *block, size_t size)
-{
-    enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack */
-    return is_shared ? madvise(block, size, POPULATE_WRITE) == 0
-                     : mprotect(block, size, PROT_READ | PROT_WRITE) == 0;
+    return has_begun ? (pd_remains_head *)(void *)regions[0].area.base : NULL;
 }
 
 void *pd_region_map(void *cookie, size_t size)
 {
     int kept = errno;
+    char *block = NULL;
     (void)cookie;
-    char *block = pd_area_take(&area, size);
-    if (block && !make_ready(block, size)) {
-        pd_area_give(&area, block, size);
-        block = NULL;
-    }
-    if (block)
-        pd_region_head()->used = area.used * PAGE;
-    has_overflowed |= !block;
+    for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
+        block = take(&regions[i], size);
     errno = kept;
     return block ? block : pd_reserve_map(size);
 }
@@ -102,12 +111,14 @@ void *pd_region_map(void *cookie, size_t size)
 void pd_region_unmap(void *cookie, void *ptr, size_t size)
 {
     (void)cookie;
-    if (!pd_area_has(&area, ptr)) {
-        pd_reserve_unmap(ptr, size);
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        if (!pd_area_has(&regions[i].area, ptr))
+            continue;
+        memset(ptr, 0, size);
+        pd_area_give(&regions[i].area, ptr, size);
         return;
     }
-    memset(ptr, 0, size);
-    pd_area_give(&area, ptr, size);
+    pd_reserve_unmap(ptr, size);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -117,39 +128,57 @@ static bool is_zero(const char *page)
     return !*page && !memcmp(page, page + 1, PAGE - 1);
 }
 
-/* A page of zeros is not written: it takes no memory. */
-static void copy_pages(char *to, size_t len)
+/* A page of zeros is not written: it takes no memory. Pages that nobody has taken cannot be read. */
+static void copy_pages(char *to, const region *r)
 {
-    for (size_t at = 0; at < len; at += PAGE)
-        if (!is_zero(area.base + at))
-            memcpy(to + at, area.base + at, PAGE);
+    for (size_t i = 0; i < r->area.used; i++)
+        if (r->area.is_taken[i] && !is_zero(r->area.base + i * PAGE))
+            memcpy(to + i * PAGE, r->area.base + i * PAGE, PAGE);
 }
 
 /* Puts a mapping in the place of the first bytes of the area. */
-static bool put_in_place(char *from, size_t len)
+static bool put_in_place(const region *r, char *from, size_t len)
 {
-    return pd_next()->mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, area.base) == area.base;
+    return pd_next()->mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, r->area.base) ==
+           r->area.base;
 }
 
-int pd_region_share(int fd)
+static int share(region *r, int fd)
 {
-    size_t len = area.pages * PAGE, used = area.used * PAGE;
-    if (ftruncate(fd, (off_t)len))
-        return errno;
-    int error = posix_fallocate(fd, 0, (off_t)used);
+    const uint64_t off = pd_remains_area_off((unsigned)(r - regions));
+    const size_t len = size_of(r);
+    int error = posix_fallocate(fd, (off_t)off, (off_t)used_of(r));
     if (error)
         return error;
-    char *there = map(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+    char *there = map(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
     if (!there)
         return errno;
-    copy_pages(there, used);
-    if (!put_in_place(there, len)) {
-        error = errno;
-        pd_next()->munmap(there, len);
-        return error;
+    pd_region_head()->areas[r - regions].base = (uintptr_t)r->area.base;
+    copy_pages(there, r);
+    if (put_in_place(r, there, len)) {
+        r->is_shared = true;
+        return 0;
     }
-    is_shared = true;
-    return 0;
+    error = errno;
+    pd_next()->munmap(there, len);
+    return error;
+}
+
+bool pd_region_has_private(void)
+{
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
+        if (regions[i].area.base && !regions[i].is_shared)
+            return true;
+    return false;
+}
+
+int pd_region_share(int fd, bool is_all)
+{
+    int error = ftruncate(fd, (off_t)PD_REMAINS_MOST) ? errno : 0;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS && !error; i++)
+        if (regions[i].area.base && (is_all || !regions[i].is_shared))
+            error = share(&regions[i], fd);
+    return error;
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -157,31 +186,40 @@ int pd_region_share(int fd)
 /* What is mapped shared is the parent's. The child gets what it would have had by copying on write. */
 void pd_region_fork_prepare(void)
 {
-    copy = NULL;
-    if (!is_shared)
-        return;
-    copy_len = area.used * PAGE;
-    copy = map(NULL, copy_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    if (copy)
-        copy_pages(copy, copy_len);
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        region *r = &regions[i];
+        r->copy = NULL;
+        if (!r->is_shared)
+            continue;
+        r->copy_len = used_of(r);
+        r->copy =
+            map(NULL, r->copy_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (r->copy)
+            copy_pages(r->copy, r);
+    }
 }
 
 void pd_region_fork_parent(void)
 {
-    if (copy)
-        pd_next()->munmap(copy, copy_len);
-    copy = NULL;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        if (regions[i].copy)
+            pd_next()->munmap(regions[i].copy, regions[i].copy_len);
+        regions[i].copy = NULL;
+    }
 }
 
 PD_IN_CHILD bool pd_region_fork_child(void)
 {
-    if (!is_shared)
-        return true;
-    size_t rest = area.pages * PAGE - copy_len;
-    if (!copy || !put_in_place(copy, copy_len) ||
-        (rest && !map(area.base + copy_len, rest, PROT_NONE, UNUSED | MAP_FIXED, -1)))
-        return false;
-    copy = NULL;
-    is_shared = false;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        region *r = &regions[i];
+        if (!r->is_shared)
+            continue;
+        size_t rest = size_of(r) - r->copy_len;
+        if (!r->copy || !put_in_place(r, r->copy, r->copy_len) ||
+            (rest && !map(r->area.base + r->copy_len, rest, PROT_NONE, UNUSED | MAP_FIXED, -1, 0)))
+            return false;
+        r->copy = NULL;
+        r->is_shared = false;
+    }
     return true;
 }

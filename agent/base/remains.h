@@ -3,8 +3,8 @@
  *
  *     heap.PROGRAM.PID.live     pd_remains_head | pages of the tracker ...
  *
- * The file is a memory image: each byte was at `base` + its offset. The process holds a lock on the
- * file (flock) while it lives. Nothing in the file is trusted. */
+ * The file is a memory image in areas that follow each other. The mapping holds a lock on the file (flock), so
+ * that it is locked as long as the process lives. Nothing in the file is trusted. */
 #ifndef PD_AGENT_REMAINS_H
 #define PD_AGENT_REMAINS_H
 
@@ -14,7 +14,27 @@
 
 #define PD_REMAINS_ENDING ".live" /* of the name; a number may follow: ".live.1" */
 #define PD_REMAINS_MAGIC  UINT64_C(0x0165766c66647070)
-#define PD_REMAINS_MOST   ((uint64_t)64 << 20) /* bytes of a file */
+
+/* The sizes of the areas: each is as large as all before it together, so that a small tracker takes little
+ * address space. */
+enum { PD_REMAINS_AREAS = 5 };
+#define PD_REMAINS_FIRST ((uint64_t)4 << 20)
+#define PD_REMAINS_MOST  (PD_REMAINS_FIRST << (PD_REMAINS_AREAS - 1))
+
+static inline uint64_t pd_remains_area_off(unsigned i)
+{
+    return i ? PD_REMAINS_FIRST << (i - 1) : 0;
+}
+
+static inline uint64_t pd_remains_area_size(unsigned i)
+{
+    return i ? PD_REMAINS_FIRST << (i - 1) : PD_REMAINS_FIRST;
+}
+
+typedef struct pd_remains_area {
+    uint64_t base; /* the address of its first byte; 0: it is not in the file */
+    uint64_t used; /* bytes that hold something */
+} pd_remains_area;
 
 /* The type of the account of what the process is made of, which all profiles have if one has it. */
 #define PD_ACCOUNT_TYPE "rss_space"
@@ -22,10 +42,8 @@
 
 typedef struct pd_remains_head {
     uint64_t magic; /* 0: the file is not complete yet */
-    uint64_t base, root;
-    uint64_t used; /* bytes of the file that hold something */
-    uint64_t pid,
-        pid_space;        /* the latter: the inode of the namespace that pid is in; 0: not known */
+    uint64_t root;  /* the address of the tracker */
+    pd_remains_area areas[PD_REMAINS_AREAS];
     int64_t alive_nanos;  /* when the process was alive last, within a second or so */
     uint64_t next_number; /* of its next file */
     uint32_t format, snapshot, account;

@@ -153,15 +153,21 @@ static void send_window(pprofdelta_heap *heap, occasion why)
         pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
 }
 
-static bool deliver_window(unsigned milliseconds, occasion why)
+bool pd_delivery_hold(unsigned milliseconds)
 {
-    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
-    if (!heap)
+    if (!pd_agent_heap())
         return false;
     while (atomic_exchange(&is_busy, 1))
         if (!pd_await_change(&is_busy, 1, milliseconds))
             return false;
-    send_window(heap, why);
+    return true;
+}
+
+static bool deliver_window(unsigned milliseconds, occasion why)
+{
+    if (!pd_delivery_hold(milliseconds))
+        return false;
+    send_window(pd_agent_heap(), why);
     return true;
 }
 

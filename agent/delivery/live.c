@@ -17,9 +17,10 @@
 
 enum { NONE, THERE, FAILED };
 
-static _Atomic int state;
+static int state;
 static pd_fixed_text name; /* of the file, with a slash before it; valid while THERE */
-static __thread bool has_table __attribute__((tls_model("initial-exec")));
+static dev_t file_dev;     /* which file that is */
+static ino_t file_ino;
 
 /* A write to a mapped file of one of these never needs more room than was allocated. */
 static bool is_on_known_system(int fd)
@@ -32,14 +33,6 @@ static bool is_on_known_system(int fd)
         if ((uint64_t)status.f_type == known[i])
             return true;
     return false;
-}
-
-static void notify(const char *why)
-{
-    pd_notice_print(PD_NOTICE_LIVE,
-                    "if this process is killed, its last window is lost: the file for it cannot be "
-                    "made in %s: %s",
-                    pd_the_agent.settings.dir, why);
 }
 
 /* An earlier process of this name and pid may have left one. */
@@ -78,7 +71,6 @@ void pd_live_prepare(void)
     pd_remains_head *head = pd_region_head();
     if (!head || !settings->live)
         return;
-    head->base = (uintptr_t)head;
     head->format = (uint32_t)settings->format;
     head->snapshot = (uint32_t)settings->snapshot;
     head->account = (uint32_t)settings->account;
@@ -90,95 +82,105 @@ void pd_live_prepare(void)
 /* The magic comes last. */
 static void name_process(pd_remains_head *head)
 {
-    struct stat space;
     head->magic = 0;
     head->root = (uintptr_t)pd_agent_heap();
-    head->pid = (uint64_t)getpid();
-    head->pid_space = stat("/proc/self/ns/pid", &space) ? 0 : (uint64_t)space.st_ino;
     head->alive_nanos = pd_now();
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
+        head->areas[i].base = 0;
 }
 
 /* Nobody is in the tracker while its memory is moved. */
-static int move_tracker(int fd)
+static int move_tracker(int fd, bool is_all)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    int error = pd_region_share(fd);
+    int error = pd_region_share(fd, is_all);
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
     return error;
 }
 
+/* Returns NULL, or why the file cannot be used. */
+static const char *use_file(int fd)
+{
+    struct stat status;
+    if (!is_on_known_system(fd))
+        return "its file system may have no room for a page later";
+    if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status))
+        return "it cannot be locked";
+    file_dev = status.st_dev;
+    file_ino = status.st_ino;
+    name_process(pd_region_head());
+    int error = move_tracker(fd, true);
+    return error ? pd_words_of_error(error) : NULL;
+}
+
+/* Where no profile can be written either, another message says so. */
+static bool is_of_directory(int error)
+{
+    return error == ENOENT || error == EACCES || error == EROFS || error == EFBIG;
+}
+
 static void make_file(void)
 {
-    pd_remains_head *head = pd_region_head();
     int fd = create();
     int error = fd < 0 ? errno : 0;
-    const char *why = error ? pd_words_of_error(error)
-                      : !is_on_known_system(fd)
-                          ? "its file system may have no room for a page later"
-                      : flock(fd, LOCK_EX | LOCK_NB) ? "it cannot be locked"
-                                                     : NULL;
-    if (!why) {
-        name_process(head);
-        error = move_tracker(fd);
-        why = error ? pd_words_of_error(error) : NULL;
-    }
+    const char *why = error ? pd_words_of_error(error) : use_file(fd);
     if (!why) {
         atomic_signal_fence(memory_order_seq_cst);
-        head->magic = PD_REMAINS_MAGIC;
-        atomic_store(&state, THERE);
-        return;
+        pd_region_head()->magic = PD_REMAINS_MAGIC;
+    } else if (!is_of_directory(error ? error : errno)) {
+        pd_notice_print(PD_NOTICE_LIVE,
+                        "if this process is killed, its last window is lost: the file for it "
+                        "cannot be made in %s: %s",
+                        pd_the_agent.settings.dir, why);
     }
-    if (fd >= 0) {
+    if (why && fd >= 0)
         remove_file();
-        close(fd);
-    }
-    atomic_store(&state, FAILED);
-    notify(why);
+    if (fd >= 0)
+        close(fd); /* the mapping holds the lock */
+    state = why ? FAILED : THERE;
 }
 
-/* The descriptor went with the table of an earlier thread of the agent, and with it the lock. */
-static void lock_again(void)
+/* The tracker has grown. */
+static void extend_file(void)
 {
     char path[PD_SPOOL_PATH_MAX];
+    struct stat status;
     int base = pd_spool_path(&name, path);
-    int fd = openat(base, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
-        atomic_store(&state, NONE); /* it was taken for the file of a dead process */
-}
-
-void pd_live_begin(void)
-{
-    has_table = true;
-    if (atomic_load(&state) == THERE)
-        lock_again();
-    pd_live_beat();
+    int fd = pd_open_high(openat(base, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == file_dev &&
+        status.st_ino == file_ino)
+        move_tracker(fd, false);
+    if (fd >= 0)
+        close(fd);
 }
 
 void pd_live_beat(void)
 {
     const pd_settings *settings = &pd_the_agent.settings;
     pd_remains_head *head = pd_region_head();
-    if (!head || !has_table || !settings->live || !*settings->dir)
+    if (!head || !settings->live || !*settings->dir)
         return;
-    if (atomic_load(&state) == NONE)
+    if (state == NONE)
         make_file();
-    if (atomic_load(&state) != THERE)
+    if (state != THERE)
         return;
+    if (pd_region_has_private())
+        extend_file();
     head->alive_nanos = pd_now();
     head->next_number = atomic_load(&pd_the_agent.next_number);
 }
 
 void pd_live_end(void)
 {
-    int there = THERE;
-    if (!atomic_compare_exchange_strong(&state, &there, NONE))
+    if (state != THERE)
         return;
     pd_region_head()->magic = 0;
     remove_file();
+    state = NONE;
 }
 
 PD_IN_CHILD void pd_live_forget(void)
 {
-    atomic_store(&state, NONE);
+    state = NONE;
 }

@@ -3,21 +3,18 @@
  *     the agent's thread begins      heap.PROGRAM.PID.live appears, and is locked
  *     every second                   the time goes into it
  *     the last window has arrived    it is removed: at the end of the process, before an exec
- *     the process is killed          it stays; pprofdelta recover, record, leaks and sum find it
+ *     the process is killed          it stays; pprofdelta recover, record and leaks find it
  *
- * Only the agent's thread has the descriptor, in its own table: the program cannot close it, and does not
- * see it. The child of a fork gets a file of its own with its own thread. */
+ * No descriptor stays open: the mapping keeps the file and its lock. The child of a fork gets a file of its own
+ * when its own thread begins. Only the thread that may deliver a window (delivery.h) calls these. */
 #ifndef PD_AGENT_LIVE_H
 #define PD_AGENT_LIVE_H
-
-#include <stdbool.h>
 
 /* Call once, in the constructor, when the pages of the tracker have begun. */
 void pd_live_prepare(void);
 
-/* In the agent's thread, when it begins with its own table of descriptors, and then every second: makes the
- * file if there is none, and says in it that the process lives. */
-void pd_live_begin(void);
+/* In the agent's thread, when it begins and then every second: makes the file if there is none, and notes in
+ * it that the process lives. */
 void pd_live_beat(void);
 
 /* Removes the file: nothing is left to recover. */

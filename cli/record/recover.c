@@ -16,13 +16,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* One file. */
@@ -32,6 +30,8 @@ typedef struct remains {
     int fd, folder_fd;
     uint8_t *bytes;              /* free them */
     const pd_remains_head *head; /* in bytes; NULL: the file is not complete */
+    pprofdelta_heap_area areas[PD_REMAINS_AREAS];
+    size_t areas_len;
     pprofdelta_heap *heap;
     cli_resource resource;
 } remains;
@@ -76,6 +76,33 @@ static bool read_all(int fd, uint8_t *bytes, size_t len)
     return done == len;
 }
 
+static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *head, uint64_t size)
+{
+    uint64_t end = 0;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        const pd_remains_area *area = &head->areas[i];
+        if (area->base)
+            end = pd_remains_area_off(i) + area->used;
+        if (area->used > pd_remains_area_size(i) || end > size)
+            return leave_alone(how, r, "is cut or damaged: it cannot be recovered; remove it");
+    }
+    if (end < sizeof *head)
+        return leave_alone(how, r, "is cut or damaged: it cannot be recovered; remove it");
+    r->bytes = malloc(end);
+    if (!r->bytes)
+        return cli_system_error(r->path, "read", ENOMEM);
+    if (!read_all(r->fd, r->bytes, end))
+        return leave_alone(how, r, "cannot be read");
+    memcpy(r->bytes, head, sizeof *head); /* what was checked is what counts */
+    r->head = (const pd_remains_head *)(const void *)r->bytes;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
+        if (head->areas[i].base)
+            r->areas[r->areas_len++] =
+                (pprofdelta_heap_area){r->bytes + pd_remains_area_off(i),
+                                       (size_t)head->areas[i].used, head->areas[i].base};
+    return CLI_DONE;
+}
+
 /* Reads what the file holds. The copy does not change any more. */
 static int read_file(cli_recovering *how, remains *r)
 {
@@ -92,37 +119,7 @@ static int read_file(cli_recovering *how, remains *r)
         return leave_alone(how, r,
                            "is not what the heap agent of this version leaves; the "
                            "pprofdelta that recorded it can recover it");
-    if (head.used > (uint64_t)status.st_size || head.used > PD_REMAINS_MOST ||
-        head.used < sizeof head)
-        return leave_alone(how, r, "is cut or damaged: it cannot be recovered; remove it");
-    r->bytes = malloc(head.used);
-    if (!r->bytes)
-        return cli_system_error(r->path, "read", ENOMEM);
-    if (!read_all(r->fd, r->bytes, head.used))
-        return leave_alone(how, r, "cannot be read");
-    r->head = (const pd_remains_head *)(const void *)r->bytes;
-    return CLI_DONE;
-}
-
-/* A process of this namespace that lives, and was alive lately: it has lost its lock for a moment. */
-static bool is_living(const pd_remains_head *head)
-{
-    enum { LATELY = 10 };
-    struct stat space;
-    struct timespec now = {0, 0};
-    char path[32], text[512];
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", head->pid);
-    if (stat("/proc/self/ns/pid", &space) || (uint64_t)space.st_ino != head->pid_space ||
-        head->alive_nanos / 1000000000 < now.tv_sec - LATELY)
-        return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    const char *state = strrchr(text, ')');
-    return state && state[1] == ' ' && !strchr("ZX", state[2]);
+    return read_areas(how, r, &head, (uint64_t)status.st_size);
 }
 
 /* ---- the window ------------------------------------------------------------------------------ */
@@ -130,7 +127,7 @@ static bool is_living(const pd_remains_head *head)
 static int make_tracker(cli_recovering *how, remains *r)
 {
     const pd_remains_head *head = r->head;
-    const pprofdelta_heap_remains from = {r->bytes, (size_t)head->used, head->base, head->root};
+    const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     pprofdelta_error err;
     options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
@@ -238,10 +235,6 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
     code = read_file(how, r);
     if (code || how->refused > refused)
         return code;
-    if (r->head && is_living(r->head)) {
-        how->living++;
-        return CLI_DONE;
-    }
     code = r->head ? make_tracker(how, r) : CLI_DONE;
     if (code || how->refused > refused)
         return code;

@@ -27,6 +27,7 @@ typedef struct recovery {
     pprofdelta_heap *heap;     /* the new one */
     pprofdelta_weight *in_use; /* of each site of the dead tracker, by its number */
     size_t in_use_cap;
+    size_t size;        /* of all areas */
     size_t traces_left; /* bytes of stacks and labels still to come, which do not overlap */
     uint64_t left_out;  /* sites and entries that cannot be read or were being written */
     uint64_t in_flight; /* sites whose sums were being written */
@@ -39,13 +40,25 @@ static pprofdelta_status refuse(pprofdelta_error *err, const char *why)
 
 /* ---- memory of the dead process -------------------------------------------------------------- */
 
-/* What was at the address, or NULL if the remains do not have all of it. */
+/* What was at the address, or NULL if the remains do not have all of it. *most: the bytes up to the end of
+ * its area. */
+static const void *find(const recovery *r, uint64_t address, uint64_t *most)
+{
+    for (size_t i = 0; i < r->from.areas_len; i++) {
+        const pprofdelta_heap_area *area = &r->from.areas[i];
+        uint64_t off = address - area->base;
+        *most = off < area->len ? area->len - off : 0;
+        if (address && *most)
+            return (const uint8_t *)area->bytes + off;
+    }
+    return NULL;
+}
+
 static const void *at(const recovery *r, uint64_t address, uint64_t size)
 {
-    uint64_t off = address - r->from.base;
-    if (!address || off > r->from.len || size > r->from.len - off || address % sizeof(uint64_t))
-        return NULL;
-    return (const uint8_t *)r->from.bytes + off;
+    uint64_t most;
+    const void *found = find(r, address, &most);
+    return found && size <= most && address % sizeof(uint64_t) == 0 ? found : NULL;
 }
 
 static uint64_t address_of(const void *pointer)
@@ -80,13 +93,14 @@ static const void *trace_part(recovery *r, uint64_t address, uint64_t size)
 /* Replaces a text of the dead process, which may be NULL. Returns false if it has no end there. */
 static bool read_text(recovery *r, const char **text)
 {
-    uint64_t off = address_of(*text) - r->from.base;
+    uint64_t most;
     if (!*text)
         return true;
-    size_t most = off < r->from.len ? r->from.len - (size_t)off : 0;
+    *text = find(r, address_of(*text), &most);
+    if (!*text)
+        return false;
     most = most < r->traces_left ? most : r->traces_left;
-    *text = (const char *)r->from.bytes + (most ? off : 0);
-    size_t len = strnlen(*text, most);
+    size_t len = strnlen(*text, (size_t)most);
     r->traces_left -= len;
     return len < most;
 }
@@ -179,7 +193,10 @@ static void add_site(recovery *r, const pd_site *dead, const pprofdelta_weight *
     pd_sites *sites = &r->heap->sites;
     pd_site *site = pd_site_at(sites, number);
     pd_heap_sums changed = dead->changed[0];
-    pprofdelta_weight share = dead->peak.number == r->dead.sites.peak ? dead->peak.share : *live;
+    /* A share is kept before the site changes. */
+    pprofdelta_weight share = dead->peak.number == r->dead.sites.peak
+                                  ? dead->peak.share
+                                  : (pprofdelta_weight){dead->live[0], dead->live[1]};
     pd_heap_sums_add(&changed, &dead->changed[1]);
     const int64_t now[] = {live->objects, live->bytes};
     bool is_changed = false, was_written = false;
@@ -278,8 +295,8 @@ static pprofdelta_status read_maps(recovery *r, pprofdelta_error *err)
     if (!found)
         return PPROFDELTA_OK;
     memcpy(&head, found, sizeof head);
-    uint64_t most = r->from.len / sizeof(pd_heap_map);
-    if (head.len > most || head.text_len > r->from.len ||
+    uint64_t most = r->size / sizeof(pd_heap_map);
+    if (head.len > most || head.text_len > r->size ||
         !at(r, address_of(r->dead.maps),
             sizeof head + head.len * sizeof(pd_heap_map) + head.text_len))
         return refuse(err, "the table of mapped files is damaged");
@@ -333,9 +350,14 @@ static void continue_windows(recovery *r)
 
 static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
 {
+    for (size_t i = 0; i < r->from.areas_len; i++) {
+        const pprofdelta_heap_area *area = &r->from.areas[i];
+        if (!area->bytes || area->base % sizeof(uint64_t) || area->len > SIZE_MAX - r->size)
+            return pd_refuse(err, "an area has no bytes, or a base that is not a multiple of 8");
+        r->size += area->len;
+    }
+    r->traces_left = r->size;
     const void *root = at(r, r->from.root, sizeof r->dead);
-    if (!r->from.bytes || r->from.base % sizeof(uint64_t))
-        return pd_refuse(err, "the remains have no bytes, or a base that is no address of a page");
     if (!root)
         return refuse(err, "the remains are cut: the tracker lies outside");
     memcpy(&r->dead, root, sizeof r->dead);
@@ -344,8 +366,8 @@ static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
     const pd_sites *sites = &r->dead.sites;
     if (sites->max_depth > PD_HEAP_MOST_DEPTH || sites->pool.element != sizeof(pd_site) ||
         r->dead.entries.element != sizeof(pd_entry) ||
-        sites->pool.made > r->from.len / sizeof(pd_site) + PD_POOL_CHUNK ||
-        r->dead.entries.made > r->from.len / sizeof(pd_entry) + PD_POOL_CHUNK)
+        sites->pool.made > r->size / sizeof(pd_site) + PD_POOL_CHUNK ||
+        r->dead.entries.made > r->size / sizeof(pd_entry) + PD_POOL_CHUNK)
         return refuse(err, "the remains are damaged: more elements than there is room for");
     r->note = r->dead.export.notes[r->dead.export.note & 1];
     return PPROFDELTA_OK;
@@ -369,7 +391,7 @@ pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains
                                           const pprofdelta_heap_options *options,
                                           pprofdelta_heap **out, pprofdelta_error *err)
 {
-    recovery r = {.from = *remains, .traces_left = remains->len};
+    recovery r = {.from = *remains};
     PD_TRY(read_root(&r, err));
     PD_TRY(make_tracker(&r, options, err));
     pd_mem *mem = &r.heap->writer.mem;

@@ -106,7 +106,9 @@ static void keep_share(const pd_sites *sites, pd_site *site)
     if (sites->held_peak && p->number <= sites->held_peak)
         pd_site_hold(sites, site);
     p->share = live_of(site);
+    PD_WRITTEN_FIRST();
     p->number = sites->peak;
+    PD_WRITTEN_FIRST();
 }
 
 /* Adds to what the site has in use. */

@@ -153,6 +153,7 @@ bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos)
 {
     pprofdelta_heap_stats *stats = &heap->stats;
+    PD_WRITTEN_FIRST(); /* the sites have changed */
     heap->sites.peak++;
     stats->peak_objects = stats->inuse_objects;
     stats->peak_bytes = stats->inuse_bytes;

@@ -502,12 +502,17 @@ PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork 
  * The last window of a process that was killed
  * ------------------------------------------------------------------------------------------ */
 
-/* The memory that options.pages gave to a tracker: one area, which outlived the process (a mapping
+/* An area of the memory that options.pages gave to a tracker, and that outlived the process (a mapping
  * that is shared with a file, for example). */
-typedef struct pprofdelta_heap_remains {
+typedef struct pprofdelta_heap_area {
     const void *bytes; /* aligned to 8. They must not change during the call: not a shared mapping */
     size_t len;
     uint64_t base; /* the address that the first byte had, a multiple of 8 */
+} pprofdelta_heap_area;
+
+typedef struct pprofdelta_heap_remains {
+    const pprofdelta_heap_area *areas;
+    size_t areas_len;
     uint64_t root; /* the pprofdelta_heap, as an address of that process */
 } pprofdelta_heap_remains;
 
