@@ -17,8 +17,8 @@
 
 /* The sizes of the areas: each is as large as all before it together, so that a small tracker takes little
  * address space. */
-enum { PD_REMAINS_AREAS = 5 };
-#define PD_REMAINS_FIRST ((uint64_t)4 << 20)
+enum { PD_REMAINS_AREAS = 7 };
+#define PD_REMAINS_FIRST ((uint64_t)1 << 20)
 #define PD_REMAINS_MOST  (PD_REMAINS_FIRST << (PD_REMAINS_AREAS - 1))
 
 static inline uint64_t pd_remains_area_off(unsigned i)

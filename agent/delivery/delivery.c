@@ -8,6 +8,7 @@
 #include "agent/delivery/handover.h"
 #include "agent/delivery/keep.h"
 #include "agent/delivery/largest_sites.h"
+#include "agent/delivery/live.h"
 #include "agent/account/mappings.h"
 #include "agent/base/notice.h"
 #include "agent/base/text.h"
@@ -47,10 +48,10 @@ static bool to_file(delivery *d)
     int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
                                &number, &where);
     if (error) {
-        pd_text_add(&d->why, "%s: %s: %s", pd_the_agent.settings.dir,
-                    d->is_last ? "the last profile cannot be written and is lost"
+        pd_text_add(&d->why, "%s: %s%s: %s", pd_the_agent.settings.dir,
+                    d->is_last ? "the last profile cannot be written"
                                : "a profile cannot be written; the next one will have its events",
-                    pd_words_of_error(error));
+                    d->is_last ? pd_live_fate() : "", pd_words_of_error(error));
         return false;
     }
     atomic_store(&pd_the_agent.next_number, number + 1);
@@ -143,10 +144,10 @@ static void send_window(pprofdelta_heap *heap, occasion why)
     } else {
         pprofdelta_heap_abandon(heap);
         if (!d.why.len)
-            pd_text_add(&d.why, "%s: %s",
-                        is_last ? "the last profile could not be made and is lost"
+            pd_text_add(&d.why, "%s%s: %s",
+                        is_last ? "the last profile could not be made"
                                 : "a profile could not be made; the next one will have its events",
-                        err.text);
+                        is_last ? pd_live_fate() : "", err.text);
     }
     pd_account_done();
     if (d.why.len)

@@ -171,6 +171,11 @@ void pd_live_beat(void)
     head->next_number = atomic_load(&pd_the_agent.next_number);
 }
 
+const char *pd_live_fate(void)
+{
+    return state == THERE ? "; pprofdelta recover can make it" : " and is lost";
+}
+
 void pd_live_end(void)
 {
     if (state != THERE)

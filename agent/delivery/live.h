@@ -17,6 +17,9 @@ void pd_live_prepare(void);
  * it that the process lives. */
 void pd_live_beat(void);
 
+/* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */
+const char *pd_live_fate(void);
+
 /* Removes the file: nothing is left to recover. */
 void pd_live_end(void);
 

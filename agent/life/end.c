@@ -43,8 +43,8 @@ static bool stop_thread(void)
 
 static void notify_lost(void)
 {
-    pd_notice_print(PD_NOTICE_LAST,
-                    "the last profile is lost: the one before is still being delivered");
+    pd_notice_print(PD_NOTICE_LAST, "the last profile was not delivered%s: the one before still is",
+                    pd_live_fate());
 }
 
 /* What was not delivered can be recovered from the file. */

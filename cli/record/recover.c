@@ -184,7 +184,7 @@ static int write_file(cli_recovering *how, remains *r, const cli_buffer *profile
         code = out.failure;
     code = code ? code : cli_output_finish(&out);
     cli_output_close(&out);
-    if (!code && !how->is_silent)
+    if (!code && !how->is_quiet)
         cli_note("the last window of a process that was killed: %s", path);
     return code;
 }

@@ -18,7 +18,8 @@
 typedef struct cli_recovering {
     const char *to;         /* a shell command that gets the profiles; NULL: into the folder */
     int64_t timeout_nanos;  /* of it; 0: none */
-    bool is_silent;         /* what is no remains is not mentioned */
+    bool is_quiet;          /* no note for each window */
+    bool is_silent;         /* what is left alone is not mentioned */
     size_t recovered;       /* windows */
     size_t empty;           /* processes of which everything had arrived */
     size_t living, refused; /* files that were left alone */
