@@ -93,7 +93,7 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
     options.filter = &pd_filter;
     options.pages = &pages;
     options.work = &work;
-    options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
+    options.flags = PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
     options.symbolize = pd_function_names_find;
     if (settings->account) {
         options.gauge = PD_ACCOUNT_TYPE;

@@ -20,7 +20,7 @@ _pprofdelta_values() {
     --first) echo full zero ;;
     --max-memory) echo 512M 2G 8G ;;
     --type | --counter | --gauge | -c | -g)
-        echo alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space contentions delay ;;
+        echo alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space freed_objects freed_space contentions delay ;;
     esac
 }
 

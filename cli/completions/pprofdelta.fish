@@ -29,7 +29,7 @@ function __pprofdelta_values
         case --max-memory
             printf '%s\n' 512M 2G 8G
         case --type --counter --gauge -c -g
-            printf '%s\n' alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space contentions delay
+            printf '%s\n' alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space freed_objects freed_space contentions delay
     end
 end
 

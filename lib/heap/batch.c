@@ -9,6 +9,7 @@
  *
  * Each batch ends later than every batch and attempt before it, whatever the clock says. So the
  * beginning of a batch shows which attempt at the batch before it was committed. */
+#include "heap/ages.h"
 #include "heap/heap.h"
 #include "base/option_checks.h"
 
@@ -33,6 +34,7 @@ static void note(pprofdelta_heap *heap, const pd_series *series, bool is_settlin
         .is_full_due = e->is_full_due,
         .has_epoch = e->has_epoch,
         .is_settling = is_settling,
+        .newer = e->newer,
     };
     PD_WRITTEN_FIRST();
     e->note = next;
@@ -59,7 +61,8 @@ void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
                                     .started_nanos = started_nanos,
                                     .ended_nanos = started_nanos > INT64_MIN ? started_nanos - 1
                                                                              : started_nanos,
-                                    .is_full_due = true};
+                                    .is_full_due = true,
+                                    .newer = PD_NEITHER};
     pd_life_forked(&heap->export.life, started_nanos);
     note_life(heap);
 }
@@ -121,10 +124,12 @@ static void begin(pprofdelta_heap *heap, int64_t now)
     e->sites_made = heap->sites.pool.made;
     heap->sites.held_peak = heap->sites.peak;
     heap->sites.gathering ^= 1;
+    heap->sites.window++;
     heap->stats.batches++;
     heap->stats.resyncs += epoch && e->epoch > epoch;
     heap->stats.epoch = e->batch.epoch;
     heap->stats.sequence = e->batch.sequence;
+    e->newer = heap->sites.gathering;
     note_life(heap);
 }
 
@@ -298,28 +303,36 @@ static void settle_window(pd_sites *sites)
 {
     unsigned sending = pd_sites_sending(sites);
     uint32_t number;
-    while ((number = pop_changed(sites)))
-        pd_site_move(sites, number, PD_SITE_CHANGED + sending, number, PD_SITE_BASE);
+    while ((number = pop_changed(sites))) {
+        pd_site *site = pd_site_at(sites, number);
+        pd_move_sums(sites, &site->changed[sending], &site->base);
+        pd_ages_settle(sites, site);
+    }
 }
 
-/* The batch waits: the next one has its events, too. Adds the window that was sent to the one that
- * gathers events. */
+/* The batch waits: the next one has its events, too. The window that was sent gathers events again, and
+ * what came since is added to it. That took its ages for one window older. */
 static void merge(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
-    unsigned sending = pd_sites_sending(sites);
     uint32_t number;
     pd_lock_take(&heap->lock);
+    sites->gathering ^= 1;
+    sites->window--;
+    unsigned sending = pd_sites_sending(sites);
     for (size_t i = 1; (number = pop_changed(sites)); i++) {
-        pd_site_changed(sites, number);
-        pd_site_move(sites, number, PD_SITE_CHANGED + sending, number,
-                     PD_SITE_CHANGED + sites->gathering);
+        pd_move_sums(sites, &pd_site_at(sites, number)->changed[sending],
+                     pd_site_changed(sites, number));
+        pd_ages_merge(sites, number);
         if (i % AT_ONCE == 0)
             pd_lock_rest(&heap->lock);
     }
     sites->held_peak = 0;
     heap->stats.abandoned++;
     pd_lock_give(&heap->lock);
+    if (pd_has_ages(sites))
+        pd_entries_rejoin(heap);
+    heap->export.newer = PD_NEITHER;
     note_life(heap);
 }
 
@@ -352,6 +365,7 @@ static void settle(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
     pd_heap_export *e = &heap->export;
     if (e->batch.kind == PPROFDELTA_HEAP_FULL)
         e->is_full_due = e->has_epoch = false;
+    e->newer = PD_NEITHER;
     note(heap, &e->life.series, true);
     settle_window(&heap->sites);
     if (is_written)

@@ -3,12 +3,14 @@
  * The thread that forks waits until no other thread is in the tracker, so the child has a complete
  * copy. Most children run another program at once. So only what is to be done is noted there; the
  * first call in the child that tracks or begins a batch does it. */
+#include "heap/ages.h"
 #include "heap/heap.h"
 
 static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, int64_t now)
 {
     pd_export_init(heap, 0, now);
     heap->is_child = true;
+    heap->sites.window++;
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
     pd_lock_reset(&heap->lock);
@@ -32,7 +34,8 @@ void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t n
     }
 }
 
-/* Keeps what is in use. What was allocated and sent, and the peak, belong to the parent. */
+/* Keeps what is in use, which is older than the first window of the child. What was allocated, freed
+ * and sent, and the peak, belong to the parent. */
 static void keep(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
@@ -44,8 +47,11 @@ static void keep(pprofdelta_heap *heap)
             site->next_changed[window] = 0;
         }
         site->base.at[PD_ALLOC_OBJECTS] = site->base.at[PD_ALLOC_BYTES] = 0;
+        site->base.at[PD_YOUNG_OBJECTS] = site->base.at[PD_YOUNG_BYTES] = 0;
+        pd_ages_clear(sites, site);
         site->peak.sent = (pprofdelta_weight){0, 0};
     }
+    sites->dropped_ages = 0;
     for (int window = 0; window < 2; window++) {
         sites->changed[window] = PD_SITE_LAST;
         sites->changed_len[window] = 0;

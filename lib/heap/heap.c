@@ -1,5 +1,6 @@
 /* A tracker: options, new, free, describe. */
 #include "base/option_checks.h"
+#include "heap/ages.h"
 #include "heap/heap.h"
 
 #include <string.h>
@@ -13,11 +14,11 @@ static uint32_t or_default(uint32_t given, uint32_t usual)
 /* Limits that keep sizes from overflowing and numbers within 32 bits. */
 #define MOST_ELEMENTS (UINT32_C(1) << 28)
 
-/* "alloc_", "inuse_" and "peak_" are the names of values that receivers add up. */
+/* "alloc_", "inuse_", "peak_" and "freed_" are the names of values that receivers add up. */
 static bool is_gauge_name(const char *name)
 {
     return *name && strncmp(name, "alloc_", 6) != 0 && strncmp(name, "inuse_", 6) != 0 &&
-           strncmp(name, "peak_", 5) != 0;
+           strncmp(name, "peak_", 5) != 0 && strncmp(name, "freed_", 6) != 0;
 }
 
 static pprofdelta_status read_options(const pprofdelta_heap_options *given,
@@ -26,8 +27,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
     if (given)
         PD_TRY(pd_options_read(o, sizeof *o, given, err));
-    const unsigned known =
-        PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
+    const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS |
+                           PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
     if (o->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((o->pages && (!o->pages->map || !o->pages->unmap)) ||
@@ -83,12 +84,21 @@ static void close_tables(pprofdelta_heap *heap)
     pd_pool_fini(&heap->entries);
 }
 
+/* What ended by age takes at most a quarter of the memory. */
+static uint32_t max_ended(const pprofdelta_heap_options *o)
+{
+    uint64_t most = o->max_memory / 4 / sizeof(pd_ended) + 1;
+    if (!(o->flags & PPROFDELTA_HEAP_AGES))
+        return 0;
+    return most < MOST_ELEMENTS ? (uint32_t)most : MOST_ELEMENTS;
+}
+
 static bool open_tables(pprofdelta_heap *heap)
 {
     const pprofdelta_heap_options *o = &heap->options;
     if (pd_pool_init(&heap->entries, &heap->pages, sizeof(pd_entry), o->max_live) &&
         pd_chains_init(&heap->index, &heap->entries) &&
-        pd_sites_init(&heap->sites, &heap->pages, o->max_sites, o->max_depth))
+        pd_sites_init(&heap->sites, &heap->pages, o->max_sites, o->max_depth, max_ended(o)))
         return true;
     close_tables(heap);
     return false;
@@ -163,6 +173,7 @@ void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
     stats.deferred = heap->deferral.len;
     stats.sites = heap->sites.chains.len;
     stats.memory = heap->pages.used;
+    stats.dropped_ages = heap->sites.dropped_ages;
     stats.changed = heap->sites.changed_len[heap->sites.gathering];
     pd_heap_leave(heap);
     pd_result_write(out, &stats, sizeof stats);

@@ -26,6 +26,7 @@ typedef enum pd_entry_state {
     PD_ENTRY_UNUSED = 0,
     PD_ENTRY_LIVE,       /* counted */
     PD_ENTRY_HELD,       /* counted, but not in the index: realloc is under way */
+    PD_ENTRY_PIECE,      /* counted, but not in the index: what a realloc added to a block */
     PD_ENTRY_DEFERRED,   /* not counted: in the queue of deferred allocations */
     PD_ENTRY_COMPLETING, /* not counted: its completion function runs */
 } pd_entry_state;
@@ -36,8 +37,16 @@ typedef struct pd_entry {
     pprofdelta_weight weight;
     uint32_t site;
     uint32_t state : 3;
-    uint32_t life : 29;     /* how often this element was used before; tells two uses apart */
-    uint32_t before, after; /* in the queue of the deferred */
+    uint32_t life : 29; /* how often this element was used before; tells two uses apart */
+    union {
+        struct {
+            uint32_t before, after; /* not counted: in the queue of the deferred */
+        };
+        struct {
+            uint32_t born; /* counted: the window in which it was counted */
+            uint32_t more; /* ... and the next piece of the block, the latest first; 0: no more */
+        };
+    };
 } pd_entry;
 
 typedef struct pd_deferral {
@@ -45,6 +54,8 @@ typedef struct pd_deferral {
     uint32_t len, max;
     uint32_t is_completing; /* atomic */
 } pd_deferral;
+
+enum { PD_NEITHER = 2 }; /* of the two windows of sums */
 
 /* What a recovery has to know of the windows so far. The parts of it change one after another; so they
  * are noted, whole, at each step. */
@@ -54,13 +65,16 @@ typedef struct pd_heap_note {
     int64_t ended_nanos;
     uint32_t is_full_due, has_epoch;
     uint32_t is_settling; /* the window being sent has arrived, or is lost: it counts no more */
+    uint32_t
+        newer; /* the window (0 or 1) whose ages are too high by 1 if the batch is abandoned; 2: none */
 } pd_heap_note;
 
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
     pd_life life;
     pd_heap_note notes[2];
-    uint32_t note; /* which of them counts */
+    uint32_t note;  /* which of them counts */
+    uint32_t newer; /* for the notes */
     uint64_t id, epoch;
     int64_t started_nanos;
     int64_t ended_nanos;          /* of the last batch that was begun */
@@ -110,7 +124,7 @@ typedef struct pd_heap_maps {
 /* The format of the tables: a recovery reads no others. */
 #define PD_HEAP_LAYOUT                                                                             \
     ((UINT64_C(1) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
-     (sizeof(pd_entry) << 8) + sizeof(pd_trace))
+     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note))
 
 struct pprofdelta_heap {
     uint64_t layout; /* PD_HEAP_LAYOUT once the tracker is complete */
@@ -136,6 +150,11 @@ struct pprofdelta_heap {
 static inline pd_entry *pd_entry_at(const pprofdelta_heap *heap, uint32_t number)
 {
     return pd_pool_at(&heap->entries, number);
+}
+
+static inline bool pd_entry_is_counted(const pd_entry *entry)
+{
+    return entry->state >= PD_ENTRY_LIVE && entry->state <= PD_ENTRY_PIECE;
 }
 
 /* fork.c: does what the fork left to do in the child. With the lock held. */
@@ -172,9 +191,13 @@ bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_
 /* Counts it as alive. */
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
 
-/* Ends an entry in any state. If it was counted, its end is counted; if it was deferred, it counts
+/* Ends an entry in any state, with its pieces. If it was counted, its end is counted; if it was deferred, it counts
  * as cancelled. */
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
+
+/* After a batch was abandoned: what was counted while it was under way was born in the window that
+ * goes on. Takes the lock, some entries at a time. */
+void pd_entries_rejoin(pprofdelta_heap *heap);
 
 /* ... without the lock: removes this tracker's allocations from the filter, which may be the
  * caller's. */

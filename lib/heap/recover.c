@@ -14,8 +14,9 @@
  *                  attempt at it, which replaces it at a receiver
  *
  * The new tracker has the sites with their sums and no entries. */
-#include "heap/heap.h"
 #include "base/option_checks.h"
+#include "heap/ages.h"
+#include "heap/heap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ typedef struct recovery {
     pprofdelta_weight *in_use; /* of each site of the dead tracker, by its number */
     size_t in_use_cap;
     size_t size;        /* of all areas */
+    size_t cells_left;  /* the same for cells of ages */
     size_t traces_left; /* bytes of stacks and labels still to come, which do not overlap */
     uint64_t left_out;  /* sites and entries that cannot be read or were being written */
     uint64_t in_flight; /* sites whose sums were being written */
@@ -66,6 +68,20 @@ static uint64_t address_of(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
+/* Does the move that was under way, as far as it concerns an element: its copy, and where it was. */
+static void end_move(const recovery *r, uint64_t address, uint8_t *element, uint64_t size)
+{
+    const pd_moving *m = &r->dead.sites.moving;
+    const uint64_t bytes = (uint64_t)m->len * sizeof *m->result;
+    const uint64_t to = address_of(m->to) - address, from = address_of(m->from) - address;
+    if (!m->len || m->len > PD_HEAP_SUMS)
+        return;
+    if (to < size && bytes <= size - to)
+        memcpy(element + to, m->result, bytes);
+    if (from < size && bytes <= size - from)
+        memset(element + from, 0, bytes);
+}
+
 /* Copies an element of a pool. number is at most pool->made. */
 static bool read_element(const recovery *r, const pd_pool *pool, uint32_t number, void *out)
 {
@@ -75,11 +91,13 @@ static bool read_element(const recovery *r, const pd_pool *pool, uint32_t number
     if (!chunks)
         return false;
     memcpy(&chunk, chunks + (number >> PD_POOL_CHUNK_BITS) * sizeof chunk, sizeof chunk);
-    const uint8_t *found =
-        at(r, address_of(chunk) + (number & (PD_POOL_CHUNK - 1)) * pool->element, pool->element);
-    if (found)
-        memcpy(out, found, pool->element);
-    return found != NULL;
+    uint64_t address = address_of(chunk) + (number & (PD_POOL_CHUNK - 1)) * pool->element;
+    const uint8_t *found = at(r, address, pool->element);
+    if (!found)
+        return false;
+    memcpy(out, found, pool->element);
+    end_move(r, address, out, pool->element);
+    return true;
 }
 
 /* The same for parts of a trace. All traces together fit into the remains, and so the work is bounded. */
@@ -138,12 +156,6 @@ static bool read_trace(recovery *r, const pd_trace *there, pprofdelta_heap_event
 
 /* ---- sites ----------------------------------------------------------------------------------- */
 
-static void add_weight(pprofdelta_weight *to, const pprofdelta_weight *more)
-{
-    pd_heap_add(&to->objects, more->objects);
-    pd_heap_add(&to->bytes, more->bytes);
-}
-
 /* Adds up what is in use, by site. */
 static void read_entries(recovery *r)
 {
@@ -152,33 +164,31 @@ static void read_entries(recovery *r)
     for (uint32_t number = 1; number <= pool->made; number++) {
         pd_entry entry;
         bool is_there = read_element(r, pool, number, &entry);
-        if (is_there && entry.state != PD_ENTRY_LIVE && entry.state != PD_ENTRY_HELD)
+        if (is_there && !pd_entry_is_counted(&entry))
             continue;
         if (!is_there || !entry.site || entry.site > r->dead.sites.pool.made) {
             r->left_out++;
             continue;
         }
-        add_weight(&r->in_use[entry.site], &entry.weight);
+        pd_weight_add(&r->in_use[entry.site], &entry.weight);
         stats->live++;
         pd_heap_add(&stats->inuse_objects, entry.weight.objects);
         pd_heap_add(&stats->inuse_bytes, entry.weight.bytes);
     }
 }
 
-/* Ends the move of sums that was under way, and settles the window if that was. */
-static void end_moves(const recovery *r, uint32_t number, pd_site *site)
+static unsigned sending_of(const recovery *r)
 {
-    const pd_site_moving *m = &r->dead.sites.moving;
-    uint32_t sending = PD_SITE_CHANGED + (pd_sites_sending(&r->dead.sites) & 1);
-    const uint32_t most = PD_SITE_CHANGED + 1;
-    if (m->number && m->to_number == number && m->to <= most)
-        *pd_site_sums_of(site, m->to) = m->result;
-    if (m->number == number && m->from <= most)
-        *pd_site_sums_of(site, m->from) = (pd_heap_sums){{0}};
+    return pd_sites_sending(&r->dead.sites) & 1;
+}
+
+/* Settles the window if that was under way. */
+static void end_settling(const recovery *r, uint32_t number, pd_site *site)
+{
     if (!r->note.is_settling)
         return;
-    pd_heap_sums_add(&site->base, pd_site_sums_of(site, sending));
-    *pd_site_sums_of(site, sending) = (pd_heap_sums){{0}};
+    pd_heap_sums_add(&site->base, &site->changed[sending_of(r)]);
+    site->changed[sending_of(r)] = (pd_heap_sums){{0}};
     if (r->note.sent_peak != r->dead.export.sent_peak && number <= r->dead.export.sites_made)
         site->peak.sent = site->peak.held;
 }
@@ -202,7 +212,7 @@ static void add_site(recovery *r, const pd_site *dead, const pprofdelta_weight *
     bool is_changed = false, was_written = false;
     for (int i = 0; i < PD_HEAP_SUMS; i++) {
         int64_t was = changed.at[i];
-        if (i >= PD_INUSE_OBJECTS)
+        if (i == PD_INUSE_OBJECTS || i == PD_INUSE_BYTES)
             changed.at[i] =
                 (int64_t)((uint64_t)now[i - PD_INUSE_OBJECTS] - (uint64_t)dead->base.at[i]);
         is_changed |= changed.at[i] != 0;
@@ -215,9 +225,56 @@ static void add_site(recovery *r, const pd_site *dead, const pprofdelta_weight *
     pd_heap_add(&site->live[0], live->objects);
     pd_heap_add(&site->live[1], live->bytes);
     site->peak.number = peak_number;
-    add_weight(&site->peak.share, &share);
-    add_weight(&site->peak.sent, &dead->peak.sent);
+    pd_weight_add(&site->peak.share, &share);
+    pd_weight_add(&site->peak.sent, &dead->peak.sent);
     site->era = dead->era;
+}
+
+static bool cell_is_read(const recovery *r, uint32_t number, pd_ended *cell)
+{
+    if (!read_element(r, &r->dead.sites.ended, number, cell) || !cell->link.hash)
+        return false;
+    pprofdelta_weight *sent = &cell->changed[sending_of(r)];
+    if (r->note.is_settling) {
+        pd_weight_add(&cell->base, sent);
+        *sent = (pprofdelta_weight){0, 0};
+    }
+    return true;
+}
+
+static void add_age(recovery *r, pd_site *site, const pd_ended *cell, unsigned window)
+{
+    const pprofdelta_weight *weight = &cell->changed[window];
+    uint32_t age = cell->link.hash - (window == r->note.newer);
+    int64_t *sums = pd_ages_sums(&r->heap->sites, site, age);
+    if (!sums) {
+        r->heap->sites.dropped_ages++;
+        return;
+    }
+    pd_heap_add(&sums[0], weight->objects);
+    pd_heap_add(&sums[1], weight->bytes);
+}
+
+/* Adds the cells of a site, by age. All lists together have at most as many as there are. */
+static void add_ages(recovery *r, const pd_site *dead, uint32_t number)
+{
+    pd_sites *sites = &r->heap->sites;
+    pd_site *site = pd_site_at(sites, number);
+    pd_ended cell, *mine;
+    for (uint32_t at = dead->ended; at; at = cell.link.next) {
+        if (at > r->dead.sites.ended.made || !r->cells_left-- || !cell_is_read(r, at, &cell)) {
+            r->left_out++;
+            return;
+        }
+        mine = pd_ages_cell(sites, site, cell.link.hash);
+        if (mine)
+            pd_weight_add(&mine->base, &cell.base);
+        for (unsigned window = 0; window < 2; window++)
+            if (cell.changed[window].objects || cell.changed[window].bytes) {
+                pd_site_changed(sites, number);
+                add_age(r, site, &cell, window);
+            }
+    }
 }
 
 static pprofdelta_status no_room(pprofdelta_error *err)
@@ -242,12 +299,14 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
             r->left_out++;
             continue;
         }
-        end_moves(r, number, &site);
+        end_settling(r, number, &site);
         uint32_t made = pd_site_for(sites, &event, site.key);
-        if (made)
-            add_site(r, &site, &r->in_use[number], made);
-        else
+        if (!made)
             status = no_room(err);
+        else
+            add_site(r, &site, &r->in_use[number], made);
+        if (made && pd_has_ages(sites))
+            add_ages(r, &site, made);
     }
     pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap, sizeof *labels);
     return status;
@@ -364,8 +423,11 @@ static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
     if (r->dead.layout != PD_HEAP_LAYOUT)
         return refuse(err, "the remains are damaged, or of another version or build");
     const pd_sites *sites = &r->dead.sites;
+    const bool has_ages = (r->dead.options.flags & PPROFDELTA_HEAP_AGES) != 0;
+    r->cells_left = r->size / sizeof(pd_ended);
     if (sites->max_depth > PD_HEAP_MOST_DEPTH || sites->pool.element != sizeof(pd_site) ||
         r->dead.entries.element != sizeof(pd_entry) ||
+        (has_ages && sites->ended.element != sizeof(pd_ended)) ||
         sites->pool.made > r->size / sizeof(pd_site) + PD_POOL_CHUNK ||
         r->dead.entries.made > r->size / sizeof(pd_entry) + PD_POOL_CHUNK)
         return refuse(err, "the remains are damaged: more elements than there is room for");
@@ -382,6 +444,7 @@ static pprofdelta_status make_tracker(recovery *r, const pprofdelta_heap_options
     o.id = r->dead.export.id;
     o.started_nanos = r->dead.export.started_nanos;
     o.period = r->dead.options.period & INT64_MAX;
+    o.flags |= r->dead.options.flags & PPROFDELTA_HEAP_AGES;
     o.max_depth = r->dead.sites.max_depth;
     o.max_sites = r->dead.sites.pool.made;
     return pprofdelta_heap_new(&o, &r->heap, err);

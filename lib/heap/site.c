@@ -1,12 +1,15 @@
-#include "heap/site.h"
+#include "heap/ages.h"
 
-bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth)
+bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth,
+                   uint32_t max_ended)
 {
     *sites = (pd_sites){.traces = {.pages = pages},
                         .max_depth = max_depth,
                         .changed = {PD_SITE_LAST, PD_SITE_LAST},
-                        .peak = 1};
+                        .peak = 1,
+                        .window = 1};
     if (!pd_pool_init(&sites->pool, pages, sizeof(pd_site), max + 1) ||
+        (max_ended && !pd_pool_init(&sites->ended, pages, sizeof(pd_ended), max_ended)) ||
         !pd_chains_init(&sites->chains, &sites->pool))
         return false;
     pprofdelta_heap_event nothing = {0};
@@ -16,6 +19,7 @@ bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_
 void pd_sites_fini(pd_sites *sites)
 {
     pd_traces_fini(&sites->traces);
+    pd_pool_fini(&sites->ended);
     pd_chains_fini(&sites->chains);
     pd_pool_fini(&sites->pool);
 }
@@ -131,44 +135,46 @@ void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *w
     pd_heap_add(&sums->at[PD_ALLOC_BYTES], weight->bytes);
 }
 
-void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
+void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight, uint32_t born)
 {
     pprofdelta_weight less = {(int64_t) - (uint64_t)weight->objects,
                               (int64_t) - (uint64_t)weight->bytes};
     add_inuse(sites, number, &less);
+    if (pd_has_ages(sites))
+        pd_ages_add(sites, number, born < sites->window ? sites->window - born : 0, weight);
 }
 
-void pd_site_move(pd_sites *sites, uint32_t number, uint32_t from, uint32_t to_number, uint32_t to)
+void pd_move(pd_sites *sites, void *from_sums, void *to_sums, uint32_t len)
 {
-    pd_site_moving *m = &sites->moving;
-    pd_heap_sums *source = pd_site_sums_of(pd_site_at(sites, number), from);
-    pd_heap_sums *target = pd_site_sums_of(pd_site_at(sites, to_number), to);
-    *m = (pd_site_moving){0, from, to_number, to, *target};
-    pd_heap_sums_add(&m->result, source);
+    int64_t *from = from_sums, *to = to_sums;
+    pd_moving *m = &sites->moving;
+    *m = (pd_moving){0, to, from, {0}};
+    for (uint32_t i = 0; i < len; i++) {
+        m->result[i] = to[i];
+        pd_heap_add(&m->result[i], from[i]);
+    }
     PD_WRITTEN_FIRST();
-    m->number = number;
+    m->len = len;
     PD_WRITTEN_FIRST();
-    *target = m->result;
-    *source = (pd_heap_sums){{0}};
+    for (uint32_t i = 0; i < len; i++) {
+        to[i] = m->result[i];
+        from[i] = 0;
+    }
     PD_WRITTEN_FIRST();
-    m->number = 0;
-}
-
-static void add_weight(pprofdelta_weight *to, const pprofdelta_weight *more)
-{
-    pd_heap_add(&to->objects, more->objects);
-    pd_heap_add(&to->bytes, more->bytes);
+    m->len = 0;
+    PD_WRITTEN_FIRST();
 }
 
 void pd_site_forget(pd_sites *sites, uint32_t number)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
-    pd_site_move(sites, number, PD_SITE_BASE, PD_SITE_EMPTY, PD_SITE_BASE);
+    pd_move_sums(sites, &site->base, &empty->base);
+    pd_ages_move_to_empty(sites, site);
     keep_share(sites, site);
     keep_share(sites, empty);
-    add_weight(&empty->peak.share, &site->peak.share);
-    add_weight(&empty->peak.sent, &site->peak.sent);
+    pd_weight_add(&empty->peak.share, &site->peak.share);
+    pd_weight_add(&empty->peak.sent, &site->peak.sent);
     empty->peak.held_number = 0;
     site->peak = (pd_site_peak){0};
     pd_chains_remove(&sites->chains, number);

@@ -1,7 +1,7 @@
 /* A site: a stack with labels, and what was allocated there.
  *
  * Deltas are made here. Events are not stored: each is added to the sums of its site, for each of
- * the four types of the profile:
+ * the types of the profile that events change:
  *
  *     base         the sum of everything that was committed
  *     changed[w]   the changes since then, in two windows: one gathers events, one is being sent
@@ -13,7 +13,8 @@
  *     a delta is       changed[sending] of the changed sites
  *     a full batch is  base + changed[sending] of all sites
  *     commit           base += changed[sending]                (without the lock)
- *     abandon          changed[gathering] += changed[sending]  (under the lock, a few at a time)
+ *     abandon          swaps the windows again, and then
+ *                      changed[gathering] += changed[sending]  (under the lock, a few at a time)
  *
  * The peak of the tracker is when most bytes were in use. Peaks are numbered; a new one changes the
  * number and no site. A site's share of a peak is what it had in use then, so the share is copied
@@ -24,7 +25,7 @@
  *     peak.held       its share of the peak of the batch under way, where a later peak came
  *
  * A process may be killed at any instruction, and its tables are read then (recover.c). So sums
- * change their place by pd_site_move, and what is in use follows from the entries.
+ * change their place by pd_move, and what is in use follows from the entries.
  *
  * A site with nothing in use is kept for its counters until there is no room. Then it is removed,
  * and its counters are added to the site without a stack, so that totals stay correct. */
@@ -39,11 +40,16 @@ enum {
     PD_ALLOC_BYTES,
     PD_INUSE_OBJECTS,
     PD_INUSE_BYTES,
-    PD_HEAP_SUMS, /* the types above are summed up by events */
-    PD_PEAK_OBJECTS = PD_HEAP_SUMS,
+    PD_PEAK_OBJECTS,
     PD_PEAK_BYTES,
-    PD_HEAP_TYPES
+    PD_HEAP_TYPES,
+    PD_FREED_OBJECTS = PD_HEAP_TYPES, /* with ages only */
+    PD_FREED_BYTES,
+    PD_HEAP_MOST_TYPES = PD_FREED_BYTES + 2 /* with a gauge */
 };
+
+/* The sums of a site: the types before the peak, and what ended with age 0. */
+enum { PD_YOUNG_OBJECTS = PD_PEAK_OBJECTS, PD_YOUNG_BYTES, PD_HEAP_SUMS };
 
 /* The site without a stack and labels. It always exists. */
 enum { PD_SITE_EMPTY = 1 };
@@ -67,20 +73,18 @@ typedef struct pd_site {
     pd_trace *trace;       /* NULL: not in use */
     uint32_t holders;      /* the number of live and deferred allocations of this site */
     uint32_t era;          /* the era of the mappings in which it was first written; 0: not yet */
+    uint32_t ended;        /* the first of its cells: see ages.h */
     pd_shared_sum live[2]; /* objects and bytes in use, for readers without the lock */
     pd_heap_sums base, changed[2];
     pd_site_peak peak;
 } pd_site;
 
-/* Where the sums of a site are. */
-typedef enum pd_site_sums { PD_SITE_BASE, PD_SITE_CHANGED } pd_site_sums; /* CHANGED + window */
-
 /* The move of sums that is under way: to = result, from = 0. Doing it again changes nothing. */
-typedef struct pd_site_moving {
-    uint32_t number, from; /* number 0: none is under way */
-    uint32_t to_number, to;
-    pd_heap_sums result;
-} pd_site_moving;
+typedef struct pd_moving {
+    uint32_t len; /* 0: none is under way */
+    int64_t *to, *from;
+    int64_t result[PD_HEAP_SUMS];
+} pd_moving;
 
 typedef struct pd_sites {
     pd_pool pool;
@@ -92,7 +96,10 @@ typedef struct pd_sites {
     unsigned gathering; /* the window that gathers events; the other one is being sent or empty */
     uint64_t peak;      /* the number of the latest peak, from 1 */
     uint64_t held_peak; /* that of the batch under way; 0: there is none */
-    pd_site_moving moving;
+    pd_moving moving;
+    pd_pool ended;   /* what ended by age; no chunks: ages are not wanted */
+    uint32_t window; /* the number of the window that gathers events, from 1 */
+    uint64_t dropped_ages;
 } pd_sites;
 
 static inline pd_site *pd_site_at(const pd_sites *sites, uint32_t number)
@@ -100,8 +107,10 @@ static inline pd_site *pd_site_at(const pd_sites *sites, uint32_t number)
     return pd_pool_at(&sites->pool, number);
 }
 
-/* Returns false without pages. max is the number of sites without the empty one. */
-bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth);
+/* Returns false without pages. max is the number of sites without the empty one; max_ended is that of
+ * cells, 0: without ages. */
+bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth,
+                   uint32_t max_ended);
 void pd_sites_fini(pd_sites *sites);
 
 /* The identity of the event's site. Needs no lock. */
@@ -114,21 +123,26 @@ uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key
 /* The sums of the site in the gathering window. Marks the site as changed. */
 pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number);
 
-/* Counts the begin or the end of an allocation, in the gathering window. */
+/* Counts the begin or the end of an allocation, in the gathering window. born: the window of its begin. */
 void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight);
-void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight);
+void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight, uint32_t born);
 
 /* Sets peak.held to the share of held_peak. It stays as it is until the batch ends. */
 void pd_site_hold(const pd_sites *sites, pd_site *site);
 
-static inline pd_heap_sums *pd_site_sums_of(pd_site *site, uint32_t which)
+/* Adds `len` sums of 64 bits to others in the tables, and clears them. The caller is the only one that moves, and that writes
+ * either of the two. */
+void pd_move(pd_sites *sites, void *from, void *to, uint32_t len);
+
+static inline void pd_move_sums(pd_sites *sites, pd_heap_sums *from, pd_heap_sums *to)
 {
-    return which == PD_SITE_BASE ? &site->base : &site->changed[which - PD_SITE_CHANGED];
+    pd_move(sites, from, to, PD_HEAP_SUMS);
 }
 
-/* Adds sums of a site to others, which may be those of another site, and clears them. The caller is the
- * only one that moves, and that writes either of the two. */
-void pd_site_move(pd_sites *sites, uint32_t number, uint32_t from, uint32_t to_number, uint32_t to);
+static inline void pd_move_weight(pd_sites *sites, pprofdelta_weight *from, void *to)
+{
+    pd_move(sites, from, to, 2);
+}
 
 /* Removes a site with nothing in use and no changes. Its counters, and its share of the peak, are
  * added to the empty site. No batch is under way. */
@@ -148,6 +162,12 @@ static inline unsigned pd_sites_sending(const pd_sites *sites)
 static inline void pd_heap_add(int64_t *to, int64_t value)
 {
     *to = (int64_t)((uint64_t)*to + (uint64_t)value);
+}
+
+static inline void pd_weight_add(pprofdelta_weight *to, const pprofdelta_weight *more)
+{
+    pd_heap_add(&to->objects, more->objects);
+    pd_heap_add(&to->bytes, more->bytes);
 }
 
 static inline void pd_heap_sums_add(pd_heap_sums *to, const pd_heap_sums *more)

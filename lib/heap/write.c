@@ -1,4 +1,5 @@
 /* Writes a batch as a profile: sites become samples, addresses become locations. */
+#include "heap/ages.h"
 #include "heap/heap.h"
 #include "profile/stamp.h"
 
@@ -8,6 +9,7 @@ typedef struct writing {
     pd_compact *out;
     bool is_all;    /* in use: everything, not changes */
     bool has_inuse; /* a value of inuse_space is not 0 */
+    size_t types;   /* without the gauge */
     pprofdelta_heap_kind kind;
 } writing;
 
@@ -18,15 +20,17 @@ static uint32_t string(writing *w, const char *text)
 
 static void write_types(writing *w)
 {
-    static const char *const types[PD_HEAP_TYPES][2] = {
+    static const char *const types[][2] = {
         [PD_ALLOC_OBJECTS] = {"alloc_objects", "count"},
         [PD_ALLOC_BYTES] = {"alloc_space", "bytes"},
         [PD_INUSE_OBJECTS] = {"inuse_objects", "count"},
         [PD_INUSE_BYTES] = {"inuse_space", "bytes"},
         [PD_PEAK_OBJECTS] = {"peak_objects", "count"},
         [PD_PEAK_BYTES] = {"peak_space", "bytes"},
+        [PD_FREED_OBJECTS] = {"freed_objects", "count"},
+        [PD_FREED_BYTES] = {"freed_space", "bytes"},
     };
-    for (int i = 0; i < PD_HEAP_TYPES; i++) {
+    for (size_t i = 0; i < w->types; i++) {
         uint32_t type = string(w, types[i][0]);
         pd_compact_type(w->out, type, string(w, types[i][1]));
     }
@@ -46,9 +50,9 @@ static void write_stack(writing *w, const pd_site *site)
                                                    trace->depth, site->era));
 }
 
-static void end_sample(writing *w, const int64_t values[PD_HEAP_TYPES + 1])
+static void end_sample(writing *w, const int64_t values[PD_HEAP_MOST_TYPES])
 {
-    pd_compact_sample_end(w->out, values, PD_HEAP_TYPES + (w->heap->options.gauge != NULL));
+    pd_compact_sample_end(w->out, values, w->types + (w->heap->options.gauge != NULL));
 }
 
 static void write_labels(writing *w, const pd_trace *trace)
@@ -71,15 +75,38 @@ static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
                                (int64_t)((uint64_t)now.bytes - (uint64_t)sent.bytes)};
 }
 
-static void write_site(writing *w, uint32_t number)
+static void begin_sample(writing *w, pd_site *site)
 {
-    pd_site *site = pd_site_at(&w->heap->sites, number);
+    write_stack(w, site);
+    write_labels(w, site->trace);
+    if (!site->era)
+        site->era = w->writer->places.era;
+}
+
+/* What ended with one age. */
+static void write_age(void *cookie, pd_site *site, uint32_t age, const pprofdelta_weight *weight)
+{
+    writing *w = cookie;
+    const int64_t values[PD_HEAP_MOST_TYPES] = {
+        [PD_FREED_OBJECTS] = weight->objects, [PD_FREED_BYTES] = weight->bytes};
+    begin_sample(w, site);
+    uint32_t key = string(w, "age");
+    pd_compact_sample_label(w->out, key, 0, age, string(w, "windows"));
+    end_sample(w, values);
+}
+
+static void write_inuse(writing *w, pd_site *site)
+{
     const pd_heap_sums *changed = &site->changed[pd_sites_sending(&w->heap->sites)];
-    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_HEAP_SUMS;
-    int64_t values[PD_HEAP_TYPES + 1] = {0};
-    memcpy(values, changed->at, sizeof changed->at);
-    for (int i = first; i < PD_HEAP_SUMS; i++)
-        pd_heap_add(&values[i], site->base.at[i]);
+    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0
+                : w->is_all                     ? PD_INUSE_OBJECTS
+                                                : PD_PEAK_OBJECTS;
+    int64_t values[PD_HEAP_MOST_TYPES] = {0};
+    for (int i = 0; i < PD_PEAK_OBJECTS; i++) {
+        values[i] = changed->at[i];
+        if (i >= first)
+            pd_heap_add(&values[i], site->base.at[i]);
+    }
     pprofdelta_weight peak = share_of_peak(w, site);
     values[PD_PEAK_OBJECTS] = peak.objects;
     values[PD_PEAK_BYTES] = peak.bytes;
@@ -87,11 +114,17 @@ static void write_site(writing *w, uint32_t number)
     if (!pd_compact_has_value(values, PD_HEAP_TYPES))
         return;
     w->has_inuse |= values[PD_INUSE_BYTES] != 0;
-    write_stack(w, site);
-    write_labels(w, site->trace);
+    begin_sample(w, site);
     end_sample(w, values);
-    if (!site->era)
-        site->era = w->writer->places.era;
+}
+
+static void write_site(writing *w, uint32_t number)
+{
+    pd_sites *sites = &w->heap->sites;
+    pd_site *site = pd_site_at(sites, number);
+    write_inuse(w, site);
+    if (pd_has_ages(sites))
+        pd_ages_visit(sites, site, w->kind == PPROFDELTA_HEAP_FULL, write_age, w);
 }
 
 static void write_sites(writing *w)
@@ -110,7 +143,8 @@ static void write_sites(writing *w)
 
 static void write_row(writing *w, const pprofdelta_heap_row *row)
 {
-    const int64_t values[PD_HEAP_TYPES + 1] = {[PD_HEAP_TYPES] = row->value};
+    int64_t values[PD_HEAP_MOST_TYPES] = {0};
+    values[w->types] = row->value;
     pd_places *places = &w->writer->places;
     size_t len = row->frames_len + row->depth;
     uint8_t *at = len ? pd_compact_stack(w->out, len) : NULL;
@@ -177,6 +211,7 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                  .writer = writer,
                  .out = &writer->compact,
                  .is_all = kind == PPROFDELTA_HEAP_FULL || is_snapshot,
+                 .types = pd_has_ages(&heap->sites) ? PD_FREED_BYTES + 1 : PD_HEAP_TYPES,
                  .kind = kind};
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
     PD_TRY(pd_places_begin(&writer->places, &writer->mem, err));

@@ -50,6 +50,14 @@
  *     exactly what it added. The peak changes only in a window in which more was in use than ever
  *     before; a stack with a smaller share of the new peak than of the one before has negative
  *     values. Deferred allocations are in use, and count for the peak, when they are completed.
+ *     With PPROFDELTA_HEAP_AGES there are two more types, freed_objects/count and freed_space/bytes:
+ *     what ended in the window, by age. They are 0 in the samples above. What ended is in samples of its
+ *     own, with the same stack and labels and one more label: `age`, a number with the unit "windows".
+ *     Age 0: it ended in the window in which it was made; age 1: it was made in the window before. A
+ *     window is one that was committed or lost; one that was abandoned is part of the next. Ages are
+ *     rounded by pprofdelta_heap_age. A full profile has what ended since the tracker began. So of
+ *     what a stack allocated in a window, what is still alive follows from the profiles of this window
+ *     and later ones: alloc_* of the window, minus freed_* with the age that leads back to it.
  *     The caller may add one more type, a gauge with rows of its own (pprofdelta_heap_set_gauge). It
  *     is absolute in every kind of profile: a receiver takes it from the last batch.
  *
@@ -210,9 +218,11 @@ typedef struct pprofdelta_heap_pages {
     void *cookie;
 } pprofdelta_heap_pages;
 
-/* A flag of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS.
+/* Flags of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS.
  * (Batches without a stamp cannot be added up safely.) */
 enum {
+    /* Profiles have what ended by age, in two more types. `age` is no label of the caller then. */
+    PPROFDELTA_HEAP_AGES = 1u << 12,
     /* The symbolizer knows the names of functions only. A mapping is marked as having functions if
      * the symbolizer knew one of its addresses, and as having nothing else, so readers of the profile
      * may look for lines and inlined calls. Without this flag the mappings of a profile with a
@@ -251,8 +261,8 @@ typedef struct pprofdelta_heap_options {
      * with the same key. */
     const pprofdelta_attribute *resource;
     size_t resource_len;
-    /* A seventh type for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
-     * "alloc_", "inuse_" or "peak_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
+    /* A type behind the others for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
+     * "alloc_", "inuse_", "peak_" or "freed_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
     const char *gauge, *gauge_unit;
     /* For indexes and for the work on a profile: what pprofdelta_heap_recover does not read. Copied;
      * NULL: pages. */
@@ -298,6 +308,9 @@ typedef struct pprofdelta_heap_event {
     /* The bytes that the program asked for; for the probes only. 0: about weight's bytes for each of
      * its objects. */
     size_t size;
+    /* Not 0: this is what a realloc added to the block at ptr. It has a stack and a birth of its own, and
+     * ends with the block. If the block is not tracked, it is tracked as an allocation. */
+    int is_piece;
 } pprofdelta_heap_event;
 
 /* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room:
@@ -313,27 +326,35 @@ PPROFDELTA_API int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *pt
  * returned, and it stays where it is if realloc fails:
  *
  *     pprofdelta_heap_realloc r;
+ *     size_t before = size_of(old);
  *     int was = pprofdelta_heap_maybe(&filter, old) &&
  *               pprofdelta_heap_realloc_begin(heap, old, &r);
  *     ptr = real_realloc(old, size);
+ *     const void *now = ptr ? ptr : size ? old : NULL;         // it failed, or freed the block
+ *     size_t after = now ? size_of(now) : 0;
  *     if (was)
- *         pprofdelta_heap_realloc_end(heap, &r, ptr || !size);
+ *         pprofdelta_heap_realloc_end(heap, &r, now, before, after);
+ *     if (after > before && pprofdelta_sampler_tick(&sampler, after - before))
+ *         sampled(ptr, after - before);                        // as above, with event.is_piece = 1
  *
- * Then, if ptr is not NULL and the sampler takes it, track ptr as a new allocation. Between begin
- * and end, the old allocation counts as alive, but is not found by its pointer. For each begin that
- * returned 1, call end once. */
+ * So the block keeps its birth, and what realloc adds is a piece, sampled by the bytes that were added.
+ * Each piece counts as an object. If the block gets smaller, each of its pieces gets smaller by the same
+ * share; the bytes have ended, and no object. Between begin and end, the old allocation counts as alive,
+ * but is not found by its pointer. For each begin that returned 1, call end once. Where the size of a
+ * block is not known, give NULL to end, and track ptr as a new allocation. */
 typedef struct pprofdelta_heap_realloc {
     uint64_t held;
+    int64_t bytes; /* those that the block counts for. With the interval 1 it is the block's size */
 } pprofdelta_heap_realloc;
 
 /* Returns 1 if ptr is tracked; *r then holds the allocation. Returns 0 if it is not: do not call
- * end. A deferred allocation is cancelled, even if the realloc fails. */
+ * end. A deferred allocation is cancelled, even if the realloc fails: track the whole block then. */
 PPROFDELTA_API int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
                                                  pprofdelta_heap_realloc *r);
-/* is_freed: the old block was freed. Otherwise realloc failed, and the block is still there. Cannot
- * fail. */
+/* ptr: where the block is now: what realloc returned, or the old pointer if realloc failed; NULL: it was
+ * freed. before and after are the bytes of the block; they have an effect if after is less. Cannot fail. */
 PPROFDELTA_API void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r,
-                                                int is_freed);
+                                                const void *ptr, size_t before, size_t after);
 
 /* ---------------------------------------------------------------------------------------------
  * Deferred tracking: for what cannot be found out inside the allocation. Experimental
@@ -471,6 +492,14 @@ PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
  * way. */
 PPROFDELTA_API void pprofdelta_heap_note_mappings(pprofdelta_heap *heap);
 
+/* The age that a profile has for what ended so many windows after the one in which it was made: exact up to
+ * 15, then rounded down to two significant bits (16, 24, 32, 48, 64, ...). So a stack has few ages. Experimental. */
+static inline uint32_t pprofdelta_heap_age(uint32_t windows)
+{
+    int bits = windows < 16 ? 0 : 30 - __builtin_clz(windows);
+    return windows >> bits << bits;
+}
+
 /* ---------------------------------------------------------------------------------------------
  * The largest sites as text: without allocation, from any place
  * ------------------------------------------------------------------------------------------ */
@@ -561,6 +590,7 @@ typedef struct pprofdelta_heap_stats {
     uint64_t changed;                 /* now: sites that changed since the last batch was begun */
     int64_t peak_objects, peak_bytes; /* in use when most bytes were in use */
     int64_t peak_nanos;               /* when that was, by CLOCK_REALTIME; 0: never */
+    uint64_t dropped_ages; /* ended without an age in the profiles: no room; PPROFDELTA_HEAP_AGES */
 } pprofdelta_heap_stats;
 
 PPROFDELTA_API void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out);

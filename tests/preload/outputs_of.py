@@ -543,5 +543,5 @@ def test_requests_of_otlp(t):
     t.succeeds("check", *[os.path.join("out", name) for name in names])
     request = Request(inflate(t.load(os.path.join("out", names[0]))))
     t.equal(request.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
-    t.equal(len(request.profiles), 7)  # rss_space is one
-    t.equal(len(set(request.ids)), 7)
+    t.equal(len(request.profiles), 9)  # rss_space is one
+    t.equal(len(set(request.ids)), 9)

@@ -11,7 +11,8 @@ import recorded
 from agents import TIMEOUT, checked, plainly, quiet, record, target
 
 TREE = ["--pid-tree", "--rate=1"]
-TYPES = ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"]
+TYPES = ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes", "freed_objects/count",
+         "freed_space/bytes"]
 
 
 def the_sum(t):
@@ -42,8 +43,8 @@ def added_by_hand(t, folder):
             end.append(profile.end)
             for stack, values in profile.samples:
                 at = sums.setdefault(stack, [0] * len(TYPES))
-                for i in range(len(TYPES)):
-                    at[i] += values[i]
+                for i, value in enumerate(values[:4] + values[recorded.FREED_OBJECTS:recorded.RSS]):
+                    at[i] += value
     return sums, (max(end), max(end) - min(begin))
 
 

@@ -34,6 +34,8 @@ static bool make_types(work *w)
 {
     static const expected_type usual[] = {{.type = "alloc_objects", .unit = "count"},
                                           {.type = "alloc_space", .unit = "bytes"},
+                                          {.type = "freed_objects", .unit = "count"},
+                                          {.type = "freed_space", .unit = "bytes"},
                                           {.type = "contentions", .unit = "count"},
                                           {.type = "delay", .unit = "nanoseconds"}};
     const Pd__View__Profile *p = w->cur.view;

@@ -75,7 +75,8 @@ static void give_work(void *cookie, void *ptr, size_t size)
 }
 
 static const pprofdelta_heap_options plain = {.size = sizeof plain,
-                                              .flags = PPROFDELTA_NO_MAPPINGS,
+                                              .flags =
+                                                  PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
                                               .id = 0xabc,
                                               .compression = PPROFDELTA_PLAIN,
                                               .max_live = 4096,
@@ -159,9 +160,31 @@ static void do_step(const step *s, int64_t now)
     else if (s->what == '-')
         pprofdelta_heap_untrack(shared->heap, event.ptr);
     else if (s->what == 'm' && pprofdelta_heap_realloc_begin(shared->heap, event.ptr, &r))
-        pprofdelta_heap_realloc_end(shared->heap, &r, 0);
+        pprofdelta_heap_realloc_end(shared->heap, &r, event.ptr, 1, 1);
     else if (s->what != 'm')
         do_batch(s, now);
+}
+
+/* What a step is about: the row of the stack, and that of its age if the step ends an allocation. */
+typedef struct subject {
+    const char *key, *aged;
+    int64_t objects, bytes;
+} subject;
+
+static subject subject_of(arena *a, size_t at)
+{
+    uint64_t stack[2];
+    pprofdelta_heap_event event = event_of(steps[at].pointer, stack);
+    size_t windows = 0, begun = at;
+    while (begun && (steps[begun].pointer != steps[at].pointer || steps[begun].what != '+'))
+        windows += steps[begun--].what == 'b';
+    pprofdelta_label labels[2] = {{.key = "age", .num = (int64_t)windows, .num_unit = "windows"}};
+    const char *key = live_key(a, &event, 2);
+    if (event.labels_len)
+        labels[1] = *event.labels;
+    event.labels = labels;
+    event.labels_len++;
+    return (subject){key, live_key(a, &event, 2), event.weight.objects, event.weight.bytes};
 }
 
 /* What the first `len` steps make, for the model. */
@@ -170,14 +193,16 @@ static live_sums sums_after(arena *a, size_t len)
     live_sums sums = {.arena = a};
     int64_t peak = 0;
     for (size_t i = 0; i < len; i++) {
-        uint64_t stack[2];
-        pprofdelta_heap_event event = event_of(steps[i].pointer, stack);
-        const int64_t objects = event.weight.objects, bytes = event.weight.bytes;
-        const char *key = live_key(a, &event, 2);
-        if (steps[i].what == '+')
-            live_add(&sums, key, (int64_t[LIVE_TYPES]){objects, bytes, objects, bytes});
-        else if (steps[i].what == '-')
-            live_add(&sums, key, (int64_t[LIVE_TYPES]){0, 0, -objects, -bytes});
+        subject s = subject_of(a, i);
+        const int64_t began[LIVE_TYPES] = {s.objects, s.bytes, s.objects, s.bytes};
+        const int64_t ended[LIVE_TYPES] = {0, 0, -s.objects, -s.bytes};
+        const int64_t freed[LIVE_TYPES] = {[LIVE_PLAIN] = s.objects, s.bytes};
+        if (steps[i].what == '+') {
+            live_add(&sums, s.key, began);
+        } else if (steps[i].what == '-') {
+            live_add(&sums, s.key, ended);
+            live_add(&sums, s.aged, freed);
+        }
         live_note_peak(&sums, &peak);
     }
     return sums;
@@ -193,24 +218,30 @@ static int64_t *row_of(live_sums *sums, const char *key)
             return sums->rows[i].values;
 }
 
+static bool is_of_peak(size_t type)
+{
+    return type >= LIVE_SUMS && type < LIVE_PLAIN;
+}
+
 /* Values of the step under way may be those before it or after it; the peak is one or the other as a whole. */
 static const char *judge(live_sums *got, size_t done)
 {
-    uint64_t stack[2];
-    pprofdelta_heap_event event = event_of(steps[done % STEPS].pointer, stack);
+    const size_t last = done < STEPS ? done : STEPS - 1;
     live_sums before = sums_after(got->arena, done);
-    live_sums after = sums_after(got->arena, done < STEPS ? done + 1 : done);
-    const char *key = live_key(got->arena, &event, 2), *wrong = NULL;
-    int64_t *now = row_of(got, key), *then = row_of(&after, key);
-    const int64_t *was = row_of(&before, key);
-    for (size_t i = 0; i < LIVE_SUMS; i++)
-        if (now[i] == was[i])
-            now[i] = then[i];
+    live_sums after = sums_after(got->arena, last + 1);
+    subject s = subject_of(got->arena, last);
+    const char *keys[] = {s.key, s.aged}, *wrong = NULL;
+    for (size_t k = 0; k < 2; k++) {
+        int64_t *then = row_of(&after, keys[k]), *now = row_of(got, keys[k]);
+        const int64_t *was = row_of(&before, keys[k]);
+        for (size_t i = 0; i < LIVE_TYPES; i++)
+            if (!is_of_peak(i) && now[i] == was[i])
+                now[i] = then[i];
+    }
     wrong = live_differ(got, &after);
     for (size_t i = 0; i < before.len && wrong; i++) /* is it the peak of before? */
-        memcpy(&row_of(&after, before.rows[i].key)[LIVE_SUMS],
-               &row_of(&before, before.rows[i].key)[LIVE_SUMS],
-               (LIVE_TYPES - LIVE_SUMS) * sizeof(int64_t));
+        memcpy(&row_of(&after, before.rows[i].key)[LIVE_SUMS], &before.rows[i].values[LIVE_SUMS],
+               (LIVE_PLAIN - LIVE_SUMS) * sizeof(int64_t));
     return wrong ? live_differ(got, &after) : NULL;
 }
 

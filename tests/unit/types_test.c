@@ -68,6 +68,8 @@ TEST(known_counters)
         {"alloc_objects", "count", true},
         {"alloc_space", "bytes", true},
         {"contentions", "count", true},
+        {"freed_objects", "count", true},
+        {"freed_space", "bytes", true},
         {"delay", "nanoseconds", true},
         {"inuse_objects", "count", false},
         {"inuse_space", "bytes", false},

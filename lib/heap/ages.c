@@ -1,0 +1,137 @@
+#include "heap/ages.h"
+
+static pd_ended *cell_at(const pd_sites *sites, uint32_t number)
+{
+    return number ? pd_pool_at(&sites->ended, number) : NULL;
+}
+
+static pd_ended *first_of(const pd_sites *sites, const pd_site *site)
+{
+    return cell_at(sites, __atomic_load_n(&site->ended, __ATOMIC_ACQUIRE));
+}
+
+static pd_ended *next_of(const pd_sites *sites, const pd_ended *cell)
+{
+    return cell_at(sites, __atomic_load_n(&cell->link.next, __ATOMIC_ACQUIRE));
+}
+
+static uint32_t cell_age(uint32_t age)
+{
+    uint32_t rounded = pprofdelta_heap_age(age);
+    return rounded + (age > rounded);
+}
+
+pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age)
+{
+    uint32_t *at = &site->ended;
+    pd_ended *cell;
+    while ((cell = cell_at(sites, *at)) && cell->link.hash < age)
+        at = &cell->link.next;
+    if (cell && cell->link.hash == age)
+        return cell;
+    uint32_t number = pd_pool_take(&sites->ended);
+    if (!number)
+        return NULL;
+    /* Its sums are zero, as those of a new site. */
+    cell = cell_at(sites, number);
+    cell->link = (pd_link){*at, age};
+    __atomic_store_n(at, number, __ATOMIC_RELEASE);
+    return cell;
+}
+
+int64_t *pd_ages_sums(pd_sites *sites, pd_site *site, uint32_t age)
+{
+    if (!age)
+        return &site->changed[sites->gathering].at[PD_YOUNG_OBJECTS];
+    pd_ended *cell = pd_ages_cell(sites, site, cell_age(age));
+    return cell ? &cell->changed[sites->gathering].objects : NULL;
+}
+
+void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight)
+{
+    int64_t *sums = pd_ages_sums(sites, pd_site_at(sites, number), age);
+    if (!sums) {
+        sites->dropped_ages++;
+        return;
+    }
+    pd_heap_add(&sums[0], weight->objects);
+    pd_heap_add(&sums[1], weight->bytes);
+}
+
+static bool is_zero(const pprofdelta_weight *weight)
+{
+    return !weight->objects && !weight->bytes;
+}
+
+void pd_ages_settle(pd_sites *sites, pd_site *site)
+{
+    unsigned sending = pd_sites_sending(sites);
+    for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell))
+        if (!is_zero(&cell->changed[sending]))
+            pd_move_weight(sites, &cell->changed[sending], &cell->base);
+}
+
+void pd_ages_merge(pd_sites *sites, uint32_t number)
+{
+    unsigned sending = pd_sites_sending(sites);
+    pd_site *site = pd_site_at(sites, number);
+    for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell)) {
+        if (is_zero(&cell->changed[sending]))
+            continue;
+        int64_t *sums = pd_ages_sums(sites, site, cell->link.hash - 1);
+        if (sums) {
+            pd_move_weight(sites, &cell->changed[sending], sums);
+        } else {
+            cell->changed[sending] = (pprofdelta_weight){0, 0};
+            sites->dropped_ages++;
+        }
+    }
+}
+
+void pd_ages_move_to_empty(pd_sites *sites, pd_site *site)
+{
+    pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
+    while (site->ended) {
+        uint32_t number = site->ended;
+        pd_ended *cell = cell_at(sites, number);
+        pprofdelta_weight base = cell->base;
+        site->ended = cell->link.next;
+        cell->base = (pprofdelta_weight){0, 0};
+        pd_pool_give(&sites->ended, number);
+        /* There is room: that of the cell that was given back. If the process is killed here, the weight is
+         * lost: the site has none in use, and its ages are of no more use. */
+        pd_weight_add(&pd_ages_cell(sites, empty, cell->link.hash)->base, &base);
+    }
+}
+
+void pd_ages_clear(const pd_sites *sites, pd_site *site)
+{
+    if (!pd_has_ages(sites))
+        return;
+    for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell))
+        cell->base = cell->changed[0] = cell->changed[1] = (pprofdelta_weight){0, 0};
+}
+
+void pd_ages_visit(const pd_sites *sites, pd_site *site, bool is_full, pd_ages_visitor *visitor,
+                   void *cookie)
+{
+    unsigned sending = pd_sites_sending(sites);
+    const int64_t *young = site->changed[sending].at, *base = site->base.at;
+    pprofdelta_weight sum = {young[PD_YOUNG_OBJECTS], young[PD_YOUNG_BYTES]};
+    uint32_t age = 0;
+    if (is_full)
+        pd_weight_add(&sum, &(pprofdelta_weight){base[PD_YOUNG_OBJECTS], base[PD_YOUNG_BYTES]});
+    for (const pd_ended *cell = first_of(sites, site);; cell = next_of(sites, cell)) {
+        uint32_t next = cell ? pprofdelta_heap_age(cell->link.hash) : UINT32_MAX;
+        if (next != age && !is_zero(&sum))
+            visitor(cookie, site, age, &sum);
+        if (!cell)
+            return;
+        if (next != age)
+            sum = (pprofdelta_weight){0, 0};
+        age = next;
+        pd_weight_add(&sum, &cell->changed[sending]);
+        if (is_full)
+            pd_weight_add(&sum, &cell->base);
+    }
+}
