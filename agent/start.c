@@ -9,9 +9,11 @@
 #include "agent/base/launch.h"
 #include "agent/base/notice.h"
 #include "agent/base/real.h"
+#include "agent/base/region.h"
 #include "agent/base/reserve.h"
 #include "agent/base/self.h"
 #include "agent/delivery/handover.h"
+#include "agent/delivery/live.h"
 #include "agent/delivery/summary.h"
 #include "agent/interposed/interpose_extra.h"
 #include "agent/life/end.h"
@@ -65,13 +67,13 @@ static void set_compressor_memory(void)
 }
 #endif
 
-static void *map_pages(void *cookie, size_t size)
+static void *map_work(void *cookie, size_t size)
 {
     (void)cookie;
     return pd_reserve_map(size);
 }
 
-static void unmap_pages(void *cookie, void *ptr, size_t size)
+static void unmap_work(void *cookie, void *ptr, size_t size)
 {
     (void)cookie;
     pd_reserve_unmap(ptr, size);
@@ -79,7 +81,8 @@ static void unmap_pages(void *cookie, void *ptr, size_t size)
 
 static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *err)
 {
-    static const pprofdelta_heap_pages pages = {map_pages, unmap_pages, NULL};
+    static const pprofdelta_heap_pages pages = {pd_region_map, pd_region_unmap, NULL};
+    static const pprofdelta_heap_pages work = {map_work, unmap_work, NULL};
     const pd_settings *settings = &pd_the_agent.settings;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.period = settings->rate;
@@ -89,6 +92,7 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
     options.started_nanos = pd_now();
     options.filter = &pd_filter;
     options.pages = &pages;
+    options.work = &work;
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
     options.symbolize = pd_function_names_find;
     if (settings->account) {
@@ -103,6 +107,9 @@ static void begin_tracking(void)
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
     pd_reserve_begin();
+    if (pd_the_agent.settings.live)
+        pd_region_begin();
+    pd_live_prepare();
     pd_function_names_begin();
     set_compressor_memory();
     if (make_tracker(&heap, &err) != PPROFDELTA_OK) {

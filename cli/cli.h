@@ -43,6 +43,7 @@ int cli_record(int argc, char **argv);
 int cli_symbolize(int argc, char **argv);
 int cli_leaks(int argc, char **argv);
 int cli_export(int argc, char **argv);
+int cli_recover(int argc, char **argv);
 
 /* Restores the signal handling and the closed descriptors that the process began with. Call it before
  * exec. */

@@ -23,7 +23,8 @@ static const struct verb {
 } verbs[] = {
     {"show", cli_show},   {"check", cli_check},   {"sum", cli_sum},
     {"merge", cli_merge}, {"record", cli_record}, {"symbolize", cli_symbolize},
-    {"leaks", cli_leaks}, {"export", cli_export}, {"help", help_about},
+    {"leaks", cli_leaks}, {"export", cli_export}, {"recover", cli_recover},
+    {"help", help_about},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -65,7 +66,7 @@ static int help_about(int argc, char **argv)
         return cli_usage("there is no verb %.60s; did you mean %s?", argv[1], meant);
     if (!verb)
         return cli_usage("there is no verb %.60s; there are show, check, sum, merge, record, "
-                         "symbolize, leaks and export",
+                         "symbolize, leaks, export and recover",
                          argv[1]);
     char *line[] = {argv[1], option, NULL};
     return run_verb(verb, 2, line);

@@ -65,19 +65,38 @@ static void add_environment(cli_resource *r, char *list)
     cli_note("the environment variable %s is ignored: %s", VARIABLE, wrong);
 }
 
+/* Makes a list with room for what the text has and for so many more. The text, which is cut up, is behind
+ * the list; returns it there, or NULL with a message. */
+static char *make_list(cli_resource *r, size_t more, const char *text, size_t len)
+{
+    size_t members = more + 1; /* one without a comma behind it */
+    for (size_t i = 0; i < len; i++)
+        members += text[i] == ',';
+    r->list = calloc(1, members * sizeof *r->list + len + 1);
+    if (!r->list) {
+        cli_system_error("the resource", "make", ENOMEM);
+        return NULL;
+    }
+    return memcpy(r->list + members, text, len);
+}
+
+int cli_resource_read(cli_resource *r, const char *text, size_t len)
+{
+    char *list = make_list(r, 0, text, len);
+    if (list)
+        add_environment(r, list);
+    return list ? CLI_DONE : CLI_FAILED;
+}
+
 int cli_resource_make(cli_resource *r, const cli_resources *given)
 {
     const char *attributes = getenv(VARIABLE), *service = getenv("OTEL_SERVICE_NAME");
-    size_t members = given->len + 3; /* the name twice, and a member without a comma behind it */
     attributes = attributes ? attributes : "";
-    for (const char *at = attributes; *at; at++)
-        members += *at == ',';
-    /* The text of the variable, which is cut up, is behind the list. */
-    r->list = calloc(1, members * sizeof *r->list + strlen(attributes) + 1);
-    if (!r->list)
-        return cli_system_error("the resource", "make", ENOMEM);
+    char *list = make_list(r, given->len + 2, attributes, strlen(attributes)); /* the name twice */
+    if (!list)
+        return CLI_FAILED;
     add(r, "service.name", "unknown_service");
-    add_environment(r, strcpy((char *)(r->list + members), attributes));
+    add_environment(r, list);
     if (service && *service)
         add(r, "service.name", service);
     r->weak = r->len;

@@ -26,6 +26,10 @@ int cli_resource_take(const cli_option *option, const char *value, void *member)
  * out, with a note. Prints what is wrong; returns an exit code. */
 int cli_resource_make(cli_resource *resource, const cli_resources *given);
 
+/* Makes the list from such a text of len bytes. What it has that is wrong is left out, with a note. Prints what is
+ * wrong; returns an exit code. */
+int cli_resource_read(cli_resource *resource, const char *text, size_t len);
+
 /* The list as text, in the form of OTEL_RESOURCE_ATTRIBUTES. The caller frees it. NULL: no memory. */
 char *cli_resource_text(const cli_resource *resource);
 

@@ -27,12 +27,10 @@
 #ifndef PD_AGENT_ACCOUNT_H
 #define PD_AGENT_ACCOUNT_H
 
+#include "agent/base/remains.h"
 #include "pprofdelta_heap.h"
 
 #include <stdbool.h>
-
-#define PD_ACCOUNT_TYPE "rss_space"
-#define PD_ACCOUNT_UNIT "bytes"
 
 /* Adds the account to the batch under way. Call pd_account_done when that is committed or
  * abandoned. Only the thread that delivers a profile may call these. */

@@ -26,7 +26,8 @@ typedef enum pd_notice {
     PD_NOTICE_EXTRA = 1u << 7,   /* functions of an allocator could not be replaced */
     PD_NOTICE_RUNTIME = 1u << 8, /* what is seen of a program in another language */
     PD_NOTICE_END = 1u << 9,     /* where the profiles are */
-    PD_NOTICE_NEXT = 1u << 10    /* what to do with them */
+    PD_NOTICE_NEXT = 1u << 10,   /* what to do with them */
+    PD_NOTICE_LIVE = 1u << 11    /* the last window would not outlive the process */
 } pd_notice;
 
 /* Call in a thread that has its own table of descriptors, without the program's stderr. Its

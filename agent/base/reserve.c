@@ -13,10 +13,10 @@ enum { PAGE = 4096 };
 
 #define PAGES (PD_RESERVE_LEN / PAGE)
 
-static char *area; /* NULL: none */
-static bool has_small_pages;
 static bool is_taken[PAGES];
-static pd_lock lock; /* of is_taken */
+static pd_area area = {.pages = PAGES, .is_taken = is_taken};
+static bool has_small_pages;
+static pd_lock lock; /* of the area */
 static __thread bool may_take __attribute__((tls_model("initial-exec")));
 
 static void *map(size_t size, int flags)
@@ -28,10 +28,10 @@ static void *map(size_t size, int flags)
 
 void pd_reserve_begin(void)
 {
-    area = map(PD_RESERVE_LEN, MAP_NORESERVE);
+    area.base = map(PD_RESERVE_LEN, MAP_NORESERVE);
 #ifdef MADV_NOHUGEPAGE /* a huge page would make all of it resident */
-    if (area)
-        madvise(area, PD_RESERVE_LEN, MADV_NOHUGEPAGE);
+    if (area.base)
+        madvise(area.base, PD_RESERVE_LEN, MADV_NOHUGEPAGE);
 #endif
     has_small_pages = sysconf(_SC_PAGESIZE) == PAGE;
 }
@@ -41,40 +41,62 @@ void pd_reserve_allow(bool is_allowed)
     may_take = is_allowed;
 }
 
+/* ---- areas ----------------------------------------------------------------------------------- */
+
 static size_t pages_of(size_t size)
 {
     return size / PAGE + (size % PAGE != 0);
 }
 
-static void mark(size_t first, size_t len, bool value)
+static void mark(pd_area *a, size_t first, size_t len, bool value)
 {
     for (size_t i = 0; i < len; i++)
-        is_taken[first + i] = value;
+        a->is_taken[first + i] = value;
 }
 
-/* Returns the first page of the first run of so many free pages, or PAGES. */
-static size_t find_run(size_t len)
+/* Returns the first page of the first run of so many free pages, or the number of pages. */
+static size_t find_run(const pd_area *a, size_t len)
 {
     size_t run = 0;
-    for (size_t at = 0; at < PAGES; at++) {
-        run = is_taken[at] ? 0 : run + 1;
+    for (size_t at = 0; at < a->pages; at++) {
+        run = a->is_taken[at] ? 0 : run + 1;
         if (run == len)
             return at + 1 - len;
     }
-    return PAGES;
+    return a->pages;
 }
+
+char *pd_area_take(pd_area *a, size_t size)
+{
+    size_t len = pages_of(size), first = len ? find_run(a, len) : a->pages;
+    if (first == a->pages)
+        return NULL;
+    mark(a, first, len, true);
+    if (first + len > a->used)
+        a->used = first + len;
+    return a->base + first * PAGE;
+}
+
+void pd_area_give(pd_area *a, void *ptr, size_t size)
+{
+    mark(a, (size_t)((char *)ptr - a->base) / PAGE, pages_of(size), false);
+}
+
+bool pd_area_has(const pd_area *a, const void *ptr)
+{
+    return a->base && (uintptr_t)ptr - (uintptr_t)a->base < a->pages * PAGE;
+}
+
+/* ---- the reserve ----------------------------------------------------------------------------- */
 
 static void *take(size_t size)
 {
-    size_t len = pages_of(size);
-    if (!area || !may_take || !len)
+    if (!area.base || !may_take)
         return NULL;
     pd_lock_take(&lock);
-    size_t first = find_run(len);
-    if (first < PAGES)
-        mark(first, len, true);
+    char *pages = pd_area_take(&area, size);
     pd_lock_give(&lock);
-    return first < PAGES ? area + first * PAGE : NULL;
+    return pages;
 }
 
 void *pd_reserve_map(size_t size)
@@ -85,11 +107,6 @@ void *pd_reserve_map(size_t size)
         pages = take(size);
     errno = kept;
     return pages;
-}
-
-static bool is_reserved(const void *ptr)
-{
-    return area && (uintptr_t)ptr - (uintptr_t)area < PD_RESERVE_LEN;
 }
 
 /* Sets the block to zeros. The kernel does that if pages have this size and memory is not
@@ -105,10 +122,10 @@ void pd_reserve_unmap(void *ptr, size_t size)
     if (!ptr)
         return;
     int kept = errno;
-    if (is_reserved(ptr)) {
+    if (pd_area_has(&area, ptr)) {
         clear(ptr, pages_of(size) * PAGE);
         pd_lock_take(&lock);
-        mark((size_t)((char *)ptr - area) / PAGE, pages_of(size), false);
+        pd_area_give(&area, ptr, size);
         pd_lock_give(&lock);
     } else {
         munmap(ptr, size);

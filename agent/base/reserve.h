@@ -14,6 +14,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Address space that is given out in runs of whole pages of 4 KiB, by first fit. */
+typedef struct pd_area {
+    char *base;     /* NULL: there is none */
+    size_t pages;   /* its size */
+    size_t used;    /* pages, from the first one to the last that was ever taken */
+    bool *is_taken; /* for each page */
+} pd_area;
+
+/* Returns a run of pages, or NULL. Their contents are what they were. */
+char *pd_area_take(pd_area *area, size_t size);
+void pd_area_give(pd_area *area, void *ptr, size_t size);
+bool pd_area_has(const pd_area *area, const void *ptr);
+
 #define PD_RESERVE_LEN ((size_t)4 << 20)
 
 /* Reserves the address space. Call once, before the others. */

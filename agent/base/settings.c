@@ -152,6 +152,7 @@ static const struct {
     {PD_VARIABLE_SIGNAL, offsetof(pd_settings, signal), 1, 0, NSIG},
     {PD_VARIABLE_SNAPSHOT, offsetof(pd_settings, snapshot), 1, 0, 1},
     {PD_VARIABLE_ACCOUNT, offsetof(pd_settings, account), 1, 0, 1},
+    {PD_VARIABLE_LIVE, offsetof(pd_settings, live), 1, 0, 1},
     {PD_VARIABLE_PID, offsetof(pd_settings, command_pid), 1, 0, INT_MAX},
     {PD_VARIABLE_QUIET, offsetof(pd_settings, is_quiet), 1, 0, 1},
     {PD_VARIABLE_TREE, offsetof(pd_settings, is_tree), 1, 0, 1},
@@ -192,7 +193,8 @@ const char *pd_settings_read(pd_settings *settings)
     *settings = (pd_settings){.interval_nanos = 60 * (uint64_t)NANOS_PER_SECOND,
                               .rate = 512 << 10,
                               .signal = SIGUSR2,
-                              .account = 1};
+                              .account = 1,
+                              .live = 1};
     const char *wrong = read_numbers(settings);
     settings->timeout = timeout_of(settings->timeout, settings->interval_nanos);
     if (wrong)

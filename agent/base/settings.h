@@ -14,6 +14,7 @@
  *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for a profile (SIGUSR2; 0: none)
  *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported
  *     PPROFDELTA_RECORD_ACCOUNT    0: no account of what the process is made of (1)
+ *     PPROFDELTA_RECORD_LIVE       0: no file from which the last window of a killed process is made (1)
  *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
  *     PPROFDELTA_RECORD_QUIET      1: it does not
  *     PPROFDELTA_RECORD_TREE       1: `pprofdelta record` prints it, when it has added them up
@@ -49,8 +50,8 @@ typedef struct pd_settings {
     uint64_t threshold;      /* 0: none */
     uint64_t signal;         /* 0: none */
     uint64_t command_pid;    /* the process that `pprofdelta record` became; 0: not known */
-    uint64_t snapshot, account, is_quiet, is_tree; /* 0 or 1 */
-    pd_keep keep;                                  /* what keep_most limits */
+    uint64_t snapshot, account, live, is_quiet, is_tree; /* 0 or 1 */
+    pd_keep keep;                                        /* what keep_most limits */
     uint64_t keep_most;
     char run[PD_RUN_MAX]; /* which run that is, for keep */
     pprofdelta_format format;

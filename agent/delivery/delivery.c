@@ -8,6 +8,7 @@
 #include "agent/delivery/handover.h"
 #include "agent/delivery/keep.h"
 #include "agent/delivery/largest_sites.h"
+#include "agent/delivery/live.h"
 #include "agent/account/mappings.h"
 #include "agent/base/notice.h"
 #include "agent/base/text.h"
@@ -47,10 +48,10 @@ static bool to_file(delivery *d)
     int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
                                &number, &where);
     if (error) {
-        pd_text_add(&d->why, "%s: %s: %s", pd_the_agent.settings.dir,
-                    d->is_last ? "the last profile cannot be written and is lost"
+        pd_text_add(&d->why, "%s: %s%s: %s", pd_the_agent.settings.dir,
+                    d->is_last ? "the last profile cannot be written"
                                : "a profile cannot be written; the next one will have its events",
-                    pd_words_of_error(error));
+                    d->is_last ? pd_live_fate() : "", pd_words_of_error(error));
         return false;
     }
     atomic_store(&pd_the_agent.next_number, number + 1);
@@ -143,25 +144,31 @@ static void send_window(pprofdelta_heap *heap, occasion why)
     } else {
         pprofdelta_heap_abandon(heap);
         if (!d.why.len)
-            pd_text_add(&d.why, "%s: %s",
-                        is_last ? "the last profile could not be made and is lost"
+            pd_text_add(&d.why, "%s%s: %s",
+                        is_last ? "the last profile could not be made"
                                 : "a profile could not be made; the next one will have its events",
-                        err.text);
+                        is_last ? pd_live_fate() : "", err.text);
     }
     pd_account_done();
     if (d.why.len)
         pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
 }
 
-static bool deliver_window(unsigned milliseconds, occasion why)
+bool pd_delivery_hold(unsigned milliseconds)
 {
-    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
-    if (!heap)
+    if (!pd_agent_heap())
         return false;
     while (atomic_exchange(&is_busy, 1))
         if (!pd_await_change(&is_busy, 1, milliseconds))
             return false;
-    send_window(heap, why);
+    return true;
+}
+
+static bool deliver_window(unsigned milliseconds, occasion why)
+{
+    if (!pd_delivery_hold(milliseconds))
+        return false;
+    send_window(pd_agent_heap(), why);
     return true;
 }
 
@@ -173,6 +180,11 @@ bool pd_delivery_send(bool is_asked)
 bool pd_delivery_send_last(void)
 {
     return deliver_window(pd_delivery_max_millis(), LAST);
+}
+
+bool pd_delivery_has_all(void)
+{
+    return !atomic_load(&has_failed);
 }
 
 void pd_delivery_release(void)

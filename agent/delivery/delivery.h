@@ -17,6 +17,13 @@ void pd_delivery_release(void);
  * the profile is lost, a message says so. */
 bool pd_delivery_send_last(void);
 
+/* Keeps other threads from a delivery, for other work on what is delivered. If one delivers, waits for so
+ * long at most. Release it if this returned true. */
+bool pd_delivery_hold(unsigned milliseconds);
+
+/* Has everything up to the last window been delivered? */
+bool pd_delivery_has_all(void);
+
 /* Returns how many milliseconds one delivery may take. */
 unsigned pd_delivery_max_millis(void);
 

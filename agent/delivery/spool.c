@@ -76,16 +76,14 @@ static int find_base(const char **dir)
 
 /* ---- one file --------------------------------------------------------------------------------- */
 
-enum { PATH_LEN = PD_PATH_MAX + PD_SPOOL_NAME_MAX };
-
 typedef struct spool_file {
     int fd;
-    int base;                 /* the directory, or AT_FDCWD: its path is in the names */
-    const char *dir;          /* what the names begin with */
-    char temporary[PATH_LEN]; /* empty: the file has no name yet */
+    int base;                          /* the directory, or AT_FDCWD: its path is in the names */
+    const char *dir;                   /* what the names begin with */
+    char temporary[PD_SPOOL_PATH_MAX]; /* empty: the file has no name yet */
 } spool_file;
 
-/* path has PATH_LEN bytes. dir is shorter than PD_PATH_MAX, and names here
+/* path has PD_SPOOL_PATH_MAX bytes. dir is shorter than PD_PATH_MAX, and names here
  * are shorter than PD_SPOOL_NAME_MAX. */
 static void join(char *path, const char *dir, const pd_fixed_text *name)
 {
@@ -191,7 +189,7 @@ static int name_file(const spool_file *file, const char *to)
 static int publish(const spool_file *file, const char *ending, uint64_t *number,
                    pd_fixed_text *path_out)
 {
-    char path[PATH_LEN];
+    char path[PD_SPOOL_PATH_MAX];
     int error = close_duplicate(file->fd);
     for (bool is_taken = true; !error && is_taken; *number += is_taken) {
         pd_fixed_text name = {.len = 0};
@@ -224,11 +222,16 @@ int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uin
     return error;
 }
 
-bool pd_spool_has(const pd_fixed_text *name)
+int pd_spool_path(const pd_fixed_text *name, char path[PD_SPOOL_PATH_MAX])
 {
-    char path[PATH_LEN];
     const char *dir = pd_the_agent.settings.dir;
     int base = find_base(&dir);
     join(path, dir, name);
-    return faccessat(base, path, F_OK, 0) == 0;
+    return base;
+}
+
+bool pd_spool_has(const pd_fixed_text *name)
+{
+    char path[PD_SPOOL_PATH_MAX];
+    return faccessat(pd_spool_path(name, path), path, F_OK, 0) == 0;
 }

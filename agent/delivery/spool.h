@@ -9,6 +9,7 @@
 #ifndef PD_AGENT_SPOOL_H
 #define PD_AGENT_SPOOL_H
 
+#include "agent/base/settings.h"
 #include "agent/base/text.h"
 
 #include <stdbool.h>
@@ -25,6 +26,11 @@ void pd_spool_release(void);
 /* Gives the calling thread a table of descriptors of its own, with no other descriptor than that of
  * pd_spool_hold. Returns false if the system cannot do that. */
 bool pd_spool_own_table(void);
+
+/* Returns the directory of the profiles for the calls with names (AT_FDCWD if it has no descriptor), and the
+ * path of the name in it, which begins with a slash. */
+enum { PD_SPOOL_PATH_MAX = PD_PATH_MAX + PD_SPOOL_NAME_MAX };
+int pd_spool_path(const pd_fixed_text *name, char path[PD_SPOOL_PATH_MAX]);
 
 /* Writes the contents of a file to the descriptor. Returns 0 or an errno value. */
 typedef int pd_spool_writer(int fd, void *cookie);

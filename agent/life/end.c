@@ -8,6 +8,7 @@
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/keep.h"
+#include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
 #include "agent/delivery/summary.h"
 #include "agent/life/worker.h"
@@ -42,8 +43,15 @@ static bool stop_thread(void)
 
 static void notify_lost(void)
 {
-    pd_notice_print(PD_NOTICE_LAST,
-                    "the last profile is lost: the one before is still being delivered");
+    pd_notice_print(PD_NOTICE_LAST, "the last profile was not delivered%s: the one before still is",
+                    pd_live_fate());
+}
+
+/* What was not delivered can be recovered from the file. */
+static void remove_live_file(void)
+{
+    if (pd_delivery_has_all())
+        pd_live_end();
 }
 
 /* A second thread that ends the process waits for the first, which may deliver two windows. */
@@ -59,10 +67,12 @@ static void end_once(void *unused)
         is_keeping = false;
         pd_delivery_release();
     }
-    if (stop_thread() && pd_delivery_send_last())
+    if (stop_thread() && pd_delivery_send_last()) {
+        remove_live_file();
         pd_delivery_release();
-    else
+    } else {
         notify_lost();
+    }
     pd_summary_end();
     pd_keep_end();
     atomic_store(&stage, ENDED);
@@ -87,7 +97,9 @@ static void deliver_before_exec(void *unused)
 {
     (void)unused;
     is_keeping = pd_delivery_send_last();
-    if (!is_keeping)
+    if (is_keeping)
+        remove_live_file();
+    else
         notify_lost();
 }
 

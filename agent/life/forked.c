@@ -11,9 +11,11 @@
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/own_stack.h"
+#include "agent/base/region.h"
 #include "agent/base/reserve.h"
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
+#include "agent/delivery/live.h"
 #include "agent/life/end.h"
 #include "agent/life/signals.h"
 #include "agent/life/worker.h"
@@ -32,6 +34,7 @@ static void before_fork(void)
     if (!pd_this_thread.is_forking)
         return;
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pd_region_fork_prepare();
     pd_mappings_fork_prepare();
     fork_nanos = pd_now();
     pd_account_fork_prepare();
@@ -42,6 +45,7 @@ static void after_fork_in_parent(void)
     if (!pd_this_thread.is_forking)
         return;
     pd_mappings_fork_done(false);
+    pd_region_fork_parent();
     pprofdelta_heap_fork(pd_agent_heap(), PPROFDELTA_FORK_PARENT, 0);
     pd_this_thread.is_forking = false;
     pd_self_leave();
@@ -58,6 +62,13 @@ static void after_fork_in_child(void)
         return;
     }
     pd_mappings_fork_done(true);
+    if (!pd_region_fork_child()) {
+        atomic_store(&pd_the_agent.heap, NULL);
+        pd_this_thread.is_forking = false;
+        pd_self_leave();
+        return;
+    }
+    pd_live_forget();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_CHILD, fork_nanos);
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.samples, 0);

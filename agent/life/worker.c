@@ -8,6 +8,7 @@
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/largest_sites.h"
+#include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
 
 #include <fcntl.h>
@@ -207,6 +208,16 @@ static company check_company(company before, bool has_table)
     return now;
 }
 
+/* The process may be killed at any time. */
+static void prepare_for_death(void)
+{
+    if (!pd_delivery_hold(0))
+        return;
+    pd_live_beat();
+    pprofdelta_heap_note_mappings(pd_agent_heap());
+    pd_delivery_release();
+}
+
 /* Works until a request to end, and returns that. */
 static unsigned work(bool has_table)
 {
@@ -226,6 +237,7 @@ static unsigned work(bool has_table)
             deadline += interval * ((now - deadline) / interval + 1);
         if (now < next_check)
             continue;
+        prepare_for_death();
         last = check_company(last, has_table);
         pause = next_pause(last, pause);
         next_check = clock_now() + pause;
@@ -243,6 +255,7 @@ static void *run(void *unused)
         pd_notice_use_own_descriptors();
     atomic_store(&is_coming, 0);
     pd_loader_try();
+    prepare_for_death();
     unsigned requested = work(has_table);
     stopped();
     if (requested & PD_REQUEST_STOP)

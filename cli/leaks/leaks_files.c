@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
+#include "record/recover.h"
 
 #include <sys/stat.h>
 
@@ -24,6 +25,8 @@ static int add_operand(cli_leaks_work *w, const char *path)
         return CLI_DONE;
     }
     cli_folder *folder = &w->folders[w->folders_len++];
+    cli_recovering killed = {.is_silent = true};
+    cli_recover_folder(path, &killed); /* what fails is left to pprofdelta recover */
     int code = cli_folder_read(folder, path);
     if (!code && !folder->len)
         return cli_error(

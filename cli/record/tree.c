@@ -4,6 +4,7 @@
 #include "child.h"
 #include "cli.h"
 #include "message.h"
+#include "record/recover.h"
 #include "record/target.h"
 #include "text.h"
 
@@ -121,6 +122,8 @@ static int sum_up(const char *folder, bool is_quiet)
 {
     char sum[PATH_MAX + 8];
     cli_tree_total total;
+    cli_recovering killed = {.is_silent = true, .is_quiet = is_quiet};
+    cli_recover_folder(folder, &killed);
     snprintf(sum, sizeof sum, "%s.pb.gz", folder);
     int code = cli_tree_sum(folder, sum, &total);
     if (code)

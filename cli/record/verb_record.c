@@ -10,6 +10,7 @@
 #include "message.h"
 #include "arguments.h"
 #include "resource.h"
+#include "record/recover.h"
 #include "record/target.h"
 #include "record/tree.h"
 
@@ -38,7 +39,7 @@ typedef struct record_options {
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
-    bool snapshot, no_account, tree, quiet;
+    bool snapshot, no_account, no_live, tree, quiet;
     pprofdelta_format format;
     cli_resources resources; /* the values of --resource */
     const cli_arguments *arguments;
@@ -192,6 +193,9 @@ static const cli_option table[] = {
      "                         (7d), a size (1G) or a number (100); as --snapshot\n"},
     {"--no-account", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_account), 0, 0,
      "      --no-account       do not say what the process is made of (rss_space)\n"},
+    {"--no-live-file", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_live), 0, 0,
+     "      --no-live-file     keep no file from which pprofdelta recover makes the\n"
+     "                         last window if the program is killed\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
      "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz; as\n"
      "                         --snapshot\n"},
@@ -342,6 +346,7 @@ static int set_environment(const record_options *o, const char *agent)
           cli_set_variable(PD_VARIABLE_QUIET, o->quiet, "1") &&
           cli_set_variable(PD_VARIABLE_TREE, o->tree, "1") &&
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
+          cli_set_variable(PD_VARIABLE_LIVE, o->no_live, "0") &&
           cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
           set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
           set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&
@@ -370,13 +375,24 @@ static int run_tree(const record_options *options)
  * not even be loaded. */
 static void note_small_space(bool is_quiet)
 {
-    enum { AGENT_MIB = 18, SMALL_MIB = 64 };
+    enum { AGENT_MIB = 20, SMALL_MIB = 64 };
     const double mib = 1 << 20;
     struct rlimit space;
     if (!is_quiet && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < (rlim_t)SMALL_MIB << 20)
         cli_note("the address space of COMMAND is limited to %.1f MiB (ulimit -v); the agent takes "
                  "%d MiB of it",
                  (double)space.rlim_cur / mib, AGENT_MIB);
+}
+
+/* Processes that were killed while they recorded to this folder: their windows come first, and what cannot be
+ * recovered does not keep COMMAND from running. */
+static void recover(const record_options *o)
+{
+    const char *dir = getenv(PD_VARIABLE_DIR);
+    cli_recovering how = {
+        .to = o->to, .is_quiet = o->quiet, .timeout_nanos = (int64_t)o->timeout_millis * 1000000};
+    if (dir && *dir && !o->no_live)
+        cli_recover_folder(dir, &how);
 }
 
 /* Becomes COMMAND, or returns an exit status. */
@@ -387,8 +403,10 @@ static int run(const record_options *options)
     code = code ? code : find_agent(agent);
     code = code ? code : cli_target_check(options->command[0], agent);
     code = code ? code : set_environment(options, agent);
-    if (!code)
+    if (!code) {
+        recover(options);
         note_small_space(options->quiet);
+    }
     if (code || options->tree)
         return code ? code : run_tree(options);
     cli_inherited_restore();

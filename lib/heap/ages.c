@@ -21,9 +21,7 @@ static uint32_t cell_age(uint32_t age)
     return rounded + (age > rounded);
 }
 
-/* The site's cell of this age, which is made if there is none. NULL: no room. Takes time for each younger cell
- * of the site. */
-static pd_ended *cell_for(pd_sites *sites, pd_site *site, uint32_t age)
+pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age)
 {
     uint32_t *at = &site->ended;
     pd_ended *cell;
@@ -41,29 +39,23 @@ static pd_ended *cell_for(pd_sites *sites, pd_site *site, uint32_t age)
     return cell;
 }
 
-void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight)
+int64_t *pd_ages_sums(pd_sites *sites, pd_site *site, uint32_t age)
 {
-    pd_site *site = pd_site_at(sites, number);
-    if (!age) {
-        int64_t *sums = site->changed[sites->gathering].at;
-        pd_heap_add(&sums[PD_YOUNG_OBJECTS], weight->objects);
-        pd_heap_add(&sums[PD_YOUNG_BYTES], weight->bytes);
-        return;
-    }
-    pd_ended *cell = cell_for(sites, site, cell_age(age));
-    if (cell)
-        pd_weight_add(&cell->changed[sites->gathering], weight);
-    else
-        sites->dropped_ages++;
+    if (!age)
+        return &site->changed[sites->gathering].at[PD_YOUNG_OBJECTS];
+    pd_ended *cell = pd_ages_cell(sites, site, cell_age(age));
+    return cell ? &cell->changed[sites->gathering].objects : NULL;
 }
 
-void pd_ages_settle(const pd_sites *sites, pd_site *site)
+void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight)
 {
-    unsigned sending = pd_sites_sending(sites);
-    for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell)) {
-        pd_weight_add(&cell->base, &cell->changed[sending]);
-        cell->changed[sending] = (pprofdelta_weight){0, 0};
+    int64_t *sums = pd_ages_sums(sites, pd_site_at(sites, number), age);
+    if (!sums) {
+        sites->dropped_ages++;
+        return;
     }
+    pd_heap_add(&sums[0], weight->objects);
+    pd_heap_add(&sums[1], weight->bytes);
 }
 
 static bool is_zero(const pprofdelta_weight *weight)
@@ -71,15 +63,28 @@ static bool is_zero(const pprofdelta_weight *weight)
     return !weight->objects && !weight->bytes;
 }
 
+void pd_ages_settle(pd_sites *sites, pd_site *site)
+{
+    unsigned sending = pd_sites_sending(sites);
+    for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell))
+        if (!is_zero(&cell->changed[sending]))
+            pd_move_weight(sites, &cell->changed[sending], &cell->base);
+}
+
 void pd_ages_merge(pd_sites *sites, uint32_t number)
 {
     unsigned sending = pd_sites_sending(sites);
     pd_site *site = pd_site_at(sites, number);
     for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell)) {
-        pprofdelta_weight weight = cell->changed[sending];
-        cell->changed[sending] = (pprofdelta_weight){0, 0};
-        if (!is_zero(&weight))
-            pd_ages_add(sites, number, cell->link.hash - 1, &weight);
+        if (is_zero(&cell->changed[sending]))
+            continue;
+        int64_t *sums = pd_ages_sums(sites, site, cell->link.hash - 1);
+        if (sums) {
+            pd_move_weight(sites, &cell->changed[sending], sums);
+        } else {
+            cell->changed[sending] = (pprofdelta_weight){0, 0};
+            sites->dropped_ages++;
+        }
     }
 }
 
@@ -93,8 +98,9 @@ void pd_ages_move_to_empty(pd_sites *sites, pd_site *site)
         site->ended = cell->link.next;
         cell->base = (pprofdelta_weight){0, 0};
         pd_pool_give(&sites->ended, number);
-        /* There is room: that of the cell that was given back. */
-        pd_weight_add(&cell_for(sites, empty, cell->link.hash)->base, &base);
+        /* There is room: that of the cell that was given back. If the process is killed here, the weight is
+         * lost: the site has none in use, and its ages are of no more use. */
+        pd_weight_add(&pd_ages_cell(sites, empty, cell->link.hash)->base, &base);
     }
 }
 

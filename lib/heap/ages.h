@@ -29,11 +29,18 @@ static inline bool pd_has_ages(const pd_sites *sites)
     return sites->ended.chunks != NULL;
 }
 
+/* The site's cell of this age, as drawn above, which is made if there is none. NULL: no room. Takes time for each
+ * younger cell of the site. */
+pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age);
+
+/* The objects and bytes that ended with this age (not rounded) in the gathering window. NULL: no room. */
+int64_t *pd_ages_sums(pd_sites *sites, pd_site *site, uint32_t age);
+
 /* Counts what ended with this age in the gathering window. The site is marked as changed. */
 void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight);
 
 /* The window that was sent is added to the bases. */
-void pd_ages_settle(const pd_sites *sites, pd_site *site);
+void pd_ages_settle(pd_sites *sites, pd_site *site);
 
 /* ... to the gathering window, with ages that are less by 1. */
 void pd_ages_merge(pd_sites *sites, uint32_t number);

@@ -21,6 +21,39 @@ enum { AT_ONCE = 32 };
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
+/* series: as it is if the process is killed now. With exporting held, or nobody else there. */
+static void note(pprofdelta_heap *heap, const pd_series *series, bool is_settling)
+{
+    pd_heap_export *e = &heap->export;
+    uint32_t next = e->note ^ 1;
+    e->notes[next] = (pd_heap_note){
+        .series = *series,
+        .epoch = e->epoch,
+        .sent_peak = is_settling ? heap->sites.held_peak : e->sent_peak,
+        .ended_nanos = e->ended_nanos,
+        .is_full_due = e->is_full_due,
+        .has_epoch = e->has_epoch,
+        .is_settling = is_settling,
+        .newer = e->newer,
+    };
+    PD_WRITTEN_FIRST();
+    e->note = next;
+    PD_WRITTEN_FIRST();
+}
+
+static void note_life(pprofdelta_heap *heap)
+{
+    pd_series series = pd_life_series(&heap->export.life);
+    note(heap, &series, false);
+}
+
+/* ... if a sink was called with the window under way, which is about to happen. */
+static void note_handed_out(pprofdelta_heap *heap)
+{
+    const pd_life *life = &heap->export.life;
+    note(heap, &(pd_series){.last = life->window, .acked = life->series.acked}, false);
+}
+
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
     heap->export = (pd_heap_export){.life = heap->export.life,
@@ -28,8 +61,10 @@ void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
                                     .started_nanos = started_nanos,
                                     .ended_nanos = started_nanos > INT64_MIN ? started_nanos - 1
                                                                              : started_nanos,
-                                    .is_full_due = true};
+                                    .is_full_due = true,
+                                    .newer = PD_NEITHER};
     pd_life_forked(&heap->export.life, started_nanos);
+    note_life(heap);
 }
 
 void pd_export_make_id(pprofdelta_heap *heap)
@@ -94,6 +129,8 @@ static void begin(pprofdelta_heap *heap, int64_t now)
     heap->stats.resyncs += epoch && e->epoch > epoch;
     heap->stats.epoch = e->batch.epoch;
     heap->stats.sequence = e->batch.sequence;
+    e->newer = heap->sites.gathering;
+    note_life(heap);
 }
 
 pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
@@ -136,7 +173,7 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
 {
     pd_batch_writer *writer = &heap->writer;
     const pprofdelta_heap_options *o = &heap->options;
-    pd_pages_init(&writer->pages, &heap->pages.source, UINT64_MAX);
+    pd_pages_init(&writer->pages, &heap->pages.work, UINT64_MAX);
     pprofdelta_allocator allocator = pd_pages_allocator(&writer->pages);
     pd_mem_init(&writer->mem, &allocator, o->max_export);
     heap->export.life.is_tables = o->format == PPROFDELTA_TABLES;
@@ -187,6 +224,8 @@ static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap
     pd_bytes raw;
     uint64_t written;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
+    pd_heap_note_maps(heap);
+    note_handed_out(heap);
     if (!status)
         status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
     /* After E_MEMORY the caller may write again with fewer symbols. */
@@ -266,8 +305,7 @@ static void settle_window(pd_sites *sites)
     uint32_t number;
     while ((number = pop_changed(sites))) {
         pd_site *site = pd_site_at(sites, number);
-        pd_heap_sums_add(&site->base, &site->changed[sending]);
-        site->changed[sending] = (pd_heap_sums){{0}};
+        pd_move_sums(sites, &site->changed[sending], &site->base);
         pd_ages_settle(sites, site);
     }
 }
@@ -283,9 +321,8 @@ static void merge(pprofdelta_heap *heap)
     sites->window--;
     unsigned sending = pd_sites_sending(sites);
     for (size_t i = 1; (number = pop_changed(sites)); i++) {
-        pd_site *site = pd_site_at(sites, number);
-        pd_heap_sums_add(pd_site_changed(sites, number), &site->changed[sending]);
-        site->changed[sending] = (pd_heap_sums){{0}};
+        pd_move_sums(sites, &pd_site_at(sites, number)->changed[sending],
+                     pd_site_changed(sites, number));
         pd_ages_merge(sites, number);
         if (i % AT_ONCE == 0)
             pd_lock_rest(&heap->lock);
@@ -295,6 +332,8 @@ static void merge(pprofdelta_heap *heap)
     pd_lock_give(&heap->lock);
     if (pd_has_ages(sites))
         pd_entries_rejoin(heap);
+    heap->export.newer = PD_NEITHER;
+    note_life(heap);
 }
 
 /* Removes sites with nothing in use and nothing to send. Receivers know these sites, so the next
@@ -324,11 +363,14 @@ static void make_room(pprofdelta_heap *heap)
 static void settle(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
 {
     pd_heap_export *e = &heap->export;
+    if (e->batch.kind == PPROFDELTA_HEAP_FULL)
+        e->is_full_due = e->has_epoch = false;
+    e->newer = PD_NEITHER;
+    note(heap, &e->life.series, true);
     settle_window(&heap->sites);
     if (is_written)
         settle_peak(heap);
-    if (e->batch.kind == PPROFDELTA_HEAP_FULL)
-        e->is_full_due = e->has_epoch = false;
+    note_life(heap);
     pd_lock_take(&heap->lock);
     ++*counter;
     heap->sites.held_peak = 0;
@@ -355,8 +397,8 @@ static bool is_too_large(const pprofdelta_heap *heap)
 static void lose(pprofdelta_heap *heap, bool is_written)
 {
     pd_series_end_open(&heap->export.life.series);
-    settle(heap, is_written, &heap->stats.lost);
     pprofdelta_heap_resync(heap);
+    settle(heap, is_written, &heap->stats.lost);
 }
 
 pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
@@ -413,7 +455,9 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     pd_heap_enter(heap); /* settles the child of a fork */
     pd_heap_leave(heap);
     /* If memory is short, these sites have no mapping in the end. */
-    if (pd_places_read(&writer->places, &writer->mem, NULL) == PPROFDELTA_OK)
+    if (pd_places_read(&writer->places, &writer->mem, NULL) == PPROFDELTA_OK) {
         note_era(heap);
+        pd_heap_note_maps(heap);
+    }
     pd_lock_give(&heap->exporting);
 }

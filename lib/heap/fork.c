@@ -25,6 +25,10 @@ void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t n
     } else if (step == PPROFDELTA_FORK_PARENT) {
         pd_lock_give(&heap->lock);
         pd_lock_give(&heap->exporting);
+        /* The caller may have moved the memory of the tracker meanwhile, with the lock as it was before a
+         * thread began to wait. */
+        pd_lock_wake(&heap->lock);
+        pd_lock_wake(&heap->exporting);
     } else {
         begin_child(heap, now);
     }

@@ -13,7 +13,6 @@ static uint32_t or_default(uint32_t given, uint32_t usual)
 
 /* Limits that keep sizes from overflowing and numbers within 32 bits. */
 #define MOST_ELEMENTS (UINT32_C(1) << 28)
-#define MOST_DEPTH    (UINT32_C(1) << 17)
 
 /* "alloc_", "inuse_", "peak_" and "freed_" are the names of values that receivers add up. */
 static bool is_gauge_name(const char *name)
@@ -32,8 +31,9 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                            PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
     if (o->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
-    if (o->pages && (!o->pages->map || !o->pages->unmap))
-        return pd_refuse(err, "options.pages has no map or no unmap");
+    if ((o->pages && (!o->pages->map || !o->pages->unmap)) ||
+        (o->work && (!o->work->map || !o->work->unmap)))
+        return pd_refuse(err, "options.pages or options.work has no map or no unmap");
     PD_TRY(pd_options_check_output(o->compression, o->level, o->format, o->resource,
                                    o->resource_len, err));
     if (o->gauge && (!is_gauge_name(o->gauge) || !o->gauge_unit))
@@ -51,7 +51,7 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     o->max_export = o->max_export ? o->max_export : UINT64_C(1) << 30;
     if (o->max_live > MOST_ELEMENTS || o->max_sites > MOST_ELEMENTS)
         return pd_refuse(err, "options.max_live or options.max_sites is more than 268435456");
-    if (o->max_depth > MOST_DEPTH)
+    if (o->max_depth > PD_HEAP_MOST_DEPTH)
         return pd_refuse(err, "options.max_depth is more than 131072");
     return PPROFDELTA_OK;
 }
@@ -77,6 +77,8 @@ static void want_small_pages(pprofdelta_heap_filter *filter)
 
 static void close_tables(pprofdelta_heap *heap)
 {
+    if (heap->maps)
+        pd_pages_unmap(&heap->pages, heap->maps, heap->maps->size);
     pd_sites_fini(&heap->sites);
     pd_chains_fini(&heap->index);
     pd_pool_fini(&heap->entries);
@@ -124,6 +126,8 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     heap->filter = o.filter ? o.filter : pd_pages_map(&pages, sizeof *heap->filter);
     heap->owns_filter = !o.filter;
     pd_pages_init(&heap->pages, o.pages, o.max_memory);
+    if (o.work)
+        heap->pages.work = *o.work;
     if (!heap->filter || !open_tables(heap)) {
         unmap(heap, &pages);
         return no_pages(err);
@@ -139,6 +143,8 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
         unmap(heap, &pages);
         return status;
     }
+    PD_WRITTEN_FIRST();
+    heap->layout = PD_HEAP_LAYOUT;
     *out = heap;
     return PPROFDELTA_OK;
 }

@@ -55,9 +55,26 @@ typedef struct pd_deferral {
     uint32_t is_completing; /* atomic */
 } pd_deferral;
 
+enum { PD_NEITHER = 2 }; /* of the two windows of sums */
+
+/* What a recovery has to know of the windows so far. The parts of it change one after another; so they
+ * are noted, whole, at each step. */
+typedef struct pd_heap_note {
+    pd_series series;
+    uint64_t epoch, sent_peak;
+    int64_t ended_nanos;
+    uint32_t is_full_due, has_epoch;
+    uint32_t is_settling; /* the window being sent has arrived, or is lost: it counts no more */
+    uint32_t
+        newer; /* the window (0 or 1) whose ages are too high by 1 if the batch is abandoned; 2: none */
+} pd_heap_note;
+
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
     pd_life life;
+    pd_heap_note notes[2];
+    uint32_t note;  /* which of them counts */
+    uint32_t newer; /* for the notes */
     uint64_t id, epoch;
     int64_t started_nanos;
     int64_t ended_nanos;          /* of the last batch that was begun */
@@ -80,10 +97,37 @@ typedef struct pd_batch_writer {
     const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */
     size_t rows_len;
     const char *comment; /* NULL: none */
+    char remark[128];    /* of a recovered tracker: a comment in all its profiles */
     uint64_t run;        /* which profile that is */
 } pd_batch_writer;
 
+/* The mappings as of the last reading of them, for a recovery: one block of pages.
+ *
+ *     pd_heap_maps | at[len] | text[text_len] */
+typedef struct pd_heap_map {
+    uint64_t start, limit, file_offset;
+    uint64_t name_off, build_id_off; /* in text */
+    uint32_t name_len, build_id_len;
+    uint32_t born, gone; /* eras, as in a pd_place_span */
+} pd_heap_map;
+
+typedef struct pd_heap_maps {
+    uint64_t size; /* of all of it */
+    uint64_t len, text_len;
+    uint32_t era;
+    uint32_t main; /* in `at`, or PD_MAP_NONE */
+    pd_heap_map at[];
+} pd_heap_maps;
+
+#define PD_HEAP_MOST_DEPTH (UINT32_C(1) << 17)
+
+/* The format of the tables: a recovery reads no others. */
+#define PD_HEAP_LAYOUT                                                                             \
+    ((UINT64_C(1) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
+     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note))
+
 struct pprofdelta_heap {
+    uint64_t layout; /* PD_HEAP_LAYOUT once the tracker is complete */
     pd_lock lock, exporting;
     pd_pages pages;
     pprofdelta_heap_filter *filter;
@@ -99,12 +143,18 @@ struct pprofdelta_heap {
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */
     pd_heap_export export;
+    pd_heap_maps *maps; /* NULL: none yet */
     pd_batch_writer writer;
 };
 
 static inline pd_entry *pd_entry_at(const pprofdelta_heap *heap, uint32_t number)
 {
     return pd_pool_at(&heap->entries, number);
+}
+
+static inline bool pd_entry_is_counted(const pd_entry *entry)
+{
+    return entry->state >= PD_ENTRY_LIVE && entry->state <= PD_ENTRY_PIECE;
 }
 
 /* fork.c: does what the fork left to do in the child. With the lock held. */
@@ -176,6 +226,10 @@ static inline bool pd_export_has_new_peak(const pprofdelta_heap *heap)
 /* batch.c. If init fails, nothing is held. */
 pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err);
 void pd_batch_close(pprofdelta_heap *heap);
+
+/* maps_note.c: notes the mappings, if they changed since. Without pages those from before count. With
+ * exporting held. */
+void pd_heap_note_maps(pprofdelta_heap *heap);
 
 /* write.c: the batch as a profile that is not compressed; it belongs to the writer. With exporting
  * held. */

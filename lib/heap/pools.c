@@ -23,6 +23,7 @@ void pd_pages_init(pd_pages *pages, const pprofdelta_heap_pages *source, uint64_
 {
     static const pprofdelta_heap_pages kernel = {map_anonymous, unmap_anonymous, NULL};
     *pages = (pd_pages){.source = source ? *source : kernel, .limit = limit};
+    pages->work = pages->source;
 }
 
 static size_t rounded(size_t size)
@@ -30,26 +31,46 @@ static size_t rounded(size_t size)
     return (size + PD_PAGE - 1) & ~(PD_PAGE - 1);
 }
 
-void *pd_pages_map(pd_pages *pages, size_t size)
+static void *map_from(pd_pages *pages, const pprofdelta_heap_pages *source, size_t size)
 {
     if (size > SIZE_MAX / 2 || rounded(size) > pages->limit - pages->used)
         return NULL;
     int kept = errno;
-    void *ptr = pages->source.map(pages->source.cookie, rounded(size));
+    void *ptr = source->map(source->cookie, rounded(size));
     errno = kept;
     if (ptr)
         pages->used += rounded(size);
     return ptr;
 }
 
-void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size)
+static void unmap_to(pd_pages *pages, const pprofdelta_heap_pages *source, void *ptr, size_t size)
 {
     if (!ptr)
         return;
     int kept = errno;
-    pages->source.unmap(pages->source.cookie, ptr, rounded(size));
+    source->unmap(source->cookie, ptr, rounded(size));
     errno = kept;
     pages->used -= rounded(size);
+}
+
+void *pd_pages_map(pd_pages *pages, size_t size)
+{
+    return map_from(pages, &pages->source, size);
+}
+
+void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size)
+{
+    unmap_to(pages, &pages->source, ptr, size);
+}
+
+void *pd_pages_map_work(pd_pages *pages, size_t size)
+{
+    return map_from(pages, &pages->work, size);
+}
+
+void pd_pages_unmap_work(pd_pages *pages, void *ptr, size_t size)
+{
+    unmap_to(pages, &pages->work, ptr, size);
 }
 
 /* Each block is a mapping of its own. Its size is stored before it, in a gap that keeps the
@@ -160,14 +181,14 @@ bool pd_chains_init(pd_chains *chains, pd_pool *pool)
     while (buckets < pool->max / FULL_CHAIN && buckets < pool->pages->limit / 1024)
         buckets *= 2;
     *chains = (pd_chains){.pool = pool, .mask = buckets - 1};
-    chains->heads = pd_pages_map(pool->pages, heads_size(chains));
+    chains->heads = pd_pages_map_work(pool->pages, heads_size(chains));
     return chains->heads != NULL;
 }
 
 void pd_chains_fini(pd_chains *chains)
 {
     if (chains->heads)
-        pd_pages_unmap(chains->pool->pages, chains->heads, heads_size(chains));
+        pd_pages_unmap_work(chains->pool->pages, chains->heads, heads_size(chains));
     chains->heads = NULL;
 }
 

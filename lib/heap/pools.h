@@ -34,15 +34,20 @@ typedef int64_t pd_shared_sum __attribute__((aligned(8)));
 
 typedef struct pd_pages {
     pprofdelta_heap_pages source;
+    pprofdelta_heap_pages work; /* for indexes: what a recovery does not read */
     uint64_t used, limit;
 } pd_pages;
 
-/* source may be NULL: mmap. */
+/* source may be NULL: mmap. It is the one of work, too. */
 void pd_pages_init(pd_pages *pages, const pprofdelta_heap_pages *source, uint64_t limit);
 
 /* At least size bytes of zeros, or NULL. Keeps errno. Unmap them with the same size. */
 void *pd_pages_map(pd_pages *pages, size_t size);
 void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size);
+
+/* The same with pages of the source `work`. */
+void *pd_pages_map_work(pd_pages *pages, size_t size);
+void pd_pages_unmap_work(pd_pages *pages, void *ptr, size_t size);
 
 /* An allocator that takes pages, for buffers that are used without the lock. */
 pprofdelta_allocator pd_pages_allocator(pd_pages *pages);

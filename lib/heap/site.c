@@ -110,7 +110,9 @@ static void keep_share(const pd_sites *sites, pd_site *site)
     if (sites->held_peak && p->number <= sites->held_peak)
         pd_site_hold(sites, site);
     p->share = live_of(site);
+    PD_WRITTEN_FIRST();
     p->number = sites->peak;
+    PD_WRITTEN_FIRST();
 }
 
 /* Adds to what the site has in use. */
@@ -142,12 +144,32 @@ void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *wei
         pd_ages_add(sites, number, born < sites->window ? sites->window - born : 0, weight);
 }
 
+void pd_move(pd_sites *sites, void *from_sums, void *to_sums, uint32_t len)
+{
+    int64_t *from = from_sums, *to = to_sums;
+    pd_moving *m = &sites->moving;
+    *m = (pd_moving){0, to, from, {0}};
+    for (uint32_t i = 0; i < len; i++) {
+        m->result[i] = to[i];
+        pd_heap_add(&m->result[i], from[i]);
+    }
+    PD_WRITTEN_FIRST();
+    m->len = len;
+    PD_WRITTEN_FIRST();
+    for (uint32_t i = 0; i < len; i++) {
+        to[i] = m->result[i];
+        from[i] = 0;
+    }
+    PD_WRITTEN_FIRST();
+    m->len = 0;
+    PD_WRITTEN_FIRST();
+}
+
 void pd_site_forget(pd_sites *sites, uint32_t number)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
-    pd_heap_sums_add(&empty->base, &site->base);
-    site->base = (pd_heap_sums){{0}};
+    pd_move_sums(sites, &site->base, &empty->base);
     pd_ages_move_to_empty(sites, site);
     keep_share(sites, site);
     keep_share(sites, empty);

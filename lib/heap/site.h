@@ -24,6 +24,9 @@
  *     peak.share      its share of that peak; of later peaks it is what the site has in use
  *     peak.held       its share of the peak of the batch under way, where a later peak came
  *
+ * A process may be killed at any instruction, and its tables are read then (recover.c). So sums
+ * change their place by pd_move, and what is in use follows from the entries.
+ *
  * A site with nothing in use is kept for its counters until there is no room. Then it is removed,
  * and its counters are added to the site without a stack, so that totals stay correct. */
 #ifndef PD_HEAP_SITE_H
@@ -76,6 +79,13 @@ typedef struct pd_site {
     pd_site_peak peak;
 } pd_site;
 
+/* The move of sums that is under way: to = result, from = 0. Doing it again changes nothing. */
+typedef struct pd_moving {
+    uint32_t len; /* 0: none is under way */
+    int64_t *to, *from;
+    int64_t result[PD_HEAP_SUMS];
+} pd_moving;
+
 typedef struct pd_sites {
     pd_pool pool;
     pd_chains chains;
@@ -86,8 +96,9 @@ typedef struct pd_sites {
     unsigned gathering; /* the window that gathers events; the other one is being sent or empty */
     uint64_t peak;      /* the number of the latest peak, from 1 */
     uint64_t held_peak; /* that of the batch under way; 0: there is none */
-    pd_pool ended;      /* what ended by age; no chunks: ages are not wanted */
-    uint32_t window;    /* the number of the window that gathers events, from 1 */
+    pd_moving moving;
+    pd_pool ended;   /* what ended by age; no chunks: ages are not wanted */
+    uint32_t window; /* the number of the window that gathers events, from 1 */
     uint64_t dropped_ages;
 } pd_sites;
 
@@ -119,6 +130,20 @@ void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *wei
 /* Sets peak.held to the share of held_peak. It stays as it is until the batch ends. */
 void pd_site_hold(const pd_sites *sites, pd_site *site);
 
+/* Adds `len` sums of 64 bits to others in the tables, and clears them. The caller is the only one that moves, and that writes
+ * either of the two. */
+void pd_move(pd_sites *sites, void *from, void *to, uint32_t len);
+
+static inline void pd_move_sums(pd_sites *sites, pd_heap_sums *from, pd_heap_sums *to)
+{
+    pd_move(sites, from, to, PD_HEAP_SUMS);
+}
+
+static inline void pd_move_weight(pd_sites *sites, pprofdelta_weight *from, void *to)
+{
+    pd_move(sites, from, to, 2);
+}
+
 /* Removes a site with nothing in use and no changes. Its counters, and its share of the peak, are
  * added to the empty site. No batch is under way. */
 void pd_site_forget(pd_sites *sites, uint32_t number);
@@ -128,6 +153,10 @@ static inline unsigned pd_sites_sending(const pd_sites *sites)
 {
     return sites->gathering ^ 1;
 }
+
+/* What is written before this is in memory before what is written after it, if the process is killed
+ * between the two. */
+#define PD_WRITTEN_FIRST() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /* Wraps like unsigned numbers, so no weight makes it undefined. */
 static inline void pd_heap_add(int64_t *to, int64_t value)

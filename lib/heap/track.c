@@ -73,11 +73,6 @@ void pd_entries_clear_filter(pprofdelta_heap *heap)
     }
 }
 
-static bool is_counted(const pd_entry *entry)
-{
-    return entry->state >= PD_ENTRY_LIVE && entry->state <= PD_ENTRY_PIECE;
-}
-
 void pd_entries_rejoin(pprofdelta_heap *heap)
 {
     enum { AT_ONCE = 256 };
@@ -85,7 +80,7 @@ void pd_entries_rejoin(pprofdelta_heap *heap)
     uint32_t window = heap->sites.window;
     for (uint32_t number = 1; number <= heap->entries.made; number++) {
         pd_entry *entry = pd_entry_at(heap, number);
-        if (is_counted(entry) && entry->born > window)
+        if (pd_entry_is_counted(entry) && entry->born > window)
             entry->born = window;
         if (number % AT_ONCE == 0)
             pd_lock_rest(&heap->lock);
@@ -141,6 +136,7 @@ uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event
     entry->ptr = event->ptr;
     entry->weight = event->weight;
     entry->site = site;
+    PD_WRITTEN_FIRST(); /* a recovery reads the others if the state is LIVE */
     entry->state = state;
     index_add(heap, number, event->size, &event->weight);
     return number;
@@ -174,6 +170,7 @@ bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos)
 {
     pprofdelta_heap_stats *stats = &heap->stats;
+    PD_WRITTEN_FIRST(); /* the sites have changed */
     heap->sites.peak++;
     stats->peak_objects = stats->inuse_objects;
     stats->peak_bytes = stats->inuse_bytes;
@@ -201,6 +198,7 @@ static void count_begin(pprofdelta_heap *heap, uint32_t site, const pprofdelta_w
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
+    PD_WRITTEN_FIRST(); /* a recovery reads the others if it is counted */
     entry->state = PD_ENTRY_LIVE;
     entry->born = heap->sites.window;
     entry->more = 0;
@@ -220,7 +218,7 @@ static void count_end(pprofdelta_heap *heap, const pd_entry *entry, const pprofd
 static void release(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
-    if (is_counted(entry)) {
+    if (pd_entry_is_counted(entry)) {
         count_end(heap, entry, &entry->weight);
         heap->stats.live--;
         heap->stats.untracked++;
@@ -234,7 +232,7 @@ static void release(pprofdelta_heap *heap, uint32_t number)
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
 {
     const pd_entry *entry = pd_entry_at(heap, number);
-    if (is_counted(entry)) {
+    if (pd_entry_is_counted(entry)) {
         for (uint32_t piece = entry->more, next; piece; piece = next) {
             next = pd_entry_at(heap, piece)->more;
             release(heap, piece);

@@ -225,6 +225,8 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
         write_stamp(&w);
     if (writer->comment)
         pd_compact_comment(w.out, string(&w, writer->comment));
+    if (*writer->remark)
+        pd_compact_comment(w.out, string(&w, writer->remark));
     pd_compact_header header = make_header(&w);
     return pd_compact_finish(&writer->compact, &header, out);
 }

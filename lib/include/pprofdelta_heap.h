@@ -264,12 +264,15 @@ typedef struct pprofdelta_heap_options {
     /* A type behind the others for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
      * "alloc_", "inuse_", "peak_" or "freed_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
     const char *gauge, *gauge_unit;
+    /* For indexes and for the work on a profile: what pprofdelta_heap_recover does not read. Copied;
+     * NULL: pages. */
+    const pprofdelta_heap_pages *work;
 } pprofdelta_heap_options;
 
 #define PPROFDELTA_HEAP_OPTIONS_INIT                                                               \
     {                                                                                              \
         sizeof(pprofdelta_heap_options), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0,           \
-            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL                  \
+            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL, NULL            \
     }
 
 /* Makes an empty tracker. All its memory comes from options.pages. options may be NULL for the
@@ -523,6 +526,41 @@ PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, siz
  * belongs to the parent. The call is fast, since most children run another program at once: the first
  * call in the child that tracks or begins a window does the work. */
 PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t now);
+
+/* ---------------------------------------------------------------------------------------------
+ * The last window of a process that was killed
+ * ------------------------------------------------------------------------------------------ */
+
+/* An area of the memory that options.pages gave to a tracker, and that outlived the process (a mapping
+ * that is shared with a file, for example). */
+typedef struct pprofdelta_heap_area {
+    const void *bytes; /* aligned to 8. They must not change during the call: not a shared mapping */
+    size_t len;
+    uint64_t base; /* the address that the first byte had, a multiple of 8 */
+} pprofdelta_heap_area;
+
+typedef struct pprofdelta_heap_remains {
+    const pprofdelta_heap_area *areas;
+    size_t areas_len;
+    uint64_t root; /* the pprofdelta_heap, as an address of that process */
+} pprofdelta_heap_remains;
+
+/* Makes a tracker of what a killed process left, to write its last window: begin it with the time of the
+ * death, write it, and commit. The window has the events since the last commit. It continues the id,
+ * the epoch and the sequence; a window that was being sent is sent again with the next attempt. What is in
+ * use is what was in use at the end. The profile has a comment "recovered: ...", and addresses with
+ * the mappings that the tracker read last; options.symbolize is called with addresses of the dead
+ * process.
+ *
+ * The bytes may be damaged or hostile. What was being written at the death is left out and counted in
+ * the comment. The period, the id, the start and the limits of sites come from the remains; other
+ * options are the caller's: format, gauge and gauge_unit should be those of the dead tracker. The
+ * new tracker must not track. E_STATE (damaged, cut, or of another version or build of the library),
+ * E_MEMORY, E_USAGE. */
+PPROFDELTA_API pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains,
+                                                         const pprofdelta_heap_options *options,
+                                                         pprofdelta_heap **out,
+                                                         pprofdelta_error *err);
 
 /* ---------------------------------------------------------------------------------------------
  * What a tracker knows of itself

@@ -100,8 +100,19 @@ def opened(t, *paths, index="inuse_space"):
     return done.stdout
 
 
-def checked(t, folder):
-    """Every file of the folder is a valid profile, and nothing else lies there."""
+def recovered(t, folder, killed):
+    """Makes the last windows of so many processes that were killed."""
+    live = [name for name in os.listdir(folder) if name.endswith(".live")]
+    t.equal(len(live), killed, f"what killed processes left: {live}")
+    ran = plainly(t, t.binary, "recover", folder)
+    t.equal(ran.code, 0, ran.err)
+    return ran
+
+
+def checked(t, folder, killed=0):
+    """Every file of the folder is a valid profile, and nothing else lies there but what `killed` processes left, which is
+    recovered."""
+    recovered(t, folder, killed)
     paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
     strange = [path for path in paths if not path.endswith((".pb.gz", ".top.txt"))]
     t.equal(strange, [], "files that should not be there")

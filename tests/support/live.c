@@ -186,7 +186,7 @@ static const char *behind(const char *text, const char *name)
 static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
 {
     char again[240];
-    if (p->n_comment != 1)
+    if (!p->n_comment)
         return false;
     const char *text = view_text(p, p->comment[0]), *kind = strstr(text, " kind=");
     out->epoch = strtoull(behind(text, " epoch="), NULL, 10);

@@ -1,0 +1,225 @@
+/* Pages for the tracker's tables: see region.h. */
+#include "agent/base/region.h"
+
+#include "agent/base/agent.h"
+#include "agent/base/real.h"
+#include "agent/base/reserve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096 };
+
+typedef struct region {
+    pd_area area; /* base NULL: not reserved yet */
+    bool is_shared;
+    char *copy; /* for the child of the fork that is under way; NULL: none */
+    size_t copy_len;
+} region;
+
+static region regions[PD_REMAINS_AREAS];
+static bool is_taken[PD_REMAINS_MOST / PAGE];
+static bool has_begun;
+
+enum { UNUSED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
+
+static size_t size_of(const region *r)
+{
+    return r->area.pages * PAGE;
+}
+
+static size_t used_of(const region *r)
+{
+    return r->area.used * PAGE;
+}
+
+static size_t head_size(void)
+{
+    return (sizeof(pd_remains_head) + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+/* Only the call that reserves goes through the functions that the agent replaces: from that on, the
+ * addresses are known as the agent's. */
+static void *map(void *at, size_t len, int access, int flags, int fd, uint64_t off)
+{
+    void *ptr = pd_next()->mmap(at, len, access, flags, fd, (pd_plain_offset)off);
+    return ptr == MAP_FAILED ? NULL : ptr;
+}
+
+static bool reserve(region *r)
+{
+    unsigned i = (unsigned)(r - regions);
+    size_t len = (size_t)pd_remains_area_size(i);
+    void *base = mmap(NULL, len, PROT_NONE, UNUSED, -1, 0);
+    if (base == MAP_FAILED)
+        return false;
+#ifdef MADV_NOHUGEPAGE /* a huge page would make all of it resident */
+    madvise(base, len, MADV_NOHUGEPAGE);
+#endif
+    r->area = (pd_area){
+        .base = base, .pages = len / PAGE, .is_taken = is_taken + pd_remains_area_off(i) / PAGE};
+    return true;
+}
+
+/* Makes pages usable. */
+static bool make_ready(const region *r, char *block, size_t size)
+{
+    enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack */
+    return r->is_shared ? madvise(block, size, POPULATE_WRITE) == 0
+                        : mprotect(block, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* Returns pages of the area, or NULL. */
+static char *take(region *r, size_t size)
+{
+    if (!r->area.base && !reserve(r))
+        return NULL;
+    char *block = pd_area_take(&r->area, size);
+    if (block && !make_ready(r, block, size)) {
+        pd_area_give(&r->area, block, size);
+        return NULL;
+    }
+    if (block && has_begun)
+        pd_region_head()->areas[r - regions].used = used_of(r);
+    return block;
+}
+
+void pd_region_begin(void)
+{
+    has_begun = sysconf(_SC_PAGESIZE) == PAGE && take(&regions[0], head_size());
+}
+
+pd_remains_head *pd_region_head(void)
+{
+    return has_begun ? (pd_remains_head *)(void *)regions[0].area.base : NULL;
+}
+
+void *pd_region_map(void *cookie, size_t size)
+{
+    int kept = errno;
+    char *block = NULL;
+    (void)cookie;
+    for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
+        block = take(&regions[i], size);
+    errno = kept;
+    return block ? block : pd_reserve_map(size);
+}
+
+void pd_region_unmap(void *cookie, void *ptr, size_t size)
+{
+    (void)cookie;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        if (!pd_area_has(&regions[i].area, ptr))
+            continue;
+        memset(ptr, 0, size);
+        pd_area_give(&regions[i].area, ptr, size);
+        return;
+    }
+    pd_reserve_unmap(ptr, size);
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static bool is_zero(const char *page)
+{
+    return !*page && !memcmp(page, page + 1, PAGE - 1);
+}
+
+/* A page of zeros is not written: it takes no memory. Pages that nobody has taken cannot be read. */
+static void copy_pages(char *to, const region *r)
+{
+    for (size_t i = 0; i < r->area.used; i++)
+        if (r->area.is_taken[i] && !is_zero(r->area.base + i * PAGE))
+            memcpy(to + i * PAGE, r->area.base + i * PAGE, PAGE);
+}
+
+/* Puts a mapping in the place of the first bytes of the area. */
+static bool put_in_place(const region *r, char *from, size_t len)
+{
+    return pd_next()->mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, r->area.base) ==
+           r->area.base;
+}
+
+static int share(region *r, int fd)
+{
+    const uint64_t off = pd_remains_area_off((unsigned)(r - regions));
+    const size_t len = size_of(r);
+    int error = posix_fallocate(fd, (off_t)off, (off_t)used_of(r));
+    if (error)
+        return error;
+    char *there = map(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+    if (!there)
+        return errno;
+    pd_region_head()->areas[r - regions].base = (uintptr_t)r->area.base;
+    copy_pages(there, r);
+    if (put_in_place(r, there, len)) {
+        r->is_shared = true;
+        return 0;
+    }
+    error = errno;
+    pd_next()->munmap(there, len);
+    return error;
+}
+
+bool pd_region_has_private(void)
+{
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
+        if (regions[i].area.base && !regions[i].is_shared)
+            return true;
+    return false;
+}
+
+int pd_region_share(int fd, bool is_all)
+{
+    int error = ftruncate(fd, (off_t)PD_REMAINS_MOST) ? errno : 0;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS && !error; i++)
+        if (regions[i].area.base && (is_all || !regions[i].is_shared))
+            error = share(&regions[i], fd);
+    return error;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* What is mapped shared is the parent's. The child gets what it would have had by copying on write. */
+void pd_region_fork_prepare(void)
+{
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        region *r = &regions[i];
+        r->copy = NULL;
+        if (!r->is_shared)
+            continue;
+        r->copy_len = used_of(r);
+        r->copy =
+            map(NULL, r->copy_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (r->copy)
+            copy_pages(r->copy, r);
+    }
+}
+
+void pd_region_fork_parent(void)
+{
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        if (regions[i].copy)
+            pd_next()->munmap(regions[i].copy, regions[i].copy_len);
+        regions[i].copy = NULL;
+    }
+}
+
+PD_IN_CHILD bool pd_region_fork_child(void)
+{
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        region *r = &regions[i];
+        if (!r->is_shared)
+            continue;
+        size_t rest = size_of(r) - r->copy_len;
+        if (!r->copy || !put_in_place(r, r->copy, r->copy_len) ||
+            (rest && !map(r->area.base + r->copy_len, rest, PROT_NONE, UNUSED | MAP_FIXED, -1, 0)))
+            return false;
+        r->copy = NULL;
+        r->is_shared = false;
+    }
+    return true;
+}

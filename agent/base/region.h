@@ -1,0 +1,46 @@
+/* Pages for the tracker's tables, in a few areas of address space whose contents can outlive the process.
+ *
+ *     begin     private memory
+ *     share     the same addresses, now a shared mapping of a file, with the contents they had
+ *     fork      the child has private memory again, with the contents of the fork
+ *
+ * The first area begins with a pd_remains_head. An area is added when there is no room in those before it; it is
+ * private memory until it is shared, too. Pages that no area has room for, or the file system no
+ * space, are private ones of the reserve. What is in those does not outlive the process. Memory of
+ * the file is allocated before it is used, since a write to a page that has none ends the process
+ * (SIGBUS).
+ *
+ * The tracker's lock guards the areas. */
+#ifndef PD_AGENT_REGION_H
+#define PD_AGENT_REGION_H
+
+#include "agent/base/remains.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Reserves the first area. Call once, after pd_reserve_begin. Without it, all pages are those of the
+ * reserve. */
+void pd_region_begin(void);
+
+/* The functions of pprofdelta_heap_pages. */
+void *pd_region_map(void *cookie, size_t size);
+void pd_region_unmap(void *cookie, void *ptr, size_t size);
+
+/* NULL: there is no area. */
+pd_remains_head *pd_region_head(void);
+
+/* Returns whether an area is not shared yet. */
+bool pd_region_has_private(void);
+
+/* Makes the areas that are private, or all, a mapping of the file, which is empty or has the others. Nobody
+ * may use them meanwhile. Returns 0 or an errno value; then those that failed are as they were. */
+int pd_region_share(int fd, bool is_all);
+
+/* Around fork, with the tracker's locks. child: returns false if there was no memory for its copy; then
+ * the child must not use the tracker. */
+void pd_region_fork_prepare(void);
+void pd_region_fork_parent(void);
+bool pd_region_fork_child(void);
+
+#endif

@@ -1,0 +1,191 @@
+/* The file from which the last window of a killed process is made: see live.h. */
+#include "agent/delivery/live.h"
+
+#include "agent/base/agent.h"
+#include "agent/base/notice.h"
+#include "agent/base/region.h"
+#include "agent/delivery/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { NONE, THERE, FAILED };
+
+static int state;
+static pd_fixed_text name; /* of the file, with a slash before it; valid while THERE */
+static dev_t file_dev;     /* which file that is */
+static ino_t file_ino;
+
+/* A write to a mapped file of one of these never needs more room than was allocated. */
+static bool is_on_known_system(int fd)
+{
+    static const uint64_t known[] = {0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */,
+                                     0xef53 /* ext4 */, 0x58465342 /* XFS */,
+                                     0x794c7630 /* overlayfs */};
+    struct statfs status;
+    for (size_t i = 0; fstatfs(fd, &status) == 0 && i < sizeof known / sizeof *known; i++)
+        if ((uint64_t)status.f_type == known[i])
+            return true;
+    return false;
+}
+
+/* An earlier process of this name and pid may have left one. */
+static int create(void)
+{
+    enum { TRIES = 100, HOW = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+    int fd = -1;
+    for (int i = 0; fd < 0 && i < TRIES; i++) {
+        char path[PD_SPOOL_PATH_MAX], number[16] = "";
+        pd_fixed_text suffix = {.len = 0};
+        if (i)
+            pd_text_add(&suffix, ".%d", i);
+        memcpy(number, suffix.bytes, suffix.len + 1);
+        name.len = 0;
+        pd_text_add(&name, "/heap.%s.%d%s%s", pd_program_name(), (int)getpid(), PD_REMAINS_ENDING,
+                    number);
+        int base = pd_spool_path(&name, path);
+        fd = pd_open_high(openat(base, path, HOW, 0600));
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
+static void remove_file(void)
+{
+    char path[PD_SPOOL_PATH_MAX];
+    int base = pd_spool_path(&name, path);
+    unlinkat(base, path, 0);
+}
+
+void pd_live_prepare(void)
+{
+    const pd_settings *settings = &pd_the_agent.settings;
+    const char *resource = getenv(PD_VARIABLE_RESOURCE);
+    pd_remains_head *head = pd_region_head();
+    if (!head || !settings->live)
+        return;
+    head->format = (uint32_t)settings->format;
+    head->snapshot = (uint32_t)settings->snapshot;
+    head->account = (uint32_t)settings->account;
+    head->resource_len = resource ? (uint32_t)strnlen(resource, sizeof head->resource) : 0;
+    if (head->resource_len)
+        memcpy(head->resource, resource, head->resource_len);
+}
+
+/* The magic comes last. */
+static void name_process(pd_remains_head *head)
+{
+    head->magic = 0;
+    head->root = (uintptr_t)pd_agent_heap();
+    head->alive_nanos = pd_now();
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
+        head->areas[i].base = 0;
+}
+
+/* Nobody is in the tracker while its memory is moved. */
+static int move_tracker(int fd, bool is_all)
+{
+    pprofdelta_heap *heap = pd_agent_heap();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    int error = pd_region_share(fd, is_all);
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
+    return error;
+}
+
+/* Returns NULL, or why the file cannot be used. */
+static const char *use_file(int fd)
+{
+    struct stat status;
+    if (!is_on_known_system(fd))
+        return "its file system may have no room for a page later";
+    if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status))
+        return "it cannot be locked";
+    file_dev = status.st_dev;
+    file_ino = status.st_ino;
+    name_process(pd_region_head());
+    int error = move_tracker(fd, true);
+    return error ? pd_words_of_error(error) : NULL;
+}
+
+/* Where no profile can be written either, another message says so. */
+static bool is_of_directory(int error)
+{
+    return error == ENOENT || error == EACCES || error == EROFS || error == EFBIG;
+}
+
+static void make_file(void)
+{
+    int fd = create();
+    int error = fd < 0 ? errno : 0;
+    const char *why = error ? pd_words_of_error(error) : use_file(fd);
+    if (!why) {
+        atomic_signal_fence(memory_order_seq_cst);
+        pd_region_head()->magic = PD_REMAINS_MAGIC;
+    } else if (!is_of_directory(error ? error : errno)) {
+        pd_notice_print(PD_NOTICE_LIVE,
+                        "if this process is killed, its last window is lost: the file for it "
+                        "cannot be made in %s: %s",
+                        pd_the_agent.settings.dir, why);
+    }
+    if (why && fd >= 0)
+        remove_file();
+    if (fd >= 0)
+        close(fd); /* the mapping holds the lock */
+    state = why ? FAILED : THERE;
+}
+
+/* The tracker has grown. */
+static void extend_file(void)
+{
+    char path[PD_SPOOL_PATH_MAX];
+    struct stat status;
+    int base = pd_spool_path(&name, path);
+    int fd = pd_open_high(openat(base, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == file_dev &&
+        status.st_ino == file_ino)
+        move_tracker(fd, false);
+    if (fd >= 0)
+        close(fd);
+}
+
+void pd_live_beat(void)
+{
+    const pd_settings *settings = &pd_the_agent.settings;
+    pd_remains_head *head = pd_region_head();
+    if (!head || !settings->live || !*settings->dir)
+        return;
+    if (state == NONE)
+        make_file();
+    if (state != THERE)
+        return;
+    if (pd_region_has_private())
+        extend_file();
+    head->alive_nanos = pd_now();
+    head->next_number = atomic_load(&pd_the_agent.next_number);
+}
+
+const char *pd_live_fate(void)
+{
+    return state == THERE ? "; pprofdelta recover can make it" : " and is lost";
+}
+
+void pd_live_end(void)
+{
+    if (state != THERE)
+        return;
+    pd_region_head()->magic = 0;
+    remove_file();
+    state = NONE;
+}
+
+PD_IN_CHILD void pd_live_forget(void)
+{
+    state = NONE;
+}

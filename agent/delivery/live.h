@@ -1,0 +1,29 @@
+/* The file from which the last window is made if the process is killed: see base/remains.h.
+ *
+ *     the agent's thread begins      heap.PROGRAM.PID.live appears, and is locked
+ *     every second                   the time goes into it
+ *     the last window has arrived    it is removed: at the end of the process, before an exec
+ *     the process is killed          it stays; pprofdelta recover, record and leaks find it
+ *
+ * No descriptor stays open: the mapping keeps the file and its lock. The child of a fork gets a file of its own
+ * when its own thread begins. Only the thread that may deliver a window (delivery.h) calls these. */
+#ifndef PD_AGENT_LIVE_H
+#define PD_AGENT_LIVE_H
+
+/* Call once, in the constructor, when the pages of the tracker have begun. */
+void pd_live_prepare(void);
+
+/* In the agent's thread, when it begins and then every second: makes the file if there is none, and notes in
+ * it that the process lives. */
+void pd_live_beat(void);
+
+/* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */
+const char *pd_live_fate(void);
+
+/* Removes the file: nothing is left to recover. */
+void pd_live_end(void);
+
+/* In the child of a fork, whose file is the parent's. */
+void pd_live_forget(void);
+
+#endif

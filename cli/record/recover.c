@@ -1,0 +1,290 @@
+/* The last windows of killed processes: see recover.h. */
+#include "record/recover.h"
+
+#include "cli.h"
+#include "delta/uploader.h"
+#include "input.h"
+#include "message.h"
+#include "output_file.h"
+#include "resource.h"
+#include "text.h"
+
+#include "agent/base/remains.h"
+#include "pprofdelta_heap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One file. */
+typedef struct remains {
+    const char *folder, *name;
+    char path[PATH_MAX]; /* for messages, and to write the profile beside it */
+    int fd, folder_fd;
+    uint8_t *bytes;              /* free them */
+    const pd_remains_head *head; /* in bytes; NULL: the file is not complete */
+    pprofdelta_heap_area areas[PD_REMAINS_AREAS];
+    size_t areas_len;
+    pprofdelta_heap *heap;
+    cli_resource resource;
+} remains;
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Says why the file is left alone. */
+static int leave_alone(cli_recovering *how, const remains *r, const char *why)
+{
+    how->refused++;
+    if (how->is_silent)
+        return CLI_DONE;
+    return cli_error("%s: %s", r->path, why);
+}
+
+/* Opens the file and locks it. Sets *is_ours to whether it may be read. */
+static int open_file(cli_recovering *how, remains *r, bool *is_ours)
+{
+    char why[CLI_WHY_ROOM];
+    struct stat status;
+    *is_ours = false;
+    r->fd = cli_regular_open(r->folder_fd, r->name, O_RDONLY | O_NOFOLLOW, why);
+    if (r->fd < 0 || fstat(r->fd, &status))
+        return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
+    if (status.st_uid != geteuid() || status.st_nlink != 1 || (status.st_mode & 077))
+        return leave_alone(how, r,
+                           "is left alone: it is not a file of this user alone, as the heap agent "
+                           "makes them");
+    if (flock(r->fd, LOCK_EX | LOCK_NB)) {
+        how->living++;
+        return CLI_DONE;
+    }
+    *is_ours = true;
+    return CLI_DONE;
+}
+
+static bool read_all(int fd, uint8_t *bytes, size_t len)
+{
+    size_t done = 0;
+    for (ssize_t got = 1; done < len && got > 0; done += got > 0 ? (size_t)got : 0)
+        got = pread(fd, bytes + done, len - done, (off_t)done);
+    return done == len;
+}
+
+static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *head, uint64_t size)
+{
+    uint64_t end = 0;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        const pd_remains_area *area = &head->areas[i];
+        if (area->base)
+            end = pd_remains_area_off(i) + area->used;
+        if (area->used > pd_remains_area_size(i) || end > size)
+            return leave_alone(how, r, "is cut or damaged: it cannot be recovered; remove it");
+    }
+    if (end < sizeof *head)
+        return leave_alone(how, r, "is cut or damaged: it cannot be recovered; remove it");
+    r->bytes = malloc(end);
+    if (!r->bytes)
+        return cli_system_error(r->path, "read", ENOMEM);
+    if (!read_all(r->fd, r->bytes, end))
+        return leave_alone(how, r, "cannot be read");
+    memcpy(r->bytes, head, sizeof *head); /* what was checked is what counts */
+    r->head = (const pd_remains_head *)(const void *)r->bytes;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
+        if (head->areas[i].base)
+            r->areas[r->areas_len++] =
+                (pprofdelta_heap_area){r->bytes + pd_remains_area_off(i),
+                                       (size_t)head->areas[i].used, head->areas[i].base};
+    return CLI_DONE;
+}
+
+/* Reads what the file holds. The copy does not change any more. */
+static int read_file(cli_recovering *how, remains *r)
+{
+    pd_remains_head head;
+    struct stat status;
+    if (fstat(r->fd, &status))
+        return leave_alone(how, r, strerror(errno));
+    if ((uint64_t)status.st_size < sizeof head || !read_all(r->fd, (uint8_t *)&head, sizeof head))
+        return status.st_size ? leave_alone(how, r, "is cut: it cannot be recovered; remove it")
+                              : CLI_DONE;
+    if (!head.magic)
+        return CLI_DONE;
+    if (head.magic != PD_REMAINS_MAGIC)
+        return leave_alone(how, r,
+                           "is not what the heap agent of this version leaves; the "
+                           "pprofdelta that recorded it can recover it");
+    return read_areas(how, r, &head, (uint64_t)status.st_size);
+}
+
+/* ---- the window ------------------------------------------------------------------------------ */
+
+static int make_tracker(cli_recovering *how, remains *r)
+{
+    const pd_remains_head *head = r->head;
+    const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    pprofdelta_error err;
+    options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    if (head->account) {
+        options.gauge = PD_ACCOUNT_TYPE;
+        options.gauge_unit = PD_ACCOUNT_UNIT;
+    }
+    if (options.format == PPROFDELTA_OTLP &&
+        cli_resource_read(&r->resource, head->resource,
+                          strnlen(head->resource, sizeof head->resource)))
+        return CLI_FAILED;
+    options.resource = r->resource.list;
+    options.resource_len = r->resource.len;
+    if (!pprofdelta_heap_recover(&from, &options, &r->heap, &err))
+        return CLI_DONE;
+    if (err.status == PPROFDELTA_E_STATE)
+        return leave_alone(how, r, err.text);
+    return cli_library_error(r->path, &err);
+}
+
+static bool is_empty(const remains *r)
+{
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    pprofdelta_heap_describe(r->heap, &stats);
+    return !stats.changed && !(r->head->snapshot && stats.live);
+}
+
+/* The name of the profile: that of the file with the next number that is free. */
+static bool name_profile(const remains *r, char path[PATH_MAX])
+{
+    const char *ending = r->head->format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
+    const char *stem_end = strstr(r->name, PD_REMAINS_ENDING);
+    const uint64_t most = 999999999;
+    uint64_t number =
+        r->head->next_number && r->head->next_number < most ? r->head->next_number : 1;
+    for (; number <= most; number++) {
+        int len = snprintf(path, PATH_MAX, "%s/%.*s.%06" PRIu64 "%s", r->folder,
+                           (int)(stem_end - r->name), r->name, number, ending);
+        struct stat status;
+        if (len >= PATH_MAX || (lstat(path, &status) && errno == ENOENT))
+            return len < PATH_MAX;
+    }
+    return false;
+}
+
+static int write_file(cli_recovering *how, remains *r, const cli_buffer *profile)
+{
+    char path[PATH_MAX];
+    cli_output out = {.fd = -1};
+    if (!name_profile(r, path))
+        return cli_system_error(r->path, "name the profile of", ENAMETOOLONG);
+    int code = cli_output_prepare(&out, path);
+    if (!code && cli_output_write(&out, profile->bytes, profile->len))
+        code = out.failure;
+    code = code ? code : cli_output_finish(&out);
+    cli_output_close(&out);
+    if (!code && !how->is_quiet)
+        cli_note("the last window of a process that was killed: %s", path);
+    return code;
+}
+
+static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *window,
+                     const cli_buffer *profile)
+{
+    char *const shell[] = {(char *)"/bin/sh", (char *)"-c", (char *)how->to, NULL};
+    const cli_options options = {.uploader = shell, .timeout_nanos = how->timeout_nanos};
+    const pprofdelta_report report = {.id = window->id,
+                                      .sequence = window->sequence,
+                                      .attempt = window->attempt,
+                                      .from_nanos = window->from_nanos,
+                                      .to_nanos = window->to_nanos};
+    uint64_t unread;
+    return cli_upload_run(&options, profile, &report, &unread);
+}
+
+static int write_window(cli_recovering *how, remains *r)
+{
+    pprofdelta_error err;
+    pprofdelta_heap_window window = {.size = sizeof window};
+    cli_buffer profile = {0};
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &profile};
+    int code = CLI_DONE;
+    if (pprofdelta_heap_begin(r->heap, r->head->alive_nanos, &window, &err) ||
+        pprofdelta_heap_write(
+            r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
+            &err))
+        code = cli_library_error(r->path, &err);
+    if (!code)
+        code = how->to ? hand_over(how, &window, &profile) : write_file(how, r, &profile);
+    free(profile.bytes);
+    how->recovered += !code;
+    return code;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Returns CLI_DONE if the file has served, and may be removed: then *is_over is set. */
+static int recover_file(cli_recovering *how, remains *r, bool *is_over)
+{
+    bool is_ours;
+    int code = open_file(how, r, &is_ours);
+    if (code || !is_ours)
+        return code;
+    size_t refused = how->refused;
+    code = read_file(how, r);
+    if (code || how->refused > refused)
+        return code;
+    code = r->head ? make_tracker(how, r) : CLI_DONE;
+    if (code || how->refused > refused)
+        return code;
+    if (r->heap && !is_empty(r))
+        code = write_window(how, r);
+    else
+        how->empty++;
+    *is_over = !code;
+    return code;
+}
+
+static int recover_one(const char *folder, int folder_fd, const char *name, cli_recovering *how)
+{
+    remains r = {.folder = folder, .name = name, .folder_fd = folder_fd, .fd = -1};
+    bool is_over = false;
+    snprintf(r.path, sizeof r.path, "%s/%s", folder, name);
+    int code = recover_file(how, &r, &is_over);
+    if (is_over && unlinkat(folder_fd, name, 0))
+        code = cli_system_error(r.path, "remove", errno);
+    pprofdelta_heap_free(r.heap);
+    free(r.resource.list);
+    free(r.bytes);
+    if (r.fd >= 0)
+        close(r.fd);
+    return code;
+}
+
+static int is_remains(const struct dirent *entry)
+{
+    cli_string name = cli_string_of(entry->d_name);
+    const char *ending = strstr(entry->d_name, PD_REMAINS_ENDING);
+    if (!cli_string_begins(name, "heap.") || !ending)
+        return 0;
+    ending += strlen(PD_REMAINS_ENDING);
+    return !*ending || (*ending == '.' && !ending[1 + strspn(ending + 1, "0123456789")]);
+}
+
+int cli_recover_folder(const char *folder, cli_recovering *how)
+{
+    struct dirent **entries = NULL;
+    DIR *dir = opendir(folder);
+    int len = dir ? scandir(folder, &entries, is_remains, alphasort) : -1;
+    int code = len < 0 ? cli_system_error(folder, dir ? "read" : "open", errno) : CLI_DONE;
+    for (int i = 0; i < len; i++) {
+        int failed = recover_one(folder, dirfd(dir), entries[i]->d_name, how);
+        code = failed ? failed : code;
+        free(entries[i]);
+    }
+    free(entries);
+    if (dir)
+        closedir(dir);
+    return code;
+}

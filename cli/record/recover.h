@@ -1,0 +1,32 @@
+/* Makes the last window of each process that was killed while it was recorded into a folder: from the
+ * files that the agent leaves there (agent/base/remains.h).
+ *
+ *     heap.PROGRAM.PID.live --lock, check--> tracker --begin, write, commit--> heap.PROGRAM.PID.N.pb.gz
+ *                                                                              the file is removed
+ *
+ * The folder may be shared with strangers. Only a regular file of this user with one name and without
+ * rights for others is read, no link is followed, and nothing in the file is trusted. The file of a process that
+ * lives is locked, and is left alone. If this process ends between the two steps, the window is made
+ * again with the same sequence and attempt, and the verbs that read it count it once. */
+#ifndef CLI_RECOVER_H
+#define CLI_RECOVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cli_recovering {
+    const char *to;         /* a shell command that gets the profiles; NULL: into the folder */
+    int64_t timeout_nanos;  /* of it; 0: none */
+    bool is_quiet;          /* no note for each window */
+    bool is_silent;         /* what is left alone is not mentioned */
+    size_t recovered;       /* windows */
+    size_t empty;           /* processes of which everything had arrived */
+    size_t living, refused; /* files that were left alone */
+} cli_recovering;
+
+/* Recovers all there is. Prints what is wrong, and a note for each window; returns an exit code: that of the
+ * last file that could not be recovered. */
+int cli_recover_folder(const char *folder, cli_recovering *how);
+
+#endif

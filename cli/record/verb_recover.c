@@ -1,0 +1,66 @@
+/* pprofdelta recover DIR...: makes the last windows of processes that were killed while they were recorded. */
+#include "arguments.h"
+#include "cli.h"
+#include "message.h"
+#include "record/recover.h"
+
+typedef struct recover_options {
+    cli_recovering how;
+    bool quiet;
+} recover_options;
+
+static const cli_option table[] = {
+    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(recover_options, how.to), CLI_SHELL, 0,
+     "      --to=COMMAND     run this shell command with each profile on its stdin; a\n"
+     "                       profile has arrived if it exits with status 0; nothing\n"
+     "                       is written to DIR then\n"},
+    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(recover_options, how.timeout_nanos), 0, 0,
+     "      --timeout=TIME   end this command after TIME: 30s, 2m (default: no limit)\n"},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(recover_options, quiet), 0, 0,
+     "  -q, --quiet          print no notes on stderr\n"},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
+    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
+};
+
+static const cli_command command = {
+    .before = "usage: pprofdelta recover DIR...\n"
+              "Makes the last window of each process that was killed while pprofdelta record\n"
+              "recorded it to DIR, from DIR/heap.PROGRAM.PID.live, and removes that file:\n"
+              "DIR/heap.PROGRAM.PID.SEQUENCE.pb.gz. Processes that live are left alone.\n"
+              "\n",
+    .options = table,
+    .after = "\n"
+             "Exit status: 0 done; 1 a file cannot be recovered, or the system failed; 2 wrong\n"
+             "command line; 4 the command of --to failed: the file stays for the next run\n",
+};
+
+static void print_total(const cli_recovering *how)
+{
+    if (how->living)
+        cli_note("processes that live, or are being recovered: %zu", how->living);
+    if (how->empty)
+        cli_note("processes whose windows had all arrived: %zu", how->empty);
+    if (!how->recovered && !how->living && !how->empty && !how->refused)
+        cli_note("nothing to recover: no process was killed while it was recorded");
+}
+
+int cli_recover(int argc, char **argv)
+{
+    recover_options o = {.quiet = false};
+    cli_arguments arguments = {.argc = argc, .argv = argv};
+    int code = cli_command_read(&command, &arguments, &o);
+    if (code || arguments.is_done)
+        return code;
+    if (!arguments.operands_len)
+        return cli_usage("a directory is missing: pprofdelta recover DIR");
+    if (o.how.timeout_nanos && !o.how.to)
+        return cli_usage("--timeout is for the command of --to, which is missing");
+    if (o.quiet)
+        cli_message_quiet();
+    for (size_t i = 0; i < arguments.operands_len; i++) {
+        int failed = cli_recover_folder(arguments.operands[i], &o.how);
+        code = failed ? failed : code;
+    }
+    print_total(&o.how);
+    return code;
+}
