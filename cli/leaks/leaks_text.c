@@ -114,7 +114,7 @@ static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
            ceil(e->longer * (double)run->windows));
     if (run->period > 1)
         printf(", or one with a sample in %s",
-               format_value(run->period / e->longer, cli_string_of("bytes"), rate));
+               cli_leaks_format_value(run->period / e->longer, cli_string_of("bytes"), rate));
     putchar('\n');
 }
 

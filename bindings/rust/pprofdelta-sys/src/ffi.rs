@@ -59,6 +59,7 @@ pub const PPROFDELTA_FORK_PREPARE: pprofdelta_fork = 0;
 pub const PPROFDELTA_FORK_PARENT: pprofdelta_fork = 1;
 pub const PPROFDELTA_FORK_CHILD: pprofdelta_fork = 2;
 
+pub const PPROFDELTA_HEAP_AGES: c_uint = 4096;
 pub const PPROFDELTA_HEAP_NAMES_ONLY: c_uint = 2048;
 
 pub const PPROFDELTA_HEAP_DROPPED: c_uint = 0;
@@ -277,6 +278,7 @@ pub struct pprofdelta_heap_options {
     pub resource_len: usize,
     pub gauge: *const c_char,
     pub gauge_unit: *const c_char,
+    pub work: *const pprofdelta_heap_pages,
 }
 
 #[repr(C)]
@@ -290,12 +292,14 @@ pub struct pprofdelta_heap_event {
     pub labels_len: usize,
     pub code: u64,
     pub size: usize,
+    pub is_piece: c_int,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct pprofdelta_heap_realloc {
     pub held: u64,
+    pub bytes: i64,
 }
 
 #[repr(C)]
@@ -320,6 +324,22 @@ pub struct pprofdelta_heap_row {
     pub stack: *const u64,
     pub depth: usize,
     pub value: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct pprofdelta_heap_area {
+    pub bytes: *const c_void,
+    pub len: usize,
+    pub base: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct pprofdelta_heap_remains {
+    pub areas: *const pprofdelta_heap_area,
+    pub areas_len: usize,
+    pub root: u64,
 }
 
 #[repr(C)]
@@ -356,6 +376,7 @@ pub struct pprofdelta_heap_stats {
     pub peak_objects: i64,
     pub peak_bytes: i64,
     pub peak_nanos: i64,
+    pub dropped_ages: u64,
 }
 
 #[repr(C)]
@@ -496,7 +517,9 @@ extern "C" {
     pub fn pprofdelta_heap_realloc_end(
         heap: *mut pprofdelta_heap,
         r: *mut pprofdelta_heap_realloc,
-        is_freed: c_int,
+        ptr: *const c_void,
+        before: usize,
+        after: usize,
     );
     pub fn pprofdelta_heap_defer(
         heap: *mut pprofdelta_heap,
@@ -539,6 +562,12 @@ extern "C" {
     pub fn pprofdelta_heap_note_mappings(heap: *mut pprofdelta_heap);
     pub fn pprofdelta_heap_dump(heap: *const pprofdelta_heap, fd: c_int, n: usize) -> c_int;
     pub fn pprofdelta_heap_fork(heap: *mut pprofdelta_heap, step: pprofdelta_fork, now: i64);
+    pub fn pprofdelta_heap_recover(
+        remains: *const pprofdelta_heap_remains,
+        options: *const pprofdelta_heap_options,
+        out: *mut *mut pprofdelta_heap,
+        err: *mut pprofdelta_error,
+    ) -> pprofdelta_status;
     pub fn pprofdelta_heap_describe(heap: *mut pprofdelta_heap, out: *mut pprofdelta_heap_stats);
     pub fn pprofdelta_new(
         options: *const pprofdelta_options,
