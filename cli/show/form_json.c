@@ -63,7 +63,7 @@ static void put_member(const char *name, cli_string text)
     cli_string_put(stdout, text, CLI_TEXT_JSON);
 }
 
-static void put_sum(const char *name, pprofdelta_sum sum)
+void cli_json_put_sum(const char *name, pprofdelta_sum sum)
 {
     char text[48];
     printf("%s%s", name, cli_sum_format(sum, text));
@@ -124,11 +124,12 @@ static void put_types(const cli_shown *shown)
         cli_record_put(cur, &cur->view->sample_type[column_of(shown, is_pair, i)]->base,
                        "{\"type\": <j:type>, \"unit\": <j:unit>");
         for (size_t side = 0; side < shown->sides; side++)
-            put_sum(totals[side + is_pair],
-                    cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
+            cli_json_put_sum(totals[side + is_pair],
+                             cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
         for (size_t side = 0; side < shown->sides; side++) {
             size_t all = shown->filters->len * shown->profiles[side].view->n_sample_type;
-            put_sum(kept[side + is_pair], shown->kept[side].sums[all + column_of(shown, side, i)]);
+            cli_json_put_sum(kept[side + is_pair],
+                             shown->kept[side].sums[all + column_of(shown, side, i)]);
         }
         putchar('}');
     }
@@ -155,7 +156,8 @@ static void put_filters(const cli_shown *shown)
             size_t first = i * shown->profiles[side].view->n_sample_type;
             fputs(titles[side + (shown->sides > 1)], stdout);
             for (size_t k = 0; k < count_types(shown); k++)
-                put_sum(k ? ", " : "", shown->kept[side].sums[first + column_of(shown, side, k)]);
+                cli_json_put_sum(k ? ", " : "",
+                                 shown->kept[side].sums[first + column_of(shown, side, k)]);
             putchar(']');
         }
         putchar('}');
@@ -228,7 +230,7 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
     for (size_t side = 0; side < CLI_SIDES; side++) {
         fputs(titles[side], stdout);
         for (size_t i = 0; i < shown->types.len; i++)
-            put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
+            cli_json_put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
     }
     fputs("], ", stdout);
     cli_json_put_stack(shown, at, end);

@@ -1,8 +1,8 @@
 /* pprofdelta show --lifetimes: what becomes of what each stack allocates, of a profile with ages.
  *
- *       alloc  temporary      %     later    inuse     age
- *       space                       freed    space  median  stack
- *     8.42MiB    8.00MiB  95.0%   400KiB  20.0KiB       0  parse < serve < main
+ *       alloc  temporary              freed     inuse  median
+ *       space      space       %      later     space     age  stack
+ *     8.42MiB    8.00MiB   95.0%     400KiB   20.0KiB       0  parse < main
  *
  * What ended is in samples with the label `age`, in windows; ages above 15 are rounded down (see
  * pprofdelta_heap_age). What ended with age 0 is temporary: it was freed in the window in which it was
@@ -147,71 +147,39 @@ static void add_up(lives *l)
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-enum { COLUMNS = 6, CELL = 48, STACK = 256 };
+enum { ROOM = 48, STACK = 256, WIDTH = 57, LEAST_STACK = 23 };
 
-static void format(const life *s, char cells[COLUMNS][CELL])
+static const char head[] = "   alloc  temporary              freed     inuse  median\n"
+                           "   space      space       %      later     space     age  stack";
+
+static void put_values(const life *s)
 {
     const cli_string bytes = cli_string_of("bytes");
-    const pprofdelta_sum sums[] = {s->alloc, s->young, s->later, s->inuse};
-    static const int columns[] = {0, 1, 3, 4};
+    char text[4][ROOM], share[ROOM] = "-", median[ROOM] = "-";
     double all = cli_sum_double(s->alloc);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        cli_units_format(sums[i], bytes, cells[columns[i]]);
     if (all > 0)
-        snprintf(cells[2], CELL, "%.1f%%", 100 * cli_sum_double(s->young) / all);
-    else
-        strcpy(cells[2], "-");
+        snprintf(share, ROOM, "%.1f%%", 100 * cli_sum_double(s->young) / all);
     if (s->has_ended)
-        snprintf(cells[5], CELL, "%s%" PRId64, s->is_longer ? ">" : "", s->median);
-    else
-        strcpy(cells[5], "-");
+        snprintf(median, ROOM, "%s%" PRId64, s->is_longer ? ">" : "", s->median);
+    printf("%8s  %9s  %6s  %9s  %8s  %6s  ", cli_units_format(s->alloc, bytes, text[0]),
+           cli_units_format(s->young, bytes, text[1]), share,
+           cli_units_format(s->later, bytes, text[2]), cli_units_format(s->inuse, bytes, text[3]),
+           median);
 }
 
 /* The names of the frames, leaf first. */
-static void put_stack(const cli_shown *shown, const cli_stack *stack, size_t width)
+static void put_stack(const cli_shown *shown, const cli_stack *stack)
 {
     char text[STACK] = "(no stack)";
-    size_t len = stack->len ? 0 : strlen(text);
-    for (size_t i = 0; i < stack->len && len + 4 < STACK; i++) {
+    size_t len = stack->len ? 0 : strlen(text), screen = cli_screen_width();
+    for (size_t i = 0; i < stack->len; i++) {
         if (i)
             len += cli_string_write(text + len, STACK - len, cli_string_of(" < "));
         len += cli_string_write(text + len, STACK - len, shown->names[stack->frames[i]->name]);
     }
-    cli_string_put_cut(stdout, (cli_string){text, len}, width);
+    cli_string_put_cut(stdout, (cli_string){text, len},
+                       screen > WIDTH + LEAST_STACK ? screen - WIDTH : LEAST_STACK);
     putchar('\n');
-}
-
-static void put_table(const lives *l, size_t most)
-{
-    static const char *const heads[2][COLUMNS] = {
-        {"alloc", "temporary", "", "freed", "inuse", "median"},
-        {"space", "space", "%", "later", "space", "age"}};
-    char(*cells)[COLUMNS][CELL] = cli_keep(most, sizeof *cells);
-    size_t widths[COLUMNS] = {0}, all = 0;
-    cli_ink ink = cli_screen_ink();
-    for (size_t i = 0; i < most; i++)
-        format(&l->list[i], cells[i]);
-    for (size_t c = 0; c < COLUMNS; c++) {
-        widths[c] =
-            strlen(heads[0][c]) > strlen(heads[1][c]) ? strlen(heads[0][c]) : strlen(heads[1][c]);
-        for (size_t i = 0; i < most; i++)
-            widths[c] = strlen(cells[i][c]) > widths[c] ? strlen(cells[i][c]) : widths[c];
-        all += widths[c] + 2;
-    }
-    for (int line = 0; line < 2; line++) {
-        fputs(ink.bold, stdout);
-        for (size_t c = 0; c < COLUMNS; c++)
-            printf("%s%*s", c ? "  " : "", (int)widths[c], heads[line][c]);
-        printf("%s%s\n", line ? "  stack" : "", ink.end);
-    }
-    for (size_t i = 0; i < most && !cli_output_is_over(); i++) {
-        for (size_t c = 0; c < COLUMNS; c++)
-            printf("%s%*s%s  ", c == 1 ? ink.bold : "", (int)widths[c], cells[i][c],
-                   c == 1 ? ink.end : "");
-        size_t screen = cli_screen_width();
-        put_stack(l->shown, &l->shown->stacks[l->list[i].at],
-                  screen > all + 24 ? screen - all : 24);
-    }
 }
 
 int cli_show_lifetimes(cli_shown *shown)
@@ -222,34 +190,28 @@ int cli_show_lifetimes(cli_shown *shown)
         return code;
     add_up(&l);
     size_t most = l.len < shown->most ? l.len : shown->most;
+    cli_ink ink = cli_screen_ink();
     cli_heading_put(shown);
-    if (most < l.len)
-        printf("\nthe first %zu of %zu stacks, by what was freed in the window of its allocation\n",
-               most, l.len);
-    else
-        printf("\n%zu stack%s, by what was freed in the window of its allocation\n", l.len,
-               l.len == 1 ? "" : "s");
-    if (most)
-        put_table(&l, most);
+    printf("\n%s%zu of %zu stack%s, by what was freed in the window of its allocation\n%s%s%s\n",
+           most < l.len ? "the first " : "", most, l.len, l.len == 1 ? "" : "s", ink.bold, head,
+           ink.end);
+    for (size_t i = 0; i < most && !cli_output_is_over(); i++) {
+        put_values(&l.list[i]);
+        put_stack(shown, &shown->stacks[l.list[i].at]);
+    }
     return cli_output_end_text();
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static void put_sum(const char *name, pprofdelta_sum sum)
-{
-    char text[CELL];
-    printf("%s%s", name, cli_sum_format(sum, text));
-}
-
 static void put_life(const lives *l, const life *s)
 {
     size_t len;
     aged *ages = ages_of(l, s->at, s->end, &len);
-    put_sum("{\"alloc_space\": ", s->alloc);
-    put_sum(", \"temporary_space\": ", s->young);
-    put_sum(", \"freed_later_space\": ", s->later);
-    put_sum(", \"inuse_space\": ", s->inuse);
+    cli_json_put_sum("{\"alloc_space\": ", s->alloc);
+    cli_json_put_sum(", \"temporary_space\": ", s->young);
+    cli_json_put_sum(", \"freed_later_space\": ", s->later);
+    cli_json_put_sum(", \"inuse_space\": ", s->inuse);
     if (s->has_ended && !s->is_longer)
         printf(", \"median_age\": %" PRId64, s->median);
     else
@@ -260,7 +222,7 @@ static void put_life(const lives *l, const life *s)
         for (next = i; next < len && ages[next].age == ages[i].age; next++)
             cli_sum_add(&sum, ages[next].bytes);
         printf("%s{\"age\": %" PRId64, i ? ", " : "", ages[i].age);
-        put_sum(", \"bytes\": ", sum);
+        cli_json_put_sum(", \"bytes\": ", sum);
         putchar('}');
     }
     fputs("], ", stdout);

@@ -51,13 +51,13 @@ def test_the_table(t):
             (("idle", "main"), [0] * 6)]
     t.write("p", profile(rows, types=TYPES))
     text = t.succeeds("show", "--lifetimes", "p").text
-    t.contains(text, "\n4 stacks, by what was freed in the window of its allocation\n"
-               "  alloc  temporary          freed    inuse  median\n"
-               "  space      space       %  later    space     age  stack\n"
-               "4.00KiB    4.00KiB  100.0%     0B       0B       0  temp < main\n"
-               "  1000B       100B   10.0%    60B     900B      >5  leak < main\n"
-               "2.00KiB         0B    0.0%     0B  2.00KiB       -  keeps < main\n"
-               "  1000B         0B    0.0%  1000B       0B       3  queue < main\n")
+    t.contains(text, "\n4 of 4 stacks, by what was freed in the window of its allocation\n"
+               "   alloc  temporary              freed     inuse  median\n"
+               "   space      space       %      later     space     age  stack\n"
+               " 4.00KiB    4.00KiB  100.0%         0B        0B       0  temp < main\n"
+               "   1000B       100B   10.0%        60B      900B      >5  leak < main\n"
+               " 2.00KiB         0B    0.0%         0B   2.00KiB       -  keeps < main\n"
+               "   1000B         0B    0.0%      1000B        0B       3  queue < main\n")
     t.contains(t.succeeds("show", "--lifetimes", "--top=1", "--focus=leak|queue", "p").text,
                "the first 1 of 2 stacks", "leak < main")
     t.lacks(t.succeeds("show", "--lifetimes", "--top=1", "p").text, "leak <")
