@@ -93,15 +93,7 @@ static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
     printf("\"windows_that_tell\": %.0f}, ", ceil(e->longer * (double)run->windows));
 }
 
-static void put_list(const char *name, const double *values, size_t len)
-{
-    put_name(name);
-    for (size_t i = 0; i < len; i++)
-        printf("%s%.9g", i ? ", " : "[", values[i]);
-    fputs("], ", stdout);
-}
-
-/* The table, a line for each point of birth with what died by age; and what lives on by age. */
+/* The table: for each point of birth, what was freed, by age. */
 static void put_survival(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     size_t points = run->rows.points;
@@ -110,10 +102,7 @@ static void put_survival(const cli_leaks_run *run, const cli_leaks_finding *f)
         fputs("null, ", stdout);
         return;
     }
-    cli_leaks_ages ages = cli_leaks_survive(f->cohorts, points);
     printf("{\"windows\": %zu, ", cli_leaks_block(run));
-    put_list("at_risk", ages.at_risk, points);
-    put_list("alive", ages.alive, points);
     put_name("cohorts");
     for (size_t born = 0; born < points; born++) {
         printf("%s{\"born\": %.9g, \"freed\": [", born ? ", " : "[", f->cohorts->births[born]);
