@@ -52,10 +52,10 @@ class Writer:
         return number(1, self.string(kind)) + number(2, self.string(unit))
 
     def sample(self, ids, values, labels=()):
-        """labels: (key, text, number of bytes (key age: of windows), or (number, unit))."""
+        """labels: (key, text, number of bytes, or (number, unit))."""
         body = packed(1, ids) + packed(2, values)
         for key, value in labels:
-            num, unit = value if isinstance(value, tuple) else (value, "windows" if key == "age" else "bytes")
+            num, unit = value if isinstance(value, tuple) else (value, "bytes")
             is_number = isinstance(num, int)
             text = self.string(key), self.string(unit if is_number else value)
             body += chunk(3, number(1, text[0]) + (number(3, num) + number(4, text[1]) if is_number else
