@@ -5,6 +5,7 @@ GENERATE and STEADY are build/tests/generate and build/tests/steady. For each nu
 threads, from Parquet to a sink that drops everything. The jobs take turns. The table has the medians:
 
 deltas      pprofdelta.spark.deltas, deltas not compressed
+rows        the same with rows=True
 spark       the same job without the windows: scan, shuffle, sort, and the profiles to the Python workers
 protobuf    the same job with a plain subtraction in Python, by Google's protobuf (upb)
 stream      pprofdelta.spark.write_deltas, with the trigger availableNow
@@ -214,6 +215,7 @@ class Bench:
         few = rows.where(f.col("target") < f"target{TARGETS_OF_PROTOBUF.get(samples, 1):06}")
         jobs: dict[str, Callable[[], None]] = {
             "deltas": lambda: sunk(deltas(rows, windows_per_range=None, compression="none")),
+            "rows": lambda: sunk(deltas(rows, windows_per_range=None, rows=True)),
             "spark": lambda: sunk(sorted_as_in_deltas(rows).mapInArrow(drop, "target string, time long")),
             "protobuf": lambda: sunk(sorted_as_in_deltas(few).mapInArrow(subtract, "target string, delta binary")),
             "stream": lambda: stored.append(self.stream(source, count)),
@@ -250,9 +252,9 @@ def main(generate: str, steady: str, *sizes: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         print(f"load average {os.getloadavg()[0]:.1f}; profiles a second and core, and bytes of a profile:")
-        print("samples     bytes     deltas      spark   protobuf     stream         C  spark's  protobuf"
+        print("samples     bytes     deltas       rows      spark   protobuf     stream         C  spark's  protobuf"
               "    shuffle    shuffle     saved   checkpoint")
-        print(" " * 69 + "share     costs     deltas     stream     state   of a target", flush=True)
+        print(" " * 80 + "share     costs     deltas     stream     state   of a target", flush=True)
         for samples in sizes or map(str, PROFILES):
             bench.measure(generate, steady, int(samples))
         print(f"load average {os.getloadavg()[0]:.1f}")

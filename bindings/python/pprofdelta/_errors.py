@@ -24,16 +24,9 @@ class Error(Exception):
     """
 
     def __init__(
-        self,
-        text: str,
-        status: Status = Status.USAGE,
-        stage: str = "options",
-        field: str = "",
-        element: int | None = None,
-        offset: int | None = None,
-        is_prev: bool = False,
-        reason: Reason = Reason.NONE,
-    ) -> None:
+        self, text: str, status: Status = Status.USAGE, stage: str = "options", field: str = "",
+        element: int | None = None, offset: int | None = None, is_prev: bool = False, reason: Reason = Reason.NONE,
+    ) -> None:  # fmt: skip
         # All of them in args, so that an exception can be pickled.
         super().__init__(text, status, stage, field, element, offset, is_prev, reason)
         self.text = text
@@ -51,14 +44,8 @@ class Error(Exception):
             first, dot, rest = field.partition(".")
             field = f"{first}[{self.element}]{dot}{rest}"
         what = {"inflate": "compressed profile", "state": "state"}.get(self.stage, "inflated profile")
-        return "".join(
-            (
-                "prev: " if self.is_prev else "",
-                f"{field}: " if field else "",
-                self.text,
-                f" (at byte {self.offset} of the {what})" if self.offset is not None else "",
-            )
-        )
+        place = "" if self.offset is None else f" (at byte {self.offset} of the {what})"
+        return f"{'prev: ' if self.is_prev else ''}{f'{field}: ' if field else ''}{self.text}{place}"
 
 
 class InvalidProfileError(Error):
@@ -125,24 +112,9 @@ _CLASSES: dict[Status, type[Error]] = {
 
 
 def error_for(
-    text: str,
-    number: int,
-    stage: str,
-    field: str,
-    element: int,
-    offset: int,
-    is_prev: bool,
-    reason: int,
+    text: str, number: int, stage: str, field: str, element: int, offset: int, is_prev: bool, reason: int
 ) -> Error:
     """Makes the exception for an error of the library. The extension module calls this."""
     status = _STATUSES[number]
-    return _CLASSES.get(status, Error)(
-        text,
-        status,
-        stage,
-        field,
-        None if element == NOWHERE else element,
-        None if offset == NOWHERE else offset,
-        is_prev,
-        _REASONS[reason],
-    )
+    item, place = (None if one == NOWHERE else one for one in (element, offset))
+    return _CLASSES.get(status, Error)(text, status, stage, field, item, place, is_prev, _REASONS[reason])

@@ -35,16 +35,13 @@ def to_pprof(
     if types is None:
         first = rows[0] if rows else {}
         types = {name: _UNITS[name] for name in first if name in _UNITS and first[name] is not None}
-    writer = _Writer()
-    writer.stacks = {row["stack_id"]: row["location_ids"] for row in _rows(stacks)}
-    writer.locations = {row["location_id"]: row for row in _rows(locations)}
-    writer.functions = {row["function_id"]: row for row in _rows(functions)}
+    writer = _Writer(_rows(stacks), _rows(locations), _rows(functions))
     for name, unit in types.items():
-        writer.out.append(_bytes(1, _number(1, writer.string(name)) + _number(2, writer.string(unit))))
+        writer.add(1, writer.string(name), writer.string(unit))
     for row in rows:
         writer.sample(row, types)
     writer.out += [_bytes(6, text.encode()) for text in writer.strings]
-    writer.out += [_number(9, time_nanos), _number(10, duration_nanos)]
+    writer.out.append(_numbers(*[0] * 8, time_nanos, duration_nanos))
     return gzip.compress(b"".join(writer.out), 6, mtime=0)
 
 
@@ -55,7 +52,7 @@ def _rows(table: Any, names: set[str] | None = None) -> list[Row]:
     return list(table)
 
 
-# ---- protobuf: 0 and an empty string are left out ---------------------------------------------------
+# ---- protobuf ---------------------------------------------------------------------------------------
 
 
 def _varint(number: int) -> bytes:
@@ -67,65 +64,56 @@ def _varint(number: int) -> bytes:
     return bytes((*out, number))
 
 
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value) if value else b""
-
-
 def _bytes(field: int, value: bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(value)) + value
 
 
-def _packed(field: int, values: Iterable[int]) -> bytes:
-    return _bytes(field, b"".join(map(_varint, values)))
+def _numbers(*values: int) -> bytes:
+    """Numbers in the fields from 1 on. A field that is 0 is left out."""
+    return b"".join(_varint(field << 3) + _varint(value) for field, value in enumerate(values, start=1) if value)
 
 
 class _Writer:
     """Writes what samples need, once, and numbers it from 1."""
 
-    stacks: dict[int, list[int]]
-    locations: dict[int, Row]
-    functions: dict[int, Row]
-
-    def __init__(self) -> None:
+    def __init__(self, stacks: list[Row], locations: list[Row], functions: list[Row]) -> None:
+        self.stacks = {row["stack_id"]: row["location_ids"] for row in stacks}
+        self.rows = {4: {row["location_id"]: row for row in locations}, 5: {row["function_id"]: row for row in functions}}
+        self.known: dict[int, dict[Any, int]] = {3: {}, 4: {}, 5: {}}  # the numbers in each field of the profile
+        self.strings = {"": 0}
         self.out: list[bytes] = []
-        self.strings: dict[str, int] = {"": 0}
-        self.known: dict[int, dict[Any, int]] = {3: {}, 4: {}, 5: {}}  # numbers in the fields of the profile
+
+    def add(self, field: int, *values: int, rest: bytes = b"") -> None:
+        self.out.append(_bytes(field, _numbers(*values) + rest))
 
     def string(self, text: str | None) -> int:
         return self.strings.setdefault(text or "", len(self.strings))
 
-    def numbered(self, field: int, key: Any, values: Iterable[int], rest: bytes = b"") -> int:
-        """Adds a message: its number, these values in the fields from 2 on, and the rest."""
-        number = self.known[field][key] = len(self.known[field]) + 1
-        body = b"".join(_number(place, value) for place, value in enumerate((number, *values), start=1))
-        self.out.append(_bytes(field, body + rest))
-        return number
-
-    def mapping(self, file: str, build_id: str) -> int:
-        key = (file, build_id)
-        if key == ("", ""):
+    def number(self, field: int, key: Any) -> int:
+        """The number of a mapping (3), a location (4) or a function (5), which is written first."""
+        known = self.known[field]
+        if not key or key == ("", ""):
             return 0
-        known = self.known[3].get(key)
-        return known or self.numbered(3, key, (0, 0, 0, self.string(file), self.string(build_id), 1))
-
-    def location(self, key: int) -> int:
-        if key in self.known[4]:
-            return self.known[4][key]
-        row = self.locations[key]
-        lines = ((self.function(line["function_id"]), line["line"]) for line in row["lines"])
-        rest = b"".join(_bytes(4, _number(1, function) + _number(2, line)) for function, line in lines)
-        return self.numbered(4, key, (self.mapping(row["file"], row["build_id"]), row["address"]), rest)
-
-    def function(self, key: int) -> int:
-        if not key or key in self.known[5]:
-            return key and self.known[5][key]
-        row = self.functions[key]
-        texts = (self.string(row[name]) for name in ("name", "system_name", "file"))
-        return self.numbered(5, key, (*texts, row["start_line"]))
+        if key not in known:
+            known[key] = number = len(known) + 1
+            if field == 3:
+                self.add(3, number, 0, 0, 0, *map(self.string, key), 1)
+                return number
+            row = self.rows[field][key]
+            if field == 4:
+                lines = (_numbers(self.number(5, line["function_id"]), line["line"]) for line in row["lines"])
+                rest = b"".join(_bytes(4, line) for line in lines)
+                self.add(4, number, self.number(3, (row["file"], row["build_id"])), row["address"], rest=rest)
+            else:
+                texts = (self.string(row[name]) for name in ("name", "system_name", "file"))
+                self.add(5, number, *texts, row["start_line"])
+        return known[key]
 
     def sample(self, row: Row, types: Iterable[str]) -> None:
-        body = _packed(1, map(self.location, self.stacks[row["stack_id"]])) + _packed(2, (row[name] or 0 for name in types))
-        for label in row.get("labels") or ():
-            told = (self.string(label["key"]), self.string(label["str"]), label["num"] or 0, self.string(label["unit"]))
-            body += _bytes(3, b"".join(_number(place, value) for place, value in enumerate(told, start=1)))
-        self.out.append(_bytes(2, body))
+        places = b"".join(_varint(self.number(4, key)) for key in self.stacks[row["stack_id"]])
+        values = b"".join(_varint(row[name] or 0) for name in types)
+        labels = (
+            _numbers(self.string(one["key"]), self.string(one["str"]), one["num"] or 0, self.string(one["unit"]))
+            for one in row.get("labels") or ()
+        )
+        self.add(2, rest=_bytes(1, places) + _bytes(2, values) + b"".join(_bytes(3, label) for label in labels))

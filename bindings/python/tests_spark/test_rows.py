@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 import pprofdelta
 from conftest import HERE
 from oracle import Reading, parse
-from pprofdelta.spark import deltas, samples
+from pprofdelta.spark import deltas, samples, stacks
 from test_command import run
 from timelines import SCHEMA, TABLES, VALUES, bag, dicts, growing, lines_of, load, rows_of, tables_of
 
@@ -44,7 +44,7 @@ def test_the_tables_are_those_of_the_library(spark: SparkSession) -> None:
     assert bag(dicts(blobs.select(*kept))) == bag(dicts(nested.select(*kept)))
 
 
-def test_blobs_without_other_columns(spark: SparkSession) -> None:
+def test_blobs_without_other_columns(spark: SparkSession, tmp_path: Path) -> None:
     """What the row does not have comes from the stamp."""
     context, blobs = pprofdelta.Context(), list[tuple[bytes | None]]([(None,)])
     want: Counter[str] = Counter()
@@ -59,6 +59,13 @@ def test_blobs_without_other_columns(spark: SparkSession) -> None:
         want += tables_of(window.delta, **told, restart=False)["samples"]
     df = spark.createDataFrame(blobs, "blob binary")
     assert bag(dicts(samples(df, delta="blob"))) == want
+    df.write.parquet(str(tmp_path / "blobs"))
+    stream = spark.readStream.schema("blob binary").parquet(str(tmp_path / "blobs"))
+    for table in (samples, stacks):
+        write = table(stream, delta="blob").writeStream.format("memory").queryName(f"found_{table.__name__}")
+        write.option("checkpointLocation", str(tmp_path / table.__name__)).trigger(availableNow=True).start().awaitTermination()
+    assert bag(dicts(spark.table("found_samples"))) == want
+    assert set(bag(dicts(spark.table("found_stacks")))) == set(bag(dicts(stacks(df, delta="blob"))))
     assert samples(df, delta="blob", types=["alloc_space"]).columns[-3:] == ["stack_id", "alloc_space", "labels"]
     for blob, types, match in ((b"damaged", VALUES, "InvalidProfileError"), (blobs[1][0], ["nosuch"], "types nosuch")):
         with pytest.raises(PythonException, match=match):

@@ -4,7 +4,7 @@ and the rows as a task gets them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from .._context import Context
 from .._options import Options
 
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+TEXT, NUMBER, FLAG = t.StringType(), t.LongType(), t.BooleanType()
 _TIMES = (t.TimestampType, t.TimestampNTZType, t.LongType, t.IntegerType)
 
 
@@ -45,7 +46,7 @@ def columns(df: DataFrame, target: str, time: str, profile: str, attributes: Ite
     """The columns target, time, profile, and attributes, a struct or null."""
     told = list(attributes)
     for field in df.select(*told).schema:
-        if field.dataType not in (t.StringType(), t.MapType(t.StringType(), t.StringType())):
+        if field.dataType not in (TEXT, t.MapType(TEXT, TEXT)):
             kind = field.dataType.simpleString()
             raise TypeError(f"the column {field.name!r} is a {kind}, not a string or a map of strings")
     rows = df.select(
@@ -66,6 +67,10 @@ def bound_batches(spark: SparkSession) -> None:
     """Limits the bytes of an Arrow batch, if the session has no limit. Older versions have none."""
     if (spark.conf.get(_BATCH_BYTES) or "").rstrip("b") == str(2**31 - 1):
         spark.conf.set(_BATCH_BYTES, str(64 << 20))
+
+
+def struct(kinds: Mapping[str, t.DataType]) -> t.StructType:
+    return t.StructType([t.StructField(name, kind) for name, kind in kinds.items()])
 
 
 def arrow_schema(out: t.StructType, spark: SparkSession) -> pa.Schema:

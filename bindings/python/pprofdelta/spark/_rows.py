@@ -16,6 +16,7 @@ from pyspark.sql import types as t
 from .._answers import Report
 from .._context import Window
 from .._errors import Error, MismatchError
+from ._input import FLAG, NUMBER, TEXT, Profile, struct
 from ._tables import BATCH_BYTES, TABLES, Arrays, batches_of, kinds
 
 BATCH_ROWS = 1000  # of a batch, at most
@@ -23,53 +24,24 @@ BATCH_ROWS = 1000  # of a batch, at most
 # The numbers and flags of a report that are no column of the row.
 _COLUMNS = ("from_nanos", "to_nanos", "sequence", "attempt", "id", "output_len")
 _NUMBERS = {
-    field.name: t.LongType() if field.type == "int" else t.BooleanType()
+    field.name: NUMBER if field.type == "int" else FLAG
     for field in fields(Report)
     if field.type in ("int", "bool") and field.name not in _COLUMNS
 }
 _SUMS = ("prev", "cur", "delta", "clamped", "vanished")
-
-_ERROR = t.StructType(
-    [t.StructField(name, t.StringType()) for name in ("status", "stage", "field")]
-    + [t.StructField(name, t.LongType()) for name in ("element", "offset")]
-    + [t.StructField("text", t.StringType())]
-)
+_ERROR = struct({"status": TEXT, "stage": TEXT, "field": TEXT, "element": NUMBER, "offset": NUMBER, "text": TEXT})
 # 128 bits do not fit in a decimal, but 2**64 samples of 64 bits do not fit in a profile either.
-_TYPE = t.StructType(
-    [
-        t.StructField("type", t.StringType()),
-        t.StructField("unit", t.StringType()),
-        t.StructField("is_counter", t.BooleanType()),
-        *(t.StructField(name, t.DecimalType(38, 0)) for name in _SUMS),
-    ]
-)
-_REPORT = t.StructType(
-    [
-        t.StructField("from_nanos", t.LongType()),
-        t.StructField("to_nanos", t.LongType()),
-        *(t.StructField(name, kind) for name, kind in _NUMBERS.items()),
-        t.StructField("types", t.ArrayType(_TYPE)),
-    ]
-)
+_TYPE = struct({"type": TEXT, "unit": TEXT, "is_counter": FLAG} | dict.fromkeys(_SUMS, t.DecimalType(38, 0)))
+_REPORT = struct({"from_nanos": NUMBER, "to_nanos": NUMBER, **_NUMBERS, "types": t.ArrayType(_TYPE)})
 
 
 def schema(rows: DataFrame, types: tuple[str, ...]) -> t.StructType:
     """The schema of what comes of these rows: deltas or, with types of values, tables."""
     kind = {field.name: field.dataType for field in rows.schema}
-    return t.StructType(
-        [
-            t.StructField("target", kind["target"]),
-            t.StructField("from", kind["time"]),
-            t.StructField("to", kind["time"]),
-            t.StructField("attributes", kind["attributes"]),
-            t.StructField("sequence", t.LongType()),
-            t.StructField("note", t.StringType()),
-            t.StructField("restart", t.StringType()),
-            *(kinds(TABLES, types) if types else [t.StructField("delta", t.BinaryType())]),
-            t.StructField("report", _REPORT),
-            t.StructField("error", _ERROR),
-        ]
-    )
+    place = {"target": kind["target"], "from": kind["time"], "to": kind["time"], "attributes": kind["attributes"]}
+    told = {"sequence": NUMBER, "note": TEXT, "restart": TEXT}
+    deltas = kinds(TABLES, types) if types else {"delta": t.BinaryType()}
+    return struct({**place, **told, **deltas, "report": _REPORT, "error": _ERROR})
 
 
 def flat(rows: DataFrame) -> DataFrame:
@@ -97,16 +69,9 @@ class Rows:
         return self.bytes >= BATCH_BYTES or len(self.rows) >= BATCH_ROWS
 
     def add(
-        self,
-        target: Any,
-        begin: int | None,
-        end: int | None,
-        attributes: dict[str, Any] | None,
-        sequence: int | None,
-        note: str | None = None,
-        window: Window | None = None,
-        error: Error | None = None,
-    ) -> None:
+        self, target: Any, begin: int | None, one: Profile, sequence: int | None, note: str | None = None,
+        window: Window | None = None, error: Error | None = None,
+    ) -> None:  # fmt: skip
         tables: dict[str, pa.RecordBatch] = {}
         if window and self.types:
             try:
@@ -122,7 +87,7 @@ class Rows:
             self.bytes += len(delta)
         deltas = () if self.types else (delta,)
         told = error and _error_of(error)
-        self.rows.append((target, begin, end, attributes, sequence, note, restart, *deltas, report, told))
+        self.rows.append((target, begin, one.time, one.attributes, sequence, note, restart, *deltas, report, told))
 
     def batch(self) -> pa.RecordBatch:
         """The rows as a batch. There are none afterwards."""

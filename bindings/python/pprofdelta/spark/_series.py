@@ -36,7 +36,7 @@ class Series:
 
     def add(self, rows: Rows, one: Profile, note: str | None = None, **answer: Any) -> None:
         """Adds a row, of which `answer` is the window or the error."""
-        rows.add(self.target, self.begin, one.time, one.attributes, self.sequence, note, **answer)
+        rows.add(self.target, self.begin, one, self.sequence, note, **answer)
 
     def take(self, rows: Rows, one: Profile) -> None:
         """Adds the row of a profile. The time is not before that of the row before."""

@@ -193,7 +193,7 @@ class _Task:
                 continue
             for one in came:
                 if one.hash is not None:  # not the mark
-                    rows.add(None, None, one.time, one.attributes, None, error=null_error("target"))
+                    rows.add(None, None, one, None, error=null_error("target"))
                     yield
         for target in states.silent(self.expire):
             yield from self._windows(contexts, states, rows, target, states.read(target).waiting, is_last=True)
@@ -208,19 +208,18 @@ class _Task:
             series = contexts.series(target, memory and memory.state)
         except Error as error:
             for one in arrived:
-                rows.add(target, None, one.time, one.attributes, None, error=error)
+                rows.add(target, None, one, None, error=error)
                 yield
             return
         if memory:
             series.sequence, series.seen = memory.sequence, set(memory.seen)
             series.begin, series.last = memory.begin, memory.last
         for one in arrived:  # those without a time come first, then those that are late
-            place = (target, series.begin, one.time, one.attributes, None)
             if one.time is None:
-                rows.add(*place, error=null_error("time"))
+                rows.add(target, series.begin, one, None, error=null_error("time"))
                 yield
             elif series.last is not None and one.time < series.last:
-                rows.add(*place, "late")
+                rows.add(target, series.begin, one, None, "late")
                 yield
             else:
                 break

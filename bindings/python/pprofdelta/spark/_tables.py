@@ -19,17 +19,15 @@ from pyspark.sql import types as t
 from .._answers import Status
 from .._context import Tables, table
 from .._errors import Error, MismatchError
-from ._input import arrow_schema, bound_batches
+from ._input import FLAG, NUMBER, TEXT, arrow_schema, bound_batches, struct
 
 TABLES = ("samples", "stacks", "locations", "functions")
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "contentions", "delay")
 _LEFT_OUT = ("delta", "note", "report", "error", *TABLES)
 BATCH_BYTES = 8 << 20  # a batch is complete when its deltas or tables have this many bytes
 _KNOWN_IDS = 1 << 20  # of a table. Then a task forgets them, and their rows come once more
-_STAMP = {
-    "target": "string", "from": "timestamp", "time": "timestamp", "sequence": "bigint", "attempt": "bigint",
-    "restart": "boolean",
-}  # fmt: skip
+_TIME = t.TimestampType()
+_STAMP = {"target": TEXT, "from": _TIME, "time": _TIME, "sequence": NUMBER, "attempt": NUMBER, "restart": FLAG}
 _KINDS = {
     "samples": "stack_id bigint, {}, labels array<struct<key string, str string, num bigint, unit string>>",
     "stacks": "stack_id bigint, location_ids array<bigint>",
@@ -87,10 +85,10 @@ def _distinct(deltas: DataFrame, name: str, delta: str) -> DataFrame:
     return rows if deltas.isStreaming else rows.dropDuplicates(rows.columns[:1])
 
 
-def kinds(names: Iterable[str], types: Iterable[str]) -> list[t.StructField]:
-    """The fields of the arrays with these names."""
+def kinds(names: Iterable[str], types: Iterable[str]) -> dict[str, t.DataType]:
+    """The types of the arrays with these names."""
     values = ", ".join(f"`{name}` bigint" for name in types)
-    return [t.StructField(name, t.DataType.fromDDL(f"array<struct<{_KINDS[name].format(values)}>>")) for name in names]
+    return {name: t.DataType.fromDDL(f"array<struct<{_KINDS[name].format(values)}>>") for name in names}
 
 
 def _nested(deltas: DataFrame, name: str, delta: str, types: Iterable[str]) -> DataFrame:
@@ -102,8 +100,8 @@ def _nested(deltas: DataFrame, name: str, delta: str, types: Iterable[str]) -> D
     rows = deltas.select(f.col(delta).alias("delta"), *(f"`{one}`" for one in own))
     known = (*own, "attempt" if "sequence" in own else "")
     stamp = [one for one in _STAMP if one not in known and is_wanted]
-    told = (t.StructField(one, t.DataType.fromDDL(_STAMP[one])) for one in stamp)
-    out = t.StructType([*rows.schema.fields[1:], *told, *kinds([name], types)])
+    own_kinds = {field.name: field.dataType for field in rows.schema.fields[1:]}
+    out = struct(own_kinds | {one: _STAMP[one] for one in stamp} | kinds([name], types))
     task = _Task(name, types, stamp, arrow_schema(out, spark))
     # mapInArrow cannot have a dot in the name of a column that comes in.
     return rows.toDF("delta", *map(str, range(len(own)))).mapInArrow(task, out)
