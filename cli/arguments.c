@@ -179,6 +179,15 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
     return cli_bad_value(option->name, value, allowed);
 }
 
+int cli_take_form(const cli_option *option, const char *value, void *form)
+{
+    int chosen;
+    if (cli_take_choice(option, value, &chosen))
+        return CLI_USAGE;
+    *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
+    return CLI_DONE;
+}
+
 int cli_take_flag(const cli_option *option, const char *value, void *flag)
 {
     (void)value;

@@ -26,15 +26,6 @@ static int add_gauge(const cli_option *option, const char *value, void *options)
     return cli_take_type(option, value, &o->gauges[o->library.gauges_len++]);
 }
 
-static int take_form(const cli_option *option, const char *value, void *form)
-{
-    int chosen;
-    if (cli_take_choice(option, value, &chosen))
-        return CLI_USAGE;
-    *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
-    return CLI_DONE;
-}
-
 static int take_default_type(const cli_option *option, const char *value, void *flags)
 {
     int chosen;
@@ -134,8 +125,8 @@ static const cli_option table[] = {
      "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"},
     {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level), 0, 0,
      "  -1 ... -9                  compress fast ... compress well\n"},
-    {"--report", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, report), CLI_REPORT, SUM,
-     "      --report[=FORM]        print counts and sums to stderr, as text or json\n"},
+    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(cli_options, report), CLI_REPORT,
+     SUM, "      --report[=FORM]        print counts and sums to stderr, as text or json\n"},
     {"--verify", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
      PPROFDELTA_VERIFY, SUM,
      "      --verify               check that the sums add up before writing\n"},
@@ -164,8 +155,8 @@ static const cli_option table[] = {
      "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"},
     {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait), 0, SUM,
      "      --no-wait              fail if another run is using FILE\n"},
-    {"--status", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, status), CLI_REPORT, SUM,
-     "      --status[=FORM]        only print what is in FILE, as text or json\n"},
+    {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(cli_options, status), CLI_REPORT,
+     SUM, "      --status[=FORM]        only print what is in FILE, as text or json\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), 0, SUM, ""},
     {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };

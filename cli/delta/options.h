@@ -2,12 +2,11 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include "arguments.h"
 #include "pprofdelta.h"
 #include "resource.h"
 
 #include <stdbool.h>
-
-typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
 
 typedef struct cli_options {
     const char *prev, *cur; /* with a state: only cur, "-" if none was given */

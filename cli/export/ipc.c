@@ -319,9 +319,12 @@ int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *row
         put_vector(ipc, table, i + 1, records[i]->bytes + RECORD_LEN,
                    records[i]->len / RECORD_LEN - 1, RECORD_LEN);
     int code = write_message(ipc, false);
+    const size_t body_len = ipc->body.len;
+    free(ipc->body.bytes); /* not held while the next array is made */
+    ipc->body = (cli_buffer){.bytes = NULL};
     put(ipc, &ipc->blocks, at, 8);
     put(ipc, &ipc->blocks, ipc->head.len, 8);
-    put(ipc, &ipc->blocks, ipc->body.len, 8);
+    put(ipc, &ipc->blocks, body_len, 8);
     return code;
 }
 

@@ -16,6 +16,7 @@
 #include "message.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ typedef struct table {
     /* The ids so far, which are hashes, in a hash table that is at most half full. A free slot is 0. */
     uint64_t *ids;
     size_t ids_len, ids_cap;
+    uint64_t rows;
 } table;
 
 typedef struct run {
@@ -39,9 +41,11 @@ typedef struct run {
     pprofdelta_options library;
     pprofdelta_attribute target;
     bool quiet, is_made; /* is_made: this run made dir */
+    cli_report_form report;
     cli_arguments files;
     const char *name;         /* of the file that is read */
     pprofdelta_stamp *stamps; /* of the files */
+    size_t replaced;          /* files that do not count */
     table tables[TABLES];
     sigset_t before; /* the signals that were blocked before there were temporary files */
     int code;        /* of a failure while the library was called */
@@ -54,6 +58,8 @@ static const cli_option options[] = {
      "      --target=NAME      the target of all samples, in place of the state's id\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
+    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(run, report), CLI_REPORT, 0,
+     "      --report[=FORM]    print counts to stderr, as text or json\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet), 0, 0,
      "  -q, --quiet            print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
@@ -121,6 +127,7 @@ static int write_rows(run *r, table *t, pprofdelta_table *from)
         rows[kept] = (int64_t)i;
         kept += is_new > 0;
     }
+    t->rows += kept;
     if (!code)
         code = rows && is_new >= 0 ? cli_ipc_add(&t->ipc, array, rows, kept)
                                    : cli_system_error(t->path, "write", ENOMEM);
@@ -141,12 +148,24 @@ static int take(void *cookie, pprofdelta_tables *tables)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* What the ids so far leave of --max-memory. */
+static uint64_t left(const run *r)
+{
+    uint64_t left = r->library.max_memory;
+    for (size_t i = 0; i < TABLES; i++) {
+        uint64_t held = r->tables[i].ids_cap * sizeof *r->tables[i].ids;
+        left = held < left ? left - held : 1;
+    }
+    return left;
+}
+
 /* Reads the stamp of file i, or exports it. */
 static int read_file(run *r, size_t i, bool is_exported)
 {
     const char *path = r->files.operands[i];
     const pprofdelta_sink sink = {.tables = take, .cookie = r};
-    uint64_t limit = r->library.max_memory;
+    pprofdelta_options library = r->library;
+    uint64_t limit = library.max_memory = left(r);
     pprofdelta_error err;
     pprofdelta_census census = {.size = sizeof census};
     pprofdelta_profile *profile = NULL;
@@ -158,9 +177,8 @@ static int read_file(run *r, size_t i, bool is_exported)
     cli_ending_signals(&ending); /* now, since a pipe has been read */
     sigprocmask(SIG_BLOCK, &ending, NULL);
     cli_progress_say("exporting", r->name);
-    if (!code &&
-        (pprofdelta_profile_open(&r->library, NULL, input.bytes, input.len, &profile, &err) ||
-         (is_exported && pprofdelta_profile_rewrite(profile, &sink, &err))))
+    if (!code && (pprofdelta_profile_open(&library, NULL, input.bytes, input.len, &profile, &err) ||
+                  (is_exported && pprofdelta_profile_rewrite(profile, &sink, &err))))
         code = r->code ? r->code : cli_library_error(r->name, &err);
     if (!code) {
         pprofdelta_profile_census(profile, &census);
@@ -196,6 +214,7 @@ static int read_all(run *r)
     for (size_t i = 0; i < len && !code; i++) {
         for (k = 0; k < len && !is_replaced(r->stamps, i, k); k++) {
         }
+        r->replaced += k < len;
         if (k == len)
             code = read_file(r, i, true);
         else
@@ -229,6 +248,23 @@ static int prepare(run *r)
     return code;
 }
 
+static void print_report(const run *r)
+{
+    char text[1024];
+    bool is_json = r->report == CLI_REPORT_JSON;
+    int len = snprintf(text, sizeof text,
+                       is_json ? "{\"files\": %zu, \"replaced\": %zu"
+                               : "files      %zu, of which %zu do not count\n",
+                       r->files.operands_len, r->replaced);
+    for (size_t i = 0; i < TABLES; i++)
+        len += snprintf(text + len, sizeof text - (size_t)len,
+                        is_json ? ", \"%s\": {\"rows\": %" PRIu64 ", \"bytes\": %" PRIu64 "}"
+                                : "%-9s  %" PRIu64 " rows, %" PRIu64 " bytes\n",
+                        names[i], r->tables[i].rows, r->tables[i].ipc.at);
+    len += snprintf(text + len, sizeof text - (size_t)len, "%s", is_json ? "}\n" : "");
+    cli_message_raw(text, (size_t)len);
+}
+
 static int perform(run *r)
 {
     sigprocmask(SIG_BLOCK, NULL, &r->before);
@@ -238,6 +274,8 @@ static int perform(run *r)
         code = cli_ipc_end(&r->tables[i].ipc);
     for (size_t i = 0; i < TABLES && !code; i++)
         code = cli_output_finish(&r->tables[i].out);
+    if (!code && r->report)
+        print_report(r);
     for (size_t i = 0; i < TABLES; i++) {
         cli_ipc_free(&r->tables[i].ipc);
         cli_output_close(&r->tables[i].out);

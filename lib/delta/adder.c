@@ -11,74 +11,13 @@
  * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
  * at the end, because a sample may sum to zero.
  *
- * A merge: the windows of one target after another.
- *
- *     window -> the sum of the target, as above -> total     counters and gauges added up
- *                                               \-> all      each sample once, as a profile
- *
- * The sum of a target joins the total when a profile of another target comes, or at the end. So the
- * memory does not depend on the number of windows. For the same reason a window that comes late
- * cannot take the place of an attempt that was added: it is refused, and the caller sorts.
- *
  * Batches of a live heap have changes in their in-use values and their peak too, so these are
  * counters in the ledger. A full batch clears the ledger first. A window, and a delta of two full
  * profiles, have absolute ones, so those of the ledger are cleared before they are added. Every other
  * gauge of a live heap is absolute, as in other profiles. */
-#include "delta/context.h"
-#include "delta/join.h"
-#include "profile/stamp.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+#include "delta/adder.h"
 
 #define UNKNOWN INT64_MIN /* earlier than every known time */
-
-/* Samples and their values. */
-typedef struct sum {
-    pd_ledger ledger;
-    pd_compact stacks;
-    uint64_t *origins; /* of the entries: offsets of their records in stacks */
-    size_t origins_cap;
-} sum;
-
-struct pprofdelta_adder {
-    pprofdelta *pd;
-    sum sum;                             /* of a merge: that of the last target */
-    bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
-    bool has_settled;                    /* an earlier window is in the ledger */
-    bool is_over;                        /* finished, or failed in the middle: only free is valid */
-    bool is_live;                        /* the first profile was of a live heap */
-    bool is_forced;                      /* a profile was added by force */
-    bool has_gap;                        /* batches are missing, and no full one has followed */
-    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
-    bool has_window;                     /* a batch with absolute gauges is settled */
-    pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; the next list */
-    pprofdelta_error gap;                /* the message about the missing batches */
-    pprofdelta_stamp first;              /* of the first profile of the sum */
-    pprofdelta_stamp last;               /* of the last profile that counts */
-    int64_t from, to;                    /* the time of the sum; from may be UNKNOWN */
-    pprofdelta_stamp named;              /* of the last profile that names its target */
-    pd_keymap seen;                      /* the targets so far: see target_of */
-    pd_key target;                       /* of the last profile that counts */
-    /* For merges. */
-    bool is_merge;
-    sum total; /* of the targets that are complete, with all values in the ledger */
-    uint64_t targets, windows, own; /* in the total; and windows of the last target */
-    int64_t period;                 /* the longest */
-    pd_schema period_type;          /* of all profiles */
-    pd_transfer_more label;         /* of the target that joins the total */
-    char label_value[17];
-};
-
-static void add_label(void *cookie, pd_compact *compact, uint64_t origin)
-{
-    const pprofdelta_adder *a = cookie;
-    (void)origin;
-    pd_bytes key = pd_bytes_of((const char *)a->pd->target_label.ptr);
-    pd_compact_sample_label(compact, pd_compact_string(compact, key),
-                            pd_compact_string(compact, pd_bytes_of(a->label_value)), 0, 0);
-}
-
 pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                        const pprofdelta_allocator *allocator,
                                        pprofdelta_adder **out, pprofdelta_error *err)
@@ -94,8 +33,7 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
     }
     memset(adder, 0, sizeof *adder);
     adder->pd = pd;
-    adder->is_merge = pd->flags & PPROFDELTA_MERGE;
-    adder->label = (pd_transfer_more){adder, NULL, add_label};
+    pd_merge_init(adder);
     *out = adder;
     return PPROFDELTA_OK;
 }
@@ -106,14 +44,14 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
         return;
     pprofdelta *pd = adder->pd;
     size_t cap = 1;
-    sum *const sums[] = {&adder->sum, &adder->total};
+    pd_sum *const sums[] = {&adder->sum, &adder->merge.total};
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
         pd_ledger_release(&sums[i]->ledger, &pd->mem);
         pd_compact_release(&sums[i]->stacks, &pd->mem);
         PD_RELEASE(&pd->mem, sums[i]->origins);
     }
-    pd_keymap_release(&adder->seen, &pd->mem);
-    pd_schema_release(&adder->period_type, &pd->mem);
+    pd_keymap_release(&adder->merge.seen, &pd->mem);
+    pd_schema_release(&adder->merge.period_type, &pd->mem);
     pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         pd_mem_release(&pd->mem, &lists[i]->list, &lists[i]->cap, sizeof *lists[i]->list);
@@ -129,7 +67,7 @@ pd_mem *pd_adder_mem(pprofdelta_adder *adder)
 /* ---- adding a profile -------------------------------------------------------------------- */
 
 /* Makes the sum empty. */
-static pprofdelta_status clear(pprofdelta_adder *a, sum *s, size_t values, pprofdelta_error *err)
+static pprofdelta_status clear(pprofdelta_adder *a, pd_sum *s, size_t values, pprofdelta_error *err)
 {
     pd_ledger_clear(&s->ledger, values);
     pd_compact_begin(&s->stacks, &a->pd->mem, err);
@@ -141,7 +79,7 @@ static pprofdelta_status clear(pprofdelta_adder *a, sum *s, size_t values, pprof
 /* Begins a sum; of a merge, that of a target. */
 static pprofdelta_status begin_sum(pprofdelta_adder *a, pprofdelta_error *err)
 {
-    a->has_settled = a->targets != 0;
+    a->has_settled = a->merge.targets != 0;
     a->has_window = false;
     return clear(a, &a->sum, a->pd->schema.counters, err);
 }
@@ -161,7 +99,7 @@ static bool is_in_use(const pd_type_name *name)
 /* Are in-use values in the ledger? In a merge all targets have the same columns. */
 static bool sums_gauges(const pprofdelta_adder *a)
 {
-    return a->is_live || a->is_merge;
+    return a->is_live || a->merge.is_on;
 }
 
 /* Marks the counters. If gauges are summed, these are the in-use types too, and is_gauge shows which
@@ -187,23 +125,8 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
     pd_input *cur = &pd->cur;
     PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err));
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
-    PD_TRY(clear(a, &a->total, pd->schema.len, err));
+    PD_TRY(clear(a, &a->merge.total, pd->schema.len, err));
     return begin_sum(a, err);
-}
-
-/* Does the stamp name the target, and the window of it? */
-static bool has_target(const pprofdelta_stamp *stamp)
-{
-    return stamp->id && stamp->sequence;
-}
-
-/* The key of the target. A profile without one is a target of its own: equal bytes are one profile. */
-static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
-{
-    pd_bytes bytes = a->pd->cur.tables.bytes;
-    uint64_t words[] = {stamp->id, stamp->live != PPROFDELTA_LIVE_NONE};
-    return has_target(stamp) ? pd_key_of_words(words, 2, 0)
-                             : pd_key_of_bytes(bytes.ptr, bytes.len, 1);
 }
 
 /* Can the profile be added by force? Not if it may count twice, or is of another state or tracker, or
@@ -211,9 +134,9 @@ static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp
 static bool can_force(const pprofdelta_adder *a, const pprofdelta_stamp *next)
 {
     const pprofdelta_stamp *last = &a->named;
-    bool may_be_next =
-        !has_target(next) || !last->id || (next->id == last->id && next->sequence > last->sequence);
-    return a->pd->flags & PPROFDELTA_FORCE && may_be_next && !a->is_merge &&
+    bool may_be_next = !pd_merge_has_target(next) || !last->id ||
+                       (next->id == last->id && next->sequence > last->sequence);
+    return a->pd->flags & PPROFDELTA_FORCE && may_be_next && !a->merge.is_on &&
            (a->is_live || !next->live);
 }
 
@@ -223,7 +146,7 @@ static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *nex
 {
     pprofdelta_error why;
     pprofdelta_status status = pd_join(&a->last, next, join, &why);
-    if (status && a->is_merge && pd_is_apart(&a->last, next)) {
+    if (status && a->merge.is_on && pd_is_apart(&a->last, next)) {
         *join = PPROFDELTA_JOIN_APART;
         return PPROFDELTA_OK;
     }
@@ -253,50 +176,6 @@ static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next, ppr
            !next->live && !a->is_live;
 }
 
-/* Refuses what names no target, and what may count twice. Sets *join to EQUAL if the bytes were added
- * before. */
-static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
-                                      pd_key target, pprofdelta_join *join, pprofdelta_error *err)
-{
-    bool is_forced = a->pd->flags & PPROFDELTA_FORCE, has = has_target(stamp);
-    bool is_seen = pd_keymap_find(&a->seen, target) != PD_KEYMAP_NONE;
-    if (!has && (a->is_merge ? !is_forced : stamp->targets != 0))
-        return PD_JOIN_REFUSE(
-            NO_TARGET, "%s",
-            stamp->targets ? "it is a merge, whose windows may count twice"
-            : stamp->is_delta
-                ? "its stamp names no target: it is the delta of two files, or a sum"
-                : "it has no stamp: it may be cumulative, and count its windows again");
-    if (!has && is_seen && is_forced)
-        *join = PPROFDELTA_JOIN_EQUAL;
-    if (!a->is_merge || (a->is_waiting && pd_key_equal(target, a->target)))
-        return PPROFDELTA_OK;
-    if (a->has_gap) /* in the target that ends here */
-        return pd_fail_as(err, &a->gap);
-    if (has && is_seen)
-        return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
-                              stamp->id);
-    if (stamp->live == PPROFDELTA_LIVE_DELTA)
-        return PD_JOIN_REFUSE(WINDOW_MISSING, "the full profile of epoch %" PRIu64 " is missing",
-                              stamp->epoch);
-    return PPROFDELTA_OK;
-}
-
-/* All profiles of a merge have one type of period. */
-static pprofdelta_status check_period(pprofdelta_adder *a, pprofdelta_error *err)
-{
-    const pd_tables *t = &a->pd->cur.tables;
-    const pd_value_type *period = &t->header.period_type;
-    pd_type_name name = {.type = t->strings[period->type], .unit = t->strings[period->unit]};
-    pd_columns same;
-    if (!a->is_waiting)
-        return pd_schema_set(&a->period_type, &a->pd->mem, &name, 1, err);
-    pprofdelta_status status = pd_schema_match(&a->period_type, &name, 1, &same, err);
-    if (status && err)
-        snprintf(err->field, sizeof err->field, "period_type");
-    return status;
-}
-
 /* Parses and checks the new profile, in cur, and how it joins. Does not change the sum. */
 static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_t len,
                                    pprofdelta_stamp *stamp, pd_key *target, pprofdelta_join *join,
@@ -314,18 +193,18 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (!pd_stamp_of(&cur->tables, stamp))
         return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "sum", "comment",
                        "the stamp is not valid: pprofdelta did not write it");
-    *target = target_of(a, stamp);
+    *target = pd_merge_target(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    PD_TRY(check_target(a, stamp, *target, join, err));
+    PD_TRY(pd_merge_check_target(a, stamp, *target, join, err));
     if (*join == PPROFDELTA_JOIN_EQUAL)
         return PPROFDELTA_OK;
     if (!a->is_waiting)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
-    else if (!a->is_merge || pd_key_equal(*target, a->target))
+    else if (!a->merge.is_on || pd_key_equal(*target, a->merge.target))
         PD_TRY(follow(a, stamp, join, err));
-    PD_TRY(pd_keymap_room(&a->seen, &pd->mem, *target, err));
-    if (a->is_merge)
-        PD_TRY(check_period(a, err));
+    PD_TRY(pd_keymap_room(&a->merge.seen, &pd->mem, *target, err));
+    if (a->merge.is_on)
+        PD_TRY(pd_merge_check_period(a, err));
     if (goes_on(a, stamp, *join))
         PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err));
     PD_TRY(classify(a, is_gauge, err));
@@ -335,8 +214,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     return pd_input_samples(cur, (pd_sample_taker){0}, err);
 }
 
-/* Adds the record of a new entry to the stacks. */
-static pprofdelta_status keep_stack(pprofdelta_adder *a, sum *s, size_t entry, pd_transfer *from,
+pprofdelta_status pd_sum_keep_stack(pprofdelta_adder *a, pd_sum *s, size_t entry, pd_transfer *from,
                                     uint64_t origin, pprofdelta_error *err)
 {
     static const int64_t zeros[PPROFDELTA_MAX_TYPES];
@@ -374,7 +252,7 @@ static int64_t from_of(const pprofdelta_adder *a, const pd_input *input)
 /* Do the profiles come in any order of time? */
 static bool has_no_order(const pprofdelta_adder *a)
 {
-    return a->is_forced || a->is_merge;
+    return a->is_forced || a->merge.is_on;
 }
 
 /* The time of the sum begins with its first profile and ends with its last one. Profiles that come in
@@ -389,8 +267,7 @@ static void note_time(pprofdelta_adder *a, const pd_input *input)
     a->has_settled = true;
 }
 
-/* Adds the counters of a pending window to the ledger. */
-static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err)
+pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pd_ledger *ledger = &a->sum.ledger;
@@ -411,15 +288,13 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_input *input, pprofdelta
         for (size_t i = 0; i < ledger->counters; i++)
             base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)values[i]);
         if (is_new)
-            status = keep_stack(a, &a->sum, entry, &input->transfer, w->origin[row], err);
+            status = pd_sum_keep_stack(a, &a->sum, entry, &input->transfer, w->origin[row], err);
     }
     ledger->committed = ledger->kept = ledger->keys.len;
     return status;
 }
 
-/* An entry as a row: counters from the ledger, gauges from the last window. Returns whether a value
- * is not zero. */
-static bool make_row(const sum *s, const pd_window *last, size_t entry, int64_t *row)
+bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *row)
 {
     int64_t any = 0;
     for (size_t i = 0; i < s->ledger.counters; i++)
@@ -431,8 +306,7 @@ static bool make_row(const sum *s, const pd_window *last, size_t entry, int64_t 
     return any != 0;
 }
 
-/* Parses the stacks into pd->proof, whose samples are then copied to `to`. */
-static pprofdelta_status open_stacks(pprofdelta_adder *a, sum *s, pd_compact *to,
+pprofdelta_status pd_sum_open_stacks(pprofdelta_adder *a, pd_sum *s, pd_compact *to,
                                      pprofdelta_error *err)
 {
     const pd_compact_header nothing = {0};
@@ -443,53 +317,10 @@ static pprofdelta_status open_stacks(pprofdelta_adder *a, sum *s, pd_compact *to
     return pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
 }
 
-static pprofdelta_status refuse_overflow(size_t row, pprofdelta_error *err)
+pprofdelta_status pd_sum_refuse_overflow(size_t row, pprofdelta_error *err)
 {
     return pd_fail(err, PPROFDELTA_E_LIMIT, "sum", "sample.value", row, PPROFDELTA_NOWHERE,
                    "the sum does not fit into 64 bits");
-}
-
-/* Adds a row of the target's sum to the total. */
-static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_t *row,
-                                 pprofdelta_error *err)
-{
-    pd_ledger *total = &a->total.ledger;
-    pd_key key = a->sum.ledger.keys.keys[entry];
-    uint64_t words[] = {key.lo, key.hi, a->target.lo, a->target.hi};
-    if (a->pd->target_label.len)
-        key = pd_key_of_words(words, 4, 0);
-    size_t new = total->keys.len;
-    uint32_t known = pd_keymap_find(&total->keys, key);
-    int64_t any;
-    for (size_t i = 0; i < total->counters && known != PD_KEYMAP_NONE; i++)
-        if (__builtin_add_overflow(pd_ledger_base(total, known)[i], row[i], &any))
-            return refuse_overflow(entry, err);
-    PD_TRY(pd_ledger_put(total, &a->pd->mem, key, row, err));
-    if (known != PD_KEYMAP_NONE)
-        return PPROFDELTA_OK;
-    return keep_stack(a, &a->total, new, &a->pd->proof.transfer, a->sum.origins[entry], err);
-}
-
-/* The target has no more windows: its sum joins the total. `last` is the last window. */
-static pprofdelta_status end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err)
-{
-    int64_t row[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = settle(a, last, err);
-    a->total.stacks.writer.err = err;
-    if (!status)
-        status = open_stacks(a, &a->sum, &a->total.stacks, err);
-    if (a->pd->target_label.len)
-        a->pd->proof.transfer.more = &a->label;
-    snprintf(a->label_value, sizeof a->label_value, "%016" PRIx64,
-             has_target(&a->last) ? a->last.id : a->target.lo);
-    for (size_t entry = 0; entry < a->sum.ledger.committed && !status; entry++)
-        if (make_row(&a->sum, &last->window, entry, row))
-            status = add_row(a, entry, row, err);
-    pd_ledger_settle(&a->total.ledger);
-    a->targets++;
-    a->windows += a->own;
-    a->own = 0;
-    return status;
 }
 
 /* Checks that each counter of the sum fits in 64 bits. */
@@ -507,7 +338,7 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
         for (size_t i = 0; i < ledger->counters; i++)
             if (!(is_anew && a->is_gauge[i]) &&
                 __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &any))
-                return refuse_overflow(row, err);
+                return pd_sum_refuse_overflow(row, err);
     }
     return PPROFDELTA_OK;
 }
@@ -524,11 +355,11 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
     bool is_other = join == PPROFDELTA_JOIN_FIRST && a->is_waiting; /* target */
     if (is_other)
-        PD_TRY(end_target(a, &pd->prev, err));
+        PD_TRY(pd_merge_end_target(a, &pd->prev, err));
     else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC)
         pd_window_abandon(&pd->prev.window);
     else if (join != PPROFDELTA_JOIN_FIRST)
-        PD_TRY(settle(a, &pd->prev, err));
+        PD_TRY(pd_sum_settle(a, &pd->prev, err));
     if (is_other || join == PPROFDELTA_JOIN_RESYNC)
         PD_TRY(begin_sum(a, err));
     PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
@@ -547,13 +378,14 @@ static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key targ
     a->has_gap &= join != PPROFDELTA_JOIN_RESYNC;
     if (join == PPROFDELTA_JOIN_FIRST)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
-    a->own = join == PPROFDELTA_JOIN_RESYNC ? 1 : a->own + (join != PPROFDELTA_JOIN_AGAIN);
-    a->period = a->period < period ? period : a->period;
+    a->merge.own =
+        join == PPROFDELTA_JOIN_RESYNC ? 1 : a->merge.own + (join != PPROFDELTA_JOIN_AGAIN);
+    a->merge.period = a->merge.period < period ? period : a->merge.period;
     a->last = *stamp;
-    if (has_target(stamp))
+    if (pd_merge_has_target(stamp))
         a->named = *stamp;
-    a->target = target;
-    pd_keymap_add(&a->seen, target);
+    a->merge.target = target;
+    pd_keymap_add(&a->merge.seen, target);
     if (!a->has_settled)
         a->first = *stamp;
 }
@@ -593,13 +425,13 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
 static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
-    sum *s = a->is_merge ? &a->total : &a->sum;
+    pd_sum *s = a->merge.is_on ? &a->merge.total : &a->sum;
     const pd_columns *columns = &pd->cur.columns;
     pd_transfer *from = &pd->proof.transfer;
     int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    PD_TRY(open_stacks(a, s, &pd->compact, err));
+    PD_TRY(pd_sum_open_stacks(a, s, &pd->compact, err));
     for (size_t entry = 0; entry < s->ledger.committed; entry++) {
-        if (!make_row(s, &pd->cur.window, entry, row))
+        if (!pd_sum_row(s, &pd->cur.window, entry, row))
             continue;
         for (size_t i = 0; i < columns->len; i++)
             values[i] = row[columns->slot[i]];
@@ -618,11 +450,11 @@ static bool is_cumulative(const pprofdelta_stamp *first)
 /* The stamp of the sum: a merge, a batch of a live heap if all its profiles are, else a delta. */
 static pprofdelta_stamp stamp_of(const pprofdelta_adder *a)
 {
-    if (a->is_merge)
+    if (a->merge.is_on)
         return (pprofdelta_stamp){.from_nanos = a->from == UNKNOWN ? 0 : a->from,
                                   .to_nanos = a->to,
-                                  .windows = a->windows,
-                                  .targets = a->targets};
+                                  .windows = a->merge.windows,
+                                  .targets = a->merge.targets};
     if (!a->is_live || !a->last.live || a->is_forced)
         return (pprofdelta_stamp){.from_nanos = a->first.from_nanos, .to_nanos = a->last.to_nanos};
     pprofdelta_stamp stamp = a->last;
@@ -647,11 +479,11 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
-    cur->otlp.is_read &= !a->is_merge; /* the resource is that of one target */
+    cur->otlp.is_read &= !a->merge.is_on; /* the resource is that of one target */
     PD_TRY(pd_output_begin(pd, err));
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
     PD_TRY(write_samples(a, err));
-    if (!a->is_merge) /* the comments of one target */
+    if (!a->merge.is_on) /* the comments of one target */
         pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
     bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
@@ -659,8 +491,8 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
         pd_stamp_add(&stamp, 0, &pd->compact);
     int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
     pd_compact_header header = pd_output_header(pd, time, duration_of(a));
-    if (a->is_merge)
-        header.period = a->period;
+    if (a->merge.is_on)
+        header.period = a->merge.period;
     return pd_compact_finish(&pd->compact, &header, out);
 }
 
@@ -678,7 +510,8 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     a->is_over = true;
     if (a->has_gap)
         return pd_fail_as(err, &a->gap);
-    PD_TRY(a->is_merge ? end_target(a, &pd->cur, err) : settle(a, &pd->cur, err));
+    PD_TRY(a->merge.is_on ? pd_merge_end_target(a, &pd->cur, err)
+                          : pd_sum_settle(a, &pd->cur, err));
     PD_TRY(write_profile(a, &out, err));
     return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
                        err);

@@ -26,7 +26,7 @@ struct pprofdelta {
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     pd_type_rules rules;
-    pd_buffer target_label;     /* of a merge (adder.c); empty: none */
+    pd_buffer target_label;     /* of a merge (merge.c); empty: none */
     pd_buffer resource, strong; /* OTLP: encoded; strong: without what yields to a request's */
     int64_t started_nanos;
     /* What is remembered. */

@@ -18,7 +18,7 @@ _Static_assert(sizeof(shared) <= PD_ARROW_HEAD, "the values are behind the head"
 typedef struct head {
     pprofdelta_allocator allocator;
     const void *buffers[BUFFERS]; /* of an array */
-    shared *shares[BUFFERS];      /* what the buffers are in; NULL: in the block */
+    shared *values;               /* what the values are in; NULL: in the block */
 } head;
 
 static size_t aligned(size_t size)
@@ -48,6 +48,15 @@ static void release_block(head *h)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* The bytes of the values or offsets of so many rows. */
+static size_t values_size(char format, size_t rows)
+{
+    return format == 'b' ? (rows + 7) / 8
+           : format == '+' || format == 'u'
+               ? (rows + 1) * sizeof(int32_t)
+               : rows * (format == 'i' ? sizeof(int32_t) : sizeof(int64_t));
+}
+
 static void leave(shared *s)
 {
     const pprofdelta_allocator allocator = s->allocator;
@@ -55,51 +64,37 @@ static void leave(shared *s)
         allocator.release(allocator.cookie, s);
 }
 
-static void release_shared(pd_buffer *buffer, pd_mem *mem)
+void pd_arrow_values_begin(pd_arrow_values *v, pd_writer *w)
 {
-    if (!buffer->ptr)
-        return;
-    mem->used -= buffer->cap; /* what arrays have is theirs from now on */
-    leave((void *)buffer->ptr);
-    *buffer = (pd_buffer){NULL, 0, 0};
-}
-
-static void begin_shared(pd_buffer *buffer, pd_writer *w)
-{
-    if (buffer->ptr &&
-        __atomic_load_n(&((shared *)(void *)buffer->ptr)->users, __ATOMIC_ACQUIRE) > 1)
-        release_shared(buffer, w->mem);
-    buffer->len = 0;
-    shared *s = (void *)pd_write_room(w, buffer, PD_ARROW_HEAD);
+    shared *s = (void *)v->values.ptr;
+    if (s && __atomic_load_n(&s->users, __ATOMIC_ACQUIRE) > 1)
+        pd_arrow_values_release(v, w->mem);
+    v->values.len = 0;
+    v->nulls = 0;
+    s = (void *)pd_write_room(w, &v->values, PD_ARROW_HEAD);
     if (!s)
         return;
     *s = (shared){w->mem->allocator, 1};
-    buffer->len = PD_ARROW_HEAD;
+    v->values.len = PD_ARROW_HEAD;
 }
 
-void pd_arrow_values_begin(pd_arrow_values *v, pd_writer *writer, bool is_nullable)
+void pd_arrow_values_room(pd_arrow_values *v, pd_writer *w, size_t rows, const pd_arrow_kind *kind)
 {
-    begin_shared(&v->values, writer);
-    if (is_nullable)
-        begin_shared(&v->valid, writer);
-    v->nulls = 0;
-}
-
-void pd_arrow_values_room(pd_arrow_values *v, pd_writer *w, size_t rows, size_t size)
-{
-    pd_buffer *values = &v->values, *valid = &v->valid;
+    size_t size = PD_ARROW_HEAD + values_size(kind->format[0], rows);
     if (!w->status)
-        w->status = pd_mem_reserve(w->mem, &values->ptr, &values->cap, PD_ARROW_HEAD + rows * size,
-                                   1, w->err);
-    if (!w->status && valid->ptr)
-        w->status = pd_mem_reserve(w->mem, &valid->ptr, &valid->cap, PD_ARROW_HEAD + rows / 8 + 1,
-                                   1, w->err);
+        w->status = pd_mem_reserve(w->mem, &v->values.ptr, &v->values.cap, size, 1, w->err);
+    if (!w->status && kind->is_nullable)
+        w->status = pd_mem_reserve(w->mem, &v->valid.ptr, &v->valid.cap, rows / 8 + 1, 1, w->err);
 }
 
 void pd_arrow_values_release(pd_arrow_values *v, pd_mem *mem)
 {
-    release_shared(&v->values, mem);
-    release_shared(&v->valid, mem);
+    if (v->values.ptr) {
+        mem->used -= v->values.cap; /* what arrays have is theirs from now on */
+        leave((void *)v->values.ptr);
+    }
+    v->values = (pd_buffer){NULL, 0, 0};
+    pd_buffer_release(mem, &v->valid);
 }
 
 /* ---- release --------------------------------------------------------------------------------- */
@@ -123,9 +118,8 @@ static void release_array(struct ArrowArray *array)
     if (array->dictionary && array->dictionary->release)
         array->dictionary->release(array->dictionary);
     head *h = array->private_data;
-    for (int i = 0; i < BUFFERS; i++)
-        if (h->shares[i])
-            leave(h->shares[i]);
+    if (h->values)
+        leave(h->values);
     release_block(h);
     array->release = NULL;
 }
@@ -162,62 +156,42 @@ static void make_schema(pd_arrow *a, struct ArrowSchema *out, const pd_arrow_kin
                                 .private_data = h};
 }
 
-static size_t values_size(char format, size_t length)
-{
-    if (format == 'b')
-        return (length + 7) / 8;
-    return length * (format == 'i' ? sizeof(int32_t) : sizeof(int64_t));
-}
-
 static void make_array(pd_arrow *a, struct ArrowArray *out, const pd_arrow_kind *kind,
                        size_t length, size_t text)
 {
+    const pd_arrow_values *given = kind->given;
     bool is_struct = !strcmp(kind->format, "+s"), is_utf8 = !strcmp(kind->format, "u");
-    bool has_offsets = is_utf8 || !strcmp(kind->format, "+l");
-    size_t structs = kind->children + kind->has_dictionary;
-    size_t sizes[BUFFERS] = {kind->is_nullable ? (length + 7) / 8 : 0,
-                             is_struct     ? 0
-                             : has_offsets ? (length + 1) * sizeof(int32_t)
-                                           : values_size(kind->format[0], length),
-                             text};
-    const pd_buffer *given[BUFFERS] = {NULL};
+    bool is_shared = given && !a->is_copied;
+    size_t structs = kind->children + kind->has_dictionary, bits = (length + 7) / 8;
+    size_t values = is_struct ? 0 : values_size(kind->format[0], length);
+    size_t sizes[BUFFERS] = {kind->is_nullable ? bits : 0, is_shared ? 0 : values, text};
     size_t first = structs * (sizeof(void *) + sizeof *out) + ALIGNED, size = first;
-    if (kind->given && sizes[0])
-        given[0] = &kind->given->valid;
-    if (kind->given)
-        given[1] = &kind->given->values;
     for (int i = 0; i < BUFFERS; i++)
-        if (!given[i] || a->is_copied)
-            size += aligned(sizes[i]);
-        else
-            a->shared += sizes[i];
+        size += aligned(sizes[i]);
     head *h = make_block(a, size);
     if (!h)
         return;
     struct ArrowArray **list = (void *)(h + 1);
     uint8_t *at = put_structs((uint8_t *)list, structs, sizeof *out);
     at += aligned((uintptr_t)at) - (uintptr_t)at;
-    for (int i = 0; i < BUFFERS; i++) {
-        const uint8_t *values = given[i] ? given[i]->ptr + PD_ARROW_HEAD : NULL;
+    for (int i = 0; i < BUFFERS; at += aligned(sizes[i++]))
         h->buffers[i] = at;
-        if (values && !a->is_copied) {
-            h->buffers[i] = values;
-            h->shares[i] = (void *)given[i]->ptr;
-            __atomic_add_fetch(&h->shares[i]->users, 1, __ATOMIC_RELAXED);
-            continue;
-        }
-        if (values && sizes[i])
-            memcpy(at, values, sizes[i]);
-        at += aligned(sizes[i]);
-    }
     if (!kind->is_nullable)
         h->buffers[0] = NULL;
-    else if (!given[0])
-        memset((uint8_t *)h->buffers[0], 0xff, sizes[0]);
-    if (has_offsets && !given[1])
+    else if (bits)
+        memcpy((uint8_t *)h->buffers[0], given->valid.ptr, bits);
+    if (is_shared) {
+        h->values = (void *)given->values.ptr;
+        __atomic_add_fetch(&h->values->users, 1, __ATOMIC_RELAXED);
+        h->buffers[1] = pd_arrow_values_of(given);
+        a->shared += values;
+    } else if (given) {
+        memcpy((uint8_t *)h->buffers[1], pd_arrow_values_of(given), values);
+    } else if (values >= sizeof(int32_t)) { /* the first offset, if it has any */
         memset((uint8_t *)h->buffers[1], 0, sizeof(int32_t));
+    }
     *out = (struct ArrowArray){.length = (int64_t)length,
-                               .null_count = kind->given ? kind->given->nulls : 0,
+                               .null_count = given ? given->nulls : 0,
                                .n_buffers = is_struct ? 1
                                             : is_utf8 ? 3
                                                       : 2,

@@ -23,36 +23,14 @@
 #include "pprofdelta_tables.h"
 #include "wire/writer.h"
 
-/* A column that its owner fills. Each buffer is empty, or begun: with its head. */
+/* A column that its owner fills. */
 typedef struct pd_arrow_values {
-    pd_buffer values, valid;
+    pd_buffer values; /* empty, or begun: with its head */
+    pd_buffer valid;  /* the bitmap, if it is nullable */
     int64_t nulls;
 } pd_arrow_values; /* zero it to begin */
 
 enum { PD_ARROW_HEAD = 64 }; /* the bytes before the values */
-
-/* Makes the column empty; it is nullable or has no bitmap. Keeps its memory if no array shares it. */
-void pd_arrow_values_begin(pd_arrow_values *v, pd_writer *writer, bool is_nullable);
-
-/* Makes room for this many rows in total. */
-void pd_arrow_values_room(pd_arrow_values *v, pd_writer *writer, size_t rows, size_t size);
-
-void pd_arrow_values_release(pd_arrow_values *v, pd_mem *mem);
-
-static inline void *pd_arrow_values_of(const pd_arrow_values *v)
-{
-    return v->values.ptr + PD_ARROW_HEAD;
-}
-
-/* The rows become null, or not, in their order. */
-static inline void pd_arrow_values_mark(pd_arrow_values *v, size_t row, bool is_null)
-{
-    uint8_t *bits = v->valid.ptr + PD_ARROW_HEAD + row / 8;
-    if (row % 8 == 0)
-        *bits = 0xff;
-    *bits &= (uint8_t) ~((unsigned)is_null << row % 8);
-    v->nulls += is_null;
-}
 
 typedef struct pd_arrow {
     pd_mem mem; /* of the blocks; not reduced when they are released */
@@ -68,10 +46,34 @@ typedef struct pd_arrow {
 typedef struct pd_arrow_kind {
     const char *name, *format; /* of a dictionary column: "i" */
     size_t children;
-    bool is_nullable; /* it has a validity bitmap, and nothing is null yet */
+    bool is_nullable; /* it has a validity bitmap: only if it is given */
     bool has_dictionary;
     const pd_arrow_values *given; /* its values, or offsets, and its bitmap; or NULL */
 } pd_arrow_kind;
+
+/* Makes the column empty. Keeps its memory if no array shares it. */
+void pd_arrow_values_begin(pd_arrow_values *v, pd_writer *writer);
+
+/* Makes room for this many rows in total. */
+void pd_arrow_values_room(pd_arrow_values *v, pd_writer *writer, size_t rows,
+                          const pd_arrow_kind *kind);
+
+void pd_arrow_values_release(pd_arrow_values *v, pd_mem *mem);
+
+static inline void *pd_arrow_values_of(const pd_arrow_values *v)
+{
+    return v->values.ptr + PD_ARROW_HEAD;
+}
+
+/* The rows become null, or not, in their order. */
+static inline void pd_arrow_values_mark(pd_arrow_values *v, size_t row, bool is_null)
+{
+    uint8_t *bits = v->valid.ptr + row / 8;
+    if (row % 8 == 0)
+        *bits = 0xff;
+    *bits &= (uint8_t) ~((unsigned)is_null << row % 8);
+    v->nulls += is_null;
+}
 
 /* Where a column goes. */
 typedef struct pd_arrow_at {
@@ -98,14 +100,6 @@ static inline pd_arrow_at pd_arrow_child(pd_arrow_at at, size_t index)
     if (!at.array || !at.array->release)
         return (pd_arrow_at){NULL, NULL};
     return (pd_arrow_at){at.schema->children[index], at.array->children[index]};
-}
-
-/* Makes a row of a nullable column null, which was made. */
-static inline void pd_arrow_null(pd_arrow_at at, size_t row)
-{
-    uint8_t *valid = (uint8_t *)at.array->buffers[0]; // NOLINT(clang-analyzer-core.NullDereference)
-    valid[row / 8] &= (uint8_t) ~(1u << row % 8);
-    at.array->null_count++;
 }
 
 #endif

@@ -40,18 +40,33 @@ typedef struct location_row {
 #define ROWS(type, buffer) ((const type *)(const void *)(buffer).ptr)
 #define LEN(type, buffer)  ((buffer).len / sizeof(type))
 
-static bool is_nullable(unsigned of)
-{
-    return (of > PD_COLUMN_LABEL_KEY && of <= PD_COLUMN_LABEL_NUM) ||
-           (of >= PD_COLUMN_SAMPLE_FROM && of <= PD_COLUMN_SAMPLE_ATTEMPT);
-}
+static const pd_arrow_kind kinds[] = {
+    [PD_COLUMN_STACK_LOCATIONS] = {.name = "item", .format = "l"},
+    [PD_COLUMN_STACK_ID] = {.name = "stack_id", .format = "l"},
+    [PD_COLUMN_STACK_ENDS] = {.name = "location_ids", .format = "+l", .children = 1},
+    [PD_COLUMN_LABEL_KEY] = {.name = "key", .format = "i", .has_dictionary = true},
+    [PD_COLUMN_LABEL_STR] = {.name = "str",
+                             .format = "i",
+                             .has_dictionary = true,
+                             .is_nullable = true},
+    [PD_COLUMN_LABEL_UNIT] = {.name = "unit",
+                              .format = "i",
+                              .has_dictionary = true,
+                              .is_nullable = true},
+    [PD_COLUMN_LABEL_NUM] = {.name = "num", .format = "l", .is_nullable = true},
+    [PD_COLUMN_SAMPLE_TARGET] = {.name = "target", .format = "i", .has_dictionary = true},
+    [PD_COLUMN_SAMPLE_FROM] = {.name = "from", .format = "tsn:UTC", .is_nullable = true},
+    [PD_COLUMN_SAMPLE_TIME] = {.name = "time", .format = "tsn:UTC", .is_nullable = true},
+    [PD_COLUMN_SAMPLE_SEQUENCE] = {.name = "sequence", .format = "l", .is_nullable = true},
+    [PD_COLUMN_SAMPLE_ATTEMPT] = {.name = "attempt", .format = "l", .is_nullable = true},
+    [PD_COLUMN_SAMPLE_STACK] = {.name = "stack_id", .format = "l"},
+    [PD_COLUMN_SAMPLE_LABELS] = {.name = "labels", .format = "+l", .children = 1},
+    [PD_COLUMN_SAMPLE_VALUES] = {.format = "l"},
+};
 
-static size_t size_of(unsigned of)
+static const pd_arrow_kind *kind_of(unsigned of)
 {
-    bool is_int = of == PD_COLUMN_STACK_ENDS || of == PD_COLUMN_SAMPLE_LABELS ||
-                  of == PD_COLUMN_SAMPLE_TARGET ||
-                  (of >= PD_COLUMN_LABEL_KEY && of < PD_COLUMN_LABEL_NUM);
-    return is_int ? sizeof(int32_t) : sizeof(int64_t);
+    return &kinds[of < PD_COLUMN_SAMPLE_VALUES ? of : PD_COLUMN_SAMPLE_VALUES];
 }
 
 static uint64_t *words_of(const pd_compact *c, unsigned column)
@@ -64,14 +79,14 @@ static int32_t *ints_of(const pd_compact *c, unsigned column)
     return pd_arrow_values_of(&c->tables.columns[column]);
 }
 
-/* Makes room for a row in the columns [first, end), and for the last offset. Returns whether there is. */
+/* Makes room for a row in the columns [first, end). Returns whether there is. */
 static inline bool has_room(pd_compact *c, pd_compact_rows *r, unsigned first, unsigned end)
 {
     if (__builtin_expect(r->len < r->cap, 1))
         return true;
     size_t want = pd_mem_roomy(c->writer.mem, r->len);
     for (unsigned i = first; i < end; i++)
-        pd_arrow_values_room(&c->tables.columns[i], &c->writer, want + 1, size_of(i));
+        pd_arrow_values_room(&c->tables.columns[i], &c->writer, want, kind_of(i));
     if (c->writer.status)
         return false;
     r->cap = want;
@@ -85,9 +100,9 @@ void pd_compact_tables_begin(pd_compact *c)
     for (size_t i = 0; i < sizeof c->buffers / sizeof *c->buffers; i++)
         c->buffers[i].len = 0;
     for (unsigned i = 0; i < PD_COLUMN_SAMPLE_VALUES; i++)
-        pd_arrow_values_begin(&t->columns[i], &c->writer, is_nullable(i));
+        pd_arrow_values_begin(&t->columns[i], &c->writer);
     for (unsigned i = 0; i < 2; i++) {
-        pd_arrow_values_room(&t->columns[offsets[i]], &c->writer, 1, sizeof(int32_t));
+        pd_arrow_values_room(&t->columns[offsets[i]], &c->writer, 0, kind_of(offsets[i]));
         if (!c->writer.status)
             *ints_of(c, offsets[i]) = 0;
     }
@@ -102,7 +117,7 @@ void pd_compact_tables_begin(pd_compact *c)
 void pd_compact_tables_type(pd_compact *c)
 {
     pd_arrow_values_begin(&c->tables.columns[PD_COLUMN_SAMPLE_VALUES + c->otlp.types - 1],
-                          &c->writer, false);
+                          &c->writer);
 }
 
 void pd_compact_tables_release(pd_compact *c, pd_mem *mem)
@@ -398,10 +413,13 @@ static uint8_t *make_bits(pd_arrow *a, pd_arrow_at at, const char *name, size_t 
 }
 
 /* A column whose rows were appended. */
-static pd_arrow_at make_given(pd_compact *c, pd_arrow *a, pd_arrow_at at, pd_arrow_kind kind,
-                              unsigned of, size_t len)
+static pd_arrow_at make_given(pd_compact *c, pd_arrow *a, pd_arrow_at at, unsigned of, size_t len,
+                              const char *name)
 {
+    pd_arrow_kind kind = *kind_of(of);
     kind.given = &c->tables.columns[of];
+    if (name)
+        kind.name = name;
     pd_arrow_make(a, at, &kind, len, 0);
     return at;
 }
@@ -449,33 +467,26 @@ static void make_locations(pd_compact *c, pd_arrow *a)
 static void make_stacks(pd_compact *c, pd_arrow *a)
 {
     size_t len = c->tables.stacks.len;
-    pd_arrow_kind list = {.name = "location_ids", .format = "+l", .children = 1},
-                  id = {.name = "stack_id", .format = "l"}, item = {.name = "item", .format = "l"};
     pd_arrow_at table = make_table(a, &c->tables.out.stacks, 2, len);
-    make_given(c, a, pd_arrow_child(table, 0), id, PD_COLUMN_STACK_ID, len);
-    pd_arrow_at lists = make_given(c, a, pd_arrow_child(table, 1), list, PD_COLUMN_STACK_ENDS, len);
-    make_given(c, a, pd_arrow_child(lists, 0), item, PD_COLUMN_STACK_LOCATIONS, c->tables.places);
+    make_given(c, a, pd_arrow_child(table, 0), PD_COLUMN_STACK_ID, len, NULL);
+    pd_arrow_at lists = make_given(c, a, pd_arrow_child(table, 1), PD_COLUMN_STACK_ENDS, len, NULL);
+    make_given(c, a, pd_arrow_child(lists, 0), PD_COLUMN_STACK_LOCATIONS, c->tables.places, NULL);
 }
 
-enum { RESTART = 5, STACK_ID, VALUES };
+enum { FACTS = 5, RESTART = FACTS, STACK_ID, VALUES };
 
-static void make_labels(pd_compact *c, pd_arrow *a, pd_arrow_at at, size_t samples)
+static void make_labels(pd_compact *c, pd_arrow *a, pd_arrow_at at)
 {
-    static const char *const names[] = {"key", "str", "unit"};
     static const size_t children[] = {0, 1, 3};
-    pd_arrow_kind kind = {.name = "labels", .format = "+l", .children = 1};
     size_t len = c->tables.labels.len;
-    pd_arrow_at lists = make_given(c, a, at, kind, PD_COLUMN_SAMPLE_LABELS, samples);
+    pd_arrow_at lists = make_given(c, a, at, PD_COLUMN_SAMPLE_LABELS, c->tables.samples.len, NULL);
     pd_arrow_at item = make_struct(a, pd_arrow_child(lists, 0), "item", 4, len);
-    for (unsigned i = 0; i < PD_DICTIONARIES; i++) {
-        kind = (pd_arrow_kind){
-            .name = names[i], .format = "i", .is_nullable = i, .has_dictionary = true};
-        pd_arrow_at text =
-            make_given(c, a, pd_arrow_child(item, children[i]), kind, PD_COLUMN_LABEL_KEY + i, len);
-        make_strings(c, a, text, &c->tables.dictionaries[i]);
-    }
-    kind = (pd_arrow_kind){.name = "num", .format = "l", .is_nullable = true};
-    make_given(c, a, pd_arrow_child(item, 2), kind, PD_COLUMN_LABEL_NUM, len);
+    for (unsigned i = 0; i < PD_DICTIONARIES; i++)
+        make_strings(
+            c, a,
+            make_given(c, a, pd_arrow_child(item, children[i]), PD_COLUMN_LABEL_KEY + i, len, NULL),
+            &c->tables.dictionaries[i]);
+    make_given(c, a, pd_arrow_child(item, 2), PD_COLUMN_LABEL_NUM, len, NULL);
 }
 
 /* May the column of the type have this name? Those before it are made. */
@@ -513,31 +524,22 @@ static const char *name_of(pd_compact *c, pd_arrow_at table, size_t type)
 
 static void make_samples(pd_compact *c, pd_arrow *a)
 {
-    static const column facts[] = {
-        {"from", 't', 0}, {"time", 't', 0}, {"sequence", 'l', 0}, {"attempt", 'l', 0}};
-    size_t len = c->tables.samples.len, types = c->otlp.types;
-    pd_arrow_at table = make_table(a, &c->tables.out.samples, VALUES + types + 1, len);
-    pd_arrow_kind kind = {.name = "target", .format = "i", .has_dictionary = true};
-    pd_arrow_at target =
-        make_given(c, a, pd_arrow_child(table, 0), kind, PD_COLUMN_SAMPLE_TARGET, len);
-    make_texts(c, a, pd_arrow_child(target, 0), &(column){"", 'u', 0},
-               &(rows){&c->tables.target, sizeof c->tables.target, len != 0});
-    for (unsigned i = 0; i < 4; i++) {
-        kind = (pd_arrow_kind){.name = facts[i].name,
-                               .format = facts[i].kind == 't' ? "tsn:UTC" : "l",
-                               .is_nullable = true};
-        make_given(c, a, pd_arrow_child(table, 1 + i), kind, PD_COLUMN_SAMPLE_FROM + i, len);
-    }
-    make_bits(a, pd_arrow_child(table, RESTART), "restart", len, c->tables.stamp.restart);
-    kind = (pd_arrow_kind){.name = "stack_id", .format = "l"};
-    make_given(c, a, pd_arrow_child(table, STACK_ID), kind, PD_COLUMN_SAMPLE_STACK, len);
+    pd_compact_tables *t = &c->tables;
+    size_t len = t->samples.len, types = c->otlp.types;
+    const rows target = {&t->target, sizeof t->target, len != 0};
+    pd_arrow_at table = make_table(a, &t->out.samples, VALUES + types + 1, len);
+    for (unsigned i = 0; i < FACTS; i++)
+        make_given(c, a, pd_arrow_child(table, i), PD_COLUMN_SAMPLE_TARGET + i, len, NULL);
+    make_texts(c, a, pd_arrow_child(pd_arrow_child(table, 0), 0), &(column){"", 'u', 0}, &target);
+    make_bits(a, pd_arrow_child(table, RESTART), "restart", len, t->stamp.restart);
+    make_given(c, a, pd_arrow_child(table, STACK_ID), PD_COLUMN_SAMPLE_STACK, len, NULL);
     for (unsigned i = 0; i < types && !a->status; i++) {
-        kind.name = name_of(c, table, i);
-        if (kind.name)
-            make_given(c, a, pd_arrow_child(table, VALUES + i), kind, PD_COLUMN_SAMPLE_VALUES + i,
-                       len);
+        const char *name = name_of(c, table, i);
+        if (name)
+            make_given(c, a, pd_arrow_child(table, VALUES + i), PD_COLUMN_SAMPLE_VALUES + i, len,
+                       name);
     }
-    make_labels(c, a, pd_arrow_child(table, VALUES + types), len);
+    make_labels(c, a, pd_arrow_child(table, VALUES + types));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -577,7 +579,7 @@ static void fill_facts(pd_compact *c)
         uint64_t *words = pd_arrow_values_of(v);
         for (size_t row = 0; row < len; row++)
             words[row] = facts[i];
-        memset(v->valid.ptr + PD_ARROW_HEAD, facts[i] ? 0xff : 0, (len + 7) / 8);
+        memset(v->valid.ptr, facts[i] ? 0xff : 0, (len + 7) / 8);
         v->nulls = facts[i] ? 0 : (int64_t)len;
     }
 }

@@ -108,6 +108,29 @@ def test_a_window_counts_once(t):
                f"note: {early}: does not count: {late} is the same window, sent again")
 
 
+def test_the_report_counts(t):
+    first, second, early, late = windows(t)
+    files = [late, early, second, first]
+    report = json.loads(t.succeeds("export", *files, "-q", "--report=json", "-o", "out", manners=False).err)
+    written = {name: t.load(f"out/{name}.arrow") for name in NAMES}
+    tables = {name: {"rows": len(Table(file).rows), "bytes": len(file)} for name, file in written.items()}
+    t.equal(report, {"files": 4, "replaced": 1, **tables})
+    t.contains(t.succeeds("export", *files, "-q", "--report", "-o", "out", manners=False).err,
+               "files      4, of which 1 do not count",
+               f"samples    {report['samples']['rows']} rows, {report['samples']['bytes']} bytes")
+
+
+def test_the_ids_of_all_files_count_against_the_limit(t):
+    for n in range(8):
+        t.write(f"p{n}", gz(profile([((f"f{n}.{i}",), [1, 1, 1, 1]) for i in range(2000)])))
+    limit = 64 << 10
+    while t.run("export", "p0", "-o", "one", f"--max-memory={limit}").code:
+        limit += limit // 16
+    t.contains(t.fails(1, "export", *(f"p{n}" for n in range(8)), "-o", "all", f"--max-memory={limit}").err,
+               "--max-memory")
+    t.succeeds("export", *(f"p{n}" for n in range(8)), "-o", "all", f"--max-memory={3 * limit}")
+
+
 def test_columns_and_texts(t):
     odd = Stack("f\xff", "main", labels={"key": "Gr\u00fc\u00dfe", "size": 12})
     t.write("p", gz(profile([(odd, [1, 2]), (("main",), [2 ** 63 - 1, -2 ** 63])], types=["n/count", "n/bytes"])))

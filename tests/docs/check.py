@@ -121,10 +121,11 @@ def named(table):
 with tempfile.TemporaryDirectory() as folder:
     state = os.path.join(folder, "s")
     reported = run(tool, one, two, "-q", "--report=json", "-o", os.path.join(folder, "d")).stderr
+    exported = run(tool, "export", one, "-q", "--report=json", "-o", os.path.join(folder, "t")).stderr
     run(tool, "--state", state, one, "-q", "--", "false")
     described = run(tool, "--state", state, "--status=json").stdout
 tables = plain["pprofdelta-formats.5"].split('.SS "The JSON of report and status"\n')[1].split(".EX\n")
-for name, text, table in zip(("report", "status"), (reported, described), tables[1:]):
+for name, text, table in zip(("report", "report of export", "status"), (reported, exported, described), tables[1:]):
     want, got = named(table.split(".EE")[0]) - {"open"}, members(json.loads(text))
     check(f"the members of the {name} are in pprofdelta-formats(5)", got and got == want, got ^ want)
 

@@ -1,0 +1,92 @@
+/* What the files of the adder have for each other: adder.c, the sum, and merge.c, the targets of the windows and
+ * their total. */
+#ifndef PD_DELTA_ADDER_H
+#define PD_DELTA_ADDER_H
+
+#include "delta/context.h"
+#include "delta/join.h"
+#include "profile/stamp.h"
+
+/* Samples and their values. */
+typedef struct pd_sum {
+    pd_ledger ledger;
+    pd_compact stacks;
+    uint64_t *origins; /* of the entries: offsets of their records in stacks */
+    size_t origins_cap;
+} pd_sum;
+
+/* The targets, and for merges what is complete. */
+typedef struct pd_merge {
+    bool is_on;     /* the sum is a merge */
+    pd_keymap seen; /* the targets so far: see pd_merge_target */
+    pd_key target;  /* of the last profile that counts */
+    pd_sum total;   /* of the targets that are complete, with all values in the ledger */
+    uint64_t targets, windows, own; /* in the total; and windows of the last target */
+    int64_t period;                 /* the longest */
+    pd_schema period_type;          /* of all profiles */
+    pd_transfer_more label;         /* of the target that joins the total */
+    char label_value[17];
+} pd_merge;
+
+struct pprofdelta_adder {
+    pprofdelta *pd;
+    pd_sum sum;                          /* of a merge: that of the last target */
+    bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
+    bool has_settled;                    /* an earlier window is in the ledger */
+    bool is_over;                        /* finished, or failed in the middle: only free is valid */
+    bool is_live;                        /* the first profile was of a live heap */
+    bool is_forced;                      /* a profile was added by force */
+    bool has_gap;                        /* batches are missing, and no full one has followed */
+    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
+    bool has_window;                     /* a batch with absolute gauges is settled */
+    pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; the next list */
+    pprofdelta_error gap;                /* the message about the missing batches */
+    pprofdelta_stamp first;              /* of the first profile of the sum */
+    pprofdelta_stamp last;               /* of the last profile that counts */
+    int64_t from, to;                    /* the time of the sum; from may be UNKNOWN */
+    pprofdelta_stamp named;              /* of the last profile that names its target */
+    pd_merge merge;
+};
+
+/* ---- adder.c ----------------------------------------------------------------------------------- */
+
+/* Adds the record of a new entry to the stacks. */
+pprofdelta_status pd_sum_keep_stack(pprofdelta_adder *a, pd_sum *s, size_t entry, pd_transfer *from,
+                                    uint64_t origin, pprofdelta_error *err);
+
+/* An entry as a row: counters from the ledger, gauges from the last window. Returns whether a value
+ * is not zero. */
+bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *row);
+
+/* Parses the stacks into pd->proof, whose samples are then copied to `to`. */
+pprofdelta_status pd_sum_open_stacks(pprofdelta_adder *a, pd_sum *s, pd_compact *to,
+                                     pprofdelta_error *err);
+
+pprofdelta_status pd_sum_refuse_overflow(size_t row, pprofdelta_error *err);
+
+/* Adds the counters of a pending window to the ledger. */
+pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err);
+
+/* ---- merge.c ----------------------------------------------------------------------------------- */
+
+void pd_merge_init(pprofdelta_adder *a);
+
+/* Does the stamp name the target, and the window of it? */
+bool pd_merge_has_target(const pprofdelta_stamp *stamp);
+
+/* The key of the target. A profile without one is a target of its own: equal bytes are one profile. */
+pd_key pd_merge_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp);
+
+/* Refuses what names no target, and what may count twice. Sets *join to EQUAL if the bytes were added
+ * before. */
+pprofdelta_status pd_merge_check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                        pd_key target, pprofdelta_join *join,
+                                        pprofdelta_error *err);
+
+/* All profiles of a merge have one type of period. */
+pprofdelta_status pd_merge_check_period(pprofdelta_adder *a, pprofdelta_error *err);
+
+/* The target has no more windows: its sum joins the total. `last` is the last window. */
+pprofdelta_status pd_merge_end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* The merge: the targets of the windows, and the total of all targets.
+ *
+ *     window -> the sum of the target (adder.c) -> total  counters and gauges added up
+ *                                            \-> all    each sample once, as a profile
+ *
+ * The sum of a target joins the total when a profile of another target comes, or at the end. So the
+ * memory does not depend on the number of windows. For the same reason a window that comes late
+ * cannot take the place of an attempt that was added: it is refused, and the caller sorts. */
+#include "delta/adder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void add_label(void *cookie, pd_compact *compact, uint64_t origin)
+{
+    const pprofdelta_adder *a = cookie;
+    (void)origin;
+    pd_bytes key = pd_bytes_of((const char *)a->pd->target_label.ptr);
+    pd_compact_sample_label(compact, pd_compact_string(compact, key),
+                            pd_compact_string(compact, pd_bytes_of(a->merge.label_value)), 0, 0);
+}
+
+void pd_merge_init(pprofdelta_adder *a)
+{
+    a->merge.is_on = a->pd->flags & PPROFDELTA_MERGE;
+    a->merge.label = (pd_transfer_more){a, NULL, add_label};
+}
+
+bool pd_merge_has_target(const pprofdelta_stamp *stamp)
+{
+    return stamp->id && stamp->sequence;
+}
+
+pd_key pd_merge_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+{
+    pd_bytes bytes = a->pd->cur.tables.bytes;
+    uint64_t words[] = {stamp->id, stamp->live != PPROFDELTA_LIVE_NONE};
+    return pd_merge_has_target(stamp) ? pd_key_of_words(words, 2, 0)
+                                      : pd_key_of_bytes(bytes.ptr, bytes.len, 1);
+}
+
+pprofdelta_status pd_merge_check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                        pd_key target, pprofdelta_join *join, pprofdelta_error *err)
+{
+    bool is_forced = a->pd->flags & PPROFDELTA_FORCE, has = pd_merge_has_target(stamp);
+    bool is_seen = pd_keymap_find(&a->merge.seen, target) != PD_KEYMAP_NONE;
+    if (!has && (a->merge.is_on ? !is_forced : stamp->targets != 0))
+        return PD_JOIN_REFUSE(
+            NO_TARGET, "%s",
+            stamp->targets ? "it is a merge, whose windows may count twice"
+            : stamp->is_delta
+                ? "its stamp names no target: it is the delta of two files, or a sum"
+                : "it has no stamp: it may be cumulative, and count its windows again");
+    if (!has && is_seen && is_forced)
+        *join = PPROFDELTA_JOIN_EQUAL;
+    if (!a->merge.is_on || (a->is_waiting && pd_key_equal(target, a->merge.target)))
+        return PPROFDELTA_OK;
+    if (a->has_gap) /* in the target that ends here */
+        return pd_fail_as(err, &a->gap);
+    if (has && is_seen)
+        return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
+                              stamp->id);
+    if (stamp->live == PPROFDELTA_LIVE_DELTA)
+        return PD_JOIN_REFUSE(WINDOW_MISSING, "the full profile of epoch %" PRIu64 " is missing",
+                              stamp->epoch);
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_merge_check_period(pprofdelta_adder *a, pprofdelta_error *err)
+{
+    const pd_tables *t = &a->pd->cur.tables;
+    const pd_value_type *period = &t->header.period_type;
+    pd_type_name name = {.type = t->strings[period->type], .unit = t->strings[period->unit]};
+    pd_columns same;
+    if (!a->is_waiting)
+        return pd_schema_set(&a->merge.period_type, &a->pd->mem, &name, 1, err);
+    pprofdelta_status status = pd_schema_match(&a->merge.period_type, &name, 1, &same, err);
+    if (status && err)
+        snprintf(err->field, sizeof err->field, "period_type");
+    return status;
+}
+
+/* Adds a row of the target's sum to the total. */
+static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_t *row,
+                                 pprofdelta_error *err)
+{
+    pd_ledger *total = &a->merge.total.ledger;
+    pd_key key = a->sum.ledger.keys.keys[entry];
+    uint64_t words[] = {key.lo, key.hi, a->merge.target.lo, a->merge.target.hi};
+    if (a->pd->target_label.len)
+        key = pd_key_of_words(words, 4, 0);
+    size_t new = total->keys.len;
+    uint32_t known = pd_keymap_find(&total->keys, key);
+    int64_t any;
+    for (size_t i = 0; i < total->counters && known != PD_KEYMAP_NONE; i++)
+        if (__builtin_add_overflow(pd_ledger_base(total, known)[i], row[i], &any))
+            return pd_sum_refuse_overflow(entry, err);
+    PD_TRY(pd_ledger_put(total, &a->pd->mem, key, row, err));
+    if (known != PD_KEYMAP_NONE)
+        return PPROFDELTA_OK;
+    return pd_sum_keep_stack(a, &a->merge.total, new, &a->pd->proof.transfer, a->sum.origins[entry],
+                             err);
+}
+
+pprofdelta_status pd_merge_end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err)
+{
+    int64_t row[PPROFDELTA_MAX_TYPES];
+    pprofdelta_status status = pd_sum_settle(a, last, err);
+    a->merge.total.stacks.writer.err = err;
+    if (!status)
+        status = pd_sum_open_stacks(a, &a->sum, &a->merge.total.stacks, err);
+    if (a->pd->target_label.len)
+        a->pd->proof.transfer.more = &a->merge.label;
+    snprintf(a->merge.label_value, sizeof a->merge.label_value, "%016" PRIx64,
+             pd_merge_has_target(&a->last) ? a->last.id : a->merge.target.lo);
+    for (size_t entry = 0; entry < a->sum.ledger.committed && !status; entry++)
+        if (pd_sum_row(&a->sum, &last->window, entry, row))
+            status = add_row(a, entry, row, err);
+    pd_ledger_settle(&a->merge.total.ledger);
+    a->merge.targets++;
+    a->merge.windows += a->merge.own;
+    a->merge.own = 0;
+    return status;
+}
