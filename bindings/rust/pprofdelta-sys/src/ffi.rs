@@ -59,6 +59,7 @@ pub const PPROFDELTA_FORK_PREPARE: pprofdelta_fork = 0;
 pub const PPROFDELTA_FORK_PARENT: pprofdelta_fork = 1;
 pub const PPROFDELTA_FORK_CHILD: pprofdelta_fork = 2;
 
+pub const PPROFDELTA_HEAP_AGES: c_uint = 4096;
 pub const PPROFDELTA_HEAP_NAMES_ONLY: c_uint = 2048;
 
 pub const PPROFDELTA_HEAP_DROPPED: c_uint = 0;
@@ -290,12 +291,14 @@ pub struct pprofdelta_heap_event {
     pub labels_len: usize,
     pub code: u64,
     pub size: usize,
+    pub is_piece: c_int,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct pprofdelta_heap_realloc {
     pub held: u64,
+    pub bytes: i64,
 }
 
 #[repr(C)]
@@ -356,6 +359,7 @@ pub struct pprofdelta_heap_stats {
     pub peak_objects: i64,
     pub peak_bytes: i64,
     pub peak_nanos: i64,
+    pub dropped_ages: u64,
 }
 
 #[repr(C)]
@@ -496,7 +500,9 @@ extern "C" {
     pub fn pprofdelta_heap_realloc_end(
         heap: *mut pprofdelta_heap,
         r: *mut pprofdelta_heap_realloc,
-        is_freed: c_int,
+        ptr: *const c_void,
+        before: usize,
+        after: usize,
     );
     pub fn pprofdelta_heap_defer(
         heap: *mut pprofdelta_heap,

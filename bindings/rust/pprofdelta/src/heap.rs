@@ -82,7 +82,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let ptr = self.0.alloc(layout);
         if tick(layout.size()) {
-            may_be_sample(ptr, layout.size());
+            may_be_sample(ptr, layout.size(), false);
         }
         ptr
     }
@@ -91,7 +91,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let ptr = self.0.alloc_zeroed(layout);
         if tick(layout.size()) {
-            may_be_sample(ptr, layout.size());
+            may_be_sample(ptr, layout.size(), false);
         }
         ptr
     }
@@ -110,8 +110,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
             true => realloc_tracked(&self.0, old, layout, size),
             false => self.0.realloc(old, layout, size),
         };
-        if tick(size) {
-            may_be_sample(ptr, size);
+        let added = size.saturating_sub(layout.size());
+        if tick(added) {
+            may_be_sample(ptr, added, true);
         }
         ptr
     }
@@ -181,7 +182,7 @@ unsafe fn is_due(local: &Local, size: usize) -> bool {
 /// in an optimised build; `callers` leaves it out.
 #[cold]
 #[inline(never)]
-unsafe fn may_be_sample(ptr: *mut u8, size: usize) {
+unsafe fn may_be_sample(ptr: *mut u8, size: usize, is_piece: bool) {
     let local = LOCAL.with(|local| local as *const Local);
     if !is_due(&*local, size) {
         return;
@@ -198,6 +199,7 @@ unsafe fn may_be_sample(ptr: *mut u8, size: usize) {
         event.stack = stack.addresses.as_ptr();
         event.depth = stack.depth;
         event.size = size;
+        event.is_piece = c_int::from(is_piece);
         sys::pprofdelta_heap_track(user.tracker, &event);
     }
 }
@@ -210,15 +212,16 @@ unsafe fn untrack(ptr: *mut u8) {
     }
 }
 
-/// The three steps of `pprofdelta_heap_realloc_begin`.
+/// The block keeps its birth. What is added is a piece of it, which the caller samples.
 #[cold]
 #[inline(never)]
 unsafe fn realloc_tracked(allocator: &impl GlobalAlloc, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-    let mut held = sys::pprofdelta_heap_realloc { held: 0 };
+    let mut held = sys::pprofdelta_heap_realloc { held: 0, bytes: 0 };
     let user = User::enter().filter(|user| sys::pprofdelta_heap_realloc_begin(user.tracker, old.cast(), &mut held) != 0);
     let ptr = allocator.realloc(old, layout, size);
     if let Some(user) = user {
-        sys::pprofdelta_heap_realloc_end(user.tracker, &mut held, c_int::from(!ptr.is_null()));
+        let (now, after) = if ptr.is_null() { (old, layout.size()) } else { (ptr, size) };
+        sys::pprofdelta_heap_realloc_end(user.tracker, &mut held, now.cast(), layout.size(), after);
     }
     ptr
 }

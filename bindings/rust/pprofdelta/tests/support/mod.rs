@@ -136,13 +136,14 @@ pub fn play_all() {
     scene(&profiler, &mut buffer, "they end", [0, 0, -400, -19_200], || kept.clear());
 
     let mut grown: Vec<u8> = Vec::new();
-    scene(&profiler, &mut buffer, "a vector grows", GROWN, || {
+    scene(&profiler, &mut buffer, "a vector grows by 100, 900 and 99,000 bytes", [3, 100_000, 3, 100_000], || {
         for size in [100, 1000, 100_000] {
             grown.reserve_exact(size);
         }
         assert!(grown.try_reserve_exact(isize::MAX as usize).is_err(), "a realloc that fails changes nothing");
     });
-    scene(&profiler, &mut buffer, "it ends", [0, 0, if GROWN[2] > 1 { -GROWN[2] } else { -1 }, -100_000], || drop(grown));
+    scene(&profiler, &mut buffer, "it gets smaller", [0, 0, 0, -90_000], || grown.shrink_to(10_000));
+    scene(&profiler, &mut buffer, "it ends", [0, 0, -3, -10_000], || drop(grown));
 
     let layouts = [(1, 1), (64, 4096), (5000, 64)].map(|(size, align)| Layout::from_size_align(size, align).unwrap());
     scene(&profiler, &mut buffer, "aligned and zeroed", [6, 2 * 5065, 0, 0], || unsafe {
@@ -175,9 +176,6 @@ pub fn play_all() {
     again.end().unwrap();
     estimates(&mut buffer);
 }
-
-/// With a realloc as a new allocation: three of 100, 1000 and 100,000 bytes, of which the last one is in use.
-const GROWN: [i64; 4] = [3, 101_100, 1, 100_000];
 
 /// Blocks that one thread makes and another one frees; threads that end while a destructor of the thread allocates.
 fn threads(profiler: &Profiler, buffer: &mut Vec<u8>) {
