@@ -35,8 +35,9 @@ static FILTER: [AtomicU8; sys::PPROFDELTA_HEAP_FILTER_LEN] = [const { AtomicU8::
 struct Local {
     sampler: UnsafeCell<sys::pprofdelta_sampler>,
     changes: Cell<u32>,
-    is_paused: Cell<bool>, // allocations are no samples
-    is_inside: Cell<bool>, // in the tracker: an allocation of a signal handler is left out, and so is a free
+    is_paused: Cell<bool>,                    // allocations are no samples
+    is_inside: Cell<bool>,                    // in the tracker: an allocation of a signal handler is left out, and so is a free
+    forking: Cell<*mut sys::pprofdelta_heap>, // the tracker whose locks this thread has, from before a fork until after it
 }
 
 thread_local! {
@@ -46,6 +47,7 @@ thread_local! {
             changes: Cell::new(0),
             is_paused: Cell::new(false),
             is_inside: Cell::new(false),
+            forking: Cell::new(null_mut()),
         }
     };
 }
@@ -276,11 +278,14 @@ pub(crate) fn paused<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Around fork(2), for pthread_atfork(3). Between prepare and the others, the thread holds the locks of the tracker, so what
-/// other handlers allocate is left out.
+/// Around fork(2), for pthread_atfork(3). In between, the thread has the locks of the tracker, so what other handlers
+/// allocate is left out.
 pub(crate) extern "C" fn before_fork() {
-    LOCAL.with(|local| local.is_inside.set(true));
-    USERS.fetch_add(1, SeqCst); // the tracker stays
+    LOCAL.with(|local| {
+        local.is_inside.set(true);
+        USERS.fetch_add(1, SeqCst);
+        local.forking.set(TRACKER.load(SeqCst));
+    });
     fork_step(sys::PPROFDELTA_FORK_PREPARE);
 }
 
@@ -301,7 +306,7 @@ pub(crate) extern "C" fn after_fork_in_child() {
 }
 
 fn fork_step(step: sys::pprofdelta_fork) {
-    let tracker = TRACKER.load(SeqCst);
+    let tracker = LOCAL.with(|local| local.forking.get());
     if !tracker.is_null() {
         unsafe { sys::pprofdelta_heap_fork(tracker, step, crate::profiler::now()) };
     }
