@@ -13,7 +13,7 @@
 //     }
 //     void *pool::grow(void *old, size_t size)
 //     {
-//         return pprofdelta_alloc::reallocated(old, size, [&] { return regrow(old, size); });
+//         return pprofdelta_alloc::reallocated(old, size_of(old), size, [&] { return regrow(old, size); });
 //     }
 //
 //     pprofdelta_error err;
@@ -67,7 +67,7 @@ inline _Unwind_Reason_Code push(_Unwind_Context *context, void *cookie)
     return _URC_NO_REASON;
 }
 
-[[gnu::noinline, gnu::cold]] inline void may_be_sample(void *ptr, size_t size)
+[[gnu::noinline, gnu::cold]] inline void may_be_sample(void *ptr, size_t size, bool is_piece)
 {
     if (!pprofdelta_sampler_has_begun(&sampler)) {
         const uint64_t every = interval;
@@ -90,6 +90,7 @@ inline _Unwind_Reason_Code push(_Unwind_Context *context, void *cookie)
     event.stack = s.addresses + (s.depth > 1); // without this function
     event.depth = s.depth - (s.depth > 1);
     event.size = size;
+    event.is_piece = is_piece;
     pprofdelta_heap_track(tracker, &event);
     is_inside = false;
 }
@@ -115,7 +116,7 @@ template <typename Call> void enter(Call call)
 inline void *allocated(void *ptr, size_t size)
 {
     if (pprofdelta_sampler_tick(&sampler, size))
-        detail::may_be_sample(ptr, size);
+        detail::may_be_sample(ptr, size, false);
     return ptr;
 }
 
@@ -125,8 +126,8 @@ inline void freed(const void *ptr)
         detail::may_be_tracked(ptr);
 }
 
-// Returns what regrow returns: the new block, or NULL if the old one is still there.
-template <typename Regrow> void *reallocated(void *old, size_t size, Regrow regrow)
+// Returns what regrow returns: the new block, or NULL if the old one is still there. before: the bytes of the old one.
+template <typename Regrow> void *reallocated(void *old, size_t before, size_t size, Regrow regrow)
 {
     pprofdelta_heap_realloc held;
     bool was = false;
@@ -134,8 +135,13 @@ template <typename Regrow> void *reallocated(void *old, size_t size, Regrow regr
         detail::enter([&] { was = pprofdelta_heap_realloc_begin(tracker, old, &held); });
     void *ptr = regrow();
     if (was)
-        detail::enter([&] { pprofdelta_heap_realloc_end(tracker, &held, ptr || !size); });
-    return allocated(ptr, size);
+        detail::enter([&] {
+            pprofdelta_heap_realloc_end(tracker, &held, ptr ? ptr : old, before,
+                                        ptr ? size : before);
+        });
+    if (ptr && size > before && pprofdelta_sampler_tick(&sampler, size - before))
+        detail::may_be_sample(ptr, size - before, true);
+    return ptr;
 }
 
 inline int64_t now()

@@ -163,7 +163,7 @@ PPROFDELTA_API int pprofdelta_sampler_take(pprofdelta_sampler *sampler, size_t s
                                            pprofdelta_weight *weight);
 
 /* Between pause and resume the allocations of this thread are neither sampled nor counted towards
- * the next sample. Pauses nest. resume without pause does nothing. Experimental. */
+ * the next sample. Pauses nest. resume without pause does nothing. */
 PPROFDELTA_API void pprofdelta_sampler_pause(pprofdelta_sampler *sampler);
 PPROFDELTA_API void pprofdelta_sampler_resume(pprofdelta_sampler *sampler);
 
@@ -483,7 +483,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap);
 PPROFDELTA_API void pprofdelta_heap_abandon(pprofdelta_heap *heap);
 
 /* The next batch to begin is FULL and opens an epoch. For receivers that ask for it, and after a
- * batch was committed that did not arrive. Experimental. */
+ * batch was committed that did not arrive. */
 PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
 
 /* Reads which files are mapped where. The tracker does this itself when it writes a profile with

@@ -43,9 +43,10 @@ class pool
     }
 };
 
-void *grow(void *old, size_t size)
+void *grow(void *old, size_t before, size_t size)
 {
-    return pprofdelta_alloc::reallocated(old, size, [&] { return std::realloc(old, size); });
+    return pprofdelta_alloc::reallocated(old, before, size,
+                                         [&] { return std::realloc(old, size); });
 }
 
 int put(void *out, const void *data, size_t len)
@@ -80,7 +81,7 @@ int main()
         return std::fprintf(stderr, "%s\n", err.text), 1;
     cache(kept);
     std::thread([&] { cache(kept); }).join();
-    void *grown = grow(grow(grow(nullptr, 100), 10000), 100000);
+    void *grown = grow(grow(grow(nullptr, 0, 100), 100, 100000), 100000, 10000);
     pprofdelta_alloc::freed(early);
     if (pprofdelta_alloc::window(sink, &err) != PPROFDELTA_OK)
         return std::fprintf(stderr, "%s\n", err.text), 1;

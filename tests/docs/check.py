@@ -158,8 +158,9 @@ for name, page in pages.items():
         if shutil.which(lint[0]):
             ran = run(*lint, os.path.join(root, "man", name))
             check(f"{lint[0]} accepts {name}", not ran.stdout + ran.stderr, ran.stdout + ran.stderr)
-callers = sources + "".join(read(path) for folder in ("agent", "bindings/wasm", "bindings/python/src", "tests/docs")
-                            for path in glob.glob(f"{folder}/**/*.c", root_dir=root, recursive=True))
+callers = sources + "".join(read(path) for pattern in (
+    "agent/**/*.c", "bindings/wasm/*.c", "bindings/python/src/*.c", "bindings/rust/pprofdelta/src/*.rs", "lib/include/*.hpp", "tests/docs/*.c")
+                            for path in glob.glob(pattern, root_dir=root, recursive=True))
 experimental = plain["libpprofdelta.3"].split(".SH EXPERIMENTAL\n")[1].split(".SH ")[0]
 one_way = [(name, other) for name in see_also for other in see_also[name] if name not in see_also.get(other, ())]
 check("SEE ALSO leads back", not one_way, one_way)

@@ -35,6 +35,9 @@ for path, expected in {
     "wasm/answers.h": "    put64(from->lost_windows);\n",
     "go/pprofdelta/answers.go": "\t// windows that never arrived\n\tLostWindows uint64\n",
     "python/src/answers.c": "(unsigned long long)from->lost_windows",
+    "rust/pprofdelta-sys/src/ffi.rs": "    pub lost_windows: u64,\n",
+    "rust/pprofdelta-sys/tests/layout/table.rs": "offset!(pprofdelta_report, lost_windows)",
+    "rust/pprofdelta/src/answers.rs": "    /// Windows that never arrived\n    pub lost_windows: u64,\n",
     "python/pprofdelta/_answers.py": "    #: windows that never arrived\n    lost_windows: int\n",
 }.items():
     check(f"a new member is in bindings/{path}", expected in longer[path], longer[path])
@@ -46,9 +49,13 @@ names = {name for name in names if not name.endswith("_len")} - {"size", "resour
 check("the options were found", {"flags", "max_memory", "counters", "format", "id"} <= names, names)
 elsewhere = {"wasm": {"level"},  # the host compresses
              "go": {"flags": "WithVerify", "max_memory": "WithMaxMemory", "first": "WithFirstZero"},
+             "rust": {"flags": "verify", "counters": "counter", "gauges": "gauge", "target_label": None},  # it has no sums
              "python": {"flags": "verify", "id": None}}  # a context has a random id
 go_text, python_text = text_of("bindings", "go", "pprofdelta", "options.go"), text_of("bindings", "python", "pprofdelta", "_options.py")
+rust_text = text_of("bindings", "rust", "pprofdelta", "src", "context.rs")
 for name in sorted(names):
+    known = elsewhere["rust"].get(name, name)
+    check(f"Rust knows the option {name}", known is None or re.search(rf"^    pub fn {known}\(", rust_text, re.M), known)
     check(f"wasm knows the option {name}",
           name in elsewhere["wasm"] or f".{name} = " in text_of("bindings", "wasm", "glue.h"))
     known = elsewhere["go"].get(name, "With" + facts.camel(name))

@@ -48,7 +48,7 @@ def tests(name, *args):
     output = cargo(name, "test", "--locked", *args, PPROFDELTA_COMMAND=command)
     for test, result in re.findall(r"^test (.+) \.\.\. (\w+)", output, re.MULTILINE):
         check(f"{name}: {test}", result == "ok")
-    check(f"{name}: some have run", len(re.findall(r"^test .* ok$", output, re.MULTILINE)) > 1, output)
+    check(f"{name}: some have run", re.search(r"^test .* ok$", output, re.MULTILINE), output)
 
 
 def lint():

@@ -35,8 +35,9 @@ static FILTER: [AtomicU8; sys::PPROFDELTA_HEAP_FILTER_LEN] = [const { AtomicU8::
 struct Local {
     sampler: UnsafeCell<sys::pprofdelta_sampler>,
     changes: Cell<u32>,
-    is_paused: Cell<bool>, // allocations are no samples
-    is_inside: Cell<bool>, // in the tracker: an allocation of a signal handler is left out, and so is a free
+    is_paused: Cell<bool>,                    // allocations are no samples
+    is_inside: Cell<bool>,                    // in the tracker: an allocation of a signal handler is left out, and so is a free
+    forking: Cell<*mut sys::pprofdelta_heap>, // the tracker whose locks this thread has, from before a fork until after it
 }
 
 thread_local! {
@@ -46,6 +47,7 @@ thread_local! {
             changes: Cell::new(0),
             is_paused: Cell::new(false),
             is_inside: Cell::new(false),
+            forking: Cell::new(null_mut()),
         }
     };
 }
@@ -82,7 +84,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let ptr = self.0.alloc(layout);
         if tick(layout.size()) {
-            may_be_sample(ptr, layout.size());
+            may_be_sample(ptr, layout.size(), false);
         }
         ptr
     }
@@ -91,7 +93,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let ptr = self.0.alloc_zeroed(layout);
         if tick(layout.size()) {
-            may_be_sample(ptr, layout.size());
+            may_be_sample(ptr, layout.size(), false);
         }
         ptr
     }
@@ -110,8 +112,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
             true => realloc_tracked(&self.0, old, layout, size),
             false => self.0.realloc(old, layout, size),
         };
-        if tick(size) {
-            may_be_sample(ptr, size);
+        let added = size.saturating_sub(layout.size());
+        if tick(added) {
+            may_be_sample(ptr, added, true);
         }
         ptr
     }
@@ -181,7 +184,7 @@ unsafe fn is_due(local: &Local, size: usize) -> bool {
 /// in an optimised build; `callers` leaves it out.
 #[cold]
 #[inline(never)]
-unsafe fn may_be_sample(ptr: *mut u8, size: usize) {
+unsafe fn may_be_sample(ptr: *mut u8, size: usize, is_piece: bool) {
     let local = LOCAL.with(|local| local as *const Local);
     if !is_due(&*local, size) {
         return;
@@ -198,6 +201,7 @@ unsafe fn may_be_sample(ptr: *mut u8, size: usize) {
         event.stack = stack.addresses.as_ptr();
         event.depth = stack.depth;
         event.size = size;
+        event.is_piece = c_int::from(is_piece);
         sys::pprofdelta_heap_track(user.tracker, &event);
     }
 }
@@ -210,15 +214,16 @@ unsafe fn untrack(ptr: *mut u8) {
     }
 }
 
-/// The three steps of `pprofdelta_heap_realloc_begin`.
+/// The block keeps its birth. What is added is a piece of it, which the caller samples.
 #[cold]
 #[inline(never)]
 unsafe fn realloc_tracked(allocator: &impl GlobalAlloc, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-    let mut held = sys::pprofdelta_heap_realloc { held: 0 };
+    let mut held = sys::pprofdelta_heap_realloc { held: 0, bytes: 0 };
     let user = User::enter().filter(|user| sys::pprofdelta_heap_realloc_begin(user.tracker, old.cast(), &mut held) != 0);
     let ptr = allocator.realloc(old, layout, size);
     if let Some(user) = user {
-        sys::pprofdelta_heap_realloc_end(user.tracker, &mut held, c_int::from(!ptr.is_null()));
+        let (now, after) = if ptr.is_null() { (old, layout.size()) } else { (ptr, size) };
+        sys::pprofdelta_heap_realloc_end(user.tracker, &mut held, now.cast(), layout.size(), after);
     }
     ptr
 }
@@ -273,11 +278,14 @@ pub(crate) fn paused<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Around fork(2), for pthread_atfork(3). Between prepare and the others, the thread holds the locks of the tracker, so what
-/// other handlers allocate is left out.
+/// Around fork(2), for pthread_atfork(3). In between, the thread has the locks of the tracker, so what other handlers
+/// allocate is left out.
 pub(crate) extern "C" fn before_fork() {
-    LOCAL.with(|local| local.is_inside.set(true));
-    USERS.fetch_add(1, SeqCst); // the tracker stays
+    LOCAL.with(|local| {
+        local.is_inside.set(true);
+        USERS.fetch_add(1, SeqCst);
+        local.forking.set(TRACKER.load(SeqCst));
+    });
     fork_step(sys::PPROFDELTA_FORK_PREPARE);
 }
 
@@ -298,7 +306,7 @@ pub(crate) extern "C" fn after_fork_in_child() {
 }
 
 fn fork_step(step: sys::pprofdelta_fork) {
-    let tracker = TRACKER.load(SeqCst);
+    let tracker = LOCAL.with(|local| local.forking.get());
     if !tracker.is_null() {
         unsafe { sys::pprofdelta_heap_fork(tracker, step, crate::profiler::now()) };
     }

@@ -171,6 +171,7 @@ impl ProfilerBuilder {
         // SAFETY: all of its members may be 0.
         let mut options: sys::pprofdelta_heap_options = unsafe { mem::zeroed() };
         options.size = mem::size_of_val(&options);
+        options.flags = sys::PPROFDELTA_HEAP_AGES;
         options.period = self.rate;
         options.started_nanos = now();
         options.filter = heap::filter();

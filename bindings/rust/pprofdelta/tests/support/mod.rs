@@ -136,13 +136,14 @@ pub fn play_all() {
     scene(&profiler, &mut buffer, "they end", [0, 0, -400, -19_200], || kept.clear());
 
     let mut grown: Vec<u8> = Vec::new();
-    scene(&profiler, &mut buffer, "a vector grows", GROWN, || {
+    scene(&profiler, &mut buffer, "a vector grows by 100, 900 and 99,000 bytes", [3, 100_000, 3, 100_000], || {
         for size in [100, 1000, 100_000] {
             grown.reserve_exact(size);
         }
         assert!(grown.try_reserve_exact(isize::MAX as usize).is_err(), "a realloc that fails changes nothing");
     });
-    scene(&profiler, &mut buffer, "it ends", [0, 0, if GROWN[2] > 1 { -GROWN[2] } else { -1 }, -100_000], || drop(grown));
+    scene(&profiler, &mut buffer, "it gets smaller", [0, 0, 0, -90_000], || grown.shrink_to(10_000));
+    scene(&profiler, &mut buffer, "it ends", [0, 0, -3, -10_000], || drop(grown));
 
     let layouts = [(1, 1), (64, 4096), (5000, 64)].map(|(size, align)| Layout::from_size_align(size, align).unwrap());
     scene(&profiler, &mut buffer, "aligned and zeroed", [6, 2 * 5065, 0, 0], || unsafe {
@@ -174,10 +175,9 @@ pub fn play_all() {
     assert!(window(&again, &mut buffer).comment.contains("seq=1 attempt=1"), "another tracker");
     again.end().unwrap();
     estimates(&mut buffer);
+    delivered_by_its_thread();
+    written_to_a_folder();
 }
-
-/// With a realloc as a new allocation: three of 100, 1000 and 100,000 bytes, of which the last one is in use.
-const GROWN: [i64; 4] = [3, 101_100, 1, 100_000];
 
 /// Blocks that one thread makes and another one frees; threads that end while a destructor of the thread allocates.
 fn threads(profiler: &Profiler, buffer: &mut Vec<u8>) {
@@ -282,4 +282,56 @@ fn estimates(buffer: &mut Vec<u8>) {
     kept.clear();
     assert_eq!(profiler.stats().inuse_bytes, 0, "what was added is subtracted");
     profiler.end().unwrap();
+}
+
+/// The last window is delivered at the end. One that fails is in the next one, and the last one's error comes back.
+fn delivered_by_its_thread() {
+    let (send, windows) = std::sync::mpsc::channel();
+    let (fail, errors) = std::sync::mpsc::channel();
+    let mut attempts = 0;
+    let profiler =
+        exact().interval(std::time::Duration::from_millis(1)).on_error(move |error| fail.send(error.status()).unwrap());
+    let profiler = profiler.on_window(move |batch| {
+        attempts += 1;
+        match attempts {
+            1 => Err(io::Error::from(io::ErrorKind::ConnectionReset)),
+            2 => panic!("on purpose"),
+            _ => Ok(send.send((batch.sequence(), batch.attempt(), batch.is_full(), batch.bytes().len())).unwrap()),
+        }
+    });
+    let profiler = profiler.start().unwrap();
+    assert_eq!(profiler.write_to(io::sink()).unwrap_err().status(), Status::Usage, "the windows go elsewhere");
+    let held = std::hint::black_box(vec![1_u8; 100]);
+    let (sequence, attempt, is_full, len) = windows.recv().unwrap();
+    assert!((sequence, attempt, is_full) == (1, 3, true) && len > 0, "after two attempts");
+    assert_eq!([errors.recv().unwrap(), errors.recv().unwrap()], [Status::Sink; 2]);
+    drop(held);
+    profiler.end().unwrap();
+
+    let profiler = exact().on_window(|_| Err(io::Error::from(io::ErrorKind::ConnectionReset))).start().unwrap();
+    assert_eq!(profiler.end().unwrap_err().status(), Status::Sink, "the last window is lost");
+}
+
+/// A file of each profiler. A name that is taken is left alone.
+fn written_to_a_folder() {
+    let folder = std::env::temp_dir().join(format!("pprofdelta-folder-{}", std::process::id()));
+    for _ in 0..2 {
+        exact().to_folder(&folder).start().unwrap().end().unwrap();
+    }
+    let mut names: Vec<String> =
+        std::fs::read_dir(&folder).unwrap().map(|one| one.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names.len(), 2, "{names:?}");
+    for (number, name) in names.iter().enumerate() {
+        assert!(
+            name.starts_with("heap.") && name.ends_with(&format!(".{}.{:06}.pb", std::process::id(), number + 1)),
+            "{name}"
+        );
+        let profile = Profile::read(&std::fs::read(folder.join(name)).unwrap());
+        assert!(profile.comment.contains("seq=1 attempt=1 kind=full"), "{}", profile.comment);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::write(&folder, b"").unwrap(); // a file is no folder
+    assert_eq!(exact().to_folder(&folder).start().unwrap().end().unwrap_err().status(), Status::Sink);
+    std::fs::remove_file(&folder).unwrap();
 }
