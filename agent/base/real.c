@@ -209,6 +209,14 @@ pd_allocator pd_real = {
 
 /* ---- the lookup ------------------------------------------------------------------------------ */
 
+/* An allocator that was preloaded need not have all functions: one of the C library would read its blocks
+ * as if they were those of the C library. */
+static bool are_of_one_file(const void *a, const void *b)
+{
+    Dl_info of_a, of_b;
+    return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+}
+
 void pd_real_find(void)
 {
     int expected = UNKNOWN;
@@ -226,6 +234,9 @@ void pd_real_find(void)
         now.realloc = early_realloc;
         now.usable_size = early_usable_size;
     }
+    if (found.usable_size &&
+        are_of_one_file(*(void **)(void *)&found.realloc, *(void **)(void *)&found.usable_size))
+        now.block_size = now.usable_size;
     pd_real = now;
     atomic_store(&state, FOUND);
     errno = kept;

@@ -30,6 +30,8 @@ typedef struct pd_allocator {
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
     size_t (*usable_size)(void *ptr);
+    size_t (*block_size)(
+        void *ptr); /* usable_size, if it is that of the same allocator; else NULL */
 } pd_allocator;
 
 extern pd_allocator pd_real;

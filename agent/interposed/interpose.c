@@ -23,30 +23,42 @@ PD_RELEASE(PD_PUBLIC, free, true, pd_real.free, (void *ptr), (ptr))
 
 /* ---- realloc --------------------------------------------------------------------------------- */
 
-PD_SLOW static void *realloc_slow(void *old, size_t size, bool is_ticked)
+static inline size_t size_of(void *ptr)
+{
+    return ptr && pd_real.block_size ? pd_real.block_size(ptr) : 0;
+}
+
+PD_SLOW static void *realloc_slow(void *old, size_t size)
 {
     const pd_caller caller = PD_HERE();
-    pprofdelta_weight weight = {0, 0};
-    pprofdelta_heap_realloc move;
-    bool is_sample = is_ticked && pd_slow_draw(size, &weight);
-    bool was_tracked = old && pprofdelta_heap_maybe(&pd_filter, old) && pd_slow_move(old, &move);
+    pd_resizing resizing;
+    pd_slow_resize(&resizing, old, size_of(old));
     void *ptr = pd_real.realloc(old, size);
-    if (was_tracked)
-        pd_slow_moved(&move, ptr || !size);
-    if (!ptr && size) /* without a size, realloc freed the block */
-        return pd_slow_failed(size, PD_NO_MEMORY);
-    if (is_sample)
-        pd_slow_keep(ptr, size, &weight, &caller);
+    bool has_failed = !ptr && size; /* without a size, realloc freed the block */
+    size_t after = resizing.before && !resizing.is_exact ? size_of(ptr) : size;
+    pd_slow_resized(&resizing, has_failed ? old : ptr, has_failed ? resizing.before : after,
+                    &caller);
+    return has_failed ? pd_slow_failed(size, PD_NO_MEMORY) : ptr;
+}
+
+PD_SLOW static void *grown(void *ptr, size_t added, bool is_piece)
+{
+    const pd_caller caller = PD_HERE();
+    pd_slow_grown(ptr, added, is_piece, &caller);
     return ptr;
 }
 
 static inline void *resize(void *old, size_t size)
 {
-    bool is_ticked = pd_tick(size);
-    if (is_ticked || pprofdelta_heap_maybe(&pd_filter, old))
-        return realloc_slow(old, size, is_ticked);
+    if (pprofdelta_heap_maybe(&pd_filter, old))
+        return realloc_slow(old, size);
+    size_t before = size_of(old);
     void *ptr = pd_real.realloc(old, size);
-    return PD_LIKELY(ptr || !size) ? ptr : pd_slow_failed(size, PD_NO_MEMORY);
+    if (!PD_LIKELY(ptr))
+        return size ? pd_slow_failed(size, PD_NO_MEMORY) : NULL;
+    size_t after = before ? size_of(ptr) : size;
+    return after > before && pd_tick(after - before) ? grown(ptr, after - before, before != 0)
+                                                     : ptr;
 }
 
 PD_PUBLIC void *realloc(void *ptr, size_t size)

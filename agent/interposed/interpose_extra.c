@@ -22,22 +22,18 @@
     PD_RELEASE(static, our_##name, true, real_##name, parameters, arguments)
 
 /* is_gone: a condition that holds after the call if the old block was freed or moved. kept: the
- * block that is a new one then. */
+ * block that is a new one then. It is taken as a whole, unless each allocation is a sample: the function for
+ * the size of a block need not be of the same allocator. */
 #define RESIZE(name, result_type, is_gone, kept, parameters, arguments)                            \
     static result_type(*real_##name) parameters;                                                   \
     PD_SLOW static result_type our_##name parameters                                               \
     {                                                                                              \
         const pd_caller caller = PD_HERE();                                                        \
-        pprofdelta_weight weight = {0, 0};                                                         \
-        pprofdelta_heap_realloc move;                                                              \
-        bool is_sample = pd_tick(size) && pd_slow_draw(size, &weight);                             \
-        bool was_tracked =                                                                         \
-            ptr && pprofdelta_heap_maybe(&pd_filter, ptr) && pd_slow_move(ptr, &move);             \
+        pd_resizing resizing;                                                                      \
+        pd_slow_resize(&resizing, ptr, 0);                                                         \
         result_type result = real_##name arguments;                                                \
-        if (was_tracked)                                                                           \
-            pd_slow_moved(&move, is_gone);                                                         \
-        if (is_sample)                                                                             \
-            pd_slow_keep(kept, size, &weight, &caller);                                            \
+        pd_slow_resized(&resizing, (is_gone) ? kept : ptr, (is_gone) ? size : resizing.before,     \
+                        &caller);                                                                  \
         return result;                                                                             \
     }
 

@@ -122,16 +122,20 @@ PD_PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
     return pd_next()->munmap(addr, len);
 }
 
-/* The memory counts as that of the new call, as with realloc. */
+/* The memory stays that of the call that mapped it; what was added is that of the new call, as with
+ * realloc. At the next call, what several calls added becomes that of the first. */
 static void report_moved(uint32_t slot, uintptr_t old, size_t old_len, const void *ptr, size_t len,
                          const pd_caller *caller)
 {
-    if (ptr == MAP_FAILED && slot)
-        pd_mappings_add_slot(old, old_len, slot);
-    else if (ptr != MAP_FAILED && slot)
-        report_range((uintptr_t)ptr, len, caller);
-    else if (ptr != MAP_FAILED)
-        pd_mappings_remove((uintptr_t)ptr, len);
+    bool is_moved = ptr != MAP_FAILED;
+    uintptr_t now = is_moved ? (uintptr_t)ptr : old;
+    size_t kept = is_moved && len < old_len ? len : old_len;
+    if (slot && kept)
+        pd_mappings_add_slot(now, kept, slot);
+    if (slot && is_moved && len > kept)
+        report_range(now + kept, len - kept, caller);
+    if (!slot && is_moved)
+        pd_mappings_remove(now, len);
     pd_mappings_unpin();
 }
 

@@ -34,10 +34,11 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
 
 /* Apart, so that its frame is gone when the agent's thread is started. */
 static __attribute__((noinline)) void track(pprofdelta_heap *heap, const void *ptr, size_t size,
-                                            const pprofdelta_weight *weight,
+                                            const pprofdelta_weight *weight, bool is_piece,
                                             const pd_caller *caller)
 {
-    pprofdelta_heap_event event = {.ptr = ptr, .weight = *weight, .size = size};
+    pprofdelta_heap_event event = {
+        .ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece};
     pd_walk *walk = pd_walk_take();
     if (walk) {
         event.stack = walk->stack;
@@ -48,18 +49,24 @@ static __attribute__((noinline)) void track(pprofdelta_heap *heap, const void *p
     pd_walk_give(walk);
 }
 
-void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
-                  const pd_caller *caller)
+static void keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,
+                 const pd_caller *caller)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     if (!ptr || !heap || !pd_self_enter())
         return;
     int kept = errno;
-    track(heap, ptr, size, weight, caller);
+    track(heap, ptr, size, weight, is_piece, caller);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_worker_sampled(samples);
     errno = kept;
     pd_self_leave();
+}
+
+void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
+                  const pd_caller *caller)
+{
+    keep(ptr, size, weight, false, caller);
 }
 
 void pd_slow_free(const void *ptr)
@@ -71,23 +78,39 @@ void pd_slow_free(const void *ptr)
     pd_self_leave();
 }
 
-bool pd_slow_move(const void *ptr, pprofdelta_heap_realloc *move)
+void pd_slow_resize(pd_resizing *resizing, const void *old, size_t before)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    if (!heap || !pd_self_enter())
-        return false;
-    bool was_tracked = pprofdelta_heap_realloc_begin(heap, ptr, move);
+    *resizing = (pd_resizing){.before = before};
+    if (!old || !pprofdelta_heap_maybe(&pd_filter, old) || !heap || !pd_self_enter())
+        return;
+    resizing->was_tracked = pprofdelta_heap_realloc_begin(heap, old, &resizing->move);
     pd_self_leave();
-    return was_tracked;
+    resizing->is_exact = resizing->was_tracked && pd_the_agent.settings.rate == 1;
+    if (resizing->is_exact)
+        resizing->before = (size_t)resizing->move.bytes;
 }
 
-void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone)
+void pd_slow_grown(const void *ptr, size_t added, bool is_piece, const pd_caller *caller)
+{
+    pprofdelta_weight weight;
+    if (pd_slow_draw(added, &weight))
+        keep(ptr, added, &weight, is_piece, caller);
+}
+
+void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const pd_caller *caller)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    bool has_entered = pd_self_enter();
-    pprofdelta_heap_realloc_end(heap, move, is_gone);
-    if (has_entered)
-        pd_self_leave();
+    size_t before = resizing->before;
+    bool is_known = before || !after;
+    if (resizing->was_tracked) {
+        bool has_entered = pd_self_enter();
+        pprofdelta_heap_realloc_end(heap, &resizing->move, is_known ? ptr : NULL, before, after);
+        if (has_entered)
+            pd_self_leave();
+    }
+    if (ptr && after > before && pprofdelta_sampler_tick(&pd_this_thread.sampler, after - before))
+        pd_slow_grown(ptr, after - before, is_known, caller);
 }
 
 static void report_largest_sites(void *size)

@@ -17,10 +17,23 @@ void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
  * tracked. */
 void pd_slow_free(const void *ptr);
 
-/* The same for realloc: call pd_slow_move before it and, if that returned true, pd_slow_moved
- * after it. is_gone: the old block was freed or moved. */
-bool pd_slow_move(const void *ptr, pprofdelta_heap_realloc *move);
-void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone);
+/* A realloc. The block keeps its birth; what is added is a piece that may be a sample. */
+typedef struct pd_resizing {
+    size_t before; /* bytes of the block; 0: not known, or there is none */
+    bool is_exact; /* they are those that the program asked for; else those that it can use */
+    bool was_tracked;
+    pprofdelta_heap_realloc move;
+} pd_resizing;
+
+/* Call it before the allocator resizes a block. old may be NULL. before: 0 if it is not known. */
+void pd_slow_resize(pd_resizing *resizing, const void *old, size_t before);
+
+/* ... and then this. ptr: where the block is now, NULL if it was freed; after: its bytes, as before. If
+ * nothing has changed, give before. */
+void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const pd_caller *caller);
+
+/* What realloc added to a block that was not tracked may be a sample, since the tick returned 1. */
+void pd_slow_grown(const void *ptr, size_t added, bool is_piece, const pd_caller *caller);
 
 /* Call when an allocation of this size failed because memory has run out. Reports the largest sites. */
 void pd_slow_out_of_memory(size_t size);

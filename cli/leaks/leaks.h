@@ -212,6 +212,7 @@ typedef struct cli_leaks_finding {
     size_t group;    /* number of the group that this is, or that the stack is in; 0: none */
     uint32_t shared; /* SHARED: the text with the function's name */
     cli_leaks_cause cause;
+    const cli_leaks_cohorts *cohorts; /* NULL: the profiles have no ages */
     double now, objects;
     double rate; /* allocated per second; below 0: not known */
     double age;  /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
@@ -270,6 +271,12 @@ typedef struct cli_leaks_run {
 
 /* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
 void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
+
+/* The windows of a point, but for the first one, which may have more. */
+static inline size_t cli_leaks_block(const cli_leaks_run *run)
+{
+    return run->rows.points ? run->windows / run->rows.points : 1;
+}
 
 typedef struct cli_leaks_work {
     cli_leaks_how how;
@@ -348,6 +355,9 @@ typedef struct cli_leaks_total {
     double levelled;
     double distance; /* from the leaf, added up over the stacks */
     cli_leaks_cohorts cohorts;
+    bool is_with_ages;
+    double alive,
+        alive_weights; /* samples that came since the first point; the sum of their weights */
     size_t stacks;
     double largest;  /* growth of one stack */
     size_t last_row; /* plus 1 */

@@ -77,7 +77,7 @@ static void find_areas(cli_leaks_finding *f, const cli_leaks_rows *areas)
     f->areas = cli_keep(areas->len, sizeof *f->areas);
     for (size_t i = 0; i < areas->len; i++) {
         double growth = areas->rows[i].verdict.growth;
-        if (owner_of(areas, i) != whose)
+        if (owner_of(areas, i) != whose || areas->rows[i].group)
             continue;
         if (growth > most)
             f->row = i;
@@ -100,6 +100,52 @@ static void judge_sum(const cli_leaks_ranking *r, const cli_leaks_total *sum, do
     find_areas(cli_leaks_add_finding(r, CLI_LEAKS_AREAS, sum, &verdict), r->rows);
 }
 
+/* Is the stack in a function that creates threads? Then glibc allocated a part of the thread there. */
+static bool creates_threads(const cli_leaks_rows *rows, const cli_leaks_row *row)
+{
+    bool creates = false;
+    for (size_t i = 0; i < row->path_len; i++) {
+        cli_string name = cli_leaks_frame_at(rows, row, i)->text.name;
+        creates |= cli_string_begins(name, "pthread_create") ||
+                   cli_string_begins(name, "__pthread_create");
+    }
+    return creates;
+}
+
+/* What created most of the threads that there are, as far as their small allocations are samples. */
+static cli_leaks_cause cause_of_threads(const cli_leaks_rows *rows)
+{
+    const cli_leaks_row *most = NULL;
+    for (size_t i = 0; i < rows->len; i++)
+        if (rows->rows[i].now > (most ? most->now : 0) && creates_threads(rows, &rows->rows[i]))
+            most = &rows->rows[i];
+    return most ? most->cause : (cli_leaks_cause){.frame = NULL};
+}
+
+/* An area that grows steadily, of which the code is known that mapped it, is a suspect of its own. Returns
+ * whether it is one. */
+static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, size_t row,
+                       double resident)
+{
+    cli_leaks_total one = {.stacks = 0};
+    cli_leaks_area area = area_of(r->rows, row);
+    cli_leaks_verdict verdict = r->rows->rows[row].verdict;
+    if (cli_string_is(area.name, "[thread stacks]"))
+        area.cause = cause_of_threads(&run->rows);
+    else if (!cli_string_is(area.name, "[anonymous mappings]") || area.has_python)
+        return false;
+    if (verdict.kind != CLI_LEAKS_SUSPECT || !area.cause.frame ||
+        !is_material(verdict.growth, resident))
+        return false;
+    cli_leaks_add_up(&one, r->rows, row);
+    cli_leaks_finding *f = cli_leaks_add_finding(r, CLI_LEAKS_AREAS, &one, &verdict);
+    f->cause = area.cause;
+    f->areas = cli_keep(1, sizeof *f->areas);
+    f->areas[f->areas_len++] = area;
+    r->rows->rows[row].group = 1;
+    return true;
+}
+
 /* The memory of malloc is explained by the stacks if what they have in use grows at least half as
  * much. All other areas are none of theirs. */
 void cli_leaks_judge_areas(cli_leaks_run *run)
@@ -109,15 +155,18 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
     const cli_leaks_ranking r = {.out = &run->findings, .rows = areas};
     cli_leaks_total sums[OWNERS] = {{.stacks = 0}};
     double live = 0;
+    double resident = 0;
     cli_leaks_grade_frames(run, areas);
     for (size_t i = 0; i < areas->len; i++) {
         areas->rows[i].weight = page;
         cli_leaks_judge_row(&r, &areas->rows[i], 1);
-        cli_leaks_add_up(&sums[owner_of(areas, i)], areas, i);
+        resident += owner_of(areas, i) == AGENT ? 0 : areas->rows[i].now;
         if (cli_string_is(leaf_of(areas, i), "[live heap]"))
             live += areas->rows[i].verdict.growth;
     }
-    double resident = sums[HEAP].now + sums[OTHERS].now;
+    for (size_t i = 0; i < areas->len; i++)
+        if (owner_of(areas, i) != OTHERS || !judge_area(&r, run, i, resident))
+            cli_leaks_add_up(&sums[owner_of(areas, i)], areas, i);
     judge_sum(&r, &sums[OTHERS], resident);
     if (live < cli_leaks_judge_total(&r, &sums[HEAP], 1).growth / 2)
         judge_sum(&r, &sums[HEAP], resident);

@@ -15,7 +15,6 @@
  *                                         [0, 4096, 2, -96] is 4096, 4096, 4000
  *           finding  [2]                  of each finding of the report: its stack, or -1
  *           areas    [[name, function, file, line, series]]  of the resident memory
- *           survival [[[90, 0.4], ...]]   of each finding: by age, the samples and what lives on
  *           source   [["a.c", 8, 7, ["int i;", ...]]]  a place, the number of the first line, lines
  *
  * The size is bounded: if the data is too large, fewer stacks are whole. All others are one stack. */
@@ -272,41 +271,6 @@ static void put_areas(FILE *to, const scene *s)
     putc(']', to);
 }
 
-/* Adds the cohorts of the stacks of a finding. Returns false if they have none. */
-static bool add_cohorts(const cli_leaks_run *run, const cli_leaks_finding *f,
-                        cli_leaks_cohorts *sum)
-{
-    bool has_ages = false;
-    for (size_t i = 0; i < run->rows.len && f->what != CLI_LEAKS_AREAS; i++) {
-        const cli_leaks_row *row = &run->rows.rows[i];
-        bool is_of_group = f->group && f->what != CLI_LEAKS_STACK && row->group == f->group;
-        if (!row->lives || (i != f->row && !is_of_group))
-            continue;
-        has_ages = true;
-        for (size_t k = 0; k < CLI_LEAKS_POINTS; k++)
-            sum->births[k] += row->lives->cohorts.births[k];
-        for (size_t k = 0; k < CLI_LEAKS_CELLS; k++)
-            sum->deaths[k] += row->lives->cohorts.deaths[k];
-    }
-    return has_ages;
-}
-
-/* [samples that reached the age, the share of all that outlives it] for each age, in points. */
-static void put_survival(FILE *to, const cli_leaks_run *run, size_t findings)
-{
-    fputs(",\n\"survival\":[", to);
-    for (size_t i = 0; i < findings; i++) {
-        cli_leaks_cohorts sum = {.births = {0}};
-        bool has_ages = add_cohorts(run, run->findings.shown[i], &sum);
-        cli_leaks_ages ages = cli_leaks_survive(&sum, run->rows.points);
-        fputs(i ? ",\n[" : "[", to);
-        for (size_t k = 0; has_ages && k < ages.len; k++)
-            fprintf(to, "%s[%.0f,%.4g]", k ? "," : "", ages.at_risk[k], ages.alive[k]);
-        putc(']', to);
-    }
-    putc(']', to);
-}
-
 static void put_scene(FILE *to, scene s, size_t most)
 {
     const cli_leaks_run *run = s.run;
@@ -322,7 +286,6 @@ static void put_scene(FILE *to, scene s, size_t most)
     put_points(to, &run->film);
     put_stacks(to, &s, &shown, &tree, findings);
     put_areas(to, &s);
-    put_survival(to, run, findings);
     cli_leaks_put_source(to, run, s.how->has_source ? findings : 0);
     fputs("}}", to);
 }

@@ -80,6 +80,56 @@ static void put_what(const json *out, const cli_leaks_run *run, const cli_leaks_
     put_stack(out, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
 }
 
+static void put_evidence(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    const cli_leaks_evidence *e = &f->verdict.evidence;
+    put_name(out, "evidence");
+    if (!e->age) {
+        fputs("null, ", out->to);
+        return;
+    }
+    putc('{', out->to);
+    put_number(out, "older_than_windows", (double)(e->age * cli_leaks_block(run)));
+    put_number(out, "settled", e->settled);
+    put_number(out, "freed", e->freed);
+    put_number(out, "alive", e->old);
+    put_number(out, "needed", e->needed);
+    fprintf(out->to, "\"windows_that_tell\": %.0f}, ", ceil(e->longer * (double)run->windows));
+}
+
+static void put_list(const json *out, const char *name, const double *values, size_t len)
+{
+    put_name(out, name);
+    for (size_t i = 0; i < len; i++)
+        fprintf(out->to, "%s%.9g", i ? ", " : "[", values[i]);
+    fputs("], ", out->to);
+}
+
+/* The table, a line for each point of birth with what died by age; and what lives on by age. */
+static void put_survival(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    size_t points = run->rows.points;
+    put_name(out, "survival");
+    if (!f->cohorts) {
+        fputs("null, ", out->to);
+        return;
+    }
+    cli_leaks_ages ages = cli_leaks_survive(f->cohorts, points);
+    fprintf(out->to, "{\"windows\": %zu, ", cli_leaks_block(run));
+    put_list(out, "at_risk", ages.at_risk, points);
+    put_list(out, "alive", ages.alive, points);
+    put_name(out, "cohorts");
+    for (size_t born = 0; born < points; born++) {
+        fprintf(out->to, "%s{\"born\": %.9g, \"freed\": [", born ? ", " : "[",
+                f->cohorts->births[born]);
+        for (size_t died = born; died < points; died++)
+            fprintf(out->to, "%s%.9g", died > born ? ", " : "",
+                    f->cohorts->deaths[cli_leaks_cell(born, died)]);
+        fputs("]}", out->to);
+    }
+    fputs("]}, ", out->to);
+}
+
 static void put_finding(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
@@ -96,6 +146,8 @@ static void put_finding(const json *out, const cli_leaks_run *run, const cli_lea
     put_number(out, "doubt", v->doubt);
     put_known(out, "allocated_per_hour", f->rate * 3600);
     put_known(out, "age_seconds", f->age);
+    put_evidence(out, run, f);
+    put_survival(out, run, f);
     fprintf(out->to, "\"stacks\": %zu, \"group\": %zu, ", f->stacks, f->group);
     if (f->what == CLI_LEAKS_SHARED)
         put_string(out, "shared", run->rows.texts[f->shared]);

@@ -62,12 +62,19 @@ void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row, double 
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-static void add_cohorts(cli_leaks_cohorts *to, const cli_leaks_cohorts *cohorts, size_t points)
+static void add_lives(cli_leaks_total *to, const cli_leaks_row *row, size_t points)
 {
-    for (size_t i = 0; i < points; i++)
-        to->births[i] += cohorts->births[i];
+    const cli_leaks_cohorts *cohorts = &row->lives->cohorts;
+    for (size_t i = 0; i < points; i++) {
+        double alive = cli_leaks_alive(cohorts, i, points - 1);
+        to->cohorts.births[i] += cohorts->births[i];
+        to->cohorts.in_use[i] += cohorts->in_use[i];
+        to->alive += i ? alive : 0;
+        to->alive_weights += i ? alive * row->weight : 0;
+    }
     for (size_t i = 0; i < cli_leaks_cell(0, points); i++)
-        to->deaths[i] += cohorts->deaths[i];
+        to->cohorts.deaths[i] += cohorts->deaths[i];
+    to->is_with_ages = true;
 }
 
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number)
@@ -80,7 +87,7 @@ void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t nu
         to->levelled += row->levels[i];
     }
     if (row->lives)
-        add_cohorts(&to->cohorts, &row->lives->cohorts, rows->points);
+        add_lives(to, row, rows->points);
     to->now += row->now;
     to->objects += row->objects_now;
     to->largest = fmax(to->largest, row->verdict.growth);
@@ -88,8 +95,11 @@ void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t nu
         to->most = number;
 }
 
+/* Of what a sample stands for: of those that came since the first point and are alive, or of all. */
 static double mean_weight(const cli_leaks_total *t)
 {
+    if (t->alive > 0)
+        return t->alive_weights / t->alive;
     return t->levelled > 0 ? t->weights / t->levelled : 1;
 }
 
@@ -112,6 +122,13 @@ cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_w
                              .objects = t->objects,
                              .rate = -1,
                              .age = -1};
+    if (t->is_with_ages && what != CLI_LEAKS_STACK) {
+        cli_leaks_cohorts *copy = cli_keep(1, sizeof *copy);
+        *copy = t->cohorts;
+        f->cohorts = copy;
+    } else if (t->is_with_ages) {
+        f->cohorts = &r->rows->rows[t->most].lives->cohorts;
+    }
     size_t last = r->rows->points - 1;
     double span = r->rows->seconds[last] - r->rows->seconds[0];
     if (!r->rows->has_allocated || span <= 0)
@@ -141,9 +158,9 @@ static bool is_same_cause(const cli_leaks_cause *a, const cli_leaks_cause *b)
 static bool is_uncertain(const cli_leaks_row *row)
 {
     const cli_leaks_verdict *v = &row->verdict;
-    bool is_certain = v->evidence.age
-                          ? v->kind == CLI_LEAKS_SUSPECT || v->reason == CLI_LEAKS_FILLING
-                          : v->doubt <= cli_leaks_doubt_limit;
+    const cli_leaks_evidence *e = &v->evidence;
+    bool is_certain = e->age ? v->kind == CLI_LEAKS_SUSPECT || e->old >= e->needed
+                             : v->doubt <= cli_leaks_doubt_limit;
     return !row->group && !is_certain;
 }
 
@@ -284,7 +301,7 @@ static void mark_group(const cli_leaks_ranking *r, uint32_t text, bool with_sawt
     }
 }
 
-enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two of areas */ };
+enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two sums of areas */ };
 
 static void find_groups(cli_leaks_ranking *r)
 {
@@ -314,12 +331,14 @@ static void judge_rest(const cli_leaks_ranking *r)
     static const double tests = 10;
     cli_leaks_total sum = {.stacks = 0};
     for (size_t i = 0; i < r->rows->len; i++)
-        if (!r->rows->rows[i].group && r->rows->rows[i].verdict.kind == CLI_LEAKS_NONE)
+        if (!r->rows->rows[i].group && r->rows->rows[i].verdict.kind == CLI_LEAKS_NONE &&
+            (!r->rows->has_ages || is_uncertain(&r->rows->rows[i])))
             cli_leaks_add_up(&sum, r->rows, i);
     if (sum.stacks < 2)
         return;
     cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, tests);
-    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS)
+    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS ||
+        verdict.reason == CLI_LEAKS_FEW_SAMPLES)
         return;
     if (verdict.kind == CLI_LEAKS_SUSPECT)
         verdict.reason = CLI_LEAKS_UNSURE;
@@ -363,14 +382,16 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
         rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
     r->out->now = all.now;
-    r->out->slope = cli_leaks_judge_total(r, &all, 1).slope;
+    r->out->slope = judge(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
     bool is_sampled = run->period > 1 && cli_string_is(run->unit, "bytes");
     const cli_leaks_series times = {.len = rows->points,
                                     .seconds = rows->seconds,
                                     .weight = is_sampled ? run->period : r->weight,
                                     .tests = fmax(tests, 1)};
-    r->out->smallest = cli_leaks_smallest(&times, 0);
-    r->out->smallest_in_noise = cli_leaks_smallest(&times, noise);
+    r->out->smallest =
+        rows->has_ages ? cli_leaks_smallest_that_lives(&times) : cli_leaks_smallest(&times, 0);
+    r->out->smallest_in_noise =
+        rows->has_ages ? r->out->smallest : cli_leaks_smallest(&times, noise);
 }
 
 static void add_rows(const cli_leaks_ranking *r)
@@ -432,7 +453,7 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
 {
     cli_leaks_ranking r = {.out = &run->findings, .rows = &run->rows};
     /* Each place has two stacks at least. */
-    size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS;
+    size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
     run->findings.list = cli_keep(most, sizeof *run->findings.list);
     cli_leaks_grade_frames(run, r.rows);
     judge_rows(&r, run);

@@ -206,33 +206,43 @@ static size_t point_of(const cli_leaks_moment *m, size_t window)
     return point;
 }
 
-static double alive_of(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
+/* The share of a point's windows that is in the windows from `from` to `to`. */
+static double share_of_point(const cli_leaks_moment *m, size_t point, size_t from, size_t to)
 {
-    double alive = cohorts->births[born];
-    for (size_t died = born; died <= point; died++)
-        alive -= cohorts->deaths[cli_leaks_cell(born, died)];
-    return alive > 0 ? alive : 0;
+    size_t first = m->first[point], end = point < m->point ? m->first[point + 1] : m->windows;
+    size_t begin = first > from ? first : from, stop = end < to + 1 ? end : to + 1;
+    return stop > begin ? (double)(stop - begin) / (double)(end - first) : 0;
 }
 
 /* Adds deaths of samples that were born in the windows from `from` to `to`. Cohorts that are alive have
- * their share of them. */
+ * their share of them. What no cohort of these windows can have is of the cohorts beside them: ages are
+ * rounded, and counts are estimates. */
 static void add_deaths(cli_leaks_cohorts *cohorts, const cli_leaks_moment *m, size_t from,
                        size_t to, double count)
 {
-    size_t low = point_of(m, from), high = point_of(m, to);
-    double share[CLI_LEAKS_POINTS], all = 0;
-    for (size_t p = low; p <= high; p++) {
-        size_t first = m->first[p], end = p < m->point ? m->first[p + 1] : m->windows;
-        size_t begin = first > from ? first : from, stop = end < to + 1 ? end : to + 1;
-        share[p] = low == high ? 1
-                               : alive_of(cohorts, p, m->point) * (double)(stop - begin) /
-                                     (double)(end - first);
-        all += share[p];
+    static const double nothing = 1e-6;
+    size_t low = point_of(m, from), high = point_of(m, to), last = high;
+    while (count > nothing) {
+        double share[CLI_LEAKS_POINTS], all = 0, added = 0;
+        for (size_t p = low; p <= high; p++) {
+            double part = low == high ? 1 : share_of_point(m, p, from, to);
+            share[p] = cli_leaks_alive(cohorts, p, m->point) * (part > 0 ? part : 1);
+            all += share[p];
+        }
+        for (size_t p = low; p <= high && all > 0; p++) {
+            double most = cli_leaks_alive(cohorts, p, m->point), part = count * share[p] / all;
+            part = part < most ? part : most;
+            cohorts->deaths[cli_leaks_cell(p, m->point)] += (float)part;
+            added += part;
+        }
+        count -= added;
+        if (!low && high == m->point && added <= nothing)
+            break;
+        low -= low > 0;
+        high += high < m->point;
     }
-    for (size_t p = low; p <= high; p++)
-        cohorts->deaths[cli_leaks_cell(p, m->point)] += (float)(all > 0     ? count * share[p] / all
-                                                                : p == high ? count
-                                                                            : 0);
+    if (count > nothing)
+        cohorts->deaths[cli_leaks_cell(last, m->point)] += (float)count;
 }
 
 /* What is in use is certain: cohorts that have more have lost deaths with windows that are missing. What
@@ -242,7 +252,9 @@ static void settle_gap(cli_leaks_row *row, const cli_leaks_moment *m)
     cli_leaks_cohorts *cohorts = &row->lives->cohorts;
     double known = 0, live = count_samples(row->objects_now, row->bytes_now, m->period);
     for (size_t p = 0; p <= m->point; p++)
-        known += alive_of(cohorts, p, m->point);
+        known += cohorts->births[p];
+    for (size_t i = 0; i < cli_leaks_cell(0, m->point + 1); i++)
+        known -= cohorts->deaths[i];
     if (live > known)
         cohorts->births[m->point] += (float)(live - known);
     else if (known > live)
@@ -272,6 +284,8 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
     }
     if (lives && m->is_behind_gap)
         settle_gap(row, m);
+    if (lives)
+        lives->cohorts.in_use[m->point] = (float)row->bytes_now;
 }
 
 /* ---- windows ------------------------------------------------------------------------------ */

@@ -9,14 +9,21 @@ static const double settled_share = 0.2;  /* of T: the age from which survivors 
 static const double life_share = 1 / 3.0; /* of T: what is no leak lives no longer, in the mean */
 static const double least_old = 5;        /* survivors */
 static const double least_alive = 0.75;   /* of those that settled outlive the run */
+static const double most_exact = 500;     /* samples; above, a normal distribution is near enough */
 static const double at_risk_least = 3;    /* samples, for a share that counts */
 static const int least_cohorts = 4;       /* with survivors */
 static const double most_of_one_cohort = 0.6; /* of the survivors */
-static const double filling_ratio = 0.6;      /* later births over earlier ones */
-static const double filling_doubt = 0.1;      /* of that ratio */
-static const double silence_gaps = 2.5;       /* mean gaps between cohorts with survivors */
-static const double silence_least = 3;        /* points */
-static const double needed_bits = 1.5; /* samples that are needed for a factor of 2 in doubt */
+static const double samples_of_batch = 2; /* at least, of evidence: what one cohort counts for */
+static const double filling_ratio = 0.6;  /* later births over earlier ones */
+static const double filling_doubt = 0.1;  /* of that ratio */
+static const double slowing_ratio = 0.7;  /* or this ratio ... */
+static const double slowing_doubt = 0.01; /* ... if it is more certain */
+static const double steady_ratio = 0.8;   /* at least, behind what was filling */
+static const double filling_work = 30;    /* samples elsewhere in each half, for a speed by work */
+static const double silence_gaps = 2.5;   /* mean gaps between cohorts with survivors */
+static const double silence_least = 3;    /* points */
+static const double least_longer = 1.25;  /* run, if the samples were just not enough */
+static const double needed_bits = 1.5;    /* samples that are needed for a factor of 2 in doubt */
 
 static const double backlog_deaths = 3;      /* in a point that counts */
 static const double backlog_deaths_all = 20; /* in all of them */
@@ -28,8 +35,9 @@ static const double backlog_growth = 1.3; /* of what waits */
 static const double backlog_sigmas = 3;
 
 static const double buffer_least = 1 << 20; /* bytes */
-static const int buffer_steps = 4;
-static const double buffer_ratio = 1.2, buffer_ratio_most = 4.1; /* of a block and the one before */
+static const size_t buffer_steps = 4;
+static const double buffer_ratio = 1.2; /* of a block and the one that it replaced */
+static const double buffer_loss = 0.9;  /* a level that falls below this share is none */
 
 /* A cohort of point b is seen at the ages 0 to points - 1 - b. */
 static cli_leaks_ages survive_from(const cli_leaks_cohorts *cohorts, size_t points, size_t from)
@@ -58,8 +66,7 @@ cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points
     return survive_from(cohorts, points, 0);
 }
 
-/* The samples of a cohort that are alive at the end of a point. */
-static double alive_at(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
+double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
 {
     double left = cohorts->births[born];
     for (size_t died = born; died <= point; died++)
@@ -84,18 +91,25 @@ typedef struct survivors {
 /* The chance of at most `count` events where `mean` are expected. */
 static double poisson_tail(double mean, double count)
 {
+    if (mean > most_exact)
+        return cli_leaks_tail((mean - count - 0.5) / sqrt(mean));
     double term = exp(-mean), sum = 0;
     for (double k = 0; k <= floor(count + 0.5); term *= mean / ++k)
         sum += term;
     return fmin(1, sum);
 }
 
-/* The chance of at most `count` of `all` if each has the chance 1/2. */
-static double half_tail(double count, double all)
+/* The chance of at most `count` of `all`, each with the chance `share`. */
+static double binomial_tail(double count, double all, double share)
 {
-    double sum = 0, n = floor(all + 0.5);
+    double sum = 0, n = floor(all + 0.5), spread = sqrt(all * share * (1 - share));
+    if (spread <= 0)
+        return 1;
+    if (all > most_exact)
+        return cli_leaks_tail((all * share - count - 0.5) / spread);
     for (double k = 0; k <= floor(count + 0.5); k++)
-        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(share) +
+                   (n - k) * log1p(-share));
     return fmin(1, sum);
 }
 
@@ -131,7 +145,7 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
             s.left += cohorts->deaths[cli_leaks_cell(born, died)];
     for (size_t born = from; born < points; born++) {
         size_t age = points - 1 - born;
-        double alive = alive_at(cohorts, born, points - 1);
+        double alive = cli_leaks_alive(cohorts, born, points - 1);
         if (age >= settled) {
             s.old += alive;
             s.cohorts += alive >= 0.5;
@@ -143,30 +157,43 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
         if (alive >= 0.5 && s.first == points)
             s.first = born;
     }
-    double burst = burstiness(&s, points);
+    double burst = fmin(burstiness(&s, points), fmax(1, s.old / (samples_of_batch * s.cohorts)));
     s.doubt = fmax(poisson_tail(exposure / burst / (life_share * (double)points), s.freed / burst),
-                   half_tail(s.left / burst, (s.left + s.arrived) / burst));
+                   binomial_tail(s.left / burst, (s.left + s.arrived) / burst, 0.5));
     return s;
 }
 
-/* The chance of at most `count` of `all`, each with the chance `share`: a normal approximation. */
-static double binomial_tail(double count, double all, double share)
+/* The second half of the time since the first survivor, by this clock: its share. NULL: the points. */
+static double share_of_late(const survivors *s, size_t half, size_t points, const double *clock)
 {
-    double spread = sqrt(all * share * (1 - share));
-    return spread > 0 ? 0.5 * erfc((all * share - count - 0.5) / spread / sqrt(2)) : 1;
+    if (!clock)
+        return (double)(points - half) / (double)(points - s->first);
+    double begin = s->first ? clock[s->first - 1] : 0;
+    double early = clock[half - 1] - begin, late = clock[points - 1] - clock[half - 1];
+    return early >= filling_work && late >= filling_work ? late / (early + late) : 1;
 }
 
-/* Do survivors come in more slowly? Then a cache may be filling. */
-static bool is_filling(const survivors *s, size_t points)
+static bool is_slowing(double early, double late, double share, double least)
 {
-    size_t half = s->first + (points - s->first) / 2;
-    double early = 0, late = 0, early_points = (double)(half - s->first),
-           late_points = (double)(points - half);
+    double ratio = early > 0 && share < 1 ? late / share / (early / (1 - share)) : 1;
+    double doubt = binomial_tail(late, early + late, share);
+    return ratio < least || (ratio < filling_ratio && doubt < filling_doubt) ||
+           (ratio < slowing_ratio && doubt < slowing_doubt);
+}
+
+/* Do survivors come in more slowly? Then a cache may be filling. A program that slows down does all more
+ * slowly, so it must be so by what the program allocates elsewhere, too. */
+static bool is_filling(const survivors *s, const cli_leaks_series *series, double least)
+{
+    size_t points = series->len, half = s->first + (points - s->first) / 2;
+    double early = 0, late = 0;
+    if (s->first + 1 >= points)
+        return false;
     for (size_t i = s->first; i < points; i++)
         *(i < half ? &early : &late) += s->kept[i];
-    double share = late_points / (early_points + late_points);
-    return late / late_points < filling_ratio * early / early_points &&
-           binomial_tail(late, early + late, share) < filling_doubt;
+    double by_work = series->work ? share_of_late(s, half, points, series->work) : 1;
+    return is_slowing(early, late, share_of_late(s, half, points, NULL), least) &&
+           (by_work >= 1 || is_slowing(early, late, by_work, least));
 }
 
 /* Has no survivor come for a long time? */
@@ -201,21 +228,8 @@ static double live_at(const cli_leaks_cohorts *cohorts, size_t point)
 {
     double live = 0;
     for (size_t born = 0; born <= point; born++)
-        live += alive_at(cohorts, born, point);
+        live += cli_leaks_alive(cohorts, born, point);
     return live;
-}
-
-static void insert_sorted(double *values, size_t len, double value)
-{
-    size_t at = len;
-    for (; at && values[at - 1] > value; at--)
-        values[at] = values[at - 1];
-    values[at] = value;
-}
-
-static double tail(double sigmas)
-{
-    return 0.5 * erfc(sigmas / sqrt(2));
 }
 
 /* Kendall's test: the chance that values rise so often. */
@@ -225,12 +239,13 @@ static double doubt_of_rise(const double *values, size_t len)
     for (size_t i = 0; i < len; i++)
         for (size_t j = i + 1; j < len; j++)
             score += (values[j] > values[i]) - (values[j] < values[i]);
-    return tail((score - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18));
+    return cli_leaks_tail((score - 1) / sqrt(n * (n - 1) * (2 * n + 5) / 18));
 }
 
-static bool is_backlog(const cli_leaks_cohorts *cohorts, size_t points, double doubt)
+/* Returns how sure a backlog is: the chance that ages rise so, or 1 if it is none. */
+static double doubt_of_backlog(const cli_leaks_cohorts *cohorts, size_t points)
 {
-    double medians[CLI_LEAKS_POINTS], spreads[CLI_LEAKS_POINTS], slope[CLI_LEAKS_POINTS];
+    double medians[CLI_LEAKS_POINTS], spreads[CLI_LEAKS_POINTS];
     double all = 0, before = 0, after = 0;
     size_t len = 0, start = points / 3, at[CLI_LEAKS_POINTS];
     for (size_t died = start; died < points; died++) {
@@ -242,7 +257,7 @@ static bool is_backlog(const cli_leaks_cohorts *cohorts, size_t points, double d
         all += deaths;
         at[len] = died;
         medians[len] = quantile(cohorts, died, deaths, 0.5);
-        insert_sorted(
+        cli_leaks_insert(
             spreads, len,
             (quantile(cohorts, died, deaths, 0.75) - quantile(cohorts, died, deaths, 0.25)) /
                 fmax(medians[len], 0.5));
@@ -250,51 +265,39 @@ static bool is_backlog(const cli_leaks_cohorts *cohorts, size_t points, double d
     }
     if (len < (size_t)backlog_points || all < backlog_deaths_all ||
         medians[len - 1] < backlog_age || spreads[len / 2] > backlog_spread)
-        return false;
-    (void)slope;
+        return 1;
     double rise = (medians[len - 1] - medians[0]) / (double)(at[len - 1] - at[0]);
     for (size_t i = 0; i < 3; i++) {
         before += live_at(cohorts, start + i);
         after += live_at(cohorts, points - 1 - i);
     }
-    return rise >= backlog_slope && doubt_of_rise(medians, len) <= doubt &&
-           after > backlog_growth * before &&
-           after - before > backlog_sigmas * sqrt(before + after);
+    bool grows = rise >= backlog_slope && after > backlog_growth * before &&
+                 after - before > backlog_sigmas * sqrt(before + after);
+    return grows ? doubt_of_rise(medians, len) : 1;
 }
 
 /* ---- buffer ------------------------------------------------------------------------------- */
 
-/* Is the point a step? A piece that is alive, or a block that is larger than the one that it
- * replaced. */
-static bool is_step(const cli_leaks_series *s, const cli_leaks_cohorts *cohorts, size_t point)
+/* Does what a sample stands for grow, and nothing else? A block that is replaced by a larger one is as
+ * many samples as before, of more bytes; so are the pieces that realloc adds to a block if each is larger
+ * than the one before. Constant objects stand for the same bytes each, however many they are. */
+static bool is_buffer(const cli_leaks_cohorts *cohorts, size_t points)
 {
-    double born = cohorts->births[point], freed = 0;
-    if (born < 0.5)
-        return false;
-    for (size_t i = 0; i <= point; i++)
-        freed += cohorts->deaths[cli_leaks_cell(i, point)];
-    if (freed < 0.5)
-        return false;
-    double before = point ? s->levels[point - 1] : 0;
-    return s->levels[point] >= buffer_ratio * before &&
-           (before <= 0 || s->levels[point] <= before * pow(buffer_ratio_most, fmax(1, born)));
-}
-
-static bool is_buffer(const cli_leaks_series *s, const cli_leaks_cohorts *cohorts)
-{
-    size_t steps[3] = {0}, all = 0;
-    for (size_t i = 0; i < s->len; i++) {
-        if (i && s->levels[i] < 0.9 * s->levels[i - 1])
+    size_t steps[4] = {0};
+    double last = 0;
+    for (size_t i = 0; i < points; i++) {
+        double live = live_at(cohorts, i), size = live >= 0.5 ? cohorts->in_use[i] / live : 0;
+        if (i && cohorts->in_use[i] < buffer_loss * cohorts->in_use[i - 1])
             return false;
-        if (!is_step(s, cohorts, i))
+        if (cohorts->births[i] < 0.5 || size < buffer_ratio * last)
             continue;
-        all++;
-        double at = (double)(i + 1) / (double)s->len;
-        if (at > 0.125)
-            steps[at > 0.5 ? 2 : at > 0.25]++;
+        double at = (double)(i + 1) / (double)points;
+        steps[at > 0.5 ? 3 : at > 0.25 ? 2 : at > 0.125]++;
+        last = size;
     }
-    return s->levels[s->len - 1] >= buffer_least && all >= (size_t)buffer_steps && steps[0] &&
-           steps[1] && steps[2];
+    return cohorts->in_use[points - 1] >= buffer_least &&
+           steps[0] + steps[1] + steps[2] + steps[3] >= buffer_steps && steps[1] && steps[2] &&
+           steps[3];
 }
 
 /* ---- the verdict -------------------------------------------------------------------------- */
@@ -306,15 +309,16 @@ static double needed_samples(double tests)
 }
 
 /* What the survivors say. */
-static cli_leaks_reason reason_of(const survivors *s, size_t points, double doubt)
+static cli_leaks_reason reason_of(const survivors *s, const cli_leaks_series *series, double doubt,
+                                  double least)
 {
     if (s->old < 0.5 || s->alive < least_alive)
         return CLI_LEAKS_FLAT;
     if (s->largest > most_of_one_cohort * s->old && s->old >= least_old)
         return CLI_LEAKS_STEP;
-    if (has_ended(s, points))
+    if (has_ended(s, series->len))
         return CLI_LEAKS_FILLED;
-    if (is_filling(s, points))
+    if (is_filling(s, series, least))
         return CLI_LEAKS_FILLING;
     if (s->old < least_old || s->cohorts < least_cohorts || s->doubt > doubt)
         return CLI_LEAKS_FEW_SAMPLES;
@@ -322,16 +326,18 @@ static cli_leaks_reason reason_of(const survivors *s, size_t points, double doub
 }
 
 /* The look that decides: the first that finds survivors, else the first that says more than nothing. */
-static survivors look(const cli_leaks_cohorts *cohorts, size_t points, double doubt,
-                      cli_leaks_reason *reason)
+static survivors look(const cli_leaks_series *series, const cli_leaks_cohorts *cohorts,
+                      double doubt, cli_leaks_reason *reason)
 {
+    size_t points = series->len;
     size_t age = (size_t)ceil(settled_share * (double)points);
     const size_t looks[][2] = {{1, age}, {points / 3, age}, {1, 2 * age}};
-    survivors s, best = {.settled = age};
+    survivors s, best = {.from = 1, .settled = age};
     *reason = CLI_LEAKS_FLAT;
     for (size_t i = 0; i < 3 && *reason != CLI_LEAKS_SURVIVES; i++) {
         s = find_survivors(cohorts, points, looks[i][0], looks[i][1]);
-        cli_leaks_reason said = reason_of(&s, points, i ? doubt / 2 : doubt);
+        cli_leaks_reason said = reason_of(&s, series, i ? doubt / 2 : doubt,
+                                          *reason == CLI_LEAKS_FILLING ? steady_ratio : 0);
         if (said == CLI_LEAKS_SURVIVES || *reason == CLI_LEAKS_FLAT) {
             best = s;
             *reason = said;
@@ -341,9 +347,9 @@ static survivors look(const cli_leaks_cohorts *cohorts, size_t points, double do
 }
 
 /* Are few samples more than what chance leaves of any stack? */
-static bool is_telling(const survivors *s, size_t points)
+static bool is_telling(const survivors *s, const cli_leaks_series *series)
 {
-    return s->old >= 3 && s->cohorts >= 3 && s->doubt <= limits_doubt && !is_filling(s, points);
+    return s->old >= 3 && s->cohorts >= 3 && s->doubt <= limits_doubt && !is_filling(s, series, 0);
 }
 
 /* What is said if no rule holds. What the levels show is no leak if what is allocated is freed. */
@@ -360,6 +366,41 @@ static cli_leaks_reason reason_without_rule(cli_leaks_reason reason, cli_leaks_r
     return reason;
 }
 
+/* Sets what the survivors are: how much, how fast, how sure. */
+static void measure(cli_leaks_verdict *v, const survivors *s, const cli_leaks_series *series)
+{
+    size_t last = series->len - 1;
+    double kept = 0, span = series->seconds[last] - series->seconds[s->from - 1];
+    for (size_t i = s->from; i <= last; i++)
+        kept += s->kept[i];
+    v->growth = kept * series->weight;
+    v->noise = sqrt(kept) * series->weight;
+    v->slope = span > 0 ? v->growth / span : 0;
+    v->doubt = fmin(1, s->doubt * series->tests);
+}
+
+static cli_leaks_evidence evidence_of(const survivors *s, const cli_leaks_series *series)
+{
+    double needed = needed_samples(series->tests);
+    return (cli_leaks_evidence){.age = s->settled,
+                                .settled = s->arrived,
+                                .freed = s->freed,
+                                .old = s->old,
+                                .needed = needed,
+                                .longer = s->old > 0 ? fmax(least_longer, needed / s->old) : 0};
+}
+
+/* Are there too few samples to say that nothing of them stays? */
+static bool is_scarce(const cli_leaks_series *series, const cli_leaks_cohorts *cohorts)
+{
+    double made = 0, alive = 0;
+    for (size_t i = 1; i < series->len; i++) {
+        made += cohorts->births[i];
+        alive += cli_leaks_alive(cohorts, i, series->len - 1);
+    }
+    return alive >= 0.5 && made < needed_samples(series->tests);
+}
+
 cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
                                         const cli_leaks_cohorts *cohorts,
                                         const cli_leaks_verdict *by_slope)
@@ -367,31 +408,33 @@ cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
     size_t points = series->len;
     cli_leaks_verdict v = *by_slope;
     cli_leaks_reason reason;
-    double doubt = limits_doubt / series->tests, made = 0, alive = 0;
+    double doubt = limits_doubt / series->tests;
     if (points < CLI_LEAKS_LEAST_POINTS)
         return v;
-    survivors s = look(cohorts, points, doubt, &reason);
-    for (size_t i = 1; i < points; i++) {
-        made += cohorts->births[i];
-        alive += alive_at(cohorts, i, points - 1);
-    }
-    if (reason != CLI_LEAKS_SURVIVES && is_buffer(series, cohorts))
-        reason = CLI_LEAKS_BUFFER;
-    else if (reason != CLI_LEAKS_SURVIVES && is_backlog(cohorts, points, doubt))
-        reason = CLI_LEAKS_BACKLOG;
-    double needed = needed_samples(series->tests);
-    v.evidence = (cli_leaks_evidence){.age = s.settled,
-                                      .settled = s.arrived,
-                                      .freed = s.freed,
-                                      .old = s.old,
-                                      .longer = s.old > 0 ? fmax(1.25, needed / s.old) : 0,
-                                      .needed = needed};
-    bool is_scarce = alive >= 0.5 && made < needed;
-    v.reason = cli_leaks_kind_of(reason) == CLI_LEAKS_SUSPECT
-                   ? reason
-                   : reason_without_rule(reason, by_slope->reason, is_scarce);
+    survivors s = look(series, cohorts, doubt, &reason);
+    double of_backlog = doubt_of_backlog(cohorts, points);
+    v.evidence = evidence_of(&s, series);
+    v.reason = reason == CLI_LEAKS_SURVIVES ? reason
+               : is_buffer(cohorts, points) ? CLI_LEAKS_BUFFER
+               : of_backlog <= doubt
+                   ? CLI_LEAKS_BACKLOG
+                   : reason_without_rule(reason, by_slope->reason, is_scarce(series, cohorts));
     v.kind = cli_leaks_kind_of(v.reason);
-    if (v.reason == CLI_LEAKS_FEW_SAMPLES && !is_telling(&s, points))
+    if (v.reason == CLI_LEAKS_SURVIVES || v.reason == CLI_LEAKS_FEW_SAMPLES ||
+        v.reason == CLI_LEAKS_FILLING)
+        measure(&v, &s, series);
+    if (v.reason == CLI_LEAKS_BACKLOG || v.reason == CLI_LEAKS_BUFFER)
+        v.doubt = v.reason == CLI_LEAKS_BACKLOG ? fmin(1, of_backlog * series->tests) : 0;
+    if (v.reason == CLI_LEAKS_FEW_SAMPLES && !is_telling(&s, series))
         v.kind = CLI_LEAKS_NONE;
     return v;
+}
+
+double cli_leaks_smallest_that_lives(const cli_leaks_series *series)
+{
+    double points = (double)series->len;
+    if (series->len < CLI_LEAKS_LEAST_POINTS)
+        return INFINITY;
+    double settled = (points - 1 - ceil(settled_share * points)) / points;
+    return fmax(needed_samples(series->tests), least_old) / settled * series->weight;
 }

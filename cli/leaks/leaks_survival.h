@@ -28,7 +28,8 @@ enum { CLI_LEAKS_CELLS = CLI_LEAKS_POINTS * (CLI_LEAKS_POINTS + 1) / 2 };
 /* The survival table of a stack, or of several, in samples. */
 typedef struct cli_leaks_cohorts {
     float births[CLI_LEAKS_POINTS];
-    float deaths[CLI_LEAKS_CELLS]; /* see cli_leaks_cell */
+    float deaths[CLI_LEAKS_CELLS];  /* see cli_leaks_cell */
+    float in_use[CLI_LEAKS_POINTS]; /* bytes at the end of the point */
 } cli_leaks_cohorts;
 
 /* The cell of the samples that were born in one point and died in another, not earlier one. */
@@ -36,6 +37,9 @@ static inline size_t cli_leaks_cell(size_t born, size_t died)
 {
     return died * (died + 1) / 2 + born;
 }
+
+/* The samples of a cohort that are alive at the end of a point. */
+double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point);
 
 /* What lives on, by age in points (Kaplan and Meier). The last cohorts do not reach high ages, so few
  * samples are at risk there. */
@@ -54,5 +58,8 @@ cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points
 cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
                                         const cli_leaks_cohorts *cohorts,
                                         const cli_leaks_verdict *by_slope);
+
+/* As cli_leaks_smallest, for profiles with ages, at a stack where all else is freed soon. */
+double cli_leaks_smallest_that_lives(const cli_leaks_series *series);
 
 #endif

@@ -8,7 +8,8 @@
  *
  *     suspect 1: new_session  server.c:120
  *               +12.0MiB/h, 48.2MiB in 812 objects now, >99.99% sure
- *               grows steadily, and what grew stays; age 2.10h
+ *               what is allocated stays, and more comes; age 2.10h
+ *               of 412 samples older than 4 windows 2 were freed
  *                 new_session   server.c:120
  *                 handle        server.c:88
  *                 main          server.c:10
@@ -88,10 +89,32 @@ static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
     if (f->objects >= 1 && !cli_string_is(unit, "count"))
         printf(" in %.0f object%s", f->objects, f->objects >= 1.5 ? "s" : "");
     fputs(" now", stdout);
-    if (f->verdict.kind == CLI_LEAKS_SUSPECT && f->verdict.doubt < least_doubt)
+    if (f->verdict.reason == CLI_LEAKS_BUFFER)
+        fputs(", a fact and no estimate", stdout);
+    else if (f->verdict.kind == CLI_LEAKS_SUSPECT && f->verdict.doubt < least_doubt)
         fputs(", >99.99% sure", stdout);
     else if (f->verdict.kind == CLI_LEAKS_SUSPECT)
         printf(", %.2f%% sure", 100 * (1 - f->verdict.doubt));
+    putchar('\n');
+}
+
+/* What the ages show; and what would tell if they show too little. */
+static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    const cli_leaks_evidence *e = &f->verdict.evidence;
+    char rate[48];
+    size_t age = e->age * cli_leaks_block(run);
+    if (!e->age || (e->settled < 0.5 && f->verdict.reason != CLI_LEAKS_FEW_SAMPLES))
+        return;
+    printf("          of %.0f samples older than %zu windows %.0f %s freed\n", e->settled, age,
+           e->freed, e->freed < 1.5 && e->freed >= 0.5 ? "was" : "were");
+    if (f->verdict.reason != CLI_LEAKS_FEW_SAMPLES || e->longer <= 0)
+        return;
+    printf("          %.0f tell: a run of %.0f windows", e->needed,
+           ceil(e->longer * (double)run->windows));
+    if (run->period > 1)
+        printf(", or one with a sample in %s",
+               cli_leaks_format_value(run->period / e->longer, cli_string_of("bytes"), rate));
     putchar('\n');
 }
 
@@ -106,6 +129,7 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
                cli_leaks_format_value(f->verdict.noise, unit, noise));
     put_age(f);
     putchar('\n');
+    put_evidence(run, f);
     if (f->what == CLI_LEAKS_SHARED) {
         printf("          %zu stacks with ", f->stacks);
         cli_string_put(stdout, run->rows.texts[f->shared], CLI_TEXT_SHOWN);

@@ -134,8 +134,7 @@ static double variance_of_growth(const cli_leaks_series *s, const parts *p)
     return variance;
 }
 
-/* The chance that a normal value is so many standard deviations above its mean. */
-static double tail(double sigmas)
+double cli_leaks_tail(double sigmas)
 {
     return 0.5 * erfc(sigmas / sqrt(2));
 }
@@ -149,7 +148,7 @@ cli_leaks_kind cli_leaks_kind_of(cli_leaks_reason reason)
 
 /* ---- shape -------------------------------------------------------------------------------- */
 
-static void insert_sorted(double *values, size_t len, double value)
+void cli_leaks_insert(double *values, size_t len, double value)
 {
     size_t at = len;
     for (; at && values[at - 1] > value; at--)
@@ -165,8 +164,8 @@ static double median_slope(const cli_leaks_series *s, size_t from)
     for (size_t i = from; i < s->len; i++)
         for (size_t j = i + 1; j < s->len; j++)
             if (s->seconds[j] > s->seconds[i])
-                insert_sorted(slopes, len++,
-                              (s->levels[j] - s->levels[i]) / (s->seconds[j] - s->seconds[i]));
+                cli_leaks_insert(slopes, len++,
+                                 (s->levels[j] - s->levels[i]) / (s->seconds[j] - s->seconds[i]));
     if (!len)
         return 0;
     return len % 2 ? slopes[len / 2] : (slopes[len / 2 - 1] + slopes[len / 2]) / 2;
@@ -322,7 +321,7 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     cli_leaks_verdict v = {.growth = p.level[2] - p.level[0]};
     v.noise = sqrt(variance_of_growth(s, &p) * burstiness(s, p.from[0]));
     v.slope = median_slope(s, p.from[0]);
-    v.doubt = fmin(1, tail(v.growth / v.noise) * s->tests);
+    v.doubt = fmin(1, cli_leaks_tail(v.growth / v.noise) * s->tests);
     v.recent = p.speed[0] > 0 ? p.speed[1] / p.speed[0] : 1;
     v.reason =
         v.doubt <= cli_leaks_doubt_limit ? shape_of(s, &p, &v) : reason_without_growth(s, &p, &v);
@@ -336,7 +335,7 @@ static double needed_sigmas(double tests)
     double low = 0, high = 40;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
-        *(tail(middle) * tests > cli_leaks_doubt_limit ? &low : &high) = middle;
+        *(cli_leaks_tail(middle) * tests > cli_leaks_doubt_limit ? &low : &high) = middle;
     }
     return high;
 }

@@ -99,6 +99,12 @@ cli_leaks_kind cli_leaks_kind_of(cli_leaks_reason reason);
  * points. Of the series, len, seconds, weight and tests count. */
 double cli_leaks_smallest(const cli_leaks_series *series, double noise);
 
+/* The chance that a normal value is so many standard deviations above its mean. */
+double cli_leaks_tail(double sigmas);
+
+/* Inserts the value into values, which are sorted. */
+void cli_leaks_insert(double *values, size_t len, double value);
+
 /* The word for JSON, as "few-windows", and the words for people. */
 typedef struct cli_leaks_words {
     const char *word, *text;

@@ -10,6 +10,7 @@ static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, int64_t now
 {
     pd_export_init(heap, 0, now);
     heap->is_child = true;
+    heap->sites.window++;
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
     pd_lock_reset(&heap->lock);
@@ -46,7 +47,6 @@ static void keep(pprofdelta_heap *heap)
         pd_ages_clear(sites, site);
         site->peak.sent = (pprofdelta_weight){0, 0};
     }
-    sites->window++;
     sites->dropped_ages = 0;
     for (int window = 0; window < 2; window++) {
         sites->changed[window] = PD_SITE_LAST;

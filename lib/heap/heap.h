@@ -26,6 +26,7 @@ typedef enum pd_entry_state {
     PD_ENTRY_UNUSED = 0,
     PD_ENTRY_LIVE,       /* counted */
     PD_ENTRY_HELD,       /* counted, but not in the index: realloc is under way */
+    PD_ENTRY_PIECE,      /* counted, but not in the index: what a realloc added to a block */
     PD_ENTRY_DEFERRED,   /* not counted: in the queue of deferred allocations */
     PD_ENTRY_COMPLETING, /* not counted: its completion function runs */
 } pd_entry_state;
@@ -41,7 +42,10 @@ typedef struct pd_entry {
         struct {
             uint32_t before, after; /* not counted: in the queue of the deferred */
         };
-        uint32_t born; /* counted: the window in which it was counted */
+        struct {
+            uint32_t born; /* counted: the window in which it was counted */
+            uint32_t more; /* ... and the next piece of the block, the latest first; 0: no more */
+        };
     };
 } pd_entry;
 
@@ -137,7 +141,7 @@ bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_
 /* Counts it as alive. */
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
 
-/* Ends an entry in any state. If it was counted, its end is counted; if it was deferred, it counts
+/* Ends an entry in any state, with its pieces. If it was counted, its end is counted; if it was deferred, it counts
  * as cancelled. */
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
 

@@ -44,13 +44,15 @@ static void filter_remove(pprofdelta_heap_filter *filter, const void *ptr)
         __atomic_store_n(byte, (uint8_t)(*byte - 1), __ATOMIC_RELAXED);
 }
 
-/* From here on the entry is found by its pointer. The probes report it; size is as in the event. */
-static void index_add(pprofdelta_heap *heap, uint32_t number, size_t size)
+/* From here on the entry is found by its pointer. The probes report it; size is as in the event, weight that
+ * of the block. */
+static void index_add(pprofdelta_heap *heap, uint32_t number, size_t size,
+                      const pprofdelta_weight *weight)
 {
     const pd_entry *entry = pd_entry_at(heap, number);
     pd_chains_add(&heap->index, number, hash_of(entry->ptr));
     filter_add(heap->filter, entry->ptr);
-    pd_usdt_began(entry->ptr, size, &entry->weight);
+    pd_usdt_began(entry->ptr, size, weight);
 }
 
 /* From here on the allocator may give the pointer to another thread. */
@@ -66,14 +68,14 @@ void pd_entries_clear_filter(pprofdelta_heap *heap)
 {
     for (uint32_t number = 1; number <= heap->entries.made; number++) {
         const pd_entry *entry = pd_entry_at(heap, number);
-        if (entry->state != PD_ENTRY_UNUSED && entry->state != PD_ENTRY_HELD)
+        if (entry->state == PD_ENTRY_LIVE || entry->state >= PD_ENTRY_DEFERRED)
             __atomic_store_n(filter_byte(heap->filter, entry->ptr), 0, __ATOMIC_RELAXED);
     }
 }
 
 static bool is_counted(const pd_entry *entry)
 {
-    return entry->state == PD_ENTRY_LIVE || entry->state == PD_ENTRY_HELD;
+    return entry->state >= PD_ENTRY_LIVE && entry->state <= PD_ENTRY_PIECE;
 }
 
 void pd_entries_rejoin(pprofdelta_heap *heap)
@@ -140,7 +142,7 @@ uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event
     entry->weight = event->weight;
     entry->site = site;
     entry->state = state;
-    index_add(heap, number, event->size);
+    index_add(heap, number, event->size, &event->weight);
     return number;
 }
 
@@ -163,7 +165,7 @@ bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_
     if (is_moved) {
         index_remove(heap, number);
         entry->ptr = event->ptr;
-        index_add(heap, number, event->size);
+        index_add(heap, number, event->size, &event->weight);
     }
     pd_entry_count(heap, number);
     return true;
@@ -178,6 +180,8 @@ void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos)
     stats->peak_nanos = nanos;
 }
 
+/* ---- counting -------------------------------------------------------------------------------- */
+
 static int64_t coarse_now(void)
 {
     struct timespec now = {0, 0};
@@ -185,34 +189,56 @@ static int64_t coarse_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static void count_begin(pprofdelta_heap *heap, uint32_t site, const pprofdelta_weight *weight)
+{
+    pd_site_begins(&heap->sites, site, weight);
+    pd_heap_add(&heap->stats.inuse_objects, weight->objects);
+    pd_heap_add(&heap->stats.inuse_bytes, weight->bytes);
+    if (heap->stats.inuse_bytes > heap->stats.peak_bytes)
+        pd_peak_begin(heap, coarse_now());
+}
+
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
     entry->state = PD_ENTRY_LIVE;
     entry->born = heap->sites.window;
-    pd_site_begins(&heap->sites, entry->site, &entry->weight);
+    entry->more = 0;
     heap->stats.live++;
     heap->stats.tracked++;
-    pd_heap_add(&heap->stats.inuse_objects, entry->weight.objects);
-    pd_heap_add(&heap->stats.inuse_bytes, entry->weight.bytes);
-    if (heap->stats.inuse_bytes > heap->stats.peak_bytes)
-        pd_peak_begin(heap, coarse_now());
+    count_begin(heap, entry->site, &entry->weight);
 }
 
-static void count_end(pprofdelta_heap *heap, const pd_entry *entry)
+/* Some of an entry's weight, or all, is not in use any more. */
+static void count_end(pprofdelta_heap *heap, const pd_entry *entry, const pprofdelta_weight *weight)
 {
-    pd_site_ends(&heap->sites, entry->site, &entry->weight, entry->born);
-    heap->stats.live--;
-    heap->stats.untracked++;
-    pd_heap_add(&heap->stats.inuse_objects, (int64_t) - (uint64_t)entry->weight.objects);
-    pd_heap_add(&heap->stats.inuse_bytes, (int64_t) - (uint64_t)entry->weight.bytes);
+    pd_site_ends(&heap->sites, entry->site, weight, entry->born);
+    pd_heap_add(&heap->stats.inuse_objects, (int64_t) - (uint64_t)weight->objects);
+    pd_heap_add(&heap->stats.inuse_bytes, (int64_t) - (uint64_t)weight->bytes);
+}
+
+static void release(pprofdelta_heap *heap, uint32_t number)
+{
+    pd_entry *entry = pd_entry_at(heap, number);
+    if (is_counted(entry)) {
+        count_end(heap, entry, &entry->weight);
+        heap->stats.live--;
+        heap->stats.untracked++;
+    }
+    pd_site_at(&heap->sites, entry->site)->holders--;
+    entry->state = PD_ENTRY_UNUSED;
+    entry->life++;
+    pd_pool_give(&heap->entries, number);
 }
 
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
 {
-    pd_entry *entry = pd_entry_at(heap, number);
+    const pd_entry *entry = pd_entry_at(heap, number);
     if (is_counted(entry)) {
-        count_end(heap, entry);
+        for (uint32_t piece = entry->more, next; piece; piece = next) {
+            next = pd_entry_at(heap, piece)->more;
+            release(heap, piece);
+        }
     } else {
         heap->stats.cancelled++;
         if (entry->state == PD_ENTRY_DEFERRED)
@@ -220,10 +246,89 @@ void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
     }
     if (entry->state != PD_ENTRY_HELD)
         index_remove(heap, number);
-    pd_site_at(&heap->sites, entry->site)->holders--;
-    entry->state = PD_ENTRY_UNUSED;
-    entry->life++;
-    pd_pool_give(&heap->entries, number);
+    release(heap, number);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* The piece joins the block, or its latest piece, if that has the same site and window. So a block has no
+ * more pieces than windows, times the sites that resize it. */
+static bool join_same(pprofdelta_heap *heap, pd_entry *entry, const pprofdelta_heap_event *event,
+                      uint32_t site)
+{
+    if (entry->site != site || entry->born != heap->sites.window)
+        return false;
+    pd_weight_add(&entry->weight, &event->weight);
+    pd_site_at(&heap->sites, site)->holders--;
+    count_begin(heap, site, &event->weight);
+    return true;
+}
+
+/* That of its pieces. */
+static pprofdelta_weight weight_of(const pprofdelta_heap *heap, uint32_t block)
+{
+    pprofdelta_weight weight = {0, 0};
+    for (uint32_t number = block; number; number = pd_entry_at(heap, number)->more)
+        pd_weight_add(&weight, &pd_entry_at(heap, number)->weight);
+    return weight;
+}
+
+static bool make_piece(pprofdelta_heap *heap, pd_entry *head, const pprofdelta_heap_event *event,
+                       uint32_t site)
+{
+    uint32_t number = pd_pool_take(&heap->entries);
+    if (!number) {
+        count_drop(heap, &heap->entries, &heap->stats.dropped_live);
+        pd_site_at(&heap->sites, site)->holders--;
+        return false;
+    }
+    pd_entry *piece = pd_entry_at(heap, number);
+    piece->ptr = NULL;
+    piece->weight = event->weight;
+    piece->site = site;
+    pd_entry_count(heap, number);
+    piece->state = PD_ENTRY_PIECE;
+    piece->more = head->more;
+    head->more = number;
+    return true;
+}
+
+/* Adds a piece to a block that is alive. The probes report the block anew. */
+static bool add_piece(pprofdelta_heap *heap, uint32_t block, const pprofdelta_heap_event *event,
+                      pd_key key)
+{
+    pd_entry *head = pd_entry_at(heap, block);
+    uint32_t site = hold_site(heap, event, key);
+    if (!site ||
+        !(join_same(heap, head->more ? pd_entry_at(heap, head->more) : head, event, site) ||
+          make_piece(heap, head, event, site)))
+        return false;
+    pprofdelta_weight weight = weight_of(heap, block);
+    pd_usdt_ended(head->ptr);
+    pd_usdt_began(head->ptr, 0, &weight);
+    return true;
+}
+
+static int64_t share_of(double bytes, size_t before, size_t after)
+{
+    double share = bytes / (double)before * (double)after;
+    return share < 0x1p62 ? (int64_t)share : (int64_t)1 << 62;
+}
+
+/* The block has fewer bytes: each piece keeps its share. They are rounded so that their sum is right. */
+static void shrink(pprofdelta_heap *heap, uint32_t block, size_t before, size_t after)
+{
+    double all = 0;
+    int64_t kept = 0, upto;
+    for (uint32_t number = block; number; number = pd_entry_at(heap, number)->more) {
+        pd_entry *entry = pd_entry_at(heap, number);
+        all += (double)entry->weight.bytes;
+        upto = share_of(all, before, after);
+        int64_t less = entry->weight.bytes - (upto - kept);
+        kept = upto;
+        count_end(heap, entry, &(pprofdelta_weight){0, less});
+        entry->weight.bytes -= less;
+    }
 }
 
 int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
@@ -232,9 +337,14 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
         return 0;
     pd_key key = pd_site_key(&heap->sites, event);
     pd_heap_enter(heap);
-    uint32_t number = pd_entry_make(heap, event, key, PD_ENTRY_LIVE);
-    if (number)
-        pd_entry_count(heap, number);
+    uint32_t number = event->is_piece ? pd_entry_find(heap, event->ptr) : 0;
+    if (number && pd_entry_at(heap, number)->state == PD_ENTRY_LIVE) {
+        number = add_piece(heap, number, event, key);
+    } else {
+        number = pd_entry_make(heap, event, key, PD_ENTRY_LIVE);
+        if (number)
+            pd_entry_count(heap, number);
+    }
     pd_heap_leave(heap);
     return number != 0;
 }
@@ -282,6 +392,7 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
         entry->state = PD_ENTRY_HELD;
         index_remove(heap, number);
         r->held = hold(entry, number);
+        r->bytes = weight_of(heap, number).bytes;
     } else if (entry) {
         pd_entry_end(heap, number);
     } else {
@@ -291,15 +402,22 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
     return was;
 }
 
-void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r, int is_freed)
+void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r, const void *ptr,
+                                 size_t before, size_t after)
 {
     pd_heap_enter(heap);
     uint32_t number = held(heap, r);
-    if (number && is_freed) {
+    if (number && !ptr) {
         pd_entry_end(heap, number);
     } else if (number) {
-        pd_entry_at(heap, number)->state = PD_ENTRY_LIVE;
-        index_add(heap, number, 0);
+        end_former(heap, ptr);
+        if (after < before)
+            shrink(heap, number, before, after);
+        pd_entry *entry = pd_entry_at(heap, number);
+        entry->state = PD_ENTRY_LIVE;
+        entry->ptr = ptr;
+        pprofdelta_weight weight = weight_of(heap, number);
+        index_add(heap, number, 0, &weight);
     }
     r->held = 0;
     pd_heap_leave(heap);

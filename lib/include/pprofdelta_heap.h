@@ -305,6 +305,9 @@ typedef struct pprofdelta_heap_event {
     /* The bytes that the program asked for; for the probes only. 0: about weight's bytes for each of
      * its objects. */
     size_t size;
+    /* Not 0: this is what a realloc added to the block at ptr. It has a stack and a birth of its own, and
+     * ends with the block. If the block is not tracked, it is tracked as an allocation. */
+    int is_piece;
 } pprofdelta_heap_event;
 
 /* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room:
@@ -320,27 +323,35 @@ PPROFDELTA_API int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *pt
  * returned, and it stays where it is if realloc fails:
  *
  *     pprofdelta_heap_realloc r;
+ *     size_t before = size_of(old);
  *     int was = pprofdelta_heap_maybe(&filter, old) &&
  *               pprofdelta_heap_realloc_begin(heap, old, &r);
  *     ptr = real_realloc(old, size);
+ *     const void *now = ptr ? ptr : size ? old : NULL;         // it failed, or freed the block
+ *     size_t after = now ? size_of(now) : 0;
  *     if (was)
- *         pprofdelta_heap_realloc_end(heap, &r, ptr || !size);
+ *         pprofdelta_heap_realloc_end(heap, &r, now, before, after);
+ *     if (after > before && pprofdelta_sampler_tick(&sampler, after - before))
+ *         sampled(ptr, after - before);                        // as above, with event.is_piece = 1
  *
- * Then, if ptr is not NULL and the sampler takes it, track ptr as a new allocation. Between begin
- * and end, the old allocation counts as alive, but is not found by its pointer. For each begin that
- * returned 1, call end once. */
+ * So the block keeps its birth, and what realloc adds is a piece, sampled by the bytes that were added.
+ * Each piece counts as an object. If the block gets smaller, each of its pieces gets smaller by the same
+ * share; the bytes have ended, and no object. Between begin and end, the old allocation counts as alive,
+ * but is not found by its pointer. For each begin that returned 1, call end once. Where the size of a
+ * block is not known, give NULL to end, and track ptr as a new allocation. */
 typedef struct pprofdelta_heap_realloc {
     uint64_t held;
+    int64_t bytes; /* those that the block counts for. With the interval 1 it is the block's size */
 } pprofdelta_heap_realloc;
 
 /* Returns 1 if ptr is tracked; *r then holds the allocation. Returns 0 if it is not: do not call
- * end. A deferred allocation is cancelled, even if the realloc fails. */
+ * end. A deferred allocation is cancelled, even if the realloc fails: track the whole block then. */
 PPROFDELTA_API int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
                                                  pprofdelta_heap_realloc *r);
-/* is_freed: the old block was freed. Otherwise realloc failed, and the block is still there. Cannot
- * fail. */
+/* ptr: where the block is now: what realloc returned, or the old pointer if realloc failed; NULL: it was
+ * freed. before and after are the bytes of the block; they have an effect if after is less. Cannot fail. */
 PPROFDELTA_API void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r,
-                                                int is_freed);
+                                                const void *ptr, size_t before, size_t after);
 
 /* ---------------------------------------------------------------------------------------------
  * Deferred tracking: for what cannot be found out inside the allocation. Experimental

@@ -5,7 +5,7 @@ import json
 import os
 import random
 
-from pb import HEAP, gz, profile, read
+from pb import HEAP, Stack, gz, profile, read
 from samples import SECOND, T0
 from live import TRACKER, stamp
 
@@ -232,7 +232,8 @@ def test_windows_without_an_account(t):
     files = [resident(t, f"{i:02}.pb.gz", i, {} if i % 3 == 1 else {**HEAP_AREAS, pages: 3000 + 1500 * i})
              for i in range(30)]
     found = leaks(t, *files)["runs"][0]["findings"]
-    t.equal([(f["what"], f["per_hour"]) for f in found], [("resident", 1500 * 1024 * 60)])
+    t.equal([(f["kind"], f["what"], f["per_hour"], f["place"]["function"]) for f in found],
+            [("suspect", "resident", 1500 * 1024 * 60, "mmap")])
     few = leaks(t, *[resident(t, f"few{i:02}.pb.gz", i, {pages: 3000 + 1500 * i} if i > 8 else {})
                      for i in range(14)])
     t.equal(few["runs"][0]["findings"], [])
@@ -585,3 +586,107 @@ def test_damage_is_refused(t):
     t.contains(t.fails(1, "leaks", *files, "cut.pb.gz").err, "cut.pb.gz: ")
     t.contains(t.fails(1, "leaks", "--max-memory=20k", *files).err, "memory")
     t.contains(t.fails(1, "leaks", "missing.pb.gz").err, "missing.pb.gz: cannot")
+
+
+AGED = HEAP + ["freed_objects/count", "freed_space/bytes"]
+
+
+def aged_film(t, lives, windows, kind="delta", first=1, size=1024):
+    """The windows of a tracker from number `first` on. lives: {function: [(born, died, objects)]} by window from 1;
+    died: None is never."""
+    files = []
+    for w in range(first, windows + 1):
+        word = "full" if w == 1 else ("delta", "window")[w // 2 % 2] if kind == "mixed" else kind
+        since = 1 if word == "full" else w  # a full batch counts from the beginning
+        samples = []
+        for name, all_lives in lives.items():
+            made = sum(n for born, _, n in all_lives if since <= born <= w)
+            live, before = (sum(n for born, died, n in all_lives if born <= at and (died is None or died > at))
+                            for at in (w, w - 1))
+            values = [made, live - (before if word == "delta" else 0)]
+            samples.append((Stack(name, "serve", "main"), [v * k for v in values for k in (1, size)] + [0, 0]))
+            ended = {}
+            for born, died, n in all_lives:
+                if died and since <= died <= w:
+                    shift = max((died - born).bit_length() - 2, 0) if died - born > 15 else 0
+                    age = died - born >> shift << shift
+                    ended[age] = ended.get(age, 0) + n
+            samples += [(Stack(name, "serve", "main", labels={"age": age}), [0, 0, 0, 0, n, n * size])
+                        for age, n in ended.items()]
+        files.append(f"{kind}.{first}.{w:03}.pb.gz")
+        t.write(files[-1], gz(profile(samples, types=AGED, time=T0 + w * MINUTE, period_type=KIND, period=1, comments=[
+            stamp(w, word, since=60 * (w - 1), until=60 * w)])))
+    return files
+
+
+def draw_lives(seed, windows):
+    draw = random.Random(seed)
+    return {f"f{k}": [(born, died if died <= windows else None, draw.randrange(1, 9))
+                      for born in range(1, windows + 1) for _ in range(3)
+                      for died in [born + int(draw.expovariate(1 / (1 + 4 * k)))]] for k in range(6)}
+
+
+def cohorts_of(lives, points):
+    """The table of the lives of one stack: born, and freed by age."""
+    return [{"born": sum(n for born, _, n in lives if born == b),
+             "freed": [sum(n for born, died, n in lives if born == b and died == b + age)
+                       for age in range(points + 1 - b)]} for b in range(1, points + 1)]
+
+
+def test_the_survival_table(t):
+    """It is that of a model, whatever the files have; with more windows than points, the sums are the model's."""
+    lives = draw_lives(1, 16)
+    for kind in "delta", "window", "mixed", "full":
+        found = leaks(t, "--all", *aged_film(t, lives, 16, kind))["runs"][0]["findings"]
+        t.equal({leaf(f): f["survival"]["cohorts"] for f in found if f["what"] == "stack"},
+                {name: cohorts_of(of, 16) for name, of in lives.items()}, kind)
+        t.equal({f["survival"]["windows"] for f in found}, {1})
+    lives = draw_lives(2, 100)
+    for kind in "delta", "full":
+        for f in leaks(t, "--all", *aged_film(t, lives, 100, kind))["runs"][0]["findings"]:
+            cohorts, of = f["survival"]["cohorts"], lives.get(leaf(f))
+            if f["what"] != "stack":
+                continue
+            t.equal([c["born"] for c in cohorts], [sum(n for born, _, n in of if (born - 1) // 5 == p) for p in range(20)])
+            for p in range(20):
+                freed = sum(c["freed"][p - b] for b, c in enumerate(cohorts[:p + 1]))
+                t.check(abs(freed - sum(n for _, died, n in of if died and (died - 1) // 5 == p)) < 1e-3, f"{p}: {freed}")
+            t.check(all(sum(c["freed"]) <= c["born"] + 1e-3 for c in cohorts), f"{kind}: a cohort has more deaths than births")
+
+
+def test_windows_before_the_first_and_windows_that_are_lost(t):
+    """What is in use is certain: the cohorts have it at the end, and no more."""
+    lives = draw_lives(3, 30)
+    files = aged_film(t, lives, 30, "window", first=9)
+    for lost in [], files[5:8], files[2:4] + files[9:10]:
+        for f in leaks(t, "--all", *[name for name in files if name not in lost])["runs"][0]["findings"]:
+            alive = sum(c["born"] - sum(c["freed"]) for c in f["survival"]["cohorts"])
+            if f["what"] == "stack":
+                t.equal(round(alive, 3), f["objects"], f"{leaf(f)} without {lost}")
+
+
+def churn(windows, objects):
+    return [(w, w, objects) for w in range(1, windows + 1)]
+
+
+def test_a_leak_below_churn(t):
+    """One of 2,000 allocations stays. Its level is nothing beside that of the sessions, which are freed."""
+    kept = [(w, None, 2) for w in range(1, 19)]
+    lives = {"leak": churn(18, 4000) + kept, "answer": churn(18, 9000),
+             "session": [(w, w + 3 if w < 16 else None, 3000) for w in range(1, 19)],
+             "ramp": [(w, w + 1 if w < 18 else None, 500 * w) for w in range(1, 19)],
+             "cache": [(w, None, 500) for w in range(1, 8)], "rare": [(3, None, 1), (8, None, 1), (11, None, 1)]}
+    files = aged_film(t, lives, 18)
+    found = {leaf(f): f for f in leaks(t, "--all", *files)["runs"][0]["findings"]}
+    t.equal({name: (f["kind"], f["reason"]) for name, f in found.items()},
+            {"leak": ("suspect", "survives"), "answer": ("none", "flat"), "session": ("none", "filled"),
+             "ramp": ("unknown", "turnover"), "cache": ("none", "filled"), "rare": ("none", "few-samples")})
+    t.equal({k: found["leak"]["evidence"][k] for k in ("older_than_windows", "settled", "freed", "alive")},
+            {"older_than_windows": 4, "settled": 26, "freed": 0, "alive": 26})
+    text = t.succeeds("leaks", "--all", *files).text
+    t.contains(text, "what is allocated stays, and more comes", "of 26 samples older than 4 windows 0 were freed\n",
+               "of 3 samples older than 4 windows 0 were freed\n", " tell: a run of ")
+    by_count = leaks(t, "--type=inuse_objects", *files)["runs"][0]["findings"]
+    t.equal([(leaf(f), f["reason"]) for f in by_count], [("leak", "survives"), ("ramp", "turnover")])
+    t.equal(t.run("leaks", "--fail", *files).code, 5)
+    t.equal(leaks(t, *files[:5])["runs"][0]["is_enough"], False)

@@ -3,8 +3,8 @@
  * committed and abandoned at any time; forks. Whatever is called, and wherever pages or caps
  * run out:
  *
- *   - what a receiver has added up is what a naive list says was alive when the batch began, and a
- *     window says all that is in use
+ *   - what a receiver has added up is what a naive list says was alive when the batch began, and what
+ *     had ended, by age; a window says all that is in use
  *   - a batch that is written again as OTLP means the same (otlp_model.h)
  *   - an answer of "dropped" is counted once, comes only of a cap or of pages that were refused,
  *     and leaves nothing behind; the stats say what the list says
@@ -46,19 +46,23 @@ static void require_stats(trial *t)
 {
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     int64_t objects = 0, bytes = 0;
-    uint64_t live = 0, deferred = 0;
+    uint64_t live = 0, deferred = 0, pieces = 0;
     require(drops_of(t, &stats) == t->drops);
     for (size_t i = 0; i < SLOTS; i++) {
         live += t->slots[i].state == LIVE;
+        pieces += t->slots[i].state == LIVE ? t->slots[i].len - 1 : 0;
         deferred += t->slots[i].state == DEFERRED;
     }
-    for (size_t i = 0; i < HANDS; i++)
-        live += t->hands[i].is_full && t->hands[i].was.state == LIVE;
+    for (size_t i = 0; i < HANDS; i++) {
+        live += t->hands[i].is_full;
+        pieces += t->hands[i].is_full ? t->hands[i].was.len - 1 : 0;
+    }
     for (size_t i = 0; i < t->sums.len; i++) {
         objects += t->sums.rows[i].values[2];
         bytes += t->sums.rows[i].values[3];
     }
-    require(stats.live == live && (t->nested || stats.deferred == deferred));
+    require(stats.live >= live && stats.live <= live + pieces); /* some pieces are joined */
+    require(t->nested || stats.deferred == deferred);
     require(stats.inuse_objects == objects && stats.inuse_bytes == bytes);
     require(stats.peak_bytes == t->most && stats.peak_bytes >= bytes);
     require(stats.memory <= t->memory.live && stats.memory <= t->options.max_memory);
@@ -67,7 +71,8 @@ static void require_stats(trial *t)
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /* Some columns of the sums. Where sites were forgotten nobody knows of which of them their
- * allocations and their peak were: then these are one row. */
+ * allocations and their peak were: then these are one row, and a row for each age. Where an age was
+ * dropped, there are none. */
 static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_inuse)
 {
     pprofdelta_heap_stats stats = {.size = sizeof stats};
@@ -77,9 +82,14 @@ static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_i
         const int64_t *v = of->rows[i].values;
         const int64_t allocs[LIVE_TYPES] = {v[0], v[1]}, inuse[LIVE_TYPES] = {0, 0, v[2], v[3]},
                       peak[LIVE_TYPES] = {0, 0, 0, 0, v[4], v[5]};
-        const char *key = stats.forgotten ? "forgotten" : of->rows[i].key;
+        const int64_t freed[LIVE_TYPES] = {0, 0, 0, 0, 0, 0, v[6], v[7]};
+        const char *age = strstr(of->rows[i].key, "{age="), *key = of->rows[i].key;
+        if (stats.forgotten)
+            key = age ? arena_format(&t->arena, "%.*s", (int)strcspn(age, "}"), age) : "forgotten";
         if (has_allocs)
             live_add(&out, key, allocs);
+        if (has_allocs && !stats.dropped_ages)
+            live_add(&out, key, freed);
         if (has_inuse) {
             live_add(&out, of->rows[i].key, inuse);
             live_add(&out, key, peak);
@@ -112,6 +122,9 @@ static void begin(trial *t)
     t->then = (live_sums){.arena = &t->arena};
     for (size_t i = 0; i < t->sums.len; i++)
         live_add(&t->then, t->sums.rows[i].key, t->sums.rows[i].values);
+    if (t->options.flags & PPROFDELTA_HEAP_AGES)
+        add_ages(t, &t->then);
+    t->stretch++;
     require_stats(t);
 }
 
@@ -131,6 +144,7 @@ static void arrive(trial *t, pprofdelta_heap_inuse inuse, const live_mail *mail)
 {
     live_profile p;
     require(live_read(&t->arena, mail->bytes, mail->len, &p));
+    require(p.types == (t->options.flags & PPROFDELTA_HEAP_AGES ? LIVE_TYPES : LIVE_PLAIN));
     require(p.epoch == t->batch.epoch && p.sequence == t->batch.sequence && p.id == t->id);
     require(p.from_nanos == t->batch.from_nanos && p.to_nanos == t->batch.to_nanos);
     bool is_full = t->batch.kind == PPROFDELTA_HEAP_FULL;
@@ -191,7 +205,12 @@ static void end_batch(trial *t)
 {
     unsigned how = program_byte(&t->in) % 8;
     if (how < 3) {
+        pprofdelta_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
+        pprofdelta_heap_describe(t->heap, &before);
         pprofdelta_heap_abandon(t->heap);
+        pprofdelta_heap_describe(t->heap, &after);
+        if (t->has_batch)
+            begin_stretch(t, after.lost != before.lost);
         t->has_batch = false;
     } else if (how == 3) {
         pprofdelta_heap_resync(t->heap);
@@ -199,6 +218,7 @@ static void end_batch(trial *t)
         require(t->has_batch && t->is_written);
         t->is_deaf |= !t->has_arrived;
         t->has_batch = false;
+        begin_stretch(t, true);
     } else {
         require(!t->has_batch || !t->is_written);
     }
@@ -211,6 +231,11 @@ static void become_child(trial *t)
     pprofdelta_heap_fork(t->heap, PPROFDELTA_FORK_CHILD, t->now);
     t->id = 0;
     t->receiver = (live_receiver){.arena = &t->arena};
+    if (t->has_batch)
+        begin_stretch(t, true);
+    begin_stretch(t, true); /* what is inherited is older than the first window */
+    t->stretch++;
+    t->deaths_len = 0;
     t->is_deaf = t->has_batch = false;
     t->drops = 0;
     t->sums = live_inherited(&t->sums, &t->most);
@@ -252,7 +277,7 @@ static void step(trial *t)
     size_t slot = program_below(&t->in, SLOTS);
     hand *h = &t->hands[slot % HANDS];
     if (what < 4)
-        track(t, slot);
+        track(t, slot, op >= 128);
     else if (what == 4)
         defer(t, slot);
     else if (what < 8)
@@ -260,7 +285,7 @@ static void step(trial *t)
     else if (what == 8)
         begin_realloc(t, slot, h);
     else
-        end_realloc(t, h, op >= 128);
+        end_realloc(t, h, slot, op >= 64);
 }
 
 static void symbolize(void *cookie, uint64_t address, pprofdelta_symbol *out)
@@ -283,7 +308,7 @@ static bool make_heap(trial *t)
     unsigned how = program_byte(&t->in), caps = program_byte(&t->in);
     pprofdelta_heap_options *o = &t->options;
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
-    o->flags = PPROFDELTA_NO_MAPPINGS;
+    o->flags = PPROFDELTA_NO_MAPPINGS | (how & 2 ? PPROFDELTA_HEAP_AGES : 0);
     o->id = t->id = 7;
     o->started_nanos = 500;
     o->filter = &filter;
@@ -316,6 +341,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .in = program_of(data, size), .step = step, .now = 1000, .otlp.format = PPROFDELTA_OTLP};
     t.pages = tracker_pages(&t.memory);
     t.sums.arena = t.receiver.arena = &t.arena;
+    begin_stretch(&t, true);
     if (make_heap(&t)) {
         while (program_has_more(&t.in) && t.steps < MOST_STEPS)
             step(&t);

@@ -46,7 +46,7 @@ typedef struct trial {
     pprofdelta_stamp last; /* of the last that counts */
 } trial;
 
-static const model_type types[LIVE_TYPES] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
+static const model_type types[LIVE_PLAIN] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
                                              {"inuse_objects", "count"}, {"inuse_space", "bytes"},
                                              {"peak_objects", "count"},  {"peak_space", "bytes"}};
 
@@ -56,9 +56,9 @@ static void make_model(trial *t)
 {
     t->m = model_empty;
     t->m.period_type = (model_type){"space", "bytes"};
-    t->m.types = ARENA_ARRAY(&t->arena, model_type, LIVE_TYPES);
+    t->m.types = ARENA_ARRAY(&t->arena, model_type, LIVE_PLAIN);
     memcpy(t->m.types, types, sizeof types);
-    t->m.types_len = LIVE_TYPES;
+    t->m.types_len = LIVE_PLAIN;
     for (size_t i = 0; i < PLACES; i++) {
         model_location *l = arena_alloc(&t->arena, sizeof *l);
         l->address = 0x1000 + i;
@@ -77,8 +77,8 @@ static model_sample *read_sample(trial *t)
     s->labels_len = shape >> 7;
     s->labels = ARENA_ARRAY(&t->arena, model_label, 1);
     s->labels[0] = (model_label){"thread", "a", 0, ""};
-    s->values = ARENA_ARRAY(&t->arena, int64_t, LIVE_TYPES);
-    for (size_t i = 0; i < LIVE_TYPES; i++)
+    s->values = ARENA_ARRAY(&t->arena, int64_t, LIVE_PLAIN);
+    for (size_t i = 0; i < LIVE_PLAIN; i++)
         s->values[i] = (int64_t)program_number(&t->in);
     return s;
 }
@@ -154,7 +154,7 @@ static live_sums copy(trial *t, const live_sums *of, bool has_gauges)
     for (size_t i = 0; i < of->len; i++) {
         const int64_t *v = of->rows[i].values;
         int64_t values[LIVE_TYPES] = {v[0], v[1]};
-        for (int j = 2; j < LIVE_TYPES && has_gauges; j++)
+        for (int j = 2; j < LIVE_PLAIN && has_gauges; j++)
             values[j] = v[j];
         live_add(&out, of->rows[i].key, values);
     }
@@ -164,24 +164,24 @@ static live_sums copy(trial *t, const live_sums *of, bool has_gauges)
 /* In the order of the types above. False: it has others. */
 static bool read_sums(trial *t, buf profile, reading *r, live_sums *out)
 {
-    size_t columns[LIVE_TYPES];
+    size_t columns[LIVE_PLAIN];
     *out = (live_sums){.arena = &t->arena};
     require(reading_make(&t->arena, profile.ptr, profile.len, r) == PPROFDELTA_OK);
-    if (r->view->n_sample_type != LIVE_TYPES)
+    if (r->view->n_sample_type != LIVE_PLAIN)
         return false;
-    for (size_t i = 0; i < LIVE_TYPES; i++) {
+    for (size_t i = 0; i < LIVE_PLAIN; i++) {
         size_t at = 0;
-        while (at < LIVE_TYPES &&
+        while (at < LIVE_PLAIN &&
                (strcmp(reading_string(r, r->view->sample_type[at]->type), types[i].type) != 0 ||
                 strcmp(reading_string(r, r->view->sample_type[at]->unit), types[i].unit) != 0))
             at++;
-        if (at == LIVE_TYPES)
+        if (at == LIVE_PLAIN)
             return false;
         columns[i] = at;
     }
     for (size_t n = 0; n < r->samples_len; n++) {
-        int64_t values[LIVE_TYPES];
-        for (size_t i = 0; i < LIVE_TYPES; i++)
+        int64_t values[LIVE_TYPES] = {0};
+        for (size_t i = 0; i < LIVE_PLAIN; i++)
             values[i] = r->samples[n].values[columns[i]];
         live_add(out, r->samples[n].key, values);
     }

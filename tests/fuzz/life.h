@@ -17,19 +17,30 @@ enum { SLOTS = 24, MOST_DEPTH = 8, HANDS = 3, MOST_STEPS = 300, MOST_WRITES = 12
 
 typedef enum state { NONE, LIVE, DEFERRED } state;
 
+typedef struct piece {
+    const char *key;
+    pprofdelta_weight weight;
+    size_t born; /* the stretch */
+} piece;
+
 /* What is at a pointer. */
 typedef struct truth {
     state state;
-    const char *key;
-    pprofdelta_weight weight;
+    piece *pieces; /* the block, and what reallocs added */
+    size_t len, cap;
     unsigned life; /* which of the pointer's lives this is */
 } truth;
+
+/* What ended. Between two begins of batches is a stretch. */
+typedef struct death {
+    piece piece;
+    size_t died;
+} death;
 
 /* A realloc under way. */
 typedef struct hand {
     pprofdelta_heap_realloc held;
     truth was;
-    size_t slot;
     bool is_full;
 } hand;
 
@@ -47,7 +58,12 @@ typedef struct trial {
     unsigned pauses;
     truth slots[SLOTS];
     hand hands[HANDS];
-    live_sums sums; /* what a full profile says */
+    live_sums sums; /* what a full profile says, but for the ages */
+    death *deaths;
+    size_t deaths_len, deaths_cap;
+    unsigned *windows; /* the window of each stretch, where it is known */
+    size_t windows_len, windows_cap;
+    size_t stretch; /* the one that goes on; its window is not known while a batch is under way */
     int64_t most;   /* bytes that were in use */
     uint64_t drops; /* that are accounted for */
     unsigned steps, writes, nested;
@@ -84,26 +100,57 @@ static inline size_t slot_of(const void *ptr)
     return slot;
 }
 
-static inline void account(trial *t, const truth *of, int allocs, int inuse)
+static inline void account(trial *t, const piece *of, int allocs, int inuse)
 {
     int64_t values[LIVE_TYPES] = {of->weight.objects * allocs, of->weight.bytes * allocs,
                                   of->weight.objects * inuse, of->weight.bytes * inuse};
     live_add(&t->sums, of->key, values);
 }
 
+/* The next stretch begins, in the window of the one before it or in another. */
+static inline void begin_stretch(trial *t, bool is_next)
+{
+    unsigned before = t->windows_len ? t->windows[t->windows_len - 1] : 0;
+    ARENA_PUSH(&t->arena, t->windows, t->windows_len, t->windows_cap, before + is_next);
+}
+
+/* Adds what ended, by age, to the sums. */
+static inline void add_ages(trial *t, live_sums *to)
+{
+    for (size_t i = 0; i < t->deaths_len; i++) {
+        const death *d = &t->deaths[i];
+        unsigned age = t->windows[d->died] - t->windows[d->piece.born];
+        const pprofdelta_weight weight = d->piece.weight;
+        const int64_t values[LIVE_TYPES] = {0, 0, 0, 0, 0, 0, weight.objects, weight.bytes};
+        live_add(to, live_age_key(&t->arena, d->piece.key, age), values);
+    }
+}
+
+static inline void end_piece(trial *t, piece ended)
+{
+    account(t, &ended, 0, -1);
+    ARENA_PUSH(&t->arena, t->deaths, t->deaths_len, t->deaths_cap, (death){ended, t->stretch});
+}
+
 static inline void die(trial *t, truth *of)
 {
-    if (of->state == LIVE)
-        account(t, of, 0, -1);
+    for (size_t i = 0; i < of->len && of->state == LIVE; i++)
+        end_piece(t, of->pieces[i]);
     of->state = NONE;
+}
+
+static inline void grow(trial *t, truth *of, const pprofdelta_heap_event *event)
+{
+    const char *key = live_key(&t->arena, event, t->options.max_depth);
+    ARENA_PUSH(&t->arena, of->pieces, of->len, of->cap, (piece){key, event->weight, t->stretch});
+    if (of->state == LIVE)
+        account(t, &of->pieces[of->len - 1], 1, 1);
 }
 
 static inline void be_born(trial *t, truth *of, const pprofdelta_heap_event *event, state as)
 {
-    *of =
-        (truth){as, live_key(&t->arena, event, t->options.max_depth), event->weight, of->life + 1};
-    if (as == LIVE)
-        account(t, of, 1, 1);
+    *of = (truth){.state = as, .life = of->life + 1};
+    grow(t, of, event);
 }
 
 /* ---- drops ----------------------------------------------------------------------------------- */
@@ -113,9 +160,10 @@ static inline uint64_t drops_of(trial *t, pprofdelta_heap_stats *stats)
     pprofdelta_heap_describe(t->heap, stats);
     require(!stats->dropped_memory || t->memory.refused ||
             t->options.max_memory < UINT64_C(1) << 20);
-    require(!stats->dropped_live || t->options.max_live < SLOTS + HANDS);
+    require(!stats->dropped_live || t->options.max_live <= SLOTS);
     require(!stats->dropped_sites || t->options.max_sites < 1000);
     require(!stats->dropped_deferred || t->options.max_deferred < SLOTS);
+    require(!stats->dropped_ages || t->memory.refused || t->options.max_memory < UINT64_C(1) << 20);
     return stats->dropped_live + stats->dropped_sites + stats->dropped_memory +
            stats->dropped_deferred;
 }
@@ -137,7 +185,7 @@ static inline void see_through(trial *t)
     truth *of = t->completed;
     t->completed = NULL;
     if (of && !is_kept(t)) {
-        account(t, of, -1, -1);
+        account(t, of->pieces, -1, -1);
         of->state = NONE;
     } else if (of) {
         live_note_peak(&t->sums, &t->most);
@@ -193,19 +241,24 @@ static inline pprofdelta_heap_event read_event(trial *t, size_t slot)
                                    .labels_len = labels_len};
 }
 
-static inline void track(trial *t, size_t slot)
+static inline void track(trial *t, size_t slot, bool is_piece)
 {
     pprofdelta_heap_event event = read_event(t, slot);
     truth *of = &t->slots[slot];
     if (t->has_begun && !sample(t, (size_t)(program_number(&t->in) >> 1), &event.weight))
         return;
-    die(t, of); /* tracked again without being untracked: freed unseen */
+    event.is_piece = is_piece;
+    is_piece = is_piece && of->state == LIVE;
+    if (!is_piece)
+        die(t, of); /* tracked again without being untracked: freed unseen */
     int answer = pprofdelta_heap_track(t->heap, &event);
     require(answer == is_kept(t));
-    if (answer) {
+    if (answer && is_piece)
+        grow(t, of, &event);
+    else if (answer)
         be_born(t, of, &event, LIVE);
+    if (answer)
         live_note_peak(&t->sums, &t->most);
-    }
 }
 
 static inline void defer(trial *t, size_t slot)
@@ -237,28 +290,44 @@ static inline void begin_realloc(trial *t, size_t slot, hand *h)
     truth *of = &t->slots[slot];
     if (h->is_full)
         return;
-    *h = (hand){.was = *of, .slot = slot, .is_full = of->state == LIVE};
+    *h = (hand){.was = *of, .is_full = of->state == LIVE};
     require(pprofdelta_heap_realloc_begin(t->heap, pointer(slot), &h->held) == h->is_full);
+    int64_t bytes = 0;
+    for (size_t i = 0; i < of->len && h->is_full; i++)
+        bytes += of->pieces[i].weight.bytes;
+    require(!h->is_full || h->held.bytes == bytes);
     of->state = NONE;
 }
 
-/* Where the pointer is somebody else's by now, the old block cannot stand. */
-static inline void end_realloc(trial *t, hand *h, bool stands)
+/* How the shares of several pieces are rounded depends on which of them were joined. */
+static inline void shrink(trial *t, truth *of, size_t before, size_t after)
+{
+    piece *only = &of->pieces[0];
+    int64_t kept = (int64_t)((double)only->weight.bytes / (double)before * (double)after);
+    piece gone = {only->key, {0, only->weight.bytes - kept}, only->born};
+    only->weight.bytes = kept;
+    end_piece(t, gone);
+}
+
+/* The block is at a slot, where another one may be whose end was not seen; or it was freed. */
+static inline void end_realloc(trial *t, hand *h, size_t slot, bool stands)
 {
     if (!h->is_full)
         return;
-    truth *of = &t->slots[h->slot];
-    if (stands && of->state == NONE) {
-        pprofdelta_heap_realloc_end(t->heap, &h->held, false);
-        unsigned life = of->life;
-        *of = h->was;
-        of->life = life + 1;
-    } else {
-        pprofdelta_heap_realloc_end(t->heap, &h->held, true);
-        die(t, &h->was);
-    }
-    pprofdelta_heap_realloc_end(t->heap, &h->held, true); /* once more is once too often */
+    truth *of = &t->slots[slot];
+    size_t before = 4, after = h->was.len == 1 ? slot % 5 : 4;
     h->is_full = false;
+    pprofdelta_heap_realloc_end(t->heap, &h->held, stands ? pointer(slot) : NULL, before, after);
+    pprofdelta_heap_realloc_end(t->heap, &h->held, NULL, 0, 0); /* once more is once too often */
+    if (!stands) {
+        die(t, &h->was);
+        return;
+    }
+    die(t, of);
+    h->was.life = of->life + 1;
+    *of = h->was;
+    if (after < before)
+        shrink(t, of, before, after);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
@@ -320,7 +389,7 @@ static inline void sweep(trial *t)
     pprofdelta_heap_describe(t->heap, &before);
     size_t ended = pprofdelta_heap_sweep(t->heap, program_byte(&t->in), is_alive, t, NULL);
     pprofdelta_heap_describe(t->heap, &after);
-    require(after.swept == before.swept + ended && after.live + ended == before.live);
+    require(after.swept == before.swept + ended && after.live + ended <= before.live);
 }
 
 #endif

