@@ -120,8 +120,15 @@ static void put_run(const cli_leaks_run *run)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+/* Stacks of the same functions are one. */
+typedef struct change {
+    const cli_leaks_run *run; /* where it has most, and its row there */
+    size_t row;
+    double now, before;
+} change;
+
 typedef struct changes {
-    cli_leaks_change *list;
+    change *list;
     size_t list_len, list_cap;
     cli_numbers by_names;
 } changes;
@@ -146,14 +153,14 @@ static void add_run(changes *to, const cli_leaks_run *run, bool is_base)
         size_t number = cli_numbers_of(&to->by_names, key_of(&run->rows, row), to->list_len);
         if (number == to->list_len) {
             CLI_KEEP_MORE(to->list, 1);
-            to->list[to->list_len++] = (cli_leaks_change){.run = run, .row = i};
+            to->list[to->list_len++] = (change){.run = run, .row = i};
         }
-        cli_leaks_change *change = &to->list[number];
-        if (!is_base && row->now > change->run->rows.rows[change->row].now) {
-            change->run = run;
-            change->row = i;
+        change *sum = &to->list[number];
+        if (!is_base && row->now > sum->run->rows.rows[sum->row].now) {
+            sum->run = run;
+            sum->row = i;
         }
-        *(is_base ? &change->before : &change->now) += row->now;
+        *(is_base ? &sum->before : &sum->now) += row->now;
     }
 }
 
@@ -165,79 +172,72 @@ static void add_work(changes *to, const cli_leaks_work *w, bool is_base)
             add_run(to, &w->runs[i], is_base);
 }
 
-static int by_change(const void *a, const void *b)
+static int by_growth(const void *a, const void *b)
 {
-    const cli_leaks_change *x = a, *y = b;
+    const change *x = a, *y = b;
     double left = x->now - x->before, right = y->now - y->before;
     if (left != right)
         return left > right ? -1 : 1;
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static void put_change(const cli_leaks_change *change, bool has_base, bool is_over)
+static void put_change(const change *c, bool has_base, bool is_over)
 {
     char text[48];
-    cli_string unit = change->run->unit;
-    double grown = change->now - change->before;
-    fputs(is_over                           ? "| **over** | "
-          : change->before == 0 && has_base ? "| new | "
-                                            : "| | ",
-          stdout);
-    put_stack(change->run, change->row);
+    cli_string unit = c->run->unit;
+    fputs(is_over ? "| **over** | " : c->before == 0 && has_base ? "| new | " : "| | ", stdout);
+    put_stack(c->run, c->row);
     if (has_base)
-        printf(" | %s", cli_leaks_format_value(change->before, unit, text));
-    printf(" | %s |", cli_leaks_format_value(change->now, unit, text));
+        printf(" | %s", cli_leaks_format_value(c->before, unit, text));
+    printf(" | %s |", cli_leaks_format_value(c->now, unit, text));
     if (has_base)
-        printf(" %s%s |", grown > 0 ? "+" : "", cli_leaks_format_value(grown, unit, text));
+        printf(" +%s |", cli_leaks_format_value(c->now - c->before, unit, text));
     putchar('\n');
 }
 
 /* Prints the stacks that grew, or those above the budget. Returns whether one is above it. */
-static bool put_changes(const cli_leaks_comment *c)
+static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, double budget)
 {
     changes all = {.list = NULL};
     char text[48];
-    cli_string unit = c->now->runs[0].unit;
-    double budget = c->budget ? (double)c->budget : INFINITY;
-    size_t over = 0, listed = 0, top = c->now->how.top;
-    add_work(&all, c->now, false);
-    if (c->base)
-        add_work(&all, c->base, true);
-    qsort(all.list, all.list_len, sizeof *all.list, by_change);
+    size_t over = 0, listed = 0;
+    add_work(&all, w, false);
+    if (base)
+        add_work(&all, base, true);
+    qsort(all.list, all.list_len, sizeof *all.list, by_growth);
     while (over < all.list_len && all.list[over].now - all.list[over].before > budget)
         over++;
-    while (c->base && listed < all.list_len && all.list[listed].now > all.list[listed].before)
+    while (base && listed < all.list_len && all.list[listed].now > all.list[listed].before)
         listed++;
-    listed = listed > over ? listed : over;
-    if (c->budget)
-        printf("\n%s%zu stack%s above the budget of %s for each%s%s\n", over ? "**" : "", over,
-               over == 1 ? " is" : "s are", cli_leaks_format_value(budget, unit, text),
-               c->base ? ", compared with the base" : "", over ? "**" : "");
-    else
+    listed = base ? listed : over;
+    if (base)
         printf("\n%zu stack%s grown since the base\n", listed, listed == 1 ? " has" : "s have");
+    if (isfinite(budget))
+        printf("\n%s%zu stack%s above the budget of %s for each%s\n", over ? "**" : "", over,
+               over == 1 ? " is" : "s are", cli_leaks_format_value(budget, w->runs[0].unit, text),
+               over ? "**" : "");
     if (listed)
-        fputs(c->base ? "\n| | Stack | Base | Now | Change |\n|---|---|---:|---:|---:|\n"
-                      : "\n| | Stack | In use |\n|---|---|---:|\n",
+        fputs(base ? "\n| | Stack | Base | Now | Change |\n|---|---|---:|---:|---:|\n"
+                   : "\n| | Stack | Now |\n|---|---|---:|\n",
               stdout);
-    for (size_t i = 0; i < listed && i < top; i++)
-        put_change(&all.list[i], c->base != NULL, i < over);
-    if (listed > top)
-        printf("\nand %zu more\n", listed - top);
+    for (size_t i = 0; i < listed && i < w->how.top; i++)
+        put_change(&all.list[i], base != NULL, i < over);
+    if (listed > w->how.top)
+        printf("\nand %zu more\n", listed - w->how.top);
     return over > 0;
 }
 
-bool cli_leaks_put_markdown(const cli_leaks_comment *c)
+bool cli_leaks_put_markdown(const cli_leaks_work *w, const cli_leaks_work *base, double budget)
 {
     size_t left_out = 0;
     fputs("### pprofdelta leaks\n", stdout);
-    for (size_t i = 0; i < c->now->runs_len; i++) {
-        bool counts = c->now->runs_len == 1 || c->now->runs[i].findings.shown_len;
+    for (size_t i = 0; i < w->runs_len; i++) {
+        bool counts = w->runs_len == 1 || w->runs[i].findings.shown_len;
         left_out += !counts;
         if (counts)
-            put_run(&c->now->runs[i]);
+            put_run(&w->runs[i]);
     }
     if (left_out)
-        printf("\n%zu run%s without a suspect and without unknown growth\n", left_out,
-               left_out == 1 ? "" : "s");
-    return (c->base || c->budget) && put_changes(c);
+        printf("\n%zu more without a suspect and without unknown growth\n", left_out);
+    return (base || isfinite(budget)) && put_changes(w, base, budget);
 }
