@@ -4,7 +4,7 @@
  *
  *     | | Place | In use | Slope | Why |
  *     |---|---|---:|---:|---|
- *     | **suspect** | new_session server.c:120 | 48.2MiB | +12.0MiB/h | grows steadily, ... |
+ *     | **suspect** | new_session server.c:120, called by handle | 48.2MiB | +12.0MiB/h | grows steadily, ... |
  *
  *     | | Stack | Base | Now | Change |        with --base; else the stacks above the budget
  *
@@ -41,36 +41,29 @@ static void put_safe(cli_string text)
     fputs("...", stdout);
 }
 
-static void put_frame(const cli_frame_text *frame, bool has_place)
+static void put_code(cli_string text)
 {
-    char room[CLI_SHORT_NAME_MAX], line[32];
-    cli_string file = cli_string_base(frame->file.len ? frame->file : frame->module);
-    put_safe(cli_short_name(frame->name, room));
-    if (!has_place || !file.len)
-        return;
-    putchar(' ');
-    put_safe(file);
-    snprintf(line, sizeof line, "&#58;%lld", (long long)frame->line);
-    fputs(frame->file.len && frame->line > 0 ? line : "", stdout);
+    fputs("<code>", stdout);
+    put_safe(text);
+    fputs("</code>", stdout);
 }
 
-/* From the frame that is the cause outwards. */
-static void put_stack(const cli_leaks_run *run, size_t number)
+/* "new_session server.c:120, called by handle" */
+static void put_cause(const cli_leaks_cause *cause)
 {
-    enum { MOST = 4 };
-    const cli_leaks_row *row = &run->rows.rows[number];
-    size_t from, to, put = 0;
-    cli_leaks_cut(run, row, false, &from, &to);
-    for (size_t i = from; i < to; i++)
-        if (cli_leaks_frame_at(&run->rows, row, i) == row->cause.frame)
-            from = i;
-    fputs("<code>", stdout);
-    for (size_t i = from; i < to && put < MOST; i++) {
-        fputs(put++ ? " &larr; " : "", stdout);
-        put_frame(&cli_leaks_frame_at(&run->rows, row, i)->text, i == from);
+    char room[CLI_SHORT_NAME_MAX];
+    const cli_frame_text *frame = cause->frame ? &cause->frame->text : NULL;
+    put_code(frame ? cli_short_name(frame->name, room) : cli_string_of("(no stack)"));
+    if (frame && frame->file.len) {
+        putchar(' ');
+        put_code(cli_string_base(frame->file));
+        if (frame->line > 0)
+            printf(":%lld", (long long)frame->line);
     }
-    fputs(put ? "" : "&#40;no stack&#41;", stdout);
-    fputs(from + MOST < to ? " &larr; ...</code>" : "</code>", stdout);
+    if (!cause->caller)
+        return;
+    fputs(", called by ", stdout);
+    put_code(cli_short_name(cause->caller->text.name, room));
 }
 
 /* ---- suspects ------------------------------------------------------------------------------- */
@@ -85,7 +78,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     if (is_areas)
         fputs("resident memory", stdout);
     else
-        put_stack(run, f->row);
+        put_cause(&f->cause);
     if (f->stacks > 1 && !is_areas)
         printf(", and %zu more stack%s", f->stacks - 1, f->stacks > 2 ? "s" : "");
     printf(" | %s | %s | %s |\n", cli_leaks_format_value(f->now, unit, now),
@@ -98,16 +91,12 @@ static void put_run(const cli_leaks_run *run)
     const cli_leaks_findings *found = &run->findings;
     char text[48];
     fputs("\n", stdout);
-    if (run->binary.len) {
-        fputs("<code>", stdout);
-        put_safe(run->binary);
-        fputs("</code>: ", stdout);
-    }
-    printf("%s%zu suspect%s%s, %zu unknown, %zu stack%s without steady growth; %s in use (",
+    put_code(run->binary.len ? run->binary : cli_string_of("(no name)"));
+    printf(": %s%zu suspect%s%s, %zu unknown, %zu stack%s without steady growth; %s in use (",
            found->suspects ? "**" : "", found->suspects, found->suspects == 1 ? "" : "s",
            found->suspects ? "**" : "", found->unknown, found->others,
            found->others == 1 ? "" : "s", cli_leaks_format_value(found->now, run->unit, text));
-    put_safe(run->type);
+    put_code(run->type);
     printf(") after %zu window%s\n", run->windows, run->windows == 1 ? "" : "s");
     if (!found->shown_len)
         return;
@@ -186,7 +175,7 @@ static void put_change(const change *c, bool has_base, bool is_over)
     char text[48];
     cli_string unit = c->run->unit;
     fputs(is_over ? "| **over** | " : c->before == 0 && has_base ? "| new | " : "| | ", stdout);
-    put_stack(c->run, c->row);
+    put_cause(&c->run->rows.rows[c->row].cause);
     if (has_base)
         printf(" | %s", cli_leaks_format_value(c->before, unit, text));
     printf(" | %s |", cli_leaks_format_value(c->now, unit, text));

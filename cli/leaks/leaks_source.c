@@ -41,42 +41,39 @@ static void put_lines(FILE *to, FILE *from, int64_t line)
     fputs("]]", to);
 }
 
-typedef struct places {
-    const cli_frame_text *list[MOST_PLACES];
-    size_t len;
-} places;
-
-static void add_place(places *to, const cli_frame_text *place)
+/* Writes a place, if its file is at hand. */
+static bool put_place(FILE *to, const char *comma, const cli_frame_text *place)
 {
-    if (place->line <= 0 || place->line > MOST_LINES || to->len == MOST_PLACES)
-        return;
-    for (size_t i = 0; i < to->len; i++)
-        if (!cli_frame_compare_places(to->list[i], place))
-            return;
-    to->list[to->len++] = place;
+    FILE *from = open_source(place->file);
+    if (!from)
+        return false;
+    fprintf(to, "%s[", comma);
+    cli_string_put(to, place->file, CLI_TEXT_SCRIPT);
+    fprintf(to, ",%lld", (long long)place->line);
+    put_lines(to, from, place->line);
+    fclose(from);
+    return true;
 }
 
+/* Each place once. */
 void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings)
 {
-    places found = {.len = 0};
-    const char *comma = "";
+    const cli_frame_text *seen[MOST_PLACES];
+    size_t len = 0, put = 0;
+    fputs(",\n\"source\":[", to);
     for (size_t i = 0; i < findings; i++) {
         const cli_leaks_finding *f = run->findings.shown[i];
         const cli_leaks_row *row = &run->rows.rows[f->row];
-        for (size_t k = 0; f->what != CLI_LEAKS_AREAS && k < row->path_len; k++)
-            add_place(&found, &cli_leaks_frame_at(&run->rows, row, k)->text);
-    }
-    fputs(",\n\"source\":[", to);
-    for (size_t i = 0; i < found.len; i++) {
-        FILE *from = open_source(found.list[i]->file);
-        if (!from)
-            continue;
-        fprintf(to, "%s[", comma);
-        cli_string_put(to, found.list[i]->file, CLI_TEXT_SCRIPT);
-        fprintf(to, ",%lld", (long long)found.list[i]->line);
-        put_lines(to, from, found.list[i]->line);
-        fclose(from);
-        comma = ",\n";
+        for (size_t k = 0; f->what != CLI_LEAKS_AREAS && k < row->path_len; k++) {
+            const cli_frame_text *place = &cli_leaks_frame_at(&run->rows, row, k)->text;
+            size_t at = 0;
+            while (at < len && cli_frame_compare_places(seen[at], place))
+                at++;
+            if (at < len || len == MOST_PLACES || place->line <= 0 || place->line > MOST_LINES)
+                continue;
+            seen[len++] = place;
+            put += put_place(to, put ? ",\n" : "", place);
+        }
     }
     putc(']', to);
 }
