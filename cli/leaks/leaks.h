@@ -132,10 +132,9 @@ typedef struct cli_leaks_moment {
     size_t point; /* of its block: the last that there is, or the next */
     double seconds;
     cli_leaks_since since;
-    double period; /* bytes between two samples; at most 1: every allocation is one */
-    /* The sequence numbers of the windows so far, with this one, and the first window of each point. */
-    const uint64_t *sequences;
-    size_t windows, first[CLI_LEAKS_POINTS];
+    double period;     /* bytes between two samples; at most 1: every allocation is one */
+    uint64_t sequence; /* of the window */
+    uint64_t begins[CLI_LEAKS_POINTS]; /* that of the first window of each point, with lost ones */
     bool is_behind_gap; /* this is the first window, or windows before it are missing */
 } cli_leaks_moment;
 

@@ -97,15 +97,7 @@ static void put_evidence(const json *out, const cli_leaks_run *run, const cli_le
     fprintf(out->to, "\"windows_that_tell\": %.0f}, ", ceil(e->longer * (double)run->windows));
 }
 
-static void put_list(const json *out, const char *name, const double *values, size_t len)
-{
-    put_name(out, name);
-    for (size_t i = 0; i < len; i++)
-        fprintf(out->to, "%s%.9g", i ? ", " : "[", values[i]);
-    fputs("], ", out->to);
-}
-
-/* The table, a line for each point of birth with what died by age; and what lives on by age. */
+/* The table: for each point of birth, what was freed, by age. */
 static void put_survival(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     size_t points = run->rows.points;
@@ -114,10 +106,7 @@ static void put_survival(const json *out, const cli_leaks_run *run, const cli_le
         fputs("null, ", out->to);
         return;
     }
-    cli_leaks_ages ages = cli_leaks_survive(f->cohorts, points);
     fprintf(out->to, "{\"windows\": %zu, ", cli_leaks_block(run));
-    put_list(out, "at_risk", ages.at_risk, points);
-    put_list(out, "alive", ages.alive, points);
     put_name(out, "cohorts");
     for (size_t born = 0; born < points; born++) {
         fprintf(out->to, "%s{\"born\": %.9g, \"freed\": [", born ? ", " : "[",

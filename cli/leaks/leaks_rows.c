@@ -184,65 +184,42 @@ static double count_samples(double objects, double bytes, double period)
     return period > 1 ? objects * -expm1(-bytes / objects / period) : objects;
 }
 
-/* The window of the run in which a window of the tracker ended: the first that is not older. */
-static size_t window_of(const cli_leaks_moment *m, uint64_t sequence)
-{
-    size_t low = 0, high = m->windows - 1;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (m->sequences[middle] < sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static size_t point_of(const cli_leaks_moment *m, size_t window)
+/* The point of a window of the tracker; what is older than the first window is of point 0. */
+static size_t point_of(const cli_leaks_moment *m, uint64_t sequence)
 {
     size_t point = m->point;
-    while (m->first[point] > window)
+    while (point && m->begins[point] > sequence)
         point--;
     return point;
 }
 
-/* The share of a point's windows that is in the windows from `from` to `to`. */
-static double share_of_point(const cli_leaks_moment *m, size_t point, size_t from, size_t to)
+/* The window of the tracker in which it was made; 0: before the first. */
+static uint64_t born_at(const cli_leaks_moment *m, uint64_t age)
 {
-    size_t first = m->first[point], end = point < m->point ? m->first[point + 1] : m->windows;
-    size_t begin = first > from ? first : from, stop = end < to + 1 ? end : to + 1;
-    return stop > begin ? (double)(stop - begin) / (double)(end - first) : 0;
+    return age < m->sequence ? m->sequence - age : 0;
 }
 
-/* Adds deaths of samples that were born in the windows from `from` to `to`. Cohorts that are alive have
- * their share of them. What no cohort of these windows can have is of the cohorts beside them: ages are
- * rounded, and counts are estimates. */
-static void add_deaths(cli_leaks_cohorts *cohorts, const cli_leaks_moment *m, size_t from,
-                       size_t to, double count)
+/* Adds deaths of samples that were born in the points from `low` to `high`. Cohorts that are alive have
+ * their share of them. What these cohorts cannot have is of those beside them: ages are rounded, and counts
+ * are estimates. */
+static void add_deaths(cli_leaks_cohorts *cohorts, size_t point, size_t low, size_t high,
+                       double count)
 {
     static const double nothing = 1e-6;
-    size_t low = point_of(m, from), high = point_of(m, to), last = high;
-    while (count > nothing) {
-        double share[CLI_LEAKS_POINTS], all = 0, added = 0;
-        for (size_t p = low; p <= high; p++) {
-            double part = low == high ? 1 : share_of_point(m, p, from, to);
-            share[p] = cli_leaks_alive(cohorts, p, m->point) * (part > 0 ? part : 1);
-            all += share[p];
-        }
-        for (size_t p = low; p <= high && all > 0; p++) {
-            double most = cli_leaks_alive(cohorts, p, m->point), part = count * share[p] / all;
-            part = part < most ? part : most;
-            cohorts->deaths[cli_leaks_cell(p, m->point)] += (float)part;
-            added += part;
-        }
-        count -= added;
-        if (!low && high == m->point && added <= nothing)
-            break;
-        low -= low > 0;
-        high += high < m->point;
+    for (size_t wider = 0; count > nothing && wider <= point; wider++) {
+        size_t from = low > wider ? low - wider : 0;
+        size_t to = high + wider < point ? high + wider : point;
+        double alive = 0;
+        for (size_t p = from; p <= to; p++)
+            alive += cli_leaks_alive(cohorts, p, point);
+        double share = count < alive ? count / alive : 1;
+        for (size_t p = from; p <= to; p++)
+            cohorts->deaths[cli_leaks_cell(p, point)] +=
+                (float)(share * cli_leaks_alive(cohorts, p, point));
+        count -= share * alive;
     }
     if (count > nothing)
-        cohorts->deaths[cli_leaks_cell(last, m->point)] += (float)count;
+        cohorts->deaths[cli_leaks_cell(high, point)] += (float)count;
 }
 
 /* What is in use is certain: cohorts that have more have lost deaths with windows that are missing. What
@@ -258,34 +235,31 @@ static void settle_gap(cli_leaks_row *row, const cli_leaks_moment *m)
     if (live > known)
         cohorts->births[m->point] += (float)(live - known);
     else if (known > live)
-        add_deaths(cohorts, m, 0, m->windows - 1, known - live);
+        add_deaths(cohorts, m->point, 0, m->point, known - live);
 }
 
 static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
 {
     cli_leaks_lives *lives = row->lives;
-    for (size_t i = 0; lives && i < lives->amounts_len; i++) {
+    bool is_change = m->since == CLI_LEAKS_SINCE_LAST;
+    for (size_t i = 0; i < lives->amounts_len; i++) {
         cli_leaks_amount *a = &lives->amounts[i];
-        bool is_change = m->since == CLI_LEAKS_SINCE_LAST;
         double objects = a->objects - (is_change ? 0 : a->last_objects);
         double bytes = a->bytes - (is_change ? 0 : a->last_bytes);
         double count = count_samples(objects, bytes, m->period);
-        uint64_t now = m->sequences[m->windows - 1], age = i ? age_of(i) : 0;
-        uint64_t oldest = i ? age_of(i + 1) - 1 : 0;
         lives->made += i == MADE ? bytes : 0;
         lives->brief += i == class_of(0) ? bytes : 0;
         lives->brief_objects += i == class_of(0) ? objects : 0;
         if (i == MADE)
             lives->cohorts.births[m->point] += (float)count;
-        else if (count > 0)
-            add_deaths(&lives->cohorts, m, window_of(m, now > oldest ? now - oldest : 0),
-                       window_of(m, now > age ? now - age : 0), count);
+        else
+            add_deaths(&lives->cohorts, m->point, point_of(m, born_at(m, age_of(i + 1) - 1)),
+                       point_of(m, born_at(m, age_of(i))), count);
         *a = (cli_leaks_amount){.last_objects = a->objects, .last_bytes = a->bytes};
     }
-    if (lives && m->is_behind_gap)
+    if (m->is_behind_gap)
         settle_gap(row, m);
-    if (lives)
-        lives->cohorts.in_use[m->point] = (float)row->bytes_now;
+    lives->cohorts.in_use[m->point] = (float)row->bytes_now;
 }
 
 /* ---- windows ------------------------------------------------------------------------------ */
@@ -348,7 +322,8 @@ static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
         if (moment->point == rows->points || row->now < *lowest)
             *lowest = row->now;
         row->allocated[moment->point] = row->made;
-        end_lives(row, moment);
+        if (row->lives)
+            end_lives(row, moment);
     }
 }
 
@@ -364,7 +339,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
         add_sample(rows, profile, columns, view->sample[i], place_of);
     end_window(rows, moment);
     cli_drop(place_of);
-    rows->has_ages = columns->freed_objects != SIZE_MAX && (moment->windows == 1 || rows->has_ages);
+    rows->has_ages = columns->freed_objects != SIZE_MAX && (!rows->points || rows->has_ages);
     rows->seconds[moment->point] = moment->seconds;
     rows->points = moment->point + 1;
     rows->has_allocated = columns->allocated != SIZE_MAX;

@@ -93,6 +93,8 @@ static double poisson_tail(double mean, double count)
 {
     if (mean > most_exact)
         return cli_leaks_tail((mean - count - 0.5) / sqrt(mean));
+    if (count > 2 * most_exact)
+        return 1;
     double term = exp(-mean), sum = 0;
     for (double k = 0; k <= floor(count + 0.5); term *= mean / ++k)
         sum += term;

@@ -78,12 +78,11 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
 /* The types that are judged, the first that a profile has. */
 static const struct {
     const char *level, *objects, *bytes, *allocated, *objects_made;
-    bool may_have_ages;
 } known[] = {
-    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", "alloc_objects", true},
-    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", "alloc_objects", true},
-    {"space/bytes", "objects", "space", NULL, NULL, false},
-    {"objects/count", "objects", "space", NULL, NULL, false},
+    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", "alloc_objects"},
+    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", "alloc_objects"},
+    {"space/bytes", "objects", "space", NULL, NULL},
+    {"objects/count", "objects", "space", NULL, NULL},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -105,20 +104,17 @@ static int refuse_types(const cli_profile *profile, const char *type)
                     "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
 }
 
-/* Finds the columns of ages; without one of them, there are none. */
+/* Finds the columns of ages. Without one of them, there are none. */
 static void find_ages(const cli_profile *profile, cli_leaks_columns *columns)
 {
-    size_t made_objects = column_of(profile, "alloc_objects/count"),
-           made_bytes = column_of(profile, "alloc_space/bytes"),
-           freed_objects = column_of(profile, "freed_objects/count"),
-           freed_bytes = column_of(profile, "freed_space/bytes");
-    if (made_objects == SIZE_MAX || made_bytes == SIZE_MAX || freed_objects == SIZE_MAX ||
-        freed_bytes == SIZE_MAX || columns->bytes == SIZE_MAX || columns->objects == SIZE_MAX)
-        return;
-    columns->made_objects = made_objects;
-    columns->made_bytes = made_bytes;
-    columns->freed_objects = freed_objects;
-    columns->freed_bytes = freed_bytes;
+    cli_leaks_columns c = *columns;
+    c.made_objects = column_of(profile, "alloc_objects/count");
+    c.made_bytes = column_of(profile, "alloc_space/bytes");
+    c.freed_objects = column_of(profile, "freed_objects/count");
+    c.freed_bytes = column_of(profile, "freed_space/bytes");
+    if (c.bytes != SIZE_MAX && c.objects != SIZE_MAX && c.made_objects != SIZE_MAX &&
+        c.made_bytes != SIZE_MAX && c.freed_objects != SIZE_MAX && c.freed_bytes != SIZE_MAX)
+        *columns = c;
 }
 
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
@@ -137,8 +133,7 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
         columns->objects = column_of(profile, known[i].objects);
         columns->allocated = column_of(profile, known[i].allocated);
         columns->objects_made = column_of(profile, known[i].objects_made);
-        if (known[i].may_have_ages)
-            find_ages(profile, columns);
+        find_ages(profile, columns);
         return true;
     }
     return type != NULL;
@@ -155,8 +150,8 @@ typedef struct reader {
     cli_string sum;   /* so far, with everything in use; empty: none, and without has_changes */
     const cli_leaks_file *last; /* in the sum */
     bool is_sum;                /* what is added to the series is a sum, and not the file alone */
-    uint64_t *sequences;        /* of the windows so far; without a stamp, their numbers */
-    size_t first[CLI_LEAKS_POINTS]; /* window of each point */
+    uint64_t last_sequence;     /* without a stamp, the number of the window */
+    uint64_t begins[CLI_LEAKS_POINTS]; /* see cli_leaks_moment */
 } reader;
 
 /* Replaces the bytes of the file by the sum so far with them. */
@@ -224,23 +219,22 @@ static cli_leaks_moment moment_of(reader *r, const cli_leaks_file *file)
     size_t at = r->windows < extra ? 0 : (r->windows - extra) / size;
     int64_t nanos = r->how->every_nanos ? (int64_t)r->windows * r->how->every_nanos
                                         : file->time_nanos - r->run->from_nanos;
-    uint64_t last = r->windows ? r->sequences[r->windows - 1] : 0;
+    uint64_t last = r->last_sequence;
     bool is_numbered = file->stamp.live && file->stamp.sequence > last;
-    r->sequences[r->windows] = is_numbered ? file->stamp.sequence : last + 1;
+    r->last_sequence = is_numbered ? file->stamp.sequence : last + 1;
     if (!r->windows || at >= r->run->rows.points)
-        r->first[at] = r->windows;
+        r->begins[at] = last + 1;
     cli_leaks_moment moment = {
         .point = at,
         .seconds = (double)nanos * 1e-9,
         .period = r->run->period,
-        .sequences = r->sequences,
-        .windows = r->windows + 1,
+        .sequence = r->last_sequence,
         .is_behind_gap = !r->windows || (is_numbered && file->stamp.first > last + 1),
         .since = r->is_sum              ? CLI_LEAKS_SINCE_SUM
                  : file->stamp.is_delta ? CLI_LEAKS_SINCE_LAST
                                         : CLI_LEAKS_SINCE_BEGINNING,
     };
-    memcpy(moment.first, r->first, sizeof moment.first);
+    memcpy(moment.begins, r->begins, sizeof moment.begins);
     return moment;
 }
 
@@ -331,14 +325,12 @@ static int read_run(reader r, const cli_leaks_file *files)
 {
     cli_leaks_run *run = r.run;
     int code = CLI_DONE;
-    r.sequences = cli_keep(run->windows, sizeof *r.sequences);
     for (size_t i = run->first; i < run->end; i++)
         r.has_changes |= files[i].stamp.live == PPROFDELTA_LIVE_DELTA;
     for (size_t i = run->first; i < run->end && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
             code = read_window(&r, &files[i]);
     cli_drop((char *)r.sum.ptr);
-    cli_drop(r.sequences);
     cli_leaks_rows_end(&run->rows);
     cli_leaks_rows_end(&run->areas);
     return code;

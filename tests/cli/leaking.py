@@ -611,7 +611,7 @@ def aged_film(t, lives, windows, kind="delta", first=1, size=1024):
                     shift = max((died - born).bit_length() - 2, 0) if died - born > 15 else 0
                     age = died - born >> shift << shift
                     ended[age] = ended.get(age, 0) + n
-            samples += [(Stack(name, "serve", "main", labels={"age": age}), [0, 0, 0, 0, n, n * size])
+            samples += [(Stack(name, "serve", "main", labels={"age": (age, "windows")}), [0, 0, 0, 0, n, n * size])
                         for age, n in ended.items()]
         files.append(f"{kind}.{first}.{w:03}.pb.gz")
         t.write(files[-1], gz(profile(samples, types=AGED, time=T0 + w * MINUTE, period_type=KIND, period=1, comments=[

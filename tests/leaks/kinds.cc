@@ -138,7 +138,7 @@ static void wait_for_ever(std::promise<void> *is_ready)
 NOINLINE static void leak_thread()
 {
     std::promise<void> is_ready;
-    if (request % 20 == 0) {
+    if (request % 10 == 0) {
         std::thread(wait_for_ever, &is_ready).detach();
         is_ready.get_future().wait();
     }

@@ -84,11 +84,27 @@ function putStack(list, finding, source) {
   }));
 }
 
-/* Of what was allocated at the stack, how much outlives an age. An age that no sample has reached says
- * nothing. */
+/* By age, in windows: the samples that reached it, and what share of all outlives it (Kaplan and Meier). */
+function agesOf({ windows, cohorts }) {
+  const ages = cohorts.map((_, age) => ({ age: age * windows, samples: 0, died: 0 }));
+  for (const { born, freed } of cohorts) {
+    let left = born;
+    freed.forEach((died, age) => {
+      ages[age].samples += left;
+      ages[age].died += died;
+      left = Math.max(left - died, 0);
+    });
+  }
+  let alive = 1;
+  return ages.filter(({ samples }) => samples > 0).map(({ age, samples, died }) => {
+    alive *= 1 - Math.min(died / samples, 1);
+    return [age, samples, alive];
+  });
+}
+
+/* Of what was allocated at the stack, how much outlives an age. */
 function putSurvival(table, survival, secondsOfWindow) {
-  const ages = survival ? survival.at_risk.map((samples, age) => [age * survival.windows, samples, survival.alive[age]]) : [];
-  const rows = ages.filter(([, samples]) => samples > 0);
+  const rows = survival ? agesOf(survival) : [];
   table.hidden = rows.length === 0;
   fillTable(table, [["Age", ""], ["Alive", ""], ["", "bar"], ["Samples", ""]], rows.map(([age, samples, alive]) => ({
     cells: [age ? `over ${secondsText(age * secondsOfWindow)}` : "over a window", formatShare(alive, 1), alive, countText(samples)] })));
