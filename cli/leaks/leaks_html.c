@@ -284,21 +284,14 @@ static void put_scene(FILE *to, scene s, size_t most)
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
-/* The runs that the page has, in their order: those with suspects before those without. */
+/* The runs that the page has: those with suspects, then the first others. */
 static size_t choose_runs(const cli_leaks_work *w, scene scenes[MOST_RUNS])
 {
-    bool *is_chosen = cli_keep(w->runs_len, 1);
-    size_t chosen = 0, len = 0;
-    for (int any = 0; any < 2; any++)
-        for (size_t i = 0; i < w->runs_len && chosen < MOST_RUNS; i++) {
-            bool counts = !is_chosen[i] && (any || w->runs[i].findings.suspects);
-            chosen += counts;
-            is_chosen[i] |= counts;
-        }
-    for (size_t i = 0; i < w->runs_len; i++)
-        if (is_chosen[i])
-            scenes[len++] = scene_of(&w->runs[i], &w->how);
-    cli_drop(is_chosen);
+    size_t len = 0;
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < w->runs_len && len < MOST_RUNS; i++)
+            if ((w->runs[i].findings.suspects == 0) == (others == 1))
+                scenes[len++] = scene_of(&w->runs[i], &w->how);
     return len;
 }
 

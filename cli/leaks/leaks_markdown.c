@@ -1,12 +1,12 @@
 /* pprofdelta leaks --markdown: a comment on a pull request.
  *
- *     **1 suspect**, 1 unknown, 810 stacks without steady growth; 412MiB in use (inuse_space) after 60 windows
+ *     server: suspects 1, unknown 1, stacks without steady growth 810; in use 412MiB inuse_space, windows 60
  *
  *     | | Place | In use | Slope | Why |
  *     |---|---|---:|---:|---|
  *     | **suspect** | new_session server.c:120, called by handle | 48.2MiB | +12.0MiB/h | grows steadily, ... |
  *
- *     | | Stack | Base | Now | Change |        with --base; else the stacks above the budget
+ *     | | Stack | Before | Now | Change |        with --base; else the stacks above the budget
  *
  * A name is any text. It stands in a code element, with each character that Markdown, HTML or a table
  * could read as its own written as a number: so no name is a link, a mention or a row. */
@@ -66,21 +66,26 @@ static void put_cause(const cli_leaks_cause *cause)
     put_code(cli_short_name(cause->caller->text.name, room));
 }
 
+static void put_left(size_t left)
+{
+    if (left)
+        printf("\nand %zu more\n", left);
+}
+
 /* ---- suspects ------------------------------------------------------------------------------- */
 
 static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char now[48], slope[CLI_LEAKS_SLOPE_ROOM];
-    bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT, is_areas = f->what == CLI_LEAKS_AREAS;
+    const char *bold = f->verdict.kind == CLI_LEAKS_SUSPECT ? "**" : "";
+    bool is_areas = f->what == CLI_LEAKS_AREAS;
     cli_string unit = is_areas ? cli_string_of("bytes") : run->unit;
-    printf("| %s%s%s | ", is_suspect ? "**" : "", cli_leaks_kinds[f->verdict.kind].text,
-           is_suspect ? "**" : "");
+    printf("| %s%s%s | ", bold, cli_leaks_kinds[f->verdict.kind].text, bold);
     if (is_areas)
-        fputs("resident memory", stdout);
-    else
-        put_cause(&f->cause);
-    if (f->stacks > 1 && !is_areas)
-        printf(", and %zu more stack%s", f->stacks - 1, f->stacks > 2 ? "s" : "");
+        fputs("resident memory: ", stdout);
+    put_cause(&f->cause);
+    if (f->stacks > 1)
+        printf(", %zu stacks", f->stacks);
     printf(" | %s | %s | %s |\n", cli_leaks_format_value(f->now, unit, now),
            cli_leaks_format_slope(run, unit, f->verdict.slope, slope),
            cli_leaks_reasons[f->verdict.reason].text);
@@ -90,21 +95,18 @@ static void put_run(const cli_leaks_run *run)
 {
     const cli_leaks_findings *found = &run->findings;
     char text[48];
-    fputs("\n", stdout);
+    putchar('\n');
     put_code(run->binary.len ? run->binary : cli_string_of("(no name)"));
-    printf(": %s%zu suspect%s%s, %zu unknown, %zu stack%s without steady growth; %s in use (",
-           found->suspects ? "**" : "", found->suspects, found->suspects == 1 ? "" : "s",
-           found->suspects ? "**" : "", found->unknown, found->others,
-           found->others == 1 ? "" : "s", cli_leaks_format_value(found->now, run->unit, text));
+    printf(": suspects %zu, unknown %zu, stacks without steady growth %zu; in use %s ",
+           found->suspects, found->unknown, found->others,
+           cli_leaks_format_value(found->now, run->unit, text));
     put_code(run->type);
-    printf(") after %zu window%s\n", run->windows, run->windows == 1 ? "" : "s");
-    if (!found->shown_len)
-        return;
-    fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
+    printf(", windows %zu\n", run->windows);
+    if (found->shown_len)
+        fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
     for (size_t i = 0; i < found->shown_len; i++)
         put_finding(run, found->shown[i]);
-    if (found->left)
-        printf("\nand %zu more\n", found->left);
+    put_left(found->left);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -170,18 +172,16 @@ static int by_growth(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static void put_change(const change *c, bool has_base, bool is_over)
+/* Without a base, a stack had nothing before. */
+static void put_change(const change *c, bool is_over)
 {
-    char text[48];
+    char before[48], now[48], grown[48];
     cli_string unit = c->run->unit;
-    fputs(is_over ? "| **over** | " : c->before == 0 && has_base ? "| new | " : "| | ", stdout);
+    fputs(is_over ? "| **over** | " : c->before == 0 ? "| new | " : "| | ", stdout);
     put_cause(&c->run->rows.rows[c->row].cause);
-    if (has_base)
-        printf(" | %s", cli_leaks_format_value(c->before, unit, text));
-    printf(" | %s |", cli_leaks_format_value(c->now, unit, text));
-    if (has_base)
-        printf(" +%s |", cli_leaks_format_value(c->now - c->before, unit, text));
-    putchar('\n');
+    printf(" | %s | %s | +%s |\n", cli_leaks_format_value(c->before, unit, before),
+           cli_leaks_format_value(c->now, unit, now),
+           cli_leaks_format_value(c->now - c->before, unit, grown));
 }
 
 /* Prints the stacks that grew, or those above the budget. Returns whether one is above it. */
@@ -194,39 +194,30 @@ static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, dou
     if (base)
         add_work(&all, base, true);
     qsort(all.list, all.list_len, sizeof *all.list, by_growth);
-    while (over < all.list_len && all.list[over].now - all.list[over].before > budget)
-        over++;
-    while (base && listed < all.list_len && all.list[listed].now > all.list[listed].before)
-        listed++;
-    listed = base ? listed : over;
+    for (size_t i = 0; i < all.list_len; i++) {
+        double grown = all.list[i].now - all.list[i].before;
+        over += grown > budget;
+        listed += base ? grown > 0 : grown > budget;
+    }
     if (base)
-        printf("\n%zu stack%s grown since the base\n", listed, listed == 1 ? " has" : "s have");
+        printf("\nStacks that have grown since the base: %zu\n", listed);
     if (isfinite(budget))
-        printf("\n%s%zu stack%s above the budget of %s for each%s\n", over ? "**" : "", over,
-               over == 1 ? " is" : "s are", cli_leaks_format_value(budget, w->runs[0].unit, text),
-               over ? "**" : "");
+        printf("\nStacks above the budget of %s: %zu\n",
+               cli_leaks_format_value(budget, w->runs[0].unit, text), over);
     if (listed)
-        fputs(base ? "\n| | Stack | Base | Now | Change |\n|---|---|---:|---:|---:|\n"
-                   : "\n| | Stack | Now |\n|---|---|---:|\n",
-              stdout);
+        fputs("\n| | Stack | Before | Now | Change |\n|---|---|---:|---:|---:|\n", stdout);
     for (size_t i = 0; i < listed && i < w->how.top; i++)
-        put_change(&all.list[i], base != NULL, i < over);
-    if (listed > w->how.top)
-        printf("\nand %zu more\n", listed - w->how.top);
+        put_change(&all.list[i], i < over);
+    put_left(listed > w->how.top ? listed - w->how.top : 0);
     return over > 0;
 }
 
+/* Of several runs, those without a finding are left out. */
 bool cli_leaks_put_markdown(const cli_leaks_work *w, const cli_leaks_work *base, double budget)
 {
-    size_t left_out = 0;
     fputs("### pprofdelta leaks\n", stdout);
-    for (size_t i = 0; i < w->runs_len; i++) {
-        bool counts = w->runs_len == 1 || w->runs[i].findings.shown_len;
-        left_out += !counts;
-        if (counts)
+    for (size_t i = 0; i < w->runs_len; i++)
+        if (w->runs_len == 1 || w->runs[i].findings.shown_len)
             put_run(&w->runs[i]);
-    }
-    if (left_out)
-        printf("\n%zu more without a suspect and without unknown growth\n", left_out);
     return (base || isfinite(budget)) && put_changes(w, base, budget);
 }
