@@ -421,21 +421,10 @@ int cli_leaks_put_html(const cli_leaks_work *work);
  * their files are at hand. */
 void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings);
 
-/* A change between two works, by stack: stacks of the same functions are one. */
-typedef struct cli_leaks_change {
-    const cli_leaks_run *run; /* where the stack has most, and its row */
-    size_t row;
-    double now, before;
-} cli_leaks_change;
-
-/* What a comment on a pull request says. */
-typedef struct cli_leaks_comment {
-    const cli_leaks_work *now, *base; /* base: NULL if there is none */
-    uint64_t budget; /* for each stack: in use, or with a base what it grew; 0: none */
-} cli_leaks_comment;
-
-/* Prints it as Markdown. Returns whether a stack is above the budget. */
-bool cli_leaks_put_markdown(const cli_leaks_comment *comment);
+/* Prints a comment for a pull request as Markdown. base is NULL if there is none. budget: the bytes that
+ * each stack may have in use, or with a base may have grown; INFINITY: none. Returns whether a stack is
+ * above it. */
+bool cli_leaks_put_markdown(const cli_leaks_work *work, const cli_leaks_work *base, double budget);
 
 /* "12.0MiB", and "+12.0MiB/h", or "/min" in a run of minutes. Both return buf. */
 enum { CLI_LEAKS_SLOPE_ROOM = 56 };

@@ -7,15 +7,14 @@
  *       names ... the tree of the stacks, as flame_tree.h says
  *       film      what each stack has at each point:
  *           points   [[0, 0], [1, 60]]    the window of each, and its seconds since the first
- *           stacks   [[node, up, kind, reason, group, allocated, objects, brief, objects, series]]
+ *           stacks   [[node, row, up, kind, reason, group, allocated, objects, brief, objects, series]]
  *                                         node: as the distance from that of the stack before
  *                                         up: steps from there to the frame that is the cause, or -1
  *                                         brief: freed in the window in which it was allocated
  *                                         series: points until a change, the change, ...:
  *                                         [0, 4096, 2, -96] is 4096, 4096, 4000
- *           finding  [2]                  of each finding of the report: its stack, or -1
+ *           finding  [2]                  of each finding of the report: its row
  *           areas    [[name, function, file, line, series]]  of the resident memory
- *           survival [[[90, 0.4], ...]]   of each finding: by age, the samples and what lives on
  *           source   [["a.c", 8, 7, ["int i;", ...]]]  a place, the number of the first line, lines
  *
  * The size is bounded: if the data is too large, fewer stacks are whole. All others are one stack. */
@@ -64,18 +63,16 @@ static double level_at(const cli_leaks_point *point, const reel *r, size_t row)
 }
 
 typedef struct ranked {
-    size_t row, group;
-    cli_leaks_kind kind;
+    size_t row;
+    int grade; /* of the verdict; a stack of a group comes before others */
     double most;
 } ranked;
 
 static int by_importance(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
-    if (x->kind != y->kind)
-        return x->kind > y->kind ? -1 : 1;
-    if (!x->group != !y->group)
-        return x->group ? -1 : 1;
+    if (x->grade != y->grade)
+        return x->grade > y->grade ? -1 : 1;
     if (x->most != y->most)
         return x->most > y->most ? -1 : 1;
     return (x->row > y->row) - (x->row < y->row);
@@ -89,7 +86,7 @@ static reel rank_rows(const cli_leaks_run *run, const cli_leaks_rows *rows, bool
     for (size_t i = 0; i < rows->len; i++) {
         const cli_leaks_row *row = &rows->rows[i];
         double brief = row->lives ? row->lives->brief / (double)run->windows : 0;
-        list[i] = (ranked){i, row->group, row->verdict.kind, brief};
+        list[i] = (ranked){i, 2 * (int)row->verdict.kind + (row->group > 0), brief};
         for (size_t k = 0; k < run->film.len; k++)
             list[i].most = fmax(list[i].most, level_at(&run->film.points[k], &r, i));
     }
@@ -201,40 +198,31 @@ static void put_stack(FILE *to, const scene *s, uint32_t step, size_t at)
         brief_objects += row->lives ? row->lives->brief_objects : 0;
     }
     if (at < r->whole)
-        fprintf(to, "[%u,%ld,%d,%d,%zu", (unsigned)step, steps_to_cause(s, first),
+        fprintf(to, "[%u,%zu,%ld,%d,%d,%zu", (unsigned)step, r->order[at], steps_to_cause(s, first),
                 (int)first->verdict.kind, (int)first->verdict.reason, first->group);
     else
-        fprintf(to, "[%u,-1,%d,%d,0", (unsigned)step, CLI_LEAKS_NONE, CLI_LEAKS_FLAT);
+        fprintf(to, "[%u,-1,-1,%d,%d,0", (unsigned)step, CLI_LEAKS_NONE, CLI_LEAKS_FLAT);
     fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", made, objects, brief, brief_objects);
     put_series(to, &s->run->film, r, at);
     putc(']', to);
 }
 
-/* The stacks in the order of their nodes, and which of them is that of each finding. */
+/* The stacks in the order of their nodes, and the row of each finding. */
 static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const cli_flame_tree *tree,
                        size_t findings)
 {
-    size_t *places = cli_keep(shown->len, sizeof *places);
     uint32_t last = 0;
     fputs(",\n\"stacks\":[", to);
     for (size_t i = 0; i < shown->len; i++) {
         const cli_flame_end *end = &tree->ends[i];
-        places[i] = (size_t)(shown->stacks[end->stack].sample - s->samples);
         fputs(i ? ",\n" : "", to);
-        put_stack(to, s, end->node - last, places[i]);
+        put_stack(to, s, end->node - last, (size_t)(shown->stacks[end->stack].sample - s->samples));
         last = end->node;
     }
     fprintf(to, "],\n\"others\":%zu,\n\"finding\":[", s->stacks.rows->len - s->stacks.whole);
-    for (size_t i = 0; i < findings; i++) {
-        const cli_leaks_finding *f = s->run->findings.shown[i];
-        size_t at = f->what == CLI_LEAKS_AREAS ? shown->len : 0;
-        while (at < shown->len &&
-               (places[at] == s->stacks.whole || s->stacks.order[places[at]] != f->row))
-            at++;
-        fprintf(to, "%s%ld", i ? "," : "", at < shown->len ? (long)at : -1);
-    }
-    fputs("]", to);
-    cli_drop(places);
+    for (size_t i = 0; i < findings; i++)
+        fprintf(to, "%s%zu", i ? "," : "", s->run->findings.shown[i]->row);
+    putc(']', to);
 }
 
 static void put_points(FILE *to, const cli_leaks_film *film)
@@ -245,63 +233,31 @@ static void put_points(FILE *to, const cli_leaks_film *film)
     putc(']', to);
 }
 
+static void put_text(FILE *to, const char *before, cli_string text)
+{
+    fputs(before, to);
+    cli_string_put(to, text, CLI_TEXT_SCRIPT);
+}
+
 /* [name, function that mapped it or file, source, line, series] of each area. */
 static void put_areas(FILE *to, const scene *s)
 {
     const reel *r = &s->areas;
-    cli_string none = cli_string_of("");
+    static const cli_frame_text others = {.name = {"(other areas)", 13}, .file = {"", 0}},
+                                none = {.name = {"", 0}, .file = {"", 0}};
     fputs(",\n\"areas\":[", to);
     for (size_t i = 0; i < r->rows->len && i <= r->whole; i++) {
         const cli_leaks_row *row = &r->rows->rows[r->order[i]];
-        cli_leaks_cause cause = cli_leaks_find_cause(r->rows, r->order[i], 1);
-        const cli_frame_text *text = i < r->whole && cause.frame ? &cause.frame->text : NULL;
-        fputs(i ? ",\n[" : "[", to);
-        cli_string_put(to,
-                       i == r->whole   ? cli_string_of("(other areas)")
-                       : row->path_len ? cli_leaks_frame_at(r->rows, row, 0)->text.name
-                                       : none,
-                       CLI_TEXT_SCRIPT);
-        putc(',', to);
-        cli_string_put(to, text ? text->name : none, CLI_TEXT_SCRIPT);
-        putc(',', to);
-        cli_string_put(to, text ? text->file : none, CLI_TEXT_SCRIPT);
-        fprintf(to, ",%lld,", text ? (long long)text->line : 0);
+        const cli_leaks_frame *cause = cli_leaks_find_cause(r->rows, r->order[i], 1).frame;
+        const cli_frame_text *text = i < r->whole && cause ? &cause->text : &none;
+        const cli_frame_text *name = i == r->whole   ? &others
+                                     : row->path_len ? &cli_leaks_frame_at(r->rows, row, 0)->text
+                                                     : &none;
+        put_text(to, i ? ",\n[" : "[", name->name);
+        put_text(to, ",", text->name);
+        put_text(to, ",", text->file);
+        fprintf(to, ",%lld,", (long long)text->line);
         put_series(to, &s->run->film, r, i);
-        putc(']', to);
-    }
-    putc(']', to);
-}
-
-/* Adds the cohorts of the stacks of a finding. Returns false if they have none. */
-static bool add_cohorts(const cli_leaks_run *run, const cli_leaks_finding *f,
-                        cli_leaks_cohorts *sum)
-{
-    bool has_ages = false;
-    for (size_t i = 0; i < run->rows.len && f->what != CLI_LEAKS_AREAS; i++) {
-        const cli_leaks_row *row = &run->rows.rows[i];
-        bool is_of_group = f->group && f->what != CLI_LEAKS_STACK && row->group == f->group;
-        if (!row->lives || (i != f->row && !is_of_group))
-            continue;
-        has_ages = true;
-        for (size_t k = 0; k < CLI_LEAKS_POINTS; k++)
-            sum->births[k] += row->lives->cohorts.births[k];
-        for (size_t k = 0; k < CLI_LEAKS_CELLS; k++)
-            sum->deaths[k] += row->lives->cohorts.deaths[k];
-    }
-    return has_ages;
-}
-
-/* [samples that reached the age, the share of all that outlives it] for each age, in points. */
-static void put_survival(FILE *to, const cli_leaks_run *run, size_t findings)
-{
-    fputs(",\n\"survival\":[", to);
-    for (size_t i = 0; i < findings; i++) {
-        cli_leaks_cohorts sum = {.births = {0}};
-        bool has_ages = add_cohorts(run, run->findings.shown[i], &sum);
-        cli_leaks_ages ages = cli_leaks_survive(&sum, run->rows.points);
-        fputs(i ? ",\n[" : "[", to);
-        for (size_t k = 0; has_ages && k < ages.len; k++)
-            fprintf(to, "%s[%.0f,%.4g]", k ? "," : "", ages.at_risk[k], ages.alive[k]);
         putc(']', to);
     }
     putc(']', to);
@@ -322,28 +278,20 @@ static void put_scene(FILE *to, scene s, size_t most)
     put_points(to, &run->film);
     put_stacks(to, &s, &shown, &tree, findings);
     put_areas(to, &s);
-    put_survival(to, run, findings);
     cli_leaks_put_source(to, run, s.how->has_source ? findings : 0);
     fputs("}}", to);
 }
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
-/* The runs that the page has, in their order: those with suspects before those without. */
+/* The runs that the page has: those with suspects, then the first others. */
 static size_t choose_runs(const cli_leaks_work *w, scene scenes[MOST_RUNS])
 {
-    bool *is_chosen = cli_keep(w->runs_len, 1);
-    size_t chosen = 0, len = 0;
-    for (int any = 0; any < 2; any++)
-        for (size_t i = 0; i < w->runs_len && chosen < MOST_RUNS; i++) {
-            bool counts = !is_chosen[i] && (any || w->runs[i].findings.suspects);
-            chosen += counts;
-            is_chosen[i] |= counts;
-        }
-    for (size_t i = 0; i < w->runs_len; i++)
-        if (is_chosen[i])
-            scenes[len++] = scene_of(&w->runs[i], &w->how);
-    cli_drop(is_chosen);
+    size_t len = 0;
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < w->runs_len && len < MOST_RUNS; i++)
+            if ((w->runs[i].findings.suspects == 0) == (others == 1))
+                scenes[len++] = scene_of(&w->runs[i], &w->how);
     return len;
 }
 
@@ -351,14 +299,11 @@ static size_t choose_runs(const cli_leaks_work *w, scene scenes[MOST_RUNS])
 static void put_data(FILE *to, const cli_leaks_work *w, const scene *scenes, size_t len,
                      size_t most)
 {
-    fputs("{\"version\":", to);
-    cli_string_put(to, cli_string_of(pprofdelta_version()), CLI_TEXT_SCRIPT);
+    put_text(to, "{\"version\":", cli_string_of(pprofdelta_version()));
     fprintf(to, ",\n\"leftOut\":%zu,\n\"reasons\":[", w->runs_len - len);
     for (size_t i = 0; i <= CLI_LEAKS_SHRINKING; i++) {
-        fprintf(to, "%s[", i ? ",\n" : "");
-        cli_string_put(to, cli_string_of(cli_leaks_reasons[i].word), CLI_TEXT_SCRIPT);
-        putc(',', to);
-        cli_string_put(to, cli_string_of(cli_leaks_reasons[i].text), CLI_TEXT_SCRIPT);
+        put_text(to, i ? ",\n[" : "[", cli_string_of(cli_leaks_reasons[i].word));
+        put_text(to, ",", cli_string_of(cli_leaks_reasons[i].text));
         putc(']', to);
     }
     fputs("],\n\"runs\":[", to);

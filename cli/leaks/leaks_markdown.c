@@ -1,12 +1,12 @@
 /* pprofdelta leaks --markdown: a comment on a pull request.
  *
- *     **1 suspect**, 1 unknown, 810 stacks without steady growth; 412MiB in use (inuse_space) after 60 windows
+ *     server: suspects 1, unknown 1, stacks without steady growth 810; in use 412MiB inuse_space, windows 60
  *
  *     | | Place | In use | Slope | Why |
  *     |---|---|---:|---:|---|
- *     | **suspect** | new_session server.c:120 | 48.2MiB | +12.0MiB/h | grows steadily, ... |
+ *     | **suspect** | new_session server.c:120, called by handle | 48.2MiB | +12.0MiB/h | grows steadily, ... |
  *
- *     | | Stack | Base | Now | Change |        with --base; else the stacks above the budget
+ *     | | Stack | Before | Now | Change |        with --base; else the stacks above the budget
  *
  * A name is any text. It stands in a code element, with each character that Markdown, HTML or a table
  * could read as its own written as a number: so no name is a link, a mention or a row. */
@@ -41,36 +41,35 @@ static void put_safe(cli_string text)
     fputs("...", stdout);
 }
 
-static void put_frame(const cli_frame_text *frame, bool has_place)
+static void put_code(cli_string text)
 {
-    char room[CLI_SHORT_NAME_MAX], line[32];
-    cli_string file = cli_string_base(frame->file.len ? frame->file : frame->module);
-    put_safe(cli_short_name(frame->name, room));
-    if (!has_place || !file.len)
-        return;
-    putchar(' ');
-    put_safe(file);
-    snprintf(line, sizeof line, "&#58;%lld", (long long)frame->line);
-    fputs(frame->file.len && frame->line > 0 ? line : "", stdout);
+    fputs("<code>", stdout);
+    put_safe(text);
+    fputs("</code>", stdout);
 }
 
-/* From the frame that is the cause outwards. */
-static void put_stack(const cli_leaks_run *run, size_t number)
+/* "new_session server.c:120, called by handle" */
+static void put_cause(const cli_leaks_cause *cause)
 {
-    enum { MOST = 4 };
-    const cli_leaks_row *row = &run->rows.rows[number];
-    size_t from, to, put = 0;
-    cli_leaks_cut(run, row, false, &from, &to);
-    for (size_t i = from; i < to; i++)
-        if (cli_leaks_frame_at(&run->rows, row, i) == row->cause.frame)
-            from = i;
-    fputs("<code>", stdout);
-    for (size_t i = from; i < to && put < MOST; i++) {
-        fputs(put++ ? " &larr; " : "", stdout);
-        put_frame(&cli_leaks_frame_at(&run->rows, row, i)->text, i == from);
+    char room[CLI_SHORT_NAME_MAX];
+    const cli_frame_text *frame = cause->frame ? &cause->frame->text : NULL;
+    put_code(frame ? cli_short_name(frame->name, room) : cli_string_of("(no stack)"));
+    if (frame && frame->file.len) {
+        putchar(' ');
+        put_code(cli_string_base(frame->file));
+        if (frame->line > 0)
+            printf(":%lld", (long long)frame->line);
     }
-    fputs(put ? "" : "&#40;no stack&#41;", stdout);
-    fputs(from + MOST < to ? " &larr; ...</code>" : "</code>", stdout);
+    if (!cause->caller)
+        return;
+    fputs(", called by ", stdout);
+    put_code(cli_short_name(cause->caller->text.name, room));
+}
+
+static void put_left(size_t left)
+{
+    if (left)
+        printf("\nand %zu more\n", left);
 }
 
 /* ---- suspects ------------------------------------------------------------------------------- */
@@ -78,16 +77,15 @@ static void put_stack(const cli_leaks_run *run, size_t number)
 static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char now[48], slope[CLI_LEAKS_SLOPE_ROOM];
-    bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT, is_areas = f->what == CLI_LEAKS_AREAS;
+    const char *bold = f->verdict.kind == CLI_LEAKS_SUSPECT ? "**" : "";
+    bool is_areas = f->what == CLI_LEAKS_AREAS;
     cli_string unit = is_areas ? cli_string_of("bytes") : run->unit;
-    printf("| %s%s%s | ", is_suspect ? "**" : "", cli_leaks_kinds[f->verdict.kind].text,
-           is_suspect ? "**" : "");
+    printf("| %s%s%s | ", bold, cli_leaks_kinds[f->verdict.kind].text, bold);
     if (is_areas)
-        fputs("resident memory", stdout);
-    else
-        put_stack(run, f->row);
-    if (f->stacks > 1 && !is_areas)
-        printf(", and %zu more stack%s", f->stacks - 1, f->stacks > 2 ? "s" : "");
+        fputs("resident memory: ", stdout);
+    put_cause(&f->cause);
+    if (f->stacks > 1)
+        printf(", %zu stacks", f->stacks);
     printf(" | %s | %s | %s |\n", cli_leaks_format_value(f->now, unit, now),
            cli_leaks_format_slope(run, unit, f->verdict.slope, slope),
            cli_leaks_reasons[f->verdict.reason].text);
@@ -97,31 +95,31 @@ static void put_run(const cli_leaks_run *run)
 {
     const cli_leaks_findings *found = &run->findings;
     char text[48];
-    fputs("\n", stdout);
-    if (run->binary.len) {
-        fputs("<code>", stdout);
-        put_safe(run->binary);
-        fputs("</code>: ", stdout);
-    }
-    printf("%s%zu suspect%s%s, %zu unknown, %zu stack%s without steady growth; %s in use (",
-           found->suspects ? "**" : "", found->suspects, found->suspects == 1 ? "" : "s",
-           found->suspects ? "**" : "", found->unknown, found->others,
-           found->others == 1 ? "" : "s", cli_leaks_format_value(found->now, run->unit, text));
-    put_safe(run->type);
-    printf(") after %zu window%s\n", run->windows, run->windows == 1 ? "" : "s");
-    if (!found->shown_len)
-        return;
-    fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
+    putchar('\n');
+    put_code(run->binary.len ? run->binary : cli_string_of("(no name)"));
+    printf(": suspects %zu, unknown %zu, stacks without steady growth %zu; in use %s ",
+           found->suspects, found->unknown, found->others,
+           cli_leaks_format_value(found->now, run->unit, text));
+    put_code(run->type);
+    printf(", windows %zu\n", run->windows);
+    if (found->shown_len)
+        fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
     for (size_t i = 0; i < found->shown_len; i++)
         put_finding(run, found->shown[i]);
-    if (found->left)
-        printf("\nand %zu more\n", found->left);
+    put_left(found->left);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+/* Stacks of the same functions are one. */
+typedef struct change {
+    const cli_leaks_run *run; /* where it has most, and its row there */
+    size_t row;
+    double now, before;
+} change;
+
 typedef struct changes {
-    cli_leaks_change *list;
+    change *list;
     size_t list_len, list_cap;
     cli_numbers by_names;
 } changes;
@@ -146,14 +144,14 @@ static void add_run(changes *to, const cli_leaks_run *run, bool is_base)
         size_t number = cli_numbers_of(&to->by_names, key_of(&run->rows, row), to->list_len);
         if (number == to->list_len) {
             CLI_KEEP_MORE(to->list, 1);
-            to->list[to->list_len++] = (cli_leaks_change){.run = run, .row = i};
+            to->list[to->list_len++] = (change){.run = run, .row = i};
         }
-        cli_leaks_change *change = &to->list[number];
-        if (!is_base && row->now > change->run->rows.rows[change->row].now) {
-            change->run = run;
-            change->row = i;
+        change *sum = &to->list[number];
+        if (!is_base && row->now > sum->run->rows.rows[sum->row].now) {
+            sum->run = run;
+            sum->row = i;
         }
-        *(is_base ? &change->before : &change->now) += row->now;
+        *(is_base ? &sum->before : &sum->now) += row->now;
     }
 }
 
@@ -165,79 +163,61 @@ static void add_work(changes *to, const cli_leaks_work *w, bool is_base)
             add_run(to, &w->runs[i], is_base);
 }
 
-static int by_change(const void *a, const void *b)
+static int by_growth(const void *a, const void *b)
 {
-    const cli_leaks_change *x = a, *y = b;
+    const change *x = a, *y = b;
     double left = x->now - x->before, right = y->now - y->before;
     if (left != right)
         return left > right ? -1 : 1;
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static void put_change(const cli_leaks_change *change, bool has_base, bool is_over)
+/* Without a base, a stack had nothing before. */
+static void put_change(const change *c, bool is_over)
 {
-    char text[48];
-    cli_string unit = change->run->unit;
-    double grown = change->now - change->before;
-    fputs(is_over                           ? "| **over** | "
-          : change->before == 0 && has_base ? "| new | "
-                                            : "| | ",
-          stdout);
-    put_stack(change->run, change->row);
-    if (has_base)
-        printf(" | %s", cli_leaks_format_value(change->before, unit, text));
-    printf(" | %s |", cli_leaks_format_value(change->now, unit, text));
-    if (has_base)
-        printf(" %s%s |", grown > 0 ? "+" : "", cli_leaks_format_value(grown, unit, text));
-    putchar('\n');
+    char before[48], now[48], grown[48];
+    cli_string unit = c->run->unit;
+    fputs(is_over ? "| **over** | " : c->before == 0 ? "| new | " : "| | ", stdout);
+    put_cause(&c->run->rows.rows[c->row].cause);
+    printf(" | %s | %s | +%s |\n", cli_leaks_format_value(c->before, unit, before),
+           cli_leaks_format_value(c->now, unit, now),
+           cli_leaks_format_value(c->now - c->before, unit, grown));
 }
 
 /* Prints the stacks that grew, or those above the budget. Returns whether one is above it. */
-static bool put_changes(const cli_leaks_comment *c)
+static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, double budget)
 {
     changes all = {.list = NULL};
     char text[48];
-    cli_string unit = c->now->runs[0].unit;
-    double budget = c->budget ? (double)c->budget : INFINITY;
-    size_t over = 0, listed = 0, top = c->now->how.top;
-    add_work(&all, c->now, false);
-    if (c->base)
-        add_work(&all, c->base, true);
-    qsort(all.list, all.list_len, sizeof *all.list, by_change);
-    while (over < all.list_len && all.list[over].now - all.list[over].before > budget)
-        over++;
-    while (c->base && listed < all.list_len && all.list[listed].now > all.list[listed].before)
-        listed++;
-    listed = listed > over ? listed : over;
-    if (c->budget)
-        printf("\n%s%zu stack%s above the budget of %s for each%s%s\n", over ? "**" : "", over,
-               over == 1 ? " is" : "s are", cli_leaks_format_value(budget, unit, text),
-               c->base ? ", compared with the base" : "", over ? "**" : "");
-    else
-        printf("\n%zu stack%s grown since the base\n", listed, listed == 1 ? " has" : "s have");
+    size_t over = 0, listed = 0;
+    add_work(&all, w, false);
+    if (base)
+        add_work(&all, base, true);
+    qsort(all.list, all.list_len, sizeof *all.list, by_growth);
+    for (size_t i = 0; i < all.list_len; i++) {
+        double grown = all.list[i].now - all.list[i].before;
+        over += grown > budget;
+        listed += base ? grown > 0 : grown > budget;
+    }
+    if (base)
+        printf("\nStacks that have grown since the base: %zu\n", listed);
+    if (isfinite(budget))
+        printf("\nStacks above the budget of %s: %zu\n",
+               cli_leaks_format_value(budget, w->runs[0].unit, text), over);
     if (listed)
-        fputs(c->base ? "\n| | Stack | Base | Now | Change |\n|---|---|---:|---:|---:|\n"
-                      : "\n| | Stack | In use |\n|---|---|---:|\n",
-              stdout);
-    for (size_t i = 0; i < listed && i < top; i++)
-        put_change(&all.list[i], c->base != NULL, i < over);
-    if (listed > top)
-        printf("\nand %zu more\n", listed - top);
+        fputs("\n| | Stack | Before | Now | Change |\n|---|---|---:|---:|---:|\n", stdout);
+    for (size_t i = 0; i < listed && i < w->how.top; i++)
+        put_change(&all.list[i], i < over);
+    put_left(listed > w->how.top ? listed - w->how.top : 0);
     return over > 0;
 }
 
-bool cli_leaks_put_markdown(const cli_leaks_comment *c)
+/* Of several runs, those without a finding are left out. */
+bool cli_leaks_put_markdown(const cli_leaks_work *w, const cli_leaks_work *base, double budget)
 {
-    size_t left_out = 0;
     fputs("### pprofdelta leaks\n", stdout);
-    for (size_t i = 0; i < c->now->runs_len; i++) {
-        bool counts = c->now->runs_len == 1 || c->now->runs[i].findings.shown_len;
-        left_out += !counts;
-        if (counts)
-            put_run(&c->now->runs[i]);
-    }
-    if (left_out)
-        printf("\n%zu run%s without a suspect and without unknown growth\n", left_out,
-               left_out == 1 ? "" : "s");
-    return (c->base || c->budget) && put_changes(c);
+    for (size_t i = 0; i < w->runs_len; i++)
+        if (w->runs_len == 1 || w->runs[i].findings.shown_len)
+            put_run(&w->runs[i]);
+    return (base || isfinite(budget)) && put_changes(w, base, budget);
 }

@@ -6,6 +6,7 @@
 #include "arguments.h"
 #include "output_file.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { DEFAULT_TOP = 10 };
@@ -151,7 +152,6 @@ static int status_of(const cli_leaks_work *w)
 static int print(const verb *v)
 {
     const cli_leaks_work *w = &v->work;
-    const cli_leaks_comment comment = {w, v->base ? &v->base_work : NULL, v->budget};
     bool is_over = false;
     int code = CLI_DONE;
     note_order(w);
@@ -159,7 +159,8 @@ static int print(const verb *v)
     if (w->html)
         code = cli_leaks_put_html(w);
     else if (v->markdown)
-        is_over = cli_leaks_put_markdown(&comment);
+        is_over = cli_leaks_put_markdown(w, v->base ? &v->base_work : NULL,
+                                         v->budget ? (double)v->budget : INFINITY);
     for (size_t i = 0; i < w->runs_len && !w->html && !v->markdown; i++)
         (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w, i);
     code = code || w->html ? code : cli_output_end_text();

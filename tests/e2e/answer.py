@@ -98,6 +98,16 @@ def test_compares_any_two_windows(t):
     t.equal((page.value("#from"), page.value("#to")), ("0", "15"))
 
 
+def test_survival_by_age(t):
+    """As Kaplan and Meier estimate it, and nothing where the profiles have no ages."""
+    page = open_page(t, *film(t))
+    t.equal(page.run("document.querySelector('#survival').hidden"), True)
+    cohorts = "[{born: 10, freed: [2, 3]}, {born: 10, freed: [5]}]"
+    t.equal(page.run(f"agesOf({{windows: 2, cohorts: {cohorts}}})"), [[0, 20, 0.65], [2, 8, 0.65 * (1 - 3 / 8)]])
+    page.do(f"putSurvival(document.querySelector('#survival'), {{windows: 2, cohorts: {cohorts}}}, 60)")
+    t.equal(rows(page, "#survival"), [["over a window", "65.0%", "", "20"], ["over 2.00min", "40.6%", "", "8"]])
+
+
 def test_changes_the_run(t):
     page = open_page(t, *film(t), *(heap(t, f"later.{i:02}.pb.gz", 20 + i, {"leak": (i + 1, i + 1)}) for i in range(8)))
     t.equal(page.run("document.querySelector('#run-label').hidden"), False)

@@ -78,10 +78,12 @@ function makeAreas(canvas) {
   }
 
   function begin(to) {
+    const size = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
     context = to;
-    to.canvas.width = Math.round(width * devicePixelRatio); /* clears it */
-    to.canvas.height = Math.round(height * devicePixelRatio);
+    if (to.canvas.width !== size[0]) [to.canvas.width] = size;
+    if (to.canvas.height !== size[1]) [, to.canvas.height] = size;
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    to.clearRect(0, 0, width, height);
     to.font = "11px system-ui, sans-serif";
     to.textBaseline = "middle";
   }

@@ -26,14 +26,14 @@ const highest = (values) => values.reduce((best, value, i) => (value > values[be
 function readFilm(run) {
   const { film, report } = run, points = film.points.length;
   let node = 0;
-  const stacks = film.stacks.map(([step, up, kind, reason, group, made, objects, brief, briefObjects, series]) => {
+  const stacks = film.stacks.map(([step, row, up, kind, reason, group, made, objects, brief, briefObjects, series]) => {
     node += step;
-    return { node, up, kind, reason, group, made, objects, brief, briefObjects, values: expand(series, points) };
+    return { node, row, up, kind, reason, group, made, objects, brief, briefObjects, values: expand(series, points) };
   });
   const total = sumOf(stacks, points);
   /* The stacks of each finding: a group has several. */
   const findings = report.findings.map((finding, i) => {
-    const own = film.finding[i];
+    const own = finding.what === "resident" ? -1 : stacks.findIndex((one) => one.row === film.finding[i]);
     const members = finding.group && finding.what !== "stack" ? stacks.filter((one) => one.group === finding.group)
       : own < 0 ? [] : [stacks[own]];
     return { ...finding, own, members, values: sumOf(members, points) };

@@ -84,13 +84,30 @@ function putStack(list, finding, source) {
   }));
 }
 
-/* Of what was allocated at the stack, how much outlives an age. An age that no sample has reached says
- * nothing. */
-function putSurvival(table, ages, secondsOfAge) {
-  const rows = ages.map((one, age) => [age, ...one]).filter(([, samples]) => samples > 0);
+/* By age, in windows: the samples that reached it, and what share of all outlives it (Kaplan and Meier). */
+function agesOf({ windows, cohorts }) {
+  const ages = cohorts.map((_, age) => ({ age: age * windows, samples: 0, died: 0 }));
+  for (const { born, freed } of cohorts) {
+    let left = born;
+    freed.forEach((died, age) => {
+      ages[age].samples += left;
+      ages[age].died += died;
+      left = Math.max(left - died, 0);
+    });
+  }
+  let alive = 1;
+  return ages.filter(({ samples }) => samples > 0).map(({ age, samples, died }) => {
+    alive *= 1 - Math.min(died / samples, 1);
+    return [age, samples, alive];
+  });
+}
+
+/* Of what was allocated at the stack, how much outlives an age. */
+function putSurvival(table, survival, secondsOfWindow) {
+  const rows = survival ? agesOf(survival) : [];
   table.hidden = rows.length === 0;
   fillTable(table, [["Age", ""], ["Alive", ""], ["", "bar"], ["Samples", ""]], rows.map(([age, samples, alive]) => ({
-    cells: [age ? `over ${secondsText(age * secondsOfAge)}` : "over a window", formatShare(alive, 1), alive, countText(samples)] })));
+    cells: [age ? `over ${secondsText(age * secondsOfWindow)}` : "over a window", formatShare(alive, 1), alive, countText(samples)] })));
 }
 
 /* Stacks of which most was freed in the window in which it was allocated. Returns whether there are any. */

@@ -73,8 +73,7 @@ function makeReport(whole, number) {
       finding.age_seconds === null ? "" : `age ${secondsText(finding.age_seconds)}`,
       finding.stacks > 1 && finding.what !== "resident" ? `${finding.stacks} stacks, the largest:` : ""].filter(Boolean).join(", ");
     putStack(element("stack"), finding, run.film.source);
-    const ages = run.film.survival[shown.finding];
-    putSurvival(element("survival"), ages, report.span_seconds / Math.max(ages.length - 1, 1));
+    putSurvival(element("survival"), finding.survival, report.span_seconds / Math.max(report.windows - 1, 1));
   }
 
   function show(next) {
@@ -132,9 +131,10 @@ function makeReport(whole, number) {
 
   function start(parent) {
     page = parent;
-    const next = whole.runs[number + 1]?.report;
+    const next = whole.runs.find((one) => one.report.after_restart && one.report.binary === report.binary &&
+      one.report.from_nanos > report.to_nanos);
     layers = layersOf(film, labelOf);
-    marks = marksOf(film, report, whole.reasons, next?.after_restart);
+    marks = marksOf(film, report, whole.reasons, next !== undefined);
     parts = partsOf(film);
     for (const key of ["from", "to"]) for (let i = 0; i <= last; i++) element(key).append(new Option(timeText(i), i));
     whole.runs.forEach((one, i) => element("run").append(new Option(`${i + 1}: ${one.report.binary.split("/").at(-1)}, ${one.report.from}`, i)));
