@@ -5,6 +5,7 @@
  * to 64 bits (sums: up to 128). Addresses are hexadecimal strings. */
 #include "show/shown.h"
 
+#include "cli.h"
 #include "decimal.h"
 #include "instant.h"
 #include "output_file.h"
@@ -62,7 +63,7 @@ static void put_member(const char *name, cli_string text)
     cli_string_put(stdout, text, CLI_TEXT_JSON);
 }
 
-static void put_sum(const char *name, pprofdelta_sum sum)
+void cli_json_put_sum(const char *name, pprofdelta_sum sum)
 {
     char text[48];
     printf("%s%s", name, cli_sum_format(sum, text));
@@ -123,11 +124,12 @@ static void put_types(const cli_shown *shown)
         cli_record_put(cur, &cur->view->sample_type[column_of(shown, is_pair, i)]->base,
                        "{\"type\": <j:type>, \"unit\": <j:unit>");
         for (size_t side = 0; side < shown->sides; side++)
-            put_sum(totals[side + is_pair],
-                    cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
+            cli_json_put_sum(totals[side + is_pair],
+                             cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
         for (size_t side = 0; side < shown->sides; side++) {
             size_t all = shown->filters->len * shown->profiles[side].view->n_sample_type;
-            put_sum(kept[side + is_pair], shown->kept[side].sums[all + column_of(shown, side, i)]);
+            cli_json_put_sum(kept[side + is_pair],
+                             shown->kept[side].sums[all + column_of(shown, side, i)]);
         }
         putchar('}');
     }
@@ -154,7 +156,8 @@ static void put_filters(const cli_shown *shown)
             size_t first = i * shown->profiles[side].view->n_sample_type;
             fputs(titles[side + (shown->sides > 1)], stdout);
             for (size_t k = 0; k < count_types(shown); k++)
-                put_sum(k ? ", " : "", shown->kept[side].sums[first + column_of(shown, side, k)]);
+                cli_json_put_sum(k ? ", " : "",
+                                 shown->kept[side].sums[first + column_of(shown, side, k)]);
             putchar(']');
         }
         putchar('}');
@@ -206,16 +209,9 @@ static void put_samples(const cli_shown *shown)
     }
 }
 
-/* A group of stacks with the same names. */
-static void put_group(const cli_shown *shown, size_t at, size_t end)
+void cli_json_put_stack(const cli_shown *shown, size_t at, size_t end)
 {
-    static const char *const titles[CLI_SIDES] = {"{\"before\": [", "], \"now\": ["};
-    for (size_t side = 0; side < CLI_SIDES; side++) {
-        fputs(titles[side], stdout);
-        for (size_t i = 0; i < shown->types.len; i++)
-            put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
-    }
-    fputs("], \"stack\": [", stdout);
+    fputs("\"stack\": [", stdout);
     for (size_t i = 0; i < shown->stacks[at].len; i++) {
         cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
         put_member(i ? ", {\"function\": " : "{\"function\": ", frame.name);
@@ -224,7 +220,21 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
         put_member(", \"mapping\": ", frame.module);
         putchar('}');
     }
-    fputs("]}", stdout);
+    putchar(']');
+}
+
+/* A group of stacks with the same names. */
+static void put_group(const cli_shown *shown, size_t at, size_t end)
+{
+    static const char *const titles[CLI_SIDES] = {"{\"before\": [", "], \"now\": ["};
+    for (size_t side = 0; side < CLI_SIDES; side++) {
+        fputs(titles[side], stdout);
+        for (size_t i = 0; i < shown->types.len; i++)
+            cli_json_put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
+    }
+    fputs("], ", stdout);
+    cli_json_put_stack(shown, at, end);
+    putchar('}');
 }
 
 static void put_groups(cli_shown *shown)
@@ -241,6 +251,9 @@ static void put_groups(cli_shown *shown)
 int cli_show_json(cli_shown *shown)
 {
     bool is_pair = shown->sides > 1;
+    int code = shown->has_lifetimes ? cli_lifetimes_check(shown) : CLI_DONE;
+    if (code)
+        return code;
     fputs(is_pair ? "{\n\"profiles\": [\n" : "", stdout);
     for (size_t side = 0; side < shown->sides; side++) {
         fputs(side ? ",\n" : "", stdout);
@@ -252,6 +265,8 @@ int cli_show_json(cli_shown *shown)
     put_filters(shown);
     if (is_pair)
         put_groups(shown);
+    else if (shown->has_lifetimes)
+        cli_json_put_lifetimes(shown);
     else
         put_samples(shown);
     fputs("\n]\n}\n", stdout);

@@ -2,7 +2,9 @@
 #include "show/shown.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
+#include "output_file.h"
 #include "symbolize/names.h"
 #include "arguments.h"
 
@@ -10,18 +12,20 @@
 #include <string.h>
 
 enum { DEFAULT_TOP = 10 };
-typedef enum show_form { TABLE, RAW, FOLDED, JSON, FLAME, STACKS } show_form;
-static cli_show_form *const forms[] = {cli_show_table, cli_show_raw,   cli_show_folded,
-                                       cli_show_json,  cli_show_flame, cli_show_stacks};
+typedef enum show_form { TABLE, RAW, FOLDED, JSON, FLAME, STACKS, LIFETIMES } show_form;
+static cli_show_form *const forms[] = {cli_show_table,    cli_show_raw,   cli_show_folded,
+                                       cli_show_json,     cli_show_flame, cli_show_stacks,
+                                       cli_show_lifetimes};
 
 typedef struct show_options {
     const cli_arguments *arguments;
-    const char *files[CLI_SIDES];
+    const char **files; /* has room for all arguments */
+    size_t files_len;
     const char *type; /* NULL: all types in the table, the default type elsewhere */
     show_form form;
     size_t top; /* 0: not given */
     size_t stacks;
-    cli_shown shown; /* has as many sides as there are files */
+    cli_shown shown;
     cli_filters filters;
     uint64_t max_memory;
     cli_names names;
@@ -48,10 +52,19 @@ static int take_number(const cli_option *option, const char *value, const cli_ar
     return cli_take_rows(option, value, number);
 }
 
+static bool may_be_both(show_form form)
+{
+    return form == JSON || form == LIFETIMES;
+}
+
 static int set_form(show_options *options, show_form form)
 {
+    options->shown.has_lifetimes |= form == LIFETIMES;
+    if (may_be_both(form) && may_be_both(options->form) && form != options->form)
+        options->form = form = JSON;
     if (options->form && options->form != form)
-        return cli_usage("--stacks, --flame, --folded, --raw and --json exclude each other");
+        return cli_usage("--stacks, --lifetimes, --flame, --folded, --raw and --json exclude "
+                         "each other (only --lifetimes and --json do not)");
     options->form = form;
     return CLI_DONE;
 }
@@ -90,16 +103,15 @@ static int take_filter(const cli_option *option, const char *value, void *filter
 static int add_file(void *options, const char *value)
 {
     show_options *o = options;
-    if (o->shown.sides == CLI_SIDES)
-        return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
-                         value);
-    o->files[o->shown.sides++] = value;
+    o->files[o->files_len++] = value;
     return CLI_DONE;
 }
 
 static const cli_option table[] = {
     {"--stacks", 0, CLI_MAY_HAVE_VALUE, take_stacks, 0, 0, 0,
      "      --stacks[=N]       the N (10) heaviest stacks, with files and lines\n"},
+    {"--lifetimes", 0, CLI_ALONE, take_form, 0, LIFETIMES, 0,
+     "      --lifetimes        for each stack: what is freed soon, what lives on\n"},
     {"--flame", 0, CLI_VALUE, take_page, 0, 0, 0,
      "      --flame=OUT.html   a page with a flame graph, which needs no network\n"},
     {"--folded", 0, CLI_ALONE, take_form, 0, FOLDED, 0,
@@ -141,6 +153,7 @@ static const cli_option table[] = {
 static const cli_command command = {
     .before = "usage: pprofdelta show FILE [FORM] [FILTER...] [--type TYPE]\n"
               "       pprofdelta show PREV CUR [FORM] [FILTER...] [--type TYPE]\n"
+              "       pprofdelta show --lifetimes FILE... [FILTER...]\n"
               "Prints a table of the functions in the profile FILE (- is stdin), or of those\n"
               "that grew or shrank from PREV to CUR; or\n"
               "\n",
@@ -155,19 +168,24 @@ static bool is_whole(const show_options *options)
 
 static int check_options(const show_options *options)
 {
-    if (!options->shown.sides)
+    if (!options->files_len)
         return cli_usage("a profile is missing: pprofdelta show FILE");
-    if (options->shown.sides > 1 && options->form == RAW)
+    if (options->files_len > CLI_SIDES && !options->shown.has_lifetimes)
+        return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
+                         options->files[CLI_SIDES]);
+    if (options->files_len > 1 && options->form == RAW)
         return cli_usage("--raw shows one profile");
-    if ((options->top || options->shown.is_by_cum) && options->form)
+    if (options->type && options->form == LIFETIMES)
+        return cli_usage("--type is not for --lifetimes, which shows what ended by its age");
+    if ((options->shown.is_by_cum || (options->top && options->form != LIFETIMES)) && options->form)
         return cli_usage("%s is for the table, not for --stacks, --flame, --folded, --raw or "
                          "--json",
-                         options->top ? "--top" : "--cum");
+                         options->shown.is_by_cum ? "--cum" : "--top");
     if (options->form == RAW && cli_filters_of(&options->filters, CLI_FILTER_HIDE))
         return cli_usage("--hide is not for --raw, which shows records as they are");
     if (options->type && is_whole(options))
         return cli_usage("--type is not for --raw and --json, which show every type");
-    return cli_check_stdin(options->files, options->shown.sides);
+    return cli_check_stdin(options->files, options->files_len);
 }
 
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
@@ -187,13 +205,51 @@ static int choose_type(const show_options *options, cli_shown *shown)
     return CLI_DONE;
 }
 
+/* Adds the windows of a process up, as sum does. */
+static int add_windows(const show_options *options, const pprofdelta_options *library,
+                       cli_buffer *sum)
+{
+    pprofdelta_adder *adder;
+    pprofdelta_error err;
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = sum};
+    cli_input input;
+    int code = CLI_DONE;
+    if (pprofdelta_adder_new(library, NULL, &adder, &err))
+        return cli_library_error("the sum", &err);
+    for (size_t i = 0; i < options->files_len && !code; i++) {
+        code = cli_input_read(&input, options->files[i], options->max_memory);
+        if (!code && pprofdelta_adder_add(adder, input.bytes, input.len, NULL, &err))
+            code = cli_library_error(input.name, &err);
+        cli_input_free(&input);
+    }
+    if (!code && pprofdelta_adder_finish(adder, &sink, &err))
+        code = cli_library_error("the sum", &err);
+    pprofdelta_adder_free(adder);
+    return code;
+}
+
+static int load_sum(const show_options *options, const pprofdelta_options *library,
+                    cli_profile *profile)
+{
+    cli_buffer sum = {0};
+    pprofdelta_options plain = *library;
+    plain.compression = PPROFDELTA_PLAIN;
+    int code = add_windows(options, &plain, &sum);
+    cli_input input = {.name = "(sum)", .bytes = sum.bytes, .len = sum.len};
+    if (code)
+        cli_input_free(&input);
+    return code ? code : cli_profile_take(profile, input, library);
+}
+
 /* The limit counts for both profiles together. */
 static int load(const show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
     for (size_t i = 0; i < options->shown.sides; i++) {
-        int code = cli_profile_load(&profiles[i], options->files[i], &library);
+        int code = options->files_len > options->shown.sides
+                       ? load_sum(options, &library, &profiles[i])
+                       : cli_profile_load(&profiles[i], options->files[i], &library);
         if (!code && options->form != RAW) /* which shows what is in the file */
             code = cli_names_find(&profiles[i], &options->names);
         if (code)
@@ -206,6 +262,7 @@ static int load(const show_options *options, cli_profile *profiles)
 static int load_and_print(show_options *options, cli_profile *profiles)
 {
     cli_shown *shown = &options->shown;
+    shown->sides = shown->has_lifetimes ? 1 : options->files_len;
     shown->profiles = profiles;
     shown->filters = &options->filters;
     shown->only_chosen = options->type != NULL;
@@ -228,6 +285,7 @@ int cli_show(int argc, char **argv)
     show_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
     cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
     cli_arguments arguments = {.argc = argc, .argv = argv};
+    options.files = cli_keep((size_t)argc, sizeof *options.files);
     options.arguments = &arguments;
     int code = cli_command_read(&command, &arguments, &options);
     if (!code && !arguments.is_done)

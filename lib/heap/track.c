@@ -118,10 +118,10 @@ static uint32_t hold_site(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     return site;
 }
 
-uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
-                       pd_entry_state state)
+/* An entry that holds the site of the event. Returns 0 if there is no room; the drop is counted. */
+static uint32_t take(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
+                     pd_entry_state state)
 {
-    end_former(heap, event->ptr);
     uint32_t number = pd_pool_take(&heap->entries);
     if (!number) {
         count_drop(heap, &heap->entries, &heap->stats.dropped_live);
@@ -138,7 +138,16 @@ uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event
     entry->site = site;
     PD_WRITTEN_FIRST(); /* a recovery reads the others if the state is LIVE */
     entry->state = state;
-    index_add(heap, number, event->size, &event->weight);
+    return number;
+}
+
+uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
+                       pd_entry_state state)
+{
+    end_former(heap, event->ptr);
+    uint32_t number = take(heap, event, key, state);
+    if (number)
+        index_add(heap, number, event->size, &event->weight);
     return number;
 }
 
@@ -249,19 +258,6 @@ void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* The piece joins the block, or its latest piece, if that has the same site and window. So a block has no
- * more pieces than windows, times the sites that resize it. */
-static bool join_same(pprofdelta_heap *heap, pd_entry *entry, const pprofdelta_heap_event *event,
-                      uint32_t site)
-{
-    if (entry->site != site || entry->born != heap->sites.window)
-        return false;
-    pd_weight_add(&entry->weight, &event->weight);
-    pd_site_at(&heap->sites, site)->holders--;
-    count_begin(heap, site, &event->weight);
-    return true;
-}
-
 /* That of its pieces. */
 static pprofdelta_weight weight_of(const pprofdelta_heap *heap, uint32_t block)
 {
@@ -271,36 +267,27 @@ static pprofdelta_weight weight_of(const pprofdelta_heap *heap, uint32_t block)
     return weight;
 }
 
-static bool make_piece(pprofdelta_heap *heap, pd_entry *head, const pprofdelta_heap_event *event,
-                       uint32_t site)
-{
-    uint32_t number = pd_pool_take(&heap->entries);
-    if (!number) {
-        count_drop(heap, &heap->entries, &heap->stats.dropped_live);
-        pd_site_at(&heap->sites, site)->holders--;
-        return false;
-    }
-    pd_entry *piece = pd_entry_at(heap, number);
-    piece->ptr = NULL;
-    piece->weight = event->weight;
-    piece->site = site;
-    pd_entry_count(heap, number);
-    piece->state = PD_ENTRY_PIECE;
-    piece->more = head->more;
-    head->more = number;
-    return true;
-}
-
-/* Adds a piece to a block that is alive. The probes report the block anew. */
+/* Adds a piece to a block that is alive. A piece with the site and the window of the latest one joins that,
+ * so a block has no more pieces than windows, times the sites that resize it. The probes report the block
+ * anew. */
 static bool add_piece(pprofdelta_heap *heap, uint32_t block, const pprofdelta_heap_event *event,
                       pd_key key)
 {
     pd_entry *head = pd_entry_at(heap, block);
-    uint32_t site = hold_site(heap, event, key);
-    if (!site ||
-        !(join_same(heap, head->more ? pd_entry_at(heap, head->more) : head, event, site) ||
-          make_piece(heap, head, event, site)))
-        return false;
+    pd_entry *last = head->more ? pd_entry_at(heap, head->more) : head;
+    if (last->born == heap->sites.window &&
+        pd_key_equal(pd_site_at(&heap->sites, last->site)->key, key)) {
+        pd_weight_add(&last->weight, &event->weight);
+        count_begin(heap, last->site, &event->weight);
+    } else {
+        uint32_t number = take(heap, event, key, PD_ENTRY_PIECE);
+        if (!number)
+            return false;
+        pd_entry_count(heap, number);
+        pd_entry_at(heap, number)->state = PD_ENTRY_PIECE;
+        pd_entry_at(heap, number)->more = head->more;
+        head->more = number;
+    }
     pprofdelta_weight weight = weight_of(heap, block);
     pd_usdt_ended(head->ptr);
     pd_usdt_began(head->ptr, 0, &weight);

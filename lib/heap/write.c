@@ -7,9 +7,11 @@ typedef struct writing {
     pprofdelta_heap *heap;
     pd_batch_writer *writer;
     pd_compact *out;
-    bool is_all;    /* in use: everything, not changes */
-    bool has_inuse; /* a value of inuse_space is not 0 */
-    size_t types;   /* without the gauge */
+    bool is_all;         /* in use: everything, not changes */
+    bool has_inuse;      /* a value of inuse_space is not 0 */
+    size_t types;        /* without the gauge */
+    const pd_site *site; /* of the last sample, and the bytes of its stack, which are still there */
+    size_t stack_len;
     pprofdelta_heap_kind kind;
 } writing;
 
@@ -77,7 +79,13 @@ static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
 
 static void begin_sample(writing *w, pd_site *site)
 {
-    write_stack(w, site);
+    if (w->site == site && w->out->format != PPROFDELTA_TABLES) { /* which keeps all stacks */
+        w->out->stack.len = w->stack_len;
+    } else {
+        write_stack(w, site);
+        w->site = site;
+        w->stack_len = w->out->stack.len;
+    }
     write_labels(w, site->trace);
     if (!site->era)
         site->era = w->writer->places.era;

@@ -54,6 +54,7 @@ static pprofdelta_heap *make(void)
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.max_memory = UINT64_C(4) << 30;
     options.period = 512 << 10;
+    options.flags = PPROFDELTA_HEAP_AGES;
     if (pprofdelta_heap_new(&options, &heap, NULL) != PPROFDELTA_OK)
         fail("no tracker");
     return heap;

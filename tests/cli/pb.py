@@ -52,12 +52,13 @@ class Writer:
         return number(1, self.string(kind)) + number(2, self.string(unit))
 
     def sample(self, ids, values, labels=()):
-        """labels: (key, text or number of bytes)."""
+        """labels: (key, text, number of bytes, or (number, unit))."""
         body = packed(1, ids) + packed(2, values)
         for key, value in labels:
-            is_number = isinstance(value, int)
-            text = self.string(key), self.string("bytes" if is_number else value)
-            body += chunk(3, number(1, text[0]) + (number(3, value) + number(4, text[1]) if is_number else
+            num, unit = value if isinstance(value, tuple) else (value, "bytes")
+            is_number = isinstance(num, int)
+            text = self.string(key), self.string(unit if is_number else value)
+            body += chunk(3, number(1, text[0]) + (number(3, num) + number(4, text[1]) if is_number else
                                                    number(2, text[1])))
         self.out += chunk(2, body)
 

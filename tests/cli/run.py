@@ -17,7 +17,7 @@ import harness  # noqa: E402
 
 MODULES = ("usage", "inputs", "outputs", "ends", "deltas", "cumulative", "resets", "started", "reports", "checking",
            "showing", "filters", "windows", "uploading", "otlp", "requests", "summing", "merging", "exporting", "live",
-           "leaking", "flames", "terminals", "texts", "worlds", "narrow")
+           "leaking", "lifetimes", "flames", "terminals", "texts", "worlds", "narrow")
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

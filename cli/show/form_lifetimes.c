@@ -1,0 +1,243 @@
+/* pprofdelta show --lifetimes: what becomes of what each stack allocates, of a profile with ages.
+ *
+ *       alloc  temporary              freed     inuse  median
+ *       space      space       %      later     space     age  stack
+ *     8.42MiB    8.00MiB   95.0%     400KiB   20.0KiB       0  parse < main
+ *
+ * What ended is in samples with the label `age`, in windows; ages above 15 are rounded down (see
+ * pprofdelta_heap_age). What ended with age 0 is temporary: it was freed in the window in which it was
+ * allocated. The median is the age that half of the bytes do not exceed. Bytes that are in use are
+ * older than all that ended. Where they are more than half, ">15" is the oldest age at which bytes ended. */
+#include "show/shown.h"
+
+#include "cli.h"
+#include "decimal.h"
+#include "keep.h"
+#include "message.h"
+#include "output_file.h"
+#include "show/screen.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct aged {
+    int64_t age, bytes;
+} aged;
+
+/* A stack. Its bytes in use are those of the profile: in a delta what was added to them. */
+typedef struct life {
+    size_t at, end; /* it is stacks[at] to stacks[end - 1] */
+    pprofdelta_sum alloc, young, later, inuse;
+    int64_t median; /* the oldest age, if is_longer */
+    bool is_longer, has_ended;
+} life;
+
+enum { ALLOC, INUSE, FREED, NEEDED };
+
+typedef struct lives {
+    cli_shown *shown;
+    size_t types[NEEDED];
+    life *list;
+    size_t len;
+} lives;
+
+static const char *const needed[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
+
+static size_t find_type(const cli_shown *shown, const char *name)
+{
+    size_t at = 0;
+    while (at < shown->types.len && !cli_string_is(cli_types_name(shown, at), name))
+        at++;
+    return at;
+}
+
+int cli_lifetimes_check(const cli_shown *shown)
+{
+    for (size_t i = 0; i < NEEDED; i++)
+        if (find_type(shown, needed[i]) == shown->types.len)
+            return cli_error(
+                "%s: has no type %s: lifetimes are in profiles of live heaps with ages, "
+                "such as those of record",
+                shown->profiles->input.name, needed[i]);
+    return CLI_DONE;
+}
+
+/* The age of the sample, or -1. */
+static int64_t age_of(const cli_profile *profile, const Pd__View__Sample *sample)
+{
+    for (size_t i = 0; i < sample->n_label; i++) {
+        const Pd__View__Label *label = sample->label[i];
+        if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
+            cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
+            return label->num < 0 ? -1 : label->num;
+    }
+    return -1;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const aged *x = a, *y = b;
+    return (x->age > y->age) - (x->age < y->age);
+}
+
+/* What ended of a stack, the youngest first. */
+static aged *ages_of(const lives *l, size_t at, size_t end, size_t *len)
+{
+    aged *ages = cli_keep(end - at, sizeof *ages);
+    *len = 0;
+    for (; at < end; at++) {
+        const Pd__View__Sample *sample = l->shown->stacks[at].sample;
+        int64_t bytes = sample->value[l->shown->types.column[0][l->types[FREED]]];
+        int64_t age = age_of(l->shown->profiles, sample);
+        if (age >= 0 && bytes)
+            ages[(*len)++] = (aged){age, bytes};
+    }
+    qsort(ages, *len, sizeof *ages, by_age);
+    return ages;
+}
+
+static life make_life(const lives *l, size_t at, size_t end)
+{
+    const cli_shown *shown = l->shown;
+    size_t len;
+    aged *ages = ages_of(l, at, end, &len);
+    life s = {.at = at,
+              .end = end,
+              .alloc = cli_shown_group_sum(shown, at, end, 0, l->types[ALLOC]),
+              .inuse = cli_shown_group_sum(shown, at, end, 0, l->types[INUSE]),
+              .has_ended = len};
+    for (size_t i = 0; i < len; i++)
+        cli_sum_add(ages[i].age ? &s.later : &s.young, ages[i].bytes);
+    double alive = cli_sum_double(s.inuse), passed = 0;
+    double all = cli_sum_double(s.young) + cli_sum_double(s.later) + (alive > 0 ? alive : 0);
+    for (size_t i = 0; i < len && 2 * passed < all; i++) {
+        passed += (double)ages[i].bytes;
+        s.median = ages[i].age;
+    }
+    s.is_longer = 2 * passed < all;
+    cli_drop(ages);
+    return s;
+}
+
+static int by_young(const void *a, const void *b)
+{
+    const life *x = a, *y = b;
+    int order = cli_sum_compare(y->young, x->young);
+    order = order ? order : cli_sum_compare(y->alloc, x->alloc);
+    order = order ? order : cli_sum_compare(y->later, x->later);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static void add_up(lives *l)
+{
+    cli_shown *shown = l->shown;
+    for (size_t i = 0; i < NEEDED; i++)
+        l->types[i] = find_type(shown, needed[i]);
+    l->list = cli_keep(shown->len, sizeof *l->list);
+    cli_shown_sort(shown, cli_stacks_by_places);
+    for (size_t at = 0, end; at < shown->len; at = end) {
+        end = cli_shown_group_end(shown, at, cli_stacks_by_places);
+        life s = make_life(l, at, end);
+        if (s.has_ended || !cli_sum_is_zero(s.alloc) || !cli_sum_is_zero(s.inuse))
+            l->list[l->len++] = s;
+    }
+    qsort(l->list, l->len, sizeof *l->list, by_young);
+}
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+enum { ROOM = 48, STACK = 256, WIDTH = 57, LEAST_STACK = 23 };
+
+static const char head[] = "   alloc  temporary              freed     inuse  median\n"
+                           "   space      space       %      later     space     age  stack";
+
+static void put_values(const life *s)
+{
+    const cli_string bytes = cli_string_of("bytes");
+    char text[4][ROOM], share[ROOM] = "-", median[ROOM] = "-";
+    double all = cli_sum_double(s->alloc);
+    if (all > 0)
+        snprintf(share, ROOM, "%.1f%%", 100 * cli_sum_double(s->young) / all);
+    if (s->has_ended)
+        snprintf(median, ROOM, "%s%" PRId64, s->is_longer ? ">" : "", s->median);
+    printf("%8s  %9s  %6s  %9s  %8s  %6s  ", cli_units_format(s->alloc, bytes, text[0]),
+           cli_units_format(s->young, bytes, text[1]), share,
+           cli_units_format(s->later, bytes, text[2]), cli_units_format(s->inuse, bytes, text[3]),
+           median);
+}
+
+/* The names of the frames, leaf first. */
+static void put_stack(const cli_shown *shown, const cli_stack *stack)
+{
+    char text[STACK] = "(no stack)";
+    size_t len = stack->len ? 0 : strlen(text), screen = cli_screen_width();
+    for (size_t i = 0; i < stack->len; i++) {
+        if (i)
+            len += cli_string_write(text + len, STACK - len, cli_string_of(" < "));
+        len += cli_string_write(text + len, STACK - len, shown->names[stack->frames[i]->name]);
+    }
+    cli_string_put_cut(stdout, (cli_string){text, len},
+                       screen > WIDTH + LEAST_STACK ? screen - WIDTH : LEAST_STACK);
+    putchar('\n');
+}
+
+int cli_show_lifetimes(cli_shown *shown)
+{
+    lives l = {.shown = shown};
+    int code = cli_lifetimes_check(shown);
+    if (code)
+        return code;
+    add_up(&l);
+    size_t most = l.len < shown->most ? l.len : shown->most;
+    cli_ink ink = cli_screen_ink();
+    cli_heading_put(shown);
+    printf("\n%s%zu of %zu stack%s, by what was freed in the window of its allocation\n%s%s%s\n",
+           most < l.len ? "the first " : "", most, l.len, l.len == 1 ? "" : "s", ink.bold, head,
+           ink.end);
+    for (size_t i = 0; i < most && !cli_output_is_over(); i++) {
+        put_values(&l.list[i]);
+        put_stack(shown, &shown->stacks[l.list[i].at]);
+    }
+    return cli_output_end_text();
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void put_life(const lives *l, const life *s)
+{
+    size_t len;
+    aged *ages = ages_of(l, s->at, s->end, &len);
+    cli_json_put_sum("{\"alloc_space\": ", s->alloc);
+    cli_json_put_sum(", \"temporary_space\": ", s->young);
+    cli_json_put_sum(", \"freed_later_space\": ", s->later);
+    cli_json_put_sum(", \"inuse_space\": ", s->inuse);
+    if (s->has_ended && !s->is_longer)
+        printf(", \"median_age\": %" PRId64, s->median);
+    else
+        fputs(", \"median_age\": null", stdout);
+    fputs(", \"freed_space\": [", stdout);
+    for (size_t i = 0, next; i < len; i = next) {
+        pprofdelta_sum sum = {0};
+        for (next = i; next < len && ages[next].age == ages[i].age; next++)
+            cli_sum_add(&sum, ages[next].bytes);
+        printf("%s{\"age\": %" PRId64, i ? ", " : "", ages[i].age);
+        cli_json_put_sum(", \"bytes\": ", sum);
+        putchar('}');
+    }
+    fputs("], ", stdout);
+    cli_json_put_stack(l->shown, s->at, s->end);
+    putchar('}');
+    cli_drop(ages);
+}
+
+void cli_json_put_lifetimes(cli_shown *shown)
+{
+    lives l = {.shown = shown};
+    add_up(&l);
+    fputs("\"lifetimes\": [", stdout);
+    for (size_t i = 0; i < l.len && !cli_output_is_over(); i++) {
+        fputs(i ? ",\n" : "\n", stdout);
+        put_life(&l, &l.list[i]);
+    }
+}

@@ -1,0 +1,87 @@
+"""show --lifetimes: what is freed in the window of its allocation, the median age, and what lives on."""
+
+import json
+import random
+
+from pb import HEAP, Stack, gz, profile
+from samples import SECOND, T0
+from live import stamp
+
+TYPES = [*HEAP, "freed_objects/count", "freed_space/bytes"]
+
+
+def aged(name, alloc, inuse, ended, labels=None):
+    """The samples of a stack; ended: {age: bytes}."""
+    yield Stack(name, "main", labels=labels), [1, alloc, 1, inuse, 0, 0]
+    for age, size in ended.items():
+        yield Stack(name, "main", labels={**(labels or {}), "age": (age, "windows")}), [0, 0, 0, 0, 1, size]
+
+
+def median(inuse, ended):
+    """From every single byte."""
+    ages = sorted(age for age, size in ended.items() for _ in range(size)) + [None] * max(inuse, 0)
+    return ages[(len(ages) - 1) // 2] if ages else None
+
+
+def lifetimes(t, *args):
+    found = json.loads(t.succeeds("show", "--lifetimes", "--json", *args).text)["lifetimes"]
+    return {one["stack"][0]["function"]: one for one in found}
+
+
+def test_medians(t):
+    r, stacks = random.Random(3), {}
+    for i in range(60):
+        ended = {age: r.randrange(1, 40) for age in r.sample((0, 1, 2, 3, 15, 16, 24, 96), r.randrange(6))}
+        stacks[f"f{i}"] = r.randrange(0, 200), r.choice((-5, 0, 1, 20, 100)), ended
+    t.write("p", profile([row for name, of in stacks.items() for row in aged(name, *of)], types=TYPES))
+    got = lifetimes(t, "p")
+    for name, (alloc, inuse, ended) in stacks.items():
+        if not (alloc or inuse or ended):
+            continue
+        one = got[name]
+        t.equal((one["alloc_space"], one["inuse_space"], one["temporary_space"], one["freed_later_space"]),
+                (alloc, inuse, ended.get(0, 0), sum(ended.values()) - ended.get(0, 0)), name)
+        t.equal({of["age"]: of["bytes"] for of in one["freed_space"]}, ended, name)
+        t.equal(one["median_age"], median(inuse, ended), name)
+
+
+def test_the_table(t):
+    rows = [*aged("temp", 4096, 0, {0: 4096}), *aged("keeps", 2048, 2048, {}), *aged("queue", 1000, 0, {1: 10, 3: 990}),
+            *aged("leak", 1000, 900, {0: 40, 5: 60}), *aged("leak", 0, 0, {0: 60}, labels={"thread": "1"}),
+            (("idle", "main"), [0] * 6)]
+    t.write("p", profile(rows, types=TYPES))
+    text = t.succeeds("show", "--lifetimes", "p").text
+    t.contains(text, "\n4 of 4 stacks, by what was freed in the window of its allocation\n"
+               "   alloc  temporary              freed     inuse  median\n"
+               "   space      space       %      later     space     age  stack\n"
+               " 4.00KiB    4.00KiB  100.0%         0B        0B       0  temp < main\n"
+               "   1000B       100B   10.0%        60B      900B      >5  leak < main\n"
+               " 2.00KiB         0B    0.0%         0B   2.00KiB       -  keeps < main\n"
+               "   1000B         0B    0.0%      1000B        0B       3  queue < main\n")
+    t.contains(t.succeeds("show", "--lifetimes", "--top=1", "--focus=leak|queue", "p").text,
+               "the first 1 of 2 stacks", "leak < main")
+    t.lacks(t.succeeds("show", "--lifetimes", "--top=1", "p").text, "leak <")
+
+
+def test_windows_are_added_up(t):
+    windows = [aged("a", 100, 60, {0: 40}), aged("a", 10, -25, {0: 5, 1: 30}), aged("a", 0, -30, {2: 30})]
+    for i, rows in enumerate(windows, 1):
+        t.write(str(i), gz(profile(list(rows), types=TYPES, comments=[stamp(i, "delta" if i > 1 else "full")],
+                                   time=T0 + i * SECOND)))
+    t.succeeds("sum", "1", "2", "3", "-o", "sum")
+    got = lifetimes(t, "1", "2", "3")
+    t.equal(got, lifetimes(t, "sum"))
+    t.equal((got["a"]["alloc_space"], got["a"]["inuse_space"], got["a"]["median_age"]), (110, 5, 1))
+    t.contains(t.fails(1, "show", "--lifetimes", "1", "3").err, "batch 2 is missing")
+    t.contains(t.fails(1, "show", "--lifetimes", "1", "absent").err, "absent: ")
+
+
+def test_what_has_no_ages(t):
+    t.write("p", profile([(("f",), [1, 2, 3, 4])]))
+    for options in ((), ("--json",)):
+        result = t.fails(1, "show", "--lifetimes", *options, "p")
+        t.contains(result.err, "p: has no type freed_space: ")
+        t.equal(result.out, b"")
+    for options, words in ((["--raw"], "exclude each other"), (["--json", "--folded"], "exclude each other"),
+                           (["--type=inuse_space"], "--type is not for"), (["--cum"], "--cum is for the table")):
+        t.contains(t.fails(2, "show", "--lifetimes", *options, "p").err, words)
