@@ -215,10 +215,10 @@ static void prepare_for_death(void)
     uint64_t loads = pd_loader_loads();
     if (!pd_delivery_hold(0))
         return;
-    pd_live_beat();
     if (loads != noted)
         pprofdelta_heap_note_mappings(pd_agent_heap());
     noted = loads;
+    pd_live_beat();
     pd_delivery_release();
 }
 

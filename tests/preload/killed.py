@@ -54,6 +54,16 @@ def kill(binary, command, folder, seconds, options):
     return process.returncode == -signal.SIGKILL
 
 
+def recover(binary, folder):
+    """A child of a fork, which was killed too, may have the file for a moment longer."""
+    deadline = time.monotonic() + 60
+    while True:
+        ran = subprocess.run([binary, "recover", folder], capture_output=True, text=True, check=False)
+        if "processes that live" not in ran.stderr or time.monotonic() > deadline:
+            return ran
+        time.sleep(0.01)
+
+
 def windows_of(folder):
     """The windows of the process, each once: the highest attempt."""
     process, = recorded.profiles(folder).values()
@@ -93,7 +103,7 @@ def kill_and_judge(binary, target, folder, seconds):
         file.write(bytes(THREADS * TRUTH.size))
     if not kill(binary, [target, truth_path], out, seconds, ["--rate=1", "--interval=20ms", "--no-account"]):
         return ["the target ended by itself"]
-    ran = subprocess.run([binary, "recover", out], capture_output=True, text=True, check=False)
+    ran = recover(binary, out)
     if ran.returncode or live_files(out):
         return [f"recover: {ran.returncode} {ran.stderr} {live_files(out)}"]
     with open(truth_path, "rb") as file:
@@ -181,7 +191,7 @@ def judge_real(binary, program, folder, seconds):
     command = [program] + [big_source(os.path.join(folder, "big.c")) if a == "BIG" else a for a in REAL[program]]
     if not kill(binary, command, out, seconds, ["--rate=16k", "--interval=50ms"]):
         return ["it ended by itself"]
-    ran = subprocess.run([binary, "recover", out], capture_output=True, text=True, check=False)
+    ran = recover(binary, out)
     faults = [ran.stderr] if ran.returncode else []
     for paths in recorded.files(out).values():
         done = subprocess.run([binary, "sum", *paths, "-o", os.path.join(folder, "sum.pb.gz")], capture_output=True,
