@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 
 #include <link.h>
+#include <stddef.h>
 #include <time.h>
 
 bool pd_await_change(const _Atomic int *word, int value, unsigned milliseconds)
@@ -43,6 +44,20 @@ void pd_loader_try(void)
         return;
     dl_iterate_phdr(stop_at_first, NULL);
     atomic_store(&loader, ANSWERS);
+}
+
+static int take_loads(struct dl_phdr_info *info, size_t size, void *loads)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        *(uint64_t *)loads = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
+    return 1; /* the same for all objects */
+}
+
+uint64_t pd_loader_loads(void)
+{
+    uint64_t loads = 1;
+    dl_iterate_phdr(take_loads, &loads);
+    return loads;
 }
 
 bool pd_loader_answers(unsigned milliseconds)

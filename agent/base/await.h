@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Waits until *word differs from `value`, for so many milliseconds at most. Returns whether it
  * differs. */
@@ -26,6 +27,10 @@ void pd_loader_expect(bool is_expected);
 void pd_loader_try(void);
 
 enum { PD_LOADER_PATIENCE = 300 }; /* milliseconds; a call takes well under one, or forever */
+
+/* Returns a number that is another one, and never 0, whenever something was loaded or unloaded since. Calls the
+ * loader. */
+uint64_t pd_loader_loads(void);
 
 /* Returns whether the loader can be called. If a thread is in pd_loader_try, waits for it for so
  * many milliseconds at most. */

@@ -171,9 +171,19 @@ void pd_live_beat(void)
     head->next_number = atomic_load(&pd_the_agent.next_number);
 }
 
+/* Returns whether the file is still where it was made. */
+static bool is_there(void)
+{
+    char path[PD_SPOOL_PATH_MAX];
+    struct stat status;
+    int base = state == THERE ? pd_spool_path(&name, path) : -1;
+    return state == THERE && fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           status.st_dev == file_dev && status.st_ino == file_ino;
+}
+
 const char *pd_live_fate(void)
 {
-    return state == THERE ? "; pprofdelta recover can make it" : " and is lost";
+    return is_there() ? "; pprofdelta recover can make it" : " and is lost";
 }
 
 void pd_live_end(void)

@@ -208,13 +208,17 @@ static company check_company(company before, bool has_table)
     return now;
 }
 
-/* The process may be killed at any time. */
+/* The process may be killed at any time. The loader is asked before anything is locked. */
 static void prepare_for_death(void)
 {
+    static uint64_t noted;
+    uint64_t loads = pd_loader_loads();
     if (!pd_delivery_hold(0))
         return;
+    if (loads != noted)
+        pprofdelta_heap_note_mappings(pd_agent_heap());
+    noted = loads;
     pd_live_beat();
-    pprofdelta_heap_note_mappings(pd_agent_heap());
     pd_delivery_release();
 }
 

@@ -173,6 +173,7 @@ const cli_command cli_delta_command = {
               "       pprofdelta symbolize FILE [-o OUT]  add functions and lines to addresses\n"
               "       pprofdelta leaks FILE...      stacks that keep growing\n"
               "       pprofdelta export FILE... -o DIR  profiles as tables\n"
+              "       pprofdelta recover DIR        last windows of killed processes\n"
               "       pprofdelta help [VERB]        print this help, or that of a verb\n"
               "An input is a pprof profile or an OTLP request; - or a missing CUR is stdin.\n",
     .options = table,

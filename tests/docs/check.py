@@ -80,7 +80,7 @@ for page, folder, program in (("libpprofdelta.3", "docs", "agent.c"), ("libpprof
 
 # ---- the pages of the command -----------------------------------------------------------------------
 
-VERBS = ("delta", "sum", "merge", "show", "check", "symbolize", "record", "leaks", "export")
+VERBS = ("delta", "sum", "merge", "show", "check", "symbolize", "record", "leaks", "export", "recover")
 pages = {name: read("man", name) for name in sorted(os.listdir(os.path.join(root, "man"))) if name[-1].isdigit()}
 plain = {name: re.sub(r"\\f[BIR]", "", page).replace("\\-", "-") for name, page in pages.items()}
 for verb in VERBS:

@@ -48,7 +48,7 @@ def test_redis(t):
             stop(t, process)
     t.equal(process.returncode, 0)
     t.lacks(err.decode() + out.decode(), "pprofdelta:", "crashed", "BUG REPORT")
-    windows = largest(checked(t, t.path("out")))
+    windows = largest(checked(t, t.path("out"), killed=None))  # the child may be killed
     t.check(len(windows) >= 2, f"{len(windows)} windows")
     in_use = sum(size for _, size in recorded.add_up(windows).values())
     t.check(in_use >= 0, f"{in_use} bytes in use at the end")
