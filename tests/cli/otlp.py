@@ -1,6 +1,6 @@
 """--format=otlp: its options, the environment of OpenTelemetry, and ids that stay over retries."""
 
-from pb import Request, gz, inflate, profile, read
+from pb import Request, gz, inflate, read
 from samples import T0, T1, cur, pair, prev
 
 

@@ -28,15 +28,12 @@ def mode_of(path):
     return stat.S_IMODE(os.stat(path).st_mode)
 
 
-def test_stdout_is_the_default(t):
+def test_stdout(t):
+    """It is the default; and where it is a file, that is written where it stands."""
     before, after = pair(t)
     for args in ((), ("-o", "-"), ("--output=-",), ("-o", "/dev/stdout")):
         is_delta(t, t.succeeds(before, after, *args).out)
     t.equal(t.litter(), [])
-
-
-def test_stdout_file_is_written_where_it_stands(t):
-    before, after = pair(t)
     for args in ((), ("-o", "/dev/stdout"), ("-o", "/dev/fd/1")):
         with open(t.path("log"), "wb") as log:
             log.write(b"header")
@@ -46,7 +43,8 @@ def test_stdout_file_is_written_where_it_stands(t):
         is_delta(t, t.load("log")[6:])
 
 
-def test_a_new_file(t):
+def test_a_file_gets_the_mode_of_the_old_one(t):
+    """A new one has what the umask leaves."""
     before, after = pair(t)
     for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0, 0o666)):
         result = t.succeeds(before, after, "-o", "new", preexec_fn=lambda m=mask: os.umask(m) and None)
@@ -54,11 +52,6 @@ def test_a_new_file(t):
         is_delta(t, t.load("new"))
         t.equal(mode_of(t.path("new")), mode, f"umask {mask:o}")
         os.unlink(t.path("new"))
-    t.equal(t.litter(), [])
-
-
-def test_an_old_file_is_replaced_with_its_mode(t):
-    before, after = pair(t)
     for mode in (0o600, 0o640, 0o666, 0o755):
         t.write("out", OLD)
         os.chmod(t.path("out"), mode)
@@ -152,15 +145,10 @@ def test_devices(t):
     before, after = pair(t)
     t.succeeds(before, after, "-o", "/dev/null")
     t.check(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null is still a device")
-    if os.path.exists("/dev/full"):
-        result = t.fails(1, before, after, "-o", "/dev/full")
-        t.contains(result.err, "pprofdelta: /dev/full: cannot write: No space left on device")
-
-
-def test_full_stdout(t):
     if not os.path.exists("/dev/full"):
-        t.skip("there is no /dev/full")
-    before, after = pair(t)
+        return
+    result = t.fails(1, before, after, "-o", "/dev/full")
+    t.contains(result.err, "pprofdelta: /dev/full: cannot write: No space left on device")
     for args in ((before, after), ("--help",), ("--version",), ("show", after),
                  ("show", "--raw", after), ("show", "--json", after), ("show", "--folded", after),
                  ("check", after), ("show", "--help"), ("check", "--help")):
@@ -176,29 +164,16 @@ def test_closed_stdout(t):
         t.contains(result.err, "(stdout): cannot write")
 
 
-def test_closed_stdout_does_not_matter_with_a_file(t):
-    before, after = pair(t)
-
-    def close_all():
-        for fd in (0, 1, 2):
-            os.close(fd)
-
-    t.succeeds(before, after, "-o", "out", "--report", stdout=None, preexec_fn=lambda: os.close(1),
-               manners=False)
-    is_delta(t, t.load("out"))
-    result = t.run(before, after, "-o", "out", stdin=None, stdout=None, stderr=None,
-                   preexec_fn=close_all)
-    t.equal(result.code, 0)
-    is_delta(t, t.load("out"))
-
-
-def test_messages_stay_out_of_the_output_when_stderr_is_closed(t):
+def test_what_is_closed_does_not_matter_with_a_file(t):
+    """No message is written into the output, whose descriptor may be that of standard error."""
     before, after = pair(t, build_id="one")
     t.write("cur.pb.gz", gz(cur(build_id="two", start=0x55d000000000)))  # says a note
-    t.run(before, after, "-o", "out", stderr=None, preexec_fn=lambda: os.close(2))
-    t.equal(read(t.load("out")).values()["work;main"], [15, 1600, 2, 250])
-    t.fails(1, before, "nowhere", "-o", "out", stderr=None, preexec_fn=lambda: os.close(2),
-            manners=False)
+    for closed in ((1,), (2,), (0, 1, 2)):
+        streams = {name: None for fd, name in enumerate(("stdin", "stdout", "stderr")) if fd in closed}
+        streams["preexec_fn"] = lambda: [os.close(fd) for fd in closed] and None
+        t.succeeds(before, after, "-o", "out", "--report", manners=False, **streams)
+        t.equal(read(t.load("out")).values()["work;main"], [15, 1600, 2, 250])
+        t.fails(1, before, "nowhere", "-o", "out", manners=False, **streams)
 
 
 def into_a_closed_pipe(t, *args, **kwargs):

@@ -4,8 +4,8 @@ import json
 import os
 import shutil
 
-from pb import gz, profile, read
-from samples import SECOND, T0, T1, cur, pair, prev, two
+from pb import profile, read
+from samples import SECOND, T0, T1, pair, two
 
 KEYS = ["samples", "identity", "mappings", "restart", "window", "had_base", "same", "may_be_window", "clock_set_back",
         "id", "sequence", "attempt", "unknown_fields", "left_out", "output_bytes", "unread_bytes", "types"]

@@ -7,8 +7,8 @@ import struct
 import subprocess
 import termios
 
-from pb import Stack, Writer, gz, mapped, profile
-from samples import CUR, SECOND, T1, cur, pair, two
+from pb import Stack, gz, mapped, profile
+from samples import SECOND, T1, cur, pair, two
 
 
 def terminal(t, columns, *args, env=None, code=0):

@@ -20,58 +20,36 @@ def sh(script, *args):
     return ("--", "sh", "-c", script, "sh", *args)
 
 
-def test_it_has_the_delta_on_its_stdin(t):
+def test_the_delta_is_its_stdin(t):
+    """... which it can read again and measure."""
     begun(t)
-    result = t.succeeds("--state", "s", "two", *sh("cat >got"))
+    result = t.succeeds("--state", "s", "two", *sh("cat /dev/stdin >a && wc -c </dev/stdin >size && cat >got"))
     t.equal((result.out, result.err), (b"", ""))
-    t.equal(read(t.load("got")).values(), DELTA)
-    t.equal(window_of(t, t.load("got")), {"from": str(T0), "to": str(T1), "seq": "2", "attempt": "1"})
+    got = t.load("got")
+    t.equal((t.load("a"), int(t.load("size"))), (got, len(got)))
+    t.equal(read(got).values(), DELTA)
+    t.equal(window_of(t, got), {"from": str(T0), "to": str(T1), "seq": "2", "attempt": "1"})
 
 
-def test_it_can_be_read_again_and_measured(t):
+def test_what_else_it_is_given(t):
+    """Its words as they are, for there is no shell; where our output goes; its environment; no descriptor
+    but these, and signals as they should be: a pipe that closes ends a program, whatever we do about it."""
     begun(t)
-    t.succeeds("--state", "s", "two", *sh("cat /dev/stdin >a && cat /dev/stdin >b && wc -c </dev/stdin >c"))
-    t.equal(t.load("a"), t.load("b"))
-    t.equal(int(t.load("c")), len(t.load("a")))
-
-
-def test_there_is_no_shell(t):
-    begun(t)
-    t.write("echo.py", b"import sys\nprint(sys.argv[1:])\n")
-    result = t.succeeds("--state", "s", "two", "--", "python3", "echo.py", "$HOME", "a b", "*", ";", "-o",
-                        "--state", "--", "", manners=False)
-    t.equal(result.text, "['$HOME', 'a b', '*', ';', '-o', '--state', '--', '']\n")
-
-
-def test_its_output_is_ours(t):
-    begun(t)
-    result = t.succeeds("--state", "s", "two", *sh("cat >got; echo out; echo err >&2"),
-                        manners=False)
-    t.equal((result.text, result.err), ("out\n", "err\n"))
-
-
-def test_its_environment(t):
-    begun(t)
-    result = t.succeeds("--state", "s", "two",
-                        *sh('echo "$PPROFDELTA_ID $PPROFDELTA_SEQUENCE $PPROFDELTA_ATTEMPT $PPROFDELTA_FROM '
-                            '$PPROFDELTA_TO $MINE"'), env={"MINE": "kept", "PPROFDELTA_ATTEMPT": "9"})
-    t.equal(result.text, f"{status(t)['id']} 2 1 {T0} {T1} kept\n")
-
-
-def test_it_finds_signals_as_they_should_be(t):
-    """A pipe that closes ends a program, whatever we do about it; nothing is blocked."""
-    begun(t)
+    words = ["$HOME", "a b", "*", ";", "-o", "--state", "--", ""]
+    variables = '"$PPROFDELTA_ID $PPROFDELTA_SEQUENCE $PPROFDELTA_ATTEMPT $PPROFDELTA_FROM $PPROFDELTA_TO $MINE"'
+    for command, out, err in ((("--", "python3", "-c", "import sys; print(sys.argv[1:])", *words), str(words), ""),
+                              (sh("cat >got; echo out; echo err >&2"), "out", "err\n"),
+                              (sh(f"cat >got; echo {variables}"), f"{status(t)['id']} 4 1 {T1} {T1} kept", "")):
+        result = t.succeeds("--state", "s", "two", "-q", *command,
+                            env={"MINE": "kept", "PPROFDELTA_ATTEMPT": "9"}, manners=False)
+        t.equal((result.text, result.err), (out + "\n", err))
+    result = t.succeeds("--state", "s", "two", "--", "ls", "/proc/self/fd")
+    t.check(set(result.text.split()) <= {"0", "1", "2", "3"}, result.text)  # 3 is ls's own
     result = t.succeeds("--state", "s", "two", *sh("grep -E 'Sig(Blk|Ign)' /proc/self/status"))
     for line in result.text.splitlines():
         mask = int(line.split()[1], 16)
         for number in (1, 2, 13, 15, 17, 25):
             t.check(not mask >> (number - 1) & 1, f"signal {number} in {line}")
-
-
-def test_it_holds_no_descriptor_of_ours(t):
-    begun(t)
-    result = t.succeeds("--state", "s", "two", "--", "ls", "/proc/self/fd")
-    t.check(set(result.text.split()) <= {"0", "1", "2", "3"}, result.text)  # 3 is ls's own
 
 
 def test_failures_move_nothing(t):

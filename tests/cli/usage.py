@@ -26,27 +26,18 @@ def test_only_what_is_near_is_suggested(t):
         t.equal(result.err, f"pprofdelta: {word}: cannot open: No such file or directory\n")
 
 
-def test_a_file_that_is_called_like_a_verb_nearly(t):
-    prev, cur = pair(t)
-    t.write("shwo", t.load(prev))
-    delta_of(t, "shwo", cur)
-
-
-def test_help_is_a_verb(t):
-    t.equal(t.succeeds("help").out, t.succeeds("--help").out)
-    t.equal(t.succeeds("help", "--help").out, t.succeeds("--help").out)
-    t.equal(t.succeeds("help", "help").out, t.succeeds("--help").out)
-    for verb in ("show", "check", "sum", "record"):
-        t.equal(t.succeeds("help", verb).out, t.succeeds(verb, "--help").out)
-
-
-def test_help_fits_a_terminal(t):
+def test_help(t):
+    """It fits a terminal, and needs nothing else of the line."""
     result = t.succeeds("--help")
-    lines = result.text.splitlines()
-    t.check(len(lines) <= 40, f"{len(lines)} lines")
-    t.check(all(len(line) < 80 for line in lines), "wider than 79 columns")
+    t.check(len(result.text.splitlines()) <= 40, "more lines than a terminal has")
     t.equal(result.err, "")
-    t.equal(t.succeeds("-h").out, result.out)
+    for args in (("-h",), ("help",), ("help", "--help"), ("help", "help"), ("--help", "nowhere.pb", "--nonsense")):
+        t.equal(t.succeeds(*args).out, result.out)
+    for verb in ((), ("show",), ("check",), ("sum",), ("record",)):
+        shown = t.succeeds(*verb, "--help")
+        t.contains(shown.text, " ".join(("usage: pprofdelta", *verb)))
+        t.check(all(len(line) < 80 for line in shown.text.splitlines()), f"{verb}: wider than 79 columns")
+        t.equal([t.succeeds(*other).out for other in ((*verb, "-h"), ("help", *verb))], [shown.out] * 2)
     for option in ("-o", "-c", "-g", "--on-reset", "--compress", "-1", "-9", "--report", "--verify",
                    "--max-memory", "-q", "--force", "--no-stamp", "--started", "--default-type",
                    "-h", "--version", "show", "check", "sum", "--state", "--first", "--timeout",
@@ -55,24 +46,12 @@ def test_help_fits_a_terminal(t):
         t.contains(result.text, option)
 
 
-def test_verbs_have_help(t):
-    for verb in ("show", "check", "sum", "record"):
-        result = t.succeeds(verb, "--help")
-        t.contains(result.text, f"usage: pprofdelta {verb}")
-        t.check(all(len(line) < 80 for line in result.text.splitlines()), "wider than 79 columns")
-        t.equal(t.succeeds(verb, "-h").out, result.out)
-
-
 def test_version(t):
     result = t.succeeds("--version")
     t.check(re.fullmatch(r"pprofdelta \d+\.\d+\.\d+\nOTLP: opentelemetry-proto \d+\.\d+, profiles "
                          r"v1development\n", result.text), result.text)
     t.equal(result.err, "")
-
-
-def test_help_needs_nothing_else(t):
-    t.succeeds("--help", "nowhere.pb", "--nonsense")
-    t.succeeds("nowhere.pb", "--version")
+    t.equal(t.succeeds("nowhere.pb", "--version").out, result.out)
 
 
 def delta_of(t, *args, **kwargs):
@@ -88,9 +67,12 @@ def test_options_go_anywhere(t):
     delta_of(t, "-q1", prev, cur)
     delta_of(t, prev, cur, "--report=json", manners=False)
     delta_of(t, prev, "-q", cur, env={"POSIXLY_CORRECT": "1"})
+    delta_of(t, prev, cur, "--no-s")  # which may be abbreviated
+    delta_of(t, prev, cur, "--comp=none")
 
 
-def test_double_dash_ends_options(t):
+def test_what_is_the_name_of_a_file(t):
+    """... whatever it looks like: what is behind two dashes, and a verb that is not the first word."""
     prev, cur = pair(t)
     t.write("-q", t.load(prev))
     t.write("--force", t.load(cur))
@@ -98,12 +80,9 @@ def test_double_dash_ends_options(t):
     delta_of(t, "--verify", "--", "-q", "./--force")
     delta_of(t, "-q", "--", prev, cur)
     t.fails(2, prev, cur, "--", "-q")
-
-
-def test_verbs_are_names_of_files_elsewhere(t):
-    prev, cur = pair(t)
-    t.write("show", t.load(prev))
-    t.write("check", t.load(cur))
+    for name, source in (("shwo", prev), ("show", prev), ("check", cur)):
+        t.write(name, t.load(source))
+    delta_of(t, "shwo", cur)
     delta_of(t, "./show", "check")
     delta_of(t, "--", "show", "check")
 
@@ -124,12 +103,6 @@ def test_good_values_are_taken(t):
             t.succeeds(option, prev, cur)
         else:
             delta_of(t, option, prev, cur)
-
-
-def test_abbreviated_options(t):
-    prev, cur = pair(t)
-    delta_of(t, prev, cur, "--no-s")
-    delta_of(t, prev, cur, "--comp=none")
 
 
 def test_the_output_is_not_the_state(t):

@@ -3,7 +3,7 @@
 import os
 import re
 
-from compiled import Elf, Symbolized, by_addr2line, by_llvm, compile_shapes, located, run, tool
+from compiled import Elf, by_addr2line, by_llvm, located, run, symbolized, tool
 
 FUNCTIONS = ("shapes", "main", "plain_c", "vector")
 
@@ -18,14 +18,12 @@ def place(file, line):
     return (os.path.normpath(file) if file and file != "??" else "", line)
 
 
-def compare(t, path, oracle):
-    elf = Elf(path)
+def compare(t, elf, oracle):
     addresses = elf.addresses(*FUNCTIONS)
     t.check(len(addresses) > 100, f"{len(addresses)} addresses")
     t.write("in.pb", located(elf, addresses))
-    t.succeeds("symbolize", "in.pb", "-o", "out.pb", "--no-demangle")
-    got = Symbolized(t.load("out.pb")).frames
-    want = oracle(path, addresses)
+    got = symbolized(t, "--no-demangle").frames
+    want = oracle(elf.path, addresses)
     t.equal((len(got), len(want)), (len(addresses), len(addresses)))
     inlined = 0
     for address, mine, theirs in zip(addresses, got, want):
@@ -38,40 +36,21 @@ def compare(t, path, oracle):
     return inlined
 
 
-def test_gcc_without_optimisation(t):
-    compare(t, compile_shapes(t, "-g"), by_addr2line)
+def test_gcc(t):
+    for options in ("-g", "-g -O2", "-g -O2 -no-pie", "-gdwarf-4 -O2 -gz", "-g -O2 -shared -fPIC"):
+        elf = Elf.of_shapes(t, *options.split())
+        t.equal(elf.is_fixed, "-no-pie" in options, options)
+        inlined = compare(t, elf, by_addr2line)
+        t.check(inlined > 50 or "-O2" not in options, f"{options}: {inlined} inlined calls")
 
 
-def test_gcc_with_inlined_calls(t):
-    t.check(compare(t, compile_shapes(t, "-g", "-O2"), by_addr2line) > 50, "few inlined calls")
-
-
-def test_at_a_fixed_address(t):
-    path = compile_shapes(t, "-g", "-O2", "-no-pie")
-    t.check(Elf(path).is_fixed, "the program has no fixed address")
-    compare(t, path, by_addr2line)
-
-
-def test_dwarf_4_in_compressed_sections(t):
-    compare(t, compile_shapes(t, "-gdwarf-4", "-O2", "-gz"), by_addr2line)
-
-
-def test_clang_whose_units_have_no_table_of_addresses(t):
-    path = compile_shapes(t, "-g", "-O2", compiler="clang++")
-    t.check(".debug_aranges" not in run("readelf", "-SW", path), "there is a table of addresses")
-    t.check(compare(t, path, by_llvm) > 50, "few inlined calls")
-
-
-def test_clang_with_dwarf_4(t):
-    compare(t, compile_shapes(t, "-gdwarf-4", "-O1", compiler="clang++"), by_llvm)
-
-
-def test_split_debug_information(t):
-    compare(t, compile_shapes(t, "-g", "-O2", "-gsplit-dwarf", compiler="clang++"), by_llvm)
-
-
-def test_a_shared_library(t):
-    compare(t, compile_shapes(t, "-g", "-O2", "-shared", "-fPIC"), by_addr2line)
+def test_clang(t):
+    """Its units have no table of addresses; debug information may be in files of its own."""
+    for options in ("-g -O2", "-gdwarf-4 -O1", "-g -O2 -gsplit-dwarf"):
+        elf = Elf.of_shapes(t, *options.split(), compiler="clang++")
+        t.check(".debug_aranges" not in run("readelf", "-SW", elf.path), "there is a table of addresses")
+        inlined = compare(t, elf, by_llvm)
+        t.check(inlined > 50 or "-O2" not in options, f"{options}: {inlined} inlined calls")
 
 
 def test_rust(t):
@@ -84,22 +63,19 @@ def test_rust(t):
         addresses = elf.addresses("shapes", "Shelf", "fill")
         t.check(len(addresses) > 20, f"{len(addresses)} addresses")
         t.write("in.pb", located(elf, addresses))
-        t.succeeds("symbolize", "in.pb", "-o", "raw.pb", "--no-demangle")
-        for address, mine, theirs in zip(addresses, Symbolized(t.load("raw.pb")).frames,
-                                         by_llvm(path, addresses)):
+        raw = symbolized(t, "--no-demangle").frames
+        for address, mine, theirs in zip(addresses, raw, by_llvm(path, addresses)):
             if mine:
                 t.equal([(plain(f[1]), *place(f[2], f[4])) for f in mine],
                         [(plain(name), *place(file, line)) for name, file, line in theirs],
                         hex(address))
-        t.succeeds("symbolize", "in.pb", "-o", "out.pb")
-        names = {f[0] for frames in Symbolized(t.load("out.pb")).frames for f in frames}
+        names = {f[0] for frames in symbolized(t).frames for f in frames}
         t.check(any(re.search(r"shapes::.*Shelf.*keep$", name) for name in names), f"{names}")
         t.equal([name for name in names if re.match(r"_[ZR]|.*::h[0-9a-f]{16}$", name)], [])
 
 
 def test_pprof_uses_the_names_and_lines(t):
-    path = compile_shapes(t, "-g", "-O2")
-    elf = Elf(path)
+    elf = Elf.of_shapes(t)
     t.write("in.pb", located(elf, elf.addresses("shapes", "plain_c")))
     t.succeeds("symbolize", "in.pb", "-o", "out.pb.gz")
     go = tool("go")

@@ -8,17 +8,15 @@ import subprocess
 
 import harness
 import pb
-from compiled import Elf, Symbolized, compile_shapes, located, run
+from compiled import Elf, located, run, side_by_side, symbolized
 
 WANTED = ("Store4fill", "plain_c")
 
 
-def made(t, *options):
-    path = compile_shapes(t, *(options or ("-g", "-O2")))
-    elf = Elf(path)
+def made(t, *options, **how):
+    elf = Elf.of_shapes(t, *options, **how)
     t.write("in.pb", located(elf, elf.addresses(*WANTED)[::7]))
-    with open(path, "rb") as file:
-        return path, bytearray(file.read())
+    return elf.path, bytearray(t.load(elf.path))
 
 
 def sections(path):
@@ -50,15 +48,12 @@ def test_files_that_are_no_elf_files(t):
     path, data = made(t)
     result = attempt(t, path, b"#!/bin/sh\n")
     t.contains(result.err, "is not an ELF file that can be read")
-    os.remove(path)
-    os.mkdir(path)
-    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
-    os.rmdir(path)
-    os.mkfifo(path)
-    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
-    os.remove(path)
-    os.symlink(path, path)
-    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+    for make, unmake in ((os.mkdir, os.rmdir), (os.mkfifo, os.remove), (lambda p: os.symlink(p, p), os.remove)):
+        os.remove(path)
+        make(path)
+        t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+        unmake(path)
+        t.write(path, data)
 
 
 def test_only_regular_files_are_opened(t):
@@ -199,9 +194,7 @@ def test_ranges_that_multiply(t):
 
 def test_no_file_is_opened_that_debug_information_names(t):
     """It may name a pipe, which would wait for a writer for ever."""
-    path = compile_shapes(t, "-g", "-O2", "-gsplit-dwarf", compiler="clang++")
-    elf = Elf(path)
-    t.write("in.pb", located(elf, elf.addresses(*WANTED)[::7]))
+    made(t, "-g", "-O2", "-gsplit-dwarf", compiler="clang++")
     parts = [name for name in os.listdir(t.dir) if name.endswith(".dwo")]
     t.check(parts, "there are parts")
     t.lacks(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "cannot be read")
@@ -215,20 +208,8 @@ def test_no_file_is_opened_that_debug_information_names(t):
 
 
 def test_the_rest_is_found_beside_a_damaged_file(t):
-    good = compile_shapes(t, "-g", "-O2", name="good")
-    elf = Elf(good)
-    path = compile_shapes(t, "-g", "-O1", name="bad")
-    bad = Elf(path)
-    samples, mappings = [], []
-    for number, one in enumerate((bad, elf), 1):
-        offset, address, size, _ = one.code()
-        start = number << 40
-        mappings.append((start, start + (size | 0xfff) + 1, offset, one.path, one.build_id))
-        samples += [("", number, at - address + start, [1, 1]) for at in one.addresses("Store4fill")]
-    t.write("in.pb", pb.mapped(samples, mappings))
-    with open(path, "r+b") as file:
-        file.truncate(100)
-    t.succeeds("symbolize", "in.pb", "-o", "out.pb")
-    named = [frames[-1][0] for frames in Symbolized(t.load("out.pb")).frames if frames]
-    t.equal(set(named), {"shapes::Store::fill"})
-    t.equal(len(named), len(elf.addresses("Store4fill")))
+    good, bad = Elf.of_shapes(t, name="good"), Elf.of_shapes(t, "-g", "-O1", name="bad")
+    t.write("in.pb", pb.mapped(*side_by_side(bad, good)))
+    os.truncate(bad.path, 100)
+    named = [frames[-1][0] for frames in symbolized(t).frames if frames]
+    t.equal(named, ["shapes::Store::fill"] * len(good.addresses("Store4fill")))

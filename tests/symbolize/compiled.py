@@ -30,11 +30,10 @@ def run(*command, **how):
                           timeout=120, **how).stdout.decode()
 
 
-def compile_shapes(t, *options, compiler="g++", name="shapes"):
-    path = t.path(name)
-    run(tool(compiler), os.path.join(HERE, "shapes.cc"), "-o", path, "-Wl,--build-id", *options,
-        cwd=t.dir)
-    return path
+def symbolized(t, *options):
+    """What symbolize makes of in.pb."""
+    t.succeeds("symbolize", "in.pb", "-o", "out.pb", *options)
+    return Symbolized(t.load("out.pb"))
 
 
 class Elf:
@@ -52,6 +51,13 @@ class Elf:
                 offset, address, _, size = (int(word, 16) for word in words[1:5])
                 self.segments.append((offset, address, size, "".join(words[6:-1])))
         self.is_fixed = "EXEC" in run("readelf", "-h", path)
+
+    @classmethod
+    def of_shapes(cls, t, *options, compiler="g++", name="shapes"):
+        """... of the program of shapes.cc, which it compiles."""
+        run(tool(compiler), os.path.join(HERE, "shapes.cc"), "-o", t.path(name), "-Wl,--build-id",
+            *(options or ("-g", "-O2")), cwd=t.dir)
+        return cls(t.path(name))
 
     def code(self):
         return next(s for s in self.segments if "E" in s[3])
@@ -82,6 +88,17 @@ def located(elf, addresses, slide=0x550000000000, build_id=None, path=None):
     mapping = (start, limit, offset & ~page, path or elf.path,
                elf.build_id if build_id is None else build_id)
     return pb.mapped(samples, [mapping])
+
+
+def side_by_side(*elves):
+    """The samples and mappings of a process that has all their code, each 4 GiB behind the last."""
+    samples, mappings = [], []
+    for number, elf in enumerate(elves, 1):
+        offset, address, size, _ = elf.code()
+        start = 0x7f0000000000 + (number << 32)
+        mappings.append((start, start + (size | 0xfff) + 1, offset, elf.path, elf.build_id))
+        samples += [("", number, at - address + start, [1, 1]) for at in elf.addresses("Store4fill")]
+    return samples, mappings
 
 
 class Symbolized(pb.Read):

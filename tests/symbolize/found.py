@@ -4,17 +4,16 @@ import os
 import shutil
 
 import pb
-from compiled import Elf, Symbolized, compile_shapes, located, run, tool
+from compiled import Elf, Symbolized, located, run, side_by_side, symbolized, tool
 
 WANTED = ("Store4fill",)
 
 
 def stripped(t, options=("-g", "-O2"), link=True, name="shapes"):
     """A program without symbols, and its debug file. Returns both paths."""
-    path = compile_shapes(t, *options, name=name)
-    debug = t.path(name + ".debug")
+    elf = Elf.of_shapes(t, *options, name=name)
+    path, debug = elf.path, t.path(name + ".debug")
     run(tool("objcopy"), "--only-keep-debug", path, debug)
-    elf = Elf(path)
     addresses = elf.addresses(*WANTED)
     run("strip", path)
     if link:
@@ -76,28 +75,26 @@ def test_the_debug_file_alone_at_a_fixed_address(t):
 
 def test_a_binary_from_another_machine(t):
     """The profile names a path that is not here; the file is in a directory of the user."""
-    path = compile_shapes(t, "-g", "-O2")
-    elf = Elf(path)
+    elf = Elf.of_shapes(t)
     t.write("in.pb", located(elf, elf.addresses(*WANTED), path="/srv/app/bin/shapes"))
     got, err = has_lines(t)
     t.equal(got, False)
     t.contains(err, "/srv/app/bin/shapes", elf.build_id, "is not here; --debug-dir")
     for where in ("flat", "root/srv/app/bin"):
         os.makedirs(t.path(where))
-        shutil.copy(path, t.path(where + "/shapes"))
+        shutil.copy(elf.path, t.path(where + "/shapes"))
     t.equal(has_lines(t, "--debug-dir=flat")[0], True, "by its name")
     t.equal(has_lines(t, "--debug-dir=root")[0], True, "by its path")
 
 
 def test_another_build_is_not_used(t):
-    path = compile_shapes(t, "-g", "-O2")
-    elf = Elf(path)
+    elf = Elf.of_shapes(t)
     addresses = elf.addresses(*WANTED)
     other = "0123456789abcdef" * 2
     t.write("in.pb", located(elf, addresses, build_id=other))
     got, err = has_lines(t)
     t.equal(got, False)
-    t.contains(err, path, other, "the file has another build id and is not used")
+    t.contains(err, elf.path, other, "the file has another build id and is not used")
     shown = t.run("show", "in.pb", "--folded")
     t.contains(shown.err, "is not used")
     t.contains(shown.text, "shapes+0x")
@@ -107,22 +104,15 @@ def test_another_build_is_not_used(t):
 
 def test_addresses_of_the_file(t):
     """A mapping that begins at 0 has addresses as the file has them."""
-    path = compile_shapes(t, "-g", "-O2")
-    elf = Elf(path)
+    elf = Elf.of_shapes(t)
     samples = [("", 1, at, [1, 1]) for at in elf.addresses(*WANTED)]
-    t.write("in.pb", pb.mapped(samples, [(0, 0xffffffff, 0, path, elf.build_id)]))
+    t.write("in.pb", pb.mapped(samples, [(0, 0xffffffff, 0, elf.path, elf.build_id)]))
     t.equal(has_lines(t)[0], True)
 
 
 def test_several_mappings_and_places_without_a_file(t):
-    one = Elf(compile_shapes(t, "-g", "-O2", name="one"))
-    two = Elf(compile_shapes(t, "-g", "-O1", "-shared", "-fPIC", name="two.so"))
-    samples, mappings = [], []
-    for number, elf in enumerate((one, two), 1):
-        offset, address, size, _ = elf.code()
-        start = 0x7f0000000000 + (number << 32)
-        mappings.append((start, start + (size | 0xfff) + 1, offset, elf.path, elf.build_id))
-        samples += [("", number, at - address + start, [1, 1]) for at in elf.addresses(*WANTED)]
+    samples, mappings = side_by_side(Elf.of_shapes(t, name="one"),
+                                     Elf.of_shapes(t, "-g", "-O1", "-shared", "-fPIC", name="two.so"))
     mappings.append((0x10000, 0x20000, 0, "[anon:jit]", ""))
     samples.append(("", 3, 0x10010, [1, 1]))
     t.write("in.pb", pb.mapped(samples, mappings))
@@ -134,43 +124,37 @@ def test_several_mappings_and_places_without_a_file(t):
 
 
 def test_names_are_kept(t):
-    path = compile_shapes(t, "-g", "-O2")
-    elf = Elf(path)
+    elf = Elf.of_shapes(t)
     at = elf.addresses(*WANTED)[3]
     offset, address, size, _ = elf.code()
 
-    def symbolized(line, flags, *options):
+    def named(line, flags, *options):
         w = pb.Writer(["n/count"])
         w.sample([1], [5])
         w.location(1, 1, at, [(1, line)])
         w.function(1, "given")
-        w.mapping(1, address, address + size, offset, path, elf.build_id, flags)
+        w.mapping(1, address, address + size, offset, elf.path, elf.build_id, flags)
         t.write("in.pb", w.bytes())
-        t.succeeds("symbolize", "in.pb", "-o", "out.pb", *options)
-        out = Symbolized(t.load("out.pb"))
+        out = symbolized(t, *options)
         return out.frames[0][-1][0], out.flags[0]
 
     new = "shapes::Store::fill"
-    t.equal(symbolized(7, b"")[0], "given", "a line")
-    t.equal(symbolized(0, pb.number(9, 1))[0], "given", "a mapping that has line numbers")
-    t.equal(symbolized(0, pb.number(7, 1)), (new, (1, 1, 1, 1)), "a mapping that has functions only")
-    t.equal(symbolized(0, b""), (new, (1, 1, 1, 1)), "a name from a symbol table")
-    t.equal(symbolized(7, pb.number(9, 1), "--force")[0], new, "--force")
+    t.equal(named(7, b"")[0], "given", "a line")
+    t.equal(named(0, pb.number(9, 1))[0], "given", "a mapping that has line numbers")
+    t.equal(named(0, pb.number(7, 1)), (new, (1, 1, 1, 1)), "a mapping that has functions only")
+    t.equal(named(0, b""), (new, (1, 1, 1, 1)), "a name from a symbol table")
+    t.equal(named(7, pb.number(9, 1), "--force")[0], new, "--force")
 
 
 def test_the_output_is_compact_and_has_the_same_values(t):
-    path = compile_shapes(t, "-g", "-O2")
-    elf = Elf(path)
-    addresses = elf.addresses(*WANTED)
-    t.write("in.pb", located(elf, addresses))
+    elf = Elf.of_shapes(t)
+    t.write("in.pb", located(elf, elf.addresses(*WANTED)))
     for how in ("gzip", "zstd", "none") if shutil.which("zstd") else ("gzip", "none"):
-        t.succeeds("symbolize", "in.pb", "-o", "out.pb", "--compress", how)
-        data = t.load("out.pb")
-        out = Symbolized(data)
+        out = symbolized(t, "--compress", how)
         t.equal(set(out.functions), {function for lines in out.lines.values() for function, *_ in lines}, "functions")
         t.equal(sorted(out.functions), list(range(1, len(out.functions) + 1)), "ids")
         t.equal(len(set(out.strings)), len(out.strings), "strings")
-        t.equal([values for _, _, values in pb.read(data).samples],
+        t.equal([values for _, _, values in out.samples],
                 [values for _, _, values in pb.read(t.load("in.pb")).samples])
     t.succeeds("symbolize", "out.pb", "-o", "again.pb", "--compress=none")
     t.succeeds("symbolize", "in.pb", "-o", "out.pb", "--compress=none")
@@ -197,14 +181,11 @@ def test_return_addresses(t):
                     for n, v in pb.fields(data) if n != 2)
     t.write("in.pb", body + pb.chunk(2, pb.packed(1, [1, 2]) + pb.packed(2, [1, 1])))
     for options, line in (((), 6), (("--return-addresses",), 5)):
-        t.succeeds("symbolize", "in.pb", "-o", "out.pb", *options)
-        frames = Symbolized(t.load("out.pb")).frames[0]
-        t.equal([(f[0], f[4]) for f in frames], [("taken", 10), ("main", line)])
+        t.equal([(f[0], f[4]) for f in symbolized(t, *options).frames[0]], [("taken", 10), ("main", line)])
 
 
 def test_show_finds_names_by_itself(t):
-    path = compile_shapes(t, "-g", "-O2")
-    elf = Elf(path)
+    elf = Elf.of_shapes(t)
     t.write("in.pb", located(elf, elf.addresses(*WANTED)))
     for form in ((), ("--folded",), ("--json",), ("--flame", "-")):
         t.contains(t.succeeds("show", "in.pb", *form).text, "shapes::Store::fill")
