@@ -6,8 +6,8 @@ import shutil
 import subprocess
 import threading
 
-from pb import chunk, gz, profile, read
-from samples import DELTA, T0, T1, cur, large, pair, prev
+from pb import chunk, gz, inflate, profile, read
+from samples import CUR, DELTA, PREV, T0, T1, cur, large, pair, prev
 
 
 def same_delta(t, result):
@@ -52,6 +52,26 @@ def test_large_input_from_a_pipe(t):
     data = profile(large(3_000_000), time=T0)
     result = t.succeeds("prev", "-", "--compress=none", stdin=data)
     t.equal(len(read(result.out).samples[0][1]["payload"]), 3_000_000)
+
+
+def test_a_large_profile_in_little_memory(t):
+    """It is read a piece at a time. All that is said of it is the same, also of what is wrong."""
+    name = chunk(6, random.Random(1).randbytes(3 << 20).hex().encode())  # of 6 MB, which has to be held; half as a file
+    t.write("prev", gz(profile(PREV, time=T0, extra=name)))
+    t.write("cur", gz(profile(CUR, time=T1, extra=name)))
+    t.write("cut", t.load("cur")[:-9])
+    narrow = "--max-memory=20M"  # less than four times what they inflate to
+    for more in ((), ("--verify",)):
+        wide, *others = (t.succeeds("prev", "cur", "--report=json", *more, *limit, manners=False)
+                         for limit in ((), (narrow,)))
+        t.equal([(inflate(one.out), one.err) for one in others], [(inflate(wide.out), wide.err)])
+    for look in ("prev", "cur"):
+        same = t.succeeds("--state", "s", look, narrow)
+    same_delta(t, same)
+    before = t.load("s")
+    for args in (("prev", "cut"), ("cut", "cur"), ("--state", "s", "cut")):
+        t.contains(t.fails(1, *args, narrow).err, "pprofdelta: cut: ")
+    t.equal(t.load("s"), before)
 
 
 def test_missing_and_unreadable(t):

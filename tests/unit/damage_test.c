@@ -49,6 +49,8 @@ TEST(what_is_cut_off_or_damaged_is_told_the_same_in_every_way)
             read(rng_chance(&r, 10) ? pack_gzip(&a, file, 1) : file);
         }
     }
+    uint8_t longest[] = {0x32, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 'a'};
+    read((buf){.ptr = longest, .len = sizeof longest}); /* a string of 2^64 - 1 bytes */
 }
 
 /* ---- Samples, element by element ------------------------------------------------------------- */

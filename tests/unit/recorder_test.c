@@ -80,6 +80,28 @@ TEST(equal_numbers_of_two_processes_are_two_places)
     CHECK(r.view->sample[0]->value[0] == 150 && r.view->sample[1]->value[0] == -100);
 }
 
+/* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
+TEST(numbers_with_the_same_lines_are_one_place)
+{
+    ENDS(record_end) record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 0, "1 10 1 10");
+    record(&s, "b main", 0, "2 20 -1 -10");
+    record(&s, "b main", 16, "4 40 0 0");
+    record(&s, "a c", 0, "0 0 5 50");
+    record(&s, "b c", 0, "0 0 -5 -50");
+    record(&s, "c b", 0, "8 80 0 0");
+    s.words[2] = "a"; /* what was b */
+    const char *want = "a;main 3 30 0 0, a;main{bytes=16bytes} 4 40 0 0, c;a 8 80 0 0";
+    CHECK_STR(record_pending(&s), want);
+    CHECK(s.out.view->n_location == 3 && s.out.view->n_sample == 3 && s.report.samples_out == 3);
+    CHECK(s.report.samples_in == 6 && s.report.fresh == 6);
+    pprofdelta_recorder_abandon(s.recorder);
+    CHECK_STR(record_window(&s), want);
+    record_set(&s, 1, "5 50 0 0");
+    CHECK_STR(record_window(&s), "a;main 3 30 1 10");
+}
+
 /* ---- Restarts -------------------------------------------------------------------------------- */
 
 /* 100, then 30 after a restart, then 150: what happened is 150, whichever way the window of the 30
@@ -216,6 +238,24 @@ TEST(an_entry_takes_at_most_64_bytes_and_the_steady_state_allocates_nothing)
         pprofdelta_recorder_free(r);
         CHECK(memory.live == 0);
     }
+}
+
+TEST(a_limit_is_kept)
+{
+    pprofdelta_status status = PPROFDELTA_E_LIMIT;
+    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    options.max_memory = 1024;
+    for (; status && options.max_memory < UINT64_C(1) << 32;
+         options.max_memory += options.max_memory / 4) {
+        pprofdelta_recorder *r = NULL;
+        status = pprofdelta_recorder_new(&options, NULL, &r, NULL);
+        if (!status)
+            status = fill(r, 300, 1);
+        CHECK(!r || r->mem.peak <= options.max_memory);
+        CHECK(!status || status == PPROFDELTA_E_LIMIT);
+        pprofdelta_recorder_free(r);
+    }
+    CHECK(!status);
 }
 
 TEST_MAIN()
