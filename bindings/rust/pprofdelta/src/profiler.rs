@@ -391,7 +391,7 @@ impl Worker {
 /// let (send, windows) = mpsc::channel();
 /// let profiler = pprofdelta::Profiler::builder()
 ///     .rate(1) // every allocation, as no program in production would
-///     .on_window(move |batch| Ok(send.send(batch.bytes().to_vec()).unwrap()))
+///     .on_window(move |batch| send.send(batch.bytes().to_vec()).map_err(std::io::Error::other))
 ///     .start()?;
 /// let kept = vec![0_u8; 1000];
 /// assert!(profiler.stats().inuse_bytes >= 1000);

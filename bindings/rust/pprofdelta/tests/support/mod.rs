@@ -296,7 +296,7 @@ fn delivered_by_its_thread() {
         match attempts {
             1 => Err(io::Error::from(io::ErrorKind::ConnectionReset)),
             2 => panic!("on purpose"),
-            _ => Ok(send.send((batch.sequence(), batch.attempt(), batch.is_full(), batch.bytes().len())).unwrap()),
+            _ => send.send((batch.sequence(), batch.attempt(), batch.is_full(), batch.bytes().len())).map_err(io::Error::other),
         }
     });
     let profiler = profiler.start().unwrap();
