@@ -213,7 +213,9 @@ fn threads(profiler: &Profiler, buffer: &mut Vec<u8>) {
             turn.wait();
         });
         turn.wait();
-        threads.map(|thread| thread.join().unwrap()); // their destructors have run, too
+        for thread in threads {
+            thread.join().unwrap(); // its destructors have run, too
+        }
     });
     scene(profiler, buffer, "freed by another thread", [0, 0, -400, -20_200], || made.iter_mut().for_each(Vec::clear));
 }
