@@ -686,7 +686,7 @@ def test_a_leak_below_churn(t):
             {"older_than_windows": 4, "settled": 26, "freed": 0, "alive": 26})
     text = t.succeeds("leaks", "--all", *files).text
     t.contains(text, "what is allocated stays, and more comes", "of 26 samples older than 4 windows 0 were freed\n",
-               "of 3 samples older than 4 windows 0 were freed\n", " tell: a run of ")
+               "of 3 samples older than 4 windows 0 were freed\n", " that are not freed are enough: a run of ")
     by_count = leaks(t, "--type=inuse_objects", *files)["runs"][0]["findings"]
     t.equal([(leaf(f), f["reason"]) for f in by_count], [("leak", "survives"), ("ramp", "turnover")])
     t.equal(t.run("leaks", "--fail", *files).code, 5)
