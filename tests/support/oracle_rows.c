@@ -194,8 +194,19 @@ static void make_header(work *w)
     x->header = reading_header(&w->cur);
 }
 
-/* Cur's mappings, and those of prev that cur does not have in another place. Where cur has one in the same
- * place, with "(deleted)" behind its name, and only vanished samples use it, it is written as prev has it. */
+/* A mapping of prev as it is written: in the place that cur has for it, if cur has it in another one. Its name and
+ * marks are prev's, as vanished samples have them. */
+static const char *placed_as_in_cur(work *w, const reading_mapping *m)
+{
+    for (size_t n = 0; n < w->cur.view->n_mapping; n++) {
+        const reading_mapping *own = &w->cur.mappings[n];
+        if (strcmp(own->part, m->part) == 0)
+            return arena_format(w->arena, "%.*s%s", (int)(strchr(own->text, '@') - own->text),
+                                own->text, strchr(m->text, '@'));
+    }
+    return m->text;
+}
+
 static void make_mappings(work *w)
 {
     expectation *x = w->result;
@@ -205,15 +216,8 @@ static void make_mappings(work *w)
     x->mappings = ARENA_ARRAY(w->arena, const char *, own + others);
     for (size_t i = 0; i < own; i++)
         x->mappings[x->mappings_len++] = w->cur.mappings[i].text;
-    for (size_t i = 0; i < others; i++) {
-        bool moved = false;
-        for (size_t n = 0; n < own; n++)
-            moved = moved ||
-                    (strcmp(w->cur.mappings[n].part, prev->mappings[i].part) == 0 &&
-                     w->cur.mappings[n].view->memory_start != prev->mappings[i].view->memory_start);
-        if (!moved)
-            x->mappings[x->mappings_len++] = prev->mappings[i].text;
-    }
+    for (size_t i = 0; i < others; i++)
+        x->mappings[x->mappings_len++] = placed_as_in_cur(w, &prev->mappings[i]);
     x->main_mapping = own ? w->cur.mappings[0].text : NULL;
 }
 
