@@ -11,7 +11,7 @@
 #include "show/shown.h"
 
 #include "cli.h"
-#include "decimal.h"
+#include "json.h"
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
@@ -208,22 +208,19 @@ static void put_life(const lives *l, const life *s)
 {
     size_t len;
     aged *ages = ages_of(l, s->at, s->end, &len);
-    cli_json_put_sum("{\"alloc_space\": ", s->alloc);
-    cli_json_put_sum(", \"temporary_space\": ", s->young);
-    cli_json_put_sum(", \"freed_later_space\": ", s->later);
-    cli_json_put_sum(", \"inuse_space\": ", s->inuse);
-    if (s->has_ended && !s->is_longer)
-        printf(", \"median_age\": %" PRId64, s->median);
-    else
-        fputs(", \"median_age\": null", stdout);
-    fputs(", \"freed_space\": [", stdout);
+    cli_json_put(stdout, CLI_TEXT_JSON,
+                 "{\"alloc_space\": $, \"temporary_space\": $, \"freed_later_space\": $, "
+                 "\"inuse_space\": $, "
+                 "\"median_age\": $, \"freed_space\": [",
+                 CLI_JSON(s->alloc), CLI_JSON(s->young), CLI_JSON(s->later), CLI_JSON(s->inuse),
+                 s->has_ended && !s->is_longer ? CLI_JSON(s->median) : CLI_JSON_NULL);
     for (size_t i = 0, next; i < len; i = next) {
         pprofdelta_sum sum = {0};
         for (next = i; next < len && ages[next].age == ages[i].age; next++)
             cli_sum_add(&sum, ages[next].bytes);
-        printf("%s{\"age\": %" PRId64, i ? ", " : "", ages[i].age);
-        cli_json_put_sum(", \"bytes\": ", sum);
-        putchar('}');
+        fputs(i ? ", " : "", stdout);
+        cli_json_put(stdout, CLI_TEXT_JSON, "{\"age\": $, \"bytes\": $}", CLI_JSON(ages[i].age),
+                     CLI_JSON(sum));
     }
     fputs("], ", stdout);
     cli_json_put_stack(l->shown, s->at, s->end);
