@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define J CLI_JSON
+#define J             CLI_JSON
+#define PUT(out, ...) cli_json_put(out, CLI_TEXT_JSON, __VA_ARGS__)
 
 /* The columns of the table of types, in the order of both forms. */
 enum { SUM_PREV, SUM_CUR, SUM_DELTA, SUM_CLAMPED, SUM_VANISHED, SUMS };
@@ -82,16 +83,14 @@ static void put_type(FILE *out, const pprofdelta_type_report *type)
 static void put_type_json(FILE *out, const pprofdelta_type_report *type, size_t index)
 {
     fputs(index ? ", " : "", out);
-    cli_json_put(out, CLI_TEXT_JSON, "{\"type\": $, \"unit\": $, \"kind\": $",
-                 J(text_of(type->type)), J(text_of(type->unit)),
-                 J(text_of(type->is_counter ? "counter" : "gauge")));
+    PUT(out, "{\"type\": $, \"unit\": $, \"kind\": $", J(text_of(type->type)),
+        J(text_of(type->unit)), J(text_of(type->is_counter ? "counter" : "gauge")));
 }
 
 static void put_window_json(FILE *out, int64_t from_nanos, int64_t to_nanos)
 {
-    cli_json_put(out, CLI_TEXT_JSON,
-                 "\"window\": {\"from_nanos\": $, \"to_nanos\": $, \"duration_nanos\": $}",
-                 J(from_nanos), J(to_nanos), J(duration_between(from_nanos, to_nanos)));
+    PUT(out, "\"window\": {\"from_nanos\": $, \"to_nanos\": $, \"duration_nanos\": $}",
+        J(from_nanos), J(to_nanos), J(duration_between(from_nanos, to_nanos)));
 }
 
 /* ---- a delta --------------------------------------------------------------------------------- */
@@ -240,8 +239,7 @@ static void text_types(FILE *out, const pprofdelta_report *report)
 static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
 {
     char id[17];
-    cli_json_put(
-        out, CLI_TEXT_JSON,
+    PUT(out,
         "{\"samples\": {\"in\": $, \"out\": $, \"matched\": $, \"new\": $, \"vanished\": $, "
         "\"clamped\": $, \"duplicate\": $}, \"identity\": {\"address\": $, \"lines\": $}, "
         "\"mappings\": {\"files_replaced\": $, \"other_build\": $}, "
@@ -250,8 +248,7 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
         J(r->clamped), J(r->duplicates), J(r->by_address), J(r->by_lines), J(r->files_replaced),
         J((bool)r->other_build), J((bool)r->restart), J(text_of(restarts[r->restart].name)));
     put_window_json(out, r->from_nanos, r->to_nanos);
-    cli_json_put(
-        out, CLI_TEXT_JSON,
+    PUT(out,
         ", \"had_base\": $, \"same\": $, \"may_be_window\": $, \"clock_set_back\": $, \"id\": $, "
         "\"sequence\": $, \"attempt\": $, \"unknown_fields\": $, \"left_out\": $, "
         "\"output_bytes\": $, \"unread_bytes\": $, \"types\": [",
@@ -261,8 +258,7 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
     for (size_t i = 0; i < r->types_len; i++) {
         put_type_json(out, &r->types[i], i);
         for (int c = 0; c < SUMS; c++)
-            cli_json_put(out, CLI_TEXT_JSON, ", $: $", J(text_of(sum_names[c])),
-                         J(sum_of(&r->types[i], c)));
+            PUT(out, ", $: $", J(text_of(sum_names[c])), J(sum_of(&r->types[i], c)));
         putc('}', out);
     }
     fputs("]}\n", out);
@@ -350,11 +346,11 @@ static void status_text(const cli_state *state, const pprofdelta_memory *m)
 static void put_open(const pprofdelta_memory *m)
 {
     if (m->attempts)
-        cli_json_put(stdout, CLI_TEXT_JSON,
-                     "{\"sequence\": $, \"attempts\": $, \"from_nanos\": $, \"to_nanos\": $, "
-                     "\"restart\": $}",
-                     J(m->open_sequence), J(m->attempts), J(m->open_from_nanos),
-                     J(m->open_to_nanos), J(text_of(restarts[m->open_restart].name)));
+        PUT(stdout,
+            "{\"sequence\": $, \"attempts\": $, \"from_nanos\": $, \"to_nanos\": $, "
+            "\"restart\": $}",
+            J(m->open_sequence), J(m->attempts), J(m->open_from_nanos), J(m->open_to_nanos),
+            J(text_of(restarts[m->open_restart].name)));
     else
         fputs("null", stdout);
 }
@@ -362,21 +358,18 @@ static void put_open(const pprofdelta_memory *m)
 static void status_json(const cli_state *state, const pprofdelta_memory *m)
 {
     char id[17];
-    cli_json_put(
-        stdout, CLI_TEXT_JSON,
+    PUT(stdout,
         "{\"state\": $, \"id\": $, \"bytes\": $, \"sequence\": $, \"attempts\": $, \"samples\": $, "
         "\"unseen\": $, \"build_id\": $, ",
         J(text_of(state->path)), J(id_of(m->id, id)), J((int64_t)state->is.st_size), J(m->sequence),
         J(m->attempts), J(m->samples), J(m->unseen), J(text_of(*m->build_id ? m->build_id : NULL)));
     put_window_json(stdout, m->from_nanos, m->to_nanos);
-    cli_json_put(stdout, CLI_TEXT_JSON,
-                 ", \"restart\": $, \"open\": ", J(text_of(restarts[m->restart].name)));
+    PUT(stdout, ", \"restart\": $, \"open\": ", J(text_of(restarts[m->restart].name)));
     put_open(m);
     fputs(", \"types\": [", stdout);
     for (size_t i = 0; i < m->types_len; i++) {
         put_type_json(stdout, &m->types[i], i);
-        cli_json_put(stdout, CLI_TEXT_JSON, ", \"sum\": $}",
-                     m->types[i].is_counter ? J(m->types[i].prev) : CLI_JSON_NULL);
+        PUT(stdout, ", \"sum\": $}", m->types[i].is_counter ? J(m->types[i].prev) : CLI_JSON_NULL);
     }
     fputs("]}\n", stdout);
 }

@@ -59,28 +59,14 @@ static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
     return can;
 }
 
-/* Checks a file that the user named. Prints what is wrong; returns an exit code. */
-static int check_named(const cli_leaks_file *file, const cli_leaks_how *how,
-                       pprofdelta_census *census)
-{
-    cli_input input;
-    pprofdelta_error err;
-    int code = cli_leaks_read_file(&input, file, how);
-    cli_progress_say("checking", file->path);
-    if (!code && cli_input_check(&input, how->library.max_memory, census, &err))
-        code = cli_library_error(input.name, &err);
-    cli_input_free(&input);
-    return code;
-}
-
 /* Reads the time and the stamp. A file of a directory may be left out, with a note; then *counts is
  * false. */
 static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *counts)
 {
     pprofdelta_census census;
-    int code = file->found_in ? CLI_DONE : check_named(file, how, &census);
-    *counts =
-        !file->found_in || cli_input_check_found(file_of(file), how->library.max_memory, &census);
+    uint64_t limit = how->library.max_memory;
+    int code = file->found_in ? CLI_DONE : cli_input_check_named(file_of(file), limit, &census);
+    *counts = !file->found_in || cli_input_check_found(file_of(file), limit, &census);
     if (code || !*counts)
         return code;
     file->stamp = census.stamp;

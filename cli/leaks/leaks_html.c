@@ -33,7 +33,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define J CLI_JSON
+#define J            CLI_JSON
+#define PUT(to, ...) cli_json_put(to, CLI_TEXT_SCRIPT, __VA_ARGS__)
 
 enum { MOST_BYTES = 850000, MOST_RUNS = 16 };
 
@@ -250,8 +251,8 @@ static void put_areas(FILE *to, const scene *s)
         const cli_frame_text *name = i == r->whole   ? &others
                                      : row->path_len ? &cli_leaks_frame_at(r->rows, row, 0)->text
                                                      : &none;
-        cli_json_put(to, CLI_TEXT_SCRIPT, i ? ",\n[$,$,$,$," : "[$,$,$,$,", J(name->name),
-                     J(text->name), J(text->file), J(text->line));
+        PUT(to, i ? ",\n[$,$,$,$," : "[$,$,$,$,", J(name->name), J(text->name), J(text->file),
+            J(text->line));
         put_series(to, &s->run->film, r, i);
         putc(']', to);
     }
@@ -294,12 +295,11 @@ static size_t choose_runs(const cli_leaks_work *w, scene scenes[MOST_RUNS])
 static void put_data(FILE *to, const cli_leaks_work *w, const scene *scenes, size_t len,
                      size_t most)
 {
-    cli_json_put(to, CLI_TEXT_SCRIPT, "{\"version\":$,\n\"leftOut\":$,\n\"reasons\":[",
-                 J(cli_string_of(pprofdelta_version())), J(w->runs_len - len));
+    PUT(to, "{\"version\":$,\n\"leftOut\":$,\n\"reasons\":[",
+        J(cli_string_of(pprofdelta_version())), J(w->runs_len - len));
     for (size_t i = 0; i <= CLI_LEAKS_SHRINKING; i++)
-        cli_json_put(to, CLI_TEXT_SCRIPT, i ? ",\n[$,$]" : "[$,$]",
-                     J(cli_string_of(cli_leaks_reasons[i].word)),
-                     J(cli_string_of(cli_leaks_reasons[i].text)));
+        PUT(to, i ? ",\n[$,$]" : "[$,$]", J(cli_string_of(cli_leaks_reasons[i].word)),
+            J(cli_string_of(cli_leaks_reasons[i].text)));
     fputs("],\n\"runs\":[", to);
     for (size_t i = 0; i < len; i++) {
         fputs(i ? ",\n" : "\n", to);

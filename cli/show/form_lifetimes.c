@@ -44,18 +44,16 @@ typedef struct lives {
 
 static const char *const needed[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
 
-static size_t find_type(const cli_shown *shown, const char *name)
+/* Of one profile, the types that are shown are all its columns. */
+static int find_type(const cli_shown *shown, size_t which)
 {
-    size_t at = 0;
-    while (at < shown->types.len && !cli_string_is(cli_types_name(shown, at), name))
-        at++;
-    return at;
+    return cli_profile_find_type(shown->profiles, cli_string_of(needed[which]));
 }
 
 int cli_lifetimes_check(const cli_shown *shown)
 {
     for (size_t i = 0; i < NEEDED; i++)
-        if (find_type(shown, needed[i]) == shown->types.len)
+        if ((size_t)find_type(shown, i) >= shown->types.len)
             return cli_error(
                 "%s: has no type %s: lifetimes are in profiles of live heaps with ages, "
                 "such as those of record",
@@ -133,7 +131,7 @@ static void add_up(lives *l)
 {
     cli_shown *shown = l->shown;
     for (size_t i = 0; i < NEEDED; i++)
-        l->types[i] = find_type(shown, needed[i]);
+        l->types[i] = (size_t)find_type(shown, i);
     l->list = cli_keep(shown->len, sizeof *l->list);
     cli_shown_sort(shown, cli_stacks_by_places);
     for (size_t at = 0, end; at < shown->len; at = end) {
