@@ -7,7 +7,6 @@
 #include "decimal.h"
 #include "instant.h"
 #include "json.h"
-#include "cli.h"
 #include "delta/state_file.h"
 #include "message.h"
 #include "output_file.h"

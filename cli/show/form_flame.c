@@ -6,7 +6,6 @@
 #include "show/shown.h"
 
 #include "instant.h"
-#include "cli.h"
 #include "flame_page.h"
 #include "json.h"
 #include "show/flame_tree.h"
