@@ -110,8 +110,7 @@ static const cli_option table[] = {
      "  -g, --gauge TYPE[/UNIT]    take this sample type as a gauge\n"},
     {"--on-reset", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.on_reset),
      CLI_ON_RESET, SUM,
-     "      --on-reset=HOW         if a counter fell: auto (the default), restart,\n"
-     "                             clamp, negative or fail\n"},
+     "      --on-reset=HOW         on a reset: auto, restart, clamp, negative or fail\n"},
     {"--started", 0, CLI_VALUE, take_started, offsetof(cli_options, started_nanos), 0, SUM,
      "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n"},
     {"--default-type", 0, CLI_MAY_HAVE_VALUE, take_default_type,

@@ -164,8 +164,8 @@ static cli_leaks_amount *amount_of(cli_leaks_rows *rows, cli_leaks_row *row, siz
     return &lives->amounts[class];
 }
 
-/* The class of a sample: its age, or what was allocated. */
-static size_t sample_class(const cli_profile *profile, const Pd__View__Sample *sample)
+/* The class of what ended in a sample. Without a label it is of age 0. */
+static size_t ended_class(const cli_profile *profile, const Pd__View__Sample *sample)
 {
     for (size_t i = 0; i < sample->n_label; i++) {
         const Pd__View__Label *label = sample->label[i];
@@ -173,7 +173,15 @@ static size_t sample_class(const cli_profile *profile, const Pd__View__Sample *s
             cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
             return class_of(label->num > 0 ? (uint64_t)label->num : 0);
     }
-    return MADE;
+    return class_of(0);
+}
+
+static void add_amount(cli_leaks_rows *rows, cli_leaks_row *row, size_t class, double objects,
+                       double bytes)
+{
+    cli_leaks_amount *amount = amount_of(rows, row, class);
+    amount->objects += objects;
+    amount->bytes += bytes;
 }
 
 /* The number of samples behind these values. */
@@ -279,13 +287,12 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     if (level == 0 && made == 0 && freed == 0)
         return;
     cli_leaks_row *row = find_row(rows, profile, sample, place_of);
-    if (has_ages) {
-        size_t class = freed == 0 ? MADE : sample_class(profile, sample);
-        cli_leaks_amount *amount = amount_of(rows, row, class);
-        amount->objects += class == MADE ? value_of(sample, columns->made_objects) : freed;
-        amount->bytes +=
-            value_of(sample, class == MADE ? columns->made_bytes : columns->freed_bytes);
-    }
+    if (has_ages)
+        add_amount(rows, row, MADE, value_of(sample, columns->made_objects),
+                   value_of(sample, columns->made_bytes));
+    if (freed != 0)
+        add_amount(rows, row, ended_class(profile, sample), freed,
+                   value_of(sample, columns->freed_bytes));
     double objects = value_of(sample, columns->objects);
     row->now += level;
     row->made += made;

@@ -110,10 +110,10 @@ static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
            e->freed, e->freed < 1.5 && e->freed >= 0.5 ? "was" : "were");
     if (f->verdict.reason != CLI_LEAKS_FEW_SAMPLES || e->longer <= 0)
         return;
-    printf("          %.0f tell: a run of %.0f windows", e->needed,
-           ceil(e->longer * (double)run->windows));
+    printf("          %.0f that are not freed are enough: a run of %.0f windows has them",
+           e->needed, ceil(e->longer * (double)run->windows));
     if (run->period > 1)
-        printf(", or one with a sample in %s",
+        printf(", or a sample in %s",
                cli_leaks_format_value(run->period / e->longer, cli_string_of("bytes"), rate));
     putchar('\n');
 }

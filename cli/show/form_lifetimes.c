@@ -5,8 +5,8 @@
  *     8.42MiB    8.00MiB   95.0%     400KiB   20.0KiB       0  parse < main
  *
  * What ended is in samples with the label `age`, in windows; ages above 15 are rounded down (see
- * pprofdelta_heap_age). What ended with age 0 is temporary: it was freed in the window in which it was
- * allocated. The median is the age that half of the bytes do not exceed. Bytes that are in use are
+ * pprofdelta_heap_age). Without the label it is temporary, of age 0: it was freed in the window in which it
+ * was allocated. The median is the age that half of the bytes do not exceed. Bytes that are in use are
  * older than all that ended. Where they are more than half, ">15" is the oldest age at which bytes ended. */
 #include "show/shown.h"
 
@@ -61,7 +61,7 @@ int cli_lifetimes_check(const cli_shown *shown)
     return CLI_DONE;
 }
 
-/* The age of the sample, or -1. */
+/* The age of what ended in the sample; -1: none can be so. */
 static int64_t age_of(const cli_profile *profile, const Pd__View__Sample *sample)
 {
     for (size_t i = 0; i < sample->n_label; i++) {
@@ -70,7 +70,7 @@ static int64_t age_of(const cli_profile *profile, const Pd__View__Sample *sample
             cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
             return label->num < 0 ? -1 : label->num;
     }
-    return -1;
+    return 0;
 }
 
 static int by_age(const void *a, const void *b)

@@ -116,22 +116,16 @@ void pd_ages_visit(const pd_sites *sites, pd_site *site, bool is_full, pd_ages_v
                    void *cookie)
 {
     unsigned sending = pd_sites_sending(sites);
-    const int64_t *young = site->changed[sending].at, *base = site->base.at;
-    pprofdelta_weight sum = {young[PD_YOUNG_OBJECTS], young[PD_YOUNG_BYTES]};
-    uint32_t age = 0;
-    if (is_full)
-        pd_weight_add(&sum, &(pprofdelta_weight){base[PD_YOUNG_OBJECTS], base[PD_YOUNG_BYTES]});
-    for (const pd_ended *cell = first_of(sites, site);; cell = next_of(sites, cell)) {
-        uint32_t next = cell ? pprofdelta_heap_age(cell->link.hash) : UINT32_MAX;
-        if (next != age && !is_zero(&sum))
+    const pd_ended *cell = first_of(sites, site);
+    while (cell) {
+        uint32_t age = pprofdelta_heap_age(cell->link.hash);
+        pprofdelta_weight sum = {0, 0};
+        for (; cell && pprofdelta_heap_age(cell->link.hash) == age; cell = next_of(sites, cell)) {
+            pd_weight_add(&sum, &cell->changed[sending]);
+            if (is_full)
+                pd_weight_add(&sum, &cell->base);
+        }
+        if (!is_zero(&sum))
             visitor(cookie, site, age, &sum);
-        if (!cell)
-            return;
-        if (next != age)
-            sum = (pprofdelta_weight){0, 0};
-        age = next;
-        pd_weight_add(&sum, &cell->changed[sending]);
-        if (is_full)
-            pd_weight_add(&sum, &cell->base);
     }
 }

@@ -54,7 +54,7 @@ void pd_ages_clear(const pd_sites *sites, pd_site *site);
 typedef void pd_ages_visitor(void *cookie, pd_site *site, uint32_t age,
                              const pprofdelta_weight *weight);
 
-/* Calls the visitor for each rounded age, the lowest first, of which something ended in the window that is
+/* Calls the visitor for each rounded age from 1, the lowest first, of which something ended in the window that is
  * being sent; is_full: since the tracker began. */
 void pd_ages_visit(const pd_sites *sites, pd_site *site, bool is_full, pd_ages_visitor *visitor,
                    void *cookie);

@@ -91,7 +91,7 @@ static void begin_sample(writing *w, pd_site *site)
         site->era = w->writer->places.era;
 }
 
-/* What ended with one age. */
+/* What ended with one age, from 1. */
 static void write_age(void *cookie, pd_site *site, uint32_t age, const pprofdelta_weight *weight)
 {
     writing *w = cookie;
@@ -103,7 +103,8 @@ static void write_age(void *cookie, pd_site *site, uint32_t age, const pprofdelt
     end_sample(w, values);
 }
 
-static void write_inuse(writing *w, pd_site *site)
+/* What ended with age 0 is in it, too. */
+static void write_ordinary(writing *w, pd_site *site)
 {
     const pd_heap_sums *changed = &site->changed[pd_sites_sending(&w->heap->sites)];
     int first = w->kind == PPROFDELTA_HEAP_FULL ? 0
@@ -118,8 +119,13 @@ static void write_inuse(writing *w, pd_site *site)
     pprofdelta_weight peak = share_of_peak(w, site);
     values[PD_PEAK_OBJECTS] = peak.objects;
     values[PD_PEAK_BYTES] = peak.bytes;
+    for (int i = 0; i < 2 && pd_has_ages(&w->heap->sites); i++) {
+        values[PD_FREED_OBJECTS + i] = changed->at[PD_YOUNG_OBJECTS + i];
+        if (w->kind == PPROFDELTA_HEAP_FULL)
+            pd_heap_add(&values[PD_FREED_OBJECTS + i], site->base.at[PD_YOUNG_OBJECTS + i]);
+    }
     /* The values of a site that is being made are 0. Nothing else of it may be read. */
-    if (!pd_compact_has_value(values, PD_HEAP_TYPES))
+    if (!pd_compact_has_value(values, w->types))
         return;
     w->has_inuse |= values[PD_INUSE_BYTES] != 0;
     begin_sample(w, site);
@@ -130,7 +136,7 @@ static void write_site(writing *w, uint32_t number)
 {
     pd_sites *sites = &w->heap->sites;
     pd_site *site = pd_site_at(sites, number);
-    write_inuse(w, site);
+    write_ordinary(w, site);
     if (pd_has_ages(sites))
         pd_ages_visit(sites, site, w->kind == PPROFDELTA_HEAP_FULL, write_age, w);
 }

@@ -51,9 +51,9 @@
  *     before; a stack with a smaller share of the new peak than of the one before has negative
  *     values. Deferred allocations are in use, and count for the peak, when they are completed.
  *     With PPROFDELTA_HEAP_AGES there are two more types, freed_objects/count and freed_space/bytes:
- *     what ended in the window, by age. They are 0 in the samples above. What ended is in samples of its
- *     own, with the same stack and labels and one more label: `age`, a number with the unit "windows".
- *     Age 0: it ended in the window in which it was made; age 1: it was made in the window before. A
+ *     what ended in the window, by age. In the samples above they are of age 0: it ended in the window
+ *     in which it was made. What is older is in samples of its own, with the same stack and labels and one
+ *     more label: `age`, a number with the unit "windows". Age 1: it was made in the window before. A
  *     window is one that was committed or lost; one that was abandoned is part of the next. Ages are
  *     rounded by pprofdelta_heap_age. A full profile has what ended since the tracker began. So of
  *     what a stack allocated in a window, what is still alive follows from the profiles of this window

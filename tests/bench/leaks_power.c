@@ -195,7 +195,7 @@ static void add_shapes(film *f, const stack *s)
     for (int i = 0; i < f->windows; i++) {
         double speed = 1 - s->slower * i / n;
         f->work[i] = work += poisson(WORK * speed);
-        int leaked = s->leak > 0 && !s->served && !s->buffer
+        int leaked = s->leak > 0 && s->served <= 0 && s->buffer <= 0
                          ? poisson(s->leak / n * speed / (1 - s->slower / 2))
                          : 0;
         if (s->batches && i * s->batches / f->windows != (i + 1) * s->batches / f->windows)

@@ -604,13 +604,14 @@ def aged_film(t, lives, windows, kind="delta", first=1, size=1024):
             live, before = (sum(n for born, died, n in all_lives if born <= at and (died is None or died > at))
                             for at in (w, w - 1))
             values = [made, live - (before if word == "delta" else 0)]
-            samples.append((Stack(name, "serve", "main"), [v * k for v in values for k in (1, size)] + [0, 0]))
             ended = {}
             for born, died, n in all_lives:
                 if died and since <= died <= w:
                     shift = max((died - born).bit_length() - 2, 0) if died - born > 15 else 0
                     age = died - born >> shift << shift
                     ended[age] = ended.get(age, 0) + n
+            values.append(ended.pop(0, 0))
+            samples.append((Stack(name, "serve", "main"), [v * k for v in values for k in (1, size)]))
             samples += [(Stack(name, "serve", "main", labels={"age": (age, "windows")}), [0, 0, 0, 0, n, n * size])
                         for age, n in ended.items()]
         files.append(f"{kind}.{first}.{w:03}.pb.gz")
@@ -685,7 +686,7 @@ def test_a_leak_below_churn(t):
             {"older_than_windows": 4, "settled": 26, "freed": 0, "alive": 26})
     text = t.succeeds("leaks", "--all", *files).text
     t.contains(text, "what is allocated stays, and more comes", "of 26 samples older than 4 windows 0 were freed\n",
-               "of 3 samples older than 4 windows 0 were freed\n", " tell: a run of ")
+               "of 3 samples older than 4 windows 0 were freed\n", " that are not freed are enough: a run of ")
     by_count = leaks(t, "--type=inuse_objects", *files)["runs"][0]["findings"]
     t.equal([(leaf(f), f["reason"]) for f in by_count], [("leak", "survives"), ("ramp", "turnover")])
     t.equal(t.run("leaks", "--fail", *files).code, 5)

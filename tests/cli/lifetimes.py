@@ -12,9 +12,10 @@ TYPES = [*HEAP, "freed_objects/count", "freed_space/bytes"]
 
 def aged(name, alloc, inuse, ended, labels=None):
     """The samples of a stack; ended: {age: bytes}."""
-    yield Stack(name, "main", labels=labels), [1, alloc, 1, inuse, 0, 0]
+    yield Stack(name, "main", labels=labels), [1, alloc, 1, inuse, 0 in ended, ended.get(0, 0)]
     for age, size in ended.items():
-        yield Stack(name, "main", labels={**(labels or {}), "age": (age, "windows")}), [0, 0, 0, 0, 1, size]
+        if age:
+            yield Stack(name, "main", labels={**(labels or {}), "age": (age, "windows")}), [0, 0, 0, 0, 1, size]
 
 
 def median(inuse, ended):

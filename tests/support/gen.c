@@ -32,7 +32,8 @@ static void draw_custom_types(gen *g)
 {
     static const char *const types[] = {"alloc_space",    "alloc_objects", "inuse_space",
                                         "requests",       "contentions",   "inuse_requests",
-                                        "alloc_requests", "wall",          "requests/bytes"};
+                                        "alloc_requests", "wall",          "requests/bytes",
+                                        "freed_space",    "freed_objects"};
     static const char *const units[] = {"bytes", "count", "nanoseconds", "", "bytes/s"};
     size_t len = rng_chance(&g->rng, 80) ? 1 + rng_below(&g->rng, 6) : 1 + rng_below(&g->rng, 64);
     for (size_t i = 0; i < len; i++)
@@ -60,7 +61,8 @@ static bool names(const char *option, const model_type *type)
 static void mark_counters(gen *g)
 {
     static const char *const usual[] = {"alloc_objects/count", "alloc_space/bytes",
-                                        "contentions/count", "delay/nanoseconds"};
+                                        "freed_objects/count", "freed_space/bytes",
+                                        "contentions/count",   "delay/nanoseconds"};
     g->is_counter = ARENA_ARRAY(&g->arena, bool, g->m.types_len);
     for (size_t i = 0; i < g->m.types_len; i++) {
         const model_type *type = &g->m.types[i];

@@ -135,6 +135,8 @@ const char *live_age_key(arena *a, const char *key, unsigned windows)
         age /= 2;
         unit *= 2;
     }
+    if (!age)
+        return key;
     int stack = (int)strcspn(key, "{");
     const char *label = label_text(a, "age", "", age * unit, "windows");
     return arena_format(a, "%.*s{%s}%s", stack, key, label, key + stack);

@@ -39,7 +39,7 @@ const char *live_differ(const live_sums *got, const live_sums *want);
 /* The text of an event's stack (up to max_depth) and labels. */
 const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_depth);
 
-/* The key of what ended with this age (in windows, not rounded): that of the event, with the label. */
+/* The key of what ended with this age (in windows, not rounded): that of the event; from age 1 with the label. */
 const char *live_age_key(arena *a, const char *key, unsigned windows);
 
 /* The stamp of a profile, and its samples. */

@@ -194,7 +194,8 @@ static void make_header(work *w)
     x->header = reading_header(&w->cur);
 }
 
-/* Cur's mappings, and those of prev that cur does not have in another place. */
+/* Cur's mappings, and those of prev that cur does not have in another place. Where cur has one in the same
+ * place, with "(deleted)" behind its name, and only vanished samples use it, it is written as prev has it. */
 static void make_mappings(work *w)
 {
     expectation *x = w->result;
@@ -207,7 +208,9 @@ static void make_mappings(work *w)
     for (size_t i = 0; i < others; i++) {
         bool moved = false;
         for (size_t n = 0; n < own; n++)
-            moved = moved || strcmp(w->cur.mappings[n].part, prev->mappings[i].part) == 0;
+            moved = moved ||
+                    (strcmp(w->cur.mappings[n].part, prev->mappings[i].part) == 0 &&
+                     w->cur.mappings[n].view->memory_start != prev->mappings[i].view->memory_start);
         if (!moved)
             x->mappings[x->mappings_len++] = prev->mappings[i].text;
     }

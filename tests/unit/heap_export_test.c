@@ -415,9 +415,11 @@ TEST(ages_count_the_windows_that_were_committed)
         live_and_die(l, window + 1);
         live_profile p = written(&s, PPROFDELTA_HEAP_CHANGES);
         live_receive(&s.receiver, &p);
-        for (size_t i = 0; i < s.receiver.now.len; i++)
-            if (s.receiver.now.rows[i].values[6])
-                live_add(&got, s.receiver.now.rows[i].key, s.receiver.now.rows[i].values);
+        for (size_t i = 0; i < s.receiver.now.len; i++) {
+            const live_row *row = &s.receiver.now.rows[i];
+            live_add(&got, row->key,
+                     (int64_t[LIVE_TYPES]){[6] = row->values[6], [7] = row->values[7]});
+        }
         const char *wrong = live_differ(&got, &want);
         CHECK_MSG(!wrong, "batch %d: %s", (int)now, wrong);
         if (rng_chance(&l->r, 40)) {
@@ -441,9 +443,9 @@ static const char *ended(scene *s, int64_t now)
     for (size_t i = 0; i < p.sums.len; i++) {
         const live_row *row = &p.sums.rows[i];
         const char *age = strstr(row->key, "age= ");
-        if (age)
-            buf_format(&out, "%s%.3s age %.2s: %" PRId64 " %" PRId64, out.len ? ", " : "", row->key,
-                       age + 5, row->values[6], row->values[7]);
+        if (row->values[6] || row->values[7])
+            buf_format(&out, "%s%.3s age %.1s: %" PRId64 " %" PRId64, out.len ? ", " : "", row->key,
+                       age ? age + 5 : "0", row->values[6], row->values[7]);
     }
     return buf_string(&out);
 }
@@ -473,14 +475,14 @@ TEST(what_realloc_adds_is_a_piece)
     CHECK_STR(ended(&s, 2), ""); /* nothing has ended */
     CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(2), &r) && r.bytes == 304);
     pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(2), 304, 151);
-    CHECK_STR(ended(&s, 3), "200 age 1 : 0 101, 300 age 1 : 0 1, 100 age 2 : 0 51");
+    CHECK_STR(ended(&s, 3), "200 age 1: 0 101, 300 age 1: 0 1, 100 age 2: 0 51");
     CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(2), &r) && r.bytes == 151);
     pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(2), 0, 0); /* it failed */
     CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(2)));
-    CHECK_STR(ended(&s, 4), "100 age 3 : 1 50, 200 age 2 : 2 101, 300 age 2 : 1 0");
+    CHECK_STR(ended(&s, 4), "100 age 3: 1 50, 200 age 2: 2 101, 300 age 2: 1 0");
     track_at(&s, 3, 0x300, 10, true); /* of a block that is not tracked */
     CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(3)));
-    CHECK_STR(ended(&s, 5), "300 age 0 : 1 10");
+    CHECK_STR(ended(&s, 5), "300 age 0: 1 10");
 }
 
 TEST_MAIN()

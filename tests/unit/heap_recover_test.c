@@ -165,7 +165,7 @@ static void do_step(const step *s, int64_t now)
         do_batch(s, now);
 }
 
-/* What a step is about: the row of the stack, and that of its age if the step ends an allocation. */
+/* What a step is about: the row of the stack, and that of its age if the step ends an older allocation. */
 typedef struct subject {
     const char *key, *aged;
     int64_t objects, bytes;
@@ -184,7 +184,8 @@ static subject subject_of(arena *a, size_t at)
         labels[1] = *event.labels;
     event.labels = labels;
     event.labels_len++;
-    return (subject){key, live_key(a, &event, 2), event.weight.objects, event.weight.bytes};
+    return (subject){key, windows ? live_key(a, &event, 2) : key, event.weight.objects,
+                     event.weight.bytes};
 }
 
 /* What the first `len` steps make, for the model. */

@@ -209,13 +209,16 @@ static pprofdelta_status heap_window_of(pprofdelta_format format, const pprofdel
     pprofdelta_heap_event event = {.weight = {2, 100}, .stack = stack, .depth = 3};
     o.format = format;
     o.flags = PPROFDELTA_HEAP_AGES;
+    o.max_retry = 1;
     CHECK(!pprofdelta_heap_new(&o, &heap, NULL));
     for (size_t i = 1; i < 4; i++, event.depth--) {
         event.ptr = &stack[i - 1];
         CHECK(pprofdelta_heap_track(heap, &event));
     }
-    CHECK(pprofdelta_heap_untrack(heap, &stack[1])); /* another sample of its stack */
     CHECK(!pprofdelta_heap_begin(heap, 1000, NULL, NULL));
+    pprofdelta_heap_abandon(heap);                   /* it is lost */
+    CHECK(pprofdelta_heap_untrack(heap, &stack[1])); /* another sample of its stack */
+    CHECK(!pprofdelta_heap_begin(heap, 2000, NULL, NULL));
     pprofdelta_status status = pprofdelta_heap_write(heap, PPROFDELTA_HEAP_BY_FORMAT, sink, NULL);
     pprofdelta_heap_free(heap); /* before its tables */
     return status;

@@ -78,7 +78,8 @@ class _Writer:
 
     def __init__(self, stacks: list[Row], locations: list[Row], functions: list[Row]) -> None:
         self.stacks = {row["stack_id"]: row["location_ids"] for row in stacks}
-        self.rows = {4: {row["location_id"]: row for row in locations}, 5: {row["function_id"]: row for row in functions}}
+        self.rows = {4: {row["location_id"]: row for row in locations}}
+        self.rows[5] = {row["function_id"]: row for row in functions}
         self.known: dict[int, dict[Any, int]] = {3: {}, 4: {}, 5: {}}  # the numbers in each field of the profile
         self.strings = {"": 0}
         self.out: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Streams of Parquet files: each file is a micro-batch of its own. As a program, a whole job: streams.py FOLDER [rows]"""
+"""Streams of Parquet files: each file is a micro-batch of its own. As a program, a job: streams.py FOLDER [rows]"""
 
 from __future__ import annotations
 

@@ -63,7 +63,8 @@ def test_blobs_without_other_columns(spark: SparkSession, tmp_path: Path) -> Non
     stream = spark.readStream.schema("blob binary").parquet(str(tmp_path / "blobs"))
     for table in (samples, stacks):
         write = table(stream, delta="blob").writeStream.format("memory").queryName(f"found_{table.__name__}")
-        write.option("checkpointLocation", str(tmp_path / table.__name__)).trigger(availableNow=True).start().awaitTermination()
+        write = write.option("checkpointLocation", str(tmp_path / table.__name__)).trigger(availableNow=True)
+        write.start().awaitTermination()
     assert bag(dicts(spark.table("found_samples"))) == want
     assert set(bag(dicts(spark.table("found_stacks")))) == set(bag(dicts(stacks(df, delta="blob"))))
     assert samples(df, delta="blob", types=["alloc_space"]).columns[-3:] == ["stack_id", "alloc_space", "labels"]

@@ -186,11 +186,11 @@ class States:
         state = file.read(size)
 
         def waiting(offset: int) -> Iterator[Profile]:
-            for time, key, length, told in places:
+            for *place, length, told in places:
                 file.seek(offset)
                 # The pairs of a map are lists in JSON.
-                told = told and {name: [*map(tuple, one)] if isinstance(one, list) else one for name, one in told.items()}
-                yield Profile(time, key, None if length is None else file.read(length), told)
+                told = told and {key: [*map(tuple, one)] if isinstance(one, list) else one for key, one in told.items()}
+                yield Profile(place[0], place[1], None if length is None else file.read(length), told)
                 offset += length or 0
 
         return Memory(*head, state, waiting(file.tell()))  # type: ignore[call-arg]

@@ -200,8 +200,9 @@ class _Task:
             del states.index[target]
 
     def _windows(
-        self, contexts: Contexts, states: States, rows: Rows, target: Any, arrived: Iterator[Profile], is_last: bool = False
-    ) -> Iterator[None]:
+        self, contexts: Contexts, states: States, rows: Rows, target: Any, arrived: Iterator[Profile],
+        is_last: bool = False,
+    ) -> Iterator[None]:  # fmt: skip
         """The rows of a target. `is_last`: what arrives are all that wait, and the target is forgotten."""
         memory = states.read(target) if target in states.index else None
         try:

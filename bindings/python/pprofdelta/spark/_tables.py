@@ -185,7 +185,8 @@ class Arrays:
     def array(self) -> pa.Array:
         """The arrays. There are none afterwards."""
         fields = list(self.kind.value_type)
-        values = pa.StructArray.from_arrays([_plain(self._column(field), field.type) for field in fields], fields=fields)
+        columns = [_plain(self._column(field), field.type) for field in fields]
+        values = pa.StructArray.from_arrays(columns, fields=fields)
         ends, is_null = pa.array(self.ends, pa.int32()), pa.array(self.is_null, pa.bool_())
         self._clear()
         return pa.ListArray.from_arrays(ends, values, type=self.kind, mask=is_null)

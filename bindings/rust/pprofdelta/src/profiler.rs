@@ -381,6 +381,26 @@ impl Worker {
 
 /// Records the heap of the program, from [`start`](ProfilerBuilder::start) until it ends or is dropped.
 ///
+/// ```
+/// use std::sync::mpsc;
+///
+/// #[global_allocator]
+/// static ALLOCATOR: pprofdelta::Heap<std::alloc::System> = pprofdelta::Heap::new(std::alloc::System);
+///
+/// # fn main() -> Result<(), pprofdelta::Error> {
+/// let (send, windows) = mpsc::channel();
+/// let profiler = pprofdelta::Profiler::builder()
+///     .rate(1) // every allocation, as no program in production would
+///     .on_window(move |batch| send.send(batch.bytes().to_vec()).map_err(std::io::Error::other))
+///     .start()?;
+/// let kept = vec![0_u8; 1000];
+/// assert!(profiler.stats().inuse_bytes >= 1000);
+/// profiler.end()?;
+/// assert!(!windows.recv().unwrap().is_empty()); // a pprof profile
+/// # drop(kept);
+/// # Ok(()) }
+/// ```
+///
 /// A thread that allocated before the profiler started takes part after at most 16 KiB of further allocations. After a fork, the
 /// child has a profiler, too, whose tracker goes on, without the thread that delivers windows: use
 /// [`write_to`](Self::write_to) there, or drop it and start another one.

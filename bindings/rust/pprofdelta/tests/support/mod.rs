@@ -194,7 +194,7 @@ fn threads(profiler: &Profiler, buffer: &mut Vec<u8>) {
     let turn = Barrier::new(THREADS + 1);
     let mut made: [Vec<Vec<u8>>; THREADS] = std::array::from_fn(|_| Vec::with_capacity(100));
     std::thread::scope(|scope| {
-        for made in &mut made {
+        let threads = made.each_mut().map(|made| {
             let turn = &turn;
             scope.spawn(move || {
                 LATE.with(|_| ());
@@ -205,14 +205,17 @@ fn threads(profiler: &Profiler, buffer: &mut Vec<u8>) {
                 }
                 turn.wait();
                 turn.wait(); // it was written
-            });
-        }
+            })
+        });
         turn.wait();
         scene(profiler, buffer, "threads", [400, 20_200, 400, 20_200], || {
             turn.wait();
             turn.wait();
         });
         turn.wait();
+        for thread in threads {
+            thread.join().unwrap(); // its destructors have run, too
+        }
     });
     scene(profiler, buffer, "freed by another thread", [0, 0, -400, -20_200], || made.iter_mut().for_each(Vec::clear));
 }
@@ -296,7 +299,7 @@ fn delivered_by_its_thread() {
         match attempts {
             1 => Err(io::Error::from(io::ErrorKind::ConnectionReset)),
             2 => panic!("on purpose"),
-            _ => Ok(send.send((batch.sequence(), batch.attempt(), batch.is_full(), batch.bytes().len())).unwrap()),
+            _ => send.send((batch.sequence(), batch.attempt(), batch.is_full(), batch.bytes().len())).map_err(io::Error::other),
         }
     });
     let profiler = profiler.start().unwrap();
