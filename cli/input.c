@@ -248,8 +248,9 @@ int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit)
     return wrong ? refuse(in, wrong, why) : CLI_DONE;
 }
 
-pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelta_census *census,
-                                  pprofdelta_error *err)
+/* Checks the profile. */
+static pprofdelta_status check(const cli_input *in, uint64_t limit, pprofdelta_census *census,
+                               pprofdelta_error *err)
 {
     pprofdelta_profile *profile;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
@@ -264,6 +265,18 @@ pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelt
     return PPROFDELTA_OK;
 }
 
+int cli_input_check_named(cli_file file, uint64_t limit, pprofdelta_census *census)
+{
+    cli_input in;
+    pprofdelta_error err;
+    int code = cli_input_read_again(&in, file, limit);
+    cli_progress_say("checking", file.path);
+    if (!code && check(&in, limit, census, &err))
+        code = cli_library_error(in.name, &err);
+    cli_input_free(&in);
+    return code;
+}
+
 bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *census)
 {
     cli_input in;
@@ -274,7 +287,7 @@ bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *cen
         return false;
     }
     cli_progress_say("checking", file.path);
-    bool is_good = !cli_input_check(&in, limit, census, &err);
+    bool is_good = !check(&in, limit, census, &err);
     if (!is_good)
         cli_note_refused(file.path, &err);
     cli_input_free(&in);

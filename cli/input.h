@@ -76,11 +76,11 @@ enum { CLI_FOUND_MAX = 1 << 30 }; /* bytes of a file that no user has named */
 /* Reads the file. Prints what is wrong, and frees the bytes then; returns an exit code. */
 int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit);
 
-/* Checks the profile. The names in the census are not valid. */
-pprofdelta_status cli_input_check(const cli_input *in, uint64_t limit, pprofdelta_census *census,
-                                  pprofdelta_error *err);
+/* Reads the file and checks that it is a profile. The names in the census are not valid. Prints what is
+ * wrong; returns an exit code. */
+int cli_input_check_named(cli_file file, uint64_t limit, pprofdelta_census *census);
 
-/* Reads a file that was found, and checks it. If it is no profile, prints a note that it is left out,
+/* The same for a file that was found. If it is no profile, prints a note that it is left out,
  * and why, and returns false. */
 bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *census);
 

@@ -4,7 +4,6 @@
  * name of a verb is written ./show. */
 #include "cli.h"
 #include "message.h"
-#include "output_file.h"
 #include "pprofdelta.h"
 #include "suggest.h"
 

@@ -1,7 +1,6 @@
 /* Changes to an unpacked profile: see view_edit.h. */
 #include "view_edit.h"
 
-#include "cli.h"
 #include "keep.h"
 #include "message.h"
 

@@ -6,17 +6,19 @@
 
 #include "decimal.h"
 #include "instant.h"
-#include "cli.h"
+#include "json.h"
 #include "delta/state_file.h"
 #include "message.h"
 #include "output_file.h"
-#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define J             CLI_JSON
+#define PUT(out, ...) cli_json_put(out, CLI_TEXT_JSON, __VA_ARGS__)
 
 /* The columns of the table of types, in the order of both forms. */
 enum { SUM_PREV, SUM_CUR, SUM_DELTA, SUM_CLAMPED, SUM_VANISHED, SUMS };
@@ -50,18 +52,16 @@ static int64_t duration_between(int64_t from_nanos, int64_t to_nanos)
     return __builtin_sub_overflow(to_nanos, from_nanos, &duration) ? INT64_MAX : duration;
 }
 
-static void put_id(FILE *out, uint64_t id)
+/* Each becomes null if there is none. */
+static cli_string id_of(uint64_t id, char text[17])
 {
-    if (id)
-        fprintf(out, "\"%016" PRIx64 "\"", id);
-    else
-        fputs("null", out);
+    snprintf(text, 17, "%016" PRIx64, id);
+    return (cli_string){id ? text : NULL, 16};
 }
 
-static void put_restart(FILE *out, pprofdelta_restart restart)
+static cli_string text_of(const char *text)
 {
-    const char *name = restarts[restart].name;
-    fprintf(out, name ? "\"%s\"" : "%s", name ? name : "null");
+    return text ? cli_string_of(text) : (cli_string){NULL, 0};
 }
 
 static void put_time(FILE *out, int64_t nanos)
@@ -81,19 +81,15 @@ static void put_type(FILE *out, const pprofdelta_type_report *type)
 /* Begins the object of a type in an array of JSON. */
 static void put_type_json(FILE *out, const pprofdelta_type_report *type, size_t index)
 {
-    fputs(index ? ", {\"type\": " : "{\"type\": ", out);
-    cli_text_put(out, type->type, CLI_TEXT_JSON);
-    fputs(", \"unit\": ", out);
-    cli_text_put(out, type->unit, CLI_TEXT_JSON);
-    fprintf(out, ", \"kind\": \"%s\"", type->is_counter ? "counter" : "gauge");
+    fputs(index ? ", " : "", out);
+    PUT(out, "{\"type\": $, \"unit\": $, \"kind\": $", J(text_of(type->type)),
+        J(text_of(type->unit)), J(text_of(type->is_counter ? "counter" : "gauge")));
 }
 
 static void put_window_json(FILE *out, int64_t from_nanos, int64_t to_nanos)
 {
-    fprintf(out,
-            "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
-            ", \"duration_nanos\": %" PRId64 "}",
-            from_nanos, to_nanos, duration_between(from_nanos, to_nanos));
+    PUT(out, "\"window\": {\"from_nanos\": $, \"to_nanos\": $, \"duration_nanos\": $}",
+        J(from_nanos), J(to_nanos), J(duration_between(from_nanos, to_nanos)));
 }
 
 /* ---- a delta --------------------------------------------------------------------------------- */
@@ -239,42 +235,29 @@ static void text_types(FILE *out, const pprofdelta_report *report)
     }
 }
 
-static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unread)
+static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
 {
-    fprintf(out,
-            "{\"samples\": {\"in\": %" PRIu64 ", \"out\": %" PRIu64 ", \"matched\": %" PRIu64
-            ", \"new\": %" PRIu64 ", \"vanished\": %" PRIu64 ", \"clamped\": %" PRIu64
-            ", \"duplicate\": %" PRIu64 "}, ",
-            report->samples_in, report->samples_out, report->matched, report->fresh,
-            report->vanished, report->clamped, report->duplicates);
-    fprintf(out, "\"identity\": {\"address\": %" PRIu64 ", \"lines\": %" PRIu64 "}, ",
-            report->by_address, report->by_lines);
-    fprintf(out, "\"mappings\": {\"files_replaced\": %" PRIu64 ", \"other_build\": %s}, ",
-            report->files_replaced, report->other_build ? "true" : "false");
-    fprintf(out,
-            "\"restart\": {\"detected\": %s, \"reason\": ", report->restart ? "true" : "false");
-    put_restart(out, report->restart);
-    fputs("}, ", out);
-    put_window_json(out, report->from_nanos, report->to_nanos);
-    fputs(", ", out);
-    fprintf(out, "\"had_base\": %s, \"same\": %s, \"may_be_window\": %s, \"clock_set_back\": %s, ",
-            report->had_base ? "true" : "false", report->is_same ? "true" : "false",
-            report->may_be_window ? "true" : "false", report->clock_set_back ? "true" : "false");
-    fputs("\"id\": ", out);
-    put_id(out, report->id);
-    fprintf(out,
-            ", \"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
-            ", \"left_out\": %" PRIu64 ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64
-            ", ",
-            report->sequence, report->attempt, report->unknown_fields, report->left_out,
-            report->output_len, unread);
-    fputs("\"types\": [", out);
-    for (size_t i = 0; i < report->types_len; i++) {
-        char text[48];
-        put_type_json(out, &report->types[i], i);
+    char id[17];
+    PUT(out,
+        "{\"samples\": {\"in\": $, \"out\": $, \"matched\": $, \"new\": $, \"vanished\": $, "
+        "\"clamped\": $, \"duplicate\": $}, \"identity\": {\"address\": $, \"lines\": $}, "
+        "\"mappings\": {\"files_replaced\": $, \"other_build\": $}, "
+        "\"restart\": {\"detected\": $, \"reason\": $}, ",
+        J(r->samples_in), J(r->samples_out), J(r->matched), J(r->fresh), J(r->vanished),
+        J(r->clamped), J(r->duplicates), J(r->by_address), J(r->by_lines), J(r->files_replaced),
+        J((bool)r->other_build), J((bool)r->restart), J(text_of(restarts[r->restart].name)));
+    put_window_json(out, r->from_nanos, r->to_nanos);
+    PUT(out,
+        ", \"had_base\": $, \"same\": $, \"may_be_window\": $, \"clock_set_back\": $, \"id\": $, "
+        "\"sequence\": $, \"attempt\": $, \"unknown_fields\": $, \"left_out\": $, "
+        "\"output_bytes\": $, \"unread_bytes\": $, \"types\": [",
+        J((bool)r->had_base), J((bool)r->is_same), J((bool)r->may_be_window),
+        J((bool)r->clock_set_back), J(id_of(r->id, id)), J(r->sequence), J(r->attempt),
+        J(r->unknown_fields), J(r->left_out), J(r->output_len), J(unread));
+    for (size_t i = 0; i < r->types_len; i++) {
+        put_type_json(out, &r->types[i], i);
         for (int c = 0; c < SUMS; c++)
-            fprintf(out, ", \"%s\": %s", sum_names[c],
-                    cli_sum_format(sum_of(&report->types[i], c), text));
+            PUT(out, ", $: $", J(text_of(sum_names[c])), J(sum_of(&r->types[i], c)));
         putc('}', out);
     }
     fputs("]}\n", out);
@@ -361,42 +344,31 @@ static void status_text(const cli_state *state, const pprofdelta_memory *m)
 
 static void put_open(const pprofdelta_memory *m)
 {
-    if (!m->attempts) {
-        fputs("\"open\": null, ", stdout);
-        return;
-    }
-    printf("\"open\": {\"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
-           ", \"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ", \"restart\": ",
-           m->open_sequence, m->attempts, m->open_from_nanos, m->open_to_nanos);
-    put_restart(stdout, m->open_restart);
-    fputs("}, ", stdout);
+    if (m->attempts)
+        PUT(stdout,
+            "{\"sequence\": $, \"attempts\": $, \"from_nanos\": $, \"to_nanos\": $, "
+            "\"restart\": $}",
+            J(m->open_sequence), J(m->attempts), J(m->open_from_nanos), J(m->open_to_nanos),
+            J(text_of(restarts[m->open_restart].name)));
+    else
+        fputs("null", stdout);
 }
 
 static void status_json(const cli_state *state, const pprofdelta_memory *m)
 {
-    fputs("{\"state\": ", stdout);
-    cli_text_put(stdout, state->path, CLI_TEXT_JSON);
-    fputs(", \"id\": ", stdout);
-    put_id(stdout, m->id);
-    printf(", \"bytes\": %lld, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
-           ", \"samples\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"build_id\": ",
-           (long long)state->is.st_size, m->sequence, m->attempts, m->samples, m->unseen);
-    if (*m->build_id)
-        cli_text_put(stdout, m->build_id, CLI_TEXT_JSON);
-    else
-        fputs("null", stdout);
-    fputs(", ", stdout);
+    char id[17];
+    PUT(stdout,
+        "{\"state\": $, \"id\": $, \"bytes\": $, \"sequence\": $, \"attempts\": $, \"samples\": $, "
+        "\"unseen\": $, \"build_id\": $, ",
+        J(text_of(state->path)), J(id_of(m->id, id)), J((int64_t)state->is.st_size), J(m->sequence),
+        J(m->attempts), J(m->samples), J(m->unseen), J(text_of(*m->build_id ? m->build_id : NULL)));
     put_window_json(stdout, m->from_nanos, m->to_nanos);
-    fputs(", \"restart\": ", stdout);
-    put_restart(stdout, m->restart);
-    fputs(", ", stdout);
+    PUT(stdout, ", \"restart\": $, \"open\": ", J(text_of(restarts[m->restart].name)));
     put_open(m);
-    fputs("\"types\": [", stdout);
+    fputs(", \"types\": [", stdout);
     for (size_t i = 0; i < m->types_len; i++) {
-        char text[48];
-        const char *sum = cli_sum_format(m->types[i].prev, text);
         put_type_json(stdout, &m->types[i], i);
-        printf(", \"sum\": %s}", m->types[i].is_counter ? sum : "null");
+        PUT(stdout, ", \"sum\": $}", m->types[i].is_counter ? J(m->types[i].prev) : CLI_JSON_NULL);
     }
     fputs("]}\n", stdout);
 }

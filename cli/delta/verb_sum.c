@@ -12,7 +12,6 @@
 #include "output_file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,19 +151,15 @@ static int sort(run *r)
     const cli_arguments *arguments = &r->options.arguments;
     uint64_t limit = r->options.library.max_memory;
     pprofdelta_census census;
-    pprofdelta_error err;
     r->windows = calloc(arguments->operands_len, sizeof *r->windows);
     if (!r->windows)
         return cli_system_error("the merge", "make", ENOMEM);
     for (size_t i = 0; i < arguments->operands_len; i++) {
         const char *path = arguments->operands[i];
-        int code = cli_input_read_again(&r->input, (cli_file){path, NULL}, limit);
+        int code = cli_input_check_named((cli_file){path, NULL}, limit, &census);
         if (code)
             return code;
-        if (cli_input_check(&r->input, limit, &census, &err))
-            return cli_library_error(path, &err);
         r->windows[i] = (window){path, census.stamp};
-        cli_input_free(&r->input);
     }
     qsort(r->windows, arguments->operands_len, sizeof *r->windows, compare);
     return CLI_DONE;

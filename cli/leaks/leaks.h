@@ -297,9 +297,6 @@ typedef struct cli_leaks_work {
 int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
 void cli_leaks_close_folders(cli_leaks_work *work);
 
-/* Reads a file again. Prints what is wrong, and frees the bytes then; returns an exit code. */
-int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how);
-
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
  * values. */
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,

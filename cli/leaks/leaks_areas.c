@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The name of the area. */
 static cli_string leaf_of(const cli_leaks_rows *areas, size_t area)

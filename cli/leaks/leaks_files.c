@@ -8,11 +8,10 @@
 
 #include <sys/stat.h>
 
-static void add_file(cli_leaks_work *w, const char *path, DIR *found_in)
+static void add_file(cli_leaks_work *w, cli_file file)
 {
     CLI_KEEP_MORE(w->files, 1);
-    w->files[w->files_len] =
-        (cli_leaks_file){.path = path, .found_in = found_in, .operand = w->files_len};
+    w->files[w->files_len] = (cli_leaks_file){.place = file, .operand = w->files_len};
     w->files_len++;
 }
 
@@ -21,7 +20,7 @@ static int add_operand(cli_leaks_work *w, const char *path)
 {
     struct stat status;
     if (stat(path, &status) || !S_ISDIR(status.st_mode)) {
-        add_file(w, path, NULL);
+        add_file(w, (cli_file){path, NULL});
         return CLI_DONE;
     }
     cli_folder *folder = &w->folders[w->folders_len++];
@@ -33,18 +32,8 @@ static int add_operand(cli_leaks_work *w, const char *path)
             "%s: has no profiles: leaks takes the files named *.pb.gz and *.otlp.gz in a directory",
             path);
     for (size_t i = 0; i < folder->len && !code; i++)
-        add_file(w, folder->paths[i], folder->dir);
+        add_file(w, (cli_file){folder->paths[i], folder->dir});
     return code;
-}
-
-static cli_file file_of(const cli_leaks_file *file)
-{
-    return (cli_file){file->path, file->found_in};
-}
-
-int cli_leaks_read_file(cli_input *input, const cli_leaks_file *file, const cli_leaks_how *how)
-{
-    return cli_input_read_again(input, file_of(file), how->library.max_memory);
 }
 
 /* Returns whether a file of a directory is of a kind that can be judged. One of a live heap is. */
@@ -52,25 +41,12 @@ static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 {
     cli_profile profile = {.view = NULL};
     cli_leaks_columns columns;
-    bool can = file->stamp.live || (!cli_leaks_read_file(&profile.input, file, how) &&
-                                    !cli_profile_take(&profile, profile.input, &how->library) &&
-                                    cli_leaks_find_columns(&profile, how->type, &columns));
+    bool can = file->stamp.live ||
+               (!cli_input_read_again(&profile.input, file->place, how->library.max_memory) &&
+                !cli_profile_take(&profile, profile.input, &how->library) &&
+                cli_leaks_find_columns(&profile, how->type, &columns));
     cli_profile_free(&profile);
     return can;
-}
-
-/* Checks a file that the user named. Prints what is wrong; returns an exit code. */
-static int check_named(const cli_leaks_file *file, const cli_leaks_how *how,
-                       pprofdelta_census *census)
-{
-    cli_input input;
-    pprofdelta_error err;
-    int code = cli_leaks_read_file(&input, file, how);
-    cli_progress_say("checking", file->path);
-    if (!code && cli_input_check(&input, how->library.max_memory, census, &err))
-        code = cli_library_error(input.name, &err);
-    cli_input_free(&input);
-    return code;
 }
 
 /* Reads the time and the stamp. A file of a directory may be left out, with a note; then *counts is
@@ -78,23 +54,23 @@ static int check_named(const cli_leaks_file *file, const cli_leaks_how *how,
 static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *counts)
 {
     pprofdelta_census census;
-    int code = file->found_in ? CLI_DONE : check_named(file, how, &census);
-    *counts =
-        !file->found_in || cli_input_check_found(file_of(file), how->library.max_memory, &census);
+    uint64_t limit = how->library.max_memory;
+    int code = file->place.found_in ? CLI_DONE : cli_input_check_named(file->place, limit, &census);
+    *counts = !file->place.found_in || cli_input_check_found(file->place, limit, &census);
     if (code || !*counts)
         return code;
     file->stamp = census.stamp;
     file->time_nanos = file->stamp.live ? file->stamp.to_nanos : census.time_nanos;
     const char *wrong = file->time_nanos <= 0 && !how->every_nanos
                             ? "has no time (--every=TIME gives one)"
-                        : !file->found_in || can_judge(file, how) ? NULL
-                        : how->type                               ? "has no such sample type"
-                                                                  : "has no in-use values";
+                        : !file->place.found_in || can_judge(file, how) ? NULL
+                        : how->type                                     ? "has no such sample type"
+                                                                        : "has no in-use values";
     *counts = !wrong;
-    if (wrong && !file->found_in)
-        return cli_error("%s: %s", file->path, wrong);
+    if (wrong && !file->place.found_in)
+        return cli_error("%s: %s", file->place.path, wrong);
     if (wrong)
-        cli_note_left_out(file->path, wrong);
+        cli_note_left_out(file->place.path, wrong);
     return CLI_DONE;
 }
 

@@ -21,6 +21,7 @@
 #include "leaks/leaks.h"
 
 #include "cli.h"
+#include "json.h"
 #include "keep.h"
 #include "leaks_page.h"
 #include "message.h"
@@ -31,6 +32,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+
+#define J            CLI_JSON
+#define PUT(to, ...) cli_json_put(to, CLI_TEXT_SCRIPT, __VA_ARGS__)
 
 enum { MOST_BYTES = 850000, MOST_RUNS = 16 };
 
@@ -233,12 +237,6 @@ static void put_points(FILE *to, const cli_leaks_film *film)
     putc(']', to);
 }
 
-static void put_text(FILE *to, const char *before, cli_string text)
-{
-    fputs(before, to);
-    cli_string_put(to, text, CLI_TEXT_SCRIPT);
-}
-
 /* [name, function that mapped it or file, source, line, series] of each area. */
 static void put_areas(FILE *to, const scene *s)
 {
@@ -253,10 +251,8 @@ static void put_areas(FILE *to, const scene *s)
         const cli_frame_text *name = i == r->whole   ? &others
                                      : row->path_len ? &cli_leaks_frame_at(r->rows, row, 0)->text
                                                      : &none;
-        put_text(to, i ? ",\n[" : "[", name->name);
-        put_text(to, ",", text->name);
-        put_text(to, ",", text->file);
-        fprintf(to, ",%lld,", (long long)text->line);
+        PUT(to, i ? ",\n[$,$,$,$," : "[$,$,$,$,", J(name->name), J(text->name), J(text->file),
+            J(text->line));
         put_series(to, &s->run->film, r, i);
         putc(']', to);
     }
@@ -299,13 +295,11 @@ static size_t choose_runs(const cli_leaks_work *w, scene scenes[MOST_RUNS])
 static void put_data(FILE *to, const cli_leaks_work *w, const scene *scenes, size_t len,
                      size_t most)
 {
-    put_text(to, "{\"version\":", cli_string_of(pprofdelta_version()));
-    fprintf(to, ",\n\"leftOut\":%zu,\n\"reasons\":[", w->runs_len - len);
-    for (size_t i = 0; i <= CLI_LEAKS_SHRINKING; i++) {
-        put_text(to, i ? ",\n[" : "[", cli_string_of(cli_leaks_reasons[i].word));
-        put_text(to, ",", cli_string_of(cli_leaks_reasons[i].text));
-        putc(']', to);
-    }
+    PUT(to, "{\"version\":$,\n\"leftOut\":$,\n\"reasons\":[",
+        J(cli_string_of(pprofdelta_version())), J(w->runs_len - len));
+    for (size_t i = 0; i <= CLI_LEAKS_SHRINKING; i++)
+        PUT(to, i ? ",\n[$,$]" : "[$,$]", J(cli_string_of(cli_leaks_reasons[i].word)),
+            J(cli_string_of(cli_leaks_reasons[i].text)));
     fputs("],\n\"runs\":[", to);
     for (size_t i = 0; i < len; i++) {
         fputs(i ? ",\n" : "\n", to);

@@ -3,8 +3,8 @@
 #include "leaks/leaks.h"
 
 #include "instant.h"
+#include "json.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 typedef struct json {
@@ -12,41 +12,19 @@ typedef struct json {
     cli_text_form form;
 } json;
 
-static void put_name(const json *out, const char *name)
-{
-    fprintf(out->to, "\"%s\": ", name);
-}
-
-/* JSON has no infinity and no NaN. */
-static void put_number(const json *out, const char *name, double value)
-{
-    put_name(out, name);
-    if (isfinite(value))
-        fprintf(out->to, "%.9g", value);
-    else
-        fputs("null", out->to);
-    fputs(", ", out->to);
-}
+#define J        CLI_JSON
+#define PUT(...) cli_json_put(out->to, out->form, __VA_ARGS__)
 
 /* What is below 0 is not known, and becomes null. */
-static void put_known(const json *out, const char *name, double value)
+static double known(double value)
 {
-    put_number(out, name, value < 0 ? INFINITY : value);
-}
-
-static void put_string(const json *out, const char *name, cli_string text)
-{
-    put_name(out, name);
-    cli_string_put(out->to, text, out->form);
-    fputs(", ", out->to);
+    return value < 0 ? INFINITY : value;
 }
 
 static void put_frame(const json *out, const cli_leaks_frame *frame)
 {
-    fputs("{", out->to);
-    put_string(out, "function", frame->text.name);
-    put_string(out, "file", frame->text.file);
-    fprintf(out->to, "\"line\": %" PRId64 "}", frame->text.line);
+    PUT("{\"function\": $, \"file\": $, \"line\": $}", J(frame->text.name), J(frame->text.file),
+        J(frame->text.line));
 }
 
 static void put_stack(const json *out, const cli_leaks_rows *rows, size_t row)
@@ -62,86 +40,71 @@ static void put_stack(const json *out, const cli_leaks_rows *rows, size_t row)
 /* What grew: a stack, or areas of the resident memory. */
 static void put_what(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    put_name(out, "place");
+    fputs(f->cause.frame ? "\"place\": " : "\"place\": null", out->to);
     if (f->cause.frame)
         put_frame(out, f->cause.frame);
-    else
-        fputs("null", out->to);
     fputs(", \"areas\": [", out->to);
     for (size_t i = 0; i < f->areas_len; i++) {
-        fputs(i ? ", {" : "{", out->to);
-        put_string(out, "area", f->areas[i].name);
-        put_number(out, "growth", f->areas[i].growth);
-        fprintf(out->to, "\"now\": %.9g", f->areas[i].now);
-        put_stack(out, &run->areas, f->areas[i].row);
+        const cli_leaks_area *area = &f->areas[i];
+        fputs(i ? ", " : "", out->to);
+        PUT("{\"area\": $, \"growth\": $, \"now\": $", J(area->name), J(area->growth),
+            J(area->now));
+        put_stack(out, &run->areas, area->row);
         fputs("}", out->to);
     }
     fputs("]", out->to);
     put_stack(out, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
 }
 
-static void put_evidence(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
+static void put_evidence(const json *out, const cli_leaks_run *run, const cli_leaks_evidence *e)
 {
-    const cli_leaks_evidence *e = &f->verdict.evidence;
-    put_name(out, "evidence");
-    if (!e->age) {
-        fputs("null, ", out->to);
-        return;
-    }
-    putc('{', out->to);
-    put_number(out, "older_than_windows", (double)(e->age * cli_leaks_block(run)));
-    put_number(out, "settled", e->settled);
-    put_number(out, "freed", e->freed);
-    put_number(out, "alive", e->old);
-    put_number(out, "needed", e->needed);
-    fprintf(out->to, "\"windows_that_tell\": %.0f}, ", ceil(e->longer * (double)run->windows));
+    if (e->age)
+        PUT("{\"older_than_windows\": $, \"settled\": $, \"freed\": $, \"alive\": $, \"needed\": "
+            "$, "
+            "\"windows_that_tell\": $}",
+            J((double)(e->age * cli_leaks_block(run))), J(e->settled), J(e->freed), J(e->old),
+            J(e->needed), J((int64_t)ceil(e->longer * (double)run->windows)));
+    else
+        fputs("null", out->to);
 }
 
 /* The table: for each point of birth, what was freed, by age. */
-static void put_survival(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
+static void put_survival(const json *out, const cli_leaks_run *run,
+                         const cli_leaks_cohorts *cohorts)
 {
     size_t points = run->rows.points;
-    put_name(out, "survival");
-    if (!f->cohorts) {
-        fputs("null, ", out->to);
+    if (!cohorts) {
+        fputs("null", out->to);
         return;
     }
-    fprintf(out->to, "{\"windows\": %zu, ", cli_leaks_block(run));
-    put_name(out, "cohorts");
+    PUT("{\"windows\": $, \"cohorts\": [", J(cli_leaks_block(run)));
     for (size_t born = 0; born < points; born++) {
-        fprintf(out->to, "%s{\"born\": %.9g, \"freed\": [", born ? ", " : "[",
-                f->cohorts->births[born]);
+        fputs(born ? ", " : "", out->to);
+        PUT("{\"born\": $, \"freed\": [", J((double)cohorts->births[born]));
         for (size_t died = born; died < points; died++)
             fprintf(out->to, "%s%.9g", died > born ? ", " : "",
-                    f->cohorts->deaths[cli_leaks_cell(born, died)]);
+                    cohorts->deaths[cli_leaks_cell(born, died)]);
         fputs("]}", out->to);
     }
-    fputs("]}, ", out->to);
+    fputs("]}", out->to);
 }
 
 static void put_finding(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_verdict *v = &f->verdict;
-    putc('{', out->to);
-    put_string(out, "kind", cli_string_of(cli_leaks_kinds[v->kind].word));
-    put_string(out, "reason", cli_string_of(cli_leaks_reasons[v->reason].word));
-    put_string(out, "what", cli_string_of(words[f->what]));
-    put_number(out, "now", f->now);
-    put_number(out, "objects", f->objects);
-    put_number(out, "per_hour", v->slope * 3600);
-    put_number(out, "growth", v->growth);
-    put_number(out, "noise", v->noise);
-    put_number(out, "doubt", v->doubt);
-    put_known(out, "allocated_per_hour", f->rate * 3600);
-    put_known(out, "age_seconds", f->age);
-    put_evidence(out, run, f);
-    put_survival(out, run, f);
-    fprintf(out->to, "\"stacks\": %zu, \"group\": %zu, ", f->stacks, f->group);
-    if (f->what == CLI_LEAKS_SHARED)
-        put_string(out, "shared", run->rows.texts[f->shared]);
-    else
-        fputs("\"shared\": null, ", out->to);
+    PUT("{\"kind\": $, \"reason\": $, \"what\": $, \"now\": $, \"objects\": $, \"per_hour\": $, "
+        "\"growth\": $, \"noise\": $, \"doubt\": $, \"allocated_per_hour\": $, \"age_seconds\": $, "
+        "\"evidence\": ",
+        J(cli_string_of(cli_leaks_kinds[v->kind].word)),
+        J(cli_string_of(cli_leaks_reasons[v->reason].word)), J(cli_string_of(words[f->what])),
+        J(f->now), J(f->objects), J(v->slope * 3600), J(v->growth), J(v->noise), J(v->doubt),
+        J(known(f->rate * 3600)), J(known(f->age)));
+    put_evidence(out, run, &v->evidence);
+    fputs(", \"survival\": ", out->to);
+    put_survival(out, run, f->cohorts);
+    PUT(", \"stacks\": $, \"group\": $, \"shared\": $, ", J(f->stacks), J(f->group),
+        f->what == CLI_LEAKS_SHARED ? J(run->rows.texts[f->shared]) : CLI_JSON_NULL);
     put_what(out, run, f);
     fputs("}", out->to);
 }
@@ -149,25 +112,19 @@ static void put_finding(const json *out, const cli_leaks_run *run, const cli_lea
 static void put_head(const json *out, const cli_leaks_run *run)
 {
     const cli_leaks_findings *findings = &run->findings;
-    char time[48];
-    put_string(out, "binary", run->binary);
-    put_string(out, "type", run->type);
-    put_string(out, "unit", run->unit);
-    put_string(out, "from", cli_string_of(cli_instant_format(run->from_nanos, time)));
-    put_string(out, "to", cli_string_of(cli_instant_format(run->to_nanos, time)));
-    fprintf(out->to, "\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ",\n", run->from_nanos,
-            run->to_nanos);
-    fprintf(out->to,
-            "\"windows\": %zu, \"is_enough\": %s, \"after_restart\": %s, \"stacks\": %zu,\n",
-            run->windows, run->windows >= CLI_LEAKS_LEAST_POINTS ? "true" : "false",
-            run->has_restarted ? "true" : "false", run->rows.len);
-    put_number(out, "span_seconds", run->span);
-    put_number(out, "now", findings->now);
-    put_number(out, "per_hour", findings->slope * 3600);
-    put_number(out, "smallest_leak", findings->smallest);
-    put_number(out, "smallest_leak_in_noise", findings->smallest_in_noise);
-    fprintf(out->to, "\"suspects\": %zu, \"unknown\": %zu,\n", findings->suspects,
-            findings->unknown);
+    char from[48], to[48];
+    PUT("\"binary\": $, \"type\": $, \"unit\": $, \"from\": $, \"to\": $, \"from_nanos\": $, "
+        "\"to_nanos\": $,\n",
+        J(run->binary), J(run->type), J(run->unit),
+        J(cli_string_of(cli_instant_format(run->from_nanos, from))),
+        J(cli_string_of(cli_instant_format(run->to_nanos, to))), J(run->from_nanos),
+        J(run->to_nanos));
+    PUT("\"windows\": $, \"is_enough\": $, \"after_restart\": $, \"stacks\": $,\n", J(run->windows),
+        J((bool)(run->windows >= CLI_LEAKS_LEAST_POINTS)), J(run->has_restarted), J(run->rows.len));
+    PUT("\"span_seconds\": $, \"now\": $, \"per_hour\": $, \"smallest_leak\": $, "
+        "\"smallest_leak_in_noise\": $, \"suspects\": $, \"unknown\": $,\n",
+        J(run->span), J(findings->now), J(findings->slope * 3600), J(findings->smallest),
+        J(findings->smallest_in_noise), J(findings->suspects), J(findings->unknown));
 }
 
 void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings, cli_text_form form)

@@ -6,10 +6,7 @@
 #ifndef CLI_LEAKS_ORDER_H
 #define CLI_LEAKS_ORDER_H
 
-#include "pprofdelta.h"
-
-#include <dirent.h>
-#include <stdbool.h>
+#include "input.h"
 
 typedef enum cli_leaks_role {
     CLI_LEAKS_WINDOW, /* a window of its run */
@@ -18,8 +15,7 @@ typedef enum cli_leaks_role {
 } cli_leaks_role;
 
 typedef struct cli_leaks_file {
-    const char *path;
-    DIR *found_in;      /* the directory that it was found in; NULL: the user named it */
+    cli_file place;
     size_t operand;     /* the place on the command line, and among the files of a directory */
     int64_t time_nanos; /* when the values were taken; 0: not known */
     pprofdelta_stamp stamp;

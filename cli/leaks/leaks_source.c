@@ -5,6 +5,7 @@
 #include "leaks/leaks.h"
 
 #include "input.h"
+#include "json.h"
 #include "keep.h"
 
 #include <fcntl.h>
@@ -42,14 +43,13 @@ static void put_lines(FILE *to, FILE *from, int64_t line)
 }
 
 /* Writes a place, if its file is at hand. */
-static bool put_place(FILE *to, const char *comma, const cli_frame_text *place)
+static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
 {
     FILE *from = open_source(place->file);
     if (!from)
         return false;
-    fprintf(to, "%s[", comma);
-    cli_string_put(to, place->file, CLI_TEXT_SCRIPT);
-    fprintf(to, ",%lld", (long long)place->line);
+    cli_json_put(to, CLI_TEXT_SCRIPT, is_first ? "[$,$" : ",\n[$,$", CLI_JSON(place->file),
+                 CLI_JSON(place->line));
     put_lines(to, from, place->line);
     fclose(from);
     return true;
@@ -72,7 +72,7 @@ void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings)
             if (at < len || len == MOST_PLACES || place->line <= 0 || place->line > MOST_LINES)
                 continue;
             seen[len++] = place;
-            put += put_place(to, put ? ",\n" : "", place);
+            put += put_place(to, !put, place);
         }
     }
     putc(']', to);

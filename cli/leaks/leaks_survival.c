@@ -39,10 +39,18 @@ static const size_t buffer_steps = 4;
 static const double buffer_ratio = 1.2; /* of a block and the one that it replaced */
 static const double buffer_loss = 0.9;  /* a level that falls below this share is none */
 
+/* What lives on, by age in points (Kaplan and Meier). The last cohorts do not reach high ages, so few
+ * samples are at risk there. */
+typedef struct ages_of_death {
+    double at_risk[CLI_LEAKS_POINTS]; /* samples that reached this age */
+    double died[CLI_LEAKS_POINTS];    /* of these, at this age */
+    double alive[CLI_LEAKS_POINTS];   /* the share of all that outlives this age */
+} ages_of_death;
+
 /* A cohort of point b is seen at the ages 0 to points - 1 - b. */
-static cli_leaks_ages survive_from(const cli_leaks_cohorts *cohorts, size_t points, size_t from)
+static ages_of_death survive_from(const cli_leaks_cohorts *cohorts, size_t points, size_t from)
 {
-    cli_leaks_ages ages = {.len = points};
+    ages_of_death ages = {.died = {0}};
     double share = 1;
     for (size_t born = from; born < points; born++) {
         double left = cohorts->births[born];
@@ -59,11 +67,6 @@ static cli_leaks_ages survive_from(const cli_leaks_cohorts *cohorts, size_t poin
         ages.alive[age] = share;
     }
     return ages;
-}
-
-cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points)
-{
-    return survive_from(cohorts, points, 0);
 }
 
 double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point)
@@ -133,7 +136,7 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
                                 size_t settled)
 {
     survivors s = {.from = from, .settled = settled, .first = points, .alive = 1};
-    cli_leaks_ages ages = survive_from(cohorts, points, from);
+    ages_of_death ages = survive_from(cohorts, points, from);
     double exposure = 0;
     s.arrived = ages.at_risk[settled];
     for (size_t age = settled; age < points; age++) {

@@ -41,18 +41,6 @@ static inline size_t cli_leaks_cell(size_t born, size_t died)
 /* The samples of a cohort that are alive at the end of a point. */
 double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point);
 
-/* What lives on, by age in points (Kaplan and Meier). The last cohorts do not reach high ages, so few
- * samples are at risk there. */
-typedef struct cli_leaks_ages {
-    size_t len;                       /* ages 0 to len - 1; the number of points */
-    double at_risk[CLI_LEAKS_POINTS]; /* samples that reached this age */
-    double died[CLI_LEAKS_POINTS];    /* of these, at this age */
-    double alive[CLI_LEAKS_POINTS];   /* the share of all that outlives this age */
-} cli_leaks_ages;
-
-/* `points` is at most CLI_LEAKS_POINTS. */
-cli_leaks_ages cli_leaks_survive(const cli_leaks_cohorts *cohorts, size_t points);
-
 /* Judges the survival table of a series. by_slope is the verdict of cli_leaks_judge, whose reason is
  * taken if no rule holds and the samples are not too few. */
 cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,

@@ -30,8 +30,8 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, const c
     *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
     if (file->stamp.live || file->stamp.is_delta || !context)
         return CLI_DONE;
-    cli_progress_say("comparing", file->path);
-    int code = cli_leaks_read_file(&input, file, how);
+    cli_progress_say("comparing", file->place.path);
+    int code = cli_input_read_again(&input, file->place, how->library.max_memory);
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
                   pprofdelta_write(context, &sink, &report, &err))) {
@@ -257,7 +257,8 @@ static int check_memory(const reader *r, const cli_leaks_file *file)
             r->run->film.size <=
         r->how->library.max_memory)
         return CLI_DONE;
-    return cli_memory_error(file->path, "the stacks of this run take more memory than the limit");
+    return cli_memory_error(file->place.path,
+                            "the stacks of this run take more memory than the limit");
 }
 
 /* Adds the account of the resident memory, if the profile has one. */
@@ -280,7 +281,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
         return refuse_types(profile, r->how->type);
     if (is_of_the_end(r, profile, columns.level)) {
         r->run->windows--;
-        r->run->left_out = file->path;
+        r->run->left_out = file->place.path;
         return CLI_DONE;
     }
     describe(r, profile, &columns);
@@ -312,7 +313,7 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 static int read_window(reader *r, const cli_leaks_file *file)
 {
     cli_profile profile = {.view = NULL};
-    int code = cli_leaks_read_file(&profile.input, file, r->how);
+    int code = cli_input_read_again(&profile.input, file->place, r->how->library.max_memory);
     code = code ? code : add_up(r, file, &profile.input);
     code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
     code = code ? code : add_profile(r, file, &profile);
@@ -347,7 +348,7 @@ int cli_leaks_read(cli_leaks_work *w)
      * goroutines. */
     bool has_counter = !w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_");
     if (has_counter && pprofdelta_new(&w->how.library, NULL, &context, &err))
-        code = cli_options_error(w->files[0].path, &err);
+        code = cli_options_error(w->files[0].place.path, &err);
     code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)

@@ -90,7 +90,7 @@ static const char *find_role(const cli_leaks_work *w, cli_leaks_role role)
 {
     for (size_t i = 0; i < w->files_len; i++)
         if (w->files[i].role == role)
-            return w->files[i].path;
+            return w->files[i].place.path;
     return "";
 }
 
@@ -120,14 +120,14 @@ static void note_runs(const cli_leaks_work *w)
     for (size_t i = 0; i < w->runs_len; i++)
         if (w->runs[i].has_restarted)
             cli_note("%s: the program restarted before this profile; each run is judged by itself",
-                     w->files[w->runs[i].first].path);
+                     w->files[w->runs[i].first].place.path);
 }
 
 /* No file counts: all are changes without the profile that they change. */
 static int refuse_gaps(const cli_leaks_work *w)
 {
     cli_error("%s: has changes of in-use values only, and what they change is missing",
-              w->files[0].path);
+              w->files[0].place.path);
     return cli_hint("add the profiles before it: the first profile of a process has all values "
                     "(heap.PID.1.pb.gz), or use record --snapshot");
 }

@@ -34,25 +34,26 @@ typedef struct remains {
     size_t areas_len;
     pprofdelta_heap *heap;
     cli_resource resource;
+    bool is_left; /* the file is left alone */
 } remains;
+
+static const char damaged[] = "is cut or damaged: it cannot be recovered; remove it";
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* Says why the file is left alone. */
-static int leave_alone(cli_recovering *how, const remains *r, const char *why)
+static int leave_alone(cli_recovering *how, remains *r, const char *why)
 {
     how->refused++;
-    if (how->is_silent)
-        return CLI_DONE;
-    return cli_error("%s: %s", r->path, why);
+    r->is_left = true;
+    return how->is_silent ? CLI_DONE : cli_error("%s: %s", r->path, why);
 }
 
-/* Opens the file and locks it. Sets *is_ours to whether it may be read. */
-static int open_file(cli_recovering *how, remains *r, bool *is_ours)
+/* Opens the file and locks it. */
+static int open_file(cli_recovering *how, remains *r)
 {
     char why[CLI_WHY_ROOM];
     struct stat status;
-    *is_ours = false;
     r->fd = cli_regular_open(r->folder_fd, r->name, O_RDONLY | O_NOFOLLOW, why);
     if (r->fd < 0 || fstat(r->fd, &status))
         return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
@@ -60,11 +61,8 @@ static int open_file(cli_recovering *how, remains *r, bool *is_ours)
         return leave_alone(how, r,
                            "is left alone: it is not a file of this user alone, as the heap agent "
                            "makes them");
-    if (flock(r->fd, LOCK_EX | LOCK_NB)) {
-        how->living++;
-        return CLI_DONE;
-    }
-    *is_ours = true;
+    r->is_left = flock(r->fd, LOCK_EX | LOCK_NB) != 0;
+    how->living += r->is_left;
     return CLI_DONE;
 }
 
@@ -84,10 +82,10 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
         if (area->base)
             end = pd_remains_area_off(i) + area->used;
         if (area->used > pd_remains_area_size(i) || end > size)
-            return leave_alone(how, r, "is cut or damaged: it cannot be recovered; remove it");
+            return leave_alone(how, r, damaged);
     }
     if (end < sizeof *head)
-        return leave_alone(how, r, "is cut or damaged: it cannot be recovered; remove it");
+        return leave_alone(how, r, damaged);
     r->bytes = malloc(end);
     if (!r->bytes)
         return cli_system_error(r->path, "read", ENOMEM);
@@ -227,16 +225,12 @@ static int write_window(cli_recovering *how, remains *r)
 /* Returns CLI_DONE if the file has served, and may be removed: then *is_over is set. */
 static int recover_file(cli_recovering *how, remains *r, bool *is_over)
 {
-    bool is_ours;
-    int code = open_file(how, r, &is_ours);
-    if (code || !is_ours)
-        return code;
-    size_t refused = how->refused;
-    code = read_file(how, r);
-    if (code || how->refused > refused)
-        return code;
-    code = r->head ? make_tracker(how, r) : CLI_DONE;
-    if (code || how->refused > refused)
+    int code = open_file(how, r);
+    if (!code && !r->is_left)
+        code = read_file(how, r);
+    if (!code && !r->is_left && r->head)
+        code = make_tracker(how, r);
+    if (code || r->is_left)
         return code;
     if (r->heap && !is_empty(r))
         code = write_window(how, r);

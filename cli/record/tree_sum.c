@@ -22,8 +22,7 @@
 
 typedef struct file {
     cli_file place;
-    uint64_t id, sequence, attempt;
-    int64_t from;  /* of its window */
+    pprofdelta_stamp stamp;
     int64_t began; /* of the first window of its process */
 } file;
 
@@ -48,10 +47,7 @@ static bool read_file(file *f)
         cli_note_left_out(f->place.path, "is not a profile of the agent");
         return false;
     }
-    f->id = census.stamp.id;
-    f->sequence = census.stamp.sequence;
-    f->attempt = census.stamp.attempt;
-    f->from = census.stamp.from_nanos;
+    f->stamp = census.stamp;
     return true;
 }
 
@@ -73,7 +69,7 @@ static int read_folder(list *l, const char *path)
 /* By process, and then by window and attempt. */
 static int compare_in_process(const void *left, const void *right)
 {
-    const file *a = left, *b = right;
+    const pprofdelta_stamp *a = &((const file *)left)->stamp, *b = &((const file *)right)->stamp;
     if (a->id != b->id)
         return a->id < b->id ? -1 : 1;
     if (a->sequence != b->sequence)
@@ -96,16 +92,10 @@ static void sort(list *l)
         return;
     qsort(l->files, l->len, sizeof *l->files, compare_in_process);
     for (size_t i = 0; i < l->len; i++) {
-        bool is_first = i == 0 || l->files[i].id != l->files[i - 1].id;
-        l->files[i].began = is_first ? l->files[i].from : l->files[i - 1].began;
+        bool is_first = i == 0 || l->files[i].stamp.id != l->files[i - 1].stamp.id;
+        l->files[i].began = is_first ? l->files[i].stamp.from_nanos : l->files[i - 1].began;
     }
     qsort(l->files, l->len, sizeof *l->files, compare_in_tree);
-}
-
-static void free_list(list *l)
-{
-    free(l->files);
-    cli_folder_free(&l->folder);
 }
 
 /* ---- the sums -------------------------------------------------------------------------------- */
@@ -145,7 +135,7 @@ static bool sum_process(const file *files, size_t len, cli_buffer *out)
 static size_t of_one_process(const file *files, size_t len)
 {
     size_t count = 1;
-    while (count < len && files[count].id == files[0].id)
+    while (count < len && files[count].stamp.id == files[0].stamp.id)
         count++;
     return count;
 }
@@ -225,6 +215,7 @@ int cli_tree_sum(const char *folder, const char *out, cli_tree_total *total)
     int code = read_folder(&l, folder);
     if (!code)
         code = sum_list(&l, out, total);
-    free_list(&l);
+    free(l.files);
+    cli_folder_free(&l.folder);
     return code;
 }

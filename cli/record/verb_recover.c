@@ -4,19 +4,14 @@
 #include "message.h"
 #include "record/recover.h"
 
-typedef struct recover_options {
-    cli_recovering how;
-    bool quiet;
-} recover_options;
-
 static const cli_option table[] = {
-    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(recover_options, how.to), CLI_SHELL, 0,
+    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(cli_recovering, to), CLI_SHELL, 0,
      "      --to=COMMAND     run this shell command with each profile on its stdin; a\n"
      "                       profile has arrived if it exits with status 0; nothing\n"
      "                       is written to DIR then\n"},
-    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(recover_options, how.timeout_nanos), 0, 0,
+    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_recovering, timeout_nanos), 0, 0,
      "      --timeout=TIME   end this command after TIME: 30s, 2m (default: no limit)\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(recover_options, quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(cli_recovering, is_quiet), 0, 0,
      "  -q, --quiet          print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
     {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
@@ -46,21 +41,21 @@ static void print_total(const cli_recovering *how)
 
 int cli_recover(int argc, char **argv)
 {
-    recover_options o = {.quiet = false};
+    cli_recovering how = {.is_quiet = false};
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    int code = cli_command_read(&command, &arguments, &o);
+    int code = cli_command_read(&command, &arguments, &how);
     if (code || arguments.is_done)
         return code;
     if (!arguments.operands_len)
         return cli_usage("a directory is missing: pprofdelta recover DIR");
-    if (o.how.timeout_nanos && !o.how.to)
+    if (how.timeout_nanos && !how.to)
         return cli_usage("--timeout is for the command of --to, which is missing");
-    if (o.quiet)
+    if (how.is_quiet)
         cli_message_quiet();
     for (size_t i = 0; i < arguments.operands_len; i++) {
-        int failed = cli_recover_folder(arguments.operands[i], &o.how);
+        int failed = cli_recover_folder(arguments.operands[i], &how);
         code = failed ? failed : code;
     }
-    print_total(&o.how);
+    print_total(&how);
     return code;
 }

@@ -6,30 +6,27 @@
 #include "show/shown.h"
 
 #include "instant.h"
-#include "cli.h"
 #include "flame_page.h"
+#include "json.h"
 #include "show/flame_tree.h"
 #include "show/page_file.h"
 
 typedef struct page {
     cli_page file;
     cli_shown *shown;
-    const char *comma; /* in front of the next element of a list */
+    bool has_note;
 } page;
 
-static void put_text(page *p, const char *title, cli_string text)
-{
-    fputs(title, p->file.to);
-    cli_string_put(p->file.to, text, CLI_TEXT_SCRIPT);
-}
+#define J        CLI_JSON
+#define PUT(...) cli_json_put(p->file.to, CLI_TEXT_SCRIPT, __VA_ARGS__)
 
 static void put_types(page *p, const cli_flame_tree *tree)
 {
     size_t last = p->shown->sides - 1;
     fputs(",\n\"types\":[", p->file.to);
     for (size_t i = 0; i < p->shown->types.len; i++) {
-        put_text(p, i ? ",\n{\"type\":" : "\n{\"type\":", cli_types_name(p->shown, i));
-        put_text(p, ",\"unit\":", cli_types_unit(p->shown, i));
+        PUT(i ? ",\n{\"type\":$,\"unit\":$" : "\n{\"type\":$,\"unit\":$",
+            J(cli_types_name(p->shown, i)), J(cli_types_unit(p->shown, i)));
         cli_flame_tree_put_values(p->file.to, tree, last, i);
         if (last)
             cli_flame_tree_put_values(p->file.to, tree, 0, i);
@@ -43,45 +40,39 @@ static void put_profile(page *p, const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
     const Pd__View__Mapping *binary = view->n_mapping ? view->mapping[0] : NULL;
-    char text[48], comment[CLI_COMMENT_MAX];
+    char at[48], span[48], comment[CLI_COMMENT_MAX];
     int64_t time = view->time_nanos, duration = view->duration_nanos;
-    put_text(p, "{\"file\":", cli_string_of(profile->input.name));
-    put_text(p, ",\"time\":", cli_string_of(time ? cli_instant_format(time, text) : ""));
-    put_text(p, ",\"duration\":", cli_string_of(duration ? cli_span_format(duration, text) : ""));
-    fprintf(p->file.to, ",\"samples\":%zu,\"isDelta\":%s,\"comments\":[", view->n_sample,
-            profile->census.is_stamped ? "true" : "false");
-    for (size_t i = 0; i < view->n_comment; i++) {
-        cli_string whole = cli_profile_string(profile, view->comment[i]);
-        put_text(p, i ? "," : "", cli_heading_comment(whole, comment));
-    }
-    put_text(p, "],\"binary\":", cli_profile_string(profile, binary ? binary->filename : 0));
-    put_text(p, ",\"buildId\":", cli_profile_string(profile, binary ? binary->build_id : 0));
-    fputs("}", p->file.to);
+    PUT("{\"file\":$,\"time\":$,\"duration\":$,\"samples\":$,\"isDelta\":$,\"comments\":[",
+        J(cli_string_of(profile->input.name)),
+        J(cli_string_of(time ? cli_instant_format(time, at) : "")),
+        J(cli_string_of(duration ? cli_span_format(duration, span) : "")), J(view->n_sample),
+        J((bool)profile->census.is_stamped));
+    for (size_t i = 0; i < view->n_comment; i++)
+        PUT(i ? ",$" : "$",
+            J(cli_heading_comment(cli_profile_string(profile, view->comment[i]), comment)));
+    PUT("],\"binary\":$,\"buildId\":$}",
+        J(cli_profile_string(profile, binary ? binary->filename : 0)),
+        J(cli_profile_string(profile, binary ? binary->build_id : 0)));
 }
 
 /* What the filters kept, and what is hidden. */
 static void put_note(void *cookie, const char *title, const char *text)
 {
     page *p = cookie;
-    fputs(p->comma, p->file.to);
-    put_text(p, "[", cli_string_of(title));
-    put_text(p, ",", cli_string_of(text));
-    fputs("]", p->file.to);
-    p->comma = ",";
+    PUT(p->has_note ? ",[$,$]" : "[$,$]", J(cli_string_of(title)), J(cli_string_of(text)));
+    p->has_note = true;
 }
 
 static void put_page(page *p, const cli_flame_tree *tree)
 {
     FILE *to = p->file.to;
     fwrite(flame_page_head, 1, sizeof flame_page_head, to);
-    put_text(p, "{\"version\":", cli_string_of(pprofdelta_version()));
-    fputs(",\n\"profiles\":[", to);
+    PUT("{\"version\":$,\n\"profiles\":[", J(cli_string_of(pprofdelta_version())));
     for (size_t side = 0; side < p->shown->sides; side++) {
         fputs(side ? ",\n" : "", to);
         put_profile(p, &p->shown->profiles[side]);
     }
     fputs("],\n\"notes\":[", to);
-    p->comma = "";
     cli_notes_describe(p->shown, put_note, p);
     fprintf(to, "],\n\"chosen\":%zu", p->shown->chosen);
     cli_flame_tree_put(to, tree);

@@ -6,8 +6,8 @@
 #include "show/shown.h"
 
 #include "cli.h"
-#include "decimal.h"
 #include "instant.h"
+#include "json.h"
 #include "output_file.h"
 #include "show/record_text.h"
 
@@ -57,16 +57,13 @@ static const char mappings[] =
     "{\"file\": <j:filename>, \"build_id\": <j:build_id>, \"start\": \"<x:memory_start>\", "
     "\"limit\": \"<x:memory_limit>\", \"offset\": \"<x:file_offset>\"}<]>]";
 
-static void put_member(const char *name, cli_string text)
-{
-    fputs(name, stdout);
-    cli_string_put(stdout, text, CLI_TEXT_JSON);
-}
+#define J        CLI_JSON
+#define PUT(...) cli_json_put(stdout, CLI_TEXT_JSON, __VA_ARGS__)
 
-void cli_json_put_sum(const char *name, pprofdelta_sum sum)
+static void put_sum(const char *before, pprofdelta_sum sum)
 {
-    char text[48];
-    printf("%s%s", name, cli_sum_format(sum, text));
+    fputs(before, stdout);
+    PUT("$", J(sum));
 }
 
 static void put_request(const cli_profile *profile)
@@ -77,23 +74,19 @@ static void put_request(const cli_profile *profile)
         return;
     }
     cli_record_put(profile, &profile->request->base, request);
-    printf("\"timestamps\": %" PRIu64 ", \"links\": %" PRIu64 ", \"other_attributes\": %" PRIu64
-           "},\n",
-           facts->timestamps, facts->links, facts->other_attributes);
+    PUT("\"timestamps\": $, \"links\": $, \"other_attributes\": $},\n", J(facts->timestamps),
+        J(facts->links), J(facts->other_attributes));
 }
 
 static void put_profile(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
     char time[48];
-    put_member("{\n\"file\": ", cli_string_of(profile->input.name));
-    printf(",\n\"format\": \"%s\",\n\"inflated_bytes\": %" PRIu64 ",\n\"is_delta\": %s,\n",
-           profile->census.format, profile->census.inflated_len,
-           profile->census.is_stamped ? "true" : "false");
-    if (view->time_nanos)
-        put_member("\"time\": ", cli_string_of(cli_instant_format(view->time_nanos, time)));
-    else
-        fputs("\"time\": null", stdout);
+    PUT("{\n\"file\": $,\n\"format\": $,\n\"inflated_bytes\": $,\n\"is_delta\": $,\n\"time\": $",
+        J(cli_string_of(profile->input.name)), J(cli_string_of(profile->census.format)),
+        J(profile->census.inflated_len), J((bool)profile->census.is_stamped),
+        view->time_nanos ? J(cli_string_of(cli_instant_format(view->time_nanos, time)))
+                         : CLI_JSON_NULL);
     cli_record_put(profile, &view->base, header);
     put_request(profile);
     cli_record_put(profile, &view->base, mappings);
@@ -124,21 +117,17 @@ static void put_types(const cli_shown *shown)
         cli_record_put(cur, &cur->view->sample_type[column_of(shown, is_pair, i)]->base,
                        "{\"type\": <j:type>, \"unit\": <j:unit>");
         for (size_t side = 0; side < shown->sides; side++)
-            cli_json_put_sum(totals[side + is_pair],
-                             cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
+            put_sum(totals[side + is_pair],
+                    cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
         for (size_t side = 0; side < shown->sides; side++) {
             size_t all = shown->filters->len * shown->profiles[side].view->n_sample_type;
-            cli_json_put_sum(kept[side + is_pair],
-                             shown->kept[side].sums[all + column_of(shown, side, i)]);
+            put_sum(kept[side + is_pair], shown->kept[side].sums[all + column_of(shown, side, i)]);
         }
         putchar('}');
     }
     fputs("],\n", stdout);
     /* The index in "types" of the type that the other forms are sorted by. */
-    if (shown->types.len)
-        printf("\"chosen_type\": %zu,\n", shown->chosen);
-    else
-        fputs("\"chosen_type\": null,\n", stdout);
+    PUT("\"chosen_type\": $,\n", shown->types.len ? J(shown->chosen) : CLI_JSON_NULL);
 }
 
 /* --hide keeps everything. */
@@ -148,16 +137,15 @@ static void put_filters(const cli_shown *shown)
     fputs("\"filters\": [", stdout);
     for (size_t i = 0; i < shown->filters->len; i++) {
         const cli_filter *filter = &shown->filters->list[i];
-        printf("%s{\"option\": \"%s\"", i ? ", " : "", cli_filter_name(filter->kind));
-        put_member(", \"value\": ", cli_string_of(filter->text));
-        printf(", \"matched\": %zu",
-               shown->kept[0].matched[i] + (shown->sides > 1 ? shown->kept[1].matched[i] : 0));
+        fputs(i ? ", " : "", stdout);
+        PUT("{\"option\": $, \"value\": $, \"matched\": $",
+            J(cli_string_of(cli_filter_name(filter->kind))), J(cli_string_of(filter->text)),
+            J(shown->kept[0].matched[i] + (shown->sides > 1 ? shown->kept[1].matched[i] : 0)));
         for (size_t side = 0; side < shown->sides && filter->kind != CLI_FILTER_HIDE; side++) {
             size_t first = i * shown->profiles[side].view->n_sample_type;
             fputs(titles[side + (shown->sides > 1)], stdout);
             for (size_t k = 0; k < count_types(shown); k++)
-                cli_json_put_sum(k ? ", " : "",
-                                 shown->kept[side].sums[first + column_of(shown, side, k)]);
+                put_sum(k ? ", " : "", shown->kept[side].sums[first + column_of(shown, side, k)]);
             putchar(']');
         }
         putchar('}');
@@ -172,21 +160,18 @@ static void put_frame(const cli_profile *profile, const cli_frame *frame)
 {
     const Pd__View__Location *location = frame->location;
     if (!location) {
-        put_member("{\"function\": ", frame->text.name);
-        putchar('}');
+        PUT("{\"function\": $}", J(frame->text.name));
         return;
     }
     const Pd__View__Function *function =
         frame->line ? cli_profile_function(profile, frame->line->function_id) : NULL;
-    put_member("{\"function\": ", cli_profile_string(profile, function ? function->name : 0));
-    if (frame->line) {
-        put_member(", \"file\": ", frame->text.file);
-        printf(", \"line\": %" PRId64, frame->line->line);
-    }
+    PUT("{\"function\": $", J(cli_profile_string(profile, function ? function->name : 0)));
+    if (frame->line)
+        PUT(", \"file\": $, \"line\": $", J(frame->text.file), J(frame->line->line));
     if (location->address)
         printf(", \"address\": \"0x%" PRIx64 "\"", location->address);
     if (cli_profile_mapping(profile, location->mapping_id))
-        put_member(", \"mapping\": ", frame->text.module);
+        PUT(", \"mapping\": $", J(frame->text.module));
     putchar('}');
 }
 
@@ -214,11 +199,9 @@ void cli_json_put_stack(const cli_shown *shown, size_t at, size_t end)
     fputs("\"stack\": [", stdout);
     for (size_t i = 0; i < shown->stacks[at].len; i++) {
         cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
-        put_member(i ? ", {\"function\": " : "{\"function\": ", frame.name);
-        put_member(", \"file\": ", frame.file);
-        printf(", \"line\": %" PRId64, frame.line);
-        put_member(", \"mapping\": ", frame.module);
-        putchar('}');
+        fputs(i ? ", " : "", stdout);
+        PUT("{\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}", J(frame.name),
+            J(frame.file), J(frame.line), J(frame.module));
     }
     putchar(']');
 }
@@ -230,7 +213,7 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
     for (size_t side = 0; side < CLI_SIDES; side++) {
         fputs(titles[side], stdout);
         for (size_t i = 0; i < shown->types.len; i++)
-            cli_json_put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
+            put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
     }
     fputs("], ", stdout);
     cli_json_put_stack(shown, at, end);

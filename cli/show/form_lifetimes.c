@@ -11,7 +11,7 @@
 #include "show/shown.h"
 
 #include "cli.h"
-#include "decimal.h"
+#include "json.h"
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
@@ -44,18 +44,16 @@ typedef struct lives {
 
 static const char *const needed[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
 
-static size_t find_type(const cli_shown *shown, const char *name)
+/* Of one profile, the types that are shown are all its columns. */
+static int find_type(const cli_shown *shown, size_t which)
 {
-    size_t at = 0;
-    while (at < shown->types.len && !cli_string_is(cli_types_name(shown, at), name))
-        at++;
-    return at;
+    return cli_profile_find_type(shown->profiles, cli_string_of(needed[which]));
 }
 
 int cli_lifetimes_check(const cli_shown *shown)
 {
     for (size_t i = 0; i < NEEDED; i++)
-        if (find_type(shown, needed[i]) == shown->types.len)
+        if ((size_t)find_type(shown, i) >= shown->types.len)
             return cli_error(
                 "%s: has no type %s: lifetimes are in profiles of live heaps with ages, "
                 "such as those of record",
@@ -133,7 +131,7 @@ static void add_up(lives *l)
 {
     cli_shown *shown = l->shown;
     for (size_t i = 0; i < NEEDED; i++)
-        l->types[i] = find_type(shown, needed[i]);
+        l->types[i] = (size_t)find_type(shown, i);
     l->list = cli_keep(shown->len, sizeof *l->list);
     cli_shown_sort(shown, cli_stacks_by_places);
     for (size_t at = 0, end; at < shown->len; at = end) {
@@ -208,22 +206,19 @@ static void put_life(const lives *l, const life *s)
 {
     size_t len;
     aged *ages = ages_of(l, s->at, s->end, &len);
-    cli_json_put_sum("{\"alloc_space\": ", s->alloc);
-    cli_json_put_sum(", \"temporary_space\": ", s->young);
-    cli_json_put_sum(", \"freed_later_space\": ", s->later);
-    cli_json_put_sum(", \"inuse_space\": ", s->inuse);
-    if (s->has_ended && !s->is_longer)
-        printf(", \"median_age\": %" PRId64, s->median);
-    else
-        fputs(", \"median_age\": null", stdout);
-    fputs(", \"freed_space\": [", stdout);
+    cli_json_put(stdout, CLI_TEXT_JSON,
+                 "{\"alloc_space\": $, \"temporary_space\": $, \"freed_later_space\": $, "
+                 "\"inuse_space\": $, "
+                 "\"median_age\": $, \"freed_space\": [",
+                 CLI_JSON(s->alloc), CLI_JSON(s->young), CLI_JSON(s->later), CLI_JSON(s->inuse),
+                 s->has_ended && !s->is_longer ? CLI_JSON(s->median) : CLI_JSON_NULL);
     for (size_t i = 0, next; i < len; i = next) {
         pprofdelta_sum sum = {0};
         for (next = i; next < len && ages[next].age == ages[i].age; next++)
             cli_sum_add(&sum, ages[next].bytes);
-        printf("%s{\"age\": %" PRId64, i ? ", " : "", ages[i].age);
-        cli_json_put_sum(", \"bytes\": ", sum);
-        putchar('}');
+        fputs(i ? ", " : "", stdout);
+        cli_json_put(stdout, CLI_TEXT_JSON, "{\"age\": $, \"bytes\": $}", CLI_JSON(ages[i].age),
+                     CLI_JSON(sum));
     }
     fputs("], ", stdout);
     cli_json_put_stack(l->shown, s->at, s->end);

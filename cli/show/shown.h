@@ -168,9 +168,8 @@ cli_show_form cli_show_folded, cli_show_json, cli_show_flame;
 /* What becomes of what each stack allocates, of one profile with ages. */
 cli_show_form cli_show_lifetimes;
 
-/* Parts of --json: a sum behind its name, the frames of a group of stacks, and the array of lifetimes
- * without its end, of a profile that has them. */
-void cli_json_put_sum(const char *name, pprofdelta_sum sum);
+/* Parts of --json: the frames of a group of stacks, and the array of lifetimes without its end, of a
+ * profile that has them. */
 void cli_json_put_stack(const cli_shown *shown, size_t at, size_t end);
 int cli_lifetimes_check(const cli_shown *shown);
 void cli_json_put_lifetimes(cli_shown *shown);

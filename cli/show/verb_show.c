@@ -206,15 +206,18 @@ static int choose_type(const show_options *options, cli_shown *shown)
 }
 
 /* Adds the windows of a process up, as sum does. */
-static int add_windows(const show_options *options, const pprofdelta_options *library,
-                       cli_buffer *sum)
+static int load_sum(const show_options *options, const pprofdelta_options *library,
+                    cli_profile *profile)
 {
+    pprofdelta_options plain = *library;
     pprofdelta_adder *adder;
     pprofdelta_error err;
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = sum};
+    cli_buffer sum = {0};
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &sum};
     cli_input input;
     int code = CLI_DONE;
-    if (pprofdelta_adder_new(library, NULL, &adder, &err))
+    plain.compression = PPROFDELTA_PLAIN;
+    if (pprofdelta_adder_new(&plain, NULL, &adder, &err))
         return cli_library_error("the sum", &err);
     for (size_t i = 0; i < options->files_len && !code; i++) {
         code = cli_input_read(&input, options->files[i], options->max_memory);
@@ -225,17 +228,7 @@ static int add_windows(const show_options *options, const pprofdelta_options *li
     if (!code && pprofdelta_adder_finish(adder, &sink, &err))
         code = cli_library_error("the sum", &err);
     pprofdelta_adder_free(adder);
-    return code;
-}
-
-static int load_sum(const show_options *options, const pprofdelta_options *library,
-                    cli_profile *profile)
-{
-    cli_buffer sum = {0};
-    pprofdelta_options plain = *library;
-    plain.compression = PPROFDELTA_PLAIN;
-    int code = add_windows(options, &plain, &sum);
-    cli_input input = {.name = "(sum)", .bytes = sum.bytes, .len = sum.len};
+    input = (cli_input){.name = "(sum)", .bytes = sum.bytes, .len = sum.len};
     if (code)
         cli_input_free(&input);
     return code ? code : cli_profile_take(profile, input, library);

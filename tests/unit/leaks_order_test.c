@@ -14,7 +14,7 @@ static cli_leaks_order_report report; /* of the last plan */
 static cli_leaks_file *add(const char *name, int64_t time)
 {
     cli_leaks_file *file = &files[files_len];
-    *file = (cli_leaks_file){.path = name, .operand = files_len++, .time_nanos = time};
+    *file = (cli_leaks_file){.place.path = name, .operand = files_len++, .time_nanos = time};
     file->stamp.to_nanos = time;
     return file;
 }
@@ -41,7 +41,7 @@ static const char *plan(void)
     report = cli_leaks_order(files, files_len);
     for (size_t i = 0; i < files_len; i++)
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s%zu%s", i ? " " : "",
-                                files[i].path, files[i].run,
+                                files[i].place.path, files[i].run,
                                 files[i].role == CLI_LEAKS_AGAIN ? "!"
                                 : files[i].role == CLI_LEAKS_GAP ? "?"
                                                                  : "");
