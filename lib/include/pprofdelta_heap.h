@@ -534,7 +534,8 @@ PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork 
 /* An area of the memory that options.pages gave to a tracker, and that outlived the process (a mapping
  * that is shared with a file, for example). */
 typedef struct pprofdelta_heap_area {
-    const void *bytes; /* aligned to 8. They must not change during the call: not a shared mapping */
+    const void
+        *bytes; /* aligned to 8. They must not change during the call: not a shared mapping */
     size_t len;
     uint64_t base; /* the address that the first byte had, a multiple of 8 */
 } pprofdelta_heap_area;

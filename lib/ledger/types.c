@@ -78,12 +78,9 @@ static bool is_named(const pd_type_name *name, const char *type, const char *uni
 /* The cumulative types of Go's heap, mutex and block profiles, and of live heaps. */
 static bool is_known_counter(const pd_type_name *name)
 {
-    static const char *const known[][2] = {{"alloc_objects", "count"},
-                                           {"alloc_space", "bytes"},
-                                           {"freed_objects", "count"},
-                                           {"freed_space", "bytes"},
-                                           {"contentions", "count"},
-                                           {"delay", "nanoseconds"}};
+    static const char *const known[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
+                                           {"freed_objects", "count"}, {"freed_space", "bytes"},
+                                           {"contentions", "count"},   {"delay", "nanoseconds"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (is_named(name, known[i][0], known[i][1]))
             return true;

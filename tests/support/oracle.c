@@ -32,12 +32,10 @@ static bool apply_options(work *w, const char *const *options, size_t len, bool 
 /* Returns false if an option names no type, or if there is no counter. */
 static bool make_types(work *w)
 {
-    static const expected_type usual[] = {{.type = "alloc_objects", .unit = "count"},
-                                          {.type = "alloc_space", .unit = "bytes"},
-                                          {.type = "freed_objects", .unit = "count"},
-                                          {.type = "freed_space", .unit = "bytes"},
-                                          {.type = "contentions", .unit = "count"},
-                                          {.type = "delay", .unit = "nanoseconds"}};
+    static const expected_type usual[] = {
+        {.type = "alloc_objects", .unit = "count"}, {.type = "alloc_space", .unit = "bytes"},
+        {.type = "freed_objects", .unit = "count"}, {.type = "freed_space", .unit = "bytes"},
+        {.type = "contentions", .unit = "count"},   {.type = "delay", .unit = "nanoseconds"}};
     const Pd__View__Profile *p = w->cur.view;
     w->types_len = p->n_sample_type;
     w->types = ARENA_ARRAY(w->arena, expected_type, w->types_len);
