@@ -7,6 +7,7 @@
 #include "agent/base/real.h"
 #include "agent/base/self.h"
 #include "agent/delivery/summary.h"
+#include "agent/interposed/interpose_seccomp.h"
 #include "agent/life/end.h"
 #include "agent/stacks/callers.h"
 #include "agent/stacks/function_names.h"
@@ -241,7 +242,7 @@ PD_PUBLIC int chroot(const char *path)
 PD_PUBLIC int dlclose(void *handle)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    if (!heap || !pd_self_enter())
+    if (!heap || atomic_load(&pd_is_confined) || !pd_self_enter())
         return pd_next()->dlclose(handle);
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
@@ -276,5 +277,7 @@ long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
         pd_agent_end();
     if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)
         pd_agent_before_move(); /* the next sample starts the agent's thread again */
+    if (number == SYS_prctl || number == SYS_seccomp)
+        return pd_call_confining(number, a, b, c, d, e, f);
     return call(number, a, b, c, d, e, f);
 }

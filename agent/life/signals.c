@@ -59,7 +59,7 @@ static void on_ask(int number)
 /* Returns the handler that replaces the signal's default action, or NULL. */
 static pd_signal_handler *replacement_of(int number)
 {
-    if (!atomic_load(&is_begun) || atomic_load(&ending))
+    if (!atomic_load(&is_begun) || atomic_load(&pd_is_confined) || atomic_load(&ending))
         return NULL;
     if (ask_number && number == ask_number)
         return on_ask;
@@ -93,6 +93,20 @@ void pd_signals_begin(int ask)
     replace_default(ask);
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
         replace_default(handled[i]);
+}
+
+static void restore_default(int number)
+{
+    struct sigaction now;
+    if (number && pd_next()->sigaction(number, NULL, &now) == 0 && is_ours(now.sa_handler))
+        pd_signal_reset(number);
+}
+
+void pd_signals_end(void)
+{
+    restore_default(ask_number);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        restore_default(handled[i]);
 }
 
 PD_IN_CHILD void pd_signals_forget(void)

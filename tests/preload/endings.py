@@ -251,6 +251,20 @@ def test_nothing_half_written(t):
     checked(t, t.path("out"), killed=1)
 
 
+def test_filters_that_kill(t):
+    """The agent makes no system call behind such a filter, and the program ends as it would without the agent. What it
+    allocated behind the filter is recovered."""
+    for how, code, killed in (("strict", 3, 1), ("prctl", 3, 1), ("syscall", 3, 1),
+                              ("signal", -signal.SIGTERM, 1), ("wrong", 3, 0)):
+        fresh(t)
+        if plainly(t, target(t, "confined"), how).code == 77:
+            t.skip("no filter can be installed")
+        same(t, target(t, "confined"), how, options=["--rate=1"], code=code)
+        made = recorded.leaks(((stack, values[0]) for stack, values in
+                               recorded.add_up(only(t, checked(t, t.path("out"), killed))).items()), ("leak_", "after_"))
+        t.equal(made, {"leak_at_last": 1000, "after_confined": 2000}, how)
+
+
 # ---- without memory -------------------------------------------------------------------------
 
 def test_the_last_profile_without_memory(t):
