@@ -52,22 +52,17 @@ static bool is_killing(uint32_t action)
            kind == SECCOMP_RET_TRAP;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 bool pd_filter_kills(const struct sock_filter *rules, unsigned len)
 {
     uint32_t value = 0;
-    for (size_t at = 0; at < len; at++) {
+    for (uint64_t at = 0; at < len; at++) {
         const struct sock_filter *rule = &rules[at];
         if (rule->code == (BPF_LD | BPF_W | BPF_ABS))
             value = field_at(rule->k);
         else if (rule->code == (BPF_ALU | BPF_AND | BPF_K))
             value &= rule->k;
         else if (BPF_CLASS(rule->code) == BPF_JMP && BPF_SRC(rule->code) == BPF_K)
-            at += least(skipped(rule, value), len - at);
+            at += skipped(rule, value);
         else
             return rule->code != (BPF_RET | BPF_K) || is_killing(rule->k);
     }

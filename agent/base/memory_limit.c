@@ -13,8 +13,7 @@
 static void take(const char *path, pd_memory_limit *out)
 {
     char text[32];
-    if (!pd_read_text(path, text, sizeof text) || *text < '0' || *text > '9')
-        return;
+    pd_read_text(path, text, sizeof text);
     uint64_t bytes = strtoull(text, NULL, 10);
     if (!bytes || (out->bytes && bytes >= out->bytes))
         return;
@@ -22,67 +21,34 @@ static void take(const char *path, pd_memory_limit *out)
     memcpy(out->where, path, strlen(path) + 1);
 }
 
-/* The cgroup, those above it, and the mount itself. */
-static void take_all(const char *folder, const char *cgroup, size_t len, const char *file,
-                     pd_memory_limit *out)
+/* The cgroup whose path is behind the mark, those above it, and the mount itself. */
+static void take_all(const char *lines, const char *mark, const char *folder, const char *mount,
+                     const char *file, pd_memory_limit *out)
 {
-    for (;;) {
+    const char *cgroup = strstr(lines, mark);
+    if (!cgroup)
+        return;
+    cgroup += strlen(mark);
+    for (size_t len = strcspn(cgroup, "\n") + 1; len--;) {
         char path[PD_LIMIT_PATH_MAX];
-        while (len && cgroup[len - 1] == '/')
-            len--;
-        int size = snprintf(path, sizeof path, "%s%.*s/%s", folder, (int)len, cgroup, file);
+        if (len && cgroup[len] != '/' && cgroup[len] != '\n' && cgroup[len])
+            continue;
+        int size =
+            snprintf(path, sizeof path, "%s%s%.*s/%s", folder, mount, (int)len, cgroup, file);
         if (size > 0 && (size_t)size < sizeof path)
             take(path, out);
-        if (!len)
-            return;
-        while (len && cgroup[len - 1] != '/')
-            len--;
     }
 }
 
-/* Returns whether the list, which has commas, names the controller of memory. */
-static bool has_memory(const char *list, size_t len)
-{
-    static const char name[] = "memory";
-    const size_t name_len = sizeof name - 1;
-    for (const char *at = list; at + name_len <= list + len; at++) {
-        const char *end = at + name_len;
-        if ((at == list || at[-1] == ',') && !memcmp(at, name, name_len) &&
-            (end == list + len || *end == ','))
-            return true;
-    }
-    return false;
-}
-
-/* A line is HIERARCHY:CONTROLLERS:PATH. Version 2 has no controllers in it. */
-static void take_line(const char *line, size_t len, const char *folder, pd_memory_limit *out)
-{
-    char mount[PD_LIMIT_PATH_MAX];
-    const char *list = memchr(line, ':', len);
-    const char *path = list ? memchr(list + 1, ':', len - (size_t)(list + 1 - line)) : NULL;
-    if (!path)
-        return;
-    size_t list_len = (size_t)(path - ++list), path_len = (size_t)(line + len - ++path);
-    if (!list_len) {
-        take_all(folder, path, path_len, "memory.max", out);
-    } else if (has_memory(list, list_len)) {
-        int size = snprintf(mount, sizeof mount, "%s/memory", folder);
-        if (size > 0 && (size_t)size < sizeof mount)
-            take_all(mount, path, path_len, "memory.limit_in_bytes", out);
-    }
-}
-
+/* A line is HIERARCHY:CONTROLLERS:PATH. Version 2 is hierarchy 0 and has no controllers in it. */
 void pd_memory_limit_find(const char *cgroups, const char *folder, uint64_t machine_bytes,
                           pd_memory_limit *out)
 {
-    char text[8192];
+    char text[8192] = "\n";
     *out = (pd_memory_limit){.bytes = machine_bytes};
-    pd_read_text(cgroups, text, sizeof text);
-    for (const char *line = text; *line;) {
-        size_t len = strcspn(line, "\n");
-        take_line(line, len, folder, out);
-        line += len + (line[len] == '\n');
-    }
+    pd_read_text(cgroups, text + 1, sizeof text - 1);
+    take_all(text, "\n0::", folder, "", "memory.max", out);
+    take_all(text, ":memory:", folder, "/memory", "memory.limit_in_bytes", out);
 }
 
 void pd_memory_limit_of_self(pd_memory_limit *out)

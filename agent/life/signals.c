@@ -95,18 +95,12 @@ void pd_signals_begin(int ask)
         replace_default(handled[i]);
 }
 
-static void restore_default(int number)
-{
-    struct sigaction now;
-    if (number && pd_next()->sigaction(number, NULL, &now) == 0 && is_ours(now.sa_handler))
-        pd_signal_reset(number);
-}
-
 void pd_signals_end(void)
 {
-    restore_default(ask_number);
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
-        restore_default(handled[i]);
+    struct sigaction now;
+    for (int number = 1; number < NSIG; number++)
+        if (!pd_next()->sigaction(number, NULL, &now) && is_ours(now.sa_handler))
+            pd_signal_reset(number);
 }
 
 PD_IN_CHILD void pd_signals_forget(void)
