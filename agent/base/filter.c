@@ -21,8 +21,7 @@ enum { HERE = 0 }; /* a filter that asks for the architecture kills */
 /* What the filter reads of a call that has no name yet. */
 static uint32_t field_at(uint32_t off)
 {
-    enum { NO_CALL = 0x3fffffff };
-    return off == offsetof(struct seccomp_data, nr)     ? (uint32_t)NO_CALL
+    return off == offsetof(struct seccomp_data, nr)     ? UINT32_C(0x3fffffff)
            : off == offsetof(struct seccomp_data, arch) ? (uint32_t)HERE
                                                         : 0;
 }

@@ -271,9 +271,9 @@ PD_PUBLIC int dlclose(void *handle)
 static bool is_killing(long number, long a, long b, long c)
 {
     const struct sock_fprog *filter = (const struct sock_fprog *)c; // NOLINT
-    long mode = number == SYS_seccomp ? a + (SECCOMP_MODE_STRICT - SECCOMP_SET_MODE_STRICT)
-                : a == PR_SET_SECCOMP ? b
-                                      : SECCOMP_MODE_DISABLED;
+    long mode = number == SYS_seccomp ? (int)a + (SECCOMP_MODE_STRICT - SECCOMP_SET_MODE_STRICT)
+                : (int)a == PR_SET_SECCOMP ? b
+                                           : SECCOMP_MODE_DISABLED;
     return mode == SECCOMP_MODE_STRICT ||
            (mode == SECCOMP_MODE_FILTER && filter && filter->filter &&
             pd_filter_kills(filter->filter, filter->len));

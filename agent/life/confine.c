@@ -2,8 +2,8 @@
 #include "agent/life/confine.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/base/notice.h"
+#include "agent/base/own_stack.h"
 #include "agent/base/region.h"
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
@@ -13,10 +13,10 @@
 #include "agent/stacks/callers.h"
 
 /* The window that is due, and all that the last one will need. */
-static void prepare(void)
+static void prepare(void *unused)
 {
-    unsigned patience = pd_delivery_max_millis();
-    if (!pd_worker_retire(patience) || !pd_delivery_send_last())
+    (void)unused;
+    if (!pd_worker_retire(pd_delivery_max_millis()) || !pd_delivery_send_last())
         return;
     pprofdelta_heap_note_mappings(pd_agent_heap());
     pd_live_beat();
@@ -31,7 +31,7 @@ bool pd_agent_before_confine(void)
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pd_unwind_prepare();
-    prepare();
+    pd_own_stack_call(prepare, NULL);
     pd_notice_print(PD_NOTICE_LIVE,
                     "behind the seccomp filter of this process no profile is written: the last "
                     "one is not delivered%s",

@@ -222,8 +222,8 @@ static const cli_option table[] = {
      "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
      "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"},
     {"--threshold", 0, CLI_VALUE, take_threshold, 0, 0, 0,
-     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use, or a\n"
-     "                         share of the memory limit: 80%\n"},
+     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use, or\n"
+     "                         a share of the memory limit, like 80%\n"},
     {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree), 0, 0,
      "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
      "                         that it started, when the last one has ended:\n"
