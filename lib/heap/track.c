@@ -30,18 +30,11 @@ static uint8_t *filter_byte(pprofdelta_heap_filter *filter, const void *ptr)
     return &filter->at[(uint32_t)(uintptr_t)ptr >> PPROFDELTA_HEAP_GRANULE_BITS];
 }
 
-static void filter_add(pprofdelta_heap_filter *filter, const void *ptr)
+static void filter_count(pprofdelta_heap_filter *filter, const void *ptr, int more)
 {
     uint8_t *byte = filter_byte(filter, ptr);
     if (*byte != UINT8_MAX)
-        __atomic_store_n(byte, (uint8_t)(*byte + 1), __ATOMIC_RELAXED);
-}
-
-static void filter_remove(pprofdelta_heap_filter *filter, const void *ptr)
-{
-    uint8_t *byte = filter_byte(filter, ptr);
-    if (*byte != UINT8_MAX)
-        __atomic_store_n(byte, (uint8_t)(*byte - 1), __ATOMIC_RELAXED);
+        __atomic_store_n(byte, (uint8_t)(*byte + more), __ATOMIC_RELAXED);
 }
 
 /* From here on the entry is found by its pointer. The probes report it; size is as in the event, weight that
@@ -51,7 +44,7 @@ static void index_add(pprofdelta_heap *heap, uint32_t number, size_t size,
 {
     const pd_entry *entry = pd_entry_at(heap, number);
     pd_chains_add(&heap->index, number, hash_of(entry->ptr));
-    filter_add(heap->filter, entry->ptr);
+    filter_count(heap->filter, entry->ptr, 1);
     pd_usdt_began(entry->ptr, size, weight);
 }
 
@@ -60,7 +53,7 @@ static void index_remove(pprofdelta_heap *heap, uint32_t number)
 {
     const void *ptr = pd_entry_at(heap, number)->ptr;
     pd_chains_remove(&heap->index, number);
-    filter_remove(heap->filter, ptr);
+    filter_count(heap->filter, ptr, -1);
     pd_usdt_ended(ptr);
 }
 

@@ -143,13 +143,6 @@ void pd_idmap_release(pd_idmap *map, pd_mem *mem)
 
 /* ---- the parts of a profile -------------------------------------------------------------------- */
 
-static void read_period_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
-{
-    t->header.has_period_type = true;
-    t->header.period_type.off = off;
-    pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
-}
-
 static void add_id(pd_parse *p, pd_idmap *map, const pd_rows *rows, uint64_t id, uint64_t off)
 {
     bool is_new = true;
@@ -287,7 +280,9 @@ static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const 
         read_string(p, t, r, off);
         break;
     default:
-        read_period_type(p, t, r, off);
+        t->header.has_period_type = true;
+        t->header.period_type.off = off;
+        pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
     }
 }
 
