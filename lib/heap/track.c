@@ -13,7 +13,8 @@ static uint32_t hash_of(const void *ptr)
     return (uint32_t)((uint64_t)(uintptr_t)ptr * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-uint32_t pd_entry_find(const pprofdelta_heap *heap, const void *ptr)
+/* The number of the entry with this pointer, or 0. */
+static uint32_t find(const pprofdelta_heap *heap, const void *ptr)
 {
     uint32_t number = *pd_chains_head(&heap->index, hash_of(ptr));
     while (number) {
@@ -89,7 +90,7 @@ static void count_drop(pprofdelta_heap *heap, const pd_pool *pool, uint64_t *cap
 /* Ends the entry with this pointer, if there is one: its end was not seen. */
 static void end_former(pprofdelta_heap *heap, const void *ptr)
 {
-    uint32_t former = pd_entry_find(heap, ptr);
+    uint32_t former = find(heap, ptr);
     if (!former)
         return;
     heap->stats.replaced++;
@@ -315,7 +316,7 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
         return 0;
     pd_key key = pd_site_key(&heap->sites, event);
     pd_heap_enter(heap);
-    uint32_t number = event->is_piece ? pd_entry_find(heap, event->ptr) : 0;
+    uint32_t number = event->is_piece ? find(heap, event->ptr) : 0;
     if (number && pd_entry_at(heap, number)->state == PD_ENTRY_LIVE) {
         number = add_piece(heap, number, event, key);
     } else {
@@ -332,7 +333,7 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
     if (!ptr)
         return 0;
     pd_heap_enter(heap);
-    uint32_t number = pd_entry_find(heap, ptr);
+    uint32_t number = find(heap, ptr);
     if (number)
         pd_entry_end(heap, number);
     else
@@ -363,7 +364,7 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
     if (!ptr)
         return 0;
     pd_heap_enter(heap);
-    uint32_t number = pd_entry_find(heap, ptr);
+    uint32_t number = find(heap, ptr);
     pd_entry *entry = number ? pd_entry_at(heap, number) : NULL;
     bool was = entry && entry->state == PD_ENTRY_LIVE;
     if (was) {

@@ -329,15 +329,6 @@ static void settle_stack(pd_compact *c)
     ints_of(c, PD_COLUMN_STACK_ENDS)[row + 1] = (int32_t)(uint32_t)places;
 }
 
-/* The id of a stack is a hash of its location ids. Bytes are in little endian order for it. */
-static pd_key stack_key(uint64_t *ids, size_t len)
-{
-    pd_key key = len ? pd_key_of_words(ids, len, 0) : (pd_key){0, 0};
-    for (size_t i = 0; i < len; i++)
-        ids[i] = pd_le64(ids[i]);
-    return key;
-}
-
 /* The set of stacks is larger than the cache: it is asked for a stack when the next sample comes. */
 void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
 {
@@ -352,7 +343,10 @@ void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
         return;
     for (size_t i = 0; i < t->pending_len; i++)
         ids[i] = known[(pd_le32(stack[i]) & PD_ENCODED_MAX) - 1];
-    t->pending = stack_key(ids, t->pending_len);
+    /* The id is a hash of these ids, which changes them to little endian. */
+    t->pending = t->pending_len ? pd_key_of_words(ids, t->pending_len, 0) : (pd_key){0, 0};
+    for (size_t i = 0; i < t->pending_len; i++)
+        ids[i] = pd_le64(ids[i]);
     t->has_pending = true;
     pd_keymap_prefetch(&c->otlp.stacks, t->pending);
     size_t row = t->rows[PD_ROWS_SAMPLES].len++;

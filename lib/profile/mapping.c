@@ -85,14 +85,6 @@ static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *
     return same;
 }
 
-static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
-{
-    if (pd_key_equal(place->file, file))
-        return false;
-    *place = pd_place_in_file(file, m->start, m->file_offset);
-    return true;
-}
-
 pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
                                       const pd_mapped_list *known, pd_tables *t,
                                       pprofdelta_error *err)
@@ -113,8 +105,11 @@ pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
     facts.has_main = t->mappings[0].mark != 0;
     for (size_t i = 0; i < looked_at(t); i++) {
         uint32_t mark = t->mappings[i].mark;
-        if (mark && rename_place(&t->places[i], &t->mappings[i], known->list[mark - 1].file))
-            facts.is_renamed = true;
+        const pd_mapping *m = &t->mappings[i];
+        if (!mark || pd_key_equal(t->places[i].file, known->list[mark - 1].file))
+            continue;
+        t->places[i] = pd_place_in_file(known->list[mark - 1].file, m->start, m->file_offset);
+        facts.is_renamed = true;
     }
     *out = facts;
     return facts.is_renamed ? pd_tables_identify(t, mem, err) : PPROFDELTA_OK;
