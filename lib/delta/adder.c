@@ -33,7 +33,7 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
     }
     memset(adder, 0, sizeof *adder);
     adder->pd = pd;
-    pd_merge_init(adder);
+    adder->merge.is_on = pd->flags & PPROFDELTA_MERGE;
     *out = adder;
     return PPROFDELTA_OK;
 }

@@ -164,13 +164,6 @@ static uint32_t number_of(pd_request *r, const char *text)
     return pd_request_number(r, pd_bytes_of(text));
 }
 
-static void label_resource(pd_request *r, const pd_request_source *source)
-{
-    pd_request_spend(r, source->resource.len);
-    pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
-                        PD_OTLP_RESOURCE_ATTRIBUTES);
-}
-
 /* An empty text is as one that is not there. */
 static void label_scope(pd_request *r, const pd_request_source *source)
 {
@@ -206,8 +199,11 @@ static void make_common(pd_request *r, const pd_request_set *set, const differen
     const pd_request_profile *profile = &r->profiles[set->first];
     const pd_request_source *source = &r->sources[set->scope];
     uint32_t nanoseconds = differ->times ? number_of(r, "nanoseconds") : 0;
-    if (differ->resources)
-        label_resource(r, source);
+    if (differ->resources) {
+        pd_request_spend(r, source->resource.len);
+        pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
+                            PD_OTLP_RESOURCE_ATTRIBUTES);
+    }
     if (differ->scopes)
         label_scope(r, source);
     if (differ->times) {
