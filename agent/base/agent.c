@@ -8,11 +8,13 @@
 
 pd_agent pd_the_agent;
 pprofdelta_heap_filter pd_filter;
+atomic_bool pd_is_confined;
 __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
 
 bool pd_agent_is_recording(void)
 {
-    return pd_agent_heap() && getpid() == atomic_load(&pd_the_agent.pid);
+    return pd_agent_heap() && !atomic_load(&pd_is_confined) &&
+           getpid() == atomic_load(&pd_the_agent.pid);
 }
 
 uint64_t pd_nanos_of(clockid_t clock)

@@ -2,6 +2,7 @@
 #include "agent/base/inherit.h"
 
 #include "agent/base/launch.h"
+#include "agent/base/self.h"
 #include "agent/base/own_stack.h"
 
 #include <dlfcn.h>
@@ -113,6 +114,8 @@ size_t pd_inherit_size(const char *program, char *const envp[])
         MOST = 256 << 10
     }; /* bytes of the caller's stack; a larger environment is not changed */
     size_t count = 1;
+    if (atomic_load(&pd_is_confined))
+        return 0;
     if (!own_name) /* a constructor of another library, before the agent's, starts a program */
         pd_inherit_begin();
     char *const *own = own_name && envp ? find_setting(envp) : NULL;

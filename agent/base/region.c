@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
 #include "agent/base/reserve.h"
+#include "agent/base/self.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,8 @@ enum { PAGE = 4096 };
 typedef struct region {
     pd_area area; /* base NULL: not reserved yet */
     bool is_shared;
-    char *copy; /* for the child of the fork that is under way; NULL: none */
+    size_t ready; /* bytes from base that are usable without a system call; 0: not known */
+    char *copy;   /* for the child of the fork that is under way; NULL: none */
     size_t copy_len;
 } region;
 
@@ -75,10 +77,12 @@ static bool make_ready(const region *r, char *block, size_t size)
 /* Returns pages of the area, or NULL. */
 static char *take(region *r, size_t size)
 {
-    if (!r->area.base && !reserve(r))
+    const bool is_confined = atomic_load(&pd_is_confined);
+    if (!r->area.base && (is_confined || !reserve(r)))
         return NULL;
     char *block = pd_area_take(&r->area, size);
-    if (block && !make_ready(r, block, size)) {
+    if (block && (is_confined ? (size_t)(block - r->area.base) + size > r->ready
+                              : !make_ready(r, block, size))) {
         pd_area_give(&r->area, block, size);
         return NULL;
     }
@@ -105,7 +109,7 @@ void *pd_region_map(void *cookie, size_t size)
     for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
         block = take(&regions[i], size);
     errno = kept;
-    return block ? block : pd_reserve_map(size);
+    return block || atomic_load(&pd_is_confined) ? block : pd_reserve_map(size);
 }
 
 void pd_region_unmap(void *cookie, void *ptr, size_t size)
@@ -118,7 +122,19 @@ void pd_region_unmap(void *cookie, void *ptr, size_t size)
         pd_area_give(&regions[i].area, ptr, size);
         return;
     }
-    pd_reserve_unmap(ptr, size);
+    if (!atomic_load(&pd_is_confined))
+        pd_reserve_unmap(ptr, size);
+}
+
+void pd_region_spare(void)
+{
+    const size_t spare = (size_t)1 << 20;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        region *r = &regions[i];
+        size_t used = used_of(r), rest = size_of(r) - used;
+        size_t len = rest < spare ? rest : spare;
+        r->ready = used + (len && make_ready(r, r->area.base + used, len) ? len : 0);
+    }
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -24,6 +25,9 @@ typedef struct pd_self {
 } pd_self;                            /* all zeros: the thread has not allocated yet */
 
 extern __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
+
+/* The agent makes no system call any more: a filter would end the process (life/confine.h). */
+extern atomic_bool pd_is_confined;
 
 /* Marks the thread as running the agent's code. Returns false if it is marked already. */
 static inline bool pd_self_enter(void)

@@ -117,6 +117,24 @@ static bool read_resource(pd_settings *settings)
     return !text || read_attributes(text, &settings->resource, &settings->resource_len);
 }
 
+/* A size, or a share of the memory limit. Without a limit there is no threshold. */
+static bool read_threshold(pd_settings *settings)
+{
+    const char *text = getenv(PD_VARIABLE_THRESHOLD);
+    if (!text || !*text)
+        return true;
+    const char *end = read_decimal(text, 1, &settings->threshold);
+    if (!end || strcmp(end, "%") != 0)
+        return end && !*end && settings->threshold <= INT64_MAX;
+    settings->share = settings->threshold;
+    if (!settings->share || settings->share > 100)
+        return false;
+    pd_memory_limit_of_self(&settings->limit);
+    uint64_t bytes = settings->limit.bytes;
+    settings->threshold = bytes / 100 * settings->share + bytes % 100 * settings->share / 100;
+    return true;
+}
+
 static bool read_keep(pd_settings *settings)
 {
     static const char *const kinds[] = {
@@ -148,7 +166,6 @@ static const struct {
     {PD_VARIABLE_INTERVAL, offsetof(pd_settings, interval_nanos), (uint64_t)NANOS_PER_SECOND,
      (uint64_t)NANOS_PER_SECOND / 1000, INT64_MAX / 2},
     {PD_VARIABLE_RATE, offsetof(pd_settings, rate), 1, 1, PD_RATE_MAX},
-    {PD_VARIABLE_THRESHOLD, offsetof(pd_settings, threshold), 1, 0, INT64_MAX},
     {PD_VARIABLE_SIGNAL, offsetof(pd_settings, signal), 1, 0, NSIG},
     {PD_VARIABLE_SNAPSHOT, offsetof(pd_settings, snapshot), 1, 0, 1},
     {PD_VARIABLE_ACCOUNT, offsetof(pd_settings, account), 1, 0, 1},
@@ -201,6 +218,8 @@ const char *pd_settings_read(pd_settings *settings)
         return wrong;
     if (settings->signal && !pd_launch_may_ask((int)settings->signal))
         return PD_VARIABLE_SIGNAL;
+    if (!read_threshold(settings))
+        return PD_VARIABLE_THRESHOLD;
     if (!read_format(&settings->format))
         return PD_VARIABLE_FORMAT;
     settings->snapshot |= settings->format == PPROFDELTA_OTLP; /* as receivers of OTLP read it */

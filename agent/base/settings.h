@@ -12,7 +12,8 @@
  *     PPROFDELTA_RECORD_RATE       mean number of bytes between two samples (524288)
  *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values are totals, not changes, as always in otlp
  *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for a profile (SIGUSR2; 0: none)
- *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported
+ *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported; 1% to 100% are a
+ *                                  share of the memory limit (memory_limit.h)
  *     PPROFDELTA_RECORD_ACCOUNT    0: no account of what the process is made of (1)
  *     PPROFDELTA_RECORD_LIVE       0: no file from which the last window of a killed process is made (1)
  *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
@@ -33,6 +34,7 @@
 #define PD_AGENT_SETTINGS_H
 
 #include "agent/base/launch.h"
+#include "agent/base/memory_limit.h"
 #include "pprofdelta_common.h"
 
 #include <sys/types.h>
@@ -48,6 +50,8 @@ typedef struct pd_settings {
     uint64_t interval_nanos; /* at least a millisecond */
     uint64_t rate;           /* at least 1 */
     uint64_t threshold;      /* 0: none */
+    uint64_t share;          /* the percentage of the limit that threshold is; 0: it is none */
+    pd_memory_limit limit;   /* valid if it is */
     uint64_t signal;         /* 0: none */
     uint64_t command_pid;    /* the process that `pprofdelta record` became; 0: not known */
     uint64_t snapshot, account, live, is_quiet, is_tree; /* 0 or 1 */

@@ -46,8 +46,13 @@ void pd_largest_sites_out_of_memory(size_t size)
 void pd_largest_sites_threshold(void)
 {
     pd_fixed_text text = {.len = 0};
-    pd_text_add(&text, "more than %ju bytes are in use",
-                (uintmax_t)pd_the_agent.settings.threshold);
+    const pd_settings *settings = &pd_the_agent.settings;
+    const char *where = settings->limit.where;
+    pd_text_add(&text, "more than %ju bytes are in use", (uintmax_t)settings->threshold);
+    if (settings->share)
+        pd_text_add(&text, ", %ju%% of the %s of %ju bytes%s%s", (uintmax_t)settings->share,
+                    *where ? "limit" : "machine's memory", (uintmax_t)settings->limit.bytes,
+                    *where ? " in " : "", where);
     report(PD_NOTICE_LIMIT, &text);
 }
 

@@ -1,22 +1,26 @@
-/* Functions that end the process, replace the program, start another program or unload code. Each
+/* Functions that end the process, replace the program, start another program, unload code or install a filter. Each
  * does what the agent needs before that, and then calls the real function. If the agent cannot be
  * loaded into a program that is started, it is left out of that program's environment. */
 #include "agent/base/agent.h"
+#include "agent/base/filter.h"
 #include "agent/base/inherit.h"
 #include "agent/base/launch.h"
 #include "agent/base/real.h"
 #include "agent/base/self.h"
 #include "agent/delivery/summary.h"
+#include "agent/life/confine.h"
 #include "agent/life/end.h"
 #include "agent/stacks/callers.h"
 #include "agent/stacks/function_names.h"
 #include "agent/stacks/unloaded.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -241,7 +245,7 @@ PD_PUBLIC int chroot(const char *path)
 PD_PUBLIC int dlclose(void *handle)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    if (!heap || !pd_self_enter())
+    if (!heap || atomic_load(&pd_is_confined) || !pd_self_enter())
         return pd_next()->dlclose(handle);
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
@@ -261,6 +265,38 @@ PD_PUBLIC int dlclose(void *handle)
     return result;
 }
 
+/* ---- a filter --------------------------------------------------------------------------------- */
+
+/* Returns whether prctl or seccomp, called so, installs a filter that kills. */
+static bool is_killing(long number, long a, long b, long c)
+{
+    const struct sock_fprog *filter = (const struct sock_fprog *)c; // NOLINT
+    long mode = number == SYS_seccomp ? (int)a + (SECCOMP_MODE_STRICT - SECCOMP_SET_MODE_STRICT)
+                : (int)a == PR_SET_SECCOMP ? b
+                                           : SECCOMP_MODE_DISABLED;
+    return mode == SECCOMP_MODE_STRICT ||
+           (mode == SECCOMP_MODE_FILTER && filter && filter->filter &&
+            pd_filter_kills(filter->filter, filter->len));
+}
+
+/* With this flag, the thread that has another filter is the result. */
+static long call_confining(long number, long a, long b, long c, long d, long e)
+{
+    bool is_confined = is_killing(number, a, b, c) && pd_agent_before_confine();
+    long result = pd_next()->raw_call(number, a, b, c, d, e, 0);
+    if (is_confined && (result < 0 || (result && (b & (long)SECCOMP_FILTER_FLAG_TSYNC))))
+        pd_agent_confine_failed();
+    return result;
+}
+
+long pd_raw_prctl(int option, long a, long b, long c, long d) __asm__("prctl")
+    __attribute__((visibility("default")));
+
+long pd_raw_prctl(int option, long a, long b, long c, long d)
+{
+    return call_confining(SYS_prctl, option, a, b, c, d);
+}
+
 /* ---- syscall(2) ------------------------------------------------------------------------------
  * A program may end the process by it behind the C library's back (exit_group), or give it another root
  * directory. Every other call goes on to the C library's function with the arguments as they are. It is
@@ -276,5 +312,7 @@ long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
         pd_agent_end();
     if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)
         pd_agent_before_move(); /* the next sample starts the agent's thread again */
+    if (number == SYS_prctl || number == SYS_seccomp)
+        return call_confining(number, a, b, c, d, e);
     return call(number, a, b, c, d, e, f);
 }

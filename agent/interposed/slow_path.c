@@ -123,7 +123,7 @@ static void report_largest_sites(void *size)
 
 void pd_slow_out_of_memory(size_t size)
 {
-    if (size > PTRDIFF_MAX || !pd_agent_heap() || !pd_self_enter())
+    if (size > PTRDIFF_MAX || !pd_agent_heap() || atomic_load(&pd_is_confined) || !pd_self_enter())
         return;
     pd_own_stack_call(report_largest_sites, &size);
     pd_self_leave();

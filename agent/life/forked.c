@@ -30,7 +30,7 @@ static int64_t fork_nanos; /* when a fork began */
 static void before_fork(void)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    pd_this_thread.is_forking = heap && pd_self_enter();
+    pd_this_thread.is_forking = heap && !atomic_load(&pd_is_confined) && pd_self_enter();
     if (!pd_this_thread.is_forking)
         return;
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);

@@ -59,7 +59,7 @@ static void on_ask(int number)
 /* Returns the handler that replaces the signal's default action, or NULL. */
 static pd_signal_handler *replacement_of(int number)
 {
-    if (!atomic_load(&is_begun) || atomic_load(&ending))
+    if (!atomic_load(&is_begun) || atomic_load(&pd_is_confined) || atomic_load(&ending))
         return NULL;
     if (ask_number && number == ask_number)
         return on_ask;
@@ -93,6 +93,14 @@ void pd_signals_begin(int ask)
     replace_default(ask);
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
         replace_default(handled[i]);
+}
+
+void pd_signals_end(void)
+{
+    struct sigaction now;
+    for (int number = 1; number < NSIG; number++)
+        if (!pd_next()->sigaction(number, NULL, &now) && is_ours(now.sa_handler))
+            pd_signal_reset(number);
 }
 
 PD_IN_CHILD void pd_signals_forget(void)

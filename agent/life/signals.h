@@ -24,6 +24,9 @@
 /* Installs the handlers. ask: the signal that asks for a profile, or 0. */
 void pd_signals_begin(int ask);
 
+/* Restores the default actions where the handlers stand for them. */
+void pd_signals_end(void);
+
 /* Call in the child of a fork: forgets signals that the parent received. */
 void pd_signals_forget(void);
 

@@ -330,6 +330,8 @@ static __attribute__((noinline)) void check_threshold(void)
 void pd_worker_sampled(uint64_t n)
 {
     enum { SAMPLES_PER_CHECK = 8 };
+    if (atomic_load_explicit(&pd_is_confined, memory_order_relaxed))
+        return;
     if (atomic_load_explicit(&state, memory_order_relaxed) == NONE)
         pd_worker_start();
     if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)

@@ -27,7 +27,7 @@ pd_walk *pd_walk_take(void)
     if (walk)
         unused = walk->unused;
     pd_lock_give(&lock);
-    if (walk)
+    if (walk || atomic_load(&pd_is_confined))
         return walk;
     void *pages =
         mmap(NULL, sizeof *walk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -125,6 +125,14 @@ static void find_stack(pd_self *self, const pd_caller *caller)
         self->stack_end = (uintptr_t)begin + len;
     }
     pthread_attr_destroy(&attributes);
+}
+
+__attribute__((noinline)) void pd_unwind_prepare(void)
+{
+    const pd_caller caller = PD_HERE();
+    if (!pd_this_thread.stack_is_known)
+        find_stack(&pd_this_thread, &caller);
+    pd_walk_give(pd_walk_take());
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -279,7 +287,7 @@ size_t pd_unwind(const pd_caller *caller, pd_walk *walk)
 {
     int kept = errno;
     size_t depth = 0;
-    if (!pd_this_thread.stack_is_known)
+    if (!pd_this_thread.stack_is_known && !atomic_load(&pd_is_confined))
         find_stack(&pd_this_thread, caller);
     if (!walk_frames(caller, walk, &depth))
         depth = unwind_slowly(caller, walk->stack);

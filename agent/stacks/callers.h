@@ -45,6 +45,9 @@ void pd_walk_give(pd_walk *walk);
 /* Call in the child of a fork. The walks of other threads are lost there. */
 void pd_walk_forget(void);
 
+/* Does now what the first stack of this thread would need system calls for. */
+void pd_unwind_prepare(void);
+
 /* Fills walk->stack with addresses within the call instructions, the caller first. Returns the number
  * of frames. Keeps errno. Frames of the agent are left out at any depth, since a function of the agent
  * may have called the program's operator new. */

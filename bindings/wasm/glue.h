@@ -17,9 +17,15 @@
  *
  * An answer is the members of the C struct in their order, without padding: numbers in little-endian
  * bytes (int, bool and enum: 4 bytes; others: 8), strings as a 4-byte length and the bytes, arrays as a
- * 4-byte length and the elements. Errors have their own members likewise. */
+ * 4-byte length and the elements. Errors have their own members likewise.
+ *
+ * With PPROFDELTA_TABLES, the output is the four tables, one behind the other. A table is a column, which is its format
+ * and its name, as strings; its flags, its length, the number of its children, and whether it has a dictionary, 4 bytes
+ * each; the children, and the dictionary; the validity bitmap if it is nullable; values or offsets; and of utf8 the
+ * text, whose length is the last offset. */
 #include "base/mem.h"
 #include "pprofdelta_profile.h"
+#include "pprofdelta_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +112,62 @@ static int to_output(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-static const pprofdelta_sink sink = {.write = to_output};
+/* ---- tables --------------------------------------------------------------------------------------- */
+
+static void write_text(const char *text)
+{
+    const uint32_t len = (uint32_t)strlen(text);
+    host_write(&len, sizeof len);
+    host_write(text, len);
+}
+
+/* The library makes no column with an offset. */
+static void write_column(const struct ArrowSchema *schema, const struct ArrowArray *array)
+{
+    const size_t len = (size_t)array->length, bits = (len + 7) / 8;
+    const uint32_t head[] = {(uint32_t)schema->flags, (uint32_t)len, (uint32_t)schema->n_children,
+                             schema->dictionary != NULL};
+    const uint32_t *values = array->buffers[1];
+    write_text(schema->format);
+    write_text(schema->name);
+    host_write(head, sizeof head);
+    for (int64_t i = 0; i < schema->n_children; i++)
+        write_column(schema->children[i], array->children[i]);
+    if (schema->dictionary)
+        write_column(schema->dictionary, array->dictionary);
+    if (schema->flags & ARROW_FLAG_NULLABLE)
+        host_write(array->buffers[0], bits);
+    switch (schema->format[0]) {
+    case '+':
+        if (schema->format[1] == 'l')
+            host_write(values, (len + 1) * sizeof *values);
+        break;
+    case 'u':
+        host_write(values, (len + 1) * sizeof *values);
+        host_write(array->buffers[2], values[len]);
+        break;
+    case 'i':
+        host_write(values, len * sizeof *values);
+        break;
+    case 'b':
+        host_write(values, bits);
+        break;
+    default:
+        host_write(values, len * sizeof(int64_t));
+    }
+}
+
+static int to_columns(void *cookie, pprofdelta_tables *tables)
+{
+    pprofdelta_table *const all[] = {&tables->samples, &tables->stacks, &tables->locations,
+                                     &tables->functions};
+    (void)cookie;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        write_column(&all[i]->schema, &all[i]->array);
+    return 0;
+}
+
+static const pprofdelta_sink sink = {.write = to_output, .tables = to_columns};
 
 static void begin(void)
 {

@@ -36,6 +36,7 @@ typedef struct record_options {
     uint64_t interval_millis; /* 0: not given; the same for the members below */
     uint64_t timeout_millis;
     uint64_t rate, threshold;
+    bool is_share;    /* threshold is a percentage */
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
@@ -69,14 +70,30 @@ static int take_timeout(const cli_option *option, const char *value, void *milli
     return CLI_DONE;
 }
 
-/* The agent's numbers are smaller than those of sizes. */
-static int take_bytes(const cli_option *option, const char *value, void *bytes)
+/* A rate is smaller than a size may be. */
+static int take_rate(const cli_option *option, const char *value, void *bytes)
 {
-    uint64_t most = option->what ? PD_RATE_MAX : INT64_MAX, read;
-    if (!cli_size_parse(value, &read) || read > most)
+    uint64_t read;
+    if (!cli_size_parse(value, &read) || read > PD_RATE_MAX)
         return cli_bad_value(option->name, value, cli_size_allowed);
     *(uint64_t *)bytes = read;
     return CLI_DONE;
+}
+
+/* A size or a percentage. */
+static int take_threshold(const cli_option *option, const char *value, void *options)
+{
+    static const char share[] = "100%"; /* the longest */
+    record_options *o = options;
+    size_t digits = strspn(value, "0123456789");
+    o->is_share = digits && digits < sizeof share - 1 && !strcmp(value + digits, "%");
+    o->threshold = o->is_share ? strtoull(value, NULL, 10) : 0;
+    bool is_good = o->is_share ? o->threshold && o->threshold <= 100
+                               : cli_size_parse(value, &o->threshold) && o->threshold <= INT64_MAX;
+    return is_good ? CLI_DONE
+                   : cli_bad_value(option->name, value,
+                                   "a size like 500M or 2G, or a share of the memory limit, from "
+                                   "1% to 100%");
 }
 
 /* A number of files, a time or a size: their units have nothing in common. */
@@ -184,7 +201,7 @@ static const cli_option table[] = {
      "                         but at least 5s and at most 60s)\n"},
     {"--interval", 0, CLI_VALUE, take_interval, offsetof(record_options, interval_millis), 0, 0,
      "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
-    {"--rate", 0, CLI_VALUE, take_bytes, offsetof(record_options, rate), 1, 0,
+    {"--rate", 0, CLI_VALUE, take_rate, offsetof(record_options, rate), 0, 0,
      "      --rate=SIZE        bytes between two samples: 512k (the default)\n"},
     {"--snapshot", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, snapshot), 0, 0,
      "      --snapshot         write in-use values, not their changes\n"},
@@ -204,8 +221,9 @@ static const cli_option table[] = {
     {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal), 0, 0,
      "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
      "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"},
-    {"--threshold", 0, CLI_VALUE, take_bytes, offsetof(record_options, threshold), 0, 0,
-     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n"},
+    {"--threshold", 0, CLI_VALUE, take_threshold, 0, 0, 0,
+     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use, or\n"
+     "                         a share of the memory limit, like 80%\n"},
     {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree), 0, 0,
      "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
      "                         that it started, when the last one has ended:\n"
@@ -351,7 +369,8 @@ static int set_environment(const record_options *o, const char *agent)
           set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
           set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&
           cli_set_variable(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
-          cli_set_variable(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64, o->threshold) &&
+          cli_set_variable(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64 "%s", o->threshold,
+                           o->is_share ? "%" : "") &&
           cli_set_variable(PD_VARIABLE_SIGNAL, o->signal >= 0, "%d", o->signal) &&
           cli_set_variable(PD_VARIABLE_PID, true, "%ld", (long)getpid()) && set_keep(o) &&
           cli_set_variable(PD_VARIABLE_FORMAT, resource, "otlp") &&

@@ -106,5 +106,6 @@ def test_record_fails_as_env_does(t):
     """125 where record itself fails: whatever its line has, and COMMAND is not run."""
     for args in ([], ["--what", "true"], ["-o", "", "true"], ["--interval=0", "true"],
                  ["--interval=x", "true"], ["--rate=0", "true"], ["--threshold=many", "true"],
+                 *([f"--threshold={share}", "true"] for share in ("0%", "101%", "80 %", "%", "0080%", "-1%")),
                  ["--timeout=never", "true"], ["--timeout=1s", "true"]):
         t.contains(t.fails(125, "record", *args).err, "try pprofdelta record --help")

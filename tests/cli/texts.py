@@ -1,5 +1,6 @@
 """Heap profiles that jemalloc and gperftools write as text, held against arithmetic of our own."""
 
+import json
 import math
 import random
 
@@ -105,6 +106,16 @@ def test_jemalloc(t):
     first = folded(t, "d")[";".join((frame(APP + 0x20), frame(APP + 0x10)))]
     t.equal(first[0], round(6 / (1 - math.exp(-150 / rate))))
     t.equal(read(t.load("d")).period, rate)
+
+
+def test_a_series_of_dumps_is_judged(t):
+    for i in range(12):
+        t.write(f"{i:02}.heap", jemalloc({(APP + 0x20,): (9 * i, 9 * i * 5000, 9 * i, 9 * i * 5000),
+                                          (APP + 0x40,): (30, 30 * 4096, 30 * i, 30 * i * 4096)}, 512))
+    files = [f"{i:02}.heap" for i in range(12)]
+    run, = json.loads(t.succeeds("leaks", "--json", "--every=1m", *files).text)["runs"]
+    t.equal([(f["kind"], f["place"]["function"]) for f in run["findings"]], [("suspect", "my app+0x101f")])
+    t.contains(t.fails(1, "leaks", *files).err, "has no time (--every=TIME gives one)")
 
 
 def test_processes_made_by_chance(t):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Go module, without cgo: gomodule.py COMMAND; or the processor for the Collector: gomodule.py collector
 
-    tests      all tests of bindings/go, and those of its module oracletest, which gets COMMAND; with CGO_ENABLED=0
+    tests      all tests of bindings/go, and those of its modules oracletest and deltaarrow, which get COMMAND; with CGO_ENABLED=0
     race       those of the package itself with Go's race detector (it needs a C compiler)
     fuzzers    each for FUZZ_TIME, from its seeds
     systems    tests with an int of 32 bits and by another processor, which qemu may emulate; go vet for other systems
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from gotests import ENVIRONMENT, MODULE, ORACLE, check, go, main, real, step, tests
+from gotests import ARROW, ENVIRONMENT, MODULE, ORACLE, check, go, main, real, step, tests
 
 PACKAGE = "./pprofdelta"
 FUZZ_TIME = "2s"
@@ -88,9 +88,10 @@ def collector():
 
 
 def run():
-    check_format(MODULE, ORACLE)
+    check_format(MODULE, ORACLE, ARROW)
     tests("tests", "./...")
-    tests("oracle", "./...", cwd=ORACLE, PPROFDELTA_COMMAND=os.path.abspath(sys.argv[1]))
+    for module in (ORACLE, ARROW):
+        tests(os.path.basename(module), "./...", cwd=module, PPROFDELTA_COMMAND=os.path.abspath(sys.argv[1]))
     race("-run=Many|Context|Closed|Dropped|Target|Trap|Pending|Writer", PACKAGE)
     processors()
     staticcheck()

@@ -14,6 +14,7 @@ from checks import check, finish  # noqa: E402
 
 MODULE = os.path.join(real.root, "bindings", "go")
 ORACLE = os.path.join(MODULE, "oracletest")  # a module with the tests that need other modules
+ARROW = os.path.join(MODULE, "deltaarrow")  # a module that needs Arrow's
 # With -trimpath, Go's cache has what another copy of this tree compiled.
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false -trimpath"}
 LIMIT = 4 * real.TIMEOUT
@@ -59,7 +60,7 @@ def main(run, *needs):
     """Runs the tests if what they need is here. Otherwise they are skipped (77), and have failed in CI."""
     try:
         real.need("go", *needs)
-        for module in (MODULE, ORACLE):
+        for module in (MODULE, ORACLE, ARROW):
             real.made("go mod download", ["go", "mod", "download"], module, ENVIRONMENT)
         run()
     except real.Missing as why:

@@ -50,7 +50,7 @@ def check_report(t, out, least=10):
 
 
 def test_the_manual_has_the_same_commands(t):
-    t.equal([commands("pprofdelta record"), commands("mkdir")], examples("pprofdelta-leaks.1"))
+    t.equal([commands("pprofdelta record"), commands("mkdir")], examples("pprofdelta-leaks.1")[:2])
 
 
 def test_cpp(t):

@@ -251,19 +251,35 @@ def test_nothing_half_written(t):
     checked(t, t.path("out"), killed=1)
 
 
+def test_filters_that_kill(t):
+    """The agent makes no system call behind such a filter, and the program ends as it would without the agent. What it
+    allocated behind the filter is recovered."""
+    for how, code, killed in (("strict", 3, 1), ("prctl", 3, 1), ("syscall", 3, 1),
+                              ("signal", -signal.SIGTERM, 1), ("wrong", 3, 0)):
+        fresh(t)
+        if plainly(t, target(t, "confined"), how).code == 77:
+            t.skip("no filter can be installed")
+        same(t, target(t, "confined"), how, options=["--rate=1"], code=code)
+        made = recorded.leaks(((stack, values[0]) for stack, values in
+                               recorded.add_up(only(t, checked(t, t.path("out"), killed))).items()), ("leak_", "after_"))
+        t.equal(made, {"leak_at_last": 1000, "after_confined": 2000}, how)
+
+
 # ---- without memory -------------------------------------------------------------------------
 
 def test_the_last_profile_without_memory(t):
     for how, code in (("exit", 3), ("abort", -signal.SIGABRT), ("go-on", 0)):
         fresh(t)
         ran = same(t, target(t, "starve"), how, options=["--rate=64k"], code=code)
-        t.check(len(ran.noise) == 1 and "failed" in ran.noise[0], f"{how}: said {ran.noise}")
+        # The agent's thread may come so late that there is no memory for its file either.
+        said = [line for line in ran.noise if "its last window is lost" not in line]
+        t.check(len(said) == 1 and "failed" in said[0], f"{how}: said {ran.noise}")
         windows = only(t, checked(t, t.path("out")))
         in_use = sum(values[1] for stack, values in recorded.add_up(windows).items()
                      if "hoard" in stack)
         t.check(120e6 < in_use < 192 * 2**20, f"{how}: {in_use} bytes in use")
         top, = [name for name in os.listdir(t.path("out")) if name.endswith(".top.txt")]
-        t.contains(ran.noise[0], top)
+        t.contains(said[0], top)
         inuse = int(re.match(r"heap profile:\s*\d+:\s*(\d+)", t.load("out/" + top).decode()).group(1))
         t.check(120e6 < inuse < 192 * 2**20, f"{how}: {inuse} bytes in use when memory ran out")
 

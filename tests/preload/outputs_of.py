@@ -39,6 +39,14 @@ def test_threshold(t):
     t.check(any(name.endswith(".top.txt") for name in os.listdir(t.path("out"))), "no file with the largest sites")
 
 
+def test_threshold_as_a_share(t):
+    """Of memory that is allocated and not touched."""
+    piece = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1000
+    code = "kept = [bytes(%d) for _ in range(40)]" % piece
+    ran = record(t, "/usr/bin/python3", "-c", code, options=["--threshold=1%"])
+    t.check(any("bytes are in use, 1% of the" in line for line in ran.noise), f"said {ran.noise}")
+
+
 def test_a_process_without_a_sample_leaves_nothing(t):
     """Neither a file nor anything for a command. COMMAND itself, whichever program it has become, says
     that it was recorded."""

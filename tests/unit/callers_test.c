@@ -14,6 +14,7 @@
 #include <ucontext.h>
 #include <unwind.h>
 
+atomic_bool pd_is_confined;
 __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
 
 #define APART __attribute__((noinline))

@@ -123,7 +123,10 @@ func (c *Computer) Delta(profile []byte, w io.Writer) error {
 // DeltaContext is [Computer.Delta]. If the context ends before the delta is written, the call ends with
 // its error, and the computer is as before. (How long w takes is up to w.)
 func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer) error {
-	if err := writable(w); err != nil {
+	if err := c.made(); err != nil {
+		return err
+	}
+	if err := c.o.writable(w); err != nil {
 		return err
 	}
 	window, err := c.Window(ctx, profile)

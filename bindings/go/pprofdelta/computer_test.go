@@ -383,7 +383,7 @@ func TestNewChecksAllOptions(t *testing.T) {
 	profile := newProcess(2, 4).Bytes()
 	for what, opts := range map[string][]Option{
 		"nil": {nil}, "no compressor": {WithCompressor(nil)}, "high level": {WithLevel(10)}, "low level": {WithLevel(-1)},
-		"compression": {WithCompression(7)}, "on reset": {WithOnReset(9)}, "format": {WithFormat(2)},
+		"compression": {WithCompression(7)}, "on reset": {WithOnReset(9)}, "format": {WithFormat(3)},
 		"a level without compression":   {WithLevel(3), WithCompression(None)},
 		"a level of another compressor": {WithLevel(3), WithCompressor(zlibWriter)},
 		"a resource without OTLP":       {WithResource("a", "b")}, "a resource with a NUL": {WithFormat(OTLP), WithResource("a", "b\x00")},

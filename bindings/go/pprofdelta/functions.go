@@ -44,7 +44,7 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 func writeOptions(w io.Writer, opts []Option) (options, error) {
 	o, err := newOptions(opts)
 	if err == nil {
-		err = writable(w)
+		err = o.writable(w)
 	}
 	return o, err
 }
@@ -80,6 +80,14 @@ func writable(w io.Writer) error {
 		return usage("the writer is nil")
 	}
 	return nil
+}
+
+// writable fails also if the format has no bytes.
+func (o *options) writable(w io.Writer) error {
+	if o.format == Tables {
+		return usage("WithFormat(Tables) has no bytes to write: call Window, and Window.Tables")
+	}
+	return writable(w)
 }
 
 // writeAll writes bytes in one call.
@@ -158,7 +166,7 @@ func Merge(ctx context.Context, w io.Writer, deltas [][]byte, opts ...Option) ([
 
 // add writes the sum of these profiles to w.
 func (o *options) add(ctx context.Context, w io.Writer, profiles [][]byte) ([]Join, error) {
-	if err := writable(w); err != nil {
+	if err := o.writable(w); err != nil {
 		return nil, err
 	}
 	joins := make([]Join, 0, len(profiles))

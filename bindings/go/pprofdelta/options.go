@@ -26,12 +26,13 @@ type Format int32
 
 // The formats. The values are those of pprofdelta_format.
 const (
-	Pprof Format = iota // the default
-	OTLP                // one ExportProfilesServiceRequest of OpenTelemetry (opentelemetry-proto 1.11)
+	Pprof  Format = iota // the default
+	OTLP                 // one ExportProfilesServiceRequest of OpenTelemetry (opentelemetry-proto 1.11)
+	Tables               // no bytes, but the columns of [Window.Tables]; the compression has no effect
 )
 
-// String returns "pprof" or "otlp".
-func (f Format) String() string { return nameOf(f, "Format", "pprof", "otlp") }
+// String returns "pprof", "otlp" or "tables".
+func (f Format) String() string { return nameOf(f, "Format", "pprof", "otlp", "tables") }
 
 // nameOf returns the name of a value whose first one is 0.
 func nameOf[E ~int32](value E, kind string, names ...string) string {
@@ -111,10 +112,10 @@ func (o *options) check() error {
 		return usage("WithLevel is for WithCompression(Gzip)")
 	case o.compressor != nil && o.compressor.open == nil:
 		return usage("WithCompressor: the function is nil")
-	case o.format < Pprof || o.format > OTLP:
+	case o.format < Pprof || o.format > Tables:
 		return usage("WithFormat: %v is not a value of Format", o.format)
-	case len(o.resource) > 0 && o.format != OTLP:
-		return usage("WithResource is for WithFormat(OTLP)")
+	case len(o.resource) > 0 && o.format == Pprof:
+		return usage("WithResource is for WithFormat(OTLP) and WithFormat(Tables)")
 	}
 	if strings.Contains(o.targetLabel, "\x00") {
 		return usage("WithTargetLabel: %q has a NUL", o.targetLabel)
@@ -208,8 +209,9 @@ func WithCompressor(open func(w io.Writer) (io.WriteCloser, error)) Option {
 // request of [OTLP].
 func WithFormat(format Format) Option { return func(o *options) { o.format = format } }
 
-// WithResource adds an attribute to the resource of a request, such as service.name. It is for [OTLP]. A
-// later one replaces an earlier one with the same key.
+// WithResource adds an attribute to the resource of a request, such as service.name. It is for [OTLP]; in
+// [Tables], "target" names the series of windows, and others are not used. A later one replaces an earlier one with the
+// same key.
 func WithResource(key, value string) Option {
 	return func(o *options) { o.resource = append(o.resource, key, value) }
 }

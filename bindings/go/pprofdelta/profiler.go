@@ -48,11 +48,17 @@ func newProfiler(kind *recordKind, opts []Option) (*Profiler, error) {
 	return p, nil
 }
 
+// noProfiler is said of a zero profiler.
+const noProfiler = "the profiler was not made by NewHeapProfiler, NewMutexProfiler or NewBlockProfiler"
+
 // Profile computes the next window and writes it to w in one call. If anything fails, also w, the next window
 // covers this time, too.
 func (p *Profiler) Profile(w io.Writer) error {
-	if w == nil {
-		return usage("the writer is nil")
+	if p == nil || p.kind == nil {
+		return usage(noProfiler)
+	}
+	if err := p.c.o.writable(w); err != nil {
+		return err
 	}
 	window, err := p.Window(context.Background())
 	if err != nil {
@@ -65,7 +71,7 @@ func (p *Profiler) Profile(w io.Writer) error {
 // The first window begins with the process.
 func (p *Profiler) Window(ctx context.Context) (*Window, error) {
 	if p == nil || p.kind == nil {
-		return nil, usage("the profiler was not made by NewHeapProfiler, NewMutexProfiler or NewBlockProfiler")
+		return nil, usage(noProfiler)
 	}
 	if err := p.c.lock(ctx); err != nil {
 		return nil, err

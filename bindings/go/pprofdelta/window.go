@@ -112,10 +112,13 @@ func (w *Window) Abandon() {
 const noWindow = "the window was not made by Computer.Window"
 
 // Bytes returns the delta in the computer's compression. It may be called at any time, also after
-// Commit. The caller must not change the bytes.
+// Commit. The caller must not change the bytes. In the format [Tables], it fails.
 func (w *Window) Bytes() ([]byte, error) {
 	if w == nil || w.c == nil {
 		return nil, usage(noWindow)
+	}
+	if w.c.o.format == Tables {
+		return nil, usage("WithFormat(Tables) has no bytes: call Window.Tables")
 	}
 	codec := w.c.o.codec()
 	if codec == nil {

@@ -22,6 +22,7 @@ type Profile struct {
 // Sample is a sample whose locations and labels are texts.
 type Sample struct {
 	Stack  []string
+	Places []string // the same, with the addresses in the files
 	Labels []string
 	Values []int64
 }
@@ -103,9 +104,11 @@ func Read(data []byte) *Profile {
 		p.Types = append(p.Types, text(t.number(1))+"/"+text(t.number(2)))
 	}
 	mappings, functions, locations := map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
+	files, loaded, places := map[uint64]string{0: " "}, map[uint64]uint64{}, map[uint64]string{}
 	for _, body := range top.bodies[3] {
 		m := read(body)
 		mappings[m.number(1)] = fmt.Sprintf("%s %s %x-%x %x", text(m.number(5)), text(m.number(6)), m.number(2), m.number(3), m.number(4))
+		files[m.number(1)], loaded[m.number(1)] = text(m.number(5))+" "+text(m.number(6)), m.number(2)-m.number(4)
 	}
 	for _, body := range top.bodies[5] {
 		f := read(body)
@@ -114,17 +117,18 @@ func Read(data []byte) *Profile {
 	}
 	for _, body := range top.bodies[4] {
 		l := read(body)
-		place := fmt.Sprintf("%x of %s", l.number(3), mappings[l.number(2)])
+		mapping, lines := l.number(2), ""
 		for _, body := range l.bodies[4] {
 			line := read(body)
-			place += fmt.Sprint("\n\t", functions[line.number(1)], " ", line.number(2))
+			lines += fmt.Sprint("\n\t", functions[line.number(1)], " ", line.number(2))
 		}
-		locations[l.number(1)] = place
+		locations[l.number(1)] = fmt.Sprintf("%x of %s", l.number(3), mappings[mapping]) + lines
+		places[l.number(1)] = fmt.Sprintf("%x of %s", l.number(3)-loaded[mapping], files[mapping]) + lines
 	}
 	for _, body := range top.bodies[2] {
 		s, sample := read(body), Sample{}
 		for _, id := range s.list(1) {
-			sample.Stack = append(sample.Stack, locations[id])
+			sample.Stack, sample.Places = append(sample.Stack, locations[id]), append(sample.Places, places[id])
 		}
 		for _, value := range s.list(2) {
 			sample.Values = append(sample.Values, int64(value))
