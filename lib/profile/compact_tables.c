@@ -333,7 +333,6 @@ static void settle_stack(pd_compact *c)
 void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
 {
     pd_compact_tables *t = &c->tables;
-    const uint64_t *known = words_of(c, PD_COLUMN_LOCATION_ID);
     const uint32_t *stack = ROWS(uint32_t, c->stack);
     settle_stack(c);
     t->pending_len = LEN(uint32_t, c->stack);
@@ -341,6 +340,7 @@ void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
                                           t->pending_len * sizeof *ids + 1);
     if (!ids || !has_room(c, PD_ROWS_SAMPLES))
         return;
+    const uint64_t *known = words_of(c, PD_COLUMN_LOCATION_ID);
     for (size_t i = 0; i < t->pending_len; i++)
         ids[i] = known[(pd_le32(stack[i]) & PD_ENCODED_MAX) - 1];
     /* The id is a hash of these ids, which changes them to little endian. */
