@@ -11,27 +11,18 @@
 
 #include <unistd.h>
 
-static void swap_collected(pd_collected *a, pd_collected *b)
-{
-    pd_collected scratch = *a;
-    *a = *b;
-    *b = scratch;
-}
-
-static bool is_empty(const pd_collected *c)
-{
-    return !c->keys.len && !c->in;
-}
-
 /* Moves all samples that were added so far to the outgoing collection. If that fails, the rest
  * stays where it is, in the spare collection and in the one that gathers samples. */
 static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
     PD_TRY(pd_collected_move(&b->outgoing, &b->spare, err));
-    pd_collected *to = is_empty(&b->outgoing) ? &b->outgoing : &b->spare;
+    bool is_empty = !b->outgoing.keys.len && !b->outgoing.in;
+    pd_collected *to = is_empty ? &b->outgoing : &b->spare, scratch;
     pd_lock_take(&b->adding);
     pd_builder_drain(b);
-    swap_collected(&b->gathering, to);
+    scratch = b->gathering;
+    b->gathering = *to;
+    *to = scratch;
     pd_lock_give(&b->adding);
     return pd_collected_move(&b->outgoing, &b->spare, err);
 }

@@ -5,13 +5,6 @@ static int64_t *values_of(const pd_collected *c, size_t sample)
     return c->values + sample * c->types;
 }
 
-static void add_values(pd_collected *c, size_t sample, const int64_t *values)
-{
-    int64_t *sums = values_of(c, sample);
-    for (size_t i = 0; i < c->types; i++)
-        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
-}
-
 static const uint8_t *place_of(const pd_collected *c, uint32_t place)
 {
     return c->bytes.ptr + c->place_at[place];
@@ -92,7 +85,9 @@ static pprofdelta_status add(pd_collected *c, const incoming *s, pprofdelta_erro
     uint32_t known = pd_keymap_find(&c->keys, s->key);
     if (known == PD_KEYMAP_NONE)
         return add_new(c, s, err);
-    add_values(c, known, s->values);
+    int64_t *sums = values_of(c, known);
+    for (size_t i = 0; i < c->types; i++)
+        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)s->values[i]);
     return PPROFDELTA_OK;
 }
 

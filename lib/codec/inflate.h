@@ -41,24 +41,8 @@ typedef struct pd_inflater {
     uint64_t zstd_held; /* what it is counted as in mem */
 } pd_inflater;          /* zero it to begin */
 
-/* Goes to the beginning of a file, which is borrowed until the inflater has ended or begins again.
- * is_bounded: what inflates to more than PD_INFLATE_RATIO times its length is PPROFDELTA_E_LIMIT. */
-void pd_inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded);
-
-/* Inflates the next part into out[0..room) and sets *made to its length, also on failure. *made is less
- * than `room` only at the end, which sets is_done, or on failure. */
-pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
-                                  pprofdelta_error *err);
-
-/* Gives everything back. */
-void pd_inflate_end(pd_inflater *u);
-
 /* How much a file says that it inflates to. 0: it does not say, or says what cannot be. */
 uint64_t pd_inflate_announced(pd_bytes file);
-
-/* PPROFDELTA_E_LIMIT: the input inflates to too much, or says so. */
-pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
-                                       pprofdelta_error *err);
 
 #define PD_REFUSE(err, offset, ...)                                                                \
     pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
@@ -67,12 +51,13 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 
 typedef struct pd_decoder {
     const char *name;
-    /* pd_inflate_some, what pd_inflate_end does besides (or NULL), and pd_inflate_announced (NULL: the
-     * length of the file) for the format. */
+    /* Inflates the next part into out[0..room) and sets *made to its length, also on failure. *made is less
+     * than `room` only at the end, which sets is_done, or on failure. */
     pprofdelta_status (*some)(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
                               pprofdelta_error *err);
-    void (*end)(pd_inflater *inflater);
-    uint64_t (*announced)(pd_bytes file);
+    void (*end)(pd_inflater *inflater); /* gives back what is its own; or NULL */
+    uint64_t (*announced)(
+        pd_bytes file); /* as pd_inflate_announced; NULL: the length of the file */
     /* The quick way, or NULL: inflates a file whose content fits in into->cap. Returns false for a file
      * that it refuses. */
     bool (*quick)(pd_bytes file, pd_buffer *into);

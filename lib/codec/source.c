@@ -43,8 +43,9 @@ uint64_t pd_inflate_announced(pd_bytes file)
     return decoder->announced ? decoder->announced(file) : file.len;
 }
 
-pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
-                                       pprofdelta_error *err)
+/* PPROFDELTA_E_LIMIT: the input inflates to too much, or says so. */
+static pprofdelta_status too_large(const pd_mem *mem, bool says_so, size_t offset,
+                                   pprofdelta_error *err)
 {
     const char *does = says_so ? "says that it inflates" : "inflates";
     pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
@@ -54,29 +55,8 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 
 /* ---- the careful way ----------------------------------------------------------------------- */
 
-void pd_inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded)
-{
-    uint64_t most = ((uint64_t)file.len + 1) * PD_INFLATE_RATIO - 1;
-    pd_inflate_end(u); /* what a decoder accepts may depend on what it has read */
-    *u = (pd_inflater){.mem = mem,
-                       .in = file,
-                       .decoder = decoders[pd_format_of(file.ptr, file.len)],
-                       .most = is_bounded ? most : UINT64_MAX};
-}
-
-pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
-                                  pprofdelta_error *err)
-{
-    *made = 0;
-    pprofdelta_status status = u->decoder->some(u, out, room, made, err);
-    u->len += *made;
-    if ((!status || status == PPROFDELTA_E_INFLATE) && u->len > u->most)
-        status = pd_inflate_too_large(u->mem, pd_inflate_announced(u->in) > u->mem->limit,
-                                      u->member_off, err);
-    return status;
-}
-
-void pd_inflate_end(pd_inflater *u)
+/* Gives everything back. */
+static void inflate_end(pd_inflater *u)
 {
     if (!u->decoder) /* it is zeroed */
         return;
@@ -84,6 +64,30 @@ void pd_inflate_end(pd_inflater *u)
         u->decoder->end(u);
     pd_buffer_release(u->mem, &u->state);
     *u = (pd_inflater){0};
+}
+
+/* Goes to the beginning of a file, which is borrowed until the inflater has ended or begins again.
+ * is_bounded: what inflates to more than PD_INFLATE_RATIO times its length is PPROFDELTA_E_LIMIT. */
+static void inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded)
+{
+    uint64_t most = ((uint64_t)file.len + 1) * PD_INFLATE_RATIO - 1;
+    inflate_end(u); /* what a decoder accepts may depend on what it has read */
+    *u = (pd_inflater){.mem = mem,
+                       .in = file,
+                       .decoder = decoders[pd_format_of(file.ptr, file.len)],
+                       .most = is_bounded ? most : UINT64_MAX};
+}
+
+/* As decoder->some. */
+static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                                      pprofdelta_error *err)
+{
+    *made = 0;
+    pprofdelta_status status = u->decoder->some(u, out, room, made, err);
+    u->len += *made;
+    if ((!status || status == PPROFDELTA_E_INFLATE) && u->len > u->most)
+        status = too_large(u->mem, pd_inflate_announced(u->in) > u->mem->limit, u->member_off, err);
+    return status;
 }
 
 /* ---- whole --------------------------------------------------------------------------------- */
@@ -109,7 +113,7 @@ static pprofdelta_status grow(pd_source *s, pprofdelta_error *err)
     if (most > PTRDIFF_MAX)
         most = PTRDIFF_MAX;
     if (says_so || w->cap >= most)
-        return pd_inflate_too_large(s->mem, says_so, s->inflater.member_off, err);
+        return too_large(s->mem, says_so, s->inflater.member_off, err);
     return pd_mem_grow(s->mem, &w->ptr, &w->cap, (size_t)(need < most ? need : most), 1, err);
 }
 
@@ -122,7 +126,7 @@ static pprofdelta_status inflate_whole(pd_source *s, pprofdelta_error *err)
         if (w->len == w->cap)
             status = grow(s, err);
         if (!status)
-            status = pd_inflate_some(&s->inflater, w->ptr + w->len, w->cap - w->len, &made, err);
+            status = inflate_some(&s->inflater, w->ptr + w->len, w->cap - w->len, &made, err);
         w->len += made;
     }
     return status;
@@ -137,7 +141,7 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
     bool is_read = !status && decoder->quick && decoder->quick(s->file, w);
     if (!status && !is_read)
         status = inflate_whole(s, err);
-    pd_inflate_end(&s->inflater);
+    inflate_end(&s->inflater);
     if (s->mem
             ->is_tight) /* what is held depends neither on the limit nor on a false announcement */
         pd_mem_trim(s->mem, &w->ptr, &w->cap, w->len + 1, 1);
@@ -168,7 +172,7 @@ pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_
     s->piece = piece;
     s->window.len = 0;
     s->base = 0;
-    pd_inflate_begin(&s->inflater, mem, file, piece != 0);
+    inflate_begin(&s->inflater, mem, file, piece != 0);
     if (piece)
         return PPROFDELTA_OK;
     s->whole = file;
@@ -188,7 +192,7 @@ void pd_source_end(pd_source *s)
 {
     if (!s->mem)
         return;
-    pd_inflate_end(&s->inflater);
+    inflate_end(&s->inflater);
     pd_buffer_release(s->mem, &s->window);
     *s = (pd_source){0};
 }
@@ -219,7 +223,7 @@ static pprofdelta_status inflate_more(pd_source *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
     size_t made;
-    pprofdelta_status status = pd_inflate_some(&s->inflater, w->ptr + w->len, s->piece, &made, err);
+    pprofdelta_status status = inflate_some(&s->inflater, w->ptr + w->len, s->piece, &made, err);
     w->len += made;
     s->is_done = s->inflater.is_done;
     return status;
@@ -265,14 +269,14 @@ pprofdelta_status pd_source_head(pd_mem *mem, pd_bytes file, pd_head *head, ppro
 {
     pd_inflater u = {0};
     pprofdelta_status status = PPROFDELTA_OK;
-    pd_inflate_begin(&u, mem, file, false);
+    inflate_begin(&u, mem, file, false);
     head->len = 0;
     if (u.decoder->head) {
         head->len = u.decoder->head(file, head->bytes, sizeof head->bytes, &head->is_good);
         return PPROFDELTA_OK;
     }
-    status = pd_inflate_some(&u, head->bytes, sizeof head->bytes, &head->len, err);
-    pd_inflate_end(&u);
+    status = inflate_some(&u, head->bytes, sizeof head->bytes, &head->len, err);
+    inflate_end(&u);
     head->is_good = !status || head->len;
     return status == PPROFDELTA_E_INFLATE ? PPROFDELTA_OK : status;
 }

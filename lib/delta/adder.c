@@ -33,7 +33,7 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
     }
     memset(adder, 0, sizeof *adder);
     adder->pd = pd;
-    pd_merge_init(adder);
+    adder->merge.is_on = pd->flags & PPROFDELTA_MERGE;
     *out = adder;
     return PPROFDELTA_OK;
 }
@@ -90,12 +90,6 @@ static bool begins_with(pd_bytes name, const char *prefix)
     return name.len >= len && memcmp(name.ptr, prefix, len) == 0;
 }
 
-/* Batches have changes of these gauges. */
-static bool is_in_use(const pd_type_name *name)
-{
-    return begins_with(name->type, "inuse_") || begins_with(name->type, "peak_");
-}
-
 /* Are in-use values in the ledger? In a merge all targets have the same columns. */
 static bool sums_gauges(const pprofdelta_adder *a)
 {
@@ -110,7 +104,9 @@ static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelt
     size_t len = cur->tables.types_len;
     pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
     for (size_t i = 0, counters = 0; i < len && !status && sums_gauges(a); i++) {
-        bool is_gauge_here = !cur->names[i].is_counter && is_in_use(&cur->names[i]);
+        bool is_in_use =
+            begins_with(cur->names[i].type, "inuse_") || begins_with(cur->names[i].type, "peak_");
+        bool is_gauge_here = !cur->names[i].is_counter && is_in_use;
         cur->names[i].is_counter |= is_gauge_here;
         if (cur->names[i].is_counter)
             is_gauge[counters++] = is_gauge_here;

@@ -69,8 +69,6 @@ pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta
 
 /* ---- merge.c ----------------------------------------------------------------------------------- */
 
-void pd_merge_init(pprofdelta_adder *a);
-
 /* Does the stamp name the target, and the window of it? */
 bool pd_merge_has_target(const pprofdelta_stamp *stamp);
 

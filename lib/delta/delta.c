@@ -8,12 +8,6 @@
 #include "delta/context.h"
 #include "base/option_checks.h"
 
-static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
-{
-    return pd_is_pending(pd) ? pd_refuse(err, "a window was written: commit it or abandon it first")
-                             : PPROFDELTA_OK;
-}
-
 /* ---- the base -------------------------------------------------------------------------------- */
 
 /* Reads the input into the spare ledger. prev's gauges are not needed. Rows are kept if the stacks
@@ -70,7 +64,8 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 {
     pd_bytes given = {bytes, len};
     PD_TRY(pd_context_refuse_null(bytes, len, err));
-    PD_TRY(refuse_pending(pd, err));
+    if (pd_is_pending(pd))
+        return pd_refuse(err, "a window was written: commit it or abandon it first");
     pprofdelta_status status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
         err->is_prev = 1;

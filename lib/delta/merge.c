@@ -20,12 +20,6 @@ static void add_label(void *cookie, pd_compact *compact, uint64_t origin)
                             pd_compact_string(compact, pd_bytes_of(a->merge.label_value)), 0, 0);
 }
 
-void pd_merge_init(pprofdelta_adder *a)
-{
-    a->merge.is_on = a->pd->flags & PPROFDELTA_MERGE;
-    a->merge.label = (pd_transfer_more){a, NULL, add_label};
-}
-
 bool pd_merge_has_target(const pprofdelta_stamp *stamp)
 {
     return stamp->id && stamp->sequence;
@@ -109,6 +103,7 @@ pprofdelta_status pd_merge_end_target(pprofdelta_adder *a, pd_input *last, pprof
     a->merge.total.stacks.writer.err = err;
     if (!status)
         status = pd_sum_open_stacks(a, &a->sum, &a->merge.total.stacks, err);
+    a->merge.label = (pd_transfer_more){a, NULL, add_label};
     if (a->pd->target_label.len)
         a->pd->proof.transfer.more = &a->merge.label;
     snprintf(a->merge.label_value, sizeof a->merge.label_value, "%016" PRIx64,

@@ -75,14 +75,6 @@ static void name_types(pprofdelta *pd)
                                                 .is_counter = i < pd->schema.counters};
 }
 
-static void add_up(pprofdelta *pd)
-{
-    const pd_ledger *ledger = &pd->ledger;
-    for (size_t entry = 0; entry < ledger->committed; entry++)
-        for (size_t i = 0; i < ledger->counters; i++)
-            pd_sum_add(&pd->types[i].prev, pd_ledger_base(ledger, entry)[i]);
-}
-
 static pprofdelta_memory describe(pprofdelta *pd)
 {
     const pd_series series = pd_life_series(&pd->life);
@@ -104,7 +96,9 @@ static pprofdelta_memory describe(pprofdelta *pd)
     if (!pd_has_seen(pd))
         return out;
     name_types(pd);
-    add_up(pd);
+    for (size_t entry = 0; entry < pd->ledger.committed; entry++)
+        for (size_t i = 0; i < pd->ledger.counters; i++)
+            pd_sum_add(&pd->types[i].prev, pd_ledger_base(&pd->ledger, entry)[i]);
     if (pd->last.build_id.len) {
         pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see copy_text */
         out.build_id = (const char *)pd->last.build_id.ptr;

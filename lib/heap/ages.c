@@ -39,7 +39,8 @@ pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age)
     return cell;
 }
 
-int64_t *pd_ages_sums(pd_sites *sites, pd_site *site, uint32_t age)
+/* The objects and bytes that ended with this age (not rounded) in the gathering window. NULL: no room. */
+static int64_t *sums_of(pd_sites *sites, pd_site *site, uint32_t age)
 {
     if (!age)
         return &site->changed[sites->gathering].at[PD_YOUNG_OBJECTS];
@@ -49,7 +50,7 @@ int64_t *pd_ages_sums(pd_sites *sites, pd_site *site, uint32_t age)
 
 void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight)
 {
-    int64_t *sums = pd_ages_sums(sites, pd_site_at(sites, number), age);
+    int64_t *sums = sums_of(sites, pd_site_at(sites, number), age);
     if (!sums) {
         sites->dropped_ages++;
         return;
@@ -78,7 +79,7 @@ void pd_ages_merge(pd_sites *sites, uint32_t number)
     for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell)) {
         if (is_zero(&cell->changed[sending]))
             continue;
-        int64_t *sums = pd_ages_sums(sites, site, cell->link.hash - 1);
+        int64_t *sums = sums_of(sites, site, cell->link.hash - 1);
         if (sums) {
             pd_move_weight(sites, &cell->changed[sending], sums);
         } else {

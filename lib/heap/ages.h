@@ -33,9 +33,6 @@ static inline bool pd_has_ages(const pd_sites *sites)
  * younger cell of the site. */
 pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age);
 
-/* The objects and bytes that ended with this age (not rounded) in the gathering window. NULL: no room. */
-int64_t *pd_ages_sums(pd_sites *sites, pd_site *site, uint32_t age);
-
 /* Counts what ended with this age in the gathering window. The site is marked as changed. */
 void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight);
 

@@ -47,13 +47,6 @@ static void note_life(pprofdelta_heap *heap)
     note(heap, &series, false);
 }
 
-/* ... if a sink was called with the window under way, which is about to happen. */
-static void note_handed_out(pprofdelta_heap *heap)
-{
-    const pd_life *life = &heap->export.life;
-    note(heap, &(pd_series){.last = life->window, .acked = life->series.acked}, false);
-}
-
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
     heap->export = (pd_heap_export){.life = heap->export.life,
@@ -225,7 +218,9 @@ static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap
     uint64_t written;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
     pd_heap_note_maps(heap);
-    note_handed_out(heap);
+    const pd_life *life = &heap->export.life;
+    const pd_series sent = {.last = life->window, .acked = life->series.acked};
+    note(heap, &sent, false); /* a sink is about to be called */
     if (!status)
         status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
     /* After E_MEMORY the caller may write again with fewer symbols. */
@@ -393,14 +388,6 @@ static bool is_too_large(const pprofdelta_heap *heap)
     return bytes > heap->options.max_retry;
 }
 
-/* The batch is not sent again, and the next one is full. */
-static void lose(pprofdelta_heap *heap, bool is_written)
-{
-    pd_series_end_open(&heap->export.life.series);
-    pprofdelta_heap_resync(heap);
-    settle(heap, is_written, &heap->stats.lost);
-}
-
 pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 {
     pd_lock_take(&heap->exporting);
@@ -417,10 +404,13 @@ void pprofdelta_heap_abandon(pprofdelta_heap *heap)
     pd_lock_take(&heap->exporting);
     bool is_written = life->stage == PD_WRITTEN;
     if (pd_life_abandon(life)) {
-        if (life->series.last.attempt > heap->options.max_attempts || is_too_large(heap))
-            lose(heap, is_written);
-        else
+        if (life->series.last.attempt > heap->options.max_attempts || is_too_large(heap)) {
+            pd_series_end_open(&life->series);
+            pprofdelta_heap_resync(heap); /* the batch is not sent again: the next one is full */
+            settle(heap, is_written, &heap->stats.lost);
+        } else {
             merge(heap);
+        }
     }
     pd_lock_give(&heap->exporting);
 }

@@ -175,9 +175,6 @@ static inline void pd_heap_leave(pprofdelta_heap *heap)
 
 /* track.c, with the lock held. */
 
-/* The number of the entry with this pointer, or 0. */
-uint32_t pd_entry_find(const pprofdelta_heap *heap, const void *ptr);
-
 /* Makes an entry, in the index and the filter. It holds its site and is not counted yet. Returns 0
  * if there is no room; the drop is counted. An older entry with the same pointer ends. */
 uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,

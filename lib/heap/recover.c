@@ -242,19 +242,6 @@ static bool cell_is_read(const recovery *r, uint32_t number, pd_ended *cell)
     return true;
 }
 
-static void add_age(recovery *r, pd_site *site, const pd_ended *cell, unsigned window)
-{
-    const pprofdelta_weight *weight = &cell->changed[window];
-    uint32_t age = cell->link.hash - (window == r->note.newer);
-    int64_t *sums = pd_ages_sums(&r->heap->sites, site, age);
-    if (!sums) {
-        r->heap->sites.dropped_ages++;
-        return;
-    }
-    pd_heap_add(&sums[0], weight->objects);
-    pd_heap_add(&sums[1], weight->bytes);
-}
-
 /* Adds the cells of a site, by age. All lists together have at most as many as there are. */
 static void add_ages(recovery *r, const pd_site *dead, uint32_t number)
 {
@@ -272,14 +259,10 @@ static void add_ages(recovery *r, const pd_site *dead, uint32_t number)
         for (unsigned window = 0; window < 2; window++)
             if (cell.changed[window].objects || cell.changed[window].bytes) {
                 pd_site_changed(sites, number);
-                add_age(r, site, &cell, window);
+                pd_ages_add(sites, number, cell.link.hash - (window == r->note.newer),
+                            &cell.changed[window]);
             }
     }
-}
-
-static pprofdelta_status no_room(pprofdelta_error *err)
-{
-    return PD_FAIL(err, PPROFDELTA_E_MEMORY, "recover", NULL, "no memory for the sites");
 }
 
 static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
@@ -302,7 +285,7 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
         end_settling(r, number, &site);
         uint32_t made = pd_site_for(sites, &event, site.key);
         if (!made)
-            status = no_room(err);
+            status = PD_FAIL(err, PPROFDELTA_E_MEMORY, "recover", NULL, "no memory for the sites");
         else
             add_site(r, &site, &r->in_use[number], made);
         if (made && pd_has_ages(sites))

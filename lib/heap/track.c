@@ -13,7 +13,8 @@ static uint32_t hash_of(const void *ptr)
     return (uint32_t)((uint64_t)(uintptr_t)ptr * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-uint32_t pd_entry_find(const pprofdelta_heap *heap, const void *ptr)
+/* The number of the entry with this pointer, or 0. */
+static uint32_t find(const pprofdelta_heap *heap, const void *ptr)
 {
     uint32_t number = *pd_chains_head(&heap->index, hash_of(ptr));
     while (number) {
@@ -30,18 +31,11 @@ static uint8_t *filter_byte(pprofdelta_heap_filter *filter, const void *ptr)
     return &filter->at[(uint32_t)(uintptr_t)ptr >> PPROFDELTA_HEAP_GRANULE_BITS];
 }
 
-static void filter_add(pprofdelta_heap_filter *filter, const void *ptr)
+static void filter_count(pprofdelta_heap_filter *filter, const void *ptr, int more)
 {
     uint8_t *byte = filter_byte(filter, ptr);
     if (*byte != UINT8_MAX)
-        __atomic_store_n(byte, (uint8_t)(*byte + 1), __ATOMIC_RELAXED);
-}
-
-static void filter_remove(pprofdelta_heap_filter *filter, const void *ptr)
-{
-    uint8_t *byte = filter_byte(filter, ptr);
-    if (*byte != UINT8_MAX)
-        __atomic_store_n(byte, (uint8_t)(*byte - 1), __ATOMIC_RELAXED);
+        __atomic_store_n(byte, (uint8_t)(*byte + more), __ATOMIC_RELAXED);
 }
 
 /* From here on the entry is found by its pointer. The probes report it; size is as in the event, weight that
@@ -51,7 +45,7 @@ static void index_add(pprofdelta_heap *heap, uint32_t number, size_t size,
 {
     const pd_entry *entry = pd_entry_at(heap, number);
     pd_chains_add(&heap->index, number, hash_of(entry->ptr));
-    filter_add(heap->filter, entry->ptr);
+    filter_count(heap->filter, entry->ptr, 1);
     pd_usdt_began(entry->ptr, size, weight);
 }
 
@@ -60,7 +54,7 @@ static void index_remove(pprofdelta_heap *heap, uint32_t number)
 {
     const void *ptr = pd_entry_at(heap, number)->ptr;
     pd_chains_remove(&heap->index, number);
-    filter_remove(heap->filter, ptr);
+    filter_count(heap->filter, ptr, -1);
     pd_usdt_ended(ptr);
 }
 
@@ -96,7 +90,7 @@ static void count_drop(pprofdelta_heap *heap, const pd_pool *pool, uint64_t *cap
 /* Ends the entry with this pointer, if there is one: its end was not seen. */
 static void end_former(pprofdelta_heap *heap, const void *ptr)
 {
-    uint32_t former = pd_entry_find(heap, ptr);
+    uint32_t former = find(heap, ptr);
     if (!former)
         return;
     heap->stats.replaced++;
@@ -322,7 +316,7 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
         return 0;
     pd_key key = pd_site_key(&heap->sites, event);
     pd_heap_enter(heap);
-    uint32_t number = event->is_piece ? pd_entry_find(heap, event->ptr) : 0;
+    uint32_t number = event->is_piece ? find(heap, event->ptr) : 0;
     if (number && pd_entry_at(heap, number)->state == PD_ENTRY_LIVE) {
         number = add_piece(heap, number, event, key);
     } else {
@@ -339,7 +333,7 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
     if (!ptr)
         return 0;
     pd_heap_enter(heap);
-    uint32_t number = pd_entry_find(heap, ptr);
+    uint32_t number = find(heap, ptr);
     if (number)
         pd_entry_end(heap, number);
     else
@@ -370,7 +364,7 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
     if (!ptr)
         return 0;
     pd_heap_enter(heap);
-    uint32_t number = pd_entry_find(heap, ptr);
+    uint32_t number = find(heap, ptr);
     pd_entry *entry = number ? pd_entry_at(heap, number) : NULL;
     bool was = entry && entry->state == PD_ENTRY_LIVE;
     if (was) {

@@ -170,14 +170,6 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
     end_sample(w, values);
 }
 
-static void write_rows(writing *w)
-{
-    const pd_batch_writer *writer = w->writer;
-    for (size_t i = 0; i < writer->rows_len; i++)
-        if (writer->rows[i].value)
-            write_row(w, &writer->rows[i]);
-}
-
 static void write_stamp(writing *w)
 {
     const pprofdelta_heap_window *b = &w->heap->export.batch;
@@ -234,7 +226,9 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     write_types(&w);
     pd_places_write_main(&writer->places, w.out);
     write_sites(&w);
-    write_rows(&w);
+    for (size_t i = 0; i < writer->rows_len; i++)
+        if (writer->rows[i].value)
+            write_row(&w, &writer->rows[i]);
     if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
     if (writer->comment)

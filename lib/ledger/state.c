@@ -34,12 +34,6 @@ static void refuse(stream *s, const char *field, uint64_t element, const char *w
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void write_chunk(stream *s)
-{
-    if (s->sink->write(s->sink->cookie, s->chunk, s->at))
-        s->status = PD_FAIL(s->err, PPROFDELTA_E_SINK, "state", NULL, "the sink refused the state");
-}
-
 /* Fills the chunk behind the bytes in it, until there are `need`, or to the end of the source. */
 static void read_chunk(stream *s, size_t need)
 {
@@ -60,7 +54,9 @@ static void turn(stream *s, size_t need)
 {
     XXH3_128bits_update(&s->sum, s->chunk, s->at);
     if (s->sink) {
-        write_chunk(s);
+        if (s->sink->write(s->sink->cookie, s->chunk, s->at))
+            s->status =
+                PD_FAIL(s->err, PPROFDELTA_E_SINK, "state", NULL, "the sink refused the state");
     } else {
         s->len -= s->at;
         memmove(s->chunk, s->chunk + s->at, s->len);
@@ -255,14 +251,6 @@ static void pass_remembered(stream *s, pd_remembered *last)
 
 /* ---- the entries ----------------------------------------------------------------------------- */
 
-/* Makes room for an entry that is read: for twice as many as there are. */
-static void make_room(stream *s, pd_ledger *ledger, size_t entry, size_t entries)
-{
-    size_t need = 2 * entry + FIRST_ENTRIES;
-    if (!entry || entry == ledger->keys.cap)
-        s->status = pd_ledger_reserve(ledger, s->mem, need < entries ? need : entries, s->err);
-}
-
 /* Returns whether the open attempt had more than the base. */
 static bool has_more(const pd_ledger *ledger, size_t entry)
 {
@@ -313,14 +301,6 @@ static void read_entry(stream *s, pd_ledger *ledger, size_t entry)
         refuse(s, "entry", entry, "the open attempt has nothing more");
 }
 
-/* Gives the keys that were read their slots. */
-static void index_keys(stream *s, pd_ledger *ledger, size_t entries)
-{
-    size_t entry = pd_keymap_reindex(&ledger->keys, entries, PD_KEYMAP_PASSED_MAX);
-    if (entry < entries)
-        refuse(s, "entry", entry, "an earlier entry has the same key, or too many keys collide");
-}
-
 /* Converts ages to window numbers. The last window gets the number after the largest age. */
 static void number_windows(pd_ledger *ledger)
 {
@@ -335,22 +315,21 @@ static void number_windows(pd_ledger *ledger)
         ledger->seen[i] = ledger->window - ledger->seen[i];
 }
 
-static void write_ledger(stream *s, const pd_ledger *ledger)
-{
-    for (size_t i = 0; i < ledger->kept && !s->status; i++)
-        write_entry(s, ledger, i);
-}
-
 static void read_ledger(stream *s, pd_ledger *ledger, size_t entries)
 {
     for (size_t i = 0; i < entries && !s->status; i++) {
-        make_room(s, ledger, i, entries);
+        size_t need = 2 * i + FIRST_ENTRIES;
+        if (!i || i == ledger->keys.cap)
+            s->status = pd_ledger_reserve(ledger, s->mem, need < entries ? need : entries, s->err);
         if (!s->status)
             read_entry(s, ledger, i);
     }
-    if (!s->status)
-        index_keys(s, ledger, entries);
-    if (!s->status)
+    if (s->status)
+        return;
+    size_t entry = pd_keymap_reindex(&ledger->keys, entries, PD_KEYMAP_PASSED_MAX);
+    if (entry < entries)
+        refuse(s, "entry", entry, "an earlier entry has the same key, or too many keys collide");
+    else
         number_windows(ledger);
 }
 
@@ -360,7 +339,8 @@ static void pass_ledger(stream *s, pd_ledger *ledger, bool is_open)
     size_t committed =
         is_open ? (size_t)pass_number(s, ledger->committed, entries, "entry") : entries;
     if (s->sink) {
-        write_ledger(s, ledger);
+        for (size_t i = 0; i < ledger->kept && !s->status; i++)
+            write_entry(s, ledger, i);
         return;
     }
     ledger->committed = committed;

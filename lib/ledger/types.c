@@ -146,12 +146,6 @@ static const instant_type *find_instant(const pd_type_name *name)
     return NULL;
 }
 
-/* The number of samples is a type of every profile that samples stacks by time. */
-static bool counts_samples(const pd_type_name *name)
-{
-    return is_named(name, "samples", "count") || is_named(name, "sample", "count");
-}
-
 /* The kind of the types that count samples: that of the period, or of another type. */
 static const instant_type *kind_of_samples(const pd_type_name *names, size_t len,
                                            const pd_type_name *period)
@@ -171,7 +165,9 @@ static const instant_type *kind_of(const pd_type_name *names, size_t len,
     const instant_type *samples = kind_of_samples(names, len, period), *kind = NULL;
     bool is_all_gauges = !has_counter(names, len);
     for (size_t i = 0; i < len; i++) {
-        const instant_type *found = counts_samples(&names[i]) ? samples : find_instant(&names[i]);
+        bool counts_samples =
+            is_named(&names[i], "samples", "count") || is_named(&names[i], "sample", "count");
+        const instant_type *found = counts_samples ? samples : find_instant(&names[i]);
         if (is_all_gauges && !found)
             return NULL;
         if (found && (is_all_gauges || names[i].is_counter))

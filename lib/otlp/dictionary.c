@@ -111,8 +111,10 @@ void pd_request_spend(pd_request *r, uint64_t bytes)
     }
 }
 
-uint32_t pd_request_index(pd_request *r, const char *field, const uint8_t *at, uint64_t index,
-                          unsigned table)
+/* Checks an index into a table of the dictionary (a field number of Dictionary) and returns it; 0
+ * after an error. Entry 0 always exists. */
+static uint32_t check_index(pd_request *r, const char *field, const uint8_t *at, uint64_t index,
+                            unsigned table)
 {
     size_t len = r->dictionary.tables[table].len;
     if (index == 0 || index < len)
@@ -170,7 +172,7 @@ static uint32_t string_of(const pd_request *r, uint64_t index)
 
 static uint32_t read_index(pd_request *r, const char *name, const pd_field *f, unsigned table)
 {
-    return pd_request_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
+    return check_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
 }
 
 bool pd_request_field(pd_request *r, const pd_rows *rows, const pd_field *f, void *out)
@@ -209,10 +211,11 @@ void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, vo
         continue;
 }
 
-bool pd_request_indices_next(pd_request *r, pd_list *list, unsigned table)
+/* The next element of a list of indices of a table. */
+static bool next_index(pd_request *r, pd_list *list, unsigned table)
 {
     if (pd_list_next(&r->parse, list))
-        pd_request_index(r, list->name, list->at, list->value, table);
+        check_index(r, list->name, list->at, list->value, table);
     else
         return false;
     return !r->parse.status;
@@ -226,7 +229,7 @@ void pd_request_attributes_begin(pd_request *r)
 bool pd_request_attributes_next(pd_request *r, pd_list *list)
 {
     pd_dictionary *d = &r->dictionary;
-    if (!pd_request_indices_next(r, list, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE))
+    if (!next_index(r, list, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE))
         return false;
     if (!list->value) {
         pd_request_fail(r, list->name, list->at, "attribute 0 is not allowed: it means none");
@@ -483,7 +486,7 @@ static void read_stack(pd_request *r, pd_reader body)
     bool is_empty = true;
     while ((row = pd_request_next(r, &message, &f))) {
         pd_list list = pd_list_of(&r->parse, row->name, &f);
-        while (pd_request_indices_next(r, &list, PD_OTLP_DICTIONARY_LOCATION_TABLE))
+        while (next_index(r, &list, PD_OTLP_DICTIONARY_LOCATION_TABLE))
             is_empty = false;
     }
     require_zero(r, PD_OTLP_DICTIONARY_STACK_TABLE, is_empty);

@@ -81,11 +81,6 @@ pd_request_fail(pd_request *r, const char *field, const uint8_t *at, const char 
 enum { PD_REQUEST_TIMES = 512, PD_REQUEST_ALWAYS = 64 << 20 };
 void pd_request_spend(pd_request *r, uint64_t bytes);
 
-/* Checks an index into a table of the dictionary (a field number of Dictionary) and returns it; 0
- * after an error. Entry 0 always exists. */
-uint32_t pd_request_index(pd_request *r, const char *field, const uint8_t *at, uint64_t index,
-                          unsigned table);
-
 /* The number of a key in a set; it is added if it is new. */
 uint32_t pd_request_add(pd_request *r, pd_keymap *map, pd_key key, bool *is_new);
 
@@ -97,9 +92,6 @@ bool pd_request_is_text(const pd_request *r, uint64_t number, const char *text);
 
 /* The value of an attribute, which is going to be read. */
 pd_bytes pd_request_value(pd_request *r, uint64_t index);
-
-/* The next element of a list of indices of a table. */
-bool pd_request_indices_next(pd_request *r, pd_list *list, unsigned table);
 
 /* The next element of a list of attributes. Begin a message that has such a list with
  * pd_request_attributes_begin: a key that is there twice is an error. */

@@ -164,13 +164,6 @@ static uint32_t number_of(pd_request *r, const char *text)
     return pd_request_number(r, pd_bytes_of(text));
 }
 
-static void label_resource(pd_request *r, const pd_request_source *source)
-{
-    pd_request_spend(r, source->resource.len);
-    pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
-                        PD_OTLP_RESOURCE_ATTRIBUTES);
-}
-
 /* An empty text is as one that is not there. */
 static void label_scope(pd_request *r, const pd_request_source *source)
 {
@@ -206,8 +199,11 @@ static void make_common(pd_request *r, const pd_request_set *set, const differen
     const pd_request_profile *profile = &r->profiles[set->first];
     const pd_request_source *source = &r->sources[set->scope];
     uint32_t nanoseconds = differ->times ? number_of(r, "nanoseconds") : 0;
-    if (differ->resources)
-        label_resource(r, source);
+    if (differ->resources) {
+        pd_request_spend(r, source->resource.len);
+        pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
+                            PD_OTLP_RESOURCE_ATTRIBUTES);
+    }
     if (differ->scopes)
         label_scope(r, source);
     if (differ->times) {
@@ -273,14 +269,6 @@ static void make_id(pd_request *r, pd_reader link, uint32_t number, const char *
         pd_request_label_text(r, number_of(r, name), pd_request_hex(r, id));
 }
 
-static void make_link(pd_request *r, uint32_t index)
-{
-    pd_bytes entry = r->dictionary.tables[PD_OTLP_DICTIONARY_LINK_TABLE].entries[index];
-    pd_request_spend(r, entry.len);
-    make_id(r, pd_request_reader(entry), PD_OTLP_LINK_TRACE_ID, "trace_id");
-    make_id(r, pd_request_reader(entry), PD_OTLP_LINK_SPAN_ID, "span_id");
-}
-
 /* ---- writing ------------------------------------------------------------------------------- */
 
 /* Makes the labels that all rows of a sample have. Its attributes, which were checked, are read again
@@ -296,16 +284,13 @@ static void make_labels(pd_request *r, const pd_request_row *row)
             make_attribute(r, list.value);
     }
     r->own_labels = r->labels_made;
-    if (row->link)
-        make_link(r, row->link);
+    if (row->link) {
+        pd_bytes link = r->dictionary.tables[PD_OTLP_DICTIONARY_LINK_TABLE].entries[row->link];
+        pd_request_spend(r, link.len);
+        make_id(r, pd_request_reader(link), PD_OTLP_LINK_TRACE_ID, "trace_id");
+        make_id(r, pd_request_reader(link), PD_OTLP_LINK_SPAN_ID, "span_id");
+    }
     move_part(r, &r->labels);
-}
-
-static void write_values(pd_request *r, const int64_t *values, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        pd_write_element(&r->writer, &r->inner, (uint64_t)values[i]);
-    pd_write_part(&r->writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
 }
 
 static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
@@ -314,7 +299,9 @@ static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
     if (r->parse.status)
         return;
     pd_write_raw(&r->writer, &r->part, r->stack.ptr, r->stack.len);
-    write_values(r, values, r->types_len);
+    for (size_t i = 0; i < r->types_len; i++)
+        pd_write_element(&r->writer, &r->inner, (uint64_t)values[i]);
+    pd_write_part(&r->writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
     pd_write_raw(&r->writer, &r->part, r->labels.ptr, r->labels.len);
     if (row->has_timestamp)
         pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,

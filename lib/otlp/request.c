@@ -286,12 +286,6 @@ static uint32_t column_of(pd_request *r, const pd_request_profile *profile, uint
     return (uint32_t)r->types_len++;
 }
 
-static void begin_set(pd_request *r, size_t profile, uint32_t resource, uint32_t scope)
-{
-    if (pd_parse_grow(&r->parse, &r->sets, &r->sets_cap, r->sets_len + 1, sizeof *r->sets))
-        r->sets[r->sets_len++] = (pd_request_set){profile, resource, scope};
-}
-
 /* Puts the profiles of a scope into sets. A type that comes again is a column of its own. */
 static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t scope)
 {
@@ -301,7 +295,8 @@ static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t s
         bool is_other = i == first || seen == UINT64_MAX || profile->time != profile[-1].time ||
                         profile->duration != profile[-1].duration;
         if (is_other) {
-            begin_set(r, i, resource, scope);
+            if (pd_parse_grow(&r->parse, &r->sets, &r->sets_cap, r->sets_len + 1, sizeof *r->sets))
+                r->sets[r->sets_len++] = (pd_request_set){i, resource, scope};
             seen = 0;
         }
         profile->column = column_of(r, profile, seen);

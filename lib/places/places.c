@@ -52,12 +52,6 @@ pprofdelta_status pd_places_read(pd_places *p, pd_mem *mem, pprofdelta_error *er
     return is_current ? PPROFDELTA_OK : read_maps(p, mem, loads, err);
 }
 
-/* The era since which the mapping has been there. It is there now. */
-static uint32_t born(const pd_places *p, uint32_t map)
-{
-    return p->spans[p->known_maps[map].span].born;
-}
-
 static bool was_there(const pd_place_span *span, uint32_t era)
 {
     return span->born <= era && (!span->gone || era < span->gone);
@@ -66,7 +60,7 @@ static bool was_there(const pd_place_span *span, uint32_t era)
 static uint32_t map_in_era(const pd_places *p, uint64_t address, uint32_t era)
 {
     uint32_t now = pd_maps_find(&p->maps, address);
-    if (now != PD_MAP_NONE && born(p, now) <= era)
+    if (now != PD_MAP_NONE && p->spans[p->known_maps[now].span].born <= era)
         return now;
     for (size_t i = 0; i < p->spans_len; i++) {
         const pd_map *map = &p->maps.maps[p->spans[i].map];
@@ -95,17 +89,12 @@ static pprofdelta_status find_map(pd_places *p, pd_mem *mem, uint64_t address, u
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Mixes an address, so that the low bits depend on all bits. It is reversible: other addresses,
- * other results. */
-static inline uint64_t mix(uint64_t address)
-{
-    uint64_t product = address * UINT64_C(0x9e3779b97f4a7c15);
-    return product ^ product >> 32;
-}
-
+/* Mixes the address, so that the low bits depend on all bits. That is reversible: other addresses, other
+ * results. */
 static pd_key key_of(uint64_t address, uint32_t map)
 {
-    return (pd_key){mix(address), map};
+    uint64_t product = address * UINT64_C(0x9e3779b97f4a7c15);
+    return (pd_key){product ^ product >> 32, map};
 }
 
 static const uint8_t *frames_of(const pd_places *p, const pd_symbol_place *place)

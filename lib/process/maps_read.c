@@ -43,17 +43,12 @@ static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *er
     return status;
 }
 
-/* Returns the name of the main binary. */
-static pd_bytes main_name(char *buffer, size_t size)
-{
-    ssize_t len = pd_proc_program(buffer, size);
-    return pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
-}
-
 static void find_main(pd_maps *m)
 {
     char buffer[4096];
-    pd_bytes name = main_name(buffer, sizeof buffer);
+    ssize_t len = pd_proc_program(buffer, sizeof buffer);
+    pd_bytes name =
+        pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
     m->main = m->sorted_len ? m->sorted[0] : PD_MAP_NONE;
     for (size_t i = m->sorted_len; i-- > 0;)
         if (name.len && pd_bytes_equal(pd_maps_name(m, m->sorted[i]), name))

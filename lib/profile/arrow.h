@@ -65,13 +65,18 @@ static inline void *pd_arrow_values_of(const pd_arrow_values *v)
     return v->values.ptr + PD_ARROW_HEAD;
 }
 
+/* Appends to a bitmap. */
+static inline void pd_arrow_put_bit(uint8_t *bits, size_t row, bool value)
+{
+    if (row % 8 == 0)
+        bits[row / 8] = 0;
+    bits[row / 8] |= (uint8_t)((unsigned)value << row % 8);
+}
+
 /* The rows become null, or not, in their order. */
 static inline void pd_arrow_values_mark(pd_arrow_values *v, size_t row, bool is_null)
 {
-    uint8_t *bits = v->valid.ptr + row / 8;
-    if (row % 8 == 0)
-        *bits = 0xff;
-    *bits &= (uint8_t) ~((unsigned)is_null << row % 8);
+    pd_arrow_put_bit(v->valid.ptr, row, !is_null);
     v->nulls += is_null;
 }
 

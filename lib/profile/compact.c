@@ -170,8 +170,7 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
         pd_write_varint(w, &c->scratch, PD_LOCATION_IS_FOLDED, is_folded);
         pd_write_part(w, &c->location_bytes, PD_PROFILE_LOCATION, &c->scratch);
     }
-    if (c->format != PPROFDELTA_TABLES)
-        c->lines.len = 0;
+    c->lines.len = 0;
     if (w->status)
         return 0;
     return c->location_ids[number] = id;

@@ -270,15 +270,6 @@ static void put_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32
     pd_compact_value_type(c, to, number, type_index, pd_otlp_strindex(c, unit));
 }
 
-static void put_common(pd_compact *c, const pd_compact_header *h)
-{
-    pd_buffer *common = &c->otlp.common;
-    put_times(c, common, h);
-    if (h->has_period_type)
-        put_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
-    pd_write_varint(&c->writer, common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
-}
-
 /* The order in which the types are. */
 static void put_order(pd_compact *c)
 {
@@ -490,7 +481,10 @@ void pd_otlp_end(pd_compact *c, const pd_compact_header *h)
     pd_compact_otlp *o = &c->otlp;
     for (size_t i = 0; i < c->mapping_len && !c->writer.status; i++)
         put_mapping(c, &c->mapping_list[i]);
-    put_common(c, h);
+    put_times(c, &o->common, h);
+    if (h->has_period_type)
+        put_value_type(c, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
+    pd_write_varint(&c->writer, &o->common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
     put_profile_attributes(c, h);
     for (size_t i = 0; i < o->types; i++) { /* all strings are there before they are hashed */
         pd_otlp_strindex(c, o->type_names[i][0]);

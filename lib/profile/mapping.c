@@ -85,20 +85,6 @@ static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *
     return same;
 }
 
-/* Kernel code is in each process: no sign that two processes run the same program. */
-static bool is_of_a_file(pd_bytes filename)
-{
-    return !filename.len || filename.ptr[0] != '[';
-}
-
-static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
-{
-    if (pd_key_equal(place->file, file))
-        return false;
-    *place = pd_place_in_file(file, m->start, m->file_offset);
-    return true;
-}
-
 pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
                                       const pd_mapped_list *known, pd_tables *t,
                                       pprofdelta_error *err)
@@ -111,15 +97,19 @@ pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
         t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;
+        pd_bytes name = t->strings[t->mappings[i].filename];
+        bool is_kernel = name.len && name.ptr[0] == '['; /* its code is in each process */
         facts.has_common |= same && pd_key_is_set(same->identity) &&
-                            pd_key_equal(same->identity, t->places[i].file) &&
-                            is_of_a_file(t->strings[t->mappings[i].filename]);
+                            pd_key_equal(same->identity, t->places[i].file) && !is_kernel;
     }
     facts.has_main = t->mappings[0].mark != 0;
     for (size_t i = 0; i < looked_at(t); i++) {
         uint32_t mark = t->mappings[i].mark;
-        if (mark && rename_place(&t->places[i], &t->mappings[i], known->list[mark - 1].file))
-            facts.is_renamed = true;
+        const pd_mapping *m = &t->mappings[i];
+        if (!mark || pd_key_equal(t->places[i].file, known->list[mark - 1].file))
+            continue;
+        t->places[i] = pd_place_in_file(known->list[mark - 1].file, m->start, m->file_offset);
+        facts.is_renamed = true;
     }
     *out = facts;
     return facts.is_renamed ? pd_tables_identify(t, mem, err) : PPROFDELTA_OK;

@@ -12,12 +12,6 @@ pprofdelta_status pd_outline_check(const pprofdelta_builder_options *o, pprofdel
     return pd_options_check_types(o->types, o->types_len, err);
 }
 
-static pprofdelta_status add_text(pd_outline *outline, pd_mem *mem, const char *text,
-                                  pprofdelta_error *err)
-{
-    return pd_buffer_add_text(mem, &outline->text, pd_bytes_of(text), err);
-}
-
 pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
                                  const pprofdelta_builder_options *o, pd_compact *compact,
                                  pprofdelta_error *err)
@@ -29,11 +23,13 @@ pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
     outline->period = o->period;
     outline->id = o->id ? o->id : pd_random_id(outline);
     const char *rest[] = {o->period_type, o->period_unit, o->default_type};
-    for (size_t i = 0; i < 2 * o->types_len && !status; i++)
-        status = add_text(outline, mem, i % 2 ? o->types[i / 2].unit : o->types[i / 2].type, err);
+    for (size_t i = 0; i < 2 * o->types_len && !status; i++) {
+        const char *text = i % 2 ? o->types[i / 2].unit : o->types[i / 2].type;
+        status = pd_buffer_add_text(mem, &outline->text, pd_bytes_of(text), err);
+    }
     outline->rest_at = outline->text.len;
     for (size_t i = 0; i < 3 && !status; i++)
-        status = add_text(outline, mem, rest[i], err);
+        status = pd_buffer_add_text(mem, &outline->text, pd_bytes_of(rest[i]), err);
     if (!status)
         status =
             pd_otlp_resource(o->format, o->resource, o->resource_len, mem, &outline->resource, err);

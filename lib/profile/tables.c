@@ -103,14 +103,16 @@ static pd_key spread(const pd_idmap *map, uint64_t id)
     return (pd_key){XXH3_64bits_withSeed(&id, sizeof id, map->seed), id};
 }
 
-void pd_idmap_clear(pd_idmap *map)
+static void idmap_clear(pd_idmap *map)
 {
     map->sequential = 0;
     pd_keymap_clear(&map->others);
 }
 
-pprofdelta_status pd_idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is_new,
-                               pprofdelta_error *err)
+/* Gives the id the next index. Sets *is_new to false if the id is 0 or that of an earlier element: the
+ * map cannot be used then. */
+static pprofdelta_status idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is_new,
+                                   pprofdelta_error *err)
 {
     size_t len = map->sequential + map->others.len;
     if (len == PD_KEYMAP_MAX)
@@ -135,7 +137,7 @@ uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id)
     return position == PD_KEYMAP_NONE ? PD_IDMAP_NONE : (uint32_t)map->sequential + position;
 }
 
-void pd_idmap_release(pd_idmap *map, pd_mem *mem)
+static void idmap_release(pd_idmap *map, pd_mem *mem)
 {
     pd_keymap_release(&map->others, mem);
     *map = (pd_idmap){0};
@@ -143,18 +145,11 @@ void pd_idmap_release(pd_idmap *map, pd_mem *mem)
 
 /* ---- the parts of a profile -------------------------------------------------------------------- */
 
-static void read_period_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
-{
-    t->header.has_period_type = true;
-    t->header.period_type.off = off;
-    pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
-}
-
 static void add_id(pd_parse *p, pd_idmap *map, const pd_rows *rows, uint64_t id, uint64_t off)
 {
     bool is_new = true;
     if (!p->status)
-        p->status = pd_idmap_add(map, p->mem, id, &is_new, p->err);
+        p->status = idmap_add(map, p->mem, id, &is_new, p->err);
     if (!is_new)
         p->status = pd_fail(p->err, PPROFDELTA_E_PROFILE, "profile", pd_row_of(rows, 1)->name,
                             p->element, off, "the id %" PRIu64 " %s", id,
@@ -287,7 +282,9 @@ static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const 
         read_string(p, t, r, off);
         break;
     default:
-        read_period_type(p, t, r, off);
+        t->header.has_period_type = true;
+        t->header.period_type.off = off;
+        pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
     }
 }
 
@@ -314,9 +311,9 @@ void pd_tables_begin(pd_tables *t)
     t->samples = t->samples_off = 0;
     t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
     t->is_stamped = false;
-    pd_idmap_clear(&t->mapping_map);
-    pd_idmap_clear(&t->function_map);
-    pd_idmap_clear(&t->location_map);
+    idmap_clear(&t->mapping_map);
+    idmap_clear(&t->function_map);
+    idmap_clear(&t->location_map);
 }
 
 /* ---- sealing ----------------------------------------------------------------------------------- */
@@ -538,8 +535,8 @@ void pd_tables_release(pd_tables *t, pd_mem *mem)
     PD_RELEASE(mem, t->idents);
     PD_RELEASE(mem, t->places);
     PD_RELEASE(mem, t->string_keys);
-    pd_idmap_release(&t->mapping_map, mem);
-    pd_idmap_release(&t->function_map, mem);
-    pd_idmap_release(&t->location_map, mem);
+    idmap_release(&t->mapping_map, mem);
+    idmap_release(&t->function_map, mem);
+    idmap_release(&t->location_map, mem);
     *t = (pd_tables){0};
 }

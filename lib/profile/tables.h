@@ -37,13 +37,6 @@ typedef struct pd_idmap {
     uint64_t seed;
 } pd_idmap; /* zero it to begin */
 
-void pd_idmap_clear(pd_idmap *map);
-
-/* Gives the id the next index. Sets *is_new to false if the id is 0 or that of an earlier element: the
- * map cannot be used then. */
-pprofdelta_status pd_idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is_new,
-                               pprofdelta_error *err);
-
 uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id);
 
 /* Returns the index, or PD_IDMAP_NONE. */
@@ -53,8 +46,6 @@ static inline uint32_t pd_idmap_find(const pd_idmap *map, uint64_t id)
         return (uint32_t)(id - 1);
     return pd_idmap_find_other(map, id);
 }
-
-void pd_idmap_release(pd_idmap *map, pd_mem *mem);
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 

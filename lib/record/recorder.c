@@ -176,28 +176,18 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_rec
     return PPROFDELTA_OK;
 }
 
-/* Ledger entries have carries from the first scaled window on. */
-static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err)
-{
-    if (r->is_scaled && !r->ledger.side_len)
-        PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
-    return pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err);
-}
-
-static void forget_symbols(pprofdelta_recorder *r)
-{
-    pd_places_clear(&r->places);
-    r->may_hide = true; /* frames that were not hidden may be hidden from now on */
-}
-
 static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
                                pprofdelta_error *err)
 {
     PD_TRY(set_scales(r, how, err));
     r->restarted |= how->restarted != 0;
-    if (how->has_unloaded)
-        forget_symbols(r);
-    PD_TRY(make_room(r, err));
+    if (how->has_unloaded) {
+        pd_places_clear(&r->places);
+        r->may_hide = true; /* frames that were not hidden may be hidden from now on */
+    }
+    if (r->is_scaled && !r->ledger.side_len) /* entries have carries from now on */
+        PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
+    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err));
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
     r->outline.period = how->period;
     r->trouble.status = PPROFDELTA_OK;

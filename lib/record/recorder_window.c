@@ -3,15 +3,6 @@
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_error *err)
-{
-    return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s",
-                   restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
-                   : restart == PPROFDELTA_RESTART_MASS
-                       ? "half of what the last window had counted, or more, is gone"
-                       : "a counter went backwards");
-}
-
 /* The verdict on the window after the one that was handed out last. */
 static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart *out,
                                       pprofdelta_error *err)
@@ -22,7 +13,11 @@ static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
-        return refuse_reset(verdict.restart, err);
+        return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s",
+                       verdict.restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
+                       : verdict.restart == PPROFDELTA_RESTART_MASS
+                           ? "half of what the last window had counted, or more, is gone"
+                           : "a counter went backwards");
     *out = verdict.restart;
     if (!verdict.restart)
         pd_window_lift(&r->window);

@@ -29,12 +29,6 @@ typedef struct maker {
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* A stack holds return addresses: an address one byte lower is inside the call. */
-static uint64_t call_of(uint64_t address)
-{
-    return address ? address - 1 : 0;
-}
-
 static uint64_t number_of(maker *m, uint64_t address)
 {
     pd_dump *text = m->text;
@@ -52,7 +46,9 @@ static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffe
         uint64_t address;
         if (!pd_lines_hex(&stack, &address))
             return pd_lines_fail(&stack, "is not a list of addresses", m->writer.err);
-        pd_write_element(&m->writer, part, number_of(m, call_of(address)));
+        uint64_t call =
+            address ? address - 1 : 0; /* a return address: in the call, one byte lower */
+        pd_write_element(&m->writer, part, number_of(m, call));
     }
     return m->writer.status;
 }

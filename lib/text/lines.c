@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-static bool is_space(uint8_t c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static void skip(pd_bytes *bytes, size_t len)
 {
     bytes->ptr += len;
@@ -15,7 +10,7 @@ static void skip(pd_bytes *bytes, size_t len)
 
 static void skip_spaces(pd_lines *lines)
 {
-    while (lines->rest.len && is_space(lines->rest.ptr[0]))
+    while (lines->rest.len && (lines->rest.ptr[0] == ' ' || lines->rest.ptr[0] == '\t'))
         skip(&lines->rest, 1);
 }
 

@@ -103,11 +103,6 @@ static bool read_thread(pd_lines *lines, int64_t values[PD_TEXT_VALUES], bool *i
            read_counts(lines, values);
 }
 
-static bool add(int64_t *sum, int64_t value)
-{
-    return !__builtin_add_overflow(*sum, value, sum);
-}
-
 /* Reads the lines of one block: the counts of t*, or without it the sums of the threads. *has_any:
  * there is at least one line. */
 static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEXT_VALUES],
@@ -132,7 +127,7 @@ static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEX
             memcpy(values, counts, sizeof counts);
         bool fits = true;
         for (size_t i = 0; i < PD_TEXT_VALUES && !has_sum && !is_sum; i++)
-            fits &= add(&values[i], counts[i]);
+            fits &= !__builtin_add_overflow(values[i], counts[i], &values[i]);
         if (!fits)
             return pd_lines_fail(lines, "the counts of the threads do not fit in 64 bits", err);
         has_sum |= is_sum;

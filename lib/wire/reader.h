@@ -94,13 +94,6 @@ static inline bool pd_reader_expect(pd_reader *reader, uint8_t tag, const uint8_
     return true;
 }
 
-/* Prefetches the input that follows `at` at some distance. */
-static inline void pd_reader_ask_ahead(const uint8_t *at)
-{
-    enum { AHEAD = 1024 };
-    __builtin_prefetch(at + AHEAD);
-}
-
 /* After an error: the size of the field at `at` in bytes, or UINT64_MAX if it does not fit. If the
  * result is at most the bytes that are left, the error is not caused by missing bytes. */
 uint64_t pd_reader_lacks(const pd_reader *reader);
