@@ -181,7 +181,7 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
 
 int cli_take_form(const cli_option *option, const char *value, void *form)
 {
-    int chosen;
+    int chosen = 0;
     if (cli_take_choice(option, value, &chosen))
         return CLI_USAGE;
     *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;

@@ -316,7 +316,7 @@ static int make_data(const cli_leaks_work *w, char **data, size_t *len)
     size_t runs = choose_runs(w, scenes), points = 0;
     for (size_t i = 0; i < runs; i++)
         points += scenes[i].run->film.len;
-    for (size_t most = MOST_BYTES / (LEAST_OF_A_STACK * runs + LEAST_OF_A_POINT * points);;) {
+    for (size_t most = MOST_BYTES / (LEAST_OF_A_STACK * runs + LEAST_OF_A_POINT * points + 1);;) {
         *data = NULL;
         FILE *to = open_memstream(data, len);
         if (to)
@@ -330,7 +330,7 @@ static int make_data(const cli_leaks_work *w, char **data, size_t *len)
                              "page may have",
                              w->html);
         free(*data);
-        size_t next = (size_t)((double)most * 0.97 * MOST_BYTES / (double)*len);
+        size_t next = (size_t)((double)most * 0.97 * (double)MOST_BYTES / (double)*len);
         most = next < most ? next : most - 1;
     }
 }

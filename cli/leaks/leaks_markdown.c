@@ -193,7 +193,8 @@ static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, dou
     add_work(&all, w, false);
     if (base)
         add_work(&all, base, true);
-    qsort(all.list, all.list_len, sizeof *all.list, by_growth);
+    if (all.list_len)
+        qsort(all.list, all.list_len, sizeof *all.list, by_growth);
     for (size_t i = 0; i < all.list_len; i++) {
         double grown = all.list[i].now - all.list[i].before;
         over += grown > budget;

@@ -99,7 +99,7 @@ static double poisson_tail(double mean, double count)
     if (count > 2 * most_exact)
         return 1;
     double term = exp(-mean), sum = 0;
-    for (double k = 0; k <= floor(count + 0.5); term *= mean / ++k)
+    for (int k = 0, last = (int)floor(count + 0.5); k <= last; term *= mean / ++k)
         sum += term;
     return fmin(1, sum);
 }
@@ -112,7 +112,7 @@ static double binomial_tail(double count, double all, double share)
         return 1;
     if (all > most_exact)
         return cli_leaks_tail((all * share - count - 0.5) / spread);
-    for (double k = 0; k <= floor(count + 0.5); k++)
+    for (int k = 0, last = (int)floor(count + 0.5); k <= last; k++)
         sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(share) +
                    (n - k) * log1p(-share));
     return fmin(1, sum);

@@ -232,7 +232,7 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
         code = make_tracker(how, r);
     if (code || r->is_left)
         return code;
-    if (r->heap && !is_empty(r))
+    if (r->head && r->heap && !is_empty(r))
         code = write_window(how, r);
     else
         how->empty++;

@@ -186,7 +186,10 @@ static void put_string(pd_compact *c, unsigned column, size_t row, uint32_t stri
     }
     if (c->writer.status)
         return;
-    uint32_t *index = (uint32_t *)(void *)d->indices.ptr + string;
+    uint32_t *index = (uint32_t *)(void *)d->indices.ptr;
+    if (!index)
+        return;
+    index += string;
     if (!*index) {
         put_text(c, column, string);
         *index = (uint32_t)LEN(uint32_t, d->strings);
