@@ -99,8 +99,10 @@ static double poisson_tail(double mean, double count)
     if (count > 2 * most_exact)
         return 1;
     double term = exp(-mean), sum = 0;
-    for (int k = 0, last = (int)floor(count + 0.5); k <= last; term *= mean / ++k)
+    for (int k = 0, last = (int)floor(count + 0.5); k <= last; k++) {
         sum += term;
+        term *= mean / (k + 1);
+    }
     return fmin(1, sum);
 }
 
