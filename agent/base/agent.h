@@ -39,8 +39,9 @@ static inline pprofdelta_heap *pd_agent_heap(void)
     return atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
 }
 
-/* Returns whether this process is recorded, and the agent may do more than that: not where it is confined, nor the child of a vfork, which runs in the memory of its
- * parent, nor that of a fork that the C library does not know about. */
+/* Returns whether this process is recorded and the agent may make system calls: not if it is confined. Nor
+ * are the child of a vfork, which runs in the memory of its parent, and that of a fork that the C library
+ * does not know about. */
 bool pd_agent_is_recording(void);
 
 /* Nanoseconds since 1970. */

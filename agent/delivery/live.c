@@ -41,14 +41,11 @@ static int create(void)
     enum { TRIES = 100, HOW = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
     int fd = -1;
     for (int i = 0; fd < 0 && i < TRIES; i++) {
-        char path[PD_SPOOL_PATH_MAX], number[16] = "";
-        pd_fixed_text suffix = {.len = 0};
-        if (i)
-            pd_text_add(&suffix, ".%d", i);
-        memcpy(number, suffix.bytes, suffix.len + 1);
+        char path[PD_SPOOL_PATH_MAX];
         name.len = 0;
-        pd_text_add(&name, "/heap.%s.%d%s%s", pd_program_name(), (int)getpid(), PD_REMAINS_ENDING,
-                    number);
+        pd_text_add(&name, "/heap.%s.%d%s", pd_program_name(), (int)getpid(), PD_REMAINS_ENDING);
+        if (i)
+            pd_text_add(&name, ".%d", i);
         int base = pd_spool_path(&name, path);
         fd = pd_open_high(openat(base, path, HOW, 0600));
         if (fd < 0 && errno != EEXIST)

@@ -4,8 +4,9 @@
  *     windows of process 2 -> adder -> profile 2  -> merge -> the sum
  *     ...                                        /
  *
- * The adders check that no window is missing: such a process is left out. One profile is in memory at a time. What is of one time in the life of a process
- * is left out of the sum: the processes need not have lived at the same time. */
+ * The adders check that no window is missing: such a process is left out. One profile is in memory at a
+ * time. What is of one time in the life of a process is left out of the sum: the processes need not have
+ * lived at the same time. */
 #include "record/tree.h"
 
 #include "cli.h"

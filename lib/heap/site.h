@@ -130,7 +130,7 @@ void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *wei
 /* Sets peak.held to the share of held_peak. It stays as it is until the batch ends. */
 void pd_site_hold(const pd_sites *sites, pd_site *site);
 
-/* Adds `len` sums of 64 bits to others in the tables, and clears them. The caller is the only one that moves, and that writes
+/* Adds `len` sums of 64 bits to others in the tables, and clears them. No other thread moves sums, or writes
  * either of the two. */
 void pd_move(pd_sites *sites, void *from, void *to, uint32_t len);
 

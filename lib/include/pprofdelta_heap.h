@@ -38,8 +38,8 @@
  * The profile
  *     It has six types: alloc_objects/count, alloc_space/bytes, inuse_objects/count,
  *     inuse_space/bytes, peak_objects/count and peak_space/bytes. The peak is what was in use when
- *     most bytes were in use, from when the tracker began to the end of the window. The values are estimates for all allocations, computed from the sampled
- *     ones. There are three kinds of profile:
+ *     most bytes were in use, from when the tracker began to the end of the window. The values are
+ *     estimates for all allocations, computed from the sampled ones. There are three kinds:
  *         kind=full     allocated: since the tracker began   in use, peak: everything
  *         kind=delta    allocated: in the window             in use, peak: what changed
  *         kind=window   allocated: in the window             in use, peak: everything

@@ -132,9 +132,9 @@ extern const pd_rows pd_sample_type_rows, pd_period_type_rows, pd_mapping_rows, 
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err);
 
-/* The steps of the first pass, if a part is in memory at a time. begin. read: reads the top-level fields of a part, from `top`
- * to where that can read no further; t->bytes and t->base are set, and *parse has no failure. read_end:
- * `top` can read no further, for good. */
+/* The steps of the first pass, if a part is in memory at a time. begin. read: reads the top-level fields of
+ * a part, from `top` to where that can read no further; t->bytes and t->base are set, and *parse has no
+ * failure. read_end: `top` can read no further, for good. */
 void pd_tables_begin(pd_tables *tables);
 void pd_tables_read(pd_tables *tables, pd_parse *parse, pd_reader *top);
 void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r);
