@@ -24,7 +24,6 @@ static const struct {
     {"sigaction", &others.sigaction},
     {"signal", &others.signal},
     {"__sysv_signal", &others.sysv_signal},
-    {"sigset", &others.sigset},
     {"execvpe", &others.execvpe},
     {"fexecve", &others.fexecve},
     {"posix_spawn", &others.posix_spawn},

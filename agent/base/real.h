@@ -67,7 +67,6 @@ typedef struct pd_other_functions {
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     pd_signal_handler *(*signal)(int, pd_signal_handler *);
     pd_signal_handler *(*sysv_signal)(int, pd_signal_handler *);
-    pd_signal_handler *(*sigset)(int, pd_signal_handler *);
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);
     pd_spawn *posix_spawn, *posix_spawnp;

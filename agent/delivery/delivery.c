@@ -57,12 +57,9 @@ static bool to_file(delivery *d)
     atomic_store(&pd_the_agent.next_number, number + 1);
     pd_summary_wrote(number);
     pd_keep_add(&where);
-    if (d->why.len)
-        pd_text_add(&d->why, "the profile is in %s", where.bytes);
     return true;
 }
 
-/* The last profile goes to the directory if the command fails. */
 static bool to_command(delivery *d)
 {
     const pd_settings *settings = &pd_the_agent.settings;
@@ -74,8 +71,9 @@ static bool to_command(delivery *d)
         return true;
     }
     if (d->is_last)
-        pd_text_add(&d->why, *settings->dir ? "; " : "; the profile is lost");
-    return d->is_last && *settings->dir && to_file(d);
+        pd_text_add(&d->why, "; %s",
+                    pd_live_is_there() ? "pprofdelta recover can make it" : "the profile is lost");
+    return false;
 }
 
 static int deliver(void *cookie, const void *data, size_t len)

@@ -13,8 +13,7 @@ bool pd_delivery_send(bool is_asked);
 void pd_delivery_release(void);
 
 /* The same for the last window of a program. Waits for another thread for as long as a delivery
- * may take. If the command fails, the profile is written to the directory, if there is one. If
- * the profile is lost, a message says so. */
+ * may take. If the profile does not arrive, a message says whether it is lost or can be recovered. */
 bool pd_delivery_send_last(void);
 
 /* Keeps other threads from a delivery, for other work on what is delivered. If one delivers, waits for so

@@ -168,8 +168,7 @@ void pd_live_beat(void)
     head->next_number = atomic_load(&pd_the_agent.next_number);
 }
 
-/* Returns whether the file is still where it was made. */
-static bool is_there(void)
+bool pd_live_is_there(void)
 {
     char path[PD_SPOOL_PATH_MAX];
     struct stat status;
@@ -180,7 +179,7 @@ static bool is_there(void)
 
 const char *pd_live_fate(void)
 {
-    return is_there() ? "; pprofdelta recover can make it" : " and is lost";
+    return pd_live_is_there() ? "; pprofdelta recover can make it" : " and is lost";
 }
 
 void pd_live_end(void)

@@ -10,12 +10,17 @@
 #ifndef PD_AGENT_LIVE_H
 #define PD_AGENT_LIVE_H
 
+#include <stdbool.h>
+
 /* Call once, in the constructor, when the pages of the tracker have begun. */
 void pd_live_prepare(void);
 
 /* In the agent's thread, when it begins and then every second: makes the file if there is none, and notes in
  * it that the process lives. */
 void pd_live_beat(void);
+
+/* Returns whether the file is still where it was made. */
+bool pd_live_is_there(void);
 
 /* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */
 const char *pd_live_fate(void);

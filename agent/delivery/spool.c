@@ -50,13 +50,6 @@ void pd_spool_hold(void)
     held_ino = status.st_ino;
 }
 
-void pd_spool_release(void)
-{
-    if (is_held())
-        close(held);
-    held = -1;
-}
-
 bool pd_spool_own_table(void)
 {
     enum { UNSHARE = 1 << 1 }; /* CLOSE_RANGE_UNSHARE, which older headers lack */

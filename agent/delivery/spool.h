@@ -19,9 +19,8 @@ enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it and
 
 /* Keeps a descriptor of the directory, which exec closes, for the time after a call by which the path may
  * lead elsewhere. The files are written there from now on, as long as the descriptor is that of the
- * directory and that was not removed; otherwise the path counts. release: that call failed. */
+ * directory and that was not removed; otherwise the path counts. */
 void pd_spool_hold(void);
-void pd_spool_release(void);
 
 /* Gives the calling thread a table of descriptors of its own, with no other descriptor than that of
  * pd_spool_hold. Returns false if the system cannot do that. */

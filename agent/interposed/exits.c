@@ -55,11 +55,9 @@ PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
 
 PD_PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
-    bool is_kept = pd_agent_before_exec();
+    pd_agent_before_exec();
     BECOME(path, envp);
-    int result = (int)syscall(SYS_execve, path, argv, envp);
-    pd_agent_exec_failed(is_kept);
-    return result;
+    return (int)syscall(SYS_execve, path, argv, envp);
 }
 
 PD_PUBLIC int execv(const char *path, char *const argv[])
@@ -76,11 +74,9 @@ static const char *in_path(const char *file, char path[PATH_MAX])
 PD_PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    bool is_kept = pd_agent_before_exec();
+    pd_agent_before_exec();
     BECOME(in_path(file, path), envp);
-    int result = pd_next()->execvpe(file, argv, envp);
-    pd_agent_exec_failed(is_kept);
-    return result;
+    return pd_next()->execvpe(file, argv, envp);
 }
 
 PD_PUBLIC int execvp(const char *file, char *const argv[])
@@ -100,11 +96,9 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
 PD_PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    bool is_kept = pd_agent_before_exec();
+    pd_agent_before_exec();
     BECOME(under_descriptor(fd, "", path), envp);
-    int result = pd_next()->fexecve(fd, argv, envp);
-    pd_agent_exec_failed(is_kept);
-    return result;
+    return pd_next()->fexecve(fd, argv, envp);
 }
 
 /* Older C libraries do not declare it. The kernel has the system call since Linux 3.19. */
@@ -114,11 +108,9 @@ PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
 PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     char found[PATH_MAX];
-    bool is_kept = pd_agent_before_exec();
+    pd_agent_before_exec();
     BECOME(under_descriptor(fd, path, found), envp);
-    int result = (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
-    pd_agent_exec_failed(is_kept);
-    return result;
+    return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
 }
 
 /* ---- another process with another program ---------------------------------------------------- */
@@ -198,10 +190,8 @@ PD_PUBLIC int execle(const char *path, const char *arg, ...)
 /* The C library does not end the calling process by _exit above. */
 PD_PUBLIC int daemon(int nochdir, int noclose)
 {
-    bool is_kept = pd_agent_before_exec();
-    int result = pd_next()->daemon(nochdir, noclose);
-    pd_agent_exec_failed(is_kept); /* in the daemon, or after an error */
-    return result;
+    pd_agent_before_exec();
+    return pd_next()->daemon(nochdir, noclose);
 }
 
 /* ---- another namespace, another root directory ----------------------------------------------- */
@@ -221,8 +211,6 @@ PD_PUBLIC int unshare(int flags)
 
 static int move(bool is_paused, int result)
 {
-    if (result)
-        pd_agent_move_failed();
     if (is_paused)
         pd_agent_resume();
     return result;

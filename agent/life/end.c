@@ -15,9 +15,6 @@
 
 #include <unistd.h>
 
-/* This thread has delivered a window before an exec and keeps others from delivering. */
-static __thread bool is_keeping __attribute__((tls_model("initial-exec")));
-
 enum { ALIVE, ENDING, ENDED };
 static _Atomic int stage = ALIVE;
 
@@ -48,10 +45,16 @@ static void notify_lost(void)
 }
 
 /* What was not delivered can be recovered from the file. */
-static void remove_live_file(void)
+static void deliver_last(void *unused)
 {
+    (void)unused;
+    if (!pd_delivery_send_last()) {
+        notify_lost();
+        return;
+    }
     if (pd_delivery_has_all())
         pd_live_end();
+    pd_delivery_release();
 }
 
 /* A second thread that ends the process waits for the first, which may deliver two windows. */
@@ -63,16 +66,10 @@ static void end_once(void *unused)
         pd_await_change(&stage, ENDING, 2 * pd_delivery_max_millis() + 1000);
         return;
     }
-    if (is_keeping) { /* a signal ends the process between the delivery and the exec */
-        is_keeping = false;
-        pd_delivery_release();
-    }
-    if (stop_thread() && pd_delivery_send_last()) {
-        remove_live_file();
-        pd_delivery_release();
-    } else {
+    if (stop_thread())
+        deliver_last(NULL);
+    else
         notify_lost();
-    }
     pd_summary_end();
     pd_keep_end();
     atomic_store(&stage, ENDED);
@@ -93,35 +90,16 @@ void pd_agent_end(void)
     pd_self_leave();
 }
 
-static void deliver_before_exec(void *unused)
-{
-    (void)unused;
-    is_keeping = pd_delivery_send_last();
-    if (is_keeping)
-        remove_live_file();
-    else
-        notify_lost();
-}
-
-bool pd_agent_before_exec(void)
+void pd_agent_before_exec(void)
 {
     if (!pd_agent_is_recording() || !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
-        return false;
+        return;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pd_loader_answers(PD_LOADER_PATIENCE);
-    pd_own_stack_call(deliver_before_exec, NULL);
-    bool is_kept = is_keeping;
+    pd_own_stack_call(deliver_last, NULL);
     pd_quiet_end(&quiet);
     pd_self_leave();
-    return is_kept;
-}
-
-void pd_agent_exec_failed(bool was_kept)
-{
-    is_keeping = false;
-    if (was_kept)
-        pd_delivery_release();
 }
 
 /* ---- one thread alone ------------------------------------------------------------------------ */
@@ -131,7 +109,7 @@ bool pd_agent_pause(void)
     int kept = errno;
     if (!pd_agent_is_recording() || atomic_load(&stage) != ALIVE || !pd_self_enter())
         return false;
-    bool is_paused = pd_worker_is_running() && pd_worker_retire(pd_delivery_max_millis());
+    bool is_paused = pd_worker_retire(pd_delivery_max_millis());
     pd_self_leave();
     errno = kept;
     return is_paused;
@@ -159,12 +137,4 @@ bool pd_agent_before_move(void)
     }
     errno = kept;
     return is_paused;
-}
-
-void pd_agent_move_failed(void)
-{
-    int kept = errno;
-    if (getpid() == atomic_load(&pd_the_agent.pid))
-        pd_spool_release();
-    errno = kept;
 }

@@ -9,10 +9,9 @@
  * limited time. */
 void pd_agent_end(void);
 
-/* Before exec: delivers a window and keeps other threads from starting a delivery, which exec
- * would cut off. Returns whether pd_agent_exec_failed must release that. */
-bool pd_agent_before_exec(void);
-void pd_agent_exec_failed(bool was_kept);
+/* Before exec: delivers a window. A delivery that another thread starts after it, and that exec cuts off, leaves
+ * nothing; if exec fails, the process goes on as it was. */
+void pd_agent_before_exec(void);
 
 /* End the agent's thread before a system call for which the process must have one thread, and
  * start it again. Resume if pause returned true. */
@@ -20,9 +19,8 @@ bool pd_agent_pause(void);
 void pd_agent_resume(void);
 
 /* The same before a call that gives the process another root directory or other mounts. Keeps what will
- * be out of reach: the folder of the profiles, and the names of mapped files. failed: the call did. */
+ * be out of reach: the folder of the profiles, and the names of mapped files. */
 bool pd_agent_before_move(void);
-void pd_agent_move_failed(void);
 
 /* Call in the child of a fork. */
 void pd_end_forget(void);

@@ -148,19 +148,12 @@ PD_PUBLIC pd_signal_handler *signal(int sig, pd_signal_handler *handler)
     return set(pd_next()->signal, sig, handler);
 }
 
-/* Old names, some of which headers do not declare any more. */
-PD_PUBLIC pd_signal_handler *ssignal(int, pd_signal_handler *) __attribute__((alias("signal")));
-PD_PUBLIC pd_signal_handler *bsd_signal(int, pd_signal_handler *)
-    __attribute__((alias("signal"), nothrow, leaf));
+/* What signal is in a program that is compiled for the standard of C alone. Other old names are left to the C
+ * library: a default action that is set by them ends the process without its last window, which is recovered. */
 PD_PUBLIC pd_signal_handler *__sysv_signal(int, pd_signal_handler *) // NOLINT
     __attribute__((alias("sysv_signal")));
 
 PD_PUBLIC pd_signal_handler *sysv_signal(int sig, pd_signal_handler *handler)
 {
     return set(pd_next()->sysv_signal, sig, handler);
-}
-
-PD_PUBLIC pd_signal_handler *sigset(int sig, pd_signal_handler *disp)
-{
-    return set(pd_next()->sigset, sig, disp);
 }
