@@ -1,4 +1,4 @@
-/* The memory limit of the process: see memory_limit.h. */
+/* The memory limit of the process, and waits for memory: see memory_limit.h. */
 #include "agent/base/memory_limit.h"
 
 #include "agent/base/text.h"
@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 /* Takes the number in the file if it is smaller. "max" is no number, and the number that version 1
  * has instead is larger than any machine. */
-static void take(const char *path, pd_memory_limit *out)
+static void take(const char *path, void *cookie)
 {
+    pd_memory_limit *out = cookie;
     char text[32];
     pd_read_text(path, text, sizeof text);
     uint64_t bytes = strtoull(text, NULL, 10);
@@ -21,9 +23,9 @@ static void take(const char *path, pd_memory_limit *out)
     memcpy(out->where, path, strlen(path) + 1);
 }
 
-/* The cgroup whose path is behind the mark, those above it, and the mount itself. */
-static void take_all(const char *lines, const char *mark, const char *folder, const char *mount,
-                     const char *file, pd_memory_limit *out)
+/* Visits the file of the cgroup whose path is behind the mark, of those above it, and of the mount itself. */
+static void visit_all(const char *lines, const char *mark, const char *folder, const char *mount,
+                      const char *file, void (*visit)(const char *path, void *cookie), void *cookie)
 {
     const char *cgroup = strstr(lines, mark);
     if (!cgroup)
@@ -36,19 +38,28 @@ static void take_all(const char *lines, const char *mark, const char *folder, co
         int size =
             snprintf(path, sizeof path, "%s%s%.*s/%s", folder, mount, (int)len, cgroup, file);
         if (size > 0 && (size_t)size < sizeof path)
-            take(path, out);
+            visit(path, cookie);
     }
 }
 
 /* A line is HIERARCHY:CONTROLLERS:PATH. Version 2 is hierarchy 0 and has no controllers in it. */
+enum { LINES_MAX = 8192 };
+static const char version_2[] = "\n0::";
+
+static void read_lines(const char *cgroups, char lines[LINES_MAX])
+{
+    lines[0] = '\n';
+    pd_read_text(cgroups, lines + 1, LINES_MAX - 1);
+}
+
 void pd_memory_limit_find(const char *cgroups, const char *folder, uint64_t machine_bytes,
                           pd_memory_limit *out)
 {
-    char text[8192] = "\n";
+    char lines[LINES_MAX];
     *out = (pd_memory_limit){.bytes = machine_bytes};
-    pd_read_text(cgroups, text + 1, sizeof text - 1);
-    take_all(text, "\n0::", folder, "", "memory.max", out);
-    take_all(text, ":memory:", folder, "/memory", "memory.limit_in_bytes", out);
+    read_lines(cgroups, lines);
+    visit_all(lines, version_2, folder, "", "memory.max", take, out);
+    visit_all(lines, ":memory:", folder, "/memory", "memory.limit_in_bytes", take, out);
 }
 
 void pd_memory_limit_of_self(pd_memory_limit *out)
@@ -56,4 +67,35 @@ void pd_memory_limit_of_self(pd_memory_limit *out)
     struct sysinfo machine;
     uint64_t bytes = sysinfo(&machine) ? 0 : (uint64_t)machine.totalram * machine.mem_unit;
     pd_memory_limit_find("/proc/self/cgroup", "/sys/fs/cgroup", bytes, out);
+}
+
+/* ---- waits for memory ------------------------------------------------------------------------ */
+
+/* The innermost cgroup comes first. */
+static void find_first(const char *path, void *found)
+{
+    if (!*(char *)found && access(path, R_OK) == 0)
+        memcpy(found, path, strlen(path) + 1);
+}
+
+void pd_memory_pressure_find(const char *cgroups, const char *folder, const char *machine,
+                             char path[PD_LIMIT_PATH_MAX])
+{
+    char lines[LINES_MAX];
+    *path = '\0';
+    read_lines(cgroups, lines);
+    visit_all(lines, version_2, folder, "", "memory.pressure", find_first, path);
+    find_first(machine, path);
+}
+
+uint64_t pd_memory_pressure_read(const char *path)
+{
+    static const char first[] = "some ", total[] = " total=";
+    char text[256];
+    if (!*path || !pd_read_text(path, text, sizeof text) ||
+        strncmp(text, first, sizeof first - 1) != 0)
+        return 0;
+    text[strcspn(text, "\n")] = '\0';
+    const char *number = strstr(text, total);
+    return number ? strtoull(number + sizeof total - 1, NULL, 10) : 0;
 }

@@ -1,5 +1,5 @@
 /* How much memory the process may use: the smallest limit of its cgroup and of those above it, or what the
- * machine has.
+ * machine has. And for how long threads have waited for memory (pressure stall information, PSI).
  *
  * The process reads this at its start, not the command that started it: that may be in another
  * cgroup, or outside the container, and the settings may be those of an image. */
@@ -23,5 +23,13 @@ void pd_memory_limit_find(const char *cgroups, const char *folder, uint64_t mach
 
 /* The same of this process. */
 void pd_memory_limit_of_self(pd_memory_limit *out);
+
+/* Finds the file that says for how long a thread of the cgroup has waited for memory, in the innermost cgroup
+ * that has one; otherwise it is that of the machine. Empty if there is none: the kernel has no PSI. */
+void pd_memory_pressure_find(const char *cgroups, const char *folder, const char *machine,
+                             char path[PD_LIMIT_PATH_MAX]);
+
+/* Returns that time in microseconds, of which there are only more, or 0 if it cannot be read. */
+uint64_t pd_memory_pressure_read(const char *path);
 
 #endif

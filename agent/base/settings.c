@@ -170,6 +170,7 @@ static const struct {
     {PD_VARIABLE_SNAPSHOT, offsetof(pd_settings, snapshot), 1, 0, 1},
     {PD_VARIABLE_ACCOUNT, offsetof(pd_settings, account), 1, 0, 1},
     {PD_VARIABLE_LIVE, offsetof(pd_settings, live), 1, 0, 1},
+    {PD_VARIABLE_PRESSURE, offsetof(pd_settings, pressure), 1, 0, 1},
     {PD_VARIABLE_PID, offsetof(pd_settings, command_pid), 1, 0, INT_MAX},
     {PD_VARIABLE_QUIET, offsetof(pd_settings, is_quiet), 1, 0, 1},
     {PD_VARIABLE_TREE, offsetof(pd_settings, is_tree), 1, 0, 1},
@@ -220,6 +221,9 @@ const char *pd_settings_read(pd_settings *settings)
         return PD_VARIABLE_SIGNAL;
     if (!read_threshold(settings))
         return PD_VARIABLE_THRESHOLD;
+    if (settings->pressure)
+        pd_memory_pressure_find("/proc/self/cgroup", "/sys/fs/cgroup", "/proc/pressure/memory",
+                                settings->pressure_file);
     if (!read_format(&settings->format))
         return PD_VARIABLE_FORMAT;
     settings->snapshot |= settings->format == PPROFDELTA_OTLP; /* as receivers of OTLP read it */

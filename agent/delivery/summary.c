@@ -31,9 +31,15 @@ static bool is_ours(void)
 void pd_summary_begin(void)
 {
     begun_nanos = pd_now();
-    const char *advice = is_ours() ? pd_launch_advice("/proc/self/exe") : "";
+    if (!is_ours())
+        return;
+    const pd_settings *settings = &pd_the_agent.settings;
+    const char *advice = pd_launch_advice("/proc/self/exe");
     if (*advice)
         pd_notice_print(PD_NOTICE_RUNTIME, "%s", advice);
+    if (settings->pressure && !*settings->pressure_file)
+        pd_notice_print(PD_NOTICE_LIMIT, "--pressure has no effect: this kernel does not say for "
+                                         "how long programs wait for memory (CONFIG_PSI, psi=1)");
 }
 
 /* Returns whether a shell takes the directory as it is. */

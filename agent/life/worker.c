@@ -222,6 +222,16 @@ static void prepare_for_death(void)
     pd_delivery_release();
 }
 
+/* Returns whether threads have waited for memory for so long since the last call, a second ago. */
+static bool is_pressed(void)
+{
+    const uint64_t enough = 150000;
+    static uint64_t last = UINT64_MAX;
+    uint64_t before = last;
+    last = pd_memory_pressure_read(pd_the_agent.settings.pressure_file);
+    return last > before && last - before >= enough;
+}
+
 /* Works until a request to end, and returns that. */
 static unsigned work(bool has_table)
 {
@@ -229,6 +239,7 @@ static unsigned work(bool has_table)
     uint64_t pause = atomic_load(&has_no_main) ? nanos_per_second / 1000 : nanos_per_second;
     uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
     company last = WITH_MAIN;
+    bool was_pressed = false; /* since the last window on time */
     for (;;) {
         unsigned requested = await_request(deadline < next_check ? deadline : next_check);
         if (requested & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
@@ -237,11 +248,17 @@ static unsigned work(bool has_table)
         }
         handle_requests(requested, clock_now() >= deadline);
         uint64_t now = clock_now();
-        if (now >= deadline)
+        if (now >= deadline) {
             deadline += interval * ((now - deadline) / interval + 1);
+            was_pressed = false;
+        }
         if (now < next_check)
             continue;
         prepare_for_death();
+        if (is_pressed() && !was_pressed) {
+            was_pressed = true;
+            export_if_free(false);
+        }
         last = check_company(last, has_table);
         pause = next_pause(last, pause);
         next_check = clock_now() + pause;

@@ -40,7 +40,7 @@ typedef struct record_options {
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
-    bool snapshot, no_account, no_live, tree, quiet;
+    bool snapshot, no_account, no_live, pressure, tree, quiet;
     pprofdelta_format format;
     cli_resources resources; /* the values of --resource */
     const cli_arguments *arguments;
@@ -224,6 +224,8 @@ static const cli_option table[] = {
     {"--threshold", 0, CLI_VALUE, take_threshold, 0, 0, 0,
      "      --threshold=SIZE   write the largest sites when SIZE bytes are in use, or\n"
      "                         a share of the memory limit, like 80%\n"},
+    {"--pressure", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, pressure), 0, 0,
+     "      --pressure         write a profile when programs wait for memory (PSI)\n"},
     {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree), 0, 0,
      "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
      "                         that it started, when the last one has ended:\n"
@@ -365,6 +367,7 @@ static int set_environment(const record_options *o, const char *agent)
           cli_set_variable(PD_VARIABLE_TREE, o->tree, "1") &&
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
           cli_set_variable(PD_VARIABLE_LIVE, o->no_live, "0") &&
+          cli_set_variable(PD_VARIABLE_PRESSURE, o->pressure, "1") &&
           cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
           set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
           set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&

@@ -40,7 +40,7 @@ static void put(const char *name, const char *text)
         remove(path);
 }
 
-TEST(the_smallest_limit_counts)
+TEST(the_smallest_limit_and_the_innermost_pressure_count)
 {
     enum { MACHINE = 1000 };
     static const char unlimited[] = "9223372036854771712\n";
@@ -80,6 +80,26 @@ TEST(the_smallest_limit_counts)
         CHECK(limit.bytes == rows[i].bytes);
         CHECK_STR(limit.where, *rows[i].where ? in_folder(rows[i].where) : "");
     }
+    char found[PD_LIMIT_PATH_MAX], cgroups[PD_LIMIT_PATH_MAX];
+    snprintf(cgroups, sizeof cgroups, "%s", in_folder("/cgroups"));
+    pd_memory_pressure_find(cgroups, folder, "/not/there", found);
+    CHECK_STR(found, "");
+    pd_memory_pressure_find(cgroups, folder, folder, found);
+    CHECK_STR(found, folder);
+    put("/cgroups", "4:memory:/x\n0::/a/b/c\n");
+    put("/memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
+    put("/a/b/memory.pressure",
+        "some avg10=1.00 avg60=0.50 avg300=0.00 total=16825287\nfull avg10=0.00 total=9284609\n");
+    put("/a/b/c/other", "total=1");
+    pd_memory_pressure_find(cgroups, folder, "/not/there", found);
+    CHECK_STR(found, in_folder("/a/b/memory.pressure"));
+    CHECK(pd_memory_pressure_read(found) == 16825287);
+    CHECK(pd_memory_pressure_read(in_folder("/memory.pressure")) == 7);
+    CHECK(!pd_memory_pressure_read("") && !pd_memory_pressure_read(in_folder("/not/there")));
+    put("/memory.pressure", "some avg10=0.00\nfull total=9\n");
+    CHECK(!pd_memory_pressure_read(in_folder("/memory.pressure")));
+    put("/memory.pressure", "full avg10=0.00 total=9\n");
+    CHECK(!pd_memory_pressure_read(in_folder("/memory.pressure")));
     pd_memory_limit none;
     pd_memory_limit_find(in_folder("/not/there"), folder, MACHINE, &none);
     CHECK(none.bytes == MACHINE && !*none.where);
