@@ -89,22 +89,9 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
     const pprofdelta_sink sink = {.write = deliver, .cookie = d};
     const pprofdelta_heap_inuse inuse =
         pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+    pd_reserve_allow(true);
     pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);
     pd_function_names_close();
-    return status;
-}
-
-/* Leaves out the names of functions if memory is short. */
-static pprofdelta_status write_with_fallback(pprofdelta_heap *heap, delivery *d,
-                                             pprofdelta_error *err)
-{
-    pd_reserve_allow(true);
-    pprofdelta_status status = write_batch(heap, d, err);
-    if (status == PPROFDELTA_E_MEMORY) {
-        pd_function_names_omit(true);
-        status = write_batch(heap, d, err);
-        pd_function_names_omit(false);
-    }
     pd_reserve_allow(false);
     return status;
 }
@@ -133,7 +120,7 @@ static void send_window(pprofdelta_heap *heap, occasion why)
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
         return;
     pd_account_add(heap, is_last);
-    pprofdelta_status status = write_with_fallback(heap, &d, &err);
+    pprofdelta_status status = write_batch(heap, &d, &err);
     atomic_store(&has_failed, status != PPROFDELTA_OK);
     if (status == PPROFDELTA_OK) {
         pprofdelta_heap_commit(heap);

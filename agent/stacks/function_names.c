@@ -204,7 +204,7 @@ static size_t names_len, text_len;
 static function_table tables[TABLES_MAX];
 static size_t tables_len;
 static pprofdelta_frame frame; /* the last result */
-static atomic_bool is_stale, is_off;
+static atomic_bool is_stale;
 
 static void empty(void)
 {
@@ -228,7 +228,7 @@ static bool prepare(void)
 {
     if (!cache)
         pd_function_names_begin();
-    if (!cache || atomic_load(&is_off))
+    if (!cache)
         return false;
     if (atomic_exchange(&is_stale, false))
         empty();
@@ -289,11 +289,6 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
         return;
     frame = (pprofdelta_frame){.name = cache->text + slot->text};
     *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
-}
-
-void pd_function_names_omit(bool is_omitted)
-{
-    atomic_store(&is_off, is_omitted);
 }
 
 void pd_function_names_close(void)

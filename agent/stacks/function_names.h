@@ -22,9 +22,6 @@
  * that fails, profiles have no names. */
 void pd_function_names_begin(void);
 
-/* Sets whether names are left out from now on. */
-void pd_function_names_omit(bool is_omitted);
-
 /* A pprofdelta_symbolizer. */
 void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *out);
 
