@@ -100,6 +100,12 @@ static int is_profile_name(const struct dirent *entry)
            (cli_string_ends(name, ".pb.gz") || cli_string_ends(name, ".otlp.gz"));
 }
 
+bool cli_is_folder(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
 int cli_folder_read(cli_folder *folder, const char *path)
 {
     struct dirent **entries = NULL;

@@ -45,6 +45,8 @@ typedef struct cli_folder {
     size_t len;
 } cli_folder;
 
+bool cli_is_folder(const char *path);
+
 /* Lists the folder. It stays open, so that its files can be opened in it. Prints what is wrong;
  * returns an exit code. Free *folder whatever is returned. */
 int cli_folder_read(cli_folder *folder, const char *path);

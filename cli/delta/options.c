@@ -190,6 +190,7 @@ const cli_command cli_sum_command = {
               "added up; gauges are those of the last delta. Of deltas with the same sequence\n"
               "number the one with the highest attempt counts. For profiles of a live heap\n"
               "(see record), in-use values are added up too; a full profile closes a gap.\n"
+              "If BASE is a directory and all there is, the profiles in it are added up.\n"
               "\n",
     .options = table,
     .after = "",

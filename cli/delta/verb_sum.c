@@ -10,6 +10,7 @@
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
+#include "record/recover.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ typedef struct run {
     cli_options options;
     cli_input input;
     cli_output output;
+    cli_folder folder; /* of a sum, if a directory was given */
     pprofdelta_adder *adder;
     const char *last;          /* the last file that counts */
     const char *gap;           /* the first file before which batches are missing, or NULL */
@@ -100,13 +102,13 @@ static void note(run *r, const char *name, pprofdelta_join join)
         cli_note("%s: %s%s%s", name, before, after ? r->last : "", after ? after : "");
 }
 
-static int add(run *r, const char *path)
+static int add(run *r, cli_file file)
 {
     pprofdelta_error err;
     pprofdelta_join join;
     uint64_t limit = r->options.library.max_memory;
-    int code = r->windows ? cli_input_read_again(&r->input, (cli_file){path, NULL}, limit)
-                          : cli_input_read(&r->input, path, limit);
+    int code = r->windows || file.found_in ? cli_input_read_again(&r->input, file, limit)
+                                           : cli_input_read(&r->input, file.path, limit);
     if (code)
         return code;
     const char *name = r->input.name;
@@ -196,9 +198,18 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
         cli_progress_start();
     if (command == &cli_merge_command && (code = sort(r)))
         return code;
-    for (size_t i = 0; i < arguments->operands_len; i++)
-        if ((code = add(r, r->windows ? r->windows[i].path : arguments->operands[i])))
+    const char *const *operands = arguments->operands;
+    size_t len = arguments->operands_len;
+    if (command == &cli_sum_command && len == 1 && cli_is_folder(operands[0])) {
+        if ((code = cli_recover_and_read(&r->folder, operands[0], "sum")))
             return code;
+        operands = (const char *const *)r->folder.paths;
+        len = r->folder.len;
+    }
+    for (size_t i = 0; i < len && !code; i++)
+        code = add(r, (cli_file){r->windows ? r->windows[i].path : operands[i], r->folder.dir});
+    if (code)
+        return code;
     if (r->windows)
         note_merge(r);
     return write_sum(r);
@@ -212,6 +223,7 @@ static int run_verb(const cli_command *command, int argc, char **argv)
     free(r.windows);
     cli_output_close(&r.output);
     cli_input_free(&r.input);
+    cli_folder_free(&r.folder);
     free(r.options.counters);
     free(r.options.resource.list);
     return code;

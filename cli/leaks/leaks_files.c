@@ -6,8 +6,6 @@
 #include "message.h"
 #include "record/recover.h"
 
-#include <sys/stat.h>
-
 static void add_file(cli_leaks_work *w, cli_file file)
 {
     CLI_KEEP_MORE(w->files, 1);
@@ -18,19 +16,12 @@ static void add_file(cli_leaks_work *w, cli_file file)
 /* Adds a file, or the profiles of a directory in the order of their names. */
 static int add_operand(cli_leaks_work *w, const char *path)
 {
-    struct stat status;
-    if (stat(path, &status) || !S_ISDIR(status.st_mode)) {
+    if (!cli_is_folder(path)) {
         add_file(w, (cli_file){path, NULL});
         return CLI_DONE;
     }
     cli_folder *folder = &w->folders[w->folders_len++];
-    cli_recovering killed = {.is_silent = true};
-    cli_recover_folder(path, &killed); /* what fails is left to pprofdelta recover */
-    int code = cli_folder_read(folder, path);
-    if (!code && !folder->len)
-        return cli_error(
-            "%s: has no profiles: leaks takes the files named *.pb.gz and *.otlp.gz in a directory",
-            path);
+    int code = cli_recover_and_read(folder, path, "leaks");
     for (size_t i = 0; i < folder->len && !code; i++)
         add_file(w, (cli_file){folder->paths[i], folder->dir});
     return code;

@@ -28,6 +28,7 @@ typedef struct remains {
     const char *folder, *name;
     char path[PATH_MAX]; /* for messages, and to write the profile beside it */
     int fd, folder_fd;
+    struct stat status;
     uint8_t *bytes;              /* free them */
     const pd_remains_head *head; /* in bytes; NULL: the file is not complete */
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
@@ -53,15 +54,14 @@ static int leave_alone(cli_recovering *how, remains *r, const char *why)
 static int open_file(cli_recovering *how, remains *r)
 {
     char why[CLI_WHY_ROOM];
-    struct stat status;
     r->fd = cli_regular_open(r->folder_fd, r->name, O_RDONLY | O_NOFOLLOW, why);
-    if (r->fd < 0 || fstat(r->fd, &status))
+    r->is_left = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
+    if (r->fd < 0 || fstat(r->fd, &r->status)) /* of what does not change any more */
         return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
-    if (status.st_uid != geteuid() || status.st_nlink != 1 || (status.st_mode & 077))
+    if (r->status.st_uid != geteuid() || r->status.st_nlink != 1 || (r->status.st_mode & 077))
         return leave_alone(how, r,
                            "is left alone: it is not a file of this user alone, as the heap agent "
                            "makes them");
-    r->is_left = flock(r->fd, LOCK_EX | LOCK_NB) != 0;
     how->living += r->is_left;
     return CLI_DONE;
 }
@@ -105,19 +105,17 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
 static int read_file(cli_recovering *how, remains *r)
 {
     pd_remains_head head;
-    struct stat status;
-    if (fstat(r->fd, &status))
-        return leave_alone(how, r, strerror(errno));
-    if ((uint64_t)status.st_size < sizeof head || !read_all(r->fd, (uint8_t *)&head, sizeof head))
-        return status.st_size ? leave_alone(how, r, "is cut: it cannot be recovered; remove it")
-                              : CLI_DONE;
+    if ((uint64_t)r->status.st_size < sizeof head ||
+        !read_all(r->fd, (uint8_t *)&head, sizeof head))
+        return r->status.st_size ? leave_alone(how, r, "is cut: it cannot be recovered; remove it")
+                                 : CLI_DONE;
     if (!head.magic)
         return CLI_DONE;
     if (head.magic != PD_REMAINS_MAGIC)
         return leave_alone(how, r,
                            "is not what the heap agent of this version leaves; the "
                            "pprofdelta that recorded it can recover it");
-    return read_areas(how, r, &head, (uint64_t)status.st_size);
+    return read_areas(how, r, &head, (uint64_t)r->status.st_size);
 }
 
 /* ---- the window ------------------------------------------------------------------------------ */
@@ -281,4 +279,16 @@ int cli_recover_folder(const char *folder, cli_recovering *how)
     if (dir)
         closedir(dir);
     return code;
+}
+
+int cli_recover_and_read(cli_folder *folder, const char *path, const char *verb)
+{
+    cli_recovering how = {.is_silent = true};
+    cli_recover_folder(path, &how); /* what fails is left to pprofdelta recover */
+    int code = cli_folder_read(folder, path);
+    return code || folder->len
+               ? code
+               : cli_error("%s: has no profiles: %s takes the files named *.pb.gz and *.otlp.gz in "
+                           "a directory",
+                           path, verb);
 }

@@ -11,6 +11,8 @@
 #ifndef CLI_RECOVER_H
 #define CLI_RECOVER_H
 
+#include "input.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +30,9 @@ typedef struct cli_recovering {
 /* Recovers all there is. Prints what is wrong, and a note for each window; returns an exit code: that of the
  * last file that could not be recovered. */
 int cli_recover_folder(const char *folder, cli_recovering *how);
+
+/* Recovers what can be, and lists the profiles of the folder for the verb: see cli_folder_read. That there are
+ * none is an error. */
+int cli_recover_and_read(cli_folder *folder, const char *path, const char *verb);
 
 #endif

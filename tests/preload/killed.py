@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -19,6 +20,7 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True
 
 import recorded
+from agents import start
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
 THREADS = len(SIZES)
@@ -152,6 +154,15 @@ def test_what_is_not_the_agents_is_left_alone(t):
         t.contains(line, why)
 
 
+def test_a_sum_recovers(t):
+    """Of a directory: what its files add up to, with the last window."""
+    kill(t.binary, ["perl", "-e", REAL["perl"][1]], t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    t.succeeds("sum", "out", "-o", "all.pb.gz")
+    paths, = recorded.files(t.path("out")).values()
+    t.succeeds("sum", *paths, "-o", "each.pb.gz")
+    t.equal((live_files(t.path("out")), t.load("all.pb.gz")), ([], t.load("each.pb.gz")))
+
+
 def test_a_command_gets_the_window(t):
     """If it fails, the file stays. A process that lives is left alone."""
     out = t.path("out")
@@ -178,7 +189,11 @@ REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)
         "sqlite3": [":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n) "
                                 "select count(*) from (select i, hex(randomblob(50)) h from n group by i % 9999)"],
         "perl": ["-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"],
-        "gcc": ["-O3", "-c", "-x", "c", "-o", "/dev/null", "BIG"]}
+        "gcc": ["-O3", "-c", "-x", "c", "-o", "/dev/null", "BIG"],
+        "redis-server": ["--bind", "127.0.0.1", "--save", "", "--port", "PORT"]}
+TOP = {"redis-server": "processMultibulkBuffer", "perl": "Perl_sv_grow"}  # a function of the largest stack
+LOAD = "until redis-cli -p %s ping; do sleep 0.01; done; exec redis-benchmark -p %s -t set -r 100000 -n 100000000 -d 1000"
+LIMIT = 64 << 20
 
 
 def big_source(path):
@@ -189,12 +204,57 @@ def big_source(path):
 
 
 def judge_real(binary, program, folder, seconds):
-    """Each window once, valid, and without a gap; what is in use in the end is not nothing."""
+    """Redis is killed when its load has begun."""
     out = os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)
-    command = [program] + [big_source(os.path.join(folder, "big.c")) if a == "BIG" else a for a in REAL[program]]
-    if not kill(binary, command, out, seconds, ["--rate=16k", "--interval=50ms"]):
-        return ["it ended by itself"]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        values = {"BIG": big_source(os.path.join(folder, "big.c")), "PORT": str(free.getsockname()[1])}
+    has_load = program == "redis-server"
+    load = subprocess.Popen(["sh", "-c", LOAD % (values["PORT"], values["PORT"]) if has_load else "true"], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL, start_new_session=True)
+    command = [program] + [values.get(a, a) for a in REAL[program]]
+    was_killed = kill(binary, command, out, 0.5 + 10 * seconds if has_load else seconds, ["--rate=16k", "--interval=50ms"])
+    os.killpg(load.pid, signal.SIGKILL)
+    load.wait()
+    return judge_windows(binary, folder, out, TOP.get(program, "")) if was_killed else ["it ended by itself"]
+
+
+def limited_cgroup():
+    """Makes a cgroup with LIMIT below the own one. Returns its folder, or None."""
+    with open("/proc/self/cgroup", encoding="utf-8") as file:
+        own = dict(line.rstrip().split(":", 2)[1:] for line in file)
+    for controllers, mount, limit in (("", "", "memory.max"), ("memory", "memory/", "memory.limit_in_bytes")):
+        folder = f"/sys/fs/cgroup/{mount}{own.get(controllers, '')}/pprofdelta-{os.getpid()}"
+        try:
+            os.mkdir(folder)
+            with open(os.path.join(folder, limit), "r+", encoding="ascii") as file:
+                file.write(str(LIMIT))
+            return folder
+        except OSError:
+            os.path.isdir(folder) and os.rmdir(folder)
+    return None
+
+
+def test_out_of_memory_kills(t):
+    """What the program hoarded is in use then."""
+    shutil.which("perl") or t.skip("perl is not here")
+    cgroup = limited_cgroup() or t.skip("no cgroup with a limit can be made here")
+    def enter():
+        with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+    try:
+        for number in range(3):
+            process = start(t, "perl", "-e", "while (1) { push @kept, 'x' x 50000; }", preexec_fn=enter,
+                            options=["-o", t.path(f"out{number}"), "--rate=16k", "--interval=20ms"])
+            process.communicate(timeout=120)
+            t.equal(process.returncode, -signal.SIGKILL)
+            t.equal(judge_windows(t.binary, t.dir, t.path(f"out{number}"), TOP["perl"], LIMIT // 2), [])
+    finally:
+        os.rmdir(cgroup)
+
+
+def judge_windows(binary, folder, out, top, least=1):
+    """Each window once, valid, and without a gap; in the end so many bytes are in use, most of them at the top."""
     ran = recover(binary, out)
     faults = [ran.stderr] if ran.returncode else []
     for paths in recorded.files(out).values():
@@ -202,8 +262,12 @@ def judge_real(binary, program, folder, seconds):
                               text=True, check=False)
         if done.returncode or "missing" in done.stderr:
             faults.append(done.stderr)
-        elif recorded.Profile(os.path.join(folder, "sum.pb.gz"), is_stamped=False).total(recorded.INUSE_BYTES) <= 0:
-            faults.append("nothing is in use")
+            continue
+        used = recorded.Profile(os.path.join(folder, "sum.pb.gz"), is_stamped=False).total(recorded.INUSE_BYTES)
+        shown = subprocess.run([binary, "show", "--stacks=1", "--type=inuse_space", os.path.join(folder, "sum.pb.gz")],
+                               capture_output=True, text=True, check=False).stdout
+        if used < least or top not in shown:
+            faults.append(f"{used} bytes are in use, most of them at {shown}")
     return faults
 
 

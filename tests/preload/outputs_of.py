@@ -47,41 +47,28 @@ def test_threshold_as_a_share(t):
     t.check(any("bytes are in use, 1% of the" in line for line in ran.noise), f"said {ran.noise}")
 
 
-def in_its_mounts(t, script, *arguments):
-    """A command that runs behind the script in mounts of its own, or a skip."""
-    command = ["unshare", "-rm", "sh", "-c", f'{script} && exec "$@"', "sh"]
+def test_memory_pressure(t):
+    """A window when threads waited for memory, while the program runs on. A file stands for the kernel's. Where there is
+    none, it is said."""
+    script = 'mount -t tmpfs none /sys/fs/cgroup && mount $0 "$1" /proc/pressure"$2" && shift 2 && exec "$@"'
+    under = lambda how, what, file, *command: ["unshare", "-rm", "sh", "-c", script, how, what, file, *command]
+    run = lambda rounds: [t.binary, "record", "-o", t.path("out"), "--pressure", "--interval=1h", "--rate=4k", "--", *python(rounds)]
+    def wait(total):
+        with open(t.path("waited"), "w", encoding="ascii") as file:
+            file.write(f"some avg10=0.00 avg60=0.00 avg300=0.00 total={total}\nfull avg10=0.00 total=0\n")
+    wait(1000)
+    command = under("--bind", t.path("waited"), "/memory")
     if not shutil.which("unshare") or plainly(t, *command, "true").code:
         t.skip("no file can take the place of the kernel's here")
-    return [*command, t.binary, "record", "-o", t.path("out"), "--pressure", "--interval=1h", "--rate=4k", "--", *arguments]
-
-
-def test_memory_pressure(t):
-    """A window when threads waited for memory, while the program runs on. A file stands for the kernel's."""
-    waited = t.path("waited")
-    def wait(total):
-        with open(waited, "w", encoding="ascii") as file:
-            file.write(f"some avg10=0.00 avg60=0.00 avg300=0.00 total={total}\nfull avg10=0.00 total=0\n")
-        return total
-    total = wait(1000)
-    command = in_its_mounts(t, f"mount -t tmpfs none /sys/fs/cgroup && mount --bind '{waited}' /proc/pressure/memory",
-                            *python(10**6))
-    process = subprocess.Popen(command, cwd=t.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([*command, *run(10**6)], cwd=t.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     t.check(until(lambda: glob.glob(t.path("out/*.live"))), "the agent has no thread")
-    for _ in range(600):
-        total = wait(total + 10**6)
-        if until(lambda: counted(t), 0.1):
-            break
+    until(lambda: wait(time.monotonic_ns() // 1000) or counted(t), 60)
     t.equal((counted(t), process.poll()), (1, None))
     stop(t, process)
     t.equal([p.sequence for p in only(t, checked(t, t.path("out")))], [1, 2])
-
-
-def test_no_memory_pressure_is_known(t):
-    """It is said, and recording goes on."""
-    ran = plainly(t, *in_its_mounts(t, "mount -t tmpfs none /sys/fs/cgroup && mount -t tmpfs none /proc/pressure", *python(20)))
+    ran = plainly(t, *under("-t tmpfs", "none", "", *run(20)))
     t.equal((ran.code, ran.out), (0, b"20\n"))
     t.contains("\n".join(ran.noise), "--pressure has no effect")
-    only(t, checked(t, t.path("out")))
 
 
 def test_a_process_without_a_sample_leaves_nothing(t):
