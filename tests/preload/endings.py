@@ -126,19 +126,6 @@ def test_signals_that_the_program_handles(t):
     quiet(t, same(t, target(t, "signalled"), "wait", str(int(signal.SIGTERM)), code=0))
 
 
-def test_signals_just_before_an_exec(t):
-    """The window that was written for the exec is the last one; nothing is waited for. Most runs become
-    the other program before the signal comes."""
-    for _ in range(10):
-        fresh(t)
-        ran = quiet(t, record(t, target(t, "leaving"), "killed", "0",
-                              options=[EVERYTHING, "--interval=1h"]))
-        t.check(ran.code in (-signal.SIGTERM, 0), f"{ran.code}")
-        allocated_last = [p for p in all_of(checked(t, t.path("out")))
-                          if p.by_function(recorded.ALLOC_BYTES).get("leak_at_last")]
-        t.equal(len(allocated_last), 1)
-
-
 def test_signals_for_children(t):
     fresh(t)
     for how, processes in (("child", 2), ("vfork", 1)):
