@@ -191,8 +191,6 @@ static uint64_t next_pause(company now, uint64_t pause)
 static void handle_requests(unsigned requested, bool is_due)
 {
     bool is_asked = requested & PD_REQUEST_WINDOW;
-    if (requested & PD_REQUEST_TOP)
-        pd_largest_sites_threshold();
     if (is_asked || is_due)
         export_if_free(is_asked);
 }
@@ -242,6 +240,8 @@ static unsigned work(bool has_table)
     bool was_pressed = false; /* since the last window on time */
     for (;;) {
         unsigned requested = await_request(deadline < next_check ? deadline : next_check);
+        if (requested & PD_REQUEST_TOP) /* also of a program that ends at once */
+            pd_largest_sites_threshold();
         if (requested & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
             check_company(last, has_table);
             return requested;
