@@ -30,7 +30,7 @@ type Computer struct {
 	turn chan struct{} // has an element while a call computes what is remembered
 
 	// mu guards what follows, and the ends of windows. The state is only changed by the call that has
-	// the turn and by the end of the pending window. Its bytes are not changed.
+	// the turn and by the end of the pending window. So a call that has the turn reads it without mu.
 	mu      sync.Mutex
 	state   []byte // as pprofdelta_save writes it; nil: empty
 	token   uint64 // see held.token
@@ -96,20 +96,19 @@ func (c *Computer) lock(ctx context.Context) error {
 
 func (c *Computer) unlock() { <-c.turn }
 
-// remembered returns what the computer remembers. A pending window counts as an attempt.
+// remembered returns a copy of what the computer remembers. A pending window counts as an attempt.
 func (c *Computer) remembered() (state []byte, token uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending != nil {
-		return bytes.Clone(c.pending.state), 0 // Commit changes a byte of it
+		return bytes.Clone(c.pending.state), 0
 	}
-	return c.state, c.token
+	return bytes.Clone(c.state), c.token
 }
 
-// remember replaces what the computer remembers.
+// remember replaces what the computer remembers. The caller holds mu.
 func (c *Computer) remember(state []byte, token uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	giveState(c.state)
 	c.state, c.token = state, token
 }
 
@@ -172,10 +171,9 @@ func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error)
 
 // compute makes a window, which is then pending.
 func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
-	state, token := c.remembered()
 	window := &Window{c: c, token: newToken(), plain: takeBuffer()}
-	err := c.o.pool.use(ctx, token, inGo, func(h *held) error {
-		if err := h.ready(&c.o, state, token); err != nil {
+	err := c.o.pool.use(ctx, c.token, inGo, func(h *held) error {
+		if err := h.ready(&c.o, c.state, c.token); err != nil {
 			return err
 		}
 		window.plain.b = window.plain.b[:0]
@@ -229,9 +227,8 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 		return err
 	}
 	defer c.unlock()
-	state, token := c.remembered()
-	return c.o.pool.use(ctx, token, 0, func(h *held) error {
-		if err := h.ready(&c.o, state, token); err != nil {
+	return c.o.pool.use(ctx, c.token, 0, func(h *held) error {
+		if err := h.ready(&c.o, c.state, c.token); err != nil {
 			return err
 		}
 		if err := h.base(profile); err != nil {
@@ -249,6 +246,8 @@ func (c *Computer) take(h *held) error {
 		return err
 	}
 	h.token = newToken()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.remember(state, h.token)
 	return nil
 }
