@@ -101,29 +101,40 @@ func TestMaxMemoryIsTheLimit(t *testing.T) {
 func TestWindowsLeaveLittleGarbage(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	p, c, _, cur := begun(5, 1000, WithCompression(None))
-	deltaOf(c, cur)
-	const windows = 20
-	profiles := make([][]byte, windows)
+	pool := newPool(t, WithInstances(1))
+	p := newProcess(5, 1000)
+	profiles := make([][]byte, 20)
 	for i := range profiles {
 		p.Run()
-		profiles[i] = p.Plain()
+		profiles[i] = p.Bytes() // gzip, for which more is reserved
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for _, profile := range profiles {
-		must(0, c.Delta(profile, io.Discard))
+	allocated := func() (all, state int) {
+		c := newComputer(WithPool(pool), WithCompression(None))
+		deltaOf(c, profiles[0])
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, profile := range profiles[1:] {
+			must(0, c.Delta(profile, io.Discard))
+		}
+		runtime.ReadMemStats(&after)
+		return int(after.TotalAlloc - before.TotalAlloc), len(c.state)
 	}
-	runtime.ReadMemStats(&after)
-	if all, state := after.TotalAlloc-before.TotalAlloc, uint64(len(c.state)); all > windows*state/2 {
-		t.Errorf("%d windows allocate %d bytes; a state has %d", windows, all, state)
+	first, _ := allocated()
+	if memory := int(pool.Stats().IdleMemory); first > 3*memory {
+		t.Errorf("windows allocate %d bytes, and the instance has %d", first, memory)
 	}
+	if again, state := allocated(); again > len(profiles)*state/2 {
+		t.Errorf("windows allocate %d bytes; a state has %d", again, state)
+	}
+	c := newComputer()
+	deltaOf(c, profiles[0])
+	deltaOf(c, profiles[len(profiles)-1])
 	saved := stateOf(c)
 	p.Run()
 	next := p.Bytes()
 	must(0, c.Save(t.Context(), writing(func(state []byte) (int, error) {
 		deltaOf(c, next)
-		deltaOf(newComputer(), profiles[windows-1])
+		deltaOf(newComputer(), next)
 		if !bytes.Equal(state, saved) {
 			t.Error("the state changes while it is saved")
 		}
