@@ -281,12 +281,12 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 }
 
 func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
-	err = c.o.pool.use(ctx, 0, 0, func(h *held) error {
+	err = c.o.pool.use(ctx, 0, 0, func(h *held) (err error) {
 		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
-		state = h.empty
-		return nil
+		state, err = h.state()
+		return err
 	})
 	return state, err
 }
