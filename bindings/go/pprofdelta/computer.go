@@ -172,10 +172,7 @@ func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error)
 // compute makes a window, which is then pending.
 func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
 	window := &Window{c: c, token: newToken(), plain: takeBuffer()}
-	err := c.o.pool.use(ctx, c.token, inGo, func(h *held) error {
-		if err := h.ready(&c.o, c.state, c.token); err != nil {
-			return err
-		}
+	err := c.o.use(ctx, c.state, c.token, inGo, func(h *held) error {
 		window.plain.b = window.plain.b[:0]
 		report, err := h.window(profile, c.started.Load(), window.plain)
 		if err != nil {
@@ -227,10 +224,7 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 		return err
 	}
 	defer c.unlock()
-	return c.o.pool.use(ctx, c.token, 0, func(h *held) error {
-		if err := h.ready(&c.o, c.state, c.token); err != nil {
-			return err
-		}
+	return c.o.use(ctx, c.state, c.token, 0, func(h *held) error {
 		if err := h.base(profile); err != nil {
 			return err
 		}
@@ -269,26 +263,16 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	}
 	state, _ := c.remembered()
 	if state == nil { // only the library knows the state of an empty context
-		var err error
-		if state, err = c.emptyState(ctx); err != nil {
+		err := c.o.use(ctx, nil, 0, 0, func(h *held) (err error) {
+			state, err = h.state()
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	if _, err := w.Write(state); err != nil {
-		return failFor(ErrSink, StageWrite, "the state was not written", err)
-	}
-	return nil
-}
-
-func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
-	err = c.o.pool.use(ctx, 0, 0, func(h *held) (err error) {
-		if err := h.ready(&c.o, nil, 0); err != nil {
-			return err
-		}
-		state, err = h.state()
-		return err
-	})
-	return state, err
+	_, err := writeAll(w, state)
+	return err
 }
 
 // Load makes the computer remember what was saved, whatever it remembered before. It reads r to its
@@ -307,10 +291,7 @@ func (c *Computer) Load(ctx context.Context, r io.Reader) error {
 		return err
 	}
 	defer c.unlock()
-	return c.o.pool.use(ctx, 0, int64(cap(state.b)), func(h *held) error {
-		if err := h.ready(&c.o, nil, 0); err != nil {
-			return err
-		}
+	return c.o.use(ctx, nil, 0, int64(cap(state.b)), func(h *held) error {
 		if err := h.load(state.b); err != nil {
 			return err
 		}
@@ -325,11 +306,8 @@ func (c *Computer) Describe(ctx context.Context) (*Remembered, error) {
 	}
 	state, token := c.remembered()
 	var found *Remembered
-	err := c.o.pool.use(ctx, token, 0, func(h *held) error {
-		err := h.ready(&c.o, state, token)
-		if err == nil {
-			found, err = h.describe()
-		}
+	err := c.o.use(ctx, state, token, 0, func(h *held) (err error) {
+		found, err = h.describe()
 		return err
 	})
 	return found, err

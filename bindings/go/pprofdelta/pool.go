@@ -286,6 +286,16 @@ func (h *held) use(ctx context.Context, inGo int64, do func(h *held) error) erro
 	return do(h)
 }
 
+// use calls do, as Pool.use does, with an instance whose context has these options and remembers this state.
+func (o *options) use(ctx context.Context, state []byte, token uint64, inGo int64, do func(h *held) error) error {
+	return o.pool.use(ctx, token, inGo, func(h *held) error {
+		if err := h.ready(o, state, token); err != nil {
+			return err
+		}
+		return do(h)
+	})
+}
+
 // ready makes the context have these options and remember this state; nil is that of a new context.
 func (h *held) ready(o *options, state []byte, token uint64) error {
 	if state == nil || h.options == nil || !h.options.contextEqual(o) {
