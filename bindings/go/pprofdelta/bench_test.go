@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -38,13 +39,13 @@ func countCPU(b *testing.B) func() {
 func benchWindows(b *testing.B, prev, cur []byte, opts ...Option) {
 	c := must(New(opts...))
 	must(0, c.Base(context.Background(), prev))
-	state := c.state
+	state := bytes.Clone(c.state)
 	b.ReportAllocs()
 	defer b.ReportMetric(float64(len(state)), "state-bytes")
 	defer countCPU(b)()
 	for b.Loop() {
 		must(0, c.Delta(cur, io.Discard))
-		c.state, c.token = state, 0
+		c.state, c.token = append(c.state[:0], state...), 0
 	}
 }
 

@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -30,17 +31,37 @@ func (b *buffer) give() {
 	}
 }
 
+// states are those that no computer remembers any more. The next state takes the place of one, so that a window leaves
+// no garbage of that size.
+var states sync.Pool
+
+// newState returns a copy of a state, with a capacity that is at most a quarter larger.
+func newState(saved []byte) []byte {
+	old, ok := states.Get().(*[]byte)
+	if ok && cap(*old) >= len(saved) && cap(*old) <= len(saved)+len(saved)/4 {
+		return append((*old)[:0], saved...)
+	}
+	return bytes.Clone(saved)
+}
+
+// giveState takes back a state that nobody has any more.
+func giveState(state []byte) {
+	if state != nil {
+		states.Put(&state)
+	}
+}
+
 // add appends bytes. What the buffer grows by counts as memory of the call.
-func (b *buffer) add(bytes []byte, a *account) error {
-	if need := len(b.b) + len(bytes); need > cap(b.b) {
-		size := max(need, len(b.b)+len(b.b)/4)
+func (b *buffer) add(more []byte, a *account) error {
+	if need := len(b.b) + len(more); need > cap(b.b) {
+		size := max(need, 2*len(b.b))
 		if err := a.hold(int64(size - cap(b.b))); err != nil {
 			return err
 		}
 		a.moved(int64(cap(b.b)), int64(size))
 		b.b = append(make([]byte, 0, size), b.b...)
 	}
-	b.b = append(b.b, bytes...)
+	b.b = append(b.b, more...)
 	return nil
 }
 

@@ -30,7 +30,7 @@ type Computer struct {
 	turn chan struct{} // has an element while a call computes what is remembered
 
 	// mu guards what follows, and the ends of windows. The state is only changed by the call that has
-	// the turn and by the end of the pending window. Its bytes are not changed.
+	// the turn and by the end of the pending window. So a call that has the turn reads it without mu.
 	mu      sync.Mutex
 	state   []byte // as pprofdelta_save writes it; nil: empty
 	token   uint64 // see held.token
@@ -96,20 +96,19 @@ func (c *Computer) lock(ctx context.Context) error {
 
 func (c *Computer) unlock() { <-c.turn }
 
-// remembered returns what the computer remembers. A pending window counts as an attempt.
+// remembered returns a copy of what the computer remembers. A pending window counts as an attempt.
 func (c *Computer) remembered() (state []byte, token uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending != nil {
-		return bytes.Clone(c.pending.state), 0 // Commit changes a byte of it
+		return bytes.Clone(c.pending.state), 0
 	}
-	return c.state, c.token
+	return bytes.Clone(c.state), c.token
 }
 
-// remember replaces what the computer remembers.
+// remember replaces what the computer remembers. The caller holds mu.
 func (c *Computer) remember(state []byte, token uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	giveState(c.state)
 	c.state, c.token = state, token
 }
 
@@ -172,12 +171,8 @@ func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error)
 
 // compute makes a window, which is then pending.
 func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
-	state, token := c.remembered()
 	window := &Window{c: c, token: newToken(), plain: takeBuffer()}
-	err := c.o.pool.use(ctx, token, inGo, func(h *held) error {
-		if err := h.ready(&c.o, state, token); err != nil {
-			return err
-		}
+	err := c.o.use(ctx, c.state, c.token, inGo, func(h *held) error {
 		window.plain.b = window.plain.b[:0]
 		report, err := h.window(profile, c.started.Load(), window.plain)
 		if err != nil {
@@ -229,11 +224,7 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 		return err
 	}
 	defer c.unlock()
-	state, token := c.remembered()
-	return c.o.pool.use(ctx, token, 0, func(h *held) error {
-		if err := h.ready(&c.o, state, token); err != nil {
-			return err
-		}
+	return c.o.use(ctx, c.state, c.token, 0, func(h *held) error {
 		if err := h.base(profile); err != nil {
 			return err
 		}
@@ -249,6 +240,8 @@ func (c *Computer) take(h *held) error {
 		return err
 	}
 	h.token = newToken()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.remember(state, h.token)
 	return nil
 }
@@ -270,26 +263,16 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	}
 	state, _ := c.remembered()
 	if state == nil { // only the library knows the state of an empty context
-		var err error
-		if state, err = c.emptyState(ctx); err != nil {
+		err := c.o.use(ctx, nil, 0, 0, func(h *held) (err error) {
+			state, err = h.state()
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	if _, err := w.Write(state); err != nil {
-		return failFor(ErrSink, StageWrite, "the state was not written", err)
-	}
-	return nil
-}
-
-func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
-	err = c.o.pool.use(ctx, 0, 0, func(h *held) error {
-		if err := h.ready(&c.o, nil, 0); err != nil {
-			return err
-		}
-		state = h.empty
-		return nil
-	})
-	return state, err
+	_, err := writeAll(w, state)
+	return err
 }
 
 // Load makes the computer remember what was saved, whatever it remembered before. It reads r to its
@@ -308,10 +291,7 @@ func (c *Computer) Load(ctx context.Context, r io.Reader) error {
 		return err
 	}
 	defer c.unlock()
-	return c.o.pool.use(ctx, 0, int64(cap(state.b)), func(h *held) error {
-		if err := h.ready(&c.o, nil, 0); err != nil {
-			return err
-		}
+	return c.o.use(ctx, nil, 0, int64(cap(state.b)), func(h *held) error {
 		if err := h.load(state.b); err != nil {
 			return err
 		}
@@ -326,11 +306,8 @@ func (c *Computer) Describe(ctx context.Context) (*Remembered, error) {
 	}
 	state, token := c.remembered()
 	var found *Remembered
-	err := c.o.pool.use(ctx, token, 0, func(h *held) error {
-		err := h.ready(&c.o, state, token)
-		if err == nil {
-			found, err = h.describe()
-		}
+	err := c.o.use(ctx, state, token, 0, func(h *held) (err error) {
+		found, err = h.describe()
 		return err
 	})
 	return found, err

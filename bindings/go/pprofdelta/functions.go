@@ -20,10 +20,7 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 	var report *Report
 	delta := takeBuffer()
 	defer delta.give()
-	err = o.pool.use(ctx, 0, 0, func(h *held) error {
-		if err := h.ready(&o, nil, 0); err != nil {
-			return err
-		}
+	err = o.use(ctx, nil, 0, 0, func(h *held) error {
 		if err := h.prev(prev); err != nil {
 			return err
 		}
@@ -214,11 +211,8 @@ func Check(ctx context.Context, profile []byte, opts ...Option) (*Census, error)
 		return nil, err
 	}
 	var census *Census
-	err = o.pool.use(ctx, 0, 0, func(h *held) error {
-		err := h.ready(&o, nil, 0)
-		if err == nil {
-			census, err = h.check(profile)
-		}
+	err = o.use(ctx, nil, 0, 0, func(h *held) (err error) {
+		census, err = h.check(profile)
 		return err
 	})
 	return census, err

@@ -121,10 +121,14 @@ type failing struct {
 
 func (f failing) Write(p []byte) (int, error) { return min(f.n, len(p)), f.err }
 
-// calling is a writer that calls something, and reading is such a reader.
+// calling is a writer that calls something; writing and reading do so with the bytes.
 type calling func() error
 
 func (call calling) Write(p []byte) (int, error) { return len(p), call() }
+
+type writing func(p []byte) (int, error)
+
+func (write writing) Write(p []byte) (int, error) { return write(p) }
 
 type reading func(p []byte) (int, error)
 

@@ -132,14 +132,16 @@ func (i *machine) reserve(size int64) {
 	*i.memory = larger
 }
 
-// expect reserves what a window of this profile usually takes, so that the memory need not be moved while it grows.
+// expect reserves what a window of this profile usually takes, so that the memory need not be moved while it grows. A
+// profile that is a little larger than the last one is no reason to move it: it may have room.
 func (i *machine) expect(profile []byte) {
 	const perByte, ratio = 10, 4 // of an inflated profile; of a compressed one
 	size := int64(len(profile)) * perByte
 	if isCompressed(profile) {
 		size *= ratio
 	}
-	if size = min(i.least+size, i.most()); size > int64(cap(*i.memory)) {
+	size = min(i.least+size, i.most())
+	if have := int64(cap(*i.memory)); size > have+have/4 {
 		i.reserve(size)
 	}
 }

@@ -1,7 +1,6 @@
 package pprofdelta
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -42,7 +41,6 @@ type held struct {
 	*instance
 	isUsed  bool      // before
 	options *options  // of the context; nil: there is none
-	empty   []byte    // the state of a context that remembers nothing
 	token   uint64    // of the state that the context remembers; 0: of no computer
 	since   time.Time // idle since then
 }
@@ -288,11 +286,20 @@ func (h *held) use(ctx context.Context, inGo int64, do func(h *held) error) erro
 	return do(h)
 }
 
-// ready makes the context have these options and remember this state; nil is the empty one.
+// use calls do, as Pool.use does, with an instance whose context has these options and remembers this state.
+func (o *options) use(ctx context.Context, state []byte, token uint64, inGo int64, do func(h *held) error) error {
+	return o.pool.use(ctx, token, inGo, func(h *held) error {
+		if err := h.ready(o, state, token); err != nil {
+			return err
+		}
+		return do(h)
+	})
+}
+
+// ready makes the context have these options and remember this state; nil is that of a new context.
 func (h *held) ready(o *options, state []byte, token uint64) error {
-	isNamed := state != nil || o.id == 0 || h.options != nil && h.options.id == o.id
-	if h.options == nil || !h.options.contextEqual(o) || !isNamed {
-		if err := h.renew(o); err != nil {
+	if state == nil || h.options == nil || !h.options.contextEqual(o) {
+		if err := h.renew(o); err != nil || state == nil {
 			return err
 		}
 	}
@@ -300,9 +307,6 @@ func (h *held) ready(o *options, state []byte, token uint64) error {
 		return nil
 	}
 	h.token = 0
-	if state == nil {
-		state = h.empty
-	}
 	if err := h.load(state); err != nil {
 		return err
 	}
@@ -316,11 +320,6 @@ func (h *held) renew(o *options) error {
 	if err := h.prepare(o); err != nil {
 		return err
 	}
-	empty := takeBuffer()
-	defer empty.give()
-	if err := h.save(empty); err != nil {
-		return err
-	}
-	h.options, h.empty = o, bytes.Clone(empty.b)
+	h.options = o
 	return nil
 }

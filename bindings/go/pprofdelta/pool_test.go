@@ -146,7 +146,7 @@ func TestContextEndsACall(t *testing.T) {
 	delete(all, "New")  // it does not wait
 	delete(all, "Save") // nor does this, if there is a state
 	for name, call := range all {
-		token, state, ended := c.token, c.state, 0
+		token, state, ended := c.token, bytes.Clone(c.state), 0
 		for ; ; ended++ {
 			of := &ending{left: ended}
 			of.Context, of.cancel = context.WithCancel(t.Context())
@@ -161,7 +161,7 @@ func TestContextEndsACall(t *testing.T) {
 			}
 		}
 		c.Abandon()
-		c.token, c.state = 0, state
+		c.token, c.state = 0, bytes.Clone(state)
 		// The library asks, too, and not only this package.
 		if name != "Load" && name != "Describe" && ended < 4 {
 			t.Errorf("%s: the context was asked only %d times", name, ended)
@@ -254,13 +254,14 @@ func TestTenThousandTargets(t *testing.T) {
 		targets = 500
 	}
 	pool := newPool(t, WithInstances(2))
-	_, warm, first, cur := begun(4, 100, WithPool(pool)) // makes what all targets share
+	options := []Option{WithPool(pool), WithCompression(None)}
+	_, warm, first, cur := begun(4, 100, options...) // makes what all targets share
 	want := deltaOf(warm, cur)
 	same(t, "the first target", want, merged(first, cur))
 	goroutines, before := runtime.NumGoroutine(), heapInUse()
 	computers := make([]*Computer, targets)
 	for i := range computers {
-		computers[i] = newComputer(WithPool(pool))
+		computers[i] = newComputer(options...)
 		deltaOf(computers[i], first)
 	}
 	for i, c := range computers {

@@ -1,7 +1,6 @@
 package pprofdelta
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"sync/atomic"
@@ -60,7 +59,7 @@ func (h *held) state() ([]byte, error) {
 	if err := h.save(state); err != nil {
 		return nil, err
 	}
-	return bytes.Clone(state.b), nil
+	return newState(state.b), nil
 }
 
 // end ends the window. The caller holds the computer's mu.
@@ -68,7 +67,7 @@ func (w *Window) end(commit bool) {
 	if w.isEnded {
 		return
 	}
-	w.c.state, w.c.token = w.state, 0
+	w.c.remember(w.state, 0)
 	if w.settled != nil {
 		w.settled(commit)
 	} else if commit {
