@@ -12,7 +12,6 @@
 #include "resource.h"
 #include "record/recover.h"
 #include "record/target.h"
-#include "record/tree.h"
 
 #include "agent/base/launch.h"
 
@@ -40,7 +39,7 @@ typedef struct record_options {
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
-    bool snapshot, no_account, no_live, tree, quiet;
+    bool snapshot, no_account, no_live, quiet;
     pprofdelta_format format;
     cli_resources resources; /* the values of --resource */
     const cli_arguments *arguments;
@@ -224,10 +223,6 @@ static const cli_option table[] = {
     {"--threshold", 0, CLI_VALUE, take_threshold, 0, 0, 0,
      "      --threshold=SIZE   write the largest sites when SIZE bytes are in use, or\n"
      "                         a share of the memory limit, like 80%\n"},
-    {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree), 0, 0,
-     "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
-     "                         that it started, when the last one has ended:\n"
-     "                         DIR/tree.PROGRAM.PID.pb.gz\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(record_options, quiet), 0, 0,
      "  -q, --quiet            do not print where the profiles are\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
@@ -251,15 +246,8 @@ static int check_options(const record_options *options)
 {
     if (options->timeout_millis && !options->to)
         return cli_usage("--timeout is for the command of --to, which is missing");
-    if (options->tree && options->to)
-        return cli_usage("--pid-tree adds up files, and --to writes none");
     if (options->keep && options->to)
         return cli_usage("--keep deletes files, and --to writes none");
-    if (options->keep && options->tree)
-        return cli_usage("--pid-tree adds up all profiles, and --keep deletes some");
-    if (options->tree && options->format == PPROFDELTA_OTLP)
-        return cli_usage("--pid-tree adds up pprof profiles; for OTLP, give what it wrote to "
-                         "pprofdelta sum --format=otlp");
     if (options->resources.len && options->format != PPROFDELTA_OTLP)
         return cli_usage("--resource needs --format=otlp, which is missing");
     return CLI_DONE;
@@ -362,7 +350,6 @@ static int set_environment(const record_options *o, const char *agent)
           cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
           cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
           cli_set_variable(PD_VARIABLE_QUIET, o->quiet, "1") &&
-          cli_set_variable(PD_VARIABLE_TREE, o->tree, "1") &&
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
           cli_set_variable(PD_VARIABLE_LIVE, o->no_live, "0") &&
           cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
@@ -378,16 +365,6 @@ static int set_environment(const record_options *o, const char *agent)
         code = cli_system_error("the environment", "set", ENOMEM);
     free(resource);
     return code;
-}
-
-/* Runs COMMAND and does not return, or returns an exit status. */
-static int run_tree(const record_options *options)
-{
-    char folder[PATH_MAX];
-    int code = cli_tree_make_folder(getenv(PD_VARIABLE_DIR), options->command[0], folder);
-    if (!code && !cli_set_variable(PD_VARIABLE_DIR, true, "%s", folder))
-        code = cli_system_error("the environment", "set", ENOMEM);
-    return code ? code : cli_tree_run(options->command, folder, options->quiet);
 }
 
 /* The agent's tables and reserves count for the limit, used or not. A program that gets too little may
@@ -422,12 +399,10 @@ static int run(const record_options *options)
     code = code ? code : find_agent(agent);
     code = code ? code : cli_target_check(options->command[0], agent);
     code = code ? code : set_environment(options, agent);
-    if (!code) {
-        recover(options);
-        note_small_space(options->quiet);
-    }
-    if (code || options->tree)
-        return code ? code : run_tree(options);
+    if (code)
+        return code;
+    recover(options);
+    note_small_space(options->quiet);
     cli_inherited_restore();
     execvp(options->command[0], options->command);
     return cli_not_run(options->command[0], errno);
