@@ -4,17 +4,16 @@
  * hold its settings, and it needs nothing else from this verb. So this verb finds the agent,
  * checks that the agent can be loaded into COMMAND, sets the variables and becomes COMMAND: the
  * process, the descriptors, the signals and the exit status are COMMAND's. */
-#include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
 #include "arguments.h"
 #include "resource.h"
 #include "record/recover.h"
-#include "record/target.h"
 
 #include "agent/base/launch.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -281,6 +280,51 @@ static int find_agent(char path[PATH_MAX])
     return cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
 }
 
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/* The program cannot be run: prints why. */
+static int not_run(const char *path, int error)
+{
+    cli_system_error(path, "run", error);
+    return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
+}
+
+static int refuse(const pd_launch_result *found)
+{
+    cli_error("%s: %s, so it cannot be recorded", found->path, found->obstacle);
+    const char *advice = pd_launch_advice(found->path);
+    if (*advice)
+        cli_hint("%s", advice);
+    return CLI_NOT_RUN;
+}
+
+/* Any ELF file is taken for the agent: the loader judges it. */
+static bool is_elf(const char *path)
+{
+    char magic[SELFMAG] = {0};
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(magic, SELFMAG, 1, file) == 1 && memcmp(magic, ELFMAG, SELFMAG) == 0;
+    if (file)
+        fclose(file);
+    return is;
+}
+
+/* Can the agent be loaded into the program that execvp finds? Of a script, the interpreter is checked. */
+static int check_program(const char *name, const char *agent)
+{
+    char path[PATH_MAX];
+    pd_launch_result found;
+    int error = pd_launch_find(name, getenv("PATH"), path);
+    if (error)
+        return not_run(name, error);
+    if (!is_elf(agent))
+        return cli_error("%s: is no shared object, and so not the heap agent", agent);
+    pd_launch_check(path, &found);
+    if (found.error)
+        return not_run(found.path, found.error);
+    return found.obstacle ? refuse(&found) : CLI_DONE;
+}
+
 /* ---- the agent's variables ------------------------------------------------------------------- */
 
 static int make_dir(const char *dir, char path[PATH_MAX])
@@ -397,7 +441,7 @@ static int run(const record_options *options)
     char agent[PATH_MAX];
     int code = check_options(options);
     code = code ? code : find_agent(agent);
-    code = code ? code : cli_target_check(options->command[0], agent);
+    code = code ? code : check_program(options->command[0], agent);
     code = code ? code : set_environment(options, agent);
     if (code)
         return code;
@@ -405,7 +449,7 @@ static int run(const record_options *options)
     note_small_space(options->quiet);
     cli_inherited_restore();
     execvp(options->command[0], options->command);
-    return cli_not_run(options->command[0], errno);
+    return not_run(options->command[0], errno);
 }
 
 int cli_record(int argc, char **argv)
