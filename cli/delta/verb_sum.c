@@ -151,12 +151,13 @@ static int sort(run *r)
     const cli_arguments *arguments = &r->options.arguments;
     uint64_t limit = r->options.library.max_memory;
     pprofdelta_census census;
+    bool is_read;
     r->windows = calloc(arguments->operands_len, sizeof *r->windows);
     if (!r->windows)
         return cli_system_error("the merge", "make", ENOMEM);
     for (size_t i = 0; i < arguments->operands_len; i++) {
         const char *path = arguments->operands[i];
-        int code = cli_input_check_named((cli_file){path, NULL}, limit, &census);
+        int code = cli_input_check((cli_file){path, NULL}, limit, &census, &is_read);
         if (code)
             return code;
         r->windows[i] = (window){path, census.stamp};

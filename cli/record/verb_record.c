@@ -28,11 +28,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SECOND INT64_C(1000000000)
+
 typedef struct record_options {
-    const char *dir;          /* NULL: not given */
-    const char *to;           /* NULL: into files */
-    uint64_t interval_millis; /* 0: not given; the same for the members below */
-    uint64_t timeout_millis;
+    const char *dir;        /* NULL: not given */
+    const char *to;         /* NULL: into files */
+    int64_t interval_nanos; /* 0: not given; the same for the members below */
+    int64_t timeout_nanos;
     uint64_t rate, threshold;
     bool is_share;    /* threshold is a percentage */
     int signal;       /* -1: not given; 0: none */
@@ -45,26 +47,12 @@ typedef struct record_options {
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
-/* Rounded up, so that a time above 0 is one here, too. */
-static uint64_t millis_of(int64_t nanos)
+static int take_timeout(const cli_option *option, const char *value, void *nanos)
 {
-    return ((uint64_t)nanos + 999999) / 1000000;
-}
-
-static int take_interval(const cli_option *option, const char *value, void *millis)
-{
-    int64_t nanos = 0;
-    int code = cli_take_span(option, value, &nanos);
-    *(uint64_t *)millis = millis_of(nanos);
-    return code;
-}
-
-static int take_timeout(const cli_option *option, const char *value, void *millis)
-{
-    int64_t nanos;
-    if (!cli_span_parse(value, &nanos) || millis_of(nanos) > PD_TIMEOUT_SECONDS_MAX * 1000)
+    int64_t read;
+    if (!cli_span_parse(value, &read) || read > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
         return cli_bad_value(option->name, value, "a time like 30s, 2m or 1h, 1d at most");
-    *(uint64_t *)millis = millis_of(nanos);
+    *(int64_t *)nanos = read;
     return CLI_DONE;
 }
 
@@ -194,10 +182,10 @@ static const cli_option table[] = {
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; DIR\n"
      "                         then gets what did not arrive at the end\n"},
-    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_millis), 0, 0,
+    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_nanos), 0, 0,
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
      "                         but at least 5s and at most 60s)\n"},
-    {"--interval", 0, CLI_VALUE, take_interval, offsetof(record_options, interval_millis), 0, 0,
+    {"--interval", 0, CLI_VALUE, cli_take_span, offsetof(record_options, interval_nanos), 0, 0,
      "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
     {"--rate", 0, CLI_VALUE, take_rate, offsetof(record_options, rate), 0, 0,
      "      --rate=SIZE        bytes between two samples: 512k (the default)\n"},
@@ -243,7 +231,7 @@ static const cli_command command = {
 
 static int check_options(const record_options *options)
 {
-    if (options->timeout_millis && !options->to)
+    if (options->timeout_nanos && !options->to)
         return cli_usage("--timeout is for the command of --to, which is missing");
     if (options->keep && options->to)
         return cli_usage("--keep deletes files, and --to writes none");
@@ -338,9 +326,10 @@ static int make_dir(const char *dir, char path[PATH_MAX])
     return CLI_DONE;
 }
 
-/* Seconds with a fraction. */
-static bool set_duration(const char *name, uint64_t millis)
+/* Seconds with a fraction, rounded up, so that a time above 0 is one for the agent, too. */
+static bool set_duration(const char *name, int64_t nanos)
 {
+    uint64_t millis = ((uint64_t)nanos + 999999) / 1000000;
     return cli_set_variable(name, millis, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
 }
 
@@ -397,8 +386,8 @@ static int set_environment(const record_options *o, const char *agent)
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
           cli_set_variable(PD_VARIABLE_LIVE, o->no_live, "0") &&
           cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
-          set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
-          set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&
+          set_duration(PD_VARIABLE_TIMEOUT, o->timeout_nanos) &&
+          set_duration(PD_VARIABLE_INTERVAL, o->interval_nanos) &&
           cli_set_variable(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
           cli_set_variable(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64 "%s", o->threshold,
                            o->is_share ? "%" : "") &&
@@ -429,8 +418,7 @@ static void note_small_space(bool is_quiet)
 static void recover(const record_options *o)
 {
     const char *dir = getenv(PD_VARIABLE_DIR);
-    cli_recovering how = {
-        .to = o->to, .is_quiet = o->quiet, .timeout_nanos = (int64_t)o->timeout_millis * 1000000};
+    cli_recovering how = {.to = o->to, .is_quiet = o->quiet, .timeout_nanos = o->timeout_nanos};
     if (dir && *dir && !o->no_live)
         cli_recover_folder(dir, &how);
 }
