@@ -49,4 +49,8 @@ int cli_recover(int argc, char **argv);
  * exec. */
 void cli_inherited_restore(void);
 
+/* Sets a variable of the environment, or removes it. Returns false if memory is short. */
+__attribute__((format(printf, 3, 4))) bool cli_set_variable(const char *name, bool has_value,
+                                                            const char *format, ...);
+
 #endif

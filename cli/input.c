@@ -271,33 +271,23 @@ static pprofdelta_status check(const cli_input *in, uint64_t limit, pprofdelta_c
     return PPROFDELTA_OK;
 }
 
-int cli_input_check_named(cli_file file, uint64_t limit, pprofdelta_census *census)
-{
-    cli_input in;
-    pprofdelta_error err;
-    int code = cli_input_read_again(&in, file, limit);
-    cli_progress_say("checking", file.path);
-    if (!code && check(&in, limit, census, &err))
-        code = cli_library_error(in.name, &err);
-    cli_input_free(&in);
-    return code;
-}
-
-bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *census)
+int cli_input_check(cli_file file, uint64_t limit, pprofdelta_census *census, bool *counts)
 {
     cli_input in;
     pprofdelta_error err;
     char why[CLI_WHY_ROOM];
-    if (try_to_read(&in, file, limit, why)) {
-        cli_note_left_out(file.path, why);
-        return false;
-    }
     cli_progress_say("checking", file.path);
-    bool is_good = !check(&in, limit, census, &err);
-    if (!is_good)
+    int wrong = try_to_read(&in, file, limit, why), code = CLI_DONE;
+    bool is_bad = !wrong && check(&in, limit, census, &err);
+    *counts = !wrong && !is_bad;
+    if (wrong && file.found_in)
+        cli_note_left_out(file.path, why);
+    else if (is_bad && file.found_in)
         cli_note_refused(file.path, &err);
+    else if (wrong || is_bad)
+        code = wrong ? refuse(&in, wrong, why) : cli_library_error(in.name, &err);
     cli_input_free(&in);
-    return is_good;
+    return code;
 }
 
 void cli_input_free(cli_input *in)

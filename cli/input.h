@@ -79,12 +79,9 @@ enum { CLI_FOUND_MAX = 1 << 30 }; /* bytes of a file that no user has named */
 int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit);
 
 /* Reads the file and checks that it is a profile. The names in the census are not valid. Prints what is
- * wrong; returns an exit code. */
-int cli_input_check_named(cli_file file, uint64_t limit, pprofdelta_census *census);
-
-/* The same for a file that was found. If it is no profile, prints a note that it is left out,
- * and why, and returns false. */
-bool cli_input_check_found(cli_file file, uint64_t limit, pprofdelta_census *census);
+ * wrong; returns an exit code. If a file that was found is no profile, a note says that it is left out;
+ * then *counts is false. */
+int cli_input_check(cli_file file, uint64_t limit, pprofdelta_census *census, bool *counts);
 
 /* Frees the bytes and keeps the name. */
 void cli_input_free(cli_input *in);

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,6 +102,18 @@ void cli_inherited_restore(void)
             close(fd);
     signal(SIGPIPE, inherited_sigpipe);
     signal(SIGXFSZ, inherited_sigxfsz);
+}
+
+bool cli_set_variable(const char *name, bool has_value, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    bool is_set =
+        has_value ? vasprintf(&text, format, args) >= 0 && !setenv(name, text, 1) : !unsetenv(name);
+    va_end(args);
+    free(text);
+    return is_set;
 }
 
 int main(int argc, char **argv)

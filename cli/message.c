@@ -199,8 +199,7 @@ int cli_system_error(const char *name, const char *verb, int error)
 
 /* ---- errors of the library ------------------------------------------------------------------ */
 
-/* The inputs that an error may be about. */
-enum { ONE_FILE = 1, TWO_FILES = 2, A_STATE = 4, A_SUM = 8, ANY = 15 };
+enum { ANY = CLI_ONE_FILE | CLI_TWO_FILES | CLI_A_STATE | CLI_A_SUM };
 
 /* What to do next. The first row that matches counts. */
 static const struct advice {
@@ -215,7 +214,7 @@ static const struct advice {
      "--force"},
     {PPROFDELTA_E_NOT_CUMULATIVE, ANY, PPROFDELTA_REASON_NONE,
      "pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them"},
-    {PPROFDELTA_E_OTHER_TARGET, A_STATE, PPROFDELTA_REASON_NONE,
+    {PPROFDELTA_E_OTHER_TARGET, CLI_A_STATE, PPROFDELTA_REASON_NONE,
      "a state is for one target; move it away to begin a new one, or use --force if the service "
      "has another name now"},
     {PPROFDELTA_E_OTHER_TARGET, ANY, PPROFDELTA_REASON_NONE,
@@ -229,16 +228,16 @@ static const struct advice {
     {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_NO_TARGET,
      "merge windows of states or of record; pprofdelta merge --force takes any other profile as a "
      "target of its own"},
-    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_TWO_TARGETS,
+    {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_TWO_TARGETS,
      "pprofdelta merge adds up several targets"},
-    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_WINDOW_LATE,
+    {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_WINDOW_LATE,
      "give the files of all windows in their order; pprofdelta merge sorts them"},
-    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_WINDOW_MISSING,
+    {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_WINDOW_MISSING,
      "give the files of all windows in their order; --force adds them as they are"},
-    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_NONE, "--force adds them"},
+    {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_NONE, "--force adds them"},
     {PPROFDELTA_E_OLDER, ANY, PPROFDELTA_REASON_NONE,
      "the state has a later profile already: another run came first, and nothing is lost"},
-    {PPROFDELTA_E_MISMATCH, A_STATE, PPROFDELTA_REASON_OTHER_TYPES,
+    {PPROFDELTA_E_MISMATCH, CLI_A_STATE, PPROFDELTA_REASON_OTHER_TYPES,
      "a state is for one kind of profile of one target; if the target has other types now, move "
      "the state away to begin a new one"},
     {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_SWAPPED,
@@ -299,11 +298,18 @@ void cli_note_refused(const char *name, const pprofdelta_error *err)
     cli_note_left_out(name, describe(err, text));
 }
 
-static int print_with_advice(const char *name, const pprofdelta_error *err, unsigned inputs)
+int cli_inputs_error(unsigned kind, const char *first, const char *second,
+                     const pprofdelta_error *err)
 {
     char text[DESCRIPTION];
-    const char *advice = advice_for(err, inputs);
-    cli_error("%s: %s", name, describe(err, text));
+    bool is_about_both =
+        first && err->reason != PPROFDELTA_REASON_NO_TARGET &&
+        (err->status == PPROFDELTA_E_MISMATCH || err->status == PPROFDELTA_E_OLDER);
+    const char *advice = advice_for(err, first ? kind : CLI_ONE_FILE);
+    if (is_about_both)
+        cli_error("%s and %s: %s", first, second, describe(err, text));
+    else
+        cli_error("%s: %s", second, describe(err, text));
     if (advice)
         cli_hint("%s", advice);
     return err->status == PPROFDELTA_E_RESET   ? CLI_RESET
@@ -311,21 +317,9 @@ static int print_with_advice(const char *name, const pprofdelta_error *err, unsi
                                                : CLI_FAILED;
 }
 
-/* A mismatch is about both inputs, if it is not about a target; every other error about the second. */
-static int print_about_two(const char *first, const char *second, const pprofdelta_error *err,
-                           unsigned inputs)
-{
-    char both[2 * 4096 + 8];
-    if ((err->status != PPROFDELTA_E_MISMATCH && err->status != PPROFDELTA_E_OLDER) ||
-        err->reason == PPROFDELTA_REASON_NO_TARGET)
-        return print_with_advice(second, err, inputs);
-    snprintf(both, sizeof both, "%s and %s", first, second);
-    return print_with_advice(both, err, inputs);
-}
-
 int cli_library_error(const char *name, const pprofdelta_error *err)
 {
-    return print_with_advice(name, err, ONE_FILE);
+    return cli_inputs_error(CLI_ONE_FILE, NULL, name, err);
 }
 
 int cli_options_error(const char *first, const pprofdelta_error *err)
@@ -333,21 +327,4 @@ int cli_options_error(const char *first, const pprofdelta_error *err)
     if (err->status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err->text);
     return cli_library_error(err->status == PPROFDELTA_E_LIMIT ? first : "options", err);
-}
-
-int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err)
-{
-    return print_about_two(prev, cur, err, TWO_FILES);
-}
-
-int cli_window_error(const char *state, const char *cur, const pprofdelta_error *err)
-{
-    return print_about_two(state, cur, err, A_STATE);
-}
-
-int cli_sum_error(const char *last, const char *name, const pprofdelta_error *err)
-{
-    if (!last)
-        return cli_library_error(name, err);
-    return print_about_two(last, name, err, strcmp(err->stage, "sum") != 0 ? TWO_FILES : A_SUM);
 }

@@ -56,14 +56,13 @@ void cli_note_refused(const char *name, const pprofdelta_error *err);
  * the first file. */
 int cli_options_error(const char *first, const pprofdelta_error *err);
 
-/* The same for the two inputs of a delta. A mismatch names both. */
-int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err);
+/* The inputs that an error may be about. */
+enum { CLI_ONE_FILE = 1, CLI_TWO_FILES = 2, CLI_A_STATE = 4, CLI_A_SUM = 8 };
 
-/* The same for a state and a profile. */
-int cli_window_error(const char *state, const char *cur, const pprofdelta_error *err);
-
-/* The same for two inputs of a sum; last is NULL for the first input. */
-int cli_sum_error(const char *last, const char *name, const pprofdelta_error *err);
+/* The same for one of two inputs, of this kind: a mismatch names both, every other error the second. If
+ * first is NULL, there is only the second. */
+int cli_inputs_error(unsigned kind, const char *first, const char *second,
+                     const pprofdelta_error *err);
 
 /* Writes bytes to stderr unchanged. A failure is ignored: it could not be printed
  * either. */

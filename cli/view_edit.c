@@ -160,57 +160,6 @@ int cli_edit_end(cli_edit *edit)
     return cli_profile_index(edit->profile);
 }
 
-/* ---- value types ----------------------------------------------------------------------------- */
-
-static bool is_among(cli_string name, const char *const *types, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (cli_string_is(name, types[i]))
-            return true;
-    return false;
-}
-
-static bool has_value(const Pd__View__Sample *sample)
-{
-    for (size_t i = 0; i < sample->n_value; i++)
-        if (sample->value[i])
-            return true;
-    return false;
-}
-
-static void leave_out_column(cli_profile *profile, size_t column)
-{
-    Pd__View__Profile *view = profile->view;
-    ProtobufCAllocator allocator = cli_profile_allocator(profile);
-    pd__view__value_type__free_unpacked(view->sample_type[column], &allocator);
-    view->n_sample_type--;
-    for (size_t i = column; i < view->n_sample_type; i++)
-        view->sample_type[i] = view->sample_type[i + 1];
-    for (size_t i = 0; i < view->n_sample; i++) {
-        Pd__View__Sample *sample = view->sample[i];
-        sample->n_value--;
-        for (size_t j = column; j < sample->n_value; j++)
-            sample->value[j] = sample->value[j + 1];
-    }
-}
-
-void cli_edit_leave_out(cli_profile *profile, const char *const *types, size_t len)
-{
-    Pd__View__Profile *view = profile->view;
-    ProtobufCAllocator allocator = cli_profile_allocator(profile);
-    size_t kept = 0;
-    for (size_t column = view->n_sample_type; column-- > 0;)
-        if (is_among(cli_profile_type(profile, column), types, len))
-            leave_out_column(profile, column);
-    for (size_t i = 0; i < view->n_sample; i++) {
-        if (has_value(view->sample[i]))
-            view->sample[kept++] = view->sample[i];
-        else
-            pd__view__sample__free_unpacked(view->sample[i], &allocator);
-    }
-    view->n_sample = kept;
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 int cli_edit_write(cli_profile *profile, cli_output *out)

@@ -1,4 +1,4 @@
-/* Changes an unpacked profile: adds strings, functions and lines, and leaves out value types.
+/* Changes an unpacked profile: adds strings, functions and lines.
  *
  * New records count against the memory limit of the profile. Equal strings and equal functions are
  * added once. Records that are not used any more stay; pprofdelta_rewrite leaves them out. */
@@ -36,9 +36,6 @@ void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit
 /* Ends: the indexes of the profile are valid again. Prints what is wrong if memory was short;
  * returns an exit code. */
 int cli_edit_end(cli_edit *edit);
-
-/* Leaves out the value types with one of these names, and the samples whose values are then 0. */
-void cli_edit_leave_out(cli_profile *profile, const char *const *types, size_t len);
 
 /* Writes the changed profile and ends the output. Prints what is wrong; returns an exit code. */
 int cli_edit_write(cli_profile *profile, cli_output *out);

@@ -173,7 +173,6 @@ static const struct {
     {PD_VARIABLE_PRESSURE, offsetof(pd_settings, pressure), 1, 0, 1},
     {PD_VARIABLE_PID, offsetof(pd_settings, command_pid), 1, 0, INT_MAX},
     {PD_VARIABLE_QUIET, offsetof(pd_settings, is_quiet), 1, 0, 1},
-    {PD_VARIABLE_TREE, offsetof(pd_settings, is_tree), 1, 0, 1},
     {PD_VARIABLE_TIMEOUT, offsetof(pd_settings, timeout), (uint64_t)NANOS_PER_SECOND, 0,
      PD_TIMEOUT_SECONDS_MAX *(uint64_t)NANOS_PER_SECOND},
 };

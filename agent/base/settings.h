@@ -19,7 +19,6 @@
  *     PPROFDELTA_RECORD_PRESSURE   1: a profile when threads wait for memory (memory_limit.h)
  *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
  *     PPROFDELTA_RECORD_QUIET      1: it does not
- *     PPROFDELTA_RECORD_TREE       1: `pprofdelta record` prints it, when it has added them up
  *     PPROFDELTA_RECORD_SAID       two digits, which become 1 in the environment of a process that
  *                                  said why it is not recorded, or which functions were not
  *                                  replaced: programs that it starts do not repeat that
@@ -55,9 +54,9 @@ typedef struct pd_settings {
     pd_memory_limit limit;   /* valid if it is */
     uint64_t signal;         /* 0: none */
     uint64_t command_pid;    /* the process that `pprofdelta record` became; 0: not known */
-    uint64_t snapshot, account, live, is_quiet, is_tree, pressure; /* 0 or 1 */
-    char pressure_file[PD_LIMIT_PATH_MAX]; /* if it is 1; empty: there is none */
-    pd_keep keep;                          /* what keep_most limits */
+    uint64_t snapshot, account, live, is_quiet, pressure; /* 0 or 1 */
+    char pressure_file[PD_LIMIT_PATH_MAX];                /* if it is 1; empty: there is none */
+    pd_keep keep;                                         /* what keep_most limits */
     uint64_t keep_most;
     char run[PD_RUN_MAX]; /* which run that is, for keep */
     pprofdelta_format format;

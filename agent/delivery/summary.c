@@ -154,7 +154,7 @@ void pd_summary_end(void)
 {
     const pd_settings *settings = &pd_the_agent.settings;
     uint64_t count = atomic_load(&files);
-    if (!is_ours() || settings->command || settings->is_tree)
+    if (!is_ours() || settings->command)
         return;
     if (!count) {
         if (!atomic_load(&pd_the_agent.samples)) /* or else a message says why it was not written */

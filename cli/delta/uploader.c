@@ -1,12 +1,12 @@
 /* The uploader: see uploader.h. */
 #include "delta/uploader.h"
 
-#include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -23,32 +23,59 @@ enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-/* What the child needs from this process. */
-typedef struct cradle {
-    const pprofdelta_report *report;
-    pid_t parent;
-    int input; /* a file with the delta */
-    sigset_t mask;
-} cradle;
-
-/* Signals that this process ignored from the start stay ignored; the others have their default, also
- * SIGPIPE and SIGXFSZ, which main ignores. */
-static void prepare(const void *cookie)
+/* Becomes the command, with the file `input` on its stdin. Signals that this process ignored from the start
+ * stay ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main ignores. Writes errno to
+ * told if it cannot; otherwise execvp closes it. */
+static _Noreturn void become(char *const *argv, const pprofdelta_report *report, int input,
+                             pid_t parent, const sigset_t *mask, int told)
 {
-    const cradle *c = cookie;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != c->parent) /* the parent has already ended */
+    if (getppid() != parent) /* the parent has already ended */
         _exit(127);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
-    cli_set_variable("PPROFDELTA_ID", true, "%016" PRIx64, c->report->id);
-    cli_set_variable("PPROFDELTA_SEQUENCE", true, "%" PRIu64, c->report->sequence);
-    cli_set_variable("PPROFDELTA_ATTEMPT", true, "%" PRIu64, c->report->attempt);
-    cli_set_variable("PPROFDELTA_FROM", true, "%" PRId64, c->report->from_nanos);
-    cli_set_variable("PPROFDELTA_TO", true, "%" PRId64, c->report->to_nanos);
-    sigprocmask(SIG_SETMASK, &c->mask, NULL);
-    dup2(c->input, STDIN_FILENO);
+    cli_set_variable("PPROFDELTA_ID", true, "%016" PRIx64, report->id);
+    cli_set_variable("PPROFDELTA_SEQUENCE", true, "%" PRIu64, report->sequence);
+    cli_set_variable("PPROFDELTA_ATTEMPT", true, "%" PRIu64, report->attempt);
+    cli_set_variable("PPROFDELTA_FROM", true, "%" PRId64, report->from_nanos);
+    cli_set_variable("PPROFDELTA_TO", true, "%" PRId64, report->to_nanos);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    dup2(input, STDIN_FILENO);
+    execvp(argv[0], argv);
+    int error = errno;
+    while (write(told, &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    _exit(127);
+}
+
+static void wait_for(pid_t child)
+{
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+/* Starts the command. Returns its process when it has become the command; -1 with errno set if it could
+ * not. */
+static pid_t start(char *const *argv, const pprofdelta_report *report, int input,
+                   const sigset_t *mask)
+{
+    int ends[2], error = 0;
+    pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC))
+        return -1;
+    pid_t child = fork();
+    if (!child)
+        become(argv, report, input, parent, mask, ends[1]);
+    error = child < 0 ? errno : 0;
+    close(ends[1]);
+    while (child > 0 && read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    close(ends[0]);
+    if (child > 0 && error)
+        wait_for(child);
+    errno = error;
+    return error ? -1 : child;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -103,7 +130,7 @@ static void end(pid_t child)
     outcome how = await(child, &only_child, deadline, &status, &ignored);
     kill(-child, SIGKILL);
     if (how != ENDED)
-        cli_child_wait(child);
+        wait_for(child);
 }
 
 /* ---- what was read -----------------------------------------------------------------------------
@@ -195,24 +222,24 @@ static int wait_and_judge(const cli_options *options, pid_t child, const sigset_
 int cli_upload_run(const cli_options *options, const cli_buffer *delta,
                    const pprofdelta_report *report, uint64_t *unread)
 {
-    cradle c = {.report = report, .parent = getpid(), .input = make_input(delta)};
-    if (c.input < 0)
+    int input = make_input(delta);
+    if (input < 0)
         return not_run(options->uploader[0], "get the delta", errno);
-    bool is_marked = mark_unread(c.input);
+    bool is_marked = mark_unread(input);
     int interrupted = 0;
-    sigset_t watched;
+    sigset_t watched, mask;
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     cli_ending_signals(&watched);
     sigaddset(&watched, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &watched, &c.mask);
+    sigprocmask(SIG_BLOCK, &watched, &mask);
     sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
-    pid_t child = cli_child_start(options->uploader, prepare, &c);
+    pid_t child = start(options->uploader, report, input, &mask);
     int code = child < 0 ? not_run(options->uploader[0], "be run", errno)
                          : wait_and_judge(options, child, &watched, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
-    sigprocmask(SIG_SETMASK, &c.mask, NULL);
-    *unread = is_marked ? count_unread(c.input, delta->len) : 0;
-    close(c.input);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    *unread = is_marked ? count_unread(input, delta->len) : 0;
+    close(input);
     if (interrupted)
         raise(interrupted); /* ends this process */
     return code;

@@ -69,7 +69,7 @@ static int compare(run *r)
     cli_progress_say("comparing", r->cur.name);
     if (pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err))
         return r->output.failure ? r->output.failure /* the message is printed already */
-                                 : cli_pair_error(r->prev.name, r->cur.name, &err);
+                                 : cli_inputs_error(CLI_TWO_FILES, r->prev.name, r->cur.name, &err);
     r->report.is_same |= is_one;
     return cli_output_finish(&r->output);
 }
@@ -85,14 +85,15 @@ static int continue_state(run *r)
     if (code)
         return code;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
-        return cli_window_error(o->state, r->cur.name, &err);
+        return cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
     if ((code = cli_state_open(&r->state, o)) || (code = cli_state_load(&r->state, r->context)))
         return code;
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
     if (status)
-        return status == PPROFDELTA_E_SINK ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
-                                           : cli_window_error(o->state, r->cur.name, &err);
+        return status == PPROFDELTA_E_SINK
+                   ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
+                   : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
     if ((code = cli_state_replace(&r->state, r->context)))
         return code;
     if (o->uploader) {

@@ -36,10 +36,16 @@ typedef struct run {
     const char *after_missing; /* the first of them */
 } run;
 
+/* Errors of a sum have hints of their own. */
+static unsigned kind_of(const pprofdelta_error *err)
+{
+    return strcmp(err->stage, "sum") != 0 ? CLI_TWO_FILES : CLI_A_SUM;
+}
+
 /* Batches of a live heap are missing, and no full profile came after them. */
 static int refuse_gap(const run *r, const pprofdelta_error *err)
 {
-    int code = cli_sum_error(r->last, r->gap, err);
+    int code = cli_inputs_error(kind_of(err), r->last, r->gap, err);
     cli_hint("a full profile of a later epoch closes the gap");
     return code;
 }
@@ -52,8 +58,7 @@ static int refuse(const run *r, const char *name, const pprofdelta_error *err)
     }
     if (r->windows && r->gap && err->reason == PPROFDELTA_REASON_WINDOW_MISSING)
         return refuse_gap(r, err);
-    return r->windows && r->last ? cli_pair_error(r->last, name, err)
-                                 : cli_sum_error(r->last, name, err);
+    return cli_inputs_error(r->windows ? CLI_TWO_FILES : kind_of(err), r->last, name, err);
 }
 
 static bool counts(pprofdelta_join join)
@@ -153,12 +158,13 @@ static int sort(run *r)
     const cli_arguments *arguments = &r->options.arguments;
     uint64_t limit = r->options.library.max_memory;
     pprofdelta_census census;
+    bool is_read;
     r->windows = calloc(arguments->operands_len, sizeof *r->windows);
     if (!r->windows)
         return cli_system_error("the merge", "make", ENOMEM);
     for (size_t i = 0; i < arguments->operands_len; i++) {
         const char *path = arguments->operands[i];
-        int code = cli_input_check_named((cli_file){path, NULL}, limit, &census);
+        int code = cli_input_check((cli_file){path, NULL}, limit, &census, &is_read);
         if (code)
             return code;
         r->windows[i] = (window){path, census.stamp};

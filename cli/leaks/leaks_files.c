@@ -46,8 +46,7 @@ static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *count
 {
     pprofdelta_census census;
     uint64_t limit = how->library.max_memory;
-    int code = file->place.found_in ? CLI_DONE : cli_input_check_named(file->place, limit, &census);
-    *counts = !file->place.found_in || cli_input_check_found(file->place, limit, &census);
+    int code = cli_input_check(file->place, limit, &census, counts);
     if (code || !*counts)
         return code;
     file->stamp = census.stamp;

@@ -4,18 +4,16 @@
  * hold its settings, and it needs nothing else from this verb. So this verb finds the agent,
  * checks that the agent can be loaded into COMMAND, sets the variables and becomes COMMAND: the
  * process, the descriptors, the signals and the exit status are COMMAND's. */
-#include "child.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
 #include "arguments.h"
 #include "resource.h"
 #include "record/recover.h"
-#include "record/target.h"
-#include "record/tree.h"
 
 #include "agent/base/launch.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -30,43 +28,31 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SECOND INT64_C(1000000000)
+
 typedef struct record_options {
-    const char *dir;          /* NULL: not given */
-    const char *to;           /* NULL: into files */
-    uint64_t interval_millis; /* 0: not given; the same for the members below */
-    uint64_t timeout_millis;
+    const char *dir;        /* NULL: not given */
+    const char *to;         /* NULL: into files */
+    int64_t interval_nanos; /* 0: not given; the same for the members below */
+    int64_t timeout_nanos;
     uint64_t rate, threshold;
     bool is_share;    /* threshold is a percentage */
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
-    bool snapshot, no_account, no_live, pressure, tree, quiet;
+    bool snapshot, no_account, no_live, pressure, quiet;
     pprofdelta_format format;
     cli_resources resources; /* the values of --resource */
     const cli_arguments *arguments;
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
-/* Rounded up, so that a time above 0 is one here, too. */
-static uint64_t millis_of(int64_t nanos)
+static int take_timeout(const cli_option *option, const char *value, void *nanos)
 {
-    return ((uint64_t)nanos + 999999) / 1000000;
-}
-
-static int take_interval(const cli_option *option, const char *value, void *millis)
-{
-    int64_t nanos = 0;
-    int code = cli_take_span(option, value, &nanos);
-    *(uint64_t *)millis = millis_of(nanos);
-    return code;
-}
-
-static int take_timeout(const cli_option *option, const char *value, void *millis)
-{
-    int64_t nanos;
-    if (!cli_span_parse(value, &nanos) || millis_of(nanos) > PD_TIMEOUT_SECONDS_MAX * 1000)
+    int64_t read;
+    if (!cli_span_parse(value, &read) || read > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
         return cli_bad_value(option->name, value, "a time like 30s, 2m or 1h, 1d at most");
-    *(uint64_t *)millis = millis_of(nanos);
+    *(int64_t *)nanos = read;
     return CLI_DONE;
 }
 
@@ -196,10 +182,10 @@ static const cli_option table[] = {
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; DIR\n"
      "                         then gets what did not arrive at the end\n"},
-    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_millis), 0, 0,
+    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_nanos), 0, 0,
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
      "                         but at least 5s and at most 60s)\n"},
-    {"--interval", 0, CLI_VALUE, take_interval, offsetof(record_options, interval_millis), 0, 0,
+    {"--interval", 0, CLI_VALUE, cli_take_span, offsetof(record_options, interval_nanos), 0, 0,
      "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
     {"--rate", 0, CLI_VALUE, take_rate, offsetof(record_options, rate), 0, 0,
      "      --rate=SIZE        bytes between two samples: 512k (the default)\n"},
@@ -226,10 +212,6 @@ static const cli_option table[] = {
      "                         a share of the memory limit, like 80%\n"},
     {"--pressure", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, pressure), 0, 0,
      "      --pressure         write a profile when programs wait for memory (PSI)\n"},
-    {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree), 0, 0,
-     "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
-     "                         that it started, when the last one has ended:\n"
-     "                         DIR/tree.PROGRAM.PID.pb.gz\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(record_options, quiet), 0, 0,
      "  -q, --quiet            do not print where the profiles are\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
@@ -251,17 +233,10 @@ static const cli_command command = {
 
 static int check_options(const record_options *options)
 {
-    if (options->timeout_millis && !options->to)
+    if (options->timeout_nanos && !options->to)
         return cli_usage("--timeout is for the command of --to, which is missing");
-    if (options->tree && options->to)
-        return cli_usage("--pid-tree adds up files, and --to writes none");
     if (options->keep && options->to)
         return cli_usage("--keep deletes files, and --to writes none");
-    if (options->keep && options->tree)
-        return cli_usage("--pid-tree adds up all profiles, and --keep deletes some");
-    if (options->tree && options->format == PPROFDELTA_OTLP)
-        return cli_usage("--pid-tree adds up pprof profiles; for OTLP, give what it wrote to "
-                         "pprofdelta sum --format=otlp");
     if (options->resources.len && options->format != PPROFDELTA_OTLP)
         return cli_usage("--resource needs --format=otlp, which is missing");
     return CLI_DONE;
@@ -295,6 +270,51 @@ static int find_agent(char path[PATH_MAX])
     return cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
 }
 
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/* The program cannot be run: prints why. */
+static int not_run(const char *path, int error)
+{
+    cli_system_error(path, "run", error);
+    return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
+}
+
+static int refuse(const pd_launch_result *found)
+{
+    cli_error("%s: %s, so it cannot be recorded", found->path, found->obstacle);
+    const char *advice = pd_launch_advice(found->path);
+    if (*advice)
+        cli_hint("%s", advice);
+    return CLI_NOT_RUN;
+}
+
+/* Any ELF file is taken for the agent: the loader judges it. */
+static bool is_elf(const char *path)
+{
+    char magic[SELFMAG] = {0};
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(magic, SELFMAG, 1, file) == 1 && memcmp(magic, ELFMAG, SELFMAG) == 0;
+    if (file)
+        fclose(file);
+    return is;
+}
+
+/* Can the agent be loaded into the program that execvp finds? Of a script, the interpreter is checked. */
+static int check_program(const char *name, const char *agent)
+{
+    char path[PATH_MAX];
+    pd_launch_result found;
+    int error = pd_launch_find(name, getenv("PATH"), path);
+    if (error)
+        return not_run(name, error);
+    if (!is_elf(agent))
+        return cli_error("%s: is no shared object, and so not the heap agent", agent);
+    pd_launch_check(path, &found);
+    if (found.error)
+        return not_run(found.path, found.error);
+    return found.obstacle ? refuse(&found) : CLI_DONE;
+}
+
 /* ---- the agent's variables ------------------------------------------------------------------- */
 
 static int make_dir(const char *dir, char path[PATH_MAX])
@@ -308,9 +328,10 @@ static int make_dir(const char *dir, char path[PATH_MAX])
     return CLI_DONE;
 }
 
-/* Seconds with a fraction. */
-static bool set_duration(const char *name, uint64_t millis)
+/* Seconds with a fraction, rounded up, so that a time above 0 is one for the agent, too. */
+static bool set_duration(const char *name, int64_t nanos)
 {
+    uint64_t millis = ((uint64_t)nanos + 999999) / 1000000;
     return cli_set_variable(name, millis, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
 }
 
@@ -364,13 +385,12 @@ static int set_environment(const record_options *o, const char *agent)
           cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
           cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
           cli_set_variable(PD_VARIABLE_QUIET, o->quiet, "1") &&
-          cli_set_variable(PD_VARIABLE_TREE, o->tree, "1") &&
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
           cli_set_variable(PD_VARIABLE_LIVE, o->no_live, "0") &&
           cli_set_variable(PD_VARIABLE_PRESSURE, o->pressure, "1") &&
           cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
-          set_duration(PD_VARIABLE_TIMEOUT, o->timeout_millis) &&
-          set_duration(PD_VARIABLE_INTERVAL, o->interval_millis) &&
+          set_duration(PD_VARIABLE_TIMEOUT, o->timeout_nanos) &&
+          set_duration(PD_VARIABLE_INTERVAL, o->interval_nanos) &&
           cli_set_variable(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
           cli_set_variable(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64 "%s", o->threshold,
                            o->is_share ? "%" : "") &&
@@ -381,16 +401,6 @@ static int set_environment(const record_options *o, const char *agent)
         code = cli_system_error("the environment", "set", ENOMEM);
     free(resource);
     return code;
-}
-
-/* Runs COMMAND and does not return, or returns an exit status. */
-static int run_tree(const record_options *options)
-{
-    char folder[PATH_MAX];
-    int code = cli_tree_make_folder(getenv(PD_VARIABLE_DIR), options->command[0], folder);
-    if (!code && !cli_set_variable(PD_VARIABLE_DIR, true, "%s", folder))
-        code = cli_system_error("the environment", "set", ENOMEM);
-    return code ? code : cli_tree_run(options->command, folder, options->quiet);
 }
 
 /* The agent's tables and reserves count for the limit, used or not. A program that gets too little may
@@ -411,8 +421,7 @@ static void note_small_space(bool is_quiet)
 static void recover(const record_options *o)
 {
     const char *dir = getenv(PD_VARIABLE_DIR);
-    cli_recovering how = {
-        .to = o->to, .is_quiet = o->quiet, .timeout_nanos = (int64_t)o->timeout_millis * 1000000};
+    cli_recovering how = {.to = o->to, .is_quiet = o->quiet, .timeout_nanos = o->timeout_nanos};
     if (dir && *dir && !o->no_live)
         cli_recover_folder(dir, &how);
 }
@@ -423,17 +432,15 @@ static int run(const record_options *options)
     char agent[PATH_MAX];
     int code = check_options(options);
     code = code ? code : find_agent(agent);
-    code = code ? code : cli_target_check(options->command[0], agent);
+    code = code ? code : check_program(options->command[0], agent);
     code = code ? code : set_environment(options, agent);
-    if (!code) {
-        recover(options);
-        note_small_space(options->quiet);
-    }
-    if (code || options->tree)
-        return code ? code : run_tree(options);
+    if (code)
+        return code;
+    recover(options);
+    note_small_space(options->quiet);
     cli_inherited_restore();
     execvp(options->command[0], options->command);
-    return cli_not_run(options->command[0], errno);
+    return not_run(options->command[0], errno);
 }
 
 int cli_record(int argc, char **argv)

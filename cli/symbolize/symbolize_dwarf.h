@@ -32,9 +32,6 @@ typedef struct cli_wanted {
     const char *name; /* from the symbol table, or NULL */
 } cli_wanted;
 
-/* The first of the wanted addresses, which are sorted, that is not below pc; len: none is. */
-size_t cli_wanted_first(const cli_wanted *wanted, size_t len, uint64_t pc);
-
 /* Sets the name of each address that is in a function of .symtab, or else of .dynsym, and has no
  * name yet. Returns whether the file has functions. The names belong to elf. */
 bool cli_table_name(Elf *elf, cli_wanted *wanted, size_t len);

@@ -1,10 +1,10 @@
 /* The functions, inlined calls and lines of addresses in one ELF file.
  *
  *     symbolize_view.c     a profile -> requests; answers -> the profile
- *     symbolize_files.c    finds the file of a mapping and its debug file, by build id
- *     symbolize_dwarf.c    functions, inlined calls and lines from DWARF
- *     symbolize_table.c    functions from the symbol table
- *     symbolize_module.c   one request, in a child process
+ *     symbolize_module.c   one request, in a child process; finds the file of a mapping and its debug
+ *                          file, by build id
+ *     symbolize_dwarf.c    functions from the symbol table, and functions, inlined calls and lines from
+ *                          DWARF
  *
  * All but the first use libelf and libdw of elfutils. A build without them has only the first; the weak
  * cli_module_resolve is then NULL. */

@@ -39,7 +39,7 @@ static void print(size_t i, const char *wording, char out[4096])
     int ends[2], kept = dup(STDERR_FILENO);
     snprintf(err.text, sizeof err.text, "%s", wording);
     REQUIRE(!pipe(ends) && dup2(ends[1], STDERR_FILENO) >= 0);
-    cli_window_error("state", "cur", &err);
+    cli_inputs_error(CLI_A_STATE, "state", "cur", &err);
     REQUIRE(dup2(kept, STDERR_FILENO) >= 0);
     close(kept);
     close(ends[1]);
