@@ -139,6 +139,11 @@ def gz(data):
 
 # ---- reading ---------------------------------------------------------------------------------------
 
+def load(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def inflate(data):
     if data[:2] == b"\x1f\x8b":
         return gzip.decompress(data)
