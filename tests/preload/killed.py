@@ -1,29 +1,20 @@
-#!/usr/bin/env python3
-"""Programs that are killed: what is recovered of them is true.
-
-    killed.py BINARY TARGETS KILLS     that many kills of the target, and of real programs, outside CI
-"""
+"""Programs that are killed: what is recovered of them is true."""
 
 import os
-import random
 import shutil
 import signal
 import struct
 import subprocess
-import sys
-import tempfile
 import time
 
-if __name__ == "__main__":
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-    sys.dont_write_bytecode = True
-
 import recorded
+from pb import load
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
 THREADS = len(SIZES)
 TRUTH = struct.Struct("4Q")  # begun, done, ends begun, ends done
 READY = struct.Struct("Q")   # the first word of the file, when it is complete
+PERL = ["perl", "-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"]
 
 
 def live_files(folder):
@@ -110,8 +101,7 @@ def kill_and_judge(binary, target, folder, seconds):
     ran = recover(binary, out)
     if ran.returncode or live_files(out):
         return [f"recover: {ran.returncode} {ran.stderr} {live_files(out)}"]
-    with open(truth_path, "rb") as file:
-        return faults_of(out, file.read())
+    return faults_of(out, load(truth_path))
 
 
 def test_what_is_recovered_is_true(t):
@@ -124,12 +114,11 @@ def test_what_is_recovered_is_true(t):
 def test_what_is_not_the_agents_is_left_alone(t):
     """A file that a stranger may have planted, or that is damaged, stays, and a message says why."""
     out = t.path("out")
-    kill(t.binary, ["perl", "-e", REAL["perl"][1]], out, 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k"]) or t.skip("perl is not here")
     whole, = live_files(out)
     kept = shutil.copy(whole, t.path("kept"))
     os.chmod(kept, 0o600)
-    with open(kept, "rb") as file:
-        data = file.read(1 << 20)
+    data = load(kept)
     os.remove(whole)
     damaged = {"cut": data[:100], "short": data[:40000], "foreign": b"x" * 40000, "root": data[:8] + bytes(8) + data[16:]}
     for name, content in damaged.items():
@@ -155,14 +144,13 @@ def test_what_is_not_the_agents_is_left_alone(t):
 def test_a_command_gets_the_window(t):
     """If it fails, the file stays. A process that lives is left alone."""
     out = t.path("out")
-    kill(t.binary, ["perl", "-e", REAL["perl"][1]], out, 0.1, ["--rate=4k", "--format=otlp"]) or t.skip("perl is not here")
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k", "--format=otlp"]) or t.skip("perl is not here")
     run = lambda *options: subprocess.run([t.binary, "recover", *options, out], capture_output=True, text=True, check=False)
     t.equal((run("--to=exit 3").returncode, len(live_files(out))), (4, 1))
     taken = t.path("taken.otlp.gz")
     t.equal((run(f"--to=cat > {taken}").returncode, os.listdir(out)), (0, []))
     t.equal(subprocess.run([t.binary, "check", taken], check=False).returncode, 0)
-    process = subprocess.Popen([t.binary, "record", "-q", "--rate=1", "-o", out, "--",
-                                "perl", "-e", REAL["perl"][1]])
+    process = subprocess.Popen([t.binary, "record", "-q", "--rate=1", "-o", out, "--", *PERL])
     try:
         while not is_ready(out):
             time.sleep(0.001)
@@ -172,59 +160,3 @@ def test_a_command_gets_the_window(t):
     finally:
         process.kill()
         process.wait()
-
-
-REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)] * (i % 50)"],
-        "sqlite3": [":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n) "
-                                "select count(*) from (select i, hex(randomblob(50)) h from n group by i % 9999)"],
-        "perl": ["-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"],
-        "gcc": ["-O3", "-c", "-x", "c", "-o", "/dev/null", "BIG"]}
-
-
-def big_source(path):
-    with open(path, "w", encoding="ascii") as file:
-        for i in range(3000):
-            file.write(f"int f{i}(int *p, int n) {{ int s = 0; for (int i = 0; i < n; i++) s += p[i] * {i}; return s; }}\n")
-    return path
-
-
-def judge_real(binary, program, folder, seconds):
-    """Each window once, valid, and without a gap; what is in use in the end is not nothing."""
-    out = os.path.join(folder, "out")
-    shutil.rmtree(out, ignore_errors=True)
-    command = [program] + [big_source(os.path.join(folder, "big.c")) if a == "BIG" else a for a in REAL[program]]
-    if not kill(binary, command, out, seconds, ["--rate=16k", "--interval=50ms"]):
-        return ["it ended by itself"]
-    ran = recover(binary, out)
-    faults = [ran.stderr] if ran.returncode else []
-    for paths in recorded.files(out).values():
-        done = subprocess.run([binary, "sum", *paths, "-o", os.path.join(folder, "sum.pb.gz")], capture_output=True,
-                              text=True, check=False)
-        if done.returncode or "missing" in done.stderr:
-            faults.append(done.stderr)
-        elif recorded.Profile(os.path.join(folder, "sum.pb.gz"), is_stamped=False).total(recorded.INUSE_BYTES) <= 0:
-            faults.append("nothing is in use")
-    return faults
-
-
-def main(binary, targets, kills):
-    draw = random.Random(29)
-    failed = 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        for name in ["killed", *(name for name in REAL if shutil.which(name))]:
-            count = int(kills) if name == "killed" else int(kills) // 10
-            bad = 0
-            for i in range(count):
-                seconds = draw.random() * 0.15
-                faults = (kill_and_judge(binary, os.path.join(targets, "killed"), folder, seconds) if name == "killed"
-                          else judge_real(binary, name, folder, seconds))
-                bad += bool(faults)
-                if faults:
-                    print(f"{name} {i}, after {seconds:.3f} s: {faults}", flush=True)
-            print(f"{name}: {count} kills, {bad} wrong", flush=True)
-            failed += bad
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]) if len(sys.argv) == 4 else __doc__)

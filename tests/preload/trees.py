@@ -57,8 +57,7 @@ def whole(t, *command, code=0, options=()):
     done = plainly(t, t.binary, "check", path)
     t.equal((done.code, done.err), (0, ""), "pprofdelta check")
     got, (want, time) = by_binary(path), added_by_hand(t, folder)
-    with open(path, "rb") as file:
-        header = pb.read(file.read())
+    header = pb.read(pb.load(path))
     t.equal((header.time, header.duration), time, f"{command}: the end and the duration")
     t.equal((header.types, header.comments), (TYPES, []))
     t.equal(got, {stack: values for stack, values in want.items() if any(values)}, f"{command}")
