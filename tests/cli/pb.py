@@ -248,6 +248,10 @@ class Read:
         """{"leaf;...;root": values}, for profiles without repeated stacks."""
         return {";".join(stack): values for stack, _, values in self.samples}
 
+    def something(self):
+        """The same, without what is zero."""
+        return {stack: values for stack, values in self.values().items() if any(values)}
+
 
 def read(data):
     return Read(data)
