@@ -149,14 +149,15 @@ def make(work, output):
     """A folder with a Go file for each module. Returns the files."""
     work, output = os.path.abspath(work), os.path.abspath(output)
     os.makedirs(work, exist_ok=True)
-    return [make_one(work, os.path.join(output, name), name) for name in MODULES]
+    python, rest, program = compiler(work), inputs(work), translator(work)
+    return [make_one(work, os.path.join(output, name), name, python, rest, program) for name in MODULES]
 
 
-def make_one(work, folder, name):
+def make_one(work, folder, name, python, rest, program):
     os.makedirs(folder, exist_ok=True)
     wasm, partial = os.path.join(work, name + ".wasm"), os.path.join(work, name + ".go")
-    compile_module(work, wasm, name)
-    run("wasm2go", [translator(work), "-unsafe", "-pkg", name, "-o", partial, wasm])
+    compile_module(work, wasm, name, python, rest)
+    run("wasm2go", [program, "-unsafe", "-pkg", name, "-o", partial, wasm])
     with open(wasm, "rb") as file:
         module = file.read()
     with open(partial, encoding="utf-8") as file:
@@ -170,15 +171,19 @@ def make_one(work, folder, name):
     return output
 
 
-def compile_module(work, output, name):
-    python, include = compiler(work), header(work)
-    compression, headers = codecs(work)
+def inputs(work):
+    """The arguments of the compiler that all modules have: the folders of headers, and the sources."""
+    include, (compression, headers) = header(work), codecs(work)
+    return ["-Ilib", "-Ilib/include", f"-I{include}", *(f"-I{folder}" for folder in headers), "bindings/wasm/memory.c",
+            *compression, *sources(work)]
+
+
+def compile_module(work, output, name, python, rest):
     main_source, optimised, stack = MODULES[name]
     cache = os.path.join(work, "cache")
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
-    run("zig cc", [python, "-m", "ziglang", "cc", *FLAGS, optimised, f"-Wl,-z,stack-size={stack}", "-Ilib", "-Ilib/include",
-                   f"-I{include}", *(f"-I{folder}" for folder in headers), "bindings/wasm/memory.c", *compression,
-                   *sources(work), f"bindings/wasm/{main_source}", "-o", output], cwd=root, env=environment)
+    run("zig cc", [python, "-m", "ziglang", "cc", *FLAGS, optimised, f"-Wl,-z,stack-size={stack}", *rest,
+                   f"bindings/wasm/{main_source}", "-o", output], cwd=root, env=environment)
     with open(output, "rb") as file:
         if root.encode() in file.read():
             raise SystemExit(f"build.py: the module contains the path {root}")

@@ -7,9 +7,9 @@ import random
 import re
 
 from flames import data_of
-from leaking import KIND, MINUTE, film, heap, leaks, resident, HEAP_AREAS, scene
-from pb import HEAP, Stack, gz, profile
+from leaking import KIND, MINUTE, film, film_in, heap, leaks, resident, series, AGED, HEAP_AREAS, scene
 from samples import T0
+from pb import profile
 
 EVIL = '</script><img src=x onerror=alert(1)>|`[a](javascript:b) @user #1 www.example.org\n| **x** | & \\'
 
@@ -139,12 +139,10 @@ def test_the_resident_memory(t):
 
 def test_what_becomes_of_allocations(t):
     """Of the stack `brief` all is freed in its window, of the stack `leak` nothing: as the types freed_* say."""
-    types, files = [*HEAP, "freed_objects/count", "freed_space/bytes"], []
-    for i in range(12):
-        samples = [(("leak", "main"), [50 * (i + 1), 51200 * (i + 1), 50 * (i + 1), 51200 * (i + 1), 0, 0]),
-                   (("brief", "main"), [80 * (i + 1), 8000 * (i + 1), 0, 0, 80 * (i + 1), 8000 * (i + 1)])]
-        files.append(f"{i:02}.pb.gz")
-        t.write(files[-1], gz(profile(samples, types=types, time=T0 + i * MINUTE, period_type=KIND, period=1)))
+    files = series(t, "", (
+        profile([(("leak", "main"), [50 * n, 51200 * n, 50 * n, 51200 * n, 0, 0]),
+                 (("brief", "main"), [80 * n, 8000 * n, 0, 0, 80 * n, 8000 * n])],
+                types=AGED, time=T0 + n * MINUTE, period_type=KIND, period=1) for n in range(1, 13)))
     run = page_of(t, *files)[1]["runs"][0]
     stacks = {paths_of(run)[sum(one[0] for one in run["film"]["stacks"][:i + 1])]: one for i, one in enumerate(run["film"]["stacks"])}
     t.equal(stacks[("main", "brief")][6:10], [96000, 960, 96000, 960])
@@ -255,9 +253,7 @@ def test_a_base(t):
             [["**over**", "leak", "100KiB", "1.56MiB", "+1.46MiB"], ["new", "step", "0B", "500KiB", "+500KiB"]])
     t.contains(result.text, "Stacks that have grown since the base: 2\n", "Stacks above the budget of 1.00MiB: 1\n")
     t.equal(t.run("leaks", "--markdown", "--base", base, "--fail-above=2M", *files).code, 0)
-    os.mkdir(t.path("runs"))
-    for path in film(t):
-        os.rename(t.path(path), t.path("runs/" + path))
+    film_in(t, "runs")
     text = t.succeeds("leaks", "--markdown", "--base=runs", "runs").text
     t.contains(text, "\nStacks that have grown since the base: 0\n")
     t.contains(t.fails(1, "leaks", "--markdown", "--base=missing", "runs").err, "missing: cannot")

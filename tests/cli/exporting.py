@@ -5,14 +5,12 @@ import os
 import re
 import resource
 import shutil
-import subprocess
 
 from arrow import Table
 from pb import Stack, gz, profile
-from samples import CUR, PREV, T0, T1, cur, pair
+from samples import CUR, PREV, T0, T1, cur, pair, valid
 
 NAMES = ["functions", "locations", "samples", "stacks"]
-VALID = os.path.join(os.path.dirname(__file__), "../../testdata/valid")
 
 
 def exported(t, *args, folder="out", **kwargs):
@@ -75,7 +73,7 @@ def windows(t):
 def test_the_values_are_those_of_show(t):
     for name in "heap", "mutex", "block":
         for n in 1, 2:
-            shutil.copy(os.path.join(VALID, f"{name}.{n}.pb.gz"), t.path(f"{name}{n}"))
+            shutil.copy(valid(name, n), t.path(f"{name}{n}"))
             t.succeeds("--state", f"{name}.s", f"{name}{n}", "-o", f"{name}.d{n}")
         files = [f"{name}1", f"{name}.d1", f"{name}.d2"]
         tables = exported(t, *files, folder=name)
@@ -186,8 +184,7 @@ def test_the_examples_of_the_manual(t):
     os.mkdir(t.path("deltas"))
     for name in windows(t)[:2]:
         os.rename(t.path(name), t.path(f"deltas/{name}.pb.gz"))
-    script = f'pprofdelta() {{ "{t.binary}" "$@"; }}\n{export}\npython3 -c "import pyarrow" || exit 0\n{parquet}'
-    ran = subprocess.run(["sh", "-ec", script], cwd=t.dir, capture_output=True, text=True, check=False)
+    ran = t.shell(f'set -e\n{export}\npython3 -c "import pyarrow" || exit 0\n{parquet}')
     t.equal((ran.returncode, ran.stdout), (0, ""), ran.stderr)
     t.equal([f"{name}.arrow" in os.listdir(t.path("tables")) for name in NAMES], [True] * 4)
 

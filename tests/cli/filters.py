@@ -148,7 +148,7 @@ def scenes(t, seeds):
 
 
 def test_every_form_shows_what_the_oracle_says(t):
-    for seed in range(8):
+    for seed in range(4):  # 0 and 3 have the types of time
         types = HEAP if seed % 3 else ["samples/count", "cpu/nanoseconds"]
         model = Model(seed, types)
         t.write("p", model.bytes())
@@ -165,7 +165,7 @@ def test_every_form_shows_what_the_oracle_says(t):
 
 
 def test_json_and_raw_have_what_is_kept(t):
-    for model, filters, args, kept in scenes(t, range(4)):
+    for model, filters, args, kept in scenes(t, range(2)):
         if filters and not any(option == "hide" for option, _ in filters):
             raw = t.run("show", "--raw", "p", *args)
             rows = raw.text.split("samples:\n")[1].split("locations:\n")[0].splitlines()
@@ -192,7 +192,7 @@ def table(text):
 
 
 def test_tables_add_up_what_is_left(t):
-    for model, filters, args, kept in scenes(t, range(4)):
+    for model, filters, args, kept in scenes(t, range(2)):
         flat, cum = {}, {}
         for sample in kept:
             names = [frame[0] for frame in shown(model, filters, sample, True)]
@@ -224,7 +224,7 @@ def stacks_in(text):
 
 
 def test_stacks_are_whole_and_the_heaviest_come_first(t):
-    for model, filters, args, kept in scenes(t, range(6)):
+    for model, filters, args, kept in scenes(t, range(3)):
         sums = {}
         for sample in kept:
             key = tuple((frame[0], frame[1], frame[2]) for frame in shown(model, filters, sample, True))

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import traceback
 
-from pb import Request, inflate
+from pb import Request, inflate, load
 
 TIMEOUT = 120  # for a command that hangs; nothing here measures time
 
@@ -49,8 +49,7 @@ class Test:
         return self.path(name)
 
     def load(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
+        return load(self.path(name))
 
     def litter(self):
         """Temporary files that were left behind, anywhere below the test's folder."""
@@ -95,6 +94,14 @@ class Test:
             for data in self.written(args, result):
                 self.request(data)
         return result
+
+    def shell(self, script):
+        """Runs a script as a user types it, who finds the command by its name."""
+        os.makedirs(self.path("bin"), exist_ok=True)
+        if not os.path.exists(self.path("bin/pprofdelta")):
+            os.symlink(self.binary, self.path("bin/pprofdelta"))
+        return subprocess.run(["/bin/sh", "-c", script], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, timeout=TIMEOUT, env={**os.environ, "PATH": f"{self.path('bin')}:{os.environ['PATH']}"})
 
     def written(self, args, result):
         """What the command wrote: to standard output, to the file of -o, or for record into its folder."""

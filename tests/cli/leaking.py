@@ -36,8 +36,23 @@ def scene(i):
     }
 
 
+def series(t, prefix, profiles):
+    """Writes the profiles as PREFIX00.pb.gz and so on. Returns the names."""
+    names = []
+    for i, data in enumerate(profiles):
+        names.append(f"{prefix}{i:02}.pb.gz")
+        t.write(names[-1], gz(data))
+    return names
+
+
 def film(t, windows=16, **more):
     return [heap(t, f"heap.{i:02}.pb.gz", i, scene(i), **more) for i in range(windows)]
+
+
+def film_in(t, folder):
+    os.mkdir(t.path(folder))
+    for name in film(t):
+        os.rename(t.path(name), t.path(f"{folder}/{name}"))
 
 
 def leaks(t, *args, **more):
@@ -313,9 +328,7 @@ def test_the_order_of_the_files_does_not_matter(t):
 
 
 def test_a_directory(t):
-    os.mkdir(t.path("run"))
-    for name in film(t):
-        os.rename(t.path(name), t.path(os.path.join("run", name)))
+    film_in(t, "run")
     t.write("run/notes.txt", b"no profile")
     t.equal(suspects(leaks(t, "run")), ["leak"])
     t.equal(suspects(leaks(t, "run/")), ["leak"])
@@ -350,9 +363,7 @@ def plant(t, folder):
 
 
 def test_what_strangers_put_into_a_directory(t):
-    os.mkdir(t.path("run"))
-    for name in film(t):
-        os.rename(t.path(name), t.path(os.path.join("run", name)))
+    film_in(t, "run")
     want = t.succeeds("leaks", "run").text
     planted = plant(t, "run")
     result = t.succeeds("leaks", "run")
@@ -398,12 +409,8 @@ def test_times_come_from_the_profiles(t):
     report = leaks(t, "--every=1s", *files)
     t.equal(report["runs"][0]["findings"][0]["per_hour"], per_hour * 60)
     t.equal(report["runs"][0]["span_seconds"], 15)
-    untimed = []
-    for i in range(8):
-        t.write(f"u{i}.pb.gz", gz(profile([(("f", "main"), [i, i * 99999, 9 * i, 900 * i])])))
-        untimed.append(f"u{i}.pb.gz")
-    result = t.fails(1, "leaks", *untimed)
-    t.contains(result.err, "u0.pb.gz: has no time", "--every=TIME")
+    untimed = series(t, "u", (profile([(("f", "main"), [i, i * 99999, 9 * i, 900 * i])]) for i in range(8)))
+    t.contains(t.fails(1, "leaks", *untimed).err, "u00.pb.gz: has no time", "--every=TIME")
     t.equal(leaks(t, "--every=1m", *untimed)["runs"][0]["windows"], 8)
 
 
@@ -481,32 +488,24 @@ def test_deltas_of_heaps_have_in_use_values(t):
 
 
 def test_profiles_without_in_use_values(t):
-    for i in range(8):
-        t.write(f"{i}.pb.gz", gz(profile([(("f",), [i + 1, i + 1])], types=HEAP[:2],
-                                         time=T0 + i * MINUTE)))
-    result = t.fails(1, "leaks", *[f"{i}.pb.gz" for i in range(8)])
-    t.contains(result.err, "has no in-use values; there are: alloc_objects/count, alloc_space/bytes",
+    files = series(t, "", (profile([(("f",), [i + 1, i + 1])], types=HEAP[:2], time=T0 + i * MINUTE) for i in range(8)))
+    t.contains(t.fails(1, "leaks", *files).err, "has no in-use values; there are: alloc_objects/count, alloc_space/bytes",
                "hint: leaks needs what is in use")
 
 
 def test_the_type_is_chosen_by_its_name(t):
     """Other gauges, before and behind it, do not count, nor does the default type."""
     types = ["peak_objects/count", "peak_space/bytes", *HEAP, "rss_space/bytes"]
-    files = []
-    for i in range(16):
-        samples = [((name, "serve", "main"), [9999, 9 << 20, made, made * 1024, live, live * 1024, 0])
-                   for name, (made, live) in scene(i).items()]
-        files.append(f"peak{i:02}.pb.gz")
-        t.write(files[-1], gz(profile(samples, types=types, time=T0 + i * MINUTE, period_type=KIND, period=1,
-                                      default="peak_space")))
+    files = series(t, "peak", (
+        profile([((name, "serve", "main"), [9999, 9 << 20, made, made * 1024, live, live * 1024, 0])
+                 for name, (made, live) in scene(i).items()],
+                types=types, time=T0 + i * MINUTE, period_type=KIND, period=1, default="peak_space") for i in range(16)))
     t.equal(leaks(t, "--all", *files), leaks(t, "--all", *film(t)))
 
 
 def test_a_profile_of_another_kind_in_a_directory(t):
     """It is left out with a note; a file that the user named is refused."""
-    os.mkdir(t.path("all"))
-    for i, path in enumerate(film(t)):
-        os.rename(t.path(path), t.path(f"all/heap.{i:02}.pb.gz"))
+    film_in(t, "all")
     alone = leaks(t, "all")
     cpu = gz(profile([(("f", "main"), [3, 30])], types=["samples/count", "cpu/nanoseconds"],
                      time=T0 + MINUTE, duration=MINUTE))
@@ -524,11 +523,8 @@ def test_another_type(t):
     t.equal(report["runs"][0]["findings"][0]["per_hour"], 6000)
     t.contains(t.succeeds("leaks", "--type=inuse_objects/count", *files).text, "+6000/h, 1600 now")
     t.contains(t.fails(1, "leaks", "--type=other", *files).err, "has no sample type other; there are")
-    goroutines = []
-    for i in range(12):
-        goroutines.append(f"go{i}.pb.gz")
-        t.write(goroutines[-1], gz(profile([(("stuck", "main"), [50 * i + 1]), (("idle",), [9])],
-                                           types=["goroutine/count"], time=T0 + i * MINUTE)))
+    goroutines = series(t, "go", (profile([(("stuck", "main"), [50 * i + 1]), (("idle",), [9])],
+                                          types=["goroutine/count"], time=T0 + i * MINUTE) for i in range(12)))
     t.equal(suspects(leaks(t, "--type=goroutine", *goroutines)), ["stuck"])
 
 

@@ -139,6 +139,11 @@ def gz(data):
 
 # ---- reading ---------------------------------------------------------------------------------------
 
+def load(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def inflate(data):
     if data[:2] == b"\x1f\x8b":
         return gzip.decompress(data)
@@ -242,6 +247,10 @@ class Read:
     def values(self):
         """{"leaf;...;root": values}, for profiles without repeated stacks."""
         return {";".join(stack): values for stack, _, values in self.samples}
+
+    def something(self):
+        """The same, without what is zero."""
+        return {stack: values for stack, values in self.values().items() if any(values)}
 
 
 def read(data):

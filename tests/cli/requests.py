@@ -7,6 +7,7 @@ import os
 import re
 
 from pb import gz, read
+from samples import valid
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 KINDS = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict, "any": object,
@@ -16,10 +17,6 @@ PLACES = ("SCOPES", "PROFILES", "ATTRIBUTES")
 
 ALL, PREV, CUR, JOINED = (os.path.join(ROOT, "testdata", "regress", f"otlp-{name}")
                           for name in ("everything", "one-scope-prev", "one-scope-cur", "joined-comments"))
-
-
-def look(kind, number):
-    return os.path.join(ROOT, "testdata", "valid", f"{kind}.{number}.pb.gz")
 
 
 def schema():
@@ -58,14 +55,14 @@ def walk(t, keys, seen, path, value):
 
 
 def otlp(t, kind="heap"):
-    t.succeeds(look(kind, 1), look(kind, 2), "-q", "--format=otlp", "--resource", "service.name=shop", "-o", "r")
-    t.succeeds(look(kind, 1), look(kind, 2), "-q", "-o", "p")
+    t.succeeds(valid(kind, 1), valid(kind, 2), "-q", "--format=otlp", "--resource", "service.name=shop", "-o", "r")
+    t.succeeds(valid(kind, 1), valid(kind, 2), "-q", "-o", "p")
 
 
 def test_the_schema_of_json(t):
     keys, seen = schema(), set()
     otlp(t)
-    for name in ("p", "r", ALL, look("mutex", 1)):
+    for name in ("p", "r", ALL, valid("mutex", 1)):
         walk(t, keys, seen, "", json.loads(t.succeeds("show", "--json", "--focus=.", name).text))
     t.equal([name for name in keys if name not in seen], [], "each line of the manual was seen in an output")
 
@@ -114,10 +111,10 @@ def test_check_says_what_is_in_it(t):
 
 def test_windows_refuse_several_and_what_is_a_window(t):
     otlp(t)
-    for args in ((ALL, look("heap", 2)), (look("heap", 1), ALL), ("--state", "S", ALL), ("sum", ALL)):
+    for args in ((ALL, valid("heap", 2)), (valid("heap", 1), ALL), ("--state", "S", ALL), ("sum", ALL)):
         t.contains(t.fails(1, *args, "--force", "-o", "out").err,
                    "this OTLP request has profiles of 3 resources, scopes or times", "hint: pprofdelta show prints")
-    t.contains(t.fails(1, "r", look("heap", 2), "-o", "out").err, "r: comment: this is already a delta", "hint: --force")
+    t.contains(t.fails(1, "r", valid("heap", 2), "-o", "out").err, "r: comment: this is already a delta", "hint: --force")
     t.check(not os.path.exists(t.path("out")) and not os.path.exists(t.path("S")), "nothing is left")
 
 
@@ -153,7 +150,7 @@ def test_a_request_that_is_made_of_one_has_what_it_has(t):
 def test_a_delta_of_requests_is_that_of_the_profiles(t):
     """In each order, with a state that goes on from one format to the other, and back to the second profile."""
     for kind in ("heap", "mutex", "block"):
-        names = [look(kind, 1), look(kind, 2), "one", "two"]
+        names = [valid(kind, 1), valid(kind, 2), "one", "two"]
         for number in (0, 1):
             t.succeeds("sum", names[number], "--format=otlp", "--resource=service.name=shop", "-o", names[number + 2])
         want = t.succeeds(*names[:2], "--verify").out

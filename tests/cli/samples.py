@@ -2,7 +2,7 @@
 
 import os
 
-from pb import HEAP, Stack, gz, profile
+from pb import HEAP, Stack, gz, load, profile
 
 TESTDATA = os.environ.get("PD_TESTDATA") or os.path.join(os.path.dirname(__file__), "../../testdata")
 SECOND = 10**9
@@ -48,5 +48,9 @@ def large(size, text="x"):
 
 def regress(name):
     """A file of testdata/regress."""
-    with open(os.path.join(TESTDATA, "regress", name), "rb") as file:
-        return file.read()
+    return load(os.path.join(TESTDATA, "regress", name))
+
+
+def valid(kind, number):
+    """The path of one of the two profiles of this kind in testdata/valid."""
+    return os.path.join(TESTDATA, "valid", f"{kind}.{number}.pb.gz")

@@ -6,7 +6,7 @@ The time of prev is the ruler: a start one nanosecond after it is a restart, a s
 from datetime import datetime, timedelta, timezone
 
 from pb import gz, profile
-from samples import CUR, PREV, SECOND, T0, T1
+from samples import CUR, PREV, SECOND, T0, T1, pair
 
 # Forms of the same moment, to the nanosecond: seconds since 1970, and how it can be written.
 FORMS = [
@@ -73,18 +73,15 @@ def test_many_days_agree_with_the_calendar(t):
 
 
 def test_wrong_forms_are_refused(t):
-    t.write("prev", gz(profile(PREV, time=T0)))
-    t.write("cur", gz(profile(CUR, time=T1)))
+    names = pair(t)
     for text in WRONG:
-        result = t.fails(2, "prev", "cur", f"--started={text}")
+        result = t.fails(2, *names, f"--started={text}")
         t.contains(" ".join(result.err.split()), "--started=", "2026-11-21T08:00:00Z", "@SECONDS")
 
 
 def test_a_start_after_prev_is_said(t):
-    t.write("prev", gz(profile(PREV, time=T0)))
-    t.write("cur", gz(profile(CUR, time=T1)))
-    result = t.succeeds("prev", "cur", "--started=2023-11-14T22:13:30Z")
-    t.equal(result.err, "pprofdelta: note: cur: a restart since prev: the program started after the "
+    result = t.succeeds(*pair(t), "--started=2023-11-14T22:13:30Z")
+    t.equal(result.err, "pprofdelta: note: cur.pb.gz: a restart since prev.pb.gz: the program started after the "
                         "first profile was taken; the delta counts from zero\n")
 
 

@@ -22,10 +22,6 @@ def film(t, windows=6, reborn=None):
         t.succeeds("--state", "s", f"look.{n}", "-o", f"delta.{n}", "-q")
 
 
-def something(data):
-    return {stack: values for stack, values in read(data).values().items() if any(values)}
-
-
 def deltas(first, last):
     return [f"delta.{n}" for n in range(first, last + 1)]
 
@@ -34,7 +30,7 @@ def test_the_sum_of_all_is_the_last_look(t):
     film(t)
     for n in range(1, 7):
         result = t.succeeds("sum", *deltas(1, n))
-        t.equal(something(result.out), something(t.load(f"look.{n}")), f"{n} windows")
+        t.equal(read(result.out).something(), read(t.load(f"look.{n}")).something(), f"{n} windows")
         t.equal(result.err, "")
         got = read(result.out)
         t.equal((got.time, got.duration, got.comments), (T0 + n * MINUTE, 0, []))
@@ -70,29 +66,29 @@ def test_of_equal_sequence_the_highest_attempt_counts(t):
     t.succeeds("--state", "s", "look.4", "-o", "again.3")
     result = t.succeeds("sum", "delta.1", "delta.2", "delta.3", "again.3")
     t.contains(result.err, "note: again.3: is the same window as delta.3, sent again; this one counts")
-    t.equal(something(result.out), something(t.load("look.4")))
+    t.equal(read(result.out).something(), read(t.load("look.4")).something())
     t.equal(t.succeeds("sum", "delta.1", "delta.2", "delta.3", "again.3", "-q").err, "")
     result = t.succeeds("sum", "delta.1", "delta.2", "again.3", "delta.3")
     t.contains(result.err, "note: delta.3: is an earlier attempt at the same window as again.3")
-    t.equal(something(result.out), something(t.load("look.4")))
+    t.equal(read(result.out).something(), read(t.load("look.4")).something())
     result = t.succeeds("sum", "delta.1", "delta.1", "delta.2", "again.3")
     t.contains(result.err, "note: delta.1: is the same attempt at the same window as delta.1; it does not count")
-    t.equal(something(result.out), something(t.load("look.4")))
+    t.equal(read(result.out).something(), read(t.load("look.4")).something())
 
 
 def test_a_restart_begins_a_life(t):
     film(t, 7, reborn=5)
-    t.equal(something(t.succeeds("sum", *deltas(1, 4)).out), something(t.load("look.4")))
-    t.equal(something(t.succeeds("sum", *deltas(5, 7)).out), something(t.load("look.7")))
+    t.equal(read(t.succeeds("sum", *deltas(1, 4)).out).something(), read(t.load("look.4")).something())
+    t.equal(read(t.succeeds("sum", *deltas(5, 7)).out).something(), read(t.load("look.7")).something())
     result = t.succeeds("sum", *deltas(1, 7))
     t.contains(result.err, "note: delta.5: the program restarted before this window")
-    both = something(t.load("look.4"))
-    for stack, values in something(t.load("look.7")).items():
+    both = read(t.load("look.4")).something()
+    for stack, values in read(t.load("look.7")).something().items():
         old = both.get(stack, [0, 0, 0, 0])
         both[stack] = [old[0] + values[0], old[1] + values[1], values[2], values[3]]
-    last = something(t.load("look.7"))
-    t.equal({s: v[:2] for s, v in something(result.out).items()}, {s: v[:2] for s, v in both.items()})
-    t.equal({s: v[2:] for s, v in something(result.out).items() if any(v[2:])},
+    last = read(t.load("look.7")).something()
+    t.equal({s: v[:2] for s, v in read(result.out).something().items()}, {s: v[:2] for s, v in both.items()})
+    t.equal({s: v[2:] for s, v in read(result.out).something().items() if any(v[2:])},
             {s: v[2:] for s, v in last.items() if any(v[2:])}, "gauges are the last one's")
 
 
@@ -100,9 +96,9 @@ def test_outputs(t):
     film(t, 3)
     t.succeeds("sum", *deltas(1, 3), "-o", "out", "--compress=none", "-9")
     t.equal(t.load("out")[:1], b"\x0a")
-    t.equal(something(t.load("out")), something(t.load("look.3")))
-    t.equal(something(t.succeeds("sum", "-", "delta.2", "delta.3", stdin=t.load("delta.1")).out),
-            something(t.load("look.3")))
+    t.equal(read(t.load("out")).something(), read(t.load("look.3")).something())
+    t.equal(read(t.succeeds("sum", "-", "delta.2", "delta.3", stdin=t.load("delta.1")).out).something(),
+            read(t.load("look.3")).something())
     t.equal(t.succeeds("sum", *deltas(1, 3)).out, t.succeeds("sum", *deltas(1, 3)).out, "equal bytes")
     t.write("bad", b"\xff\xff")
     for args in (("delta.1", "bad"), ("bad",), ("delta.1", "nowhere"), ("delta.1", "s")):
@@ -119,8 +115,8 @@ def test_looks_that_have_no_time(t):
     t.succeeds("look.1", "look.2", "-o", "by hand")
     result = t.succeeds("sum", "look.1", "by hand")
     t.contains(result.err, "note: by hand: neither this file nor look.1 has a time")
-    t.equal(something(result.out), something(t.load("look.2")))
+    t.equal(read(result.out).something(), read(t.load("look.2")).something())
     result = t.succeeds("sum", *deltas(1, 3))
-    t.equal((something(result.out), result.err), (something(t.load("look.3")), ""))
+    t.equal((read(result.out).something(), result.err), (read(t.load("look.3")).something(), ""))
     result = t.fails(1, "sum", "delta.1", "delta.3")
     t.contains(result.err, "window 2 is missing")

@@ -5,14 +5,13 @@ import os
 import time
 
 from pb import gz, read
-from samples import DELTA, T0, T1, cur, prev
-from windows import stands, start, status, wait_for, window_of
+from samples import DELTA, T0, T1, cur
+from windows import ONE, TWO, looks, stands, start, status, wait_for, window_of
 
 
 def begun(t):
-    t.write("one", gz(prev()))
-    t.write("two", gz(cur()))
-    t.succeeds("--state", "s", "one", "--", "sh", "-c", "cat >first")
+    looks(t)
+    t.succeeds("--state", "s", ONE, "--", "sh", "-c", "cat >first")
     return t.load("s")
 
 
@@ -23,7 +22,7 @@ def sh(script, *args):
 def test_the_delta_is_its_stdin(t):
     """... which it can read again and measure."""
     begun(t)
-    result = t.succeeds("--state", "s", "two", *sh("cat /dev/stdin >a && wc -c </dev/stdin >size && cat >got"))
+    result = t.succeeds("--state", "s", TWO, *sh("cat /dev/stdin >a && wc -c </dev/stdin >size && cat >got"))
     t.equal((result.out, result.err), (b"", ""))
     got = t.load("got")
     t.equal((t.load("a"), int(t.load("size"))), (got, len(got)))
@@ -40,12 +39,12 @@ def test_what_else_it_is_given(t):
     for command, out, err in ((("--", "python3", "-c", "import sys; print(sys.argv[1:])", *words), str(words), ""),
                               (sh("cat >got; echo out; echo err >&2"), "out", "err\n"),
                               (sh(f"cat >got; echo {variables}"), f"{status(t)['id']} 4 1 {T1} {T1} kept", "")):
-        result = t.succeeds("--state", "s", "two", "-q", *command,
+        result = t.succeeds("--state", "s", TWO, "-q", *command,
                             env={"MINE": "kept", "PPROFDELTA_ATTEMPT": "9"}, manners=False)
         t.equal((result.text, result.err), (out + "\n", err))
-    result = t.succeeds("--state", "s", "two", "--", "ls", "/proc/self/fd")
+    result = t.succeeds("--state", "s", TWO, "--", "ls", "/proc/self/fd")
     t.check(set(result.text.split()) <= {"0", "1", "2", "3"}, result.text)  # 3 is ls's own
-    result = t.succeeds("--state", "s", "two", *sh("grep -E 'Sig(Blk|Ign)' /proc/self/status"))
+    result = t.succeeds("--state", "s", TWO, *sh("grep -E 'Sig(Blk|Ign)' /proc/self/status"))
     for line in result.text.splitlines():
         mask = int(line.split()[1], 16)
         for number in (1, 2, 13, 15, 17, 25):
@@ -64,29 +63,28 @@ def test_failures_move_nothing(t):
              (("--", "./folder"), "./folder: cannot be run: Permission denied"),
              (("--", "false"), "false: failed with exit status 1")]
     for tried, (command, says) in enumerate(cases, 1):
-        result = t.fails(4, "--state", "s", "two", *command)
+        result = t.fails(4, "--state", "s", TWO, *command)
         t.contains(result.err, f"pprofdelta: {says}", "the next run covers this window too")
         stands(t, before, says, tried)
-    t.succeeds("--state", "s", "two", *sh("cat >got"))
+    t.succeeds("--state", "s", TWO, *sh("cat >got"))
     window = window_of(t, t.load("got"))
     t.equal((window["seq"], window["attempt"]), ("2", str(len(cases) + 1)))
     t.equal(read(t.load("got")).values(), DELTA)
 
 
 def test_the_first_window_that_fails_leaves_only_its_attempt(t):
-    t.write("one", gz(prev()))
-    t.write("two", gz(cur()))
+    looks(t)
     t.fails(1, "--state", "s", "nowhere", "--", "true")
     t.check(not os.path.exists(t.path("s")), "there is a state, and nothing was sent")
     for tried in (1, 2, 3):
-        t.fails(4, "--state", "s", "one", "--", "false")
+        t.fails(4, "--state", "s", ONE, "--", "false")
         got = status(t)
         t.equal((got["sequence"], got["attempts"], got["samples"]), (0, tried, 2))
         t.equal([kind["sum"] for kind in got["types"][:2]], [0, 0])
         t.equal(os.stat(t.path("s")).st_mode & 0o777, 0o600)
     t.contains(t.succeeds("--state", "s", "--status").text, "sequence  0\n",
                "open      sequence 1, attempt 3, not acknowledged: the beginning to ")
-    t.succeeds("--state", "s", "two", "--first=zero", *sh("cat >got"))  # which is too late
+    t.succeeds("--state", "s", TWO, "--first=zero", *sh("cat >got"))  # which is too late
     t.equal(window_of(t, t.load("got")), {"from": "0", "to": str(T1), "seq": "1", "attempt": "4"})
     got = status(t)
     t.equal((got["sequence"], got["attempts"]), (1, 0))
@@ -95,9 +93,8 @@ def test_the_first_window_that_fails_leaves_only_its_attempt(t):
 
 def test_an_attempt_is_on_the_disk_before_its_delta_leaves(t):
     """Seen by the uploader; and each way to send counts, whatever becomes of it."""
-    t.write("one", gz(prev()))
-    t.write("two", gz(cur()))
-    for look, sequence in (("one", 0), ("two", 1)):
+    looks(t)
+    for look, sequence in ((ONE, 0), (TWO, 1)):
         for tried in (1, 2, 3):
             t.fails(4, "--state", "s", look,
                     *sh('cat s >seen; echo "$PPROFDELTA_ATTEMPT" >number; false'))
@@ -112,10 +109,10 @@ def test_an_attempt_is_on_the_disk_before_its_delta_leaves(t):
 def test_its_status_alone_decides(t):
     """curl may know that it need not send what it has not read. Its status acknowledges the delta."""
     begun(t)
-    t.succeeds("--state", "s", "two", "--", "true")
-    t.succeeds("--state", "s", "two", *sh("exec 0<&-"))
-    result = t.succeeds("--state", "s", "two", *sh("cat >got"))
-    t.equal(result.err, "pprofdelta: note: two is the profile that s already has: no counter has "
+    t.succeeds("--state", "s", TWO, "--", "true")
+    t.succeeds("--state", "s", TWO, *sh("exec 0<&-"))
+    result = t.succeeds("--state", "s", TWO, *sh("cat >got"))
+    t.equal(result.err, "pprofdelta: note: two.pb.gz is the profile that s already has: no counter has "
             "changed\n")
     t.equal(window_of(t, t.load("got"))["seq"], "4")
 
@@ -150,7 +147,7 @@ def test_a_note_tells_what_it_left_unread(t):
     seq = 1
     for script, taken in READERS:
         seq += 1
-        result = t.succeeds("--state", "s", "two", "--report", *sh(script), manners=False)
+        result = t.succeeds("--state", "s", TWO, "--report", *sh(script), manners=False)
         size = int(result.err.split("output    ")[1].split(" ")[0])
         want = {None: [], 0: [f"without reading the delta ({size} bytes), which counts as sent"]}.get(
             taken, [f"after reading {taken} of the delta's {size} bytes, which count as sent"])
@@ -167,18 +164,18 @@ def test_what_it_left_unread_in_the_report(t):
     begun(t)
     for options, script, left in (((), "true", 0), ((), "head -c 10 >/dev/null", 10),
                                   ((), "cat >/dev/null", None), (("-q",), "true", 0)):
-        result = t.succeeds("--state", "s", "two", "--report=json", *options, *sh(script),
+        result = t.succeeds("--state", "s", TWO, "--report=json", *options, *sh(script),
                             manners=False)
         got = json.loads(result.err)
         t.equal(got["unread_bytes"], 0 if left is None else got["output_bytes"] - left, script)
         t.check(got["output_bytes"] > 10, "a delta of no size")
-    t.equal(t.succeeds("--state", "s", "two", "-q", "--", "true").err, "")
+    t.equal(t.succeeds("--state", "s", TWO, "-q", "--", "true").err, "")
 
 
 def test_sigchld_ignored_by_our_parent(t):
     import signal
     before = begun(t)
-    t.fails(4, "--state", "s", "two", "--", "false",
+    t.fails(4, "--state", "s", TWO, "--", "false",
             preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None)
     stands(t, before, attempts=1)
 
@@ -204,18 +201,18 @@ def test_timeout(t):
             ("echo $$ >pid; sleep 100", "echo $$ >pid; exec sleep 100",
              "sleep 100 & echo $! >pid; wait", "trap '' TERM; echo $$ >pid; sleep 100; sleep 100",
              "echo $$ >pid; kill -STOP $$"), 1):
-        result = t.fails(4, "--state", "s", "two", "--timeout=300ms", *sh(script))
+        result = t.fails(4, "--state", "s", TWO, "--timeout=300ms", *sh(script))
         t.contains(result.err, "pprofdelta: sh: was ended because it took longer than 0.3 s",
                    "the next run covers")
         stands(t, before, script, tried)
         t.check(gone(int(t.load("pid"))), f"{script} lives on")
-    t.succeeds("--state", "s", "two", "--timeout=1m", *sh("cat >got"))
+    t.succeeds("--state", "s", TWO, "--timeout=1m", *sh("cat >got"))
     t.equal(window_of(t, t.load("got"))["seq"], "2")
 
 
 def test_it_ends_when_we_are_killed(t):
     before = begun(t)
-    a = start(t, "--state", "s", "two", *sh("echo $$ >pid; touch running; exec sleep 100"))
+    a = start(t, "--state", "s", TWO, *sh("echo $$ >pid; touch running; exec sleep 100"))
     wait_for(t, "running")
     a.kill()
     a.communicate(timeout=60)
@@ -225,8 +222,8 @@ def test_it_ends_when_we_are_killed(t):
 
 def test_the_report_and_the_notes_come_after_it(t):
     before = begun(t)
-    result = t.fails(4, "--state", "s", "two", "--report", "--", "false")
+    result = t.fails(4, "--state", "s", TWO, "--report", "--", "false")
     t.lacks(result.err, "matched", "samples")
     stands(t, before, attempts=1)
-    result = t.succeeds("--state", "s", "two", "--report=json", "--verify", "--", "true", manners=False)
+    result = t.succeeds("--state", "s", TWO, "--report=json", "--verify", "--", "true", manners=False)
     t.contains(result.err, '"sequence": 2')

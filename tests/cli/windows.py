@@ -16,13 +16,15 @@ from pb import gz, profile, read
 from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, prev
 
 
+ONE, TWO, THREE = "one.pb.gz", "two.pb.gz", "three.pb.gz"
+
+
 def looks(t):
-    """Three looks, a minute apart: one.pb.gz, two.pb.gz, three.pb.gz."""
-    t.write("one.pb.gz", gz(prev()))
-    t.write("two.pb.gz", gz(cur()))
-    t.write("three.pb.gz", gz(profile([(("work", "main"), [18, 1900, 0, 0])] + CUR[1:],
-                                      time=T1 + 60 * SECOND)))
-    return "one.pb.gz", "two.pb.gz", "three.pb.gz"
+    """Three looks, a minute apart."""
+    third = profile([(("work", "main"), [18, 1900, 0, 0])] + CUR[1:], time=T1 + 60 * SECOND)
+    for name, data in ((ONE, prev()), (TWO, cur()), (THREE, third)):
+        t.write(name, gz(data))
+    return ONE, TWO, THREE
 
 
 def begun(t):

@@ -28,7 +28,6 @@ from checks import check, finish, put  # noqa: E402
 from pages import blocks, examples, one  # noqa: E402
 TIMEOUT = 100  # for a run that does not end
 SHORT, LONG = "0.4", "90"  # the seconds that stand for the recipe's
-HUNG = 28  # curl's exit status for a time limit that was reached
 
 
 def run(*args, **kwargs):
@@ -108,8 +107,9 @@ closed = socket.socket()  # a port that refuses connections
 closed.bind(("127.0.0.1", 0))
 
 
-def url(of):
-    return "http://127.0.0.1:%d/" % of.getsockname()[1]
+def url(how):
+    """Of a target or a receiver that does this."""
+    return "http://127.0.0.1:%d/" % {"is away": closed, "is stopped": stopped}.get(how, server.socket).getsockname()[1]
 
 
 # ---- a run of the recipe -----------------------------------------------------------------------------
@@ -149,12 +149,11 @@ class Recipe:
     def check(self, name, *args):
         return check(f"{self.what}: {name}", *args)
 
-    def begin(self, limits=Limits(), target=None):
+    def begin(self, limits=Limits()):
         """A tick: the command as cron or systemd starts it."""
         new = put(limits.put_into(script)[0], self.env["SCRIPT"] + ".new", mode=0o755)
         os.rename(new, self.env["SCRIPT"])  # a run may have the old one open
-        receiver = url(closed) if world.receiver == "is away" else url(server.socket)
-        env = {**self.env, "TARGET": target or url(server.socket), "RECEIVER": receiver,
+        env = {**self.env, "TARGET": url(world.target), "RECEIVER": url(world.receiver),
                "PPROFDELTA_SEQUENCE": "early", "PPROFDELTA_ATTEMPT": "early"}
         return subprocess.Popen(["/bin/sh", "-c", self.command], env=env, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -176,8 +175,8 @@ class Recipe:
         self.check("a run leaves no process", not left, left)
         return subprocess.CompletedProcess((), process.returncode, out, err)
 
-    def tick(self, *args, **kwargs):
-        return self.end(self.begin(*args, **kwargs))
+    def tick(self):
+        return self.end(self.begin())
 
     def kept(self):
         """What the state remembers, but for the window that is open."""
@@ -196,67 +195,43 @@ def profile(n):
         return file.read()
 
 
-def good_ticks(recipe):
-    """Sent, refused, and sent again."""
+# What a target or a receiver does, the limits, and the exit status and the causes that a run then has.
+SENT_AGAIN = "covers this window too"
+HUNG = "curl: (28)"  # a time limit that was reached
+FAILURES = [
+    ("receiver", "fails", Limits(), 4, ["503", SENT_AGAIN]), ("receiver", "is away", Limits(), 4, ["onnect", SENT_AGAIN]),
+    ("target", "fails", Limits(), 1, ["500", "pprofdelta: (stdin)"]),
+    ("target", "closes half way", Limits(), 1, ["curl: (18)", "pprofdelta: (stdin)"]),
+    ("target", "is away", Limits(), 1, ["onnect", "it is empty"]),
+    *(("target", how, Limits(scrape=SHORT), 1, [HUNG]) for how in (
+        "is stopped", "is silent", "stops after its headers", "stops half way", "stops before its last byte")),
+    ("receiver", "is silent", Limits(upload=SHORT), 4, [HUNG, SENT_AGAIN]),
+    ("receiver", "is silent", Limits(uploader="400ms"), 4, ["took longer than 0.4 s", SENT_AGAIN])]
+
+
+def first_window(recipe):
     world.profile = profile(1)
     ran = recipe.tick()
     recipe.check("the first run sends what was so far", ran.returncode == 0 and not ran.stderr and
                  len(world.got) == 1, ran.stderr)
-    before, world.profile = recipe.kept(), profile(2)
-    for how, why in (("fails", "503"), ("is away", "onnect")):
-        world.receiver = how
-        ran = recipe.tick()
-        recipe.check(f"a receiver that {how}: exit status 4, with the cause", ran.returncode == 4 and
-                     why in ran.stderr and "covers this window too" in ran.stderr, ran.stderr)
-        recipe.check(f"a receiver that {how} leaves the state", recipe.kept() == before)
-    world.receiver = "answers"
+    world.profile = profile(2)
 
 
-def bad_targets(recipe):
-    before, sent = recipe.kept(), len(world.got)
-    for how, why in (("fails", "500"), ("closes half way", "curl: (18)")):
-        world.target = how
-        ran = recipe.tick()
-        recipe.check(f"a target that {how}: exit status 1, with the cause",
-                     ran.returncode == 1 and why in ran.stderr and "pprofdelta: (stdin)" in ran.stderr,
-                     ran.stderr)
-    ran = recipe.tick(target=url(closed))
-    recipe.check("a target that is away: exit status 1, with the cause", ran.returncode == 1 and
-                 "onnect" in ran.stderr and "it is empty" in ran.stderr, ran.stderr)
-    recipe.check("bad targets leave the state", recipe.kept() == before and len(world.got) == sent)
-    world.target = "answers"
-
-
-def hung_targets(recipe):
-    """Three ticks at once, each way of hanging: all end, by curl's limit, and leave nothing behind."""
-    before, sent = recipe.kept(), len(world.got)
-    for how in ("is stopped", "is silent", "stops after its headers", "stops half way",
-                "stops before its last byte"):
-        world.target = how
-        target = url(stopped) if how == "is stopped" else None
-        ticks = [recipe.begin(Limits(scrape=SHORT), target=target) for _ in range(3)]
-        ran = [recipe.end(tick) for tick in ticks]
-        recipe.check(f"a target that {how}: all runs end, with the cause",
-                     all(r.returncode == 1 and f"curl: ({HUNG})" in r.stderr for r in ran),
-                     [r.stderr for r in ran])
-    recipe.check("hung targets leave the state", recipe.kept() == before and len(world.got) == sent)
-    world.target = "answers"
-
-
-def hung_receivers(recipe):
+def failures(recipe):
+    """Runs (of those against a target, three at once) end, say why, and leave the state."""
     before = recipe.kept()
-    for limits, why in ((Limits(upload=SHORT), f"curl: ({HUNG})"),
-                        (Limits(uploader="400ms"), "took longer than 0.4 s")):
-        world.receiver = "is silent"
-        ran = recipe.tick(limits)
-        recipe.check("a receiver that is silent: exit status 4, with the cause", ran.returncode == 4 and
-                     why in ran.stderr and "covers this window too" in ran.stderr, ran.stderr)
-    recipe.check("hung receivers leave the state", recipe.kept() == before)
+    for side, how, limits, status, causes in FAILURES:
+        setattr(world, side, how)
+        ran = [recipe.end(tick) for tick in [recipe.begin(limits) for _ in range(3 if side == "target" else 1)]]
+        recipe.check(f"a {side} that {how}: exit status {status}, with the cause",
+                     all(one.returncode == status and all(cause in one.stderr for cause in causes) for one in ran),
+                     [one.stderr for one in ran])
+        recipe.check(f"a {side} that {how} leaves the state", recipe.kept() == before and len(world.got) == 1)
+        setattr(world, side, "answers")
     world.receiver = "closes"
     ran = recipe.tick()
     recipe.check("an acknowledgement that is lost leaves the state", ran.returncode == 4 and
                  recipe.kept() == before and len(world.got) == 2, ran.stderr)
-    world.receiver = "answers"
 
 
 def busy_state(recipe):
@@ -313,10 +288,8 @@ def survives(what, command, env, folder):
     global world
     world = World()
     recipe = Recipe(what, command, env)
-    good_ticks(recipe)
-    bad_targets(recipe)
-    hung_targets(recipe)
-    hung_receivers(recipe)
+    first_window(recipe)
+    failures(recipe)
     busy_state(recipe)
     what_arrived(recipe, folder)
     os.unlink(recipe.state)

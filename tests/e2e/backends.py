@@ -7,7 +7,6 @@ Skipped (77) where there is no Go, or Pyroscope's module cannot be had.
 
 import json
 import os
-import subprocess
 import urllib.parse
 import urllib.request
 import uuid
@@ -20,21 +19,20 @@ BEGIN = 1767225600  # a time on one of Pyroscope's steps of ten seconds
 WINDOW = 10
 TYPES = {"alloc_objects": "objects", "alloc_space": "bytes", "inuse_space": "bytes"}
 
-server = address = None
+server = None
 
 
 def prepare(folder):
-    global server, address
+    global server
     program = os.path.join(folder, "backend")
     real.go_program(os.path.join(real.here, "backend"), ".", program)
     data = os.path.join(folder, "data")
     os.mkdir(data)
-    server = subprocess.Popen([program, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    address = server.stdout.readline().decode().strip()
+    server = real.Program(program, data)
 
 
 def end():
-    server.communicate(timeout=harness.TIMEOUT)
+    server.end()
 
 
 def multipart(parts):
@@ -54,7 +52,7 @@ def send(app, window, delta):
     query = urllib.parse.urlencode({"name": app, "from": begin, "until": begin + WINDOW,
                                     "spyName": "gospy"})
     kind, body = multipart([("profile", delta), ("sample_type_config", json.dumps(config).encode())])
-    request = urllib.request.Request(f"http://{address}/ingest?{query}", body,
+    request = urllib.request.Request(f"http://{server.address}/ingest?{query}", body,
                                      {"Content-Type": kind})
     with urllib.request.urlopen(request, timeout=harness.TIMEOUT) as answer:
         return answer.status
@@ -65,9 +63,7 @@ def ask(app, kind, first, count):
     begin = BEGIN + first * WINDOW
     query = urllib.parse.urlencode({"query": f"{app}.{kind}{{}}", "from": begin, "format": "json",
                                     "until": begin + count * WINDOW, "max-nodes": 1 << 20})
-    with urllib.request.urlopen(f"http://{address}/render?{query}",
-                                timeout=harness.TIMEOUT) as answer:
-        said = json.load(answer)["flamebearer"]
+    said = json.loads(server.get(f"/render?{query}"))["flamebearer"]
     own = {}
     for level in said["levels"]:
         for at in range(0, len(level), 4):

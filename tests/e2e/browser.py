@@ -1,11 +1,10 @@
 """A headless Chromium, driven through its own pipe (--remote-debugging-pipe): no port, no package.
 
 `Browser(path)` starts one, `open(file)` loads a page, `run(expression)` evaluates in it, `key`,
-`click`, `type` act as a user does, `screenshot()` returns a PNG. Everything that the page asked the
-network for, printed as an error or threw is kept, for the test to judge.
+`click`, `type` act as a user does. Everything that the page asked the network for, printed as an error or
+threw is kept, for the test to judge.
 """
 
-import base64
 import json
 import os
 import select
@@ -160,9 +159,6 @@ class Browser:
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": name}])
         self.settle()
-
-    def screenshot(self):
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def close(self):
         try:

@@ -18,17 +18,13 @@ import harness
 import pages
 import pb
 import real
+from samples import valid
 
 KINDS = {"heap": "alloc_objects,alloc_space", "mutex": "contentions,delay", "block": "contentions,delay"}
 UPLOADER_FAILED = 4
 
-collector = address = valid = decoder = programs = None
+collector = decoder = programs = None
 producers = {}
-
-
-def load(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def produce(folder):
@@ -36,43 +32,42 @@ def produce(folder):
     try:
         modules = real.node_modules()
         real.made("produce.js", ["node", os.path.join(modules, "produce.js"), folder], folder)
-        producers["node"] = [load(os.path.join(folder, f"heap.{number}")) for number in (1, 2)]
+        producers["node"] = [pb.load(os.path.join(folder, f"heap.{number}")) for number in (1, 2)]
     except real.Missing as why:
         producers["node"] = why
     try:
         python = real.python_with(os.path.join("python", "requirements.txt"))
         real.made("produce.py", [python, os.path.join(real.here, "python", "produce.py"), folder], folder)
         [first], [second] = (glob.glob(os.path.join(folder, f"profile.*.{number}.pprof")) for number in (1, 2))
-        producers["python"] = [pb.inflate(load(path)) for path in (first, second)]  # Go's reader knows no zstd
+        producers["python"] = [pb.inflate(pb.load(path)) for path in (first, second)]  # Go's reader knows no zstd
     except real.Missing as why:
         producers["python"] = why
 
 
 def prepare(folder):
-    global collector, address, valid, decoder, programs
+    global collector, decoder, programs
     real.need("curl")
-    valid = os.path.join(real.root, "testdata", "valid")
     program = os.path.join(folder, "collector")
     real.go_program(os.path.join(real.here, "collector"), ".", program)
     real.google_pprof(folder)
     programs = folder
     produce(folder)
     decoder = real.python_with(os.path.join("python", "otlp_requirements.txt"))
-    collector = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    address = collector.stdout.readline().decode().strip()
-    if not address:
+    collector = real.Program(program)
+    if not collector.address:
         raise real.Missing("the collector does not begin")
 
 
 def end():
     if collector:
-        collector.communicate(timeout=harness.TIMEOUT)
+        collector.end()
 
 
 def ask(*words):
-    collector.stdin.write((" ".join(words) + "\n").encode())
-    collector.stdin.flush()
-    answer = json.loads(collector.stdout.readline())
+    to, answers = collector.process.stdin, collector.process.stdout
+    to.write((" ".join(words) + "\n").encode())
+    to.flush()
+    answer = json.loads(answers.readline())
     if "error" in answer:
         raise AssertionError(f"{words}: {answer['error']}")
     return answer["said"]
@@ -82,7 +77,7 @@ def uploader(encoding="gzip"):
     """As the manual has it."""
     encoded = ["-H", f"Content-Encoding: {encoding}"] if encoding else []
     return ["--", "curl", "-sSf", "-m", "20", "-H", "Content-Type: application/x-protobuf", *encoded,
-            "--data-binary", "@-", f"http://{address}/v1development/profiles"]
+            "--data-binary", "@-", f"http://{collector.address}/v1development/profiles"]
 
 
 def post(t, path):
@@ -186,7 +181,7 @@ def is_read(t, what, options):
 
 
 def bundled(kind):
-    return [load(os.path.join(valid, f"{kind}.{number}.pb.gz")) for number in (1, 2)]
+    return [pb.load(valid(kind, number)) for number in (1, 2)]
 
 
 OPTIONS = {"node": ("inuse_objects,inuse_space", []), "python": ("alloc-samples,alloc-space", ["--force"])}
@@ -246,18 +241,7 @@ def recipe(t, page, start):
     """The example of this page that begins like this, with the addresses of this machine."""
     found = pages.one(pages.examples(page), start)
     t.contains(found, "http://collector:4318/v1development/profiles", "service.name=checkout")
-    return found.replace("collector:4318", address)
-
-
-def follow(t, commands):
-    """Runs the commands as a user types them."""
-    tools = os.path.join(t.dir, "bin")
-    os.makedirs(tools, exist_ok=True)
-    if not os.path.exists(os.path.join(tools, "pprofdelta")):
-        os.symlink(t.binary, os.path.join(tools, "pprofdelta"))
-    env = {**os.environ, "PATH": tools + os.pathsep + os.environ["PATH"]}
-    return subprocess.run(["/bin/sh", "-c", commands], cwd=t.dir, env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False, timeout=harness.TIMEOUT)
+    return found.replace("collector:4318", collector.address)
 
 
 def test_the_recipe_of_the_manual(t):
@@ -267,14 +251,14 @@ def test_the_recipe_of_the_manual(t):
     commands = recipe(t, "pprofdelta-formats.5", "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
     try:
         Target.profile, two = bundled("heap")
-        ran = follow(t, commands)
+        ran = t.shell(commands)
         t.equal((ran.returncode, ran.stderr), (0, ""))
         Target.profile = two
         ask("fail", "503", "1")
-        ran = follow(t, commands)
+        ran = t.shell(commands)
         t.equal(ran.returncode, UPLOADER_FAILED)
         t.contains(ran.stderr, "503", "the next run covers this window too")
-        ran = follow(t, commands)
+        ran = t.shell(commands)
         t.equal((ran.returncode, ran.stderr), (0, ""))
     finally:
         server.shutdown()
@@ -300,7 +284,7 @@ def test_the_recipe_of_the_heap_agent(t):
     """Its windows arrive, and what it writes is what google/pprof reads in the same window as pprof."""
     ask("received")
     os.chmod(t.write("checkout", PROGRAM), 0o755)
-    ran = follow(t, recipe(t, "pprofdelta-record.1", "pprofdelta record --format=otlp"))
+    ran = t.shell(recipe(t, "pprofdelta-record.1", "pprofdelta record --format=otlp"))
     if "agent" in ran.stderr and ran.returncode:
         t.skip(ran.stderr.strip())
     t.equal(ran.returncode, 0, ran.stderr)

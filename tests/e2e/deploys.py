@@ -19,9 +19,7 @@ import os
 import shutil
 import subprocess
 import sys
-import urllib.request
 
-import harness
 import pb
 import real
 
@@ -72,7 +70,7 @@ def binary(mode, name):
 
 # ---- a deploy ----------------------------------------------------------------------------------------
 
-class Server:
+class Server(real.Program):
     """One process, started from the release's binary."""
 
     def __init__(self, release):
@@ -80,22 +78,15 @@ class Server:
             if release.layout == PINNED:
                 ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
 
-        self.process = subprocess.Popen([release.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        preexec_fn=personality)
-        self.address = self.process.stdout.readline().decode().strip()
+        super().__init__(release.path, preexec_fn=personality)
         servers.append(self)
-
-    def get(self, path):
-        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=harness.TIMEOUT) as answer:
-            return answer.read()
 
     def work(self, times=1):
         for _ in range(times):
             self.get("/work")
 
     def end(self):
-        if self.process.poll() is None:
-            self.process.communicate(timeout=harness.TIMEOUT)
+        super().end()
         if self in servers:
             servers.remove(self)
 

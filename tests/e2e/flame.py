@@ -2,11 +2,10 @@
 
 It renders, zooms, finds, switches types and views, obeys keys and addresses, goes light and dark, asks
 the network for nothing, and draws 50,000 samples without more work than the screen holds. Skipped (77) where
-there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, to be read by a person.
+there is no Chromium.
 """
 
 import functools
-import os
 import random
 import re
 
@@ -104,14 +103,6 @@ class Page:
     def focus(self):
         self.run("document.querySelector('#graph').focus()")
 
-    def seen(self, name):
-        folder = os.environ.get("SCREENSHOTS")
-        picture = shared.screenshot()
-        self.t.check(picture.startswith(b"\x89PNG"), "no picture")
-        if folder:
-            with open(os.path.join(folder, name + ".png"), "wb") as file:
-                file.write(picture)
-
     def clean(self):
         self.t.equal(shared.errors, [], "errors")
         self.t.equal([url.split("/")[-1] for url in shared.requests], ["page.html"], "requests")
@@ -149,7 +140,6 @@ def test_renders(t):
                                ["0", "0.0%", "3", "18.8%", "deep"],
                                ["0", "0.0%", "16", "100.0%", "main"]])
     t.contains(page.detail(), "all, total 16 (100.0%)")
-    page.seen("light")
     page.clean()
 
 
@@ -161,7 +151,6 @@ def test_zooms(t, page):
     t.check(page.colour(0.1, 2) != ground, "right is not as wide as the graph")
     t.check(page.colour(0.1, 3) != ground and page.colour(0.74, 3) != ground, "deep is 3 of 4")
     t.equal(page.colour(0.77, 3), ground, "right's own quarter")
-    page.seen("zoomed")
     for share, row, detail in ((0.2, 4, "parse, total 3 (18.8%)"), (0.5, 1, "main, total 16"),
                                (0.3, 3, "parse, total 8 (50.0%)")):
         page.click(share, row)
@@ -181,7 +170,6 @@ def test_finds(t, page):
     t.check(page.colour(0.6, 2) != before, "what was not found does not step back")
     t.check(page.colour(0.3, 3) != page.colour(0.6, 2), "what was found does not stand out")
     page.walk(("Enter", "parse, total 8"), ("Enter", "parse, total 3"))
-    page.seen("found")
     page.keys("Escape")
     t.equal((page.found(), len(page.functions())), ("", 5))
     for text, found in (("/^(left|right)$/", "2 functions, 100.0%"), ("nowhere", "0 functions, 0.0%"),
@@ -244,7 +232,6 @@ def test_light_and_dark(t, page):
     shared.scheme("dark")
     t.equal(page.run(ground), "rgb(21, 24, 27)")
     t.equal(page.colour(0.5, 12), (21, 24, 27, 255))
-    page.seen("dark")
     page.click_on("#theme")
     t.equal(page.text("#theme"), "Theme: light")
     t.equal((page.run(ground), page.colour(0.5, 12)), ("rgb(255, 255, 255)", (255,) * 4))
@@ -269,7 +256,6 @@ def test_paints_growth_and_shrinkage(t, page):
     page.focus()
     page.keys("ArrowDown", "ArrowDown")
     t.contains(page.detail(), "left, 12 \u2192 28, change +16 (133.3%), self 0")
-    page.seen("change")
     t.equal(page.functions()[0], ["11", "24", "+13", "+13", "parse"])
     t.equal(page.run("document.querySelector('#legend').hidden"), False)
 
@@ -287,7 +273,6 @@ def test_turns_the_tree_around(t, page):
     t.equal(page.value("#view-kind"), "inverted")
     page.walk(("ArrowDown", "parse, total 11 (68.8%), self 0"), ("ArrowDown", "left, total 8 (50.0%)"),
               ("ArrowRight", "deep, total 3 (18.8%)"), ("ArrowDown ArrowDown", "main, total 3 (18.8%), self 3"))
-    page.seen("inverted")
     page.walk(("t Escape ArrowDown", "parse, total 600B (75.0%)"), ("g", "all, total 800B"))
 
 
@@ -299,7 +284,6 @@ def test_shows_callers_and_callees(t):
             "callers and callees of right")
     page.walk(("", "right, total 6 (100.0%), self 1 (16.7%)"), ("ArrowUp", "main, total 4 (66.7%)"),
               ("ArrowRight", "left, total 2 (33.3%)"), ("ArrowUp", "main, total 2 (33.3%)"))
-    page.seen("around")
     page.walk(("ArrowDown ArrowDown ArrowDown", "deep, total 3 (50.0%)"), ("Enter", "deep, total 3"),
               ("Escape Escape", "all, total 18"))
     # From the table, and a function that calls itself counts once.
@@ -434,7 +418,6 @@ def test_width_by_the_change(t, page):
     page.focus()
     page.walk(("Escape ArrowDown ArrowDown ArrowRight ArrowRight", "right, 4 \u2192 1, change -3"),
               ("i", "all, 16 \u2192 35, change +19"))
-    page.seen("change-inverted")
 
 
 @on_page(profile([(("a::very::long<name>(int)", "main"), [3, 1, 0, 0])], default=OBJECTS))
@@ -523,7 +506,6 @@ def test_a_type_of_zeros_says_so(t, page):
     t.equal(page.run(said), "inuse_objects is 0 in every sample. Other types: alloc_objects, alloc_space.")
     drawn = page.run("[...document.querySelector('#graph').getContext('2d').getImageData(20, 20, 400, 20).data]")
     t.check(set(drawn) != {255}, "the graph does not say it")
-    page.seen("zeros")
 
 
 def test_names_are_only_text(t):
@@ -585,7 +567,6 @@ def test_fifty_thousand_samples(t):
                                 "(document.querySelector('#graph').dataset)")
         t.check(0 < work[0] < most / 4, f"{keys}: {work[0]} of at most {most}")
         t.check(work[1] < 120_000, f"{keys}: {work[1]} nodes visited")
-    page.seen("large")
     check_pictures(page)
     page.clean()
 

@@ -20,40 +20,33 @@ ROUNDS = 500  # as in server/main.go
 # What each call asks for. The runtime may allocate a little for itself below such a call (when it
 # helps the collector), so only samples of these sizes are counted.
 SIZES = {"allocateLarge": 64 << 10, "allocateSmall": 48}
-bin_folder = server = address = None
+bin_folder = server = None
 
 
 def prepare(folder):
-    global bin_folder, server, address
+    global bin_folder, server
     bin_folder = folder
     real.need("go", "curl")
     real.go_program(os.path.join(real.here, "server"), ".", folder + "/")
     real.google_pprof(folder)
-    server = subprocess.Popen([os.path.join(folder, "server")], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE)
-    address = server.stdout.readline().decode().strip()
+    server = real.Program(os.path.join(folder, "server"))
 
 
 def end():
-    server.communicate(timeout=harness.TIMEOUT)
-
-
-def work():
-    with urllib.request.urlopen(f"http://{address}/work", timeout=harness.TIMEOUT) as answer:
-        answer.read()
+    server.end()
 
 
 def scrape(t, kind, to):
-    done = subprocess.run(["curl", "-sf", "-o", t.path(to), f"http://{address}/debug/pprof/{kind}"],
+    done = subprocess.run(["curl", "-sf", "-o", t.path(to), f"http://{server.address}/debug/pprof/{kind}"],
                           timeout=harness.TIMEOUT, check=False)
     t.equal(done.returncode, 0, "curl")
 
 
 def two_profiles(t, kind, times=2):
-    work()
+    server.get("/work")
     scrape(t, kind, "prev")
     for _ in range(times):
-        work()
+        server.get("/work")
     scrape(t, kind, "cur")
     t.succeeds("prev", "cur", "--verify", "-o", "delta", "-q")
 

@@ -8,6 +8,7 @@ What that package writes again is read back here. Skipped (77) where there is no
 import json
 import os
 
+import pb
 import real
 
 modules = None
@@ -19,8 +20,7 @@ def prepare(folder):
     modules = real.node_modules()
     real.made("produce.js", ["node", os.path.join(modules, "produce.js"), folder], folder)
     for name in ("heap.1", "heap.2", "time.1", "time.2"):
-        with open(os.path.join(folder, name), "rb") as file:
-            profiles[name] = file.read()
+        profiles[name] = pb.load(os.path.join(folder, name))
 
 
 def lay(t):

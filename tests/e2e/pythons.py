@@ -11,6 +11,7 @@ import os
 
 import pb
 import real
+from samples import valid
 
 python = descriptors = None
 profiles = {}
@@ -23,8 +24,7 @@ def prepare(folder):
     real.made("produce.py", [python, os.path.join(real.here, "python", "produce.py"), folder], folder)
     for number in ("1", "2"):
         [path] = glob.glob(os.path.join(folder, f"profile.*.{number}.pprof"))
-        with open(path, "rb") as file:
-            profiles[number] = file.read()
+        profiles[number] = pb.load(path)
     descriptors = os.path.join(real.kept("descriptors"), "profile.bin")
     real.made("protoc-c", ["protoc-c", "--descriptor_set_out=" + descriptors, "profile.proto"],
               os.path.join(real.root, "proto"))
@@ -64,9 +64,7 @@ def test_the_bundled_pairs(t):
     for kind, counters in (("heap", ("alloc_objects", "alloc_space")),
                            ("mutex", ("contentions", "delay")), ("block", ("contentions", "delay"))):
         for name, number in (("prev", 1), ("cur", 2)):
-            path = os.path.join(real.root, "testdata", "valid", f"{kind}.{number}.pb.gz")
-            with open(path, "rb") as file:
-                t.write(name, file.read())
+            t.write(name, pb.load(valid(kind, number)))
         t.succeeds("prev", "cur", "--on-reset=negative", "--verify", "-q", "-o", "delta")
         said = subtracted(t, *counters)
         t.equal(said["differ"], 0, f"{kind}: {'; '.join(said['first'])}")

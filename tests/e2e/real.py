@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
@@ -17,6 +18,17 @@ TIMEOUT = 240  # for what hangs; nothing here measures time
 
 class Missing(Exception):
     pass
+
+
+def script(run, finish):
+    """Runs the tests of a script, which finish() counts. Where something is missing they are skipped (77), and have
+    failed in CI."""
+    try:
+        run()
+    except Missing as why:
+        print(f"skipped: {why}\n0 passed, 0 failed")
+        sys.exit(1 if os.environ.get("CI") == "true" else 77)
+    finish()
 
 
 def need(*programs):
@@ -113,6 +125,22 @@ def rust_program():
     made("cargo build", ["cargo", "build", "--quiet", "--release", "--target-dir", folder],
          os.path.join(folder, "source"))
     return os.path.join(folder, "release", "rust")
+
+
+class Program:
+    """A program that prints its address and serves until its standard input ends."""
+
+    def __init__(self, *command, **popen):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **popen)
+        self.address = self.process.stdout.readline().decode().strip()
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=TIMEOUT) as answer:
+            return answer.read()
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.communicate(timeout=TIMEOUT)
 
 
 def google_pprof(folder):

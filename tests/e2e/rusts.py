@@ -20,8 +20,7 @@ def prepare(folder):
     real.google_pprof(folder)
     real.made("the program", [real.rust_program(), folder], folder)
     for number in ("1", "2"):
-        with open(os.path.join(folder, "heap." + number), "rb") as file:
-            profiles[number] = file.read()
+        profiles[number] = pb.load(os.path.join(folder, "heap." + number))
 
 
 def lay(t):

@@ -50,10 +50,6 @@ def look(n):
     return gz(profile(samples, time=T0 + n * MINUTE))
 
 
-def something(data):
-    return {stack: values for stack, values in read(data).values().items() if any(values)}
-
-
 def load(path):
     try:
         with open(path, "rb") as file:
@@ -162,7 +158,7 @@ class Scenario:
         done = self.command(folder, "sum", *parts, "-o", "total")
         self.check(done.returncode == 0, f"{what}: the sum: {done.stderr.decode()}")
         total = load(os.path.join(folder, "total"))
-        self.check(total and something(total) == something(look(3)), f"{what}: the sum is not the truth")
+        self.check(total and read(total).something() == read(look(3)).something(), f"{what}: the sum is not the truth")
         again = b"sent again" in done.stderr
         self.check(again == (arrived and not moved), f"{what}: {done.stderr.decode()!r}")
         litter = [f for f in os.listdir(folder) if f.startswith(".pprofdelta")]

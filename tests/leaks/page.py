@@ -26,12 +26,7 @@ def shell(t, text, **changes):
     for old, new in changes.items():
         t.check(old in text, f"{old!r} is not in the page")
         text = text.replace(old, new)
-    os.makedirs(t.path("bin"), exist_ok=True)
-    if not os.path.exists(t.path("bin/pprofdelta")):
-        os.symlink(t.binary, t.path("bin/pprofdelta"))
-    env = {**os.environ, "PATH": t.path("bin") + ":" + os.environ["PATH"]}
-    ran = subprocess.run(["sh", "-e"], input=text, cwd=t.dir, env=env, text=True, timeout=100,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    ran = t.shell("set -e\n" + text)
     t.equal(ran.returncode, 0, ran.stderr)
     return ran.stdout
 

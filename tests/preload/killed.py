@@ -21,11 +21,13 @@ if __name__ == "__main__":
 
 import recorded
 from agents import start
+from pb import load
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
 THREADS = len(SIZES)
 TRUTH = struct.Struct("4Q")  # begun, done, ends begun, ends done
 READY = struct.Struct("Q")   # the first word of the file, when it is complete
+PERL = ["perl", "-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"]
 
 
 def live_files(folder):
@@ -112,8 +114,7 @@ def kill_and_judge(binary, target, folder, seconds):
     ran = recover(binary, out)
     if ran.returncode or live_files(out):
         return [f"recover: {ran.returncode} {ran.stderr} {live_files(out)}"]
-    with open(truth_path, "rb") as file:
-        return faults_of(out, file.read())
+    return faults_of(out, load(truth_path))
 
 
 def test_what_is_recovered_is_true(t):
@@ -126,12 +127,11 @@ def test_what_is_recovered_is_true(t):
 def test_what_is_not_the_agents_is_left_alone(t):
     """A file that a stranger may have planted, or that is damaged, stays, and a message says why."""
     out = t.path("out")
-    kill(t.binary, ["perl", "-e", REAL["perl"][1]], out, 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k"]) or t.skip("perl is not here")
     whole, = live_files(out)
     kept = shutil.copy(whole, t.path("kept"))
     os.chmod(kept, 0o600)
-    with open(kept, "rb") as file:
-        data = file.read(1 << 20)
+    data = load(kept)
     os.remove(whole)
     damaged = {"cut": data[:100], "short": data[:40000], "foreign": b"x" * 40000, "root": data[:8] + bytes(8) + data[16:]}
     for name, content in damaged.items():
@@ -166,14 +166,13 @@ def test_a_sum_recovers(t):
 def test_a_command_gets_the_window(t):
     """If it fails, the file stays. A process that lives is left alone."""
     out = t.path("out")
-    kill(t.binary, ["perl", "-e", REAL["perl"][1]], out, 0.1, ["--rate=4k", "--format=otlp"]) or t.skip("perl is not here")
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k", "--format=otlp"]) or t.skip("perl is not here")
     run = lambda *options: subprocess.run([t.binary, "recover", *options, out], capture_output=True, text=True, check=False)
     t.equal((run("--to=exit 3").returncode, len(live_files(out))), (4, 1))
     taken = t.path("taken.otlp.gz")
     t.equal((run(f"--to=cat > {taken}").returncode, os.listdir(out)), (0, []))
     t.equal(subprocess.run([t.binary, "check", taken], check=False).returncode, 0)
-    process = subprocess.Popen([t.binary, "record", "-q", "--rate=1", "-o", out, "--",
-                                "perl", "-e", REAL["perl"][1]])
+    process = subprocess.Popen([t.binary, "record", "-q", "--rate=1", "-o", out, "--", *PERL])
     try:
         while not is_ready(out):
             time.sleep(0.001)

@@ -48,8 +48,7 @@ class Profile:
 
     def __init__(self, path, is_stamped=True):
         self.path = path
-        with open(path, "rb") as file:
-            read = pb.read(file.read())
+        read = pb.read(pb.load(path))
         self.comments, self.types, self.mappings = read.comments, read.types, read.binaries
         places = {number: self._name(mapping, address) if address or not names else names[0]
                   for number, (mapping, address, names) in read.locations.items()}

@@ -19,15 +19,9 @@ def commands(ran):
 
 def typed(t, command):
     """What a shell does with a command of ours."""
-    bin_dir = t.path("bin")
-    os.makedirs(bin_dir, exist_ok=True)
-    if not os.path.exists(os.path.join(bin_dir, "pprofdelta")):
-        os.symlink(t.binary, os.path.join(bin_dir, "pprofdelta"))
-    done = subprocess.run(["sh", "-c", command], cwd=t.dir, capture_output=True, check=False,
-                          timeout=TIMEOUT,
-                          env={**os.environ, "PATH": bin_dir + ":" + os.environ["PATH"]})
-    t.equal((done.returncode, done.stderr), (0, b""), command)
-    return done.stdout.decode()
+    done = t.shell(command)
+    t.equal((done.returncode, done.stderr), (0, ""), command)
+    return done.stdout
 
 
 def test_one_profile(t):

@@ -18,16 +18,19 @@ def needed(t, name):
     return path
 
 
+def loader_of(t, program):
+    found = re.search(rb"/[^\0]*/ld-linux[^\0]*", program)
+    if not found:
+        t.skip("this program has another loader")
+    return found.group()
+
+
 def other_libc(t):
     """A program whose loader has the name of musl's, and is a link to the one of this system."""
-    with open(target(t, "inherits"), "rb") as file:
-        program = file.read()
-    ours = re.search(rb"/[^\0]*/ld-linux[^\0]*", program)
-    if not ours:
-        t.skip("this program has another loader")
-    other = b"./ld-musl-x.so.1"
-    os.symlink(ours.group().decode(), t.path("ld-musl-x.so.1"))
-    path = t.write("other", program.replace(ours.group(), other.ljust(len(ours.group()), b"\0")))
+    program = t.load(target(t, "inherits"))
+    ours, other = loader_of(t, program), b"./ld-musl-x.so.1"
+    os.symlink(ours.decode(), t.path("ld-musl-x.so.1"))
+    path = t.write("other", program.replace(ours, other.ljust(len(ours), b"\0")))
     os.chmod(path, 0o755)
     return path
 
@@ -169,10 +172,6 @@ def test_the_window_before_each_exec(t):
 
 def test_the_loader_as_a_program(t):
     """It has no loader of its own, and preloads into the program that it is given."""
-    with open(target(t, "inherits"), "rb") as file:
-        found = re.search(rb"/[^\0]*/ld-linux[^\0]*", file.read())
-    if not found:
-        t.skip("this program has another loader")
-    ran = record(t, found.group().decode(), target(t, "inherits"))
-    t.contains(ran.out.decode(), AGENT)
-    t.equal(plainly(t, found.group().decode(), target(t, "inherits")).code, 0)
+    command = loader_of(t, t.load(target(t, "inherits"))).decode(), target(t, "inherits")
+    t.contains(record(t, *command).out.decode(), AGENT)
+    t.equal(plainly(t, *command).code, 0)

@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, *(os.path.join(os.path.dirname(HERE), name) for name in ("cli", "e2e"))]
@@ -58,19 +57,17 @@ def stamp_of(data):
 
 # ---- the target ------------------------------------------------------------------------------------
 
-class Target:
+class Target(real.Program):
     """started: before the process, and after the last look at the one before it. The command is told,
     because a process whose first looks are all lost may have counted more by then than the one before."""
 
     def __init__(self, program):
         now = time.time_ns()
         self.started = f"@{now // 10**9}.{now % 10**9:09}"
-        self.process = subprocess.Popen([program, "busy"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.address = self.process.stdout.readline().decode().strip()
+        super().__init__(program, "busy")
 
     def look(self, kind):
-        with urllib.request.urlopen(f"http://{self.address}/debug/pprof/{kind}", timeout=60) as got:
-            return got.read()
+        return self.get(f"/debug/pprof/{kind}")
 
     def end(self):
         self.process.kill()

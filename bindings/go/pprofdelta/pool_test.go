@@ -138,7 +138,7 @@ func (e *ending) Err() error {
 // TestContextEndsACall: wherever the context ends, the call changes nothing and the computer is usable.
 func TestContextEndsACall(t *testing.T) {
 	pool := WithPool(newPool(t, WithInstances(1)))
-	_, c, first, cur := begun(4, 5000, pool)
+	_, c, first, cur := begun(4, 2500, pool)
 	all := callsOf(c, cur, stateOf(c))
 	for name, call := range functionsWith(deltaOf(newComputer(pool), first), pool, WithForce()) {
 		all[name] = call
