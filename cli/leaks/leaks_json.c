@@ -45,11 +45,12 @@ static void put_what(const json *out, const cli_leaks_run *run, const cli_leaks_
         put_frame(out, f->cause.frame);
     fputs(", \"areas\": [", out->to);
     for (size_t i = 0; i < f->areas_len; i++) {
-        const cli_leaks_area *area = &f->areas[i];
+        const cli_leaks_row *area = &run->areas.rows[f->areas[i]];
         fputs(i ? ", " : "", out->to);
-        PUT("{\"area\": $, \"growth\": $, \"now\": $", J(area->name), J(area->growth),
+        PUT("{\"area\": $, \"growth\": $, \"now\": $",
+            J(cli_leaks_area_name(&run->areas, f->areas[i])), J(area->verdict.growth),
             J(area->now));
-        put_stack(out, &run->areas, area->row);
+        put_stack(out, &run->areas, f->areas[i]);
         fputs("}", out->to);
     }
     fputs("]", out->to);

@@ -162,13 +162,15 @@ static void put_members(const cli_leaks_run *run, const cli_leaks_finding *f, bo
         printf("          and %zu more: --all\n", f->stacks - put);
 }
 
-static void put_area(const cli_leaks_area *area)
+static void put_area(const cli_leaks_rows *areas, size_t area)
 {
     char text[48];
-    printf("            +%s  ", cli_leaks_format_value(area->growth, cli_string_of("bytes"), text));
-    cli_string_put(stdout, area->name, CLI_TEXT_SHOWN);
-    if (area->cause.frame)
-        cli_frames_put(&area->cause.frame->text, 1, "  ");
+    const cli_leaks_row *row = &areas->rows[area];
+    printf("            +%s  ",
+           cli_leaks_format_value(row->verdict.growth, cli_string_of("bytes"), text));
+    cli_string_put(stdout, cli_leaks_area_name(areas, area), CLI_TEXT_SHOWN);
+    if (row->cause.frame)
+        cli_frames_put(&row->cause.frame->text, 1, "  ");
     else
         putchar('\n');
 }
@@ -189,7 +191,7 @@ static void put_finding(const cli_leaks_run *run, size_t number, bool all_frames
     put_numbers(run, f);
     put_reason(run, f);
     for (size_t i = 0; i < f->areas_len; i++)
-        put_area(&f->areas[i]);
+        put_area(&run->areas, f->areas[i]);
     if (f->what == CLI_LEAKS_PLACE)
         put_members(run, f, all_frames);
     else if (f->what != CLI_LEAKS_AREAS)
@@ -265,11 +267,11 @@ static void put_power(const cli_leaks_run *run)
 
 /* Is an area of Python's own allocator among those that grew? It is not used where PYTHONMALLOC is
  * set to malloc. */
-static bool has_python(const cli_leaks_findings *findings)
+static bool has_python(const cli_leaks_run *run)
 {
-    for (size_t i = 0; i < findings->len; i++)
-        for (size_t j = 0; j < findings->list[i].areas_len; j++)
-            if (findings->list[i].areas[j].has_python)
+    for (size_t i = 0; i < run->findings.len; i++)
+        for (size_t j = 0; j < run->findings.list[i].areas_len; j++)
+            if (cli_leaks_is_of_python(&run->areas, run->findings.list[i].areas[j]))
                 return true;
     return false;
 }
@@ -281,7 +283,7 @@ static void put_advice(const cli_leaks_run *run)
     const cli_leaks_findings *findings = &run->findings;
     if (has_few_windows(run))
         puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
-    else if (has_python(findings))
+    else if (has_python(run))
         puts("\nnext      record with PYTHONMALLOC=malloc in the environment: the stacks then have "
              "what Python's own allocator keeps");
     else if (has_reason(findings, CLI_LEAKS_UNSURE))
