@@ -10,9 +10,10 @@
 
 #include "instant.h"
 #include "keep.h"
-#include "show/otlp_forms.h"
+#include "show/record_text.h"
 #include "show/screen.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,12 +167,30 @@ static void put_totals(const cli_shown *shown)
     }
 }
 
+/* What an OTLP request has in addition: the attributes of its first resource, and its scopes. */
+static void put_request(const cli_profile *profile)
+{
+    static const char resource[] =
+        "resource  <[resource.attributes|, ><s:key>=<v:value><]>"
+        "<!resource.attributes|>(no attributes)<]>\n"
+        "<[scope_profiles|><?scope.name|>scope     <s:scope.name> <s:scope.version>\n<]><]>";
+    const pprofdelta_census *facts = &profile->census;
+    if (!profile->request)
+        return;
+    size_t len = profile->request->n_resource_profiles;
+    if (len)
+        cli_record_put(profile, &profile->request->resource_profiles[0]->base, resource);
+    printf("profiles  %" PRIu64 " of %zu resource%s, with %" PRIu64
+           " attributes of their own and %" PRIu64 " original payloads: --raw\n",
+           facts->profiles, len, len == 1 ? "" : "s", facts->other_attributes, facts->payloads);
+}
+
 static void put_one(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
     char text[48], comment[CLI_COMMENT_MAX];
     put_input(profile, "file");
-    cli_otlp_put_heading(profile);
+    put_request(profile);
     put_binary(profile, "binary");
     printf("time      %s\n",
            view->time_nanos ? cli_instant_format(view->time_nanos, text) : "unknown");
