@@ -11,7 +11,6 @@
 #include "show/shown.h"
 
 #include "cli.h"
-#include "json.h"
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
@@ -42,22 +41,19 @@ typedef struct lives {
     size_t len;
 } lives;
 
-static const char *const needed[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
-
 /* Of one profile, the types that are shown are all its columns. */
-static int find_type(const cli_shown *shown, size_t which)
+static int find_types(lives *l)
 {
-    return cli_profile_find_type(shown->profiles, cli_string_of(needed[which]));
-}
-
-int cli_lifetimes_check(const cli_shown *shown)
-{
-    for (size_t i = 0; i < NEEDED; i++)
-        if ((size_t)find_type(shown, i) >= shown->types.len)
+    static const char *const names[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
+    const cli_profile *profile = l->shown->profiles;
+    for (size_t i = 0; i < NEEDED; i++) {
+        l->types[i] = (size_t)cli_profile_find_type(profile, cli_string_of(names[i]));
+        if (l->types[i] >= l->shown->types.len)
             return cli_error(
                 "%s: has no type %s: lifetimes are in profiles of live heaps with ages, "
                 "such as those of record",
-                shown->profiles->input.name, needed[i]);
+                profile->input.name, names[i]);
+    }
     return CLI_DONE;
 }
 
@@ -130,8 +126,6 @@ static int by_young(const void *a, const void *b)
 static void add_up(lives *l)
 {
     cli_shown *shown = l->shown;
-    for (size_t i = 0; i < NEEDED; i++)
-        l->types[i] = (size_t)find_type(shown, i);
     l->list = cli_keep(shown->len, sizeof *l->list);
     cli_shown_sort(shown, cli_stacks_by_places);
     for (size_t at = 0, end; at < shown->len; at = end) {
@@ -183,7 +177,7 @@ static void put_stack(const cli_shown *shown, const cli_stack *stack)
 int cli_show_lifetimes(cli_shown *shown)
 {
     lives l = {.shown = shown};
-    int code = cli_lifetimes_check(shown);
+    int code = find_types(&l);
     if (code)
         return code;
     add_up(&l);
@@ -198,41 +192,4 @@ int cli_show_lifetimes(cli_shown *shown)
         put_stack(shown, &shown->stacks[l.list[i].at]);
     }
     return cli_output_end_text();
-}
-
-/* ---- JSON --------------------------------------------------------------------------------- */
-
-static void put_life(const lives *l, const life *s)
-{
-    size_t len;
-    aged *ages = ages_of(l, s->at, s->end, &len);
-    cli_json_put(stdout, CLI_TEXT_JSON,
-                 "{\"alloc_space\": $, \"temporary_space\": $, \"freed_later_space\": $, "
-                 "\"inuse_space\": $, "
-                 "\"median_age\": $, \"freed_space\": [",
-                 CLI_JSON(s->alloc), CLI_JSON(s->young), CLI_JSON(s->later), CLI_JSON(s->inuse),
-                 s->has_ended && !s->is_longer ? CLI_JSON(s->median) : CLI_JSON_NULL);
-    for (size_t i = 0, next; i < len; i = next) {
-        pprofdelta_sum sum = {0};
-        for (next = i; next < len && ages[next].age == ages[i].age; next++)
-            cli_sum_add(&sum, ages[next].bytes);
-        fputs(i ? ", " : "", stdout);
-        cli_json_put(stdout, CLI_TEXT_JSON, "{\"age\": $, \"bytes\": $}", CLI_JSON(ages[i].age),
-                     CLI_JSON(sum));
-    }
-    fputs("], ", stdout);
-    cli_json_put_stack(l->shown, s->at, s->end);
-    putchar('}');
-    cli_drop(ages);
-}
-
-void cli_json_put_lifetimes(cli_shown *shown)
-{
-    lives l = {.shown = shown};
-    add_up(&l);
-    fputs("\"lifetimes\": [", stdout);
-    for (size_t i = 0; i < l.len && !cli_output_is_over(); i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        put_life(&l, &l.list[i]);
-    }
 }

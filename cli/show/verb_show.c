@@ -52,19 +52,11 @@ static int take_number(const cli_option *option, const char *value, const cli_ar
     return cli_take_rows(option, value, number);
 }
 
-static bool may_be_both(show_form form)
-{
-    return form == JSON || form == LIFETIMES;
-}
-
 static int set_form(show_options *options, show_form form)
 {
-    options->shown.has_lifetimes |= form == LIFETIMES;
-    if (may_be_both(form) && may_be_both(options->form) && form != options->form)
-        options->form = form = JSON;
     if (options->form && options->form != form)
         return cli_usage("--stacks, --lifetimes, --flame, --folded, --raw and --json exclude "
-                         "each other (only --lifetimes and --json do not)");
+                         "each other");
     options->form = form;
     return CLI_DONE;
 }
@@ -169,7 +161,7 @@ static int check_options(const show_options *options)
 {
     if (!options->files_len)
         return cli_usage("a profile is missing: pprofdelta show FILE");
-    if (options->shown.has_lifetimes && options->files_len > 1)
+    if (options->form == LIFETIMES && options->files_len > 1)
         return cli_usage("--lifetimes shows one profile: pprofdelta sum FILE... | pprofdelta show "
                          "--lifetimes -");
     if (options->files_len > CLI_SIDES)
