@@ -222,8 +222,7 @@ typedef struct cli_leaks_findings {
     const cli_leaks_finding **shown;  /* those that are printed, and behind them `left` more */
     size_t shown_len, left;
     double now, slope; /* of the whole run */
-    /* The smallest leaks that would be suspects: see cli_leaks_smallest. */
-    double smallest, smallest_in_noise;
+    double smallest;   /* leak that would be a suspect: see cli_leaks_smallest */
 } cli_leaks_findings;
 
 /* ---- the work ---- */
@@ -364,8 +363,8 @@ typedef struct cli_leaks_ranking {
     size_t groups; /* so far */
 } cli_leaks_ranking;
 
-/* Judges a row by its weight, which is set; `tests` rows are judged together. */
-void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row, double tests);
+/* Judges a row by its weight, which is set. */
+void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row);
 
 /* Adds the row with that number. */
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number);

@@ -142,7 +142,7 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
 {
     static const double page = 4096;
     cli_leaks_rows *areas = &run->areas;
-    const cli_leaks_ranking r = {.out = &run->findings, .rows = areas};
+    const cli_leaks_ranking r = {.out = &run->findings, .rows = areas, .tests = 1};
     cli_leaks_total sums[OWNERS] = {{.stacks = 0}};
     double live = 0;
     double resident = 0;
@@ -150,7 +150,7 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
     for (size_t i = 0; i < areas->len; i++) {
         areas->rows[i].weight = page;
         areas->rows[i].cause = cli_leaks_find_cause(areas, i, 1);
-        cli_leaks_judge_row(&r, &areas->rows[i], 1);
+        cli_leaks_judge_row(&r, &areas->rows[i]);
         resident += owner_of(areas, i) == AGENT ? 0 : areas->rows[i].now;
         if (cli_string_is(cli_leaks_area_name(areas, i), "[live heap]"))
             live += areas->rows[i].verdict.growth;

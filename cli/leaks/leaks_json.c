@@ -123,9 +123,9 @@ static void put_head(const json *out, const cli_leaks_run *run)
     PUT("\"windows\": $, \"is_enough\": $, \"after_restart\": $, \"stacks\": $,\n", J(run->windows),
         J((bool)(run->windows >= CLI_LEAKS_LEAST_POINTS)), J(run->has_restarted), J(run->rows.len));
     PUT("\"span_seconds\": $, \"now\": $, \"per_hour\": $, \"smallest_leak\": $, "
-        "\"smallest_leak_in_noise\": $, \"suspects\": $, \"unknown\": $,\n",
+        "\"suspects\": $, \"unknown\": $,\n",
         J(run->span), J(findings->now), J(findings->slope * 3600), J(findings->smallest),
-        J(findings->smallest_in_noise), J(findings->suspects), J(findings->unknown));
+        J(findings->suspects), J(findings->unknown));
 }
 
 void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings, cli_text_form form)

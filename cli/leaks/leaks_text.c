@@ -249,20 +249,17 @@ static bool has_reason(const cli_leaks_findings *findings, cli_leaks_reason reas
     return false;
 }
 
-/* The smallest leaks that the run can show. */
+/* The smallest leak that the run can show. */
 static void put_power(const cli_leaks_run *run)
 {
-    char least[48], most[48];
-    cli_string unit = run->unit;
-    double smallest = run->findings.smallest, noisy = run->findings.smallest_in_noise;
-    if (has_few_windows(run) || !isfinite(noisy) || run->span <= 0)
+    char text[48];
+    double smallest = run->findings.smallest;
+    if (has_few_windows(run) || !isfinite(smallest) || run->span <= 0)
         return;
-    printf("power     a leak of %s in this run (", cli_leaks_format_value(smallest, unit, least));
-    put_slope(run, unit, smallest / run->span);
-    fputs(") would be a suspect 8 times of 10", stdout);
-    if (strcmp(least, cli_leaks_format_value(noisy, unit, most)) != 0)
-        printf("; one of %s where the noise is highest", most);
-    putchar('\n');
+    printf("power     a leak of %s in this run (",
+           cli_leaks_format_value(smallest, run->unit, text));
+    put_slope(run, run->unit, smallest / run->span);
+    puts(") would be a suspect 8 times of 10");
 }
 
 /* Is an area of Python's own allocator among those that grew? It is not used where PYTHONMALLOC is

@@ -340,7 +340,7 @@ static double needed_sigmas(double tests)
     return high;
 }
 
-double cli_leaks_smallest(const cli_leaks_series *s, double noise)
+double cli_leaks_smallest(const cli_leaks_series *s)
 {
     if (s->len < CLI_LEAKS_LEAST_POINTS)
         return INFINITY;
@@ -349,8 +349,7 @@ double cli_leaks_smallest(const cli_leaks_series *s, double noise)
     double sigmas = needed_sigmas(s->tests) + power_sigmas;
     double span = s->seconds[s->len - 1] - s->seconds[0];
     /* A count of samples that leak and stay makes its square root of noise. */
-    double growth = fmax(s->weight * (sigmas * sigmas), sigmas * noise);
-    return growth * span / (p.centre[2] - p.centre[0]);
+    return s->weight * sigmas * sigmas * span / (p.centre[2] - p.centre[0]);
 }
 
 /* ---- words -------------------------------------------------------------------------------- */

@@ -152,7 +152,6 @@ def test_growth_without_a_fall_is_not_clean(t):
     t.equal((found["kind"], leaf(found), run["unknown"]), ("unknown", "login", 1))
     t.equal(t.run("leaks", "--fail", *files).code, 6)
     t.check(15 << 20 < run["smallest_leak"] < 40 << 20, f"{run['smallest_leak']}")
-    t.check(run["smallest_leak_in_noise"] >= run["smallest_leak"], f"{run}")
     t.contains(t.succeeds("leaks", *files).text, "power     a leak of ", "MiB in this run (+")
     objects = leaks(t, "--type=inuse_objects", *files)["runs"][0]
     t.check(abs(objects["smallest_leak"] * 1024 / run["smallest_leak"] - 1) < 0.01, f"{objects}")
