@@ -330,10 +330,6 @@ void cli_leaks_cut(const cli_leaks_run *run, const cli_leaks_row *row, bool all_
 void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
                          const char *indent);
 
-/* Marks the names of the frames that are left out there; is_folded has one element for each text of
- * the run. */
-void cli_leaks_note_folded(const cli_leaks_run *run, size_t number, bool *is_folded);
-
 /* ---- judging (leaks_rank.c, leaks_areas.c) ---- */
 
 /* A series that is added up from rows. */

@@ -4,7 +4,6 @@
  *     in use    412MiB (inuse_space) in 812 stacks, +8.02MiB/h
  *     verdict   1 suspect, 1 unknown, 810 stacks without steady growth
  *     power     a leak of 36.1MiB in this run (+36.1MiB/h) would be a suspect 8 times of 10
- *     hidden    2 wrapper and start-up functions; --all-frames shows them
  *
  *     suspect 1: new_session  server.c:120
  *               +12.0MiB/h, 48.2MiB in 812 objects now, >99.99% sure
@@ -17,11 +16,9 @@
 #include "leaks/leaks.h"
 
 #include "instant.h"
-#include "keep.h"
 #include "output_file.h"
 #include "show/screen.h"
 #include "show/units.h"
-#include "show/wrappers.h"
 
 #include <math.h>
 #include <string.h>
@@ -292,21 +289,6 @@ static void put_advice(const cli_leaks_run *run)
         puts("\nnext      record longer: a leak goes on, a cache is full one day");
 }
 
-/* Prints how many functions the stacks are printed without. */
-static void put_hidden(const cli_leaks_run *run)
-{
-    bool *is_folded = cli_keep(run->rows.texts_len, sizeof *is_folded);
-    char text[CLI_WRAPPERS_ROOM];
-    size_t folded = 0;
-    for (size_t i = 0; i < run->findings.shown_len; i++)
-        if (run->findings.shown[i]->what != CLI_LEAKS_AREAS)
-            cli_leaks_note_folded(run, run->findings.shown[i]->row, is_folded);
-    for (size_t i = 0; i < run->rows.texts_len; i++)
-        folded += is_folded[i];
-    if (folded)
-        printf("hidden    %s\n", cli_wrappers_describe(folded, text));
-}
-
 void cli_leaks_put_text(const cli_leaks_work *w, size_t at)
 {
     const cli_leaks_run *run = &w->runs[at];
@@ -315,8 +297,6 @@ void cli_leaks_put_text(const cli_leaks_work *w, size_t at)
     put_heading(run);
     put_verdict(run);
     put_power(run);
-    if (!w->how.all_frames)
-        put_hidden(run);
     for (size_t i = 0; i < run->findings.shown_len && !cli_output_is_over(); i++)
         put_finding(run, i + 1, w->how.all_frames);
     if (run->findings.left)

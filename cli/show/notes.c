@@ -2,7 +2,6 @@
 #include "show/shown.h"
 
 #include "message.h"
-#include "show/wrappers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -165,7 +164,7 @@ static void describe_kept(const cli_shown *shown, cli_notes_put put, void *cooki
 
 void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
 {
-    char text[CLI_WRAPPERS_ROOM];
+    line hidden = {.len = 0};
     bool has_filters = false;
     size_t folded = 0;
     if (shown->chosen != shown->preferred)
@@ -178,8 +177,10 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
         describe_kept(shown, put, cookie);
     for (size_t i = 0; i < shown->names_len; i++)
         folded += shown->is_folded[i];
+    add(&hidden, "%zu wrapper and start-up function%s; --all-frames shows %s", folded,
+        folded == 1 ? "" : "s", folded == 1 ? "it" : "them");
     if (folded)
-        put(cookie, "hidden", cli_wrappers_describe(folded, text));
+        put(cookie, "hidden", hidden.text);
 }
 
 static void note(void *cookie, const char *title, const char *text)
