@@ -329,15 +329,11 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     return v;
 }
 
-/* How many standard deviations a growth needs for a suspect. */
+/* How many standard deviations a growth needs for a suspect, at most: a normal value is above so many with a
+ * chance below exp(-sigmas^2 / 2) / 2. */
 static double needed_sigmas(double tests)
 {
-    double low = 0, high = 40;
-    for (int i = 0; i < 60; i++) {
-        double middle = (low + high) / 2;
-        *(cli_leaks_tail(middle) * tests > cli_leaks_doubt_limit ? &low : &high) = middle;
-    }
-    return high;
+    return sqrt(2 * log(tests / cli_leaks_doubt_limit / 2));
 }
 
 double cli_leaks_smallest(const cli_leaks_series *s)

@@ -204,7 +204,7 @@ def test_many_types_that_do_not_fit(t):
                          default="kind_number11"))
     text = t.succeeds("show", "a").text
     t.check(all(len(line) <= 80 for line in text.splitlines()[16:-1]), text)
-    t.contains(text, "no room for ", ": use --type\n", "by kind_number11")
+    t.contains(text, "no room for ", " other types: use --type\n", "by kind_number11")
     t.contains(text.splitlines()[-3], str(10**9 + 11))
 
 
