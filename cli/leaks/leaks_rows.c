@@ -131,9 +131,9 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
  * The class of allocations comes before them. */
 enum { EXACT_AGES = 16, MADE = 0 };
 
-static size_t class_of(uint64_t age)
+static size_t class_of(int64_t age)
 {
-    uint32_t at_most = age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
+    uint32_t at_most = age < 0 ? 0 : age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
     if (at_most < EXACT_AGES)
         return 1 + at_most;
     size_t log = 31 - (size_t)__builtin_clz(at_most);
@@ -162,18 +162,6 @@ static cli_leaks_amount *amount_of(cli_leaks_rows *rows, cli_leaks_row *row, siz
         rows->lives_bytes += (lives->amounts_cap - before) * sizeof *lives->amounts;
     }
     return &lives->amounts[class];
-}
-
-/* The class of what ended in a sample. Without a label it is of age 0. */
-static size_t ended_class(const cli_profile *profile, const Pd__View__Sample *sample)
-{
-    for (size_t i = 0; i < sample->n_label; i++) {
-        const Pd__View__Label *label = sample->label[i];
-        if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
-            cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
-            return class_of(label->num > 0 ? (uint64_t)label->num : 0);
-    }
-    return class_of(0);
 }
 
 static void add_amount(cli_leaks_rows *rows, cli_leaks_row *row, size_t class, double objects,
@@ -286,7 +274,8 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     if (has_ages)
         add_amount(rows, row, MADE, values[CLI_LEAKS_MADE_OBJECTS], values[CLI_LEAKS_MADE_BYTES]);
     if (freed != 0)
-        add_amount(rows, row, ended_class(profile, sample), freed, values[CLI_LEAKS_FREED_BYTES]);
+        add_amount(rows, row, class_of(cli_profile_age(profile, sample)), freed,
+                   values[CLI_LEAKS_FREED_BYTES]);
     row->now += level;
     row->made += values[CLI_LEAKS_ALLOCATED];
     row->objects_made += values[CLI_LEAKS_MADE_OBJECTS];

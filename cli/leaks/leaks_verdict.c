@@ -37,9 +37,9 @@ static const double slowing_ratio = 2 / 3.0;
 static const double late_ratio = 0.2; /* earlier speed over recent speed */
 static const double least_work = 30;  /* samples in each half, for a speed by work */
 
-/* So many standard deviations above what is needed, 19 of 20 leaks are sure enough. The shape of some
- * is not clear in few windows, which leaves 8 of 10. */
-static const double power_sigmas = 1.6449;
+/* So many standard deviations above the bound on what is needed, 9 of 10 leaks are sure enough, or more. The
+ * shape of some is not clear in few windows, which leaves 8 of 10. */
+static const double power_sigmas = 1.2816;
 
 /* The thirds that are judged, and the points in them. */
 typedef struct parts {

@@ -57,18 +57,6 @@ static int find_types(lives *l)
     return CLI_DONE;
 }
 
-/* The age of what ended in the sample; -1: none can be so. */
-static int64_t age_of(const cli_profile *profile, const Pd__View__Sample *sample)
-{
-    for (size_t i = 0; i < sample->n_label; i++) {
-        const Pd__View__Label *label = sample->label[i];
-        if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
-            cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
-            return label->num < 0 ? -1 : label->num;
-    }
-    return 0;
-}
-
 static int by_age(const void *a, const void *b)
 {
     const aged *x = a, *y = b;
@@ -83,7 +71,7 @@ static aged *ages_of(const lives *l, size_t at, size_t end, size_t *len)
     for (; at < end; at++) {
         const Pd__View__Sample *sample = l->shown->stacks[at].sample;
         int64_t bytes = sample->value[l->shown->types.column[0][l->types[FREED]]];
-        int64_t age = age_of(l->shown->profiles, sample);
+        int64_t age = cli_profile_age(l->shown->profiles, sample);
         if (age >= 0 && bytes)
             ages[(*len)++] = (aged){age, bytes};
     }
