@@ -240,6 +240,17 @@ pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column)
     return sum;
 }
 
+int64_t cli_profile_age(const cli_profile *profile, const Pd__View__Sample *sample)
+{
+    for (size_t i = 0; i < sample->n_label; i++) {
+        const Pd__View__Label *label = sample->label[i];
+        if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
+            cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
+            return label->num;
+    }
+    return 0;
+}
+
 int cli_profile_default_type(const cli_profile *profile)
 {
     cli_string name = cli_profile_string(profile, profile->view->default_sample_type);

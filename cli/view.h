@@ -82,6 +82,10 @@ int cli_profile_find_type(const cli_profile *profile, cli_string name);
  * pprof; -1 if the profile has no sample types. */
 int cli_profile_default_type(const cli_profile *profile);
 
+/* The age of what ended in a sample of a live heap, in windows; 0 without the label "age". A hostile one is
+ * negative. */
+int64_t cli_profile_age(const cli_profile *profile, const Pd__View__Sample *sample);
+
 /* The sum of one column over all samples. */
 pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column);
 

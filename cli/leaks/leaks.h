@@ -54,8 +54,9 @@ typedef struct cli_leaks_lives {
     cli_leaks_cohorts cohorts;
     cli_leaks_amount *amounts; /* allocated; then freed, by class of age (see leaks_rows.c) */
     size_t amounts_len, amounts_cap;
-    double made, brief, brief_objects; /* bytes allocated in the run; of them, and of the objects,
-                                          those that were freed in the same window */
+    double brief,
+        brief_objects; /* bytes and objects that were freed in the window in which they were
+                                    allocated, in the run */
 } cli_leaks_lives;
 
 typedef struct cli_leaks_row {
@@ -68,8 +69,8 @@ typedef struct cli_leaks_row {
     double bytes_now;
     cli_leaks_lives *lives; /* NULL: the profiles have no ages */
     /* Set when it is judged: */
-    double weight; /* what one sample of it stands for */
-    cli_leaks_cause cause;
+    double weight;         /* what one sample of it stands for */
+    cli_leaks_cause cause; /* of an area: what mapped it, or its file */
     cli_leaks_verdict verdict;
     size_t group; /* number of the group that it belongs to, from 1; 0: none */
 } cli_leaks_row;
@@ -104,21 +105,22 @@ typedef struct cli_leaks_rows {
     uint64_t text_bytes, lives_bytes;
 } cli_leaks_rows;
 
+typedef enum cli_leaks_column {
+    CLI_LEAKS_LEVEL,     /* what is judged */
+    CLI_LEAKS_ALLOCATED, /* its counter */
+    CLI_LEAKS_OBJECTS,   /* in use, as the next, for the mean size */
+    CLI_LEAKS_BYTES,
+    CLI_LEAKS_MADE_OBJECTS, /* their counters */
+    CLI_LEAKS_MADE_BYTES,
+    CLI_LEAKS_FREED_OBJECTS, /* not if any column is missing: then the profile has no ages */
+    CLI_LEAKS_FREED_BYTES,
+    CLI_LEAKS_COLUMNS
+} cli_leaks_column;
+
 /* The columns of one profile; SIZE_MAX: the profile has no such column. */
 typedef struct cli_leaks_columns {
-    size_t level;                                                /* what is judged */
-    size_t bytes, objects;                                       /* in use, for the mean size */
-    size_t allocated;                                            /* the counter of level */
-    size_t objects_made;                                         /* the counter of objects */
-    size_t made_objects, made_bytes, freed_objects, freed_bytes; /* all, or none */
+    size_t of[CLI_LEAKS_COLUMNS];
 } cli_leaks_columns;
-
-/* The columns of a profile of which nothing else is known. */
-#define CLI_LEAKS_COLUMN(level)                                                                    \
-    (cli_leaks_columns)                                                                            \
-    {                                                                                              \
-        level, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX      \
-    }
 
 /* From when on a profile counts what was allocated. */
 typedef enum cli_leaks_since {
@@ -194,14 +196,7 @@ typedef enum cli_leaks_what {
     CLI_LEAKS_AREAS
 } cli_leaks_what;
 
-/* An area of the resident memory that grew. */
-typedef struct cli_leaks_area {
-    cli_string name;       /* "[anonymous mappings]" */
-    cli_leaks_cause cause; /* what mapped it, or its file; frame is NULL if that is not known */
-    size_t row;            /* of run->areas */
-    double growth, now;    /* bytes */
-    bool has_python;       /* Python's own allocator mapped it */
-} cli_leaks_area;
+enum { CLI_LEAKS_MOST_AREAS = 5 };
 
 typedef struct cli_leaks_finding {
     cli_leaks_verdict verdict;
@@ -215,10 +210,9 @@ typedef struct cli_leaks_finding {
     double now, objects;
     double rate; /* allocated per second; below 0: not known */
     double age;  /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
-    /* AREAS: those that grew, the one that grew most first. Those that have less than a twentieth of
-     * the growth are left out, and so are those behind the fifth. */
-    cli_leaks_area *areas;
-    size_t areas_len;
+    /* AREAS: the rows of those that grew, the one that grew most first. Those that have less than a
+     * twentieth of the growth are left out. */
+    size_t areas[CLI_LEAKS_MOST_AREAS], areas_len;
 } cli_leaks_finding;
 
 typedef struct cli_leaks_findings {
@@ -228,8 +222,7 @@ typedef struct cli_leaks_findings {
     const cli_leaks_finding **shown;  /* those that are printed, and behind them `left` more */
     size_t shown_len, left;
     double now, slope; /* of the whole run */
-    /* The smallest leaks that would be suspects: see cli_leaks_smallest. */
-    double smallest, smallest_in_noise;
+    double smallest;   /* leak that would be a suspect: see cli_leaks_smallest */
 } cli_leaks_findings;
 
 /* ---- the work ---- */
@@ -337,10 +330,6 @@ void cli_leaks_cut(const cli_leaks_run *run, const cli_leaks_row *row, bool all_
 void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
                          const char *indent);
 
-/* Marks the names of the frames that are left out there; is_folded has one element for each text of
- * the run. */
-void cli_leaks_note_folded(const cli_leaks_run *run, size_t number, bool *is_folded);
-
 /* ---- judging (leaks_rank.c, leaks_areas.c) ---- */
 
 /* A series that is added up from rows. */
@@ -370,8 +359,8 @@ typedef struct cli_leaks_ranking {
     size_t groups; /* so far */
 } cli_leaks_ranking;
 
-/* Judges a row by its weight, which is set; `tests` rows are judged together. */
-void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row, double tests);
+/* Judges a row by its weight, which is set. */
+void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row);
 
 /* Adds the row with that number. */
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number);
@@ -383,8 +372,13 @@ cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *ranking, cli_l
                                          const cli_leaks_total *total,
                                          const cli_leaks_verdict *verdict);
 
-/* Judges the areas. Adds up to two findings to run->findings. */
+/* Judges the areas. Adds findings to run->findings: one for each area that is a suspect, and up to two for
+ * the others. */
 void cli_leaks_judge_areas(cli_leaks_run *run);
+
+/* The name of an area, "[anonymous mappings]"; whether Python's own allocator mapped it. */
+cli_string cli_leaks_area_name(const cli_leaks_rows *areas, size_t area);
+bool cli_leaks_is_of_python(const cli_leaks_rows *areas, size_t area);
 
 /* Judges all stacks of a run, and sums of them; ranks what was found.
  *

@@ -6,13 +6,9 @@
  * Both sums are read from the kernel, so that a page is all the noise that they have. */
 #include "leaks/leaks.h"
 
-#include "keep.h"
-
 #include <math.h>
-#include <stdlib.h>
 
-/* The name of the area. */
-static cli_string leaf_of(const cli_leaks_rows *areas, size_t area)
+cli_string cli_leaks_area_name(const cli_leaks_rows *areas, size_t area)
 {
     const cli_leaks_row *row = &areas->rows[area];
     return row->path_len ? cli_leaks_frame_at(areas, row, 0)->text.name : cli_string_of("");
@@ -23,7 +19,7 @@ typedef enum owner { AGENT, HEAP, OTHERS, OWNERS } owner;
 
 static owner owner_of(const cli_leaks_rows *areas, size_t area)
 {
-    cli_string name = leaf_of(areas, area);
+    cli_string name = cli_leaks_area_name(areas, area);
     bool is_heap = cli_string_is(name, "[live heap]") || cli_string_is(name, "[allocator slack]");
     return cli_string_is(name, "[heap agent]") ? AGENT : is_heap ? HEAP : OTHERS;
 }
@@ -45,35 +41,34 @@ static bool is_python(const cli_leaks_frame *frame, size_t at)
            (at == 1 && frame->text.is_nameless && is_module);
 }
 
-static cli_leaks_area area_of(const cli_leaks_rows *areas, size_t area)
+bool cli_leaks_is_of_python(const cli_leaks_rows *areas, size_t area)
 {
-    const cli_leaks_row *row = &areas->rows[area];
-    cli_leaks_area found = {.cause = cli_leaks_find_cause(areas, area, 1),
-                            .name = leaf_of(areas, area),
-                            .row = area,
-                            .growth = row->verdict.growth,
-                            .now = row->now};
-    for (size_t i = 0; i < row->path_len; i++)
-        found.has_python |= is_python(cli_leaks_frame_at(areas, row, i), i);
+    bool found = false;
+    for (size_t i = 0; i < areas->rows[area].path_len; i++)
+        found |= is_python(cli_leaks_frame_at(areas, &areas->rows[area], i), i);
     return found;
 }
 
-static int by_growth(const void *a, const void *b)
+/* Adds an area in its place. */
+static void add_area(cli_leaks_finding *f, const cli_leaks_rows *areas, size_t area)
 {
-    const cli_leaks_area *x = a, *y = b;
-    if (x->growth != y->growth)
-        return x->growth > y->growth ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    double growth = areas->rows[area].verdict.growth;
+    size_t at = f->areas_len;
+    for (; at && areas->rows[f->areas[at - 1]].verdict.growth < growth; at--)
+        if (at < CLI_LEAKS_MOST_AREAS)
+            f->areas[at] = f->areas[at - 1];
+    if (at < CLI_LEAKS_MOST_AREAS)
+        f->areas[at] = area;
+    f->areas_len += f->areas_len < CLI_LEAKS_MOST_AREAS;
 }
 
 /* Sets the areas that grew, and the row of the one that grew most. */
 static void find_areas(cli_leaks_finding *f, const cli_leaks_rows *areas)
 {
-    enum { MOST = 5 };
     static const double least_share = 0.05;
     owner whose = owner_of(areas, f->row);
     double most = -INFINITY;
-    f->areas = cli_keep(areas->len, sizeof *f->areas);
+    f->cause = (cli_leaks_cause){.frame = NULL};
     for (size_t i = 0; i < areas->len; i++) {
         double growth = areas->rows[i].verdict.growth;
         if (owner_of(areas, i) != whose || areas->rows[i].group)
@@ -82,10 +77,8 @@ static void find_areas(cli_leaks_finding *f, const cli_leaks_rows *areas)
             f->row = i;
         most = fmax(most, growth);
         if (growth >= least_share * f->verdict.growth)
-            f->areas[f->areas_len++] = area_of(areas, i);
+            add_area(f, areas, i);
     }
-    qsort(f->areas, f->areas_len, sizeof *f->areas, by_growth);
-    f->areas_len = f->areas_len < MOST ? f->areas_len : MOST;
 }
 
 static void judge_sum(const cli_leaks_ranking *r, const cli_leaks_total *sum, double resident)
@@ -123,25 +116,23 @@ static cli_leaks_cause cause_of_threads(const cli_leaks_rows *rows)
 
 /* An area that grows steadily, of which the code is known that mapped it, is a suspect of its own. Returns
  * whether it is one. */
-static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, size_t row,
+static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, size_t area,
                        double resident)
 {
     cli_leaks_total one = {.stacks = 0};
-    cli_leaks_area area = area_of(r->rows, row);
-    cli_leaks_verdict verdict = r->rows->rows[row].verdict;
-    if (cli_string_is(area.name, "[thread stacks]"))
-        area.cause = cause_of_threads(&run->rows);
-    else if (!cli_string_is(area.name, "[anonymous mappings]") || area.has_python)
+    cli_leaks_row *row = &r->rows->rows[area];
+    cli_string name = cli_leaks_area_name(r->rows, area);
+    bool is_of_threads = cli_string_is(name, "[thread stacks]");
+    cli_leaks_cause cause = is_of_threads ? cause_of_threads(&run->rows) : row->cause;
+    bool can_be = is_of_threads || (cli_string_is(name, "[anonymous mappings]") &&
+                                    !cli_leaks_is_of_python(r->rows, area));
+    if (!can_be || row->verdict.kind != CLI_LEAKS_SUSPECT || !cause.frame ||
+        !is_material(row->verdict.growth, resident))
         return false;
-    if (verdict.kind != CLI_LEAKS_SUSPECT || !area.cause.frame ||
-        !is_material(verdict.growth, resident))
-        return false;
-    cli_leaks_add_up(&one, r->rows, row);
-    cli_leaks_finding *f = cli_leaks_add_finding(r, CLI_LEAKS_AREAS, &one, &verdict);
-    f->cause = area.cause;
-    f->areas = cli_keep(1, sizeof *f->areas);
-    f->areas[f->areas_len++] = area;
-    r->rows->rows[row].group = 1;
+    row->cause = cause;
+    row->group = 1;
+    cli_leaks_add_up(&one, r->rows, area);
+    add_area(cli_leaks_add_finding(r, CLI_LEAKS_AREAS, &one, &row->verdict), r->rows, area);
     return true;
 }
 
@@ -151,16 +142,17 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
 {
     static const double page = 4096;
     cli_leaks_rows *areas = &run->areas;
-    const cli_leaks_ranking r = {.out = &run->findings, .rows = areas};
+    const cli_leaks_ranking r = {.out = &run->findings, .rows = areas, .tests = 1};
     cli_leaks_total sums[OWNERS] = {{.stacks = 0}};
     double live = 0;
     double resident = 0;
     cli_leaks_grade_frames(run, areas);
     for (size_t i = 0; i < areas->len; i++) {
         areas->rows[i].weight = page;
-        cli_leaks_judge_row(&r, &areas->rows[i], 1);
+        areas->rows[i].cause = cli_leaks_find_cause(areas, i, 1);
+        cli_leaks_judge_row(&r, &areas->rows[i]);
         resident += owner_of(areas, i) == AGENT ? 0 : areas->rows[i].now;
-        if (cli_string_is(leaf_of(areas, i), "[live heap]"))
+        if (cli_string_is(cli_leaks_area_name(areas, i), "[live heap]"))
             live += areas->rows[i].verdict.growth;
     }
     for (size_t i = 0; i < areas->len; i++)

@@ -246,7 +246,7 @@ static void put_areas(FILE *to, const scene *s)
     fputs(",\n\"areas\":[", to);
     for (size_t i = 0; i < r->rows->len && i <= r->whole; i++) {
         const cli_leaks_row *row = &r->rows->rows[r->order[i]];
-        const cli_leaks_frame *cause = cli_leaks_find_cause(r->rows, r->order[i], 1).frame;
+        const cli_leaks_frame *cause = row->cause.frame;
         const cli_frame_text *text = i < r->whole && cause ? &cause->text : &none;
         const cli_frame_text *name = i == r->whole   ? &others
                                      : row->path_len ? &cli_leaks_frame_at(r->rows, row, 0)->text

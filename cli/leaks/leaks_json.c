@@ -45,11 +45,12 @@ static void put_what(const json *out, const cli_leaks_run *run, const cli_leaks_
         put_frame(out, f->cause.frame);
     fputs(", \"areas\": [", out->to);
     for (size_t i = 0; i < f->areas_len; i++) {
-        const cli_leaks_area *area = &f->areas[i];
+        const cli_leaks_row *area = &run->areas.rows[f->areas[i]];
         fputs(i ? ", " : "", out->to);
-        PUT("{\"area\": $, \"growth\": $, \"now\": $", J(area->name), J(area->growth),
+        PUT("{\"area\": $, \"growth\": $, \"now\": $",
+            J(cli_leaks_area_name(&run->areas, f->areas[i])), J(area->verdict.growth),
             J(area->now));
-        put_stack(out, &run->areas, area->row);
+        put_stack(out, &run->areas, f->areas[i]);
         fputs("}", out->to);
     }
     fputs("]", out->to);
@@ -122,9 +123,9 @@ static void put_head(const json *out, const cli_leaks_run *run)
     PUT("\"windows\": $, \"is_enough\": $, \"after_restart\": $, \"stacks\": $,\n", J(run->windows),
         J((bool)(run->windows >= CLI_LEAKS_LEAST_POINTS)), J(run->has_restarted), J(run->rows.len));
     PUT("\"span_seconds\": $, \"now\": $, \"per_hour\": $, \"smallest_leak\": $, "
-        "\"smallest_leak_in_noise\": $, \"suspects\": $, \"unknown\": $,\n",
+        "\"suspects\": $, \"unknown\": $,\n",
         J(run->span), J(findings->now), J(findings->slope * 3600), J(findings->smallest),
-        J(findings->smallest_in_noise), J(findings->suspects), J(findings->unknown));
+        J(findings->suspects), J(findings->unknown));
 }
 
 void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings, cli_text_form form)

@@ -54,10 +54,10 @@ static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
                                         : by_slope;
 }
 
-void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row, double tests)
+void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row)
 {
     row->verdict = judge(r, row->levels, row->allocated, row->lives ? &row->lives->cohorts : NULL,
-                         row->weight, tests);
+                         row->weight, r->tests);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -368,8 +368,7 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
 {
     cli_leaks_rows *rows = r->rows;
     cli_leaks_total all = {.stacks = 0};
-    double noise = 0, tests = fmax(1, count_tests(rows));
-    r->tests = tests;
+    r->tests = fmax(1, count_tests(rows));
     for (size_t i = 0; i < rows->len; i++) {
         rows->rows[i].weight = weight_of(run, &rows->rows[i]);
         cli_leaks_add_up(&all, rows, i);
@@ -377,8 +376,7 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
     memcpy(r->allocated, all.allocated, sizeof r->allocated);
     r->weight = mean_weight(&all);
     for (size_t i = 0; i < rows->len; i++) {
-        cli_leaks_judge_row(r, &rows->rows[i], tests);
-        noise = fmax(noise, rows->rows[i].verdict.noise);
+        cli_leaks_judge_row(r, &rows->rows[i]);
         rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
     r->out->now = all.now;
@@ -387,11 +385,9 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
     const cli_leaks_series times = {.len = rows->points,
                                     .seconds = rows->seconds,
                                     .weight = is_sampled ? run->period : r->weight,
-                                    .tests = fmax(tests, 1)};
+                                    .tests = r->tests};
     r->out->smallest =
-        rows->has_ages ? cli_leaks_smallest_that_lives(&times) : cli_leaks_smallest(&times, 0);
-    r->out->smallest_in_noise =
-        rows->has_ages ? r->out->smallest : cli_leaks_smallest(&times, noise);
+        rows->has_ages ? cli_leaks_smallest_that_lives(&times) : cli_leaks_smallest(&times);
 }
 
 static void add_rows(const cli_leaks_ranking *r)

@@ -131,9 +131,9 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
  * The class of allocations comes before them. */
 enum { EXACT_AGES = 16, MADE = 0 };
 
-static size_t class_of(uint64_t age)
+static size_t class_of(int64_t age)
 {
-    uint32_t at_most = age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
+    uint32_t at_most = age < 0 ? 0 : age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
     if (at_most < EXACT_AGES)
         return 1 + at_most;
     size_t log = 31 - (size_t)__builtin_clz(at_most);
@@ -162,18 +162,6 @@ static cli_leaks_amount *amount_of(cli_leaks_rows *rows, cli_leaks_row *row, siz
         rows->lives_bytes += (lives->amounts_cap - before) * sizeof *lives->amounts;
     }
     return &lives->amounts[class];
-}
-
-/* The class of what ended in a sample. Without a label it is of age 0. */
-static size_t ended_class(const cli_profile *profile, const Pd__View__Sample *sample)
-{
-    for (size_t i = 0; i < sample->n_label; i++) {
-        const Pd__View__Label *label = sample->label[i];
-        if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
-            cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
-            return class_of(label->num > 0 ? (uint64_t)label->num : 0);
-    }
-    return class_of(0);
 }
 
 static void add_amount(cli_leaks_rows *rows, cli_leaks_row *row, size_t class, double objects,
@@ -255,7 +243,6 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
         double objects = a->objects - (is_change ? 0 : a->last_objects);
         double bytes = a->bytes - (is_change ? 0 : a->last_bytes);
         double count = count_samples(objects, bytes, m->period);
-        lives->made += i == MADE ? bytes : 0;
         lives->brief += i == class_of(0) ? bytes : 0;
         lives->brief_objects += i == class_of(0) ? objects : 0;
         if (i == MADE)
@@ -272,36 +259,31 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
-static double value_of(const Pd__View__Sample *sample, size_t column)
-{
-    return column == SIZE_MAX ? 0 : (double)sample->value[column];
-}
-
 static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
                        const cli_leaks_columns *columns, const Pd__View__Sample *sample,
                        uint32_t *place_of)
 {
-    double level = value_of(sample, columns->level), made = value_of(sample, columns->allocated);
-    bool has_ages = columns->freed_objects != SIZE_MAX;
-    double freed = has_ages ? value_of(sample, columns->freed_objects) : 0;
-    if (level == 0 && made == 0 && freed == 0)
+    double values[CLI_LEAKS_COLUMNS];
+    for (size_t i = 0; i < CLI_LEAKS_COLUMNS; i++)
+        values[i] = columns->of[i] == SIZE_MAX ? 0 : (double)sample->value[columns->of[i]];
+    bool has_ages = columns->of[CLI_LEAKS_FREED_OBJECTS] != SIZE_MAX;
+    double level = values[CLI_LEAKS_LEVEL], freed = values[CLI_LEAKS_FREED_OBJECTS];
+    if (level == 0 && values[CLI_LEAKS_ALLOCATED] == 0 && freed == 0)
         return;
     cli_leaks_row *row = find_row(rows, profile, sample, place_of);
     if (has_ages)
-        add_amount(rows, row, MADE, value_of(sample, columns->made_objects),
-                   value_of(sample, columns->made_bytes));
+        add_amount(rows, row, MADE, values[CLI_LEAKS_MADE_OBJECTS], values[CLI_LEAKS_MADE_BYTES]);
     if (freed != 0)
-        add_amount(rows, row, ended_class(profile, sample), freed,
-                   value_of(sample, columns->freed_bytes));
-    double objects = value_of(sample, columns->objects);
+        add_amount(rows, row, class_of(cli_profile_age(profile, sample)), freed,
+                   values[CLI_LEAKS_FREED_BYTES]);
     row->now += level;
-    row->made += made;
-    row->objects_made += value_of(sample, columns->objects_made);
-    row->objects_now += objects;
+    row->made += values[CLI_LEAKS_ALLOCATED];
+    row->objects_made += values[CLI_LEAKS_MADE_OBJECTS];
+    row->objects_now += values[CLI_LEAKS_OBJECTS];
+    row->bytes_now += values[CLI_LEAKS_BYTES];
     row->sum_level += level;
-    row->bytes_now += value_of(sample, columns->bytes);
-    row->sum_bytes += value_of(sample, columns->bytes);
-    row->sum_objects += objects;
+    row->sum_bytes += values[CLI_LEAKS_BYTES];
+    row->sum_objects += values[CLI_LEAKS_OBJECTS];
 }
 
 /* Begins a window: its values are added up from zero. */
@@ -346,10 +328,11 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
         add_sample(rows, profile, columns, view->sample[i], place_of);
     end_window(rows, moment);
     cli_drop(place_of);
-    rows->has_ages = columns->freed_objects != SIZE_MAX && (!rows->points || rows->has_ages);
+    rows->has_ages =
+        columns->of[CLI_LEAKS_FREED_OBJECTS] != SIZE_MAX && (!rows->points || rows->has_ages);
     rows->seconds[moment->point] = moment->seconds;
     rows->points = moment->point + 1;
-    rows->has_allocated = columns->allocated != SIZE_MAX;
+    rows->has_allocated = columns->of[CLI_LEAKS_ALLOCATED] != SIZE_MAX;
 }
 
 void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)

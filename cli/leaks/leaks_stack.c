@@ -69,13 +69,3 @@ void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frame
         printf("%s(no stack)\n", indent);
     cli_frames_put(texts, to - from, indent);
 }
-
-void cli_leaks_note_folded(const cli_leaks_run *run, size_t number, bool *is_folded)
-{
-    const cli_leaks_row *row = &run->rows.rows[number];
-    size_t from, to;
-    cli_leaks_cut(run, row, false, &from, &to);
-    for (size_t i = 0; i < row->path_len; i++)
-        if (i < from || i >= to)
-            is_folded[cli_leaks_frame_at(&run->rows, row, i)->name] = true;
-}

@@ -4,7 +4,6 @@
  *     in use    412MiB (inuse_space) in 812 stacks, +8.02MiB/h
  *     verdict   1 suspect, 1 unknown, 810 stacks without steady growth
  *     power     a leak of 36.1MiB in this run (+36.1MiB/h) would be a suspect 8 times of 10
- *     hidden    2 wrapper and start-up functions; --all-frames shows them
  *
  *     suspect 1: new_session  server.c:120
  *               +12.0MiB/h, 48.2MiB in 812 objects now, >99.99% sure
@@ -17,11 +16,9 @@
 #include "leaks/leaks.h"
 
 #include "instant.h"
-#include "keep.h"
 #include "output_file.h"
 #include "show/screen.h"
 #include "show/units.h"
-#include "show/wrappers.h"
 
 #include <math.h>
 #include <string.h>
@@ -162,13 +159,15 @@ static void put_members(const cli_leaks_run *run, const cli_leaks_finding *f, bo
         printf("          and %zu more: --all\n", f->stacks - put);
 }
 
-static void put_area(const cli_leaks_area *area)
+static void put_area(const cli_leaks_rows *areas, size_t area)
 {
     char text[48];
-    printf("            +%s  ", cli_leaks_format_value(area->growth, cli_string_of("bytes"), text));
-    cli_string_put(stdout, area->name, CLI_TEXT_SHOWN);
-    if (area->cause.frame)
-        cli_frames_put(&area->cause.frame->text, 1, "  ");
+    const cli_leaks_row *row = &areas->rows[area];
+    printf("            +%s  ",
+           cli_leaks_format_value(row->verdict.growth, cli_string_of("bytes"), text));
+    cli_string_put(stdout, cli_leaks_area_name(areas, area), CLI_TEXT_SHOWN);
+    if (row->cause.frame)
+        cli_frames_put(&row->cause.frame->text, 1, "  ");
     else
         putchar('\n');
 }
@@ -189,7 +188,7 @@ static void put_finding(const cli_leaks_run *run, size_t number, bool all_frames
     put_numbers(run, f);
     put_reason(run, f);
     for (size_t i = 0; i < f->areas_len; i++)
-        put_area(&f->areas[i]);
+        put_area(&run->areas, f->areas[i]);
     if (f->what == CLI_LEAKS_PLACE)
         put_members(run, f, all_frames);
     else if (f->what != CLI_LEAKS_AREAS)
@@ -247,29 +246,26 @@ static bool has_reason(const cli_leaks_findings *findings, cli_leaks_reason reas
     return false;
 }
 
-/* The smallest leaks that the run can show. */
+/* The smallest leak that the run can show. */
 static void put_power(const cli_leaks_run *run)
 {
-    char least[48], most[48];
-    cli_string unit = run->unit;
-    double smallest = run->findings.smallest, noisy = run->findings.smallest_in_noise;
-    if (has_few_windows(run) || !isfinite(noisy) || run->span <= 0)
+    char text[48];
+    double smallest = run->findings.smallest;
+    if (has_few_windows(run) || !isfinite(smallest) || run->span <= 0)
         return;
-    printf("power     a leak of %s in this run (", cli_leaks_format_value(smallest, unit, least));
-    put_slope(run, unit, smallest / run->span);
-    fputs(") would be a suspect 8 times of 10", stdout);
-    if (strcmp(least, cli_leaks_format_value(noisy, unit, most)) != 0)
-        printf("; one of %s where the noise is highest", most);
-    putchar('\n');
+    printf("power     a leak of %s in this run (",
+           cli_leaks_format_value(smallest, run->unit, text));
+    put_slope(run, run->unit, smallest / run->span);
+    puts(") would be a suspect 8 times of 10");
 }
 
 /* Is an area of Python's own allocator among those that grew? It is not used where PYTHONMALLOC is
  * set to malloc. */
-static bool has_python(const cli_leaks_findings *findings)
+static bool has_python(const cli_leaks_run *run)
 {
-    for (size_t i = 0; i < findings->len; i++)
-        for (size_t j = 0; j < findings->list[i].areas_len; j++)
-            if (findings->list[i].areas[j].has_python)
+    for (size_t i = 0; i < run->findings.len; i++)
+        for (size_t j = 0; j < run->findings.list[i].areas_len; j++)
+            if (cli_leaks_is_of_python(&run->areas, run->findings.list[i].areas[j]))
                 return true;
     return false;
 }
@@ -281,7 +277,7 @@ static void put_advice(const cli_leaks_run *run)
     const cli_leaks_findings *findings = &run->findings;
     if (has_few_windows(run))
         puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
-    else if (has_python(findings))
+    else if (has_python(run))
         puts("\nnext      record with PYTHONMALLOC=malloc in the environment: the stacks then have "
              "what Python's own allocator keeps");
     else if (has_reason(findings, CLI_LEAKS_UNSURE))
@@ -293,21 +289,6 @@ static void put_advice(const cli_leaks_run *run)
         puts("\nnext      record longer: a leak goes on, a cache is full one day");
 }
 
-/* Prints how many functions the stacks are printed without. */
-static void put_hidden(const cli_leaks_run *run)
-{
-    bool *is_folded = cli_keep(run->rows.texts_len, sizeof *is_folded);
-    char text[CLI_WRAPPERS_ROOM];
-    size_t folded = 0;
-    for (size_t i = 0; i < run->findings.shown_len; i++)
-        if (run->findings.shown[i]->what != CLI_LEAKS_AREAS)
-            cli_leaks_note_folded(run, run->findings.shown[i]->row, is_folded);
-    for (size_t i = 0; i < run->rows.texts_len; i++)
-        folded += is_folded[i];
-    if (folded)
-        printf("hidden    %s\n", cli_wrappers_describe(folded, text));
-}
-
 void cli_leaks_put_text(const cli_leaks_work *w, size_t at)
 {
     const cli_leaks_run *run = &w->runs[at];
@@ -316,8 +297,6 @@ void cli_leaks_put_text(const cli_leaks_work *w, size_t at)
     put_heading(run);
     put_verdict(run);
     put_power(run);
-    if (!w->how.all_frames)
-        put_hidden(run);
     for (size_t i = 0; i < run->findings.shown_len && !cli_output_is_over(); i++)
         put_finding(run, i + 1, w->how.all_frames);
     if (run->findings.left)

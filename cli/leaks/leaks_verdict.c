@@ -37,9 +37,9 @@ static const double slowing_ratio = 2 / 3.0;
 static const double late_ratio = 0.2; /* earlier speed over recent speed */
 static const double least_work = 30;  /* samples in each half, for a speed by work */
 
-/* So many standard deviations above what is needed, 19 of 20 leaks are sure enough. The shape of some
- * is not clear in few windows, which leaves 8 of 10. */
-static const double power_sigmas = 1.6449;
+/* So many standard deviations above the bound on what is needed, 9 of 10 leaks are sure enough, or more. The
+ * shape of some is not clear in few windows, which leaves 8 of 10. */
+static const double power_sigmas = 1.2816;
 
 /* The thirds that are judged, and the points in them. */
 typedef struct parts {
@@ -329,18 +329,14 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     return v;
 }
 
-/* How many standard deviations a growth needs for a suspect. */
+/* How many standard deviations a growth needs for a suspect, at most: a normal value is above so many with a
+ * chance below exp(-sigmas^2 / 2) / 2. */
 static double needed_sigmas(double tests)
 {
-    double low = 0, high = 40;
-    for (int i = 0; i < 60; i++) {
-        double middle = (low + high) / 2;
-        *(cli_leaks_tail(middle) * tests > cli_leaks_doubt_limit ? &low : &high) = middle;
-    }
-    return high;
+    return sqrt(2 * log(tests / cli_leaks_doubt_limit / 2));
 }
 
-double cli_leaks_smallest(const cli_leaks_series *s, double noise)
+double cli_leaks_smallest(const cli_leaks_series *s)
 {
     if (s->len < CLI_LEAKS_LEAST_POINTS)
         return INFINITY;
@@ -349,8 +345,7 @@ double cli_leaks_smallest(const cli_leaks_series *s, double noise)
     double sigmas = needed_sigmas(s->tests) + power_sigmas;
     double span = s->seconds[s->len - 1] - s->seconds[0];
     /* A count of samples that leak and stay makes its square root of noise. */
-    double growth = fmax(s->weight * (sigmas * sigmas), sigmas * noise);
-    return growth * span / (p.centre[2] - p.centre[0]);
+    return s->weight * sigmas * sigmas * span / (p.centre[2] - p.centre[0]);
 }
 
 /* ---- words -------------------------------------------------------------------------------- */

@@ -94,10 +94,9 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *series);
 /* The kind of a reason; of FEW_SAMPLES, UNKNOWN. */
 cli_leaks_kind cli_leaks_kind_of(cli_leaks_reason reason);
 
-/* The bytes that must leak in the run, at an even speed, to be a suspect in 8 of 10 runs: at a stack
- * that frees nothing (noise 0), or where chance makes so much noise. INFINITY: there are too few
- * points. Of the series, len, seconds, weight and tests count. */
-double cli_leaks_smallest(const cli_leaks_series *series, double noise);
+/* The bytes that must leak in the run, at an even speed, to be a suspect in 8 of 10 runs at a stack that
+ * frees nothing. INFINITY: there are too few points. Of the series, len, seconds, weight and tests count. */
+double cli_leaks_smallest(const cli_leaks_series *series);
 
 /* The chance that a normal value is so many standard deviations above its mean. */
 double cli_leaks_tail(double sigmas);

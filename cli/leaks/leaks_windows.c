@@ -75,16 +75,16 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* The types that are judged, the first that a profile has. */
-static const struct {
-    const char *level, *objects, *bytes, *allocated, *objects_made;
-} known[] = {
-    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", "alloc_objects"},
-    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", "alloc_objects"},
-    {"space/bytes", "objects", "space", NULL, NULL},
-    {"objects/count", "objects", "space", NULL, NULL},
+/* The types that are judged, the first that a profile has, and their columns. */
+#define COUNTERS                                                                                   \
+    "inuse_objects", "inuse_space", "alloc_objects/count", "alloc_space/bytes",                    \
+        "freed_objects/count", "freed_space/bytes"
+static const char *const known[][CLI_LEAKS_COLUMNS] = {
+    {"inuse_space/bytes", "alloc_space", COUNTERS},
+    {"inuse_objects/count", "alloc_objects", COUNTERS},
+    {"space/bytes", NULL, "objects", "space"},
+    {"objects/count", NULL, "objects", "space"},
 };
-enum { KNOWN = sizeof known / sizeof *known };
 
 static size_t column_of(const cli_profile *profile, const char *name)
 {
@@ -104,36 +104,33 @@ static int refuse_types(const cli_profile *profile, const char *type)
                     "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
 }
 
-/* Finds the columns of ages. Without one of them, there are none. */
-static void find_ages(const cli_profile *profile, cli_leaks_columns *columns)
+/* The columns of a profile of which nothing else is known. */
+static cli_leaks_columns only(size_t level)
 {
-    cli_leaks_columns c = *columns;
-    c.made_objects = column_of(profile, "alloc_objects/count");
-    c.made_bytes = column_of(profile, "alloc_space/bytes");
-    c.freed_objects = column_of(profile, "freed_objects/count");
-    c.freed_bytes = column_of(profile, "freed_space/bytes");
-    if (c.bytes != SIZE_MAX && c.objects != SIZE_MAX && c.made_objects != SIZE_MAX &&
-        c.made_bytes != SIZE_MAX && c.freed_objects != SIZE_MAX && c.freed_bytes != SIZE_MAX)
-        *columns = c;
+    cli_leaks_columns columns = {.of = {level}};
+    for (size_t i = 1; i < CLI_LEAKS_COLUMNS; i++)
+        columns.of[i] = SIZE_MAX;
+    return columns;
 }
 
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns)
 {
     size_t wanted = column_of(profile, type);
-    *columns = CLI_LEAKS_COLUMN(wanted);
+    *columns = only(wanted);
     if (type && wanted == SIZE_MAX)
         return false;
-    for (size_t i = 0; i < KNOWN; i++) {
-        size_t level = column_of(profile, known[i].level);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t level = column_of(profile, known[i][CLI_LEAKS_LEVEL]);
+        bool has_ages = true;
         if (level == SIZE_MAX || (type && level != wanted))
             continue;
-        *columns = CLI_LEAKS_COLUMN(level);
-        columns->bytes = column_of(profile, known[i].bytes);
-        columns->objects = column_of(profile, known[i].objects);
-        columns->allocated = column_of(profile, known[i].allocated);
-        columns->objects_made = column_of(profile, known[i].objects_made);
-        find_ages(profile, columns);
+        for (size_t c = 0; c < CLI_LEAKS_COLUMNS; c++) {
+            columns->of[c] = column_of(profile, known[i][c]);
+            has_ages &= columns->of[c] != SIZE_MAX;
+        }
+        if (!has_ages)
+            columns->of[CLI_LEAKS_FREED_OBJECTS] = SIZE_MAX;
         return true;
     }
     return type != NULL;
@@ -200,8 +197,8 @@ static void describe(const reader *r, const cli_profile *profile, const cli_leak
 {
     cli_leaks_run *run = r->run;
     if (!r->windows) {
-        run->type = cli_keep_string(cli_profile_type(profile, columns->level));
-        run->unit = cli_keep_string(cli_profile_unit(profile, columns->level));
+        run->type = cli_keep_string(cli_profile_type(profile, columns->of[CLI_LEAKS_LEVEL]));
+        run->unit = cli_keep_string(cli_profile_unit(profile, columns->of[CLI_LEAKS_LEVEL]));
     }
     if (profile->census.binary_len && !run->binary.len)
         run->binary =
@@ -271,7 +268,8 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - is_again;
-    cli_leaks_rows_add(&run->areas, profile, &CLI_LEAKS_COLUMN(column), &moment);
+    const cli_leaks_columns columns = only(column);
+    cli_leaks_rows_add(&run->areas, profile, &columns, &moment);
 }
 
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
@@ -279,7 +277,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_columns columns;
     if (!cli_leaks_find_columns(profile, r->how->type, &columns))
         return refuse_types(profile, r->how->type);
-    if (is_of_the_end(r, profile, columns.level)) {
+    if (is_of_the_end(r, profile, columns.of[CLI_LEAKS_LEVEL])) {
         r->run->windows--;
         r->run->left_out = file->place.path;
         return CLI_DONE;

@@ -19,40 +19,8 @@ const char *cli_filter_name(cli_filter_kind kind)
 
 /* POSIX extended ones, as grep -E takes them. Expressions that other tools take and POSIX does not are
  * refused, because regcomp would give them another meaning: \d, \p, a lone ")", and references to
- * groups.
- *
- * regcomp does not say where an expression is wrong. The longest beginning that is right is looked
- * for: what follows it is wrong. */
-enum { LONGEST = 4096, ROOM = 32 * 1024, SHOWN = 40 };
-
-static int refuse(const char *option, const char *text, size_t at, const char *reason)
-{
-    size_t left = strlen(text) - at;
-    int shown = left < SHOWN ? (int)left : SHOWN;
-    return cli_usage(
-        "%s %.200s: is not a regular expression from character %zu on (\"%.*s%s\"): %s", option,
-        text, at + 1, shown, text + at, left > SHOWN ? "..." : "", reason);
-}
-
-/* Compiles the first `len` bytes between two other texts. Returns an error of regcomp. */
-static int compile(regex_t *compiled, const char *before, const char *text, size_t len,
-                   const char *after)
-{
-    char whole[LONGEST + 8];
-    snprintf(whole, sizeof whole, "%s%.*s%s", before, (int)len, text, after);
-    return regcomp(compiled, whole, REG_EXTENDED | REG_NOSUB);
-}
-
-/* The length of the longest beginning that is right. */
-static size_t right_part(const char *text)
-{
-    regex_t compiled;
-    size_t len = strlen(text);
-    while (len && compile(&compiled, "", text, --len, ""))
-        ;
-    regfree(&compiled);
-    return len;
-}
+ * groups. */
+enum { LONGEST = 4096, ROOM = 32 * 1024 };
 
 /* The end of the bracket expression that begins at text[at]: "[]a]" and "[[:alpha:]]" are whole. */
 static size_t after_bracket(const char *text, size_t at)
@@ -67,46 +35,45 @@ static size_t after_bracket(const char *text, size_t at)
     return text[at] ? at + 1 : at;
 }
 
-/* Finds what regcomp would take for something else, and sets *at. */
-static bool is_foreign(const char *text, size_t *at)
+/* Whether regcomp would take the character at text[at] for something else; depth: of groups. */
+static bool is_foreign(const char *text, size_t at, size_t depth)
 {
-    size_t depth = 0;
-    for (*at = 0; text[*at];) {
-        char c = text[*at], next = text[*at + 1];
-        if (c == '[') {
-            *at = after_bracket(text, *at);
-            continue;
-        }
-        bool is_escape = c == '\\' && next && (isalnum((unsigned char)next) != 0);
-        if ((c == ')' && !depth) || (is_escape && !strchr("wWsSbB", next)))
-            return true;
-        depth += c == '(';
-        depth -= c == ')';
-        *at += c == '\\' && next ? 2 : 1;
-    }
-    return false;
+    char next = text[at + 1];
+    bool is_escape = text[at] == '\\' && isalnum((unsigned char)next);
+    return (text[at] == ')' && !depth) || (is_escape && !strchr("wWsSbB", next));
 }
 
-/* Compiles text. is_whole: it matches whole strings only. If it is not an expression, prints where
- * and why with the name of the option, and returns CLI_USAGE. */
+/* The place of what regcomp would take for something else; that of the end if there is none. */
+static size_t find_foreign(const char *text)
+{
+    size_t at = 0, depth = 0;
+    while (text[at] && !is_foreign(text, at, depth)) {
+        depth += text[at] == '(';
+        depth -= text[at] == ')';
+        at =
+            text[at] == '[' ? after_bracket(text, at) : at + 1 + (text[at] == '\\' && text[at + 1]);
+    }
+    return at;
+}
+
+/* Compiles text. is_whole: it matches whole strings only. If it is not an expression, prints why with the
+ * name of the option, and returns CLI_USAGE. */
 static int make_pattern(cli_filter *filter, const char *option, const char *text, bool is_whole)
 {
-    regex_t alone;
-    char reason[128];
-    size_t at, len = strlen(text);
-    if (len > LONGEST)
+    char whole[LONGEST + 8], reason[128] = "";
+    size_t foreign = find_foreign(text);
+    if (strlen(text) > LONGEST)
         return cli_bad_value(option, text, "a regular expression of at most 4096 bytes");
-    if (is_foreign(text, &at))
-        return refuse(option, text, at, "that is not in POSIX expressions");
-    int error = compile(&alone, "", text, len, "");
-    if (error) {
-        regerror(error, &alone, reason, sizeof reason);
-        return refuse(option, text, right_part(text), reason);
-    }
-    regfree(&alone);
-    filter->has_pattern =
-        !compile(&filter->pattern, is_whole ? "^(" : "", text, len, is_whole ? ")$" : "");
-    return filter->has_pattern ? CLI_DONE : refuse(option, text, 0, "it takes too much memory");
+    if (text[foreign])
+        return cli_usage("%s %.200s: is not a POSIX regular expression from character %zu on",
+                         option, text, foreign + 1);
+    snprintf(whole, sizeof whole, is_whole ? "^(%s)$" : "%s", text);
+    int error = regcomp(&filter->pattern, whole, REG_EXTENDED | REG_NOSUB);
+    filter->has_pattern = !error;
+    if (!error)
+        return CLI_DONE;
+    regerror(error, &filter->pattern, reason, sizeof reason);
+    return cli_usage("%s %.200s: is not a regular expression: %s", option, text, reason);
 }
 
 bool cli_pattern_matches(const regex_t *pattern, cli_string string)

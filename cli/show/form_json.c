@@ -194,18 +194,6 @@ static void put_samples(const cli_shown *shown)
     }
 }
 
-void cli_json_put_stack(const cli_shown *shown, size_t at, size_t end)
-{
-    fputs("\"stack\": [", stdout);
-    for (size_t i = 0; i < shown->stacks[at].len; i++) {
-        cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
-        fputs(i ? ", " : "", stdout);
-        PUT("{\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}", J(frame.name),
-            J(frame.file), J(frame.line), J(frame.module));
-    }
-    putchar(']');
-}
-
 /* A group of stacks with the same names. */
 static void put_group(const cli_shown *shown, size_t at, size_t end)
 {
@@ -215,9 +203,14 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
         for (size_t i = 0; i < shown->types.len; i++)
             put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
     }
-    fputs("], ", stdout);
-    cli_json_put_stack(shown, at, end);
-    putchar('}');
+    fputs("], \"stack\": [", stdout);
+    for (size_t i = 0; i < shown->stacks[at].len; i++) {
+        cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
+        fputs(i ? ", " : "", stdout);
+        PUT("{\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}", J(frame.name),
+            J(frame.file), J(frame.line), J(frame.module));
+    }
+    fputs("]}", stdout);
 }
 
 static void put_groups(cli_shown *shown)
@@ -234,9 +227,6 @@ static void put_groups(cli_shown *shown)
 int cli_show_json(cli_shown *shown)
 {
     bool is_pair = shown->sides > 1;
-    int code = shown->has_lifetimes ? cli_lifetimes_check(shown) : CLI_DONE;
-    if (code)
-        return code;
     fputs(is_pair ? "{\n\"profiles\": [\n" : "", stdout);
     for (size_t side = 0; side < shown->sides; side++) {
         fputs(side ? ",\n" : "", stdout);
@@ -248,8 +238,6 @@ int cli_show_json(cli_shown *shown)
     put_filters(shown);
     if (is_pair)
         put_groups(shown);
-    else if (shown->has_lifetimes)
-        cli_json_put_lifetimes(shown);
     else
         put_samples(shown);
     fputs("\n]\n}\n", stdout);

@@ -11,7 +11,6 @@
 #include "show/shown.h"
 
 #include "cli.h"
-#include "json.h"
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
@@ -42,35 +41,20 @@ typedef struct lives {
     size_t len;
 } lives;
 
-static const char *const needed[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
-
 /* Of one profile, the types that are shown are all its columns. */
-static int find_type(const cli_shown *shown, size_t which)
+static int find_types(lives *l)
 {
-    return cli_profile_find_type(shown->profiles, cli_string_of(needed[which]));
-}
-
-int cli_lifetimes_check(const cli_shown *shown)
-{
-    for (size_t i = 0; i < NEEDED; i++)
-        if ((size_t)find_type(shown, i) >= shown->types.len)
+    static const char *const names[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
+    const cli_profile *profile = l->shown->profiles;
+    for (size_t i = 0; i < NEEDED; i++) {
+        l->types[i] = (size_t)cli_profile_find_type(profile, cli_string_of(names[i]));
+        if (l->types[i] >= l->shown->types.len)
             return cli_error(
                 "%s: has no type %s: lifetimes are in profiles of live heaps with ages, "
                 "such as those of record",
-                shown->profiles->input.name, needed[i]);
-    return CLI_DONE;
-}
-
-/* The age of what ended in the sample; -1: none can be so. */
-static int64_t age_of(const cli_profile *profile, const Pd__View__Sample *sample)
-{
-    for (size_t i = 0; i < sample->n_label; i++) {
-        const Pd__View__Label *label = sample->label[i];
-        if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
-            cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
-            return label->num < 0 ? -1 : label->num;
+                profile->input.name, names[i]);
     }
-    return 0;
+    return CLI_DONE;
 }
 
 static int by_age(const void *a, const void *b)
@@ -87,7 +71,7 @@ static aged *ages_of(const lives *l, size_t at, size_t end, size_t *len)
     for (; at < end; at++) {
         const Pd__View__Sample *sample = l->shown->stacks[at].sample;
         int64_t bytes = sample->value[l->shown->types.column[0][l->types[FREED]]];
-        int64_t age = age_of(l->shown->profiles, sample);
+        int64_t age = cli_profile_age(l->shown->profiles, sample);
         if (age >= 0 && bytes)
             ages[(*len)++] = (aged){age, bytes};
     }
@@ -130,8 +114,6 @@ static int by_young(const void *a, const void *b)
 static void add_up(lives *l)
 {
     cli_shown *shown = l->shown;
-    for (size_t i = 0; i < NEEDED; i++)
-        l->types[i] = (size_t)find_type(shown, i);
     l->list = cli_keep(shown->len, sizeof *l->list);
     cli_shown_sort(shown, cli_stacks_by_places);
     for (size_t at = 0, end; at < shown->len; at = end) {
@@ -183,7 +165,7 @@ static void put_stack(const cli_shown *shown, const cli_stack *stack)
 int cli_show_lifetimes(cli_shown *shown)
 {
     lives l = {.shown = shown};
-    int code = cli_lifetimes_check(shown);
+    int code = find_types(&l);
     if (code)
         return code;
     add_up(&l);
@@ -198,41 +180,4 @@ int cli_show_lifetimes(cli_shown *shown)
         put_stack(shown, &shown->stacks[l.list[i].at]);
     }
     return cli_output_end_text();
-}
-
-/* ---- JSON --------------------------------------------------------------------------------- */
-
-static void put_life(const lives *l, const life *s)
-{
-    size_t len;
-    aged *ages = ages_of(l, s->at, s->end, &len);
-    cli_json_put(stdout, CLI_TEXT_JSON,
-                 "{\"alloc_space\": $, \"temporary_space\": $, \"freed_later_space\": $, "
-                 "\"inuse_space\": $, "
-                 "\"median_age\": $, \"freed_space\": [",
-                 CLI_JSON(s->alloc), CLI_JSON(s->young), CLI_JSON(s->later), CLI_JSON(s->inuse),
-                 s->has_ended && !s->is_longer ? CLI_JSON(s->median) : CLI_JSON_NULL);
-    for (size_t i = 0, next; i < len; i = next) {
-        pprofdelta_sum sum = {0};
-        for (next = i; next < len && ages[next].age == ages[i].age; next++)
-            cli_sum_add(&sum, ages[next].bytes);
-        fputs(i ? ", " : "", stdout);
-        cli_json_put(stdout, CLI_TEXT_JSON, "{\"age\": $, \"bytes\": $}", CLI_JSON(ages[i].age),
-                     CLI_JSON(sum));
-    }
-    fputs("], ", stdout);
-    cli_json_put_stack(l->shown, s->at, s->end);
-    putchar('}');
-    cli_drop(ages);
-}
-
-void cli_json_put_lifetimes(cli_shown *shown)
-{
-    lives l = {.shown = shown};
-    add_up(&l);
-    fputs("\"lifetimes\": [", stdout);
-    for (size_t i = 0; i < l.len && !cli_output_is_over(); i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        put_life(&l, &l.list[i]);
-    }
 }

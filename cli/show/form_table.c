@@ -22,7 +22,7 @@
  *
  * Every column is as wide as its widest cell. The names get the rest of the screen and lose their
  * middle if that is too little. Types are left out from the right if the names have no room; a line
- * below the table names them. */
+ * below the table says how many. */
 #include "show/shown.h"
 
 #include "keep.h"
@@ -61,7 +61,7 @@ typedef struct table {
     pprofdelta_sum total;
     column columns[PPROFDELTA_MAX_TYPES + 4];
     size_t columns_len;
-    bool is_dropped[PPROFDELTA_MAX_TYPES]; /* there was no room for the type */
+    size_t dropped; /* types that there was no room for */
 } table;
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static size_t lay_out(table *t)
     for (size_t i = t->columns_len; i-- > 0 && width_of(t) + LEAST_NAME > screen;) {
         if (t->columns[i].type == t->shown->chosen)
             continue;
-        t->is_dropped[t->columns[i].type] = true;
+        t->dropped++;
         memmove(&t->columns[i], &t->columns[i + 1], (--t->columns_len - i) * sizeof *t->columns);
     }
     size_t width = width_of(t);
@@ -231,21 +231,6 @@ static size_t lay_out(table *t)
 }
 
 /* ---- printing ----------------------------------------------------------------------------- */
-
-/* Prints the types that there was no room for. */
-static void put_dropped(const table *t)
-{
-    const char *comma = "no room for ";
-    for (size_t i = 0; i < t->shown->types.len; i++) {
-        if (!t->is_dropped[i])
-            continue;
-        fputs(comma, stdout);
-        cli_string_put(stdout, cli_types_name(t->shown, i), CLI_TEXT_SHOWN);
-        comma = ", ";
-    }
-    if (*comma == ',')
-        puts(": use --type");
-}
 
 /* Prints a line of the head, unless it is empty in every column. */
 static void put_heads(const table *t, int line, const cli_ink *ink)
@@ -295,7 +280,9 @@ static void put_table(table *t)
         cli_string_put_cut(stdout, t->shown->names[r->name], name_width);
         putchar('\n');
     }
-    put_dropped(t);
+    if (t->dropped)
+        printf("no room for %zu other type%s: use --type\n", t->dropped,
+               t->dropped == 1 ? "" : "s");
 }
 
 int cli_show_table(cli_shown *shown)

@@ -19,18 +19,6 @@ static cli_string function_name(const cli_profile *profile, const Pd__View__Func
     return name.len ? name : cli_string_of("(no name)");
 }
 
-/* The last part of a path, at most FILE_ROOM bytes. It is empty only if the path is. */
-static cli_string last_part(cli_string path)
-{
-    size_t from = path.len;
-    while (from && (path.ptr[from - 1] != '/' || from == path.len))
-        from--;
-    cli_string part = {path.ptr + from, path.len - from};
-    if (part.len > FILE_ROOM)
-        part.len = FILE_ROOM;
-    return part;
-}
-
 /* "libc.so.6+0x27a10": the last part of the file's path and the offset in the file. If the mapping
  * has no file and no build id, the name has the address instead: "[anon]@0x7f0000001000". */
 static cli_string make_name(char to[CLI_FRAME_MADE], const cli_profile *profile,
@@ -44,8 +32,8 @@ static cli_string make_name(char to[CLI_FRAME_MADE], const cli_profile *profile,
     bool is_known = file_len || (mapping && cli_profile_string(profile, mapping->build_id).len);
     if (file_len)
         name.len = file_len;
-    cli_string part = last_part(name);
-    size_t len = part.len;
+    cli_string part = cli_string_base(name);
+    size_t len = part.len < FILE_ROOM ? part.len : FILE_ROOM;
     memcpy(to, part.ptr, len);
     if (len)
         to[len++] = is_known ? '+' : '@';

@@ -2,7 +2,6 @@
  *
  *     file      prev.pb.gz (gzip, 812 samples)
  *     binary    /opt/app, build id 5d4c0f
- *     library   /usr/lib/libx.so.1, build id 81a2    (if it has frames without a function)
  *     comment   pprofdelta: delta from=2026-11-21T08:00:00Z to=2026-11-21T08:01:00Z
  *     total     alloc_space/bytes  8.42MiB
  *     kept      40 of 812 samples, 12.3% of alloc_space
@@ -11,29 +10,12 @@
 
 #include "instant.h"
 #include "keep.h"
-#include "show/otlp_forms.h"
+#include "show/record_text.h"
 #include "show/screen.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_LIBRARIES = 5 };
-
-static bool is_nameless(const Pd__View__Mapping *mapping)
-{
-    return !mapping->filename && !mapping->build_id;
-}
-
-static void put_file(const cli_profile *profile, const Pd__View__Mapping *mapping)
-{
-    cli_string name = cli_profile_string(profile, mapping->filename);
-    cli_string build_id = cli_profile_string(profile, mapping->build_id);
-    cli_string_put(stdout, name.len ? name : cli_string_of("(no name)"), CLI_TEXT_SHOWN);
-    if (build_id.len)
-        fputs(", build id ", stdout);
-    cli_string_put(stdout, build_id, CLI_TEXT_SHOWN);
-    putchar('\n');
-}
 
 static void put_input(const cli_profile *profile, const char *title)
 {
@@ -47,31 +29,17 @@ static void put_input(const cli_profile *profile, const char *title)
 
 static void put_binary(const cli_profile *profile, const char *title)
 {
-    const Pd__View__Profile *view = profile->view;
-    if (!view->n_mapping || is_nameless(view->mapping[0]))
+    const Pd__View__Mapping *binary = profile->view->n_mapping ? profile->view->mapping[0] : NULL;
+    if (!binary || (!binary->filename && !binary->build_id))
         return;
+    cli_string name = cli_profile_string(profile, binary->filename);
+    cli_string build_id = cli_profile_string(profile, binary->build_id);
     printf("%-10s", title);
-    put_file(profile, view->mapping[0]);
-}
-
-/* Prints a line for each mapping, but the first, that has a location without lines: its file is needed
- * to find the names of the functions. */
-static void put_libraries(const cli_profile *profile)
-{
-    const Pd__View__Profile *view = profile->view;
-    size_t len = 0;
-    bool *is_needed = cli_keep(view->n_mapping + 1, sizeof *is_needed);
-    for (size_t i = 0; i < view->n_location; i++)
-        if (!view->location[i]->n_line && view->location[i]->mapping_id)
-            is_needed[cli_profile_mapping_index(profile, view->location[i]->mapping_id)] = true;
-    for (size_t i = 1; i < view->n_mapping; i++) {
-        if (is_nameless(view->mapping[i]) || !is_needed[i] || len++ >= MOST_LIBRARIES)
-            continue;
-        printf("%-10s", len > 1 ? "" : "library");
-        put_file(profile, view->mapping[i]);
-    }
-    if (len > MOST_LIBRARIES)
-        printf("%-10sand %zu more: --raw\n", "", len - MOST_LIBRARIES);
+    cli_string_put(stdout, name.len ? name : cli_string_of("(no name)"), CLI_TEXT_SHOWN);
+    if (build_id.len)
+        fputs(", build id ", stdout);
+    cli_string_put(stdout, build_id, CLI_TEXT_SHOWN);
+    putchar('\n');
 }
 
 cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
@@ -111,24 +79,10 @@ cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
  *               36.8MiB  56.4%  [live heap]
  *               21.0MiB  32.2%  [anonymous mappings]
  */
-enum { PARTS_MAX = 64 };
-
 typedef struct part {
-    int64_t name; /* a string of the profile */
+    size_t name; /* the number of the name */
     pprofdelta_sum bytes;
 } part;
-
-/* The name of the innermost function of a sample, or 0. */
-static int64_t leaf_name(const cli_profile *profile, const Pd__View__Sample *sample)
-{
-    if (!sample->n_location_id)
-        return 0;
-    size_t at = cli_profile_location_index(profile, sample->location_id[0]);
-    const Pd__View__Location *leaf = profile->view->location[at];
-    const Pd__View__Function *function =
-        leaf->n_line ? cli_profile_function(profile, leaf->line[0]->function_id) : NULL;
-    return function ? function->name : 0;
-}
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -137,42 +91,38 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : (x->name > y->name) - (x->name < y->name);
 }
 
-/* Prints the parts, the largest first, with their sum, which is the resident memory. Prints nothing
- * if the profile has none. The parts of a hostile file that have no room are not printed. */
-static void put_resident(const cli_profile *profile)
+/* Prints the parts of the samples that are kept, the largest first, with the resident memory above. Prints
+ * nothing if the profile has none. */
+static void put_resident(const cli_shown *shown)
 {
     enum { MOST = 12 }; /* the agent writes fewer parts */
+    const cli_profile *profile = shown->profiles;
     int type = cli_profile_find_type(profile, cli_string_of("rss_space/bytes"));
     pprofdelta_sum total =
         type < 0 ? (pprofdelta_sum){0} : cli_profile_total(profile, (size_t)type);
-    part parts[PARTS_MAX];
-    char text[48];
-    size_t len = 0;
     if (cli_sum_is_zero(total))
         return;
-    for (size_t i = 0; i < profile->view->n_sample; i++) {
-        const Pd__View__Sample *sample = profile->view->sample[i];
-        int64_t name = leaf_name(profile, sample);
-        size_t at = 0;
-        while (at < len && parts[at].name != name)
-            at++;
-        if (!sample->value[type] || at == PARTS_MAX)
-            continue;
-        if (at == len)
-            parts[len++] = (part){name, {0, 0}};
-        cli_sum_add(&parts[at].bytes, sample->value[type]);
-    }
-    qsort(parts, len, sizeof *parts, by_bytes);
+    part *parts = cli_keep(shown->names_len, sizeof *parts);
+    for (size_t i = 0; i < shown->names_len; i++)
+        parts[i].name = i;
+    for (size_t i = 0; i < shown->len; i++)
+        if (shown->stacks[i].len)
+            cli_sum_add(&parts[shown->stacks[i].frames[0]->name].bytes,
+                        shown->stacks[i].sample->value[type]);
+    qsort(parts, shown->names_len, sizeof *parts, by_bytes);
     cli_string unit = cli_profile_unit(profile, (size_t)type);
+    char text[48];
     printf("resident  %s\n", cli_units_format(total, unit, text));
-    for (size_t i = 0; i < len && i < MOST; i++) {
+    for (size_t i = 0; i < shown->names_len && !cli_sum_is_zero(parts[i].bytes); i++) {
+        if (i == MOST) {
+            puts("          and more: --type rss_space");
+            break;
+        }
         double share = 100 * cli_sum_double(parts[i].bytes) / cli_sum_double(total);
         printf("          %8s  %5.1f%%  ", cli_units_format(parts[i].bytes, unit, text), share);
-        cli_string_put(stdout, cli_profile_string(profile, parts[i].name), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, shown->names[parts[i].name], CLI_TEXT_SHOWN);
         putchar('\n');
     }
-    if (len > MOST)
-        puts("          and more: --type rss_space");
 }
 
 /* ---- the whole heading -------------------------------------------------------------------- */
@@ -217,14 +167,31 @@ static void put_totals(const cli_shown *shown)
     }
 }
 
+/* What an OTLP request has in addition: the attributes of its first resource, and its scopes. */
+static void put_request(const cli_profile *profile)
+{
+    static const char resource[] =
+        "resource  <[resource.attributes|, ><s:key>=<v:value><]>"
+        "<!resource.attributes|>(no attributes)<]>\n"
+        "<[scope_profiles|><?scope.name|>scope     <s:scope.name> <s:scope.version>\n<]><]>";
+    const pprofdelta_census *facts = &profile->census;
+    if (!profile->request)
+        return;
+    size_t len = profile->request->n_resource_profiles;
+    if (len)
+        cli_record_put(profile, &profile->request->resource_profiles[0]->base, resource);
+    printf("profiles  %" PRIu64 " of %zu resource%s, with %" PRIu64
+           " attributes of their own and %" PRIu64 " original payloads: --raw\n",
+           facts->profiles, len, len == 1 ? "" : "s", facts->other_attributes, facts->payloads);
+}
+
 static void put_one(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
     char text[48], comment[CLI_COMMENT_MAX];
     put_input(profile, "file");
-    cli_otlp_put_heading(profile);
+    put_request(profile);
     put_binary(profile, "binary");
-    put_libraries(profile);
     printf("time      %s\n",
            view->time_nanos ? cli_instant_format(view->time_nanos, text) : "unknown");
     printf("duration  %s\n",
@@ -256,7 +223,7 @@ void cli_heading_put(const cli_shown *shown)
     (shown->sides > 1 ? put_two : put_one)(shown->profiles);
     put_totals(shown);
     if (shown->sides == 1 && !shown->only_chosen)
-        put_resident(shown->profiles);
+        put_resident(shown);
     cli_notes_describe(shown, put_line, NULL);
 }
 

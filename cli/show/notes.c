@@ -1,14 +1,10 @@
 /* What the filters kept, and what is hidden: see shown.h. */
 #include "show/shown.h"
 
-#include "keep.h"
 #include "message.h"
-#include "suggest.h"
-#include "show/wrappers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 1024 };
@@ -33,92 +29,10 @@ static void add_string(line *l, cli_string string)
     l->len += cli_string_write(l->text + l->len, sizeof l->text - l->len, string);
 }
 
-/* ---- a filter that matches nothing -------------------------------------------------------- */
+/* ---- a --tag that matches nothing --------------------------------------------------------- */
 
-/* What may have been meant is listed: the functions nearest to an expression; the labels, or the values
- * of a label, of a --tag.
- *
- * A function is as near as the nearest of its words is to the longest word of the expression,
- * whatever the case of the letters. */
-enum { NEAREST = 3, LONGEST = 96, LABELS = 8, WORD = CLI_SUGGEST_LONGEST };
-
-typedef struct word {
-    char text[WORD];
-    size_t len;
-} word;
-
-/* Takes the next word of the text, in small letters, and what follows. A word is cut if it is too
- * long. Returns false if there is none. */
-static bool next_word(cli_string *text, word *to)
-{
-    size_t from = 0, end;
-    while (from < text->len && !cli_is_word(text->ptr[from]))
-        from++;
-    to->len = 0;
-    for (end = from; end < text->len && cli_is_word(text->ptr[end]); end++) {
-        char c = text->ptr[end];
-        if (to->len < WORD)
-            to->text[to->len++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-    }
-    *text = (cli_string){text->ptr + end, text->len - end};
-    return to->len > 0;
-}
-
-static word longest_word(const char *text)
-{
-    cli_string rest = cli_string_of(text);
-    word longest = {.len = 0}, next;
-    while (next_word(&rest, &next))
-        if (next.len >= longest.len)
-            longest = next;
-    return longest;
-}
-
-typedef struct near {
-    cli_string name;
-    size_t distance;
-} near;
-
-static size_t distance_of(const word *wanted, cli_string name)
-{
-    size_t least = SIZE_MAX;
-    word next;
-    while (next_word(&name, &next)) {
-        size_t distance = cli_suggest_distance(wanted->text, wanted->len, next.text, next.len);
-        least = distance < least ? distance : least;
-    }
-    return least;
-}
-
-/* The nearest first, and of those the shortest. */
-static int by_distance(const void *a, const void *b)
-{
-    const near *x = a, *y = b;
-    if (x->distance != y->distance)
-        return x->distance < y->distance ? -1 : 1;
-    if (x->name.len != y->name.len)
-        return x->name.len < y->name.len ? -1 : 1;
-    return cli_string_compare(x->name, y->name);
-}
-
-/* "; nothing matches, and the nearest functions are parse, serve" */
-static void add_functions(line *l, const cli_shown *shown, const cli_filter *filter)
-{
-    near *list = cli_keep(shown->names_len, sizeof *list);
-    word wanted = longest_word(filter->text);
-    size_t len = 0;
-    for (size_t i = 0; i < shown->names_len; i++)
-        if (!cli_string_is(shown->names[i], CLI_HIDDEN))
-            list[len++] = (near){shown->names[i], distance_of(&wanted, shown->names[i])};
-    qsort(list, len, sizeof *list, by_distance);
-    add(l, len ? "the nearest functions are " : "there are no functions");
-    for (size_t i = 0; i < len && i < NEAREST; i++) {
-        cli_string name = list[i].name;
-        size_t left_out = name.len > LONGEST ? name.len - LONGEST : 0;
-        add(l, "%s%s", i ? ", " : "", left_out ? "..." : "");
-        add_string(l, (cli_string){name.ptr + left_out, name.len - left_out});
-    }
-}
+/* The labels that there are, or the values of the label, are listed. */
+enum { LONGEST = 96, LABELS = 8 };
 
 typedef struct labels {
     char texts[LABELS + 1][LONGEST + 1];
@@ -165,7 +79,9 @@ static void add_labels(line *l, const cli_shown *shown, const cli_filter *filter
     bool has_key = found.len;
     for (size_t side = 0; side < shown->sides && !has_key; side++)
         find_labels(&found, &shown->profiles[side], NULL);
-    add(l, has_key ? "its values are " : found.len ? "the labels are " : "no sample has a label");
+    add(l, has_key     ? ", and its values are "
+           : found.len ? ", and the labels are "
+                       : ", and no sample has a label");
     for (size_t i = 0; i < found.len && i < LABELS; i++)
         add(l, "%s%s", i ? ", " : "", found.texts[i]);
     add(l, "%s", found.len > LABELS ? ", and more" : "");
@@ -221,8 +137,9 @@ static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put
     }
     add_string(&l, cli_string_of(filter->text));
     if (samples && !matched) {
-        add(&l, "; nothing matches, and ");
-        (filter->kind == CLI_FILTER_TAG ? add_labels : add_functions)(&l, shown, filter);
+        add(&l, "; nothing matches");
+        if (filter->kind == CLI_FILTER_TAG)
+            add_labels(&l, shown, filter);
     }
     put(cookie, cli_filter_name(filter->kind), l.text);
 }
@@ -247,7 +164,7 @@ static void describe_kept(const cli_shown *shown, cli_notes_put put, void *cooki
 
 void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
 {
-    char text[CLI_WRAPPERS_ROOM];
+    line hidden = {.len = 0};
     bool has_filters = false;
     size_t folded = 0;
     if (shown->chosen != shown->preferred)
@@ -260,8 +177,10 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
         describe_kept(shown, put, cookie);
     for (size_t i = 0; i < shown->names_len; i++)
         folded += shown->is_folded[i];
+    add(&hidden, "%zu wrapper and start-up function%s; --all-frames shows %s", folded,
+        folded == 1 ? "" : "s", folded == 1 ? "it" : "them");
     if (folded)
-        put(cookie, "hidden", cli_wrappers_describe(folded, text));
+        put(cookie, "hidden", hidden.text);
 }
 
 static void note(void *cookie, const char *title, const char *text)

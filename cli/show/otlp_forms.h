@@ -1,7 +1,7 @@
 /* What `show` prints of an OTLP request in addition to the pprof profile that the library makes of it.
  *
  *     otlp_values.c    attributes and their values, as JSON
- *     otlp_heading.c   resources, scopes and profiles above the table
+ *     heading.c        the first resource and its scopes above the table
  *     form_json.c      the member "otlp" of --json
  *     form_raw.c       --raw of a request: its own records, not those of the pprof profile
  *
@@ -25,8 +25,5 @@ void cli_otlp_put_value(const cli_profile *profile, const Pd__Otlp__AnyValue *va
 
 /* Prints bytes in hexadecimal. */
 void cli_otlp_put_hex(ProtobufCBinaryData bytes);
-
-/* Prints the lines of the heading; nothing for a pprof profile. */
-void cli_otlp_put_heading(const cli_profile *profile);
 
 #endif

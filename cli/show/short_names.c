@@ -1,207 +1,158 @@
 /* The names of C++ functions as people say them: see short_names.h.
  *
- * One pass copies the name. At the end of a list of template arguments, the list is already in the
- * output with all lists inside it shortened: its last arguments are dropped there. */
+ * One pass copies the name, and leaves out what stands at a place. */
 #include "show/short_names.h"
 
 #include <string.h>
 
-enum { DEEPEST = 24 };
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 typedef struct shortening {
-    cli_string name;
-    size_t at; /* of the name */
+    cli_string rest; /* of the name */
     char *to;
     size_t len;
-    size_t lists[DEEPEST]; /* where each open list of arguments begins in the output */
-    size_t depth;
 } shortening;
 
-static cli_string rest_of(const shortening *s)
+static cli_string behind(cli_string text, size_t len)
 {
-    return (cli_string){s->name.ptr + s->at, s->name.len - s->at};
-}
-
-static void put(shortening *s, const char *text, size_t len)
-{
-    memmove(s->to + s->len, text, len);
-    s->len += len;
+    return (cli_string){text.ptr + len, text.len - len};
 }
 
 static void copy(shortening *s, size_t len)
 {
-    put(s, s->name.ptr + s->at, len);
-    s->at += len;
+    memcpy(s->to + s->len, s->rest.ptr, len);
+    s->len += len;
+    s->rest = behind(s->rest, len);
 }
 
-/* ---- arguments ---------------------------------------------------------------------------- */
+/* ---- what is left out --------------------------------------------------------------------- */
 
-/* The place of the last comma of a list that is not inside brackets; len if there is none, or if the
- * brackets behind it have no partners. */
-static size_t last_comma(cli_string list)
-{
-    size_t depth = 0;
-    for (size_t at = list.len; at-- > 0;) {
-        char c = list.ptr[at];
-        if (!depth && c == ',')
-            return at;
-        if (c == '>' && at && list.ptr[at - 1] == '-')
-            continue;
-        depth += c == '>' || c == ')' || c == ']' || c == '}';
-        if ((c == '<' || c == '(' || c == '[' || c == '{') && !depth--)
-            break;
-    }
-    return list.len;
-}
-
-/* Whether an argument is the one that the template of the list has by default. */
-static bool is_default(cli_string argument, cli_string list)
-{
-    static const char *const templates[] = {"std::char_traits<", "std::less<", "std::equal_to<",
-                                            "std::hash<", "std::default_delete<"};
-    if (cli_string_is(argument, "alloc::alloc::Global"))
-        return true;
-    if (cli_string_begins(argument, "std::allocator<") && cli_string_ends(argument, ">"))
-        return true;
-    for (size_t i = 0; i < COUNT(templates); i++) {
-        size_t len = strlen(templates[i]);
-        if (!cli_string_begins(argument, templates[i]) || !cli_string_ends(argument, ">"))
-            continue;
-        size_t of = argument.len - len - 1; /* it is of the first argument: std::less<K> */
-        return list.ptr[of] == ',' && !memcmp(list.ptr, argument.ptr + len, of);
-    }
-    return false;
-}
-
-/* Drops arguments from the end of the list in the output, but never the first one. */
-static void drop_defaults(shortening *s, size_t from)
-{
-    for (;;) {
-        cli_string list = {s->to + from, s->len - from};
-        size_t comma = last_comma(list), begin = comma + 1;
-        while (begin < list.len && list.ptr[begin] == ' ')
-            begin++;
-        if (comma == list.len ||
-            !is_default((cli_string){list.ptr + begin, list.len - begin}, list))
-            return;
-        s->len = from + comma;
-    }
-}
-
-/* ---- std::basic_string<char> -------------------------------------------------------------- */
-
-/* Makes "std::string" of "std::basic_string<char>" at the end of the output, and of a constructor that
- * follows "::string". The list of arguments begins at `from`. */
-static void say_basic(shortening *s, size_t from)
-{
-    static const char basic[] = "basic_", space[] = "std::";
-    size_t len = sizeof basic - 1, word = from - 1;
-    cli_string list = {s->to + from, s->len - from};
-    bool is_wide = cli_string_is(list, "wchar_t>");
-    while (word && cli_is_word(s->to[word - 1]))
-        word--;
-    cli_string before = {s->to, word}, name = {s->to + word, from - 1 - word};
-    if (!cli_string_ends(before, space) || !cli_string_begins(name, basic) ||
-        (word >= sizeof space && cli_is_word(s->to[word - sizeof space])) ||
-        (!is_wide && !cli_string_is(list, "char>")))
-        return;
-    size_t short_len = name.len - len + is_wide;
-    cli_string next = rest_of(s);
-    size_t tilde = cli_string_begins(next, "::~");
-    cli_string member = {next.ptr + 2 + tilde, next.len > 2 + tilde ? next.len - 2 - tilde : 0};
-    bool is_constructor = cli_string_begins(next, "::") && member.len >= name.len &&
-                          !memcmp(member.ptr, name.ptr, name.len) &&
-                          (member.len == name.len || !cli_is_word(member.ptr[name.len]));
-    memmove(s->to + word + is_wide, name.ptr + len, name.len - len);
-    if (is_wide)
-        s->to[word] = 'w';
-    s->len = word + short_len;
-    if (!is_constructor)
-        return;
-    size_t skipped = 2 + tilde + name.len;
-    copy(s, 2 + tilde);
-    put(s, s->to + word, short_len);
-    s->at += skipped - 2 - tilde;
-}
-
-/* ---- the pass ----------------------------------------------------------------------------- */
-
-/* The length of a part of an ABI at this place, which nobody says. */
-static size_t skipped(const shortening *s)
+/* The length of a namespace of an ABI that the text begins with. */
+static size_t abi_space(cli_string text)
 {
     static const char *const spaces[] = {"__cxx11::", "__1::", "__ndk1::", "_V2::"};
-    cli_string rest = rest_of(s);
-    if (cli_string_begins(rest, "[abi:")) {
-        const char *end = memchr(rest.ptr, ']', rest.len);
-        return end ? (size_t)(end - rest.ptr) + 1 : 0;
-    }
     for (size_t i = 0; i < COUNT(spaces); i++)
-        if (cli_string_begins(rest, spaces[i]) &&
-            cli_string_ends((cli_string){s->to, s->len}, "::"))
+        if (cli_string_begins(text, spaces[i]))
             return strlen(spaces[i]);
     return 0;
 }
 
-/* The length of a token in which < and > are no brackets: "->", "operator<<". */
-static size_t token(const shortening *s)
+/* "[abi:cxx11]" */
+static size_t abi_tag(cli_string text)
 {
-    static const char word[] = "operator";
-    static const char *const operators[] = {"->", "<<", ">>", "<=>", "<=", ">=", "<", ">"};
-    cli_string rest = rest_of(s);
-    size_t len = sizeof word - 1;
-    if (cli_string_begins(rest, "->"))
-        return 2;
-    if (!cli_string_begins(rest, word) || (s->at && cli_is_word(rest.ptr[-1])))
+    const char *end = cli_string_begins(text, "[abi:") ? memchr(text.ptr, ']', text.len) : NULL;
+    return end ? (size_t)(end - text.ptr) + 1 : 0;
+}
+
+/* The length of an argument that the text begins with, if templates have it by default. Of the functions of
+ * std, those of void are none. */
+static size_t default_argument(cli_string text)
+{
+    static const char global[] = "alloc::alloc::Global", space[] = "std::";
+    static const char *const templates[] = {"allocator<", "char_traits<", "less<",
+                                            "equal_to<",  "hash<",        "default_delete<"};
+    size_t depth = 0, at = sizeof space - 1;
+    if (cli_string_begins(text, global))
+        return sizeof global - 1;
+    if (!cli_string_begins(text, space))
         return 0;
-    cli_string sign = {rest.ptr + len, rest.len - len};
-    for (size_t i = 0; i < COUNT(operators); i++)
-        if (cli_string_begins(sign, operators[i]))
-            return len + strlen(operators[i]);
+    at += abi_space(behind(text, at));
+    for (size_t i = 0; i < COUNT(templates) && !depth; i++)
+        if (cli_string_begins(behind(text, at), templates[i])) {
+            at += strlen(templates[i]);
+            depth = 1;
+        }
+    if (cli_string_begins(behind(text, at), "void>"))
+        return 0;
+    for (; depth && at < text.len; at++) {
+        depth += text.ptr[at] == '<';
+        depth -= text.ptr[at] == '>' && text.ptr[at - 1] != '-';
+    }
+    return depth || text.ptr[at - 1] != '>' ? 0 : at;
+}
+
+static size_t count_spaces(cli_string text)
+{
+    size_t len = 0;
+    while (len < text.len && text.ptr[len] == ' ')
+        len++;
     return len;
 }
 
-static bool close_list(shortening *s)
+/* The length of the arguments, with their commas, that a list has by default at its end. */
+static size_t default_arguments(cli_string text)
 {
-    if (!s->depth)
-        return false;
-    size_t from = s->lists[--s->depth];
-    while (s->len > from && s->to[s->len - 1] == ' ')
-        s->len--;
-    drop_defaults(s, from);
-    copy(s, 1);
-    say_basic(s, from);
-    return true;
+    size_t at = 0;
+    while (at < text.len && text.ptr[at] == ',') {
+        at += 1 + count_spaces(behind(text, at + 1));
+        size_t len = default_argument(behind(text, at));
+        if (!len)
+            return 0;
+        at += len + count_spaces(behind(text, at + len));
+    }
+    return at < text.len && text.ptr[at] == '>' ? at : 0;
 }
 
-static bool step(shortening *s)
+static size_t left_out(const shortening *s)
 {
-    size_t skip = skipped(s), whole = token(s);
-    char c = s->name.ptr[s->at];
-    if (skip) {
-        s->at += skip;
-    } else if (whole) {
-        copy(s, whole);
-    } else if (c == '>') {
-        return close_list(s);
-    } else {
-        copy(s, 1);
-        if (c == '<' && s->depth == DEEPEST)
-            return false;
-        if (c == '<')
-            s->lists[s->depth++] = s->len;
-    }
-    return true;
+    size_t len = abi_tag(s->rest) + default_arguments(s->rest);
+    if (cli_string_ends((cli_string){s->to, s->len}, "::"))
+        len += abi_space(s->rest);
+    return len || !cli_string_begins(s->rest, " >") ? len : 1;
+}
+
+/* ---- std::basic_string<char> -------------------------------------------------------------- */
+
+/* Makes "std::string" of "std::basic_string<char>" at the end of the output, and "::string" of the
+ * constructor that follows. */
+static void say_basic(shortening *s)
+{
+    static const char basic[] = "basic_", space[] = "std::", wide[] = "<wchar_t>",
+                      narrow[] = "<char>";
+    bool is_wide = cli_string_ends((cli_string){s->to, s->len}, wide);
+    size_t end = s->len - (is_wide ? strlen(wide) : strlen(narrow)), from = end;
+    if (!is_wide && !cli_string_ends((cli_string){s->to, s->len}, narrow))
+        return;
+    while (from && cli_is_word(s->to[from - 1]))
+        from--;
+    if (!cli_string_begins((cli_string){s->to + from, end - from}, basic) ||
+        !cli_string_ends((cli_string){s->to, from}, space) ||
+        (from >= sizeof space && cli_is_word(s->to[from - sizeof space])))
+        return;
+    cli_string word = {s->to + from + is_wide, end - from - strlen(basic)};
+    memmove(s->to + from + is_wide, s->to + from + strlen(basic), word.len);
+    if (is_wide)
+        s->to[from] = 'w';
+    s->len = from + is_wide + word.len;
+    if (!cli_string_begins(s->rest, "::"))
+        return;
+    size_t before = cli_string_begins(s->rest, "::~") ? 3 : 2;
+    cli_string member = behind(s->rest, before);
+    if (!cli_string_begins(member, basic))
+        return;
+    member = behind(member, strlen(basic));
+    if (member.len < word.len || memcmp(member.ptr, word.ptr, word.len) != 0 ||
+        (member.len > word.len && cli_is_word(member.ptr[word.len])))
+        return;
+    copy(s, before);
+    memcpy(s->to + s->len, s->to + from, is_wide + word.len);
+    s->len += is_wide + word.len;
+    s->rest = behind(member, word.len);
 }
 
 cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]) // NOLINT: it is filled
 {
-    shortening s = {.name = name, .to = to};
+    shortening s = {.rest = name, .to = to};
     if (name.len > CLI_SHORT_NAME_MAX || !memchr(name.ptr, ':', name.len))
         return name;
-    while (s.at < name.len)
-        if (!step(&s))
-            return name;
-    return s.depth || s.len == name.len ? name : (cli_string){to, s.len};
+    while (s.rest.len) {
+        size_t len = left_out(&s);
+        s.rest = behind(s.rest, len);
+        if (len)
+            continue;
+        copy(&s, 1);
+        if (to[s.len - 1] == '>')
+            say_basic(&s);
+    }
+    return s.len == name.len ? name : (cli_string){to, s.len};
 }

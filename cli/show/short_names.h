@@ -13,8 +13,8 @@ enum { CLI_SHORT_NAME_MAX = 8192 };
  *         std::allocator<char> >, std::allocator<...> >::push_back
  *     std::list<std::string>::push_back
  *
- * Returns the short name, which is in `to`, or the name itself: if nothing is left out, if it is longer
- * than CLI_SHORT_NAME_MAX, or if its brackets have no partners. */
+ * Returns the short name, which is in `to`, or the name itself: if nothing is left out, or if it is longer
+ * than CLI_SHORT_NAME_MAX. */
 cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]);
 
 #endif

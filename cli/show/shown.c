@@ -1,7 +1,7 @@
 /* What is shown of one profile, or of PREV and CUR: see shown.h.
  *
- * A pattern is matched once with each distinct name and each file, never with each frame of each
- * sample. Each frame of a location then has a few bits, and a sample is judged by those. */
+ * A pattern is matched once with each distinct name and each frame of a location, never with each frame of
+ * each sample. Each frame of a location then has a few bits, and a sample is judged by those. */
 #include "show/shown.h"
 
 #include "keep.h"
@@ -15,9 +15,7 @@ typedef struct source {
     const cli_profile *profile;
     cli_frame *frames; /* those of location i are frames[first[i]] to frames[first[i + 1] - 1] */
     size_t *first;
-    size_t len;        /* of all frames */
-    uint64_t *matches; /* for each string of the table: the filters that match it */
-    bool *is_matched;  /* and whether that is known */
+    size_t len; /* of all frames */
     bool is_heap;
 } source;
 
@@ -69,9 +67,7 @@ static void make_frames(work *w)
         const Pd__View__Profile *view = w->shown->profiles[k].view;
         w->sources[k] = (source){.profile = &w->shown->profiles[k],
                                  .is_heap = cli_profile_has_bytes(&w->shown->profiles[k]),
-                                 .first = cli_keep(view->n_location + 1, sizeof(size_t)),
-                                 .matches = cli_keep(view->n_string_table, sizeof(uint64_t)),
-                                 .is_matched = cli_keep(view->n_string_table, sizeof(bool))};
+                                 .first = cli_keep(view->n_location + 1, sizeof(size_t))};
         for (size_t i = 0; i < view->n_location; i++)
             most += view->location[i]->n_line ? view->location[i]->n_line : 1;
     }
@@ -109,40 +105,14 @@ static void number_names(work *w)
 static uint64_t match(const cli_filters *filters, cli_string text)
 {
     uint64_t bits = 0;
-    for (size_t i = 0; i < filters->len; i++)
+    for (size_t i = 0; i < filters->len && text.len; i++)
         if (filters->list[i].kind != CLI_FILTER_TAG &&
             cli_pattern_matches(&filters->list[i].pattern, text))
             bits |= UINT64_C(1) << i;
     return bits;
 }
 
-static uint64_t match_at(const work *w, source *s, int64_t index)
-{
-    if (index <= 0 || (uint64_t)index >= s->profile->view->n_string_table)
-        return 0;
-    if (!s->is_matched[index])
-        s->matches[index] = match(w->shown->filters, cli_profile_string(s->profile, index));
-    s->is_matched[index] = true;
-    return s->matches[index];
-}
-
 /* The name as it is shown matches, the full one, the source file, and the file of the mapping. */
-static void judge_frame(const work *w, source *s, cli_frame *frame, const uint64_t *names)
-{
-    const cli_profile *profile = s->profile;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every side was made */
-    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, frame->location->mapping_id);
-    const Pd__View__Function *function =
-        frame->line ? cli_profile_function(profile, frame->line->function_id) : NULL;
-    frame->kind = (unsigned char)cli_frame_kind(w->shown->names[frame->name], frame->text.module,
-                                                frame->text.file, frame->text.is_nameless);
-    frame->matches = names[frame->name];
-    if (mapping)
-        frame->matches |= match_at(w, s, mapping->filename);
-    if (function)
-        frame->matches |= match_at(w, s, function->filename) | match_at(w, s, function->name);
-}
-
 static void judge_frames(work *w)
 {
     const cli_shown *shown = w->shown;
@@ -151,10 +121,13 @@ static void judge_frames(work *w)
         char room[CLI_SHORT_NAME_MAX];
         names[i] = match(shown->filters, cli_short_name(shown->names[i], room));
     }
-    for (size_t k = 0; k < shown->sides; k++) {
-        source *s = &w->sources[k];
-        for (size_t i = 0; i < s->len; i++)
-            judge_frame(w, s, &s->frames[i], names);
+    for (size_t i = 0; i < w->len; i++) {
+        cli_frame *frame = &w->frames[i];
+        const cli_frame_text *text = &frame->text;
+        frame->kind = (unsigned char)cli_frame_kind(shown->names[frame->name], text->module,
+                                                    text->file, text->is_nameless);
+        frame->matches = names[frame->name] | match(shown->filters, text->name) |
+                         match(shown->filters, text->file) | match(shown->filters, text->module);
     }
 }
 

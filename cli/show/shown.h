@@ -58,13 +58,12 @@ typedef struct cli_shown {
     size_t sides;
     const cli_filters *filters;
     cli_types types;
-    size_t chosen;      /* the type in types that is sorted by */
-    size_t preferred;   /* the default type: chosen, unless it is 0 in every sample */
-    bool only_chosen;   /* the user has named it */
-    bool is_by_cum;     /* tables are sorted by cumulative values */
-    size_t most;        /* rows, or stacks */
-    const char *page;   /* the file of --flame; "-" is stdout */
-    bool has_lifetimes; /* --json has lifetimes in place of samples */
+    size_t chosen;    /* the type in types that is sorted by */
+    size_t preferred; /* the default type: chosen, unless it is 0 in every sample */
+    bool only_chosen; /* the user has named it */
+    bool is_by_cum;   /* tables are sorted by cumulative values */
+    size_t most;      /* rows, or stacks */
+    const char *page; /* the file of --flame; "-" is stdout */
 
     /* Set by cli_shown_make: */
     const cli_string *names; /* distinct, in the order of their bytes */
@@ -167,12 +166,6 @@ cli_show_form cli_show_folded, cli_show_json, cli_show_flame;
 
 /* What becomes of what each stack allocates, of one profile with ages. */
 cli_show_form cli_show_lifetimes;
-
-/* Parts of --json: the frames of a group of stacks, and the array of lifetimes without its end, of a
- * profile that has them. */
-void cli_json_put_stack(const cli_shown *shown, size_t at, size_t end);
-int cli_lifetimes_check(const cli_shown *shown);
-void cli_json_put_lifetimes(cli_shown *shown);
 
 /* One profile only; of an OTLP request, its own records. */
 cli_show_form cli_show_raw;

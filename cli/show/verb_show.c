@@ -52,19 +52,11 @@ static int take_number(const cli_option *option, const char *value, const cli_ar
     return cli_take_rows(option, value, number);
 }
 
-static bool may_be_both(show_form form)
-{
-    return form == JSON || form == LIFETIMES;
-}
-
 static int set_form(show_options *options, show_form form)
 {
-    options->shown.has_lifetimes |= form == LIFETIMES;
-    if (may_be_both(form) && may_be_both(options->form) && form != options->form)
-        options->form = form = JSON;
     if (options->form && options->form != form)
         return cli_usage("--stacks, --lifetimes, --flame, --folded, --raw and --json exclude "
-                         "each other (only --lifetimes and --json do not)");
+                         "each other");
     options->form = form;
     return CLI_DONE;
 }
@@ -153,7 +145,6 @@ static const cli_option table[] = {
 static const cli_command command = {
     .before = "usage: pprofdelta show FILE [FORM] [FILTER...] [--type TYPE]\n"
               "       pprofdelta show PREV CUR [FORM] [FILTER...] [--type TYPE]\n"
-              "       pprofdelta show --lifetimes FILE... [FILTER...]\n"
               "Prints a table of the functions in the profile FILE (- is stdin), or of those\n"
               "that grew or shrank from PREV to CUR; or\n"
               "\n",
@@ -170,7 +161,10 @@ static int check_options(const show_options *options)
 {
     if (!options->files_len)
         return cli_usage("a profile is missing: pprofdelta show FILE");
-    if (options->files_len > CLI_SIDES && !options->shown.has_lifetimes)
+    if (options->form == LIFETIMES && options->files_len > 1)
+        return cli_usage("--lifetimes shows one profile: pprofdelta sum FILE... | pprofdelta show "
+                         "--lifetimes -");
+    if (options->files_len > CLI_SIDES)
         return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
                          options->files[CLI_SIDES]);
     if (options->files_len > 1 && options->form == RAW)
@@ -205,44 +199,13 @@ static int choose_type(const show_options *options, cli_shown *shown)
     return CLI_DONE;
 }
 
-/* Adds the windows of a process up, as sum does. */
-static int load_sum(const show_options *options, const pprofdelta_options *library,
-                    cli_profile *profile)
-{
-    pprofdelta_options plain = *library;
-    pprofdelta_adder *adder;
-    pprofdelta_error err;
-    cli_buffer sum = {0};
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &sum};
-    cli_input input;
-    int code = CLI_DONE;
-    plain.compression = PPROFDELTA_PLAIN;
-    if (pprofdelta_adder_new(&plain, NULL, &adder, &err))
-        return cli_library_error("the sum", &err);
-    for (size_t i = 0; i < options->files_len && !code; i++) {
-        code = cli_input_read(&input, options->files[i], options->max_memory);
-        if (!code && pprofdelta_adder_add(adder, input.bytes, input.len, NULL, &err))
-            code = cli_library_error(input.name, &err);
-        cli_input_free(&input);
-    }
-    if (!code && pprofdelta_adder_finish(adder, &sink, &err))
-        code = cli_library_error("the sum", &err);
-    pprofdelta_adder_free(adder);
-    input = (cli_input){.name = "(sum)", .bytes = sum.bytes, .len = sum.len};
-    if (code)
-        cli_input_free(&input);
-    return code ? code : cli_profile_take(profile, input, library);
-}
-
 /* The limit counts for both profiles together. */
 static int load(const show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
     for (size_t i = 0; i < options->shown.sides; i++) {
-        int code = options->files_len > options->shown.sides
-                       ? load_sum(options, &library, &profiles[i])
-                       : cli_profile_load(&profiles[i], options->files[i], &library);
+        int code = cli_profile_load(&profiles[i], options->files[i], &library);
         if (!code && options->form != RAW) /* which shows what is in the file */
             code = cli_names_find(&profiles[i], &options->names);
         if (code)
@@ -255,7 +218,7 @@ static int load(const show_options *options, cli_profile *profiles)
 static int load_and_print(show_options *options, cli_profile *profiles)
 {
     cli_shown *shown = &options->shown;
-    shown->sides = shown->has_lifetimes ? 1 : options->files_len;
+    shown->sides = options->files_len;
     shown->profiles = profiles;
     shown->filters = &options->filters;
     shown->only_chosen = options->type != NULL;

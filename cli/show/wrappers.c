@@ -281,10 +281,3 @@ void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size
     *from = leaf;
     *to = root;
 }
-
-char *cli_wrappers_describe(size_t functions, char text[CLI_WRAPPERS_ROOM])
-{
-    snprintf(text, CLI_WRAPPERS_ROOM, "%zu wrapper and start-up function%s; --all-frames shows %s",
-             functions, functions == 1 ? "" : "s", functions == 1 ? "it" : "them");
-    return text;
-}

@@ -37,8 +37,4 @@ bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source
 void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size_t *from,
                       size_t *to);
 
-/* Writes that so many functions are left out, and how to see them. Returns text. */
-enum { CLI_WRAPPERS_ROOM = 96 };
-char *cli_wrappers_describe(size_t functions, char text[CLI_WRAPPERS_ROOM]);
-
 #endif

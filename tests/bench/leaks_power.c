@@ -465,7 +465,7 @@ static void power_of_the_smallest(int stacks, counts sums[WAYS])
         for (int way = 0; way < WAYS; way++) {
             stack s = {.name = "smallest",
                        .leak = way == BY_AGE ? cli_leaks_smallest_that_lives(&times)
-                                             : cli_leaks_smallest(&times, 0)};
+                                             : cli_leaks_smallest(&times)};
             seed((uint64_t)(2000 + l));
             counts found = judge_many(&s, windows_of[l], stacks);
             printf("the smallest leak in %d windows %s: %.0f samples, found in %.1f percent\n",

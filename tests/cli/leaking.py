@@ -87,25 +87,18 @@ def test_the_leak_is_found(t):
 
 
 def test_wrappers_and_start_up_are_folded(t):
-    """As show does: said once for each run, undone by --all-frames, and never in JSON."""
+    """As show does: undone by --all-frames, and never in JSON."""
     stack = ("operator new(unsigned long)", "leak", "main", "__libc_start_main", "_start")
     steady = ("malloc", "keep", "main", "_start")
     files = [heap(t, f"heap.{i:02}.pb.gz", i, {stack: (100 * (i + 1),) * 2, steady: (50, 50)}) for i in range(12)]
     text = t.succeeds("leaks", *files).text
-    hidden = "hidden    3 wrapper and start-up functions; --all-frames shows them\n"
-    t.equal(text.count("hidden"), 1)
-    t.contains(text, hidden, "            leak  app.go:")
+    t.contains(text, "            leak  app.go:")
     for name in stack[:1] + stack[3:]:
         t.check(name not in text, f"{name} is shown: {text}")
-    t.contains(t.succeeds("leaks", "--all", *files).text, hidden.replace("3", "4"), "keep")
-    text = t.succeeds("leaks", "--all-frames", *files).text
-    t.check("hidden" not in text, text)
-    t.contains(text, *stack)
+    t.contains(t.succeeds("leaks", "--all-frames", *files).text, *stack)
     for options in [], ["--all-frames"]:
         found = leaks(t, *options, *files)["runs"][0]["findings"][0]
         t.equal([f["function"] for f in found["stack"]], list(stack))
-    again = [heap(t, f"again.{i:02}.pb.gz", i + 20, {stack: (100 * (i + 1),) * 2}) for i in range(12)]
-    t.equal(t.succeeds("leaks", *files, *again).text.count(hidden), 2)
 
 
 def test_one_way_to_print_a_stack(t):
@@ -167,7 +160,6 @@ def test_growth_without_a_fall_is_not_clean(t):
     t.equal((found["kind"], leaf(found), run["unknown"]), ("unknown", "login", 1))
     t.equal(t.run("leaks", "--fail", *files).code, 6)
     t.check(15 << 20 < run["smallest_leak"] < 40 << 20, f"{run['smallest_leak']}")
-    t.check(run["smallest_leak_in_noise"] >= run["smallest_leak"], f"{run}")
     t.contains(t.succeeds("leaks", *files).text, "power     a leak of ", "MiB in this run (+")
     objects = leaks(t, "--type=inuse_objects", *files)["runs"][0]
     t.check(abs(objects["smallest_leak"] * 1024 / run["smallest_leak"] - 1) < 0.01, f"{objects}")

@@ -284,7 +284,7 @@ TEST(names_are_short)
         {"parse<int>", "parse<int>"},
         {"<anonymous>", "<anonymous>"},
         {"a::b<std::allocator<c>", "a::b<std::allocator<c>"},
-        {"a::b>, std::allocator<c>>", "a::b>, std::allocator<c>>"},
+        {"std::tuple<A, std::less<A>, B>", "std::tuple<A, std::less<A>, B>"},
         {"a::<<<<<<<", "a::<<<<<<<"},
         {"a::b<c, )std::allocator<c>>", "a::b<c, )std::allocator<c>>"},
         {"app::__1x::f", "app::__1x::f"},
@@ -306,7 +306,7 @@ TEST(names_are_short)
     }
 }
 
-/* Every prefix of a name, copied to exactly so many bytes, and names too long or too deep. */
+/* Every prefix of a name, copied to exactly so many bytes, and names that are too long. */
 TEST(odd_names_are_left_or_get_shorter)
 {
     static const char name[] =
@@ -319,16 +319,6 @@ TEST(odd_names_are_left_or_get_shorter)
         CHECK(cli_short_name((cli_string){copy, len}, out).len <= len);
         free(copy);
         free(out);
-    }
-    for (size_t depth = 24; depth < 26; depth++) {
-        static const char part[] = "a::b<", tag[] = "[abi:x]";
-        size_t len = 0;
-        for (size_t i = 0; i < depth; i++, len += sizeof part - 1)
-            memcpy(large + len, part, sizeof part - 1);
-        memset(large + len, '>', depth);
-        memcpy(large + len + depth, tag, sizeof tag - 1);
-        cli_string deep = {large, len + depth + sizeof tag - 1};
-        CHECK(cli_short_name(deep, to).len == deep.len - (depth == 24 ? sizeof tag - 1 : 0));
     }
     memset(large, 'a', sizeof large);
     memcpy(large, "a::[abi:x]", 10);
