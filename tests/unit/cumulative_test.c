@@ -1,5 +1,5 @@
-/* What is not cumulative by its types, and what the stamp of a live heap says of the process. The oracle of delta_test.c
- * has windows that come as profiles, and a profile that comes twice. */
+/* What is not cumulative by its types, a process that counts its own time, and what the stamp of a live heap says of
+ * the process. The oracle of delta_test.c has windows that come as profiles, and a profile that comes twice. */
 #include "../support/test.h"
 
 #include "keep.h"
@@ -56,6 +56,32 @@ static buf look(stand *k, const char *types, const char *values, int64_t time, i
     k->b.m.time_nanos = time;
     k->b.m.duration_nanos = duration;
     return build_bytes(&k->b);
+}
+
+static buf mutex(stand *k, const char *values, int64_t time, int64_t duration)
+{
+    return look(k, CONTENTION_TYPES, values, time, duration);
+}
+
+/* The oracle knows the start, too, but processes are seldom made up that count their own time from it. */
+TEST(a_new_process_may_count_its_own_time)
+{
+    ENDS(end) stand k;
+    begin(&k);
+    start(&k);
+    scene_base(&k.s, mutex(&k, "100 1000", T0, 3600 * S));
+    scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S));
+    CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
+    static const int64_t others[] = {T0 - S, T0 + 61 * S,
+                                     T0 + 2 * S}; /* before, later, far longer */
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        pprofdelta_set_started(k.s.pd, others[i]);
+        scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S));
+        CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
+    }
+    pprofdelta_set_started(k.s.pd, T0 + 40 * S);
+    CHECK_STR(scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S)), "leaf;main 5 50");
+    CHECK(k.s.report.restart == PPROFDELTA_RESTART_STARTED);
 }
 
 TEST(cpu_and_goroutine_profiles_are_refused)
