@@ -1,4 +1,4 @@
-/* Elements that never move, and what becomes of them without pages. heap_test.c has many of them come and go. */
+/* Elements that never move, and their index, held against a plain list; and what becomes of both without pages. */
 #include "heap/pools.h"
 #include "heap/trace.h"
 #include "run.h"
@@ -15,6 +15,67 @@ static pd_pages pages_of(tracker *s, uint64_t limit)
     pd_pages pages;
     pd_pages_init(&pages, &source, limit);
     return pages;
+}
+
+static uint32_t find(const pd_chains *chains, uint32_t hash, uint64_t value)
+{
+    uint32_t number = *pd_chains_head(chains, hash);
+    while (number) {
+        const element *e = pd_pool_at(chains->pool, number);
+        if (e->value == value)
+            return number;
+        number = e->link.next;
+    }
+    return 0;
+}
+
+/* Few distinct hashes make long chains, many make short ones. */
+static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
+{
+    enum { VALUES = 6000 };
+    static uint32_t numbers[VALUES];
+    memset(numbers, 0, sizeof numbers);
+    tracker s = {0};
+    pd_pages pages = pages_of(&s, UINT64_MAX);
+    pd_pool pool = {0};
+    pd_chains chains = {0};
+    rng r = {seed};
+    size_t there = 0;
+    REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), VALUES));
+    REQUIRE(pd_chains_init(&chains, &pool));
+    for (size_t i = 0; i < steps; i++) {
+        size_t value = rng_below(&r, VALUES);
+        uint32_t hash = (uint32_t)(value * 2654435761U) % hashes;
+        CHECK(find(&chains, hash, value) == numbers[value]);
+        if (numbers[value] && rng_chance(&r, 60)) {
+            pd_chains_remove(&chains, numbers[value]);
+            pd_pool_give(&pool, numbers[value]);
+            numbers[value] = 0;
+            there--;
+        } else if (!numbers[value]) {
+            numbers[value] = pd_pool_take(&pool);
+            CHECK(numbers[value]);
+            element *e = pd_pool_at(&pool, numbers[value]);
+            e->value = value;
+            pd_chains_add(&chains, numbers[value], hash);
+            there++;
+        }
+        CHECK(chains.len == there);
+    }
+    for (size_t value = 0; value < VALUES; value++)
+        CHECK(find(&chains, (uint32_t)(value * 2654435761U) % hashes, value) == numbers[value]);
+    CHECK(pool.made <= VALUES);
+    pd_chains_fini(&chains);
+    pd_pool_fini(&pool);
+    CHECK(s.live == 0 && pages.used == 0);
+}
+
+TEST(what_was_added_is_found_and_what_was_removed_is_not)
+{
+    add_and_remove(1, UINT32_MAX, 60000);
+    add_and_remove(2, 5000, 60000);
+    add_and_remove(3, 7, 4000);
+    add_and_remove(4, 1, 2000);
 }
 
 TEST(elements_do_not_move_and_are_used_again)
