@@ -2,9 +2,10 @@
  *
  *     records SITES RATE RECORDS DEPTH CHANGED LIVE WINDOWS [OUT]
  *
- * The numbers are those of tests/peers/godeltaprof, which makes the very same records; SITES is what its -sites wrote, or - for program counters of our own. Prints
- * the nanoseconds of each window on a line and, behind #, what the recorder holds and how often it
- * allocated in the last half of the windows. OUT gets the last window. */
+ * The numbers are those of tests/peers/godeltaprof, which makes the very same records; SITES is what its
+ * -sites wrote, or - for program counters of our own. Prints the nanoseconds of each window on a line and,
+ * behind #, what the recorder holds and how often it allocated in the last half of the windows. OUT gets the
+ * last window. */
 #include <pprofdelta_record.h>
 
 #include "support/recorder_size.h"
