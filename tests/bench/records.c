@@ -1,12 +1,11 @@
 /* Times the windows of a recorder on records that are made up, from records to a compressed delta.
  *
- *     records MODE SITES RATE RECORDS DEPTH CHANGED LIVE WINDOWS [OUT]
+ *     records SITES RATE RECORDS DEPTH CHANGED LIVE WINDOWS [OUT]
  *
- * MODE is how: auto is a recorder; dump is what one does without: a full profile of the same records, compressed, and
- * then the parsed door. The other numbers are those of tests/peers/godeltaprof, which makes the
- * very same records; SITES is what its -sites wrote, or - for program counters of our own. Prints
- * the nanoseconds of each window on a line and, behind #, what the recorder holds and how often it
- * allocated in the last half of the windows. OUT gets the last window. */
+ * The numbers are those of tests/peers/godeltaprof, which makes the very same records; SITES is what its
+ * -sites wrote, or - for program counters of our own. Prints the nanoseconds of each window on a line and,
+ * behind #, what the recorder holds and how often it allocated in the last half of the windows. OUT gets the
+ * last window. */
 #include <pprofdelta_record.h>
 
 #include "support/recorder_size.h"
@@ -43,10 +42,8 @@ typedef struct bench {
     uint64_t *stacks; /* depth program counters to a record */
     int64_t (*values)[4];
     size_t allocations;
-    bytes out, dump;
-    pprofdelta *parsed;
+    bytes out;
     pprofdelta_recorder *recorder;
-    bool is_dump;
 } bench;
 
 /* ---- memory and output ----------------------------------------------------------------------- */
@@ -173,12 +170,12 @@ static void change_records(bench *b)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-static pprofdelta_status record_window(bench *b, bytes *out, pprofdelta_error *err)
+static pprofdelta_status window(bench *b, pprofdelta_error *err)
 {
     const shape *s = &b->shape;
     pprofdelta_recording look = {.period = s->rate};
-    pprofdelta_sink sink = {.write = append, .cookie = out};
-    out->len = 0;
+    pprofdelta_sink sink = {.write = append, .cookie = &b->out};
+    b->out.len = 0;
     pprofdelta_status status = pprofdelta_recorder_begin(b->recorder, &look, err);
     for (size_t i = 0; i < s->records && !status; i++) {
         pprofdelta_record record = {.stack = b->stacks + i * s->depth,
@@ -189,23 +186,7 @@ static pprofdelta_status record_window(bench *b, bytes *out, pprofdelta_error *e
     }
     if (!status)
         status = pprofdelta_recorder_write(b->recorder, &sink, NULL, err);
-    return status;
-}
-
-/* One window, whole. A dump is a first window that is never remembered. */
-static pprofdelta_status window(bench *b, pprofdelta_error *err)
-{
-    pprofdelta_status status = record_window(b, b->is_dump ? &b->dump : &b->out, err);
-    if (!b->is_dump) {
-        pprofdelta_recorder_commit(b->recorder);
-        return status;
-    }
-    pprofdelta_recorder_abandon(b->recorder);
-    pprofdelta_sink sink = {.write = append, .cookie = &b->out};
-    b->out.len = 0;
-    if (!status)
-        status = pprofdelta_window(b->parsed, b->dump.ptr, b->dump.len, &sink, NULL, err);
-    pprofdelta_commit(b->parsed);
+    pprofdelta_recorder_commit(b->recorder);
     return status;
 }
 
@@ -236,20 +217,14 @@ static pprofdelta_status run(bench *b, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status make_doors(bench *b, const char *mode, pprofdelta_error *err)
+static pprofdelta_status make_recorder(bench *b, pprofdelta_error *err)
 {
     pprofdelta_allocator allocator = {count_resize, release, &b->allocations};
     pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    pprofdelta_options parsed = PPROFDELTA_OPTIONS_INIT;
     options.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_STAMP;
-    parsed.flags = PPROFDELTA_NO_STAMP;
     options.symbolize = symbolize;
     options.symbolize_cookie = b;
-    b->is_dump = strcmp(mode, "dump") == 0;
-    pprofdelta_status status = pprofdelta_recorder_new(&options, &allocator, &b->recorder, err);
-    if (!status)
-        status = pprofdelta_new(&parsed, &allocator, &b->parsed, err);
-    return status;
+    return pprofdelta_recorder_new(&options, &allocator, &b->recorder, err);
 }
 
 static int write_file(const char *path, const bytes *out)
@@ -268,15 +243,13 @@ int main(int argc, char **argv)
     static site sites[MOST_SITES];
     static bench b;
     pprofdelta_error err = {0};
-    if (argc < 9 || argc > 10) {
-        fputs("usage: records auto|dump SITES|- RATE RECORDS DEPTH CHANGED LIVE "
-              "WINDOWS [OUT]\n",
-              stderr);
+    if (argc < 8 || argc > 9) {
+        fputs("usage: records SITES|- RATE RECORDS DEPTH CHANGED LIVE WINDOWS [OUT]\n", stderr);
         return 2;
     }
     size_t numbers[6];
     for (int i = 0; i < 6; i++)
-        numbers[i] = (size_t)strtoull(argv[3 + i], NULL, 10);
+        numbers[i] = (size_t)strtoull(argv[2 + i], NULL, 10);
     b.shape = (shape){.rate = (int64_t)numbers[0],
                       .records = numbers[1],
                       .depth = numbers[2],
@@ -285,18 +258,17 @@ int main(int argc, char **argv)
                       .windows = numbers[5]};
     b.rng.state = 1;
     b.sites = sites;
-    if (strcmp(argv[2], "-") == 0)
+    if (strcmp(argv[1], "-") == 0)
         make_sites(&b);
-    else if (read_sites(&b, argv[2]))
+    else if (read_sites(&b, argv[1]))
         return 1;
     make_records(&b);
-    pprofdelta_status status = make_doors(&b, argv[1], &err);
+    pprofdelta_status status = make_recorder(&b, &err);
     if (!status)
         status = run(&b, &err);
     if (status)
         fprintf(stderr, "records: %s\n", err.text);
-    int failed = status || (argc == 10 && write_file(argv[9], &b.out));
+    int failed = status || (argc == 9 && write_file(argv[8], &b.out));
     pprofdelta_recorder_free(b.recorder);
-    pprofdelta_free(b.parsed);
     return failed;
 }

@@ -1,9 +1,8 @@
 """The records door beside godeltaprof: the very same records, made up by the same rules in both
 languages, from raw records to a compressed delta.
 
-Before anything is timed, the last delta of every way is held against godeltaprof's, unscaled (scaled,
-its windows do not add up). The ways of our own: a recorder, and what one would do without it, a full dump of
-the same records that is parsed for its delta."""
+Before anything is timed, the last delta of both is compared, unscaled (scaled, godeltaprof's windows do not
+add up)."""
 
 import statistics
 from dataclasses import dataclass, field
@@ -29,7 +28,6 @@ class Shape:
 SHAPES = [Shape("512 records, 8 change", 512, 32, 8, 0, 801),
           Shape("512 records, 56 change", 512, 32, 56, 0, 401),
           Shape("50,000 records, 1% change", 50_000, 32, 500, 0, 41)]
-WAYS = [("auto", "recorder"), ("dump", "full dump, parsed delta")]
 
 
 @dataclass
@@ -53,7 +51,7 @@ class Way:
 def command(bench, shape, way, sites, rate, *out):
     if way == "godeltaprof":
         return [bench.peer(way), "-rate", str(rate), *shape.numbers(), *out]
-    return [bench.own("records"), way, sites, str(rate), *shape.numbers(), *out]
+    return [bench.own("records"), sites, str(rate), *shape.numbers(), *out]
 
 
 def check_answers(bench, run, shape, sites):
@@ -63,14 +61,13 @@ def check_answers(bench, run, shape, sites):
     live = 300 if shape.records < 1000 else shape.live
     few = Shape(shape.name, shape.records, shape.depth, shape.changed, live, 4)
     run(command(bench, few, "godeltaprof", sites, 1, theirs))
-    for way, _ in WAYS:
-        run(command(bench, few, way, sites, 1, ours))
-        run([bench.peer("compare"), "-unmapped", theirs, ours])
+    run(command(bench, few, "recorder", sites, 1, ours))
+    run([bench.peer("compare"), "-unmapped", theirs, ours])
 
 
 def measure(bench, run, shape):
     sites = "-" if bench.no_peers else bench.file("sites")
-    ways = [Way(name, command(bench, shape, way, sites, RATE)) for way, name in WAYS]
+    ways = [Way("recorder", command(bench, shape, "recorder", sites, RATE))]
     if not bench.no_peers:
         run([bench.peer("godeltaprof"), "-sites", sites])
         check_answers(bench, run, shape, sites)

@@ -45,6 +45,7 @@ typedef struct trial {
     program in;
     arena arena, export_arena;
     tracker memory;
+    pprofdelta_builder_options options;
     pprofdelta_builder *b;
     pd_compact otlp; /* its other writer */
     model m;         /* its samples: what the next export has to have */
@@ -336,7 +337,10 @@ static void require_report(trial *t, const pprofdelta_builder_report *report, co
     require(report->pid == getpid() && report->sequence > t->sequence);
     require(report->samples_out == r->records && r->records == r->samples_len);
     require(report->strings == r->view->n_string_table && report->output_len == t->output.len);
-    require(r->view->time_nanos == report->to_nanos);
+    require(r->view->time_nanos == report->to_nanos && r->view->period == t->options.period);
+    require(r->view->duration_nanos == report->to_nanos - report->from_nanos);
+    const char *default_type = reading_string(r, r->view->default_sample_type);
+    require(!strcmp(default_type, or_empty(t->options.default_type)));
     require(r->view->n_comment == 1 && reading_is_stamp(r, 0));
     for (size_t i = 0; i < r->samples_len; i++)
         require(is_nonzero(r->samples[i].values, t->m.types_len));
@@ -460,7 +464,9 @@ static bool make_builder(trial *t)
     o.types_len = 1 + how % TYPES;
     o.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
     o.period_type = how & 4 ? "cpu" : NULL;
+    o.period = how & 4 ? 10000000 : 0;
     o.default_type = how & 8 ? "samples" : NULL;
+    t->options = o;
     make_model(t, o.types_len);
     t->memory.is_alone = true;
     if (how & 16)

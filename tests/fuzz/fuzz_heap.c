@@ -1,4 +1,4 @@
-/* Bytes as the life of a heap and a program of calls on its sampler and tracker: allocations that
+/* Bytes as the life of a heap and a program of calls on its tracker: allocations that
  * are tracked, deferred, moved, freed, swept and dropped; batches that are written, refused,
  * committed and abandoned at any time; forks. Whatever is called, and wherever pages or caps
  * run out:
@@ -8,37 +8,12 @@
  *   - a batch that is written again as OTLP means the same (otlp_model.h)
  *   - an answer of "dropped" is counted once, comes only of a cap or of pages that were refused,
  *     and leaves nothing behind; the stats say what the list says
- *   - a sample stands for 1/P allocations, rounded; a sampler that is off, paused or has not begun
- *     takes none, and one that takes every allocation takes it for what it is
  *   - every failure fills in the error struct, no success touches it, and all pages are given back,
  *     with the filter as clean as it came */
 #include "life.h"
 
 #include "heap/heap.h"
 #include "same_meaning.h"
-
-/* ---- the sampler ----------------------------------------------------------------------------- */
-
-static void set_sampler(trial *t)
-{
-    unsigned how = program_byte(&t->in);
-    uint64_t number = program_number(&t->in);
-    pprofdelta_weight weight;
-    if (how % 8 < 2) {
-        pprofdelta_sampler_init(&t->sampler, number, 1 + how);
-        t->interval = number;
-        t->has_begun = true;
-        t->pauses = 0;
-    } else if (how % 8 == 2 && t->has_begun) {
-        pprofdelta_sampler_pause(&t->sampler);
-        t->pauses++;
-    } else if (how % 8 == 3) {
-        pprofdelta_sampler_resume(&t->sampler);
-        t->pauses -= t->pauses > 0;
-    } else {
-        sample(t, (size_t)(number >> 1), &weight);
-    }
-}
 
 /* ---- what the tracker says of itself --------------------------------------------------------- */
 
@@ -268,9 +243,8 @@ static void step(trial *t)
     if (t->steps++ >= MOST_STEPS)
         return;
     if (what >= 10) {
-        static void (*const calls[])(trial *) = {begin,        write, write,         end_batch,
-                                                 commit,       sweep, require_stats, set_sampler,
-                                                 fork_by_hand, arm};
+        static void (*const calls[])(trial *) = {begin, write,         write, end_batch,    commit,
+                                                 sweep, require_stats, write, fork_by_hand, arm};
         calls[what - 10](t);
         return;
     }

@@ -11,8 +11,6 @@
 #include "program.h"
 #include "run.h"
 
-#include <math.h>
-
 enum { SLOTS = 24, MOST_DEPTH = 8, HANDS = 3, MOST_STEPS = 300, MOST_WRITES = 12, NESTED = 3 };
 
 typedef enum state { NONE, LIVE, DEFERRED } state;
@@ -52,10 +50,6 @@ typedef struct trial {
     tracker memory; /* the pages */
     pprofdelta_heap *heap;
     pd_compact otlp; /* its other writer */
-    pprofdelta_sampler sampler;
-    bool has_begun; /* the sampler; until then everything is tracked */
-    uint64_t interval;
-    unsigned pauses;
     truth slots[SLOTS];
     hand hands[HANDS];
     live_sums sums; /* what a full profile says, but for the ages */
@@ -194,28 +188,6 @@ static inline void see_through(trial *t)
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
-/* Rounded up or down; what 64 bits cannot hold is the most that they can. */
-static inline void require_near(int64_t said, long double exact)
-{
-    long double most = (long double)INT64_MAX, wanted = exact < most ? exact : most;
-    require(fabsl((long double)said - wanted) <= 1 + wanted * 1e-9L);
-}
-
-/* What the sampler says of it; nothing is tracked that it does not take. */
-static inline bool sample(trial *t, size_t size, pprofdelta_weight *weight)
-{
-    bool is_likely = pprofdelta_sampler_tick(&t->sampler, size);
-    require(is_likely || size == 0 || t->interval != 1 || t->pauses || !t->has_begun);
-    if (!is_likely || !pprofdelta_sampler_take(&t->sampler, size, weight))
-        return false;
-    require(t->has_begun && !t->pauses && t->interval && size);
-    long double ratio = (long double)size / (long double)t->interval;
-    long double each = t->interval == 1 ? 1 : -1 / expm1l(-ratio), all = each * (long double)size;
-    require_near(weight->objects, each);
-    require_near(weight->bytes, all);
-    return weight->objects < INT64_C(1) << 50 && weight->bytes < INT64_C(1) << 50;
-}
-
 /* An allocation as bytes tell it. What it points to lives in the arena. */
 static inline pprofdelta_heap_event read_event(trial *t, size_t slot)
 {
@@ -245,8 +217,6 @@ static inline void track(trial *t, size_t slot, bool is_piece)
 {
     pprofdelta_heap_event event = read_event(t, slot);
     truth *of = &t->slots[slot];
-    if (t->has_begun && !sample(t, (size_t)(program_number(&t->in) >> 1), &event.weight))
-        return;
     event.is_piece = is_piece;
     is_piece = is_piece && of->state == LIVE;
     if (!is_piece)

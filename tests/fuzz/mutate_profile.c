@@ -113,18 +113,16 @@ static void put_pieces(buf *out, const pieces *p, size_t from, size_t to)
         put_raw(out, p->at[i].whole);
 }
 
-static void put_packed(job *j, buf *out, uint32_t number, const numbers *n)
+static void put_numbers(job *j, buf *out, uint32_t number, const numbers *n, bool is_packed)
 {
     buf body = buf_begin(j->arena);
     for (size_t i = 0; i < n->len; i++)
-        wire_varint(&body, n->at[i]);
-    wire_bytes(out, number, body);
-}
-
-static void put_unpacked(buf *out, uint32_t number, const numbers *n)
-{
-    for (size_t i = 0; i < n->len; i++)
-        wire_number(out, number, n->at[i]);
+        if (is_packed)
+            wire_varint(&body, n->at[i]);
+        else
+            wire_number(out, number, n->at[i]);
+    if (is_packed)
+        wire_bytes(out, number, body);
 }
 
 /* ---- changing one field ---------------------------------------------------------------------- */
@@ -139,28 +137,16 @@ static uint64_t change_number(job *j, uint64_t value)
     return others[below(j, sizeof others / sizeof *others)];
 }
 
-static void change_numbers(job *j, numbers *n, const numbers *donor)
+/* One more, one less, or one of them changed. */
+static void change_numbers(job *j, numbers *n)
 {
     size_t at = n->len ? below(j, n->len) : 0;
-    if (!n->len || !below(j, 6)) {
-        add_number(j, n, donor->len ? donor->at[below(j, donor->len)] : below(j, 12));
-        return;
-    }
-    uint64_t kept = n->at[at];
-    switch (below(j, 6)) {
-    case 0:
+    if (!n->len || !below(j, 6))
+        add_number(j, n, n->len && below(j, 2) ? n->at[at] : below(j, 12));
+    else if (!below(j, 6))
         n->at[at] = n->at[--n->len];
-        break;
-    case 1:
-        n->at[at] = n->at[n->len - 1];
-        n->at[n->len - 1] = kept;
-        break;
-    case 2:
-        n->at[at] = donor->len ? donor->at[below(j, donor->len)] : kept;
-        break;
-    default:
-        n->at[at] = change_number(j, kept);
-    }
+    else
+        n->at[at] = change_number(j, n->at[at]);
 }
 
 /* Strings stay short enough to be looked at. */
@@ -176,60 +162,26 @@ static void put_changed_text(buf *out, uint32_t number, buf text)
 
 static buf mutate_message(job *j, const shape *s, buf in, buf donor);
 
-/* A field of the same number in the donor, or NULL. */
-static const piece *counterpart(job *j, const pieces *donor, uint32_t number)
+static void put_changed(job *j, const shape *s, const piece *p, buf *out)
 {
-    size_t start = donor->len ? below(j, donor->len) : 0;
-    for (size_t i = 0; i < donor->len; i++) {
-        const piece *candidate = &donor->at[(start + i) % donor->len];
-        if (candidate->number == number)
-            return candidate;
-    }
-    return NULL;
-}
-
-static void put_changed(job *j, const shape *s, const piece *p, const pieces *donor, buf *out)
-{
-    const piece *other = counterpart(j, donor, p->number);
     content kind = content_of(s, p->number);
     if (kind == NUMBERS && (p->wire == PD_WIRE_BYTES || p->wire == PD_WIRE_VARINT)) {
-        numbers n = take_numbers(j, p), from = {0};
-        if (other)
-            from = take_numbers(j, other);
-        change_numbers(j, &n, &from);
-        if (below(j, 16))
-            put_packed(j, out, p->number, &n);
-        else
-            put_unpacked(out, p->number, &n);
+        numbers n = take_numbers(j, p);
+        change_numbers(j, &n);
+        put_numbers(j, out, p->number, &n, below(j, 16));
     } else if (kind == MESSAGE && p->wire == PD_WIRE_BYTES) {
         const shape *inside = protobuf_c_message_descriptor_get_field(s, p->number)->descriptor;
-        wire_bytes(out, p->number,
-                   mutate_message(j, inside, p->body, other ? other->body : (buf){0}));
+        wire_bytes(out, p->number, mutate_message(j, inside, p->body, p->body));
     } else if (kind == TEXT && p->wire == PD_WIRE_BYTES) {
         put_changed_text(out, p->number, p->body);
     } else if (p->wire == PD_WIRE_VARINT) {
-        uint64_t value = other && !below(j, 4) ? other->value : change_number(j, p->value);
-        wire_number(out, p->number, value);
+        wire_number(out, p->number, change_number(j, p->value));
     } else {
         put_raw(out, p->whole);
     }
 }
 
 /* ---- changing the order and number of fields ------------------------------------------------- */
-
-static void swap(pieces *p, size_t a, size_t b)
-{
-    piece kept = p->at[a];
-    p->at[a] = p->at[b];
-    p->at[b] = kept;
-}
-
-static void shuffle(job *j, pieces *p)
-{
-    size_t from = below(j, p->len), most = p->len - from < 32 ? p->len - from : 32;
-    for (size_t i = most; i > 1; i--)
-        swap(p, from + i - 1, from + below(j, i));
-}
 
 /* A field from scratch, with a small number or nothing in it. */
 static void put_new(job *j, const shape *s, buf *out)
@@ -241,75 +193,21 @@ static void put_new(job *j, const shape *s, buf *out)
         wire_number(out, number, below(j, 12));
 }
 
-/* The numbers of one field: packed where they are not, and the other way round. */
-static void put_repacked(job *j, const pieces *p, size_t at, buf *out)
+/* A field is left out, moved, or put in: one of these, one of the donor's, or a new one. */
+static void put_rearranged(job *j, const shape *s, const pieces *p, const pieces *donor, buf *out)
 {
-    uint32_t number = p->at[at].number;
-    if (p->at[at].wire == PD_WIRE_BYTES) {
-        numbers n = take_numbers(j, &p->at[at]);
-        put_pieces(out, p, 0, at);
-        put_unpacked(out, number, &n);
-        put_pieces(out, p, at + 1, p->len);
-        return;
-    }
-    numbers all = {0};
+    size_t at = below(j, p->len), to = below(j, p->len), what = below(j, 6);
+    bool is_gone = what < 2, is_put = what != 0;
     for (size_t i = 0; i < p->len; i++) {
-        if (p->at[i].number != number) {
+        if (i == to && is_put && what < 4)
+            put_raw(out, p->at[at].whole);
+        else if (i == to && what == 4 && donor->len)
+            put_raw(out, donor->at[below(j, donor->len)].whole);
+        else if (i == to && what == 5)
+            put_new(j, s, out);
+        if (i != at || !is_gone)
             put_raw(out, p->at[i].whole);
-            continue;
-        }
-        numbers n = take_numbers(j, &p->at[i]);
-        for (size_t k = 0; k < n.len; k++)
-            add_number(j, &all, n.at[k]);
     }
-    put_packed(j, out, number, &all);
-}
-
-static bool holds_numbers(const shape *s, const piece *p)
-{
-    return content_of(s, p->number) == NUMBERS &&
-           (p->wire == PD_WIRE_BYTES || p->wire == PD_WIRE_VARINT);
-}
-
-static void put_rearranged(job *j, const shape *s, pieces *p, const pieces *donor, buf *out)
-{
-    size_t at = below(j, p->len), to = below(j, p->len);
-    const piece *other = donor->len ? &donor->at[below(j, donor->len)] : &p->at[to];
-    if (!below(j, 3) && holds_numbers(s, &p->at[at])) {
-        put_repacked(j, p, at, out);
-        return;
-    }
-    switch (below(j, 7)) {
-    case 0: /* delete */
-        put_pieces(out, p, 0, at);
-        put_pieces(out, p, at + 1, p->len);
-        return;
-    case 1: /* repeat, somewhere else */
-        put_pieces(out, p, 0, to);
-        put_raw(out, p->at[at].whole);
-        break;
-    case 2: /* take over */
-        put_pieces(out, p, 0, to);
-        put_raw(out, other->whole);
-        break;
-    case 3: /* replace */
-        put_pieces(out, p, 0, to);
-        put_raw(out, other->whole);
-        to++;
-        break;
-    case 4:
-        put_pieces(out, p, 0, to);
-        put_new(j, s, out);
-        break;
-    case 5:
-        swap(p, at, to);
-        to = 0;
-        break;
-    default:
-        shuffle(j, p);
-        to = 0;
-    }
-    put_pieces(out, p, to, p->len);
 }
 
 /* Three times of four inside one of the fields, else among them. */
@@ -323,7 +221,7 @@ static buf mutate_message(job *j, const shape *s, buf in, buf donor)
     } else if (below(j, 4)) {
         size_t at = below(j, p.len);
         put_pieces(&out, &p, 0, at);
-        put_changed(j, s, &p.at[at], &d, &out);
+        put_changed(j, s, &p.at[at], &out);
         put_pieces(&out, &p, at + 1, p.len);
     } else {
         put_rearranged(j, s, &p, &d, &out);

@@ -111,14 +111,15 @@ static bool is_negative(const oracle *o)
     return o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
 }
 
-/* Returns whether cur can be a later profile of what was seen last. Negative deltas are of two files,
- * whose order is the caller's; otherwise the counters decide. */
+/* Returns whether cur can be a later profile of what was seen last. A negative delta and, without
+ * sequences, the one after a base are of two files, whose order is the caller's; otherwise the counters decide. */
 static bool fits_ledger(work *w)
 {
     int64_t before = w->seen->time_nanos, now = w->cur.view->time_nanos;
     w->is_set_back = before && now && now < before;
     w->is_same_time = now == before;
-    return ledger_match(w, w->seen) && !(w->is_set_back && is_negative(w->o));
+    bool is_pair = w->o->is_fresh_base && w->o->options->flags & PPROFDELTA_NO_SEQUENCE;
+    return ledger_match(w, w->seen) && !(w->is_set_back && (is_pair || is_negative(w->o)));
 }
 
 /* Returns whether cur begins to count after prev. Sets whether that is unknown. */

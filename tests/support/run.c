@@ -146,7 +146,11 @@ const char *twin_base(twin *t, buf profile, pprofdelta_status *status)
 {
     arena_free(&t->arena);
     pprofdelta_error err = {0};
-    *status = pprofdelta_base(t->pd, profile.ptr, profile.len, &err);
+    buf borrowed = buf_begin(&t->arena); /* for the call alone */
+    buf_add(&borrowed, profile.ptr, profile.len);
+    *status = pprofdelta_base(t->pd, borrowed.ptr, borrowed.len, &err);
+    if (borrowed.len)
+        memset(borrowed.ptr, 0xff, borrowed.len);
     return compare_status(t, *status, oracle_base(&t->oracle, profile.ptr, profile.len), &err);
 }
 

@@ -18,6 +18,7 @@ typedef struct table {
     size_t len, cap, written;
     uint64_t (*ids)[MOST_COPIES];
     size_t *copies;
+    size_t *last; /* of each thing: the record behind its last one */
 } table;
 
 typedef struct part {
@@ -88,6 +89,7 @@ static uint64_t draw_id(serial *s, size_t number)
     switch (s->style->ids) {
     case IDS_SEQUENTIAL:
     case IDS_SHUFFLED:
+    case IDS_AS_USED:
         return number + 1;
     case IDS_SPARSE:
         return (number + 1) * 1009 + rng_below(&s->e.rng, 1000);
@@ -105,6 +107,7 @@ static void make_table(serial *s, table *t, size_t things, const bool *used, con
     rng *r = &s->e.rng;
     t->ids = arena_alloc(s->arena, things * sizeof *t->ids);
     t->copies = ARENA_ARRAY(s->arena, size_t, things);
+    t->last = ARENA_ARRAY(s->arena, size_t, things);
     for (size_t i = 0; i < things; i++) {
         size_t thing = order ? order[i] : i;
         size_t copies = !used[thing] ? 0 : rng_chance(r, repeat) ? MOST_COPIES : 1;
@@ -114,7 +117,7 @@ static void make_table(serial *s, table *t, size_t things, const bool *used, con
     size_t *numbers = ARENA_ARRAY(s->arena, size_t, t->len);
     for (size_t i = 0; i < t->len; i++)
         numbers[i] = i;
-    if (s->style->ids != IDS_SEQUENTIAL)
+    if (s->style->ids != IDS_SEQUENTIAL && s->style->ids != IDS_AS_USED)
         rng_shuffle(r, numbers, t->len);
     size_t fixed = keep_first && t->len ? 1 : 0;
     for (size_t i = t->len; s->style->shuffle_tables && !order && i > fixed + 1; i--) {
@@ -127,6 +130,7 @@ static void make_table(serial *s, table *t, size_t things, const bool *used, con
         record *rec = &t->records[i];
         rec->id = draw_id(s, numbers[i]);
         t->ids[rec->thing][t->copies[rec->thing]++] = rec->id;
+        t->last[rec->thing] = i + 1;
     }
 }
 
@@ -168,7 +172,7 @@ static size_t *order_of_use(serial *s, const size_t *locations)
 static void make_tables(serial *s)
 {
     model *m = s->m;
-    bool as_used = s->style->tables == TABLES_AS_USED;
+    bool as_used = s->style->tables == TABLES_AS_USED || s->style->ids == IDS_AS_USED;
     const size_t *by_use = as_used ? order_of_use(s, NULL) : NULL;
     bool all = s->style->write_unused;
     bool *mappings = ARENA_ARRAY(s->arena, bool, m->mappings_len);
@@ -341,9 +345,8 @@ static parts make_parts(serial *s)
 static void write_up_to(serial *s, message *top, table *t, size_t thing,
                         void write(serial *, message *, const record *))
 {
-    for (size_t last = t->len; last > t->written; last--)
-        while (t->records[last - 1].thing == thing && t->written < last)
-            write(s, top, &t->records[t->written++]);
+    while (t->written < t->last[thing])
+        write(s, top, &t->records[t->written++]);
 }
 
 static void write_used(serial *s, message *top, const model_sample *sample)

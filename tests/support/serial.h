@@ -9,7 +9,14 @@
 #include "emit.h"
 #include "model.h"
 
-typedef enum serial_ids { IDS_SEQUENTIAL, IDS_SHUFFLED, IDS_SPARSE, IDS_HUGE } serial_ids;
+/* IDS_AS_USED: from 1, in the order in which samples use locations, and locations functions. So are the tables. */
+typedef enum serial_ids {
+    IDS_SEQUENTIAL,
+    IDS_SHUFFLED,
+    IDS_SPARSE,
+    IDS_HUGE,
+    IDS_AS_USED
+} serial_ids;
 /* TABLES_AS_USED is Go's order: the header, then each location, with its functions, before the
  * first sample that uses it, then everything else. */
 typedef enum serial_tables {

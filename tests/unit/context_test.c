@@ -1,4 +1,5 @@
-/* The public calls at their edges: what the header says of arguments, order and results. */
+/* The public calls at their edges: what the header says of arguments and results. delta_test.c has sequences of calls
+ * against the oracle. */
 #include "../support/test.h"
 
 #include "census.h"
@@ -144,90 +145,6 @@ TEST(null_where_the_header_allows_it)
     CHECK(pprofdelta_base(pd, good.ptr, good.len, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_free(pd); /* with a window pending */
-}
-
-/* ---- The order of calls ---------------------------------------------------------------------- */
-
-/* Its first window has a number, as every later one; a later base keeps the numbers. */
-TEST(windows_after_a_base_have_numbers)
-{
-    ENDS(two_stacks_end) two_stacks p;
-    two_stacks_begin(&p);
-    pprofdelta_memory m = {.size = sizeof m};
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    for (int is_numbered = 1; is_numbered >= 0; is_numbered--) {
-        ENDS(scene_end) scene s;
-        options.flags = is_numbered ? 0 : PPROFDELTA_NO_SEQUENCE;
-        scene_begin(&s, &options);
-        CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
-        pprofdelta_describe(s.pd, &m);
-        CHECK(m.sequence == 1 && m.attempts == 0 && m.has_base);
-        for (int i = 0; i < 2; i++) {
-            pprofdelta_census census;
-            scene_pending(&s, two_stacks_look(&p, 12 + i));
-            CHECK(!census_of(s.bytes.ptr, s.bytes.len, &census, NULL));
-            CHECK(census.stamp.is_delta && census.stamp.sequence == (is_numbered ? 2 : 0));
-            CHECK(census.stamp.attempt == (is_numbered ? (uint64_t)i + 1 : 0));
-            CHECK(s.report.sequence == census.stamp.sequence);
-            CHECK(s.report.attempt == census.stamp.attempt);
-            pprofdelta_abandon(s.pd);
-        }
-        CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
-        for (uint64_t sequence = 3; sequence < 5; sequence++) { /* a base ends what is open */
-            pprofdelta_census census;
-            scene_window(&s, two_stacks_look(&p, 14));
-            CHECK(s.report.sequence == (is_numbered ? sequence : 0) &&
-                  s.report.attempt == (is_numbered ? 1 : 0));
-            CHECK(!census_of(s.bytes.ptr, s.bytes.len, &census, NULL));
-            CHECK(census.stamp.acked == (!is_numbered ? 0 : sequence == 3 ? 1 : 3));
-            CHECK_STR(scene_base(&s, two_stacks_look(&p, 14)), "base");
-        }
-    }
-}
-
-TEST(negative_deltas_need_a_base_each)
-{
-    ENDS(two_stacks_end) two_stacks p;
-    two_stacks_begin(&p);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-    ENDS(scene_end) scene s;
-    scene_begin(&s, &options);
-    scene_window(&s, two_stacks_look(&p, 10));
-    CHECK(s.status == PPROFDELTA_E_USAGE);
-    buf bytes = two_stacks_look(&p, 10);
-    CHECK_STR(scene_base(&s, bytes), "base");
-    memset(bytes.ptr, 0xff, bytes.len); /* they were borrowed for the call alone */
-    p.b.m.samples_len = 1;
-    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 7)), "leaf;main -3 0, other -100 -100");
-    pprofdelta_abandon(s.pd);
-    CHECK_STR(scene_window(&s, two_stacks_look(&p, 8)), "leaf;main -2 0, other -100 -100");
-    scene_window(&s, two_stacks_look(&p, 9));
-    CHECK(s.status == PPROFDELTA_E_USAGE);
-    CHECK_STR(scene_base(&s, two_stacks_look(&p, 5)), "base");
-    CHECK_STR(scene_window(&s, two_stacks_look(&p, 4)), "leaf;main -1 0");
-}
-
-TEST(a_start_holds_until_it_is_set_again)
-{
-    ENDS(two_stacks_end) two_stacks p;
-    two_stacks_begin(&p);
-    ENDS(scene_end) scene s;
-    scene_begin(&s, NULL);
-    scene_window(&s, two_stacks_look(&p, 10));
-    int64_t now = p.b.m.time_nanos;
-    pprofdelta_set_started(s.pd, now + 1);
-    for (int i = 0; i < 2; i++) { /* a restart before the window, whatever attempt it is */
-        CHECK_STR(scene_pending(&s, two_stacks_look(&p, 12)), "leaf;main 12 1000, other 100 100");
-        CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED && s.report.sequence == 2);
-        i ? pprofdelta_commit(s.pd) : pprofdelta_abandon(s.pd);
-    }
-    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 14)), "leaf;main 2 0");
-    CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
-    pprofdelta_abandon(s.pd);
-    pprofdelta_set_started(s.pd, p.b.m.time_nanos + 1);
-    pprofdelta_set_started(s.pd, 0);
-    CHECK_STR(scene_window(&s, two_stacks_look(&p, 14)), "leaf;main 2 0");
 }
 
 /* ---- A profile by itself --------------------------------------------------------------------- */

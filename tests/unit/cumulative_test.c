@@ -1,5 +1,5 @@
-/* What is no cumulative profile: windows, cpu and goroutine profiles; a profile that comes twice; and
- * what the stamp of a live heap says of the process. */
+/* What is not cumulative by its types, a process that counts its own time, and what the stamp of a live heap says of
+ * the process. The oracle of delta_test.c has windows that come as profiles, and a profile that comes twice. */
 #include "../support/test.h"
 
 #include "keep.h"
@@ -63,39 +63,7 @@ static buf mutex(stand *k, const char *values, int64_t time, int64_t duration)
     return look(k, CONTENTION_TYPES, values, time, duration);
 }
 
-/* As two scrapes of mutex?seconds=3: the beginnings of two windows are their times. */
-TEST(a_window_is_refused)
-{
-    ENDS(end) stand k;
-    begin(&k);
-    for (int way = 0; way < 4; way++) { /* as base or as window; kept in memory or in a state */
-        start(&k);
-        if (way & 1)
-            scene_base(&k.s, mutex(&k, "2835 10", T0, 3 * S));
-        else
-            scene_window(&k.s, mutex(&k, "2835 10", T0, 3 * S));
-        CHECK(k.s.status == PPROFDELTA_OK && (way & 1 || k.s.report.may_be_window));
-        if (way & 2)
-            reload(&k);
-        scene_window(&k.s, mutex(&k, "2907 12", T0 + 3 * S + S / 2, 3 * S + S / 100));
-        CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
-        CHECK_STR(scene_window(&k.s, mutex(&k, "2907 12", T0 + 60 * S, 63 * S)),
-                  "leaf;main 72 2"); /* nothing has changed by it */
-        CHECK(!k.s.report.may_be_window);
-    }
-}
-
-TEST(force_takes_a_window)
-{
-    ENDS(end) stand k;
-    begin(&k);
-    k.options.flags = PPROFDELTA_FORCE;
-    start(&k);
-    scene_base(&k.s, mutex(&k, "2 10", T0, 3 * S));
-    CHECK_STR(scene_window(&k.s, mutex(&k, "3 12", T0 + 60 * S, 3 * S)), "leaf;main 1 2");
-    CHECK(!k.s.report.may_be_window);
-}
-
+/* The oracle knows the start, too, but processes are seldom made up that count their own time from it. */
 TEST(a_new_process_may_count_its_own_time)
 {
     ENDS(end) stand k;
@@ -115,20 +83,6 @@ TEST(a_new_process_may_count_its_own_time)
     CHECK_STR(scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S)), "leaf;main 5 50");
     CHECK(k.s.report.restart == PPROFDELTA_RESTART_STARTED);
 }
-
-TEST(one_duration_of_two_is_told)
-{
-    ENDS(end) stand k;
-    begin(&k);
-    for (int which = 0; which < 2; which++) {
-        start(&k);
-        scene_base(&k.s, mutex(&k, "2 10", T0, which ? 3 * S : 0));
-        scene_window(&k.s, mutex(&k, "3 12", T0 + 2 * S, which ? 0 : 3 * S));
-        CHECK(k.s.status == PPROFDELTA_OK && k.s.report.may_be_window);
-    }
-}
-
-/* ---- what is not cumulative by its types ----------------------------------------------------- */
 
 TEST(cpu_and_goroutine_profiles_are_refused)
 {
@@ -178,34 +132,6 @@ TEST(cpu_and_goroutine_profiles_are_refused)
         scene_window(&k.s, profile);
         CHECK_MSG(k.s.status == want, "case %zu: window: %d", i, k.s.status);
     }
-}
-
-/* ---- the same profile once more -------------------------------------------------------------- */
-
-TEST(the_same_profile_is_told)
-{
-    ENDS(end) stand k;
-    begin(&k);
-    for (int has_state = 0; has_state < 2; has_state++) {
-        start(&k);
-        scene_window(&k.s, mutex(&k, "2 10", T0, 0));
-        CHECK(!k.s.report.is_same);
-        scene_window(&k.s, mutex(&k, "1 10", T0 + 1, 0));
-        CHECK(!k.s.report.is_same);
-        if (has_state)
-            reload(&k);
-        CHECK_STR(scene_window(&k.s, mutex(&k, "1 10", T0 + 1, 0)), ""); /* one is still clamped */
-        CHECK(k.s.report.is_same);
-        scene_pending(&k.s, mutex(&k, "3 10", T0 + 1, 0));
-        CHECK(!k.s.report.is_same);
-        pprofdelta_abandon(k.s.pd);
-        scene_window(&k.s, mutex(&k, "1 10", T0 + 2, 0));
-        CHECK(!k.s.report.is_same);
-    }
-    start(&k);
-    scene_window(&k.s, mutex(&k, "2 10", 0, 0)); /* nothing tells whether the process stood still */
-    scene_window(&k.s, mutex(&k, "2 10", 0, 0));
-    CHECK(k.s.status == PPROFDELTA_OK && !k.s.report.is_same);
 }
 
 /* ---- live heaps ------------------------------------------------------------------------------ */

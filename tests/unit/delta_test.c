@@ -1,10 +1,10 @@
 /* What a delta is, held against the oracle: thousands of made-up processes, read again and again, whole or as
- * streams. A failure names its seed; PD_TEST_SEED=n runs it alone. What fails is in faults_test.c. */
+ * streams. A failure names its seed; PD_TEST_SEED=n runs it alone. What fails is in faults_test.c,
+ * and receiver_test.c adds windows up to what was counted. */
 #include "delta/context.h"
 
 #include "delta_stage.h"
 #include "seeds.h"
-#include "wide.h"
 
 /* ---- Against the oracle ---------------------------------------------------------------------- */
 
@@ -110,6 +110,7 @@ TEST(sequences_are_as_the_oracle_says)
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         ENDS(stage_end) stage s;
         stage_begin(&s, seed + 100000);
+        s.options.flags |= rng_chance(&s.rng, 20) ? PPROFDELTA_NO_SEQUENCE : 0;
         const char *names[2];
         spoil_options(&s, names);
         ENDS(twin_end) twin t;
@@ -142,88 +143,6 @@ TEST(long_sequences_are_as_the_oracle_says)
                 twin_commit(&t);
             else
                 twin_abandon(&t);
-            gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
-        }
-    }
-}
-
-/* ---- Windows sum to what was counted --------------------------------------------------------- */
-
-/* What each sample was reported to have counted, and the most it ever said it had. */
-typedef struct account {
-    const char *key;
-    wide *sum;
-    int64_t *most;
-} account;
-
-typedef struct accounts {
-    account *items;
-    size_t len, cap;
-} accounts;
-
-static account *find_account(stage *s, accounts *all, const char *key)
-{
-    for (size_t i = 0; i < all->len; i++)
-        if (strcmp(all->items[i].key, key) == 0)
-            return &all->items[i];
-    size_t types = s->g.m.types_len;
-    account added = {arena_text(&s->arena, key), ARENA_ARRAY(&s->arena, wide, types),
-                     ARENA_ARRAY(&s->arena, int64_t, types)};
-    for (size_t t = 0; t < types; t++)
-        added.most[t] = INT64_MIN;
-    ARENA_PUSH(&s->arena, all->items, all->len, all->cap, added);
-    return &all->items[all->len - 1];
-}
-
-static void book(stage *s, accounts *all, const reading *cur, const reading *delta)
-{
-    size_t types = s->g.m.types_len;
-    for (size_t i = 0; i < cur->samples_len; i++) {
-        account *a = find_account(s, all, cur->samples[i].key);
-        for (size_t t = 0; t < types; t++)
-            if (cur->samples[i].values[t] > a->most[t])
-                a->most[t] = cur->samples[i].values[t];
-    }
-    for (size_t i = 0; i < delta->samples_len; i++) {
-        account *a = find_account(s, all, delta->samples[i].key);
-        for (size_t t = 0; t < types; t++)
-            a->sum[t] += delta->samples[i].values[t];
-    }
-}
-
-static void check_accounts(const stage *s, const accounts *all, uint64_t seed)
-{
-    for (size_t i = 0; i < all->len; i++)
-        for (size_t t = 0; t < s->g.m.types_len; t++)
-            CHECK_MSG(!s->g.is_counter[t] || all->items[i].sum[t] == all->items[i].most[t],
-                      "seed %" PRIu64 ": %s: column %zu", seed, all->items[i].key, t);
-}
-
-TEST(windows_sum_to_what_was_counted)
-{
-    seed_range range = seeds(3);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        ENDS(stage_end) stage s;
-        stage_begin(&s, seed + 900000);
-        s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
-        s.options.first = PPROFDELTA_FIRST_FULL;
-        accounts all = {0};
-        ENDS(twin_end) twin t;
-        twin_begin(&t, &s.options, NULL);
-        for (size_t windows = 8; windows && gen_counts(&s.g); windows--) {
-            buf now = look_in_order(&s);
-            pprofdelta_status status;
-            reading cur, delta;
-            const char *wrong = twin_window(&t, now, &status);
-            AGREE(seed, wrong);
-            if (status || reading_make(&s.arena, now.ptr, now.len, &cur) ||
-                reading_make(&s.arena, t.output.ptr, t.output.len, &delta))
-                break;
-            twin_commit(&t);
-            book(&s, &all, &cur, &delta);
-            if (all.len > 2 * cur.samples_len)
-                break; /* from here on the ledger forgets */
-            check_accounts(&s, &all, seed);
             gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
         }
     }

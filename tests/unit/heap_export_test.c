@@ -119,56 +119,6 @@ TEST(what_became_of_batches_is_counted)
           stats.resyncs == 1 && stats.epoch == 2 && stats.sequence == 3);
 }
 
-/* What a receiver of OTLP adds up and shows, against a list of what is alive: whichever batches fail or
- * open an epoch, counters come once, and in-use values and the peak are everything. */
-TEST(in_otlp_each_window_has_all_that_is_in_use)
-{
-    enum { SITES = 7, WINDOWS = 300 };
-    ENDS(end) scene s;
-    bool is_live[SITES] = {false}, has_arrived = false;
-    int64_t from = 1, most = 0;
-    rng r = {1};
-    begin(&s, (pprofdelta_heap_options){.format = PPROFDELTA_OTLP, .started_nanos = from});
-    live_sums want = {.arena = &s.arena};
-    for (int64_t now = 2; now <= WINDOWS; now++) {
-        for (size_t i = 0; i < SITES; i++) {
-            uint64_t stack[] = {0x100 + i, 0x200};
-            pprofdelta_heap_event event = {.stack = stack, .depth = 2};
-            if (rng_chance(&r, 60))
-                continue;
-            int64_t made = !is_live[i], more = made ? 1 : -1;
-            if (made)
-                track(&s, i);
-            else
-                CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(i)));
-            is_live[i] = made;
-            live_add(&want, live_key(&s.arena, &event, 2),
-                     (int64_t[LIVE_TYPES]){2 * made, 100 * made, 2 * more, 100 * more});
-            live_note_peak(&want, &most);
-        }
-        begun(&s, now);
-        live_profile p = written(&s, PPROFDELTA_HEAP_BY_FORMAT);
-        const char *wrong = live_differ(&p.sums, &want);
-        CHECK_MSG(!wrong, "%" PRId64 ": %s", now, wrong);
-        CHECK(strcmp(p.kind, has_arrived ? "window" : "full") == 0 && p.from_nanos == from);
-        if (rng_chance(&r, 10))
-            pprofdelta_heap_resync(s.heap);
-        if (now % 100 > 30 || rng_chance(&r, 50)) { /* many attempts fail in a row */
-            pprofdelta_heap_abandon(s.heap);
-            continue;
-        }
-        CHECK(pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
-        has_arrived = true;
-        from = now;
-        for (size_t i = 0; i < want.len; i++)
-            want.rows[i].values[0] = want.rows[i].values[1] = 0;
-    }
-    track(&s, SITES);
-    begun(&s, WINDOWS + 1);
-    live_profile p = written(&s, PPROFDELTA_HEAP_CHANGES);
-    CHECK(is(&p, "delta", 1, p.sequence, from, WINDOWS + 1));
-}
-
 /* Sites without anything in use make room; their counters go to the one without a stack, and the
  * next batch tells everything anew. */
 TEST(sites_are_forgotten_where_room_is_short)

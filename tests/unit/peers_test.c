@@ -1,5 +1,5 @@
 /* Where the peers fail or set the mark, and the generator of the oracle's tests seldom leads: memory that only
- * grows, mappings with equal addresses, names that change, small outputs. */
+ * grows, mappings with equal addresses, names that change. */
 #include "scene.h"
 #include "test.h"
 
@@ -63,53 +63,6 @@ TEST(the_peers_never_forget_a_stack_and_we_do)
             warm = memory.live;
     }
     CHECK_MSG(memory.live == warm, "%zu bytes, and %zu after window %d", memory.live, warm, WARM);
-}
-
-TEST(one_sample_of_many_brings_only_what_it_uses)
-{
-    ENDS(build_free) build b = {0};
-    build_types(&b, HEAP_TYPES);
-    model_mapping *app = build_mapping(&b, 0x400000, 0x800000, 0, "/bin/app", "id-1");
-    build_mapping(&b, 0x900000, 0xa00000, 0, "/lib/c.so", "id-2");
-    for (unsigned n = 0; n < 50; n++)
-        build_place(&b, arena_format(&b.arena, "f%u", n), app, 0x400100 + n * 16);
-    for (unsigned n = 0; n + 2 < 50; n++)
-        build_sample(&b, arena_format(&b.arena, "f%u f%u f%u", n, n + 1, n + 2), "1 10 0 0");
-    b.m.default_sample_type = "inuse_space";
-    b.m.period_type = (model_type){"space", "bytes"};
-    b.m.period = 524288;
-    b.m.drop_frames = "runtime\\..*";
-    b.m.keep_frames = "main";
-    build_comment(&b, "kept");
-    buf prev = build_bytes(&b);
-    b.m.samples[20]->values[0]++;
-    ENDS(scene_end) scene s;
-    CHECK_STR(scene_delta(&s, NULL, prev, build_bytes(&b)), "f20;f21;f22 1 0 0 0");
-    REQUIRE(s.status == PPROFDELTA_OK);
-    const Pd__View__Profile *p = s.out.view;
-    CHECK(p->n_mapping == 1 && p->n_location == 3 && p->n_function == 3);
-    CHECK_STR(reading_string(&s.out, p->default_sample_type), "inuse_space");
-    CHECK_STR(reading_string(&s.out, p->period_type->type), "space");
-    CHECK_STR(reading_string(&s.out, p->period_type->unit), "bytes");
-    CHECK_STR(reading_string(&s.out, p->drop_frames), "runtime\\..*");
-    CHECK_STR(reading_string(&s.out, p->keep_frames), "main");
-    CHECK_STR(reading_string(&s.out, p->comment[0]), "kept");
-    CHECK(p->period == 524288);
-}
-
-TEST(a_repeat_of_512_stacks_is_under_1000_bytes)
-{
-    ENDS(build_free) build b = {0};
-    build_types(&b, CONTENTION_TYPES);
-    for (int n = 0; n < 512; n++)
-        build_sample(&b, arena_format(&b.arena, "f%d g%d main", n, n % 7), "3 300");
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.compression = PPROFDELTA_PLAIN;
-    buf looks = build_bytes(&b);
-    ENDS(scene_end) scene s;
-    CHECK_STR(scene_delta(&s, &options, looks, looks), "");
-    CHECK(s.report.matched == 512);
-    CHECK_MSG(s.bytes.len < 1000, "%zu bytes", s.bytes.len);
 }
 
 TEST_MAIN()

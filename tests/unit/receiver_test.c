@@ -9,7 +9,6 @@
 
 #include "census.h"
 #include "keep.h"
-#include "live.h"
 #include "rng.h"
 #include "scene.h"
 #include "seeds.h"
@@ -442,159 +441,59 @@ TEST(restarts_that_lost_data_once)
 
 /* ---- batches of a live heap -------------------------------------------------------------------- */
 
-typedef struct tracker_course {
-    arena arena;
-    rng rng;
-    pprofdelta_heap *heap;
-    sent sent[MOST];
-    live_sums truth[MOST]; /* when the batch began: all that was allocated and is in use */
-    live_sums now;
-    int64_t most; /* bytes that were in use */
-    size_t sent_len;
-    size_t last_of[MOST]; /* the last attempt at each sequence, in sent */
-} tracker_course;
+/* Batches that came, "KIND EPOCH/SEQUENCE.ATTEMPT FROM-TO" (full or delta), and the sequences of those that can be
+ * added up. heap_export_test.c has what a tracker sends, and fuzz_heap.c and fuzz_sum.c what that adds up to. */
+static const struct {
+    const char *batches, *usable;
+} batches[] = {
+    {"full 1/1.1 0-10|delta 1/2.1 10-20|delta 1/3.1 20-30", "1 to 3"},
+    {"full 1/1.1 0-10|full 1/1.2 0-20|delta 1/2.1 20-30", "1 to 2"},
+    {"full 1/1.1 0-10|delta 1/2.1 10-20|delta 1/2.2 10-30|delta 1/3.1 30-40", "1 to 3"},
+    {"full 1/1.1 0-10|delta 1/2.1 10-20|delta 1/3.1 30-40", "1 to 2"}, /* 2.2 did not come */
+    {"full 1/1.1 0-10|delta 1/3.1 20-30|delta 1/4.1 30-40", "1 to 1"},
+    {"full 1/1.1 0-10|delta 1/3.1 20-30|full 2/4.1 0-40|delta 2/5.1 40-50", "4 to 5"},
+    {"full 1/1.1 0-10|delta 1/2.1 10-20|full 2/2.2 0-30|delta 2/3.1 30-40", "2 to 3"},
+    {"full 1/1.1 0-10|delta 2/2.1 10-20", "1 to 1"},
+    {"full 1/1.1 0-10|delta 1/2.1 10-10|delta 1/3.1 10-3", "1 to 3"}, /* a clock that is set back */
+    {"delta 1/2.1 10-20|delta 1/3.1 20-30", "none"},
+};
 
-/* Something is allocated, and what was allocated two steps before is freed. */
-static void live_on(tracker_course *c, size_t at)
+static size_t read_batches(const char *text, sent *out)
 {
-    for (size_t i = 0; i < 2; i++) {
-        bool is_new = i == 0;
-        size_t which = is_new ? at : at - 2;
-        uint64_t stack[] = {0x100 + which, 0x200};
-        pprofdelta_heap_event event = {
-            .ptr = live_pointer(which), .weight = {1, 64}, .stack = stack, .depth = 2};
-        if (!is_new && at < 2)
-            continue;
-        CHECK(is_new ? pprofdelta_heap_track(c->heap, &event)
-                     : pprofdelta_heap_untrack(c->heap, event.ptr));
-        const int64_t values[LIVE_TYPES] = {is_new, is_new ? 64 : 0, is_new ? 1 : -1,
-                                            is_new ? 64 : -64};
-        live_add(&c->now, live_key(&c->arena, &event, 64), values);
-        live_note_peak(&c->now, &c->most);
+    char one[TEXT_SIZE];
+    size_t len = 0;
+    for (; next_text(&text, one); len++) {
+        unsigned epoch, sequence, attempt;
+        long long from, to;
+        if (sscanf(one, "%*s %u/%u.%u %lld-%lld", &epoch, &sequence, &attempt, &from, &to) != 5)
+            abort();
+        out[len] =
+            (sent){.is_delivered = true,
+                   .stamp = {.id = 5,
+                             .epoch = epoch,
+                             .sequence = sequence,
+                             .attempt = attempt,
+                             .from_nanos = from,
+                             .to_nanos = to,
+                             .live = *one == 'f' ? PPROFDELTA_LIVE_FULL : PPROFDELTA_LIVE_DELTA}};
     }
+    return len;
 }
 
-enum { COMMIT, ABANDON, RESYNC, ENDS };
-
-static void send_batch(tracker_course *c, int64_t now, bool is_delivered, unsigned end)
-{
-    pprofdelta_heap_window batch = {.size = sizeof batch};
-    pprofdelta_census census;
-    live_mail mail = {.arena = &c->arena};
-    pprofdelta_sink sink = live_sink(&mail);
-    REQUIRE(pprofdelta_heap_begin(c->heap, now, &batch, NULL) == PPROFDELTA_OK);
-    REQUIRE(pprofdelta_heap_write(c->heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
-    CHECK(census_of(mail.bytes, mail.len, &census, NULL) == PPROFDELTA_OK);
-    CHECK(census.stamp.attempt == batch.attempt);
-    CHECK(!find(c->sent, c->sent_len, &census.stamp));
-    buf bytes = buf_begin(&c->arena);
-    buf_add(&bytes, mail.bytes, mail.len);
-    live_sums *truth = &c->truth[c->sent_len];
-    *truth = (live_sums){.arena = &c->arena};
-    for (size_t i = 0; i < c->now.len; i++)
-        live_add(truth, c->now.rows[i].key, c->now.rows[i].values);
-    c->last_of[batch.sequence] = c->sent_len;
-    c->sent[c->sent_len++] = (sent){census.stamp, is_delivered, bytes, 0};
-    if (end == COMMIT)
-        pprofdelta_heap_commit(c->heap);
-    else
-        pprofdelta_heap_abandon(c->heap);
-    if (end == RESYNC)
-        pprofdelta_heap_resync(c->heap);
-}
-
-/* Up to which sequence the kept ones can be added up, by what the tracker knows: from the last full
- * one that came, as long as the last attempt at each came. 0: nothing can. */
-static uint64_t reach(const tracker_course *c, const delta *kept, size_t len)
-{
-    size_t at = len;
-    for (size_t i = 0; i < len; i++)
-        if (kept[i].stamp.live == PPROFDELTA_LIVE_FULL)
-            at = i;
-    if (at == len)
-        return 0;
-    for (; at + 1 < len; at++) {
-        const pprofdelta_stamp *s = &kept[at].stamp, *next = &kept[at + 1].stamp;
-        bool is_last = is_again(&c->sent[c->last_of[s->sequence]].stamp, s);
-        if (next->sequence != s->sequence + 1 || !is_last || next->epoch != s->epoch)
-            break;
-    }
-    return kept[at].stamp.sequence;
-}
-
-static void judge_tracker(tracker_course *c)
-{
-    delta kept[MOST];
-    size_t first, len = receive_in_any_order(c->sent, c->sent_len, &c->rng, kept);
-    size_t n = usable(kept, len, &first);
-    uint64_t want = reach(c, kept, len);
-    CHECK((n ? kept[first + n - 1].stamp.sequence : 0) == want);
-    if (!n)
-        return;
-    live_profile parts[MOST], sum;
-    pprofdelta_error err = {0};
-    for (size_t i = 0; i < n; i++) {
-        const sent *s = find(c->sent, c->sent_len, &kept[first + i].stamp);
-        REQUIRE(live_read(&c->arena, s->bytes.ptr, s->bytes.len, &parts[i]));
-    }
-    REQUIRE(live_sum(&c->arena, parts, n, &sum, &err));
-    const sent *last = find(c->sent, c->sent_len, &kept[first + n - 1].stamp);
-    const char *wrong = live_differ(&sum.sums, &c->truth[last - c->sent]);
-    CHECK_MSG(!wrong, "%s", wrong);
-    CHECK(want != c->sent[c->sent_len - 1].stamp.sequence || n == 1 || last->is_delivered);
-}
-
-/* A step is a fate of the delivery, an end of the batch, and what the clock does. */
-static void play_tracker(uint64_t seed, const unsigned *choices, size_t len)
-{
-    static const int64_t clocks[] = {10, 0, -7};
-    tracker_course c = {.rng = {seed}};
-    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
-    unsigned long failures = test_failures;
-    int64_t now = 1000;
-    c.now.arena = &c.arena;
-    options.id = 5;
-    options.started_nanos = 900;
-    options.flags = PPROFDELTA_NO_MAPPINGS;
-    REQUIRE(pprofdelta_heap_new(&options, &c.heap, NULL) == PPROFDELTA_OK);
-    for (size_t i = 0; i < len; i++) {
-        now += clocks[choices[i] / 2 / ENDS % 3];
-        live_on(&c, i);
-        send_batch(&c, now, choices[i] % 2, choices[i] / 2 % ENDS);
-    }
-    judge_tracker(&c);
-    if (test_failures != failures && failures < 3) {
-        printf("  the course:");
-        for (size_t i = 0; i < len; i++)
-            printf(" %u/%u/%u", choices[i] % 2, choices[i] / 2 % ENDS, choices[i] / 2 / ENDS);
-        printf("\n");
-    }
-    pprofdelta_heap_free(c.heap);
-    arena_free(&c.arena);
-}
-
-TEST(every_course_of_four_batches)
-{
-    enum { CHOICES = 2 * ENDS };
-    for (unsigned i = 0; i < CHOICES * CHOICES * CHOICES * CHOICES; i++) {
-        unsigned clock = i % 3 * CHOICES;
-        play_tracker(i,
-                     (unsigned[]){i % CHOICES, i / CHOICES % CHOICES + clock,
-                                  i / CHOICES / CHOICES % CHOICES + clock,
-                                  i / CHOICES / CHOICES / CHOICES + clock},
-                     4);
-    }
-}
-
-TEST(many_courses_of_ten_batches)
+TEST(batches_are_added_up_from_the_last_full_one_to_the_first_gap)
 {
     rng r = {11};
-    seed_range range = slow_seeds(50);
-    for (unsigned i = 0; i < range.to - range.from; i++) {
-        unsigned choices[10];
-        for (size_t n = 0; n < 10; n++) /* mostly delivered, so that some is left to add up */
-            choices[n] = (unsigned)rng_below(&r, (size_t)6 * ENDS) | rng_chance(&r, 60);
-        play_tracker(i, choices, 10);
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        sent all[MOST];
+        delta kept[MOST];
+        char got[32] = "none";
+        size_t first,
+            len = receive_in_any_order(all, read_batches(batches[i].batches, all), &r, kept);
+        size_t n = usable(kept, len, &first);
+        if (n)
+            snprintf(got, sizeof got, "%u to %u", (unsigned)kept[first].stamp.sequence,
+                     (unsigned)kept[first + n - 1].stamp.sequence);
+        CHECK_MSG(!strcmp(got, batches[i].usable), "%s: %s", batches[i].batches, got);
     }
 }
 

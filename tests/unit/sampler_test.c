@@ -94,6 +94,17 @@ TEST(interval_0_is_off)
     CHECK(weight.objects == -1 && weight.bytes == -1);
 }
 
+TEST(interval_1_takes_each_allocation_for_what_it_is)
+{
+    pprofdelta_sampler s;
+    pprofdelta_weight weight;
+    pprofdelta_sampler_init(&s, 1, 5);
+    for (size_t size = 1; size < 1000; size++) {
+        CHECK(pprofdelta_sampler_tick(&s, size) && pprofdelta_sampler_take(&s, size, &weight));
+        CHECK(weight.objects == 1 && weight.bytes == (int64_t)size);
+    }
+}
+
 TEST(zeros_are_a_sampler_that_has_not_begun)
 {
     static pprofdelta_sampler s;
