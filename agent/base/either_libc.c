@@ -4,6 +4,7 @@
 #include "agent/base/code.h"
 #include "agent/base/real.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #ifdef __GLIBC__
+
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): those of the headers are reserved */
 
 /* ---- functions of glibc's static part -------------------------------------------------------- */
 
@@ -26,7 +29,7 @@ int pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(voi
     if (glibc_atfork)
         return glibc_atfork(before, parent, child, NULL);
     pd_find_next(&musl_atfork, "pthread_atfork");
-    return musl_atfork(before, parent, child);
+    return musl_atfork ? musl_atfork(before, parent, child) : ENOSYS;
 }
 
 int at_quick_exit(void (*function)(void))
@@ -35,14 +38,12 @@ int at_quick_exit(void (*function)(void))
     if (glibc_at_quick_exit)
         return glibc_at_quick_exit((void (*)(void *))function, NULL);
     pd_find_next(&musl_at_quick_exit, "at_quick_exit");
-    return musl_at_quick_exit(function);
+    return musl_at_quick_exit ? musl_at_quick_exit(function) : ENOSYS;
 }
 
 /* ---- fcntl, by the name that headers give it -------------------------------------------------- */
 
 /* Each command that the agent uses has a number or nothing. */
-int fcntl64(int fd, int command, ...);
-
 int fcntl64(int fd, int command, ...)
 {
     va_list arguments;
@@ -87,4 +88,7 @@ int _dl_find_object(void *address, struct dl_find_object *found)
 }
 
 #endif
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
+
 #endif
