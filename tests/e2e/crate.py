@@ -3,8 +3,8 @@
 
 The tests, examples and documents of bindings/rust, whose deltas and states are compared with those of COMMAND; clippy and
 rustfmt, where they are here; what a package contains; and the example of a server, whose heap COMMAND reads. The crates that
-they need are those of Cargo.lock. The allocators jemalloc and mimalloc are tested if PPROFDELTA_ALLOCATORS is set, since
-jemalloc takes long to build.
+they need are those of Cargo.lock. The allocators jemalloc, mimalloc and snmalloc are tested if PPROFDELTA_ALLOCATORS is set,
+since they take long to build.
 
 Skipped (77; in CI, failed) if there is no cargo that is new enough, or if the crates cannot be fetched."""
 
