@@ -214,11 +214,7 @@ enum { TRIES_MAX = 8192, IS_MAPPED_ALONE = 2, FLAGS = 7 };
 
 bool pd_malloc_areas_are_known(void)
 {
-#if defined(__GLIBC__) && __SIZEOF_POINTER__ == 8
-    return true;
-#else
-    return false;
-#endif
+    return pd_is_glibc() && sizeof(void *) == sizeof(uint64_t);
 }
 
 /* The beginning of an arena's area. */

@@ -8,6 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The agent that was built with glibc is also loaded by musl, where the process has 64 bits. So it refers
+ * weakly to what one of the two lacks. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+static inline bool pd_is_glibc(void)
+{
+    return gnu_get_libc_version != NULL;
+}
+
 /* Finds the objects. allocator: the address of malloc. All of the following return false before. */
 void pd_code_begin(uintptr_t allocator);
 

@@ -173,13 +173,16 @@ static bool is_loader(const image *i)
     return has_prefix(i, DT_SONAME, loaders);
 }
 
-/* What the path of the loader of another C library than the agent's contains. */
-#ifdef __GLIBC__
-static const char *const other_loaders[] = {"/ld-musl-", "/ld-uClibc", "/system/bin/linker", NULL};
+/* What the path of the loader of a C library contains that does not take the agent. musl takes one that was
+ * built with glibc: see code.h. */
+#ifndef __GLIBC__
+#define OTHER_LIBC "/ld-linux", "/ld64.so", "/ld.so"
+#elif __SIZEOF_POINTER__ == 8
+#define OTHER_LIBC "/ld-uClibc"
 #else
-static const char *const other_loaders[] = {"/ld-linux", "/ld64.so", "/ld.so", "/system/bin/linker",
-                                            NULL};
+#define OTHER_LIBC "/ld-uClibc", "/ld-musl-"
 #endif
+static const char *const other_loaders[] = {OTHER_LIBC, "/system/bin/linker", NULL};
 
 static bool has_other_libc(const image *i, const ElfW(Phdr) * loader)
 {

@@ -4,7 +4,6 @@
 #include "agent/base/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -16,7 +15,9 @@ static void take(const char *path, void *cookie)
     pd_memory_limit *out = cookie;
     char text[32];
     pd_read_text(path, text, sizeof text);
-    uint64_t bytes = strtoull(text, NULL, 10);
+    uint64_t bytes = 0;
+    for (const char *at = text; *at >= '0' && *at <= '9'; at++)
+        bytes = 10 * bytes + (uint64_t)(*at - '0');
     if (!bytes || (out->bytes && bytes >= out->bytes))
         return;
     out->bytes = bytes;

@@ -30,6 +30,7 @@ static const struct {
     {"posix_spawnp", &others.posix_spawnp},
     {"dlclose", &others.dlclose},
     {"daemon", &others.daemon},
+    {"_dl_find_object", &others.find_object},
     {"syscall", &others.raw_call},
     {"munmap", &others.munmap}, /* last: it marks that all are found */
 };

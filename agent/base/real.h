@@ -49,6 +49,8 @@ typedef long pd_plain_offset;
 typedef off_t pd_plain_offset;
 #endif
 
+struct dl_find_object;
+
 typedef void pd_signal_handler(int);
 typedef int pd_spawn(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
                      const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
@@ -72,6 +74,7 @@ typedef struct pd_other_functions {
     pd_spawn *posix_spawn, *posix_spawnp;
     int (*dlclose)(void *);
     int (*daemon)(int, int);
+    int (*find_object)(void *, struct dl_find_object *);
     pd_raw_call *raw_call;
 } pd_other_functions;
 

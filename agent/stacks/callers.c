@@ -213,15 +213,6 @@ static uintptr_t end_of_stack(uintptr_t sp)
     return sp >= self->stack_begin && sp < self->stack_end ? self->stack_end : UINTPTR_MAX;
 }
 
-/* The GNU C library has a table for what a signal handler returns to. So an address without a table, on
- * a stack of which the end is not known, is where the stack begins. Elsewhere it may be that signal
- * frame, which the unwinder knows by its instructions. */
-#ifdef __GLIBC__
-static const bool begins_without_table = true;
-#else
-static const bool begins_without_table = false;
-#endif
-
 /* Returns false if the compiler's unwinder must be used. */
 static bool walk_frames(const pd_caller *caller, pd_walk *w, size_t *depth)
 {
@@ -244,7 +235,9 @@ static bool walk_frames(const pd_caller *caller, pd_walk *w, size_t *depth)
         } else if (rule.kind == PD_FRAME_COMPLEX) {
             return false;
         } else if (is_guess && end == UINTPTR_MAX) {
-            return begins_without_table;
+            /* glibc has a table for what a signal handler returns to. So this is where the stack begins.
+             * Elsewhere it may be that signal frame, which the unwinder knows by its instructions. */
+            return pd_is_glibc();
         } else if (!climb(&at, is_guess ? &by_frame_pointer : &rule, end)) {
             return is_guess;
         }

@@ -3,11 +3,12 @@
 
 The tests, examples and documents of bindings/rust, whose deltas and states are compared with those of COMMAND; clippy and
 rustfmt, where they are here; what a package contains; and the example of a server, whose heap COMMAND reads. The crates that
-they need are those of Cargo.lock. The allocators jemalloc and mimalloc are tested if PPROFDELTA_ALLOCATORS is set, since
-jemalloc takes long to build.
+they need are those of Cargo.lock. The allocators jemalloc, mimalloc and snmalloc are tested if PPROFDELTA_ALLOCATORS is set,
+since they take long to build.
 
 Skipped (77; in CI, failed) if there is no cargo that is new enough, or if the crates cannot be fetched."""
 
+import glob
 import json
 import os
 import re
@@ -92,6 +93,20 @@ def package():
     check("the package has the sources", len(sources) > 50 and not {f"c/{source}" for source in sources} - set(listed), listed)
 
 
+def static_programs():
+    """Real allocators in programs that record refuses: its hint names them."""
+    built = os.path.join(os.environ["CARGO_TARGET_DIR"], "debug", "build")
+    for library, function, words in (("jemalloc", "_rjem_malloc", b"jemalloc for Rust"), ("mimalloc", "mi_malloc", b"mimalloc")):
+        archive = glob.glob(os.path.join(built, f"*/out/**/lib{library}.a"), recursive=True)[0]
+        program = os.path.join(built, "static-" + library)
+        source = f"void *{function}(unsigned long); int main(void) {{ return !{function}(100); }}".encode()
+        subprocess.run(["cc", "-static", "-x", "c", "-", "-x", "none", archive, "-lpthread", "-lm", "-o", program],
+                       input=source, check=True)
+        refused = subprocess.run([command, "record", "--", program], capture_output=True, check=False)
+        check(f"{library} in a static program", refused.returncode == 126 and b"linked statically" in refused.stderr and
+              b"hint: the program has " + words in refused.stderr, refused.stderr)
+
+
 def main():
     real.need("cargo")
     is_new_enough()
@@ -101,6 +116,7 @@ def main():
     tests("all features", "-p", "pprofdelta", "--all-features", "--test", "system")
     if os.environ.get("PPROFDELTA_ALLOCATORS"):
         tests("allocators", "-p", "allocators", "--tests")
+        static_programs()
     lint()
     package()
     cargo("the example", "build", "--locked", "-p", "pprofdelta", "--example", "server")

@@ -26,10 +26,10 @@ def loader_of(t, program):
 
 
 def other_libc(t):
-    """A program whose loader has the name of musl's, and is a link to the one of this system."""
+    """A program whose loader has the name of uClibc's, and is a link to the one of this system."""
     program = t.load(target(t, "inherits"))
-    ours, other = loader_of(t, program), b"./ld-musl-x.so.1"
-    os.symlink(ours.decode(), t.path("ld-musl-x.so.1"))
+    ours, other = loader_of(t, program), b"./ld-uClibc.so.1"
+    os.symlink(ours.decode(), t.path("ld-uClibc.so.1"))
     path = t.write("other", program.replace(ours, other.ljust(len(ours), b"\0")))
     os.chmod(path, 0o755)
     return path
@@ -71,7 +71,7 @@ def test_a_static_program_gets_no_agent(t):
 
 
 def test_who_cannot_take_the_agent_gets_none(t):
-    """musl's loader would end the program with status 127, and so would a sanitizer, which must come first."""
+    """Its loader could end the program with status 127, and so would a sanitizer, which must come first."""
     copies = [(copy(t, "inherits", mode), ("execve", "posix_spawn")) for mode in (0o4755, 0o2755)]
     for path, ways in ((other_libc(t), WAYS), (needed(t, "inherits_sanitized"), WAYS), *copies):
         for how in ways:

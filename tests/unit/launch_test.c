@@ -132,7 +132,6 @@ TEST(what_stands_in_the_way)
         {LOADER, "libc.so.6", EI_DATA, OTHER_ORDER, other_machine},
         {LOADER, "libc.so.6", PLACE(header.e_machine), 0xee, other_machine},
         {LOADER, "libc.so.6", PLACE(segments[0].p_type), PT_NOTE, "statically"},
-        {"/lib/ld-musl-x86_64.so.1", "libc.so", 0, ELFMAG0, other_library},
         {"/system/bin/linker64", "libc.so", 0, ELFMAG0, other_library},
         {LOADER, "libasan.so.8", 0, ELFMAG0, "sanitizer"},
     };
@@ -205,7 +204,7 @@ TEST(scripts_lead_on)
 {
     static const char other_libc[] = "another C library than the agent";
     char line[PATH_MAX + 8];
-    program p = make("/lib/ld-musl-x86_64.so.1", "libc.so");
+    program p = make("/system/bin/linker64", "libc.so");
     check_program(&p);
     int len = snprintf(line, sizeof line, "#! \t%s -e\n", path_of("program"));
     CHECK(is(check(write_file("script", line, (size_t)len, 04755)), other_libc));

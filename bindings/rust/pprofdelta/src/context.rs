@@ -204,39 +204,21 @@ impl ContextBuilder {
         self.flag(sys::PPROFDELTA_ABSENT_TYPES)
     }
 
-    /// What to do when a counter went backwards or the target restarted.
-    pub fn on_reset(self, on_reset: OnReset) -> Self {
-        Self { on_reset, ..self }
-    }
-
-    /// What the first window of an empty context is.
-    pub fn first(self, first: First) -> Self {
-        Self { first, ..self }
-    }
-
-    /// The compression of the deltas.
-    pub fn compression(self, compression: Compression) -> Self {
-        Self { compression, ..self }
-    }
-
-    /// 1 to 9; 0 is the default, which is chosen for speed.
-    pub fn level(self, level: i32) -> Self {
-        Self { level, ..self }
-    }
-
-    /// The format of the deltas.
-    pub fn format(self, format: Format) -> Self {
-        Self { format, ..self }
-    }
-
-    /// The most bytes that the context may hold, with the inflated input. 0: 8 GiB.
-    pub fn max_memory(self, max_memory: u64) -> Self {
-        Self { max_memory, ..self }
-    }
-
-    /// The id of the series of windows, from which a receiver knows it. 0: a random one.
-    pub fn id(self, id: u64) -> Self {
-        Self { id, ..self }
+    setters! {
+        /// What to do when a counter went backwards or the target restarted.
+        on_reset: OnReset,
+        /// What the first window of an empty context is.
+        first: First,
+        /// The compression of the deltas.
+        compression: Compression,
+        /// 1 to 9; 0 is the default, which is chosen for speed.
+        level: i32,
+        /// The format of the deltas.
+        format: Format,
+        /// The most bytes that the context may hold, with the inflated input. 0: 8 GiB.
+        max_memory: u64,
+        /// The id of the series of windows, from which a receiver knows it. 0: a random one.
+        id: u64,
     }
 
     /// One more type that is a counter: "type" or "type/unit".

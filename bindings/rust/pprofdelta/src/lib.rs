@@ -1,5 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+/// Methods of a builder that set the member of the same name.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {$(
+        $(#[$doc])*
+        pub fn $name(self, $name: $type) -> Self {
+            Self { $name, ..self }
+        }
+    )*};
+}
+
 #[rustfmt::skip]
 mod answers;
 mod callers;

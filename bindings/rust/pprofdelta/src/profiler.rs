@@ -48,40 +48,22 @@ pub struct ProfilerBuilder {
 }
 
 impl ProfilerBuilder {
-    /// The mean number of allocated bytes between two samples: 524,288 unless it is set. 1: every allocation is a sample.
-    pub fn rate(self, bytes: u64) -> Self {
-        Self { rate: bytes, ..self }
-    }
-
-    /// How long a window is: 60 seconds unless it is set.
-    pub fn interval(self, interval: Duration) -> Self {
-        Self { interval, ..self }
-    }
-
-    /// Each window has all that is in use, in place of what changed.
-    pub fn snapshots(self, snapshots: bool) -> Self {
-        Self { snapshots, ..self }
-    }
-
-    /// The compression of the profiles.
-    pub fn compression(self, compression: Compression) -> Self {
-        Self { compression, ..self }
-    }
-
-    /// 1 to 9; 0 is the fastest, and the default.
-    pub fn level(self, level: i32) -> Self {
-        Self { level, ..self }
-    }
-
-    /// The format of the profiles. In OTLP, each window has all that is in use.
-    pub fn format(self, format: Format) -> Self {
-        Self { format, ..self }
-    }
-
-    /// The most bytes that the tracker may map: 256 MiB unless it is set. What does not fit is dropped, and counted in the
-    /// [`Stats`].
-    pub fn max_memory(self, bytes: u64) -> Self {
-        Self { max_memory: bytes, ..self }
+    setters! {
+        /// The mean number of allocated bytes between two samples: 524,288 unless it is set. 1: every allocation is a sample.
+        rate: u64,
+        /// How long a window is: 60 seconds unless it is set.
+        interval: Duration,
+        /// Each window has all that is in use, in place of what changed.
+        snapshots: bool,
+        /// The compression of the profiles.
+        compression: Compression,
+        /// 1 to 9; 0 is the fastest, and the default.
+        level: i32,
+        /// The format of the profiles. In OTLP, each window has all that is in use.
+        format: Format,
+        /// The most bytes that the tracker may map: 256 MiB unless it is set. What does not fit is dropped, and counted in the
+        /// [`Stats`].
+        max_memory: u64,
     }
 
     /// An attribute of the resource, with [`Format::Otlp`].
