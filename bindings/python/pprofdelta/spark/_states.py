@@ -53,7 +53,7 @@ class Waiting:
     """Profiles that wait, in the order of their times: in memory, or in a temporary file if they are large."""
 
     def __init__(self) -> None:
-        self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES)
+        self.file: IO[bytes] | None = None
         self.places: deque[Profile] = deque()  # with a length in the place of the data
         self.begin = self.end = 0  # of the bytes of these profiles in the file
 
@@ -62,6 +62,7 @@ class Waiting:
             one = one._replace(data=None)
         self.places.append(one if one.data is None else one._replace(data=len(one.data)))
         if one.data is not None:
+            self.file = self.file or SpooledTemporaryFile(HELD_BYTES)
             self.file.seek(self.end)
             self.end += self.file.write(one.data)
 
@@ -69,7 +70,7 @@ class Waiting:
         """Removes the profiles until this time (None: all), and gives them in order."""
         while self.places and (time is None or self.places[0].time <= time):
             one = self.places.popleft()
-            if one.data is not None:
+            if self.file and one.data is not None:
                 self.file.seek(self.begin)
                 self.begin += one.data
                 one = one._replace(data=self.file.read(one.data))
