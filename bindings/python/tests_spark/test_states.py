@@ -40,7 +40,7 @@ def test_micro_batches_of_few_and_of_many_targets(tmp_path: Path) -> None:
         folder = Folder(str(tmp_path))
         folder.files = Hdfs()
         for is_last in (False, True):  # the first task ends before its commit, or after it
-            with closing(States(folder, batch, 0, 1, 1000 + batch)) as states:
+            with closing(States(folder, batch, 1, 1000 + batch, 0)) as states:
                 assert set(states.index) == set(model) and states.clock == (999 + batch if batch else 0)
                 for target in active:
                     *memory, held = states.read(target)
@@ -65,9 +65,9 @@ def test_micro_batches_of_few_and_of_many_targets(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
-    with closing(States(Folder(str(tmp_path)), 0, 0, 1, 1)) as states:
+    with closing(States(Folder(str(tmp_path)), 0, 1, 1, 0)) as states:
         states.commit()
     file = tmp_path / "0-of-1" / "0"
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(ValueError, match="not a file of states"):
-        States(Folder(str(tmp_path)), 1, 0, 1, 1)
+        States(Folder(str(tmp_path)), 1, 1, 1, 0)

@@ -13,7 +13,6 @@ targets and times alone; only the profiles at the cuts are read for them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -91,8 +90,12 @@ def deltas(
     keys = ("target", "range")
     shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
     out = schema(arrived, values)
-    task = _Task(wanted, values, arrow_schema(out, df.sparkSession))
-    return flat(shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out))
+    arrow = arrow_schema(out, df.sparkSession)
+
+    def windows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return as_batches(_windows(batches, wanted), arrow, values)
+
+    return flat(shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(windows, out))
 
 
 # ---- ranges -----------------------------------------------------------------------------------------
@@ -156,27 +159,17 @@ def _placed(rows: DataFrame, cuts: DataFrame) -> DataFrame:
 # ---- windows ----------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Task:
-    """Computes the windows of sorted rows. It has no state between calls, so a task that is started
-    again gives the same rows."""
-
-    options: Options
-    types: tuple[str, ...]
-    arrow: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return as_batches(self._rows(batches), self.arrow, self.types)
-
-    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        series = Series(self.options)
-        place: tuple[Any, int] | None = None
-        one: Profile
-        for target, number, offset, is_base, one in arrivals(batches, "target", "range", "offset", "is_base"):
-            if (target, number) != place:
-                place = target, number
-                series.start(target, sequence=offset)
-            if is_base and one.data is not None:  # the profile at a cut is valid
-                series.base(one)
-            else:
-                yield series.take(one)
+def _windows(batches: Iterable[pa.RecordBatch], options: Options) -> Iterator[Row]:
+    """The windows of sorted rows. Nothing is left from one task to another, so a task that is started again
+    gives the same rows."""
+    series = Series(options)
+    place: tuple[Any, int] | None = None
+    one: Profile
+    for target, number, offset, is_base, one in arrivals(batches, "target", "range", "offset", "is_base"):
+        if (target, number) != place:
+            place = target, number
+            series.start(target, sequence=offset)
+        if is_base and one.data is not None:  # the profile at a cut is valid
+            series.base(one)
+        else:
+            yield series.take(one)

@@ -122,7 +122,7 @@ class Folder:
 class States:
     """The states of a partition: those that the micro-batch before has left, and those that `batch` leaves."""
 
-    def __init__(self, folder: Folder, batch: int, part: int, parts: int, now: int) -> None:
+    def __init__(self, folder: Folder, batch: int, parts: int, now: int, part: int) -> None:
         self.folder, self.path, self.batch, self.now = folder, folder.of(part, parts), batch, now
         self.readers: dict[int, IO[bytes]] = {}
         self.index: dict[Any, Record] = {}

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Unpack
@@ -127,7 +128,8 @@ def write_deltas(
         nulls = (f.lit(None).cast(field.dataType).alias(field.name) for field in sent.schema)
         marks = sent.sparkSession.range(0, parts, 1, 1).select(f.col("id").cast("int"), *nulls)
         placed = sent.select(part, "*").union(marks).repartitionById(parts, "part")
-        task = _Task(wanted, wait, expire, folder, values, arrow, number, parts, clocks.time_ns() // 1_000_000)
+        opened = partial(States, folder, number, parts, clocks.time_ns() // 1_000_000)
+        task = _Task(wanted, wait, expire, values, arrow, opened)
         computed = placed.sortWithinPartitions("target", "time", "hash").mapInArrow(task, out)
         sink(flat(computed), number)
         if not folder.is_complete(number, parts):  # the sink did not read all rows
@@ -157,12 +159,9 @@ class _Task:
     options: Options
     wait: int
     expire: int | None
-    folder: Folder
     types: tuple[str, ...]
     arrow: pa.Schema
-    batch: int
-    parts: int
-    now: int
+    opened: Callable[[int], States]  # of a partition
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return as_batches(self._rows(batches), self.arrow, self.types)
@@ -174,7 +173,7 @@ class _Task:
             return
         series = Series(self.options)
         part = first.column("part")[0].as_py()  # of the mark, which is the first row
-        with closing(States(self.folder, self.batch, part, self.parts, self.now)) as states:
+        with closing(self.opened(part)) as states:
             for target, group in groupby(arrivals(chain([first], batches), "target"), key=itemgetter(0)):
                 yield from self._windows(series, states, target, (one for _, one in group if one.hash is not None))
             for target in states.silent(self.expire):

@@ -7,7 +7,6 @@ location and function once, so the tables are those of all rows together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -100,35 +99,26 @@ def _read(deltas: DataFrame, name: str, delta: str, types: Iterable[str], own: I
     beside = {field.name: field.dataType for field in rows.schema.fields[1:]}
     known = (*beside, "attempt" if "sequence" in beside else "")
     stamp = {one: kind for one, kind in _STAMP.items() if name == "samples" and one not in known}
-    read = t.StructType([*struct(beside | stamp).fields, *kinds([name], types)[name]])
-    # mapInArrow cannot have a dot in the name of a column that comes in.
-    numbered = rows.toDF("delta", *map(str, range(len(beside))))
-    return numbered.mapInArrow(_Task(name, types, len(beside), arrow_schema(read, deltas.sparkSession)), read)
+    out = t.StructType([*struct(beside | stamp).fields, *kinds([name], types)[name]])
+    arrow = arrow_schema(out, deltas.sparkSession)
 
-
-@dataclass
-class _Task:
-    """Reads one table of deltas."""
-
-    name: str
-    types: tuple[str, ...]
-    beside: int  # the number of columns of the deltas
-    arrow: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = Parts(self.name, pa.schema(list(self.arrow)[self.beside :]))
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = Parts(name, pa.schema(list(arrow)[len(beside) :]))
         for batch in batches:
             for number, delta in enumerate(batch.column(0)):
                 try:
-                    parts.add(batches_of(table(delta.as_buffer()), self.types)[self.name] if delta.is_valid else None)
+                    parts.add(batches_of(table(delta.as_buffer()), types)[name] if delta.is_valid else None)
                 except Error as error:
                     error.add_note(f"in the row {batch.slice(number, 1).drop_columns('delta').to_pylist()}")
                     raise
                 if parts.size >= BATCH_BYTES or number == len(batch) - 1:
                     first = number + 1 - len(parts.counts)
                     numbers = [n for n, count in enumerate(parts.counts, first) for _ in range(count or 0)]
-                    beside = [column.take(pa.array(numbers, pa.int64())) for column in batch.columns[1:]]
-                    yield pa.RecordBatch.from_arrays([*beside, *parts.take().columns], schema=self.arrow)
+                    own = [column.take(pa.array(numbers, pa.int64())) for column in batch.columns[1:]]
+                    yield pa.RecordBatch.from_arrays([*own, *parts.take().columns], schema=arrow)
+
+    # mapInArrow cannot have a dot in the name of a column that comes in.
+    return rows.toDF("delta", *map(str, range(len(beside)))).mapInArrow(read, out)
 
 
 # ---- Arrow ------------------------------------------------------------------------------------------
