@@ -102,6 +102,7 @@ def test_nulls_and_positions_are_in_the_error(spark: SparkSession) -> None:
     rows = [("a", 1, damaged), ("b", None, damaged), ("c", 1, None), (None, 1, damaged)]
     got = deltas(spark.createDataFrame(rows, SCHEMA)).collect()
     found = {row.target: row.error for row in got}
+    assert {row.target: row.sequence for row in got} == {"a": 1, "b": None, "c": 1, None: None}
     with pytest.raises(pprofdelta.Error) as raised:
         pprofdelta.check(damaged)
     error = raised.value

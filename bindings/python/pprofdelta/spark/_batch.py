@@ -13,22 +13,19 @@ targets and times alone; only the profiles at the cuts are read for them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql import types as t
 from pyspark.sql.window import Window as Over
 
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
-from ._rows import Rows, flat, schema
-from ._series import Contexts
+from ._input import FLAG, Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
 from ._tables import TYPES
+from ._windows import Row, Series, as_batches, flat, schema
 
 
 def deltas(
@@ -65,7 +62,7 @@ def deltas(
 
     target     the name of the target, and behind it the attributes
     from, to   the window: the time of the profile before (null: there is none) and of this one
-    sequence   the place of the profile in the time line of its target, from 1
+    sequence   the place of the profile in the time line of its target, from 1; null: it has no target or no time
     note       "duplicate": the row is there more than once, and this one has no delta;
                "equal_time": another profile of the target has the same time, so the order is arbitrary
     restart    why the window counts as a restart, or "none"; null: no delta
@@ -93,8 +90,12 @@ def deltas(
     keys = ("target", "range")
     shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
     out = schema(arrived, values)
-    task = _Task(wanted, values, arrow_schema(out, df.sparkSession))
-    return flat(shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out))
+    arrow = arrow_schema(out, df.sparkSession)
+
+    def windows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return as_batches(_windows(batches, wanted), arrow, values)
+
+    return flat(shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(windows, out))
 
 
 # ---- ranges -----------------------------------------------------------------------------------------
@@ -112,93 +113,63 @@ def _cuts(rows: DataFrame, windows: int, options: Options) -> DataFrame:
     )
     number = f.floor(f.col("until") / windows)
     candidates = until.where(number > f.floor((f.col("until") - f.col("here")) / windows))
-    candidates = candidates.select("target", "time", "until")
-    checked = t.StructType([*candidates.schema.fields, t.StructField("is_valid", t.BooleanType())])
     valid = (
-        rows.join(f.broadcast(candidates), ["target", "time"])
-        .select("target", "time", "until", "profile")
-        .mapInArrow(_Valid(options), checked)
+        rows.join(f.broadcast(candidates.select("target", "time", "until")), ["target", "time"])
         .groupBy("target", "time", "until")
-        .agg(f.bool_and("is_valid").alias("is_valid"))
+        .agg(f.bool_and(_is_base(options)("profile")).alias("is_valid"))
         .where("is_valid")
     )
     return valid.groupBy("target").agg(f.sort_array(f.collect_list(f.struct("time", "until"))).alias("cuts"))
 
 
+def _is_base(options: Options) -> Any:
+    """A function of Spark: whether each profile can be the base of a range."""
+
+    def is_base(context: Context, profile: pa.Scalar) -> bool:
+        try:
+            if profile.is_valid:
+                context.base(profile.as_buffer())
+        except Error:
+            return False
+        return bool(profile.is_valid)
+
+    def are_bases(profiles: pa.Array) -> pa.Array:
+        with Context(**options) as context:
+            return pa.array([is_base(context, profile) for profile in profiles], pa.bool_())
+
+    return f.arrow_udf(are_bases, FLAG)  # type: ignore[attr-defined]
+
+
 def _placed(rows: DataFrame, cuts: DataFrame) -> DataFrame:
     """The rows with the range that they are in. A row at a cut is there twice: its window is the last of
     one range, and it is the base of the next."""
-    time = f.col("time")
-
-    def is_before(cut: Column) -> Column:
-        return cut["time"] < time
-
-    def is_here(cut: Column) -> Column:
-        return cut["time"] == time
-
-    def place(number: Column, offset: Column, is_base: bool) -> Column:
-        return f.struct(number.alias("range"), offset.alias("offset"), f.lit(is_base).alias("is_base"))
-
-    joined = rows.join(f.broadcast(cuts), "target", "left").withColumn(
-        "cuts", f.coalesce("cuts", f.array().cast(cuts.schema["cuts"].dataType))
+    kind = cuts.schema["cuts"].dataType.simpleString()
+    before, here = ("filter(cuts, cut -> cut.time {} time)".format(sign) for sign in "<=")
+    place = "named_struct('range', {}, 'offset', {}, 'is_base', {})".format
+    own = place(f"size({before})", f"coalesce(try_element_at({before}, -1).until, 0L)", "false")
+    base = place(f"size({before}) + 1", f"try_element_at({here}, 1).until", "true")
+    return (
+        rows.join(f.broadcast(cuts), "target", "left")
+        .withColumn("cuts", f.expr(f"coalesce(cuts, cast(array() AS {kind}))"))
+        .withColumn("places", f.expr(f"if(size({here}) > 0, array({own}, {base}), array({own}))"))
+        .select("target", "time", "profile", "attributes", f.inline("places"))
     )
-    before, here = f.filter("cuts", is_before), f.filter("cuts", is_here)
-    zero = f.lit(0).cast("long")
-    own = place(f.size(before), f.coalesce(f.try_element_at(before, f.lit(-1))["until"], zero), False)
-    base = place(f.size(before) + 1, f.try_element_at(here, f.lit(1))["until"], True)
-    places = f.when(f.size(here) > 0, f.array(own, base)).otherwise(f.array(own))
-    return joined.select("target", "time", "profile", "attributes", f.inline(places))
-
-
-@dataclass
-class _Valid:
-    """Whether each profile can be the base of a range."""
-
-    options: Options
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with Context(**self.options) as context:
-            for batch in batches:
-                found = pa.array([_is_base(context, value) for value in batch.column("profile")], pa.bool_())
-                yield batch.drop_columns("profile").append_column("is_valid", found)
-
-
-def _is_base(context: Context, profile: pa.Scalar) -> bool:
-    try:
-        if profile.is_valid:
-            context.base(profile.as_buffer())
-    except Error:
-        return False
-    return bool(profile.is_valid)
 
 
 # ---- windows ----------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Task:
-    """Computes the windows of sorted rows. It has no state between calls, so a task that is started
-    again gives the same rows."""
-
-    options: Options
-    types: tuple[str, ...]
-    arrow: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = Rows(self.arrow, self.types)
-        place: tuple[Any, int] | None = None
-        one: Profile
-        with Contexts(self.options) as contexts:
-            for target, number, offset, is_base, one in arrivals(batches, "target", "range", "offset", "is_base"):
-                if (target, number) != place:
-                    place = target, number
-                    series = contexts.series(target)
-                    series.sequence = offset
-                if is_base and one.data is not None:  # the profile at a cut is valid
-                    series.base(one)
-                else:
-                    series.take(rows, one)
-                if rows.is_full:
-                    yield rows.batch()
-            if rows.rows:
-                yield rows.batch()
+def _windows(batches: Iterable[pa.RecordBatch], options: Options) -> Iterator[Row]:
+    """The windows of sorted rows. Nothing is left from one task to another, so a task that is started again
+    gives the same rows."""
+    series = Series(options)
+    place: tuple[Any, int] | None = None
+    one: Profile
+    for target, number, offset, is_base, one in arrivals(batches, "target", "range", "offset", "is_base"):
+        if (target, number) != place:
+            place = target, number
+            series.start(target, sequence=offset)
+        if is_base and one.data is not None:  # the profile at a cut is valid
+            series.base(one)
+        else:
+            yield series.take(one)

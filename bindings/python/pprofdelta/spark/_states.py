@@ -10,8 +10,9 @@ A new file takes over the records of each file of which less than a half is in u
 twice as many bytes in use as the new one. So the number of files grows with the logarithm of the bytes, and the files
 of one micro-batch have at most twice the bytes of the states.
 
-A file is written under another name and renamed, so it is complete. A task that runs again replaces it by a file with
-the same records. Micro-batch N reads the files that N - 1 has left, and removes those that neither N - 1 nor N needs.
+Each partition has a folder. A file is written under another name and renamed, so it is complete. A task that runs again
+replaces it by a file with the same records. Micro-batch N reads the files that N - 1 has left. It removes all others:
+those that only N - 2 needed, and those that killed tasks left.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import re
 import struct
 import uuid
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, NamedTuple
@@ -31,13 +32,12 @@ from typing import IO, Any, NamedTuple
 from pyarrow import fs
 
 from ._input import Profile
-from ._series import Series
 
 HELD_BYTES = 32 << 20
 _BUFFER = 256 << 10
 _END = struct.Struct("<Q8s")
 _MAGIC = b"ppdspark"
-_NAME = re.compile(r"(\d+)\.(\d+)-of-(\d+)(\..*\.tmp)?")
+_NAME = re.compile(r".*/\d+-of-(\d+)/(\d+)(\..*\.tmp)?")
 
 
 class Record(NamedTuple):
@@ -47,17 +47,6 @@ class Record(NamedTuple):
     batch: int
     offset: int
     length: int
-
-
-class Memory(NamedTuple):
-    """What a record has. The waiting profiles are read one by one."""
-
-    begin: int | None
-    last: int | None
-    seen: list[int]
-    sequence: int
-    state: bytes
-    waiting: Iterator[Profile]
 
 
 class Waiting:
@@ -89,7 +78,7 @@ class Waiting:
 
 
 class Folder:
-    """The folder with the files of all partitions."""
+    """The folder with the folders of all partitions."""
 
     def __init__(self, states: str) -> None:
         if re.match("[a-z0-9]+:/", states):
@@ -97,20 +86,14 @@ class Folder:
         else:
             self.files, self.path = fs.LocalFileSystem(), os.path.abspath(states)
 
-    def name(self, batch: int, part: int, parts: int) -> str:
-        return f"{self.path}/{batch}.{part}-of-{parts}"
-
-    def _listed(self) -> Iterator[tuple[str, int, int, int, bool]]:
-        """path, batch, part, parts and whether it is temporary, of each file."""
-        for info in self.files.get_file_info(fs.FileSelector(self.path)):
-            found = _NAME.fullmatch(info.base_name)
-            if found:
-                yield info.path, int(found[1]), int(found[2]), int(found[3]), bool(found[4])
+    def of(self, part: int, parts: int) -> str:
+        return f"{self.path}/{part}-of-{parts}"
 
     def partitions(self, batch: int, wanted: int | None) -> int | None:
         """The number of partitions of a query whose next micro-batch is `batch`. None: it has none yet."""
         self.files.create_dir(self.path)
-        found = {of: parts for _, of, _, parts, is_temporary in self._listed() if not is_temporary}
+        paths = (info.path for info in self.files.get_file_info(fs.FileSelector(self.path, recursive=True)))
+        found = {int(name[2]): int(name[1]) for name in map(_NAME.fullmatch, paths) if name and not name[3]}
         newest = max(found, default=-1)
         if not batch - 1 <= newest <= batch:
             here = f"those of micro-batch {newest}" if found else "none"
@@ -122,14 +105,9 @@ class Folder:
         return parts
 
     def is_complete(self, batch: int, parts: int) -> bool:
-        """Whether each partition has its file of this micro-batch. Removes what killed tasks of earlier ones left."""
-        done = set()
-        for path, of, part, _, is_temporary in self._listed():
-            if is_temporary and of < batch:
-                self.files.delete_file(path)
-            elif of == batch and not is_temporary:
-                done.add(part)
-        return len(done) == parts
+        """Whether each partition has its file of this micro-batch."""
+        found = self.files.get_file_info([f"{self.of(part, parts)}/{batch}" for part in range(parts)])
+        return all(info.type == fs.FileType.File for info in found)
 
     def replace(self, temporary: str, name: str) -> None:
         try:
@@ -144,62 +122,78 @@ class Folder:
 class States:
     """The states of a partition: those that the micro-batch before has left, and those that `batch` leaves."""
 
-    def __init__(self, folder: Folder, batch: int, part: int, parts: int, now: int) -> None:
-        self.folder, self.batch, self.part, self.parts, self.now = folder, batch, part, parts, now
+    def __init__(self, folder: Folder, batch: int, parts: int, now: int, part: int) -> None:
+        self.folder, self.path, self.batch, self.now = folder, folder.of(part, parts), batch, now
         self.readers: dict[int, IO[bytes]] = {}
         self.index: dict[Any, Record] = {}
         self.clock = 0  # of the micro-batch before
-        self.sizes: dict[int, int] = {}  # the bytes of the records of each file that is in use
-        self.before: list[int] = []  # the files that the micro-batch before had in use at its begin
         if batch:
-            index = self._index(batch - 1)
-            self.clock, self.before = index["clock"], index["before"]
-            self.sizes = {int(file): size for file, size in index["sizes"].items()}
-            self.index = {target: Record(*record) for target, *record in index["targets"]}
+            self.clock, targets = self._index(batch - 1)
+            self.index = {target: Record(*record) for target, *record in targets}
+        folder.files.create_dir(self.path)
+        self.sizes = self._cleaned()
         self.length = 0
-        self.temporary = f"{folder.name(batch, part, parts)}.{uuid.uuid4().hex}.tmp"
+        self.temporary = f"{self.path}/{batch}.{uuid.uuid4().hex}.tmp"
         self.out = folder.files.open_output_stream(self.temporary, buffer_size=_BUFFER)
+
+    def _cleaned(self) -> dict[int, int]:
+        """The bytes of the files in use. Removes what is in the folder from earlier micro-batches beside them."""
+        in_use = {self.batch - 1} | {record.batch for record in self.index.values()}
+        sizes = {}
+        for info in self.folder.files.get_file_info(fs.FileSelector(self.path)):
+            name = _NAME.fullmatch(info.path)
+            batch = int(name[2]) if name else self.batch
+            if batch in in_use and name and not name[3]:
+                sizes[batch] = info.size
+            elif batch < self.batch:
+                self._remove(info.path)
+        return sizes
+
+    def _remove(self, path: str) -> None:
+        with suppress(FileNotFoundError):  # another attempt at this task has removed it
+            self.folder.files.delete_file(path)
 
     def _reader(self, batch: int) -> IO[bytes]:
         if batch not in self.readers:
-            file: Any = self.folder.files.open_input_file(self.folder.name(batch, self.part, self.parts))
+            file: Any = self.folder.files.open_input_file(f"{self.path}/{batch}")
             self.readers[batch] = io.BufferedReader(file, _BUFFER)
         return self.readers[batch]
 
-    def _index(self, batch: int) -> dict[str, Any]:
+    def _index(self, batch: int) -> list[Any]:
         file = self._reader(batch)
         size = file.seek(0, io.SEEK_END)
         file.seek(max(0, size - _END.size))
         length, magic = _END.unpack(file.read(_END.size).rjust(_END.size))
         if magic != _MAGIC or length > size - _END.size:
-            path = self.folder.name(batch, self.part, self.parts)
-            raise ValueError(f"{path}: not a file of states, or a damaged one")
+            raise ValueError(f"{self.path}/{batch}: not a file of states, or a damaged one")
         file.seek(size - _END.size - length)
-        index: dict[str, Any] = json.loads(file.read(length))
+        index: list[Any] = json.loads(file.read(length))
         return index
 
-    def read(self, target: Any) -> Memory:
+    def read(self, target: Any) -> tuple[bytes | None, list[Any], Iterator[Profile]]:
+        """The state, the place and the waiting profiles of a target, which are read one by one."""
+        if target not in self.index:
+            return None, [], iter(())
         record = self.index[target]
         file = self._reader(record.batch)
         file.seek(record.offset)
-        *head, size, places = json.loads(file.readline())
+        size, place, profiles = json.loads(file.readline())
         state = file.read(size)
 
         def waiting(offset: int) -> Iterator[Profile]:
-            for *place, length, told in places:
+            for time, number, length, told in profiles:
                 file.seek(offset)
                 # The pairs of a map are lists in JSON.
                 told = told and {key: [*map(tuple, one)] if isinstance(one, list) else one for key, one in told.items()}
-                yield Profile(place[0], place[1], None if length is None else file.read(length), told)
+                yield Profile(time, number, None if length is None else file.read(length), told)
                 offset += length or 0
 
-        return Memory(*head, state, waiting(file.tell()))  # type: ignore[call-arg]
+        return state, place, waiting(file.tell())
 
-    def write(self, target: Any, series: Series, waiting: Waiting) -> None:
+    def write(self, target: Any, state: bytes, place: Sequence[Any], waiting: Waiting) -> None:
         """Writes the record of a target, with the profiles that wait."""
-        state, offset = series.context.save(), self.length
-        head = (series.begin, series.last, sorted(series.seen), series.sequence, len(state), list(waiting.places))
-        self._append(json.dumps(head).encode() + b"\n")
+        offset = self.length
+        self._append(json.dumps((len(state), place, list(waiting.places))).encode() + b"\n")
         self._append(state)
         for one in waiting.until(None):
             self._append(one.data or b"")
@@ -231,24 +225,13 @@ class States:
                 self._append(file.read(record.length))
 
     def commit(self) -> None:
-        """Makes the file of this micro-batch. Then removes the files that no micro-batch needs any more."""
+        """Makes the file of this micro-batch."""
         self._take_over()
-        had, in_use = list(self.sizes), {self.batch} | {record.batch for record in self.index.values()}
-        self.sizes[self.batch] = self.length
-        index = {
-            "clock": self.now,
-            "before": had,
-            "sizes": {batch: self.sizes[batch] for batch in in_use},
-            "targets": [(target, *record) for target, record in self.index.items()],
-        }
-        text = json.dumps(index).encode()
+        text = json.dumps((self.now, [(target, *record) for target, record in self.index.items()])).encode()
         self.out.write(text + _END.pack(len(text), _MAGIC))
         self.out.close()
-        self.folder.replace(self.temporary, self.folder.name(self.batch, self.part, self.parts))
+        self.folder.replace(self.temporary, f"{self.path}/{self.batch}")
         self.temporary = ""
-        for batch in set(self.before) - in_use - set(had):
-            with suppress(FileNotFoundError):
-                self.folder.files.delete_file(self.folder.name(batch, self.part, self.parts))
 
     def close(self) -> None:
         """Without `commit`, nothing has changed."""
@@ -256,5 +239,4 @@ class States:
             reader.close()
         if self.temporary:
             self.out.close()
-            with suppress(FileNotFoundError):
-                self.folder.files.delete_file(self.temporary)
+            self._remove(self.temporary)

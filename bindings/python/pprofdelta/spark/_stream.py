@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Unpack
@@ -30,13 +31,11 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from .._errors import Error
 from .._options import Options
 from ._input import Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
-from ._rows import Rows, flat, schema
-from ._series import Contexts, null_error
 from ._states import Folder, States, Waiting
 from ._tables import TYPES
+from ._windows import Row, Series, as_batches, flat, schema
 
 _TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
 
@@ -129,7 +128,8 @@ def write_deltas(
         nulls = (f.lit(None).cast(field.dataType).alias(field.name) for field in sent.schema)
         marks = sent.sparkSession.range(0, parts, 1, 1).select(f.col("id").cast("int"), *nulls)
         placed = sent.select(part, "*").union(marks).repartitionById(parts, "part")
-        task = _Task(wanted, wait, expire, folder, values, arrow, number, parts, clocks.time_ns() // 1_000_000)
+        opened = partial(States, folder, number, parts, clocks.time_ns() // 1_000_000)
+        task = _Task(wanted, wait, expire, values, arrow, opened)
         computed = placed.sortWithinPartitions("target", "time", "hash").mapInArrow(task, out)
         sink(flat(computed), number)
         if not folder.is_complete(number, parts):  # the sink did not read all rows
@@ -159,82 +159,47 @@ class _Task:
     options: Options
     wait: int
     expire: int | None
-    folder: Folder
     types: tuple[str, ...]
     arrow: pa.Schema
-    batch: int
-    parts: int
-    now: int
+    opened: Callable[[int], States]  # of a partition
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return as_batches(self._rows(batches), self.arrow, self.types)
+
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         batches = iter(batches)
         first = next(batches, None)
         if first is None:
             return
-        rows = Rows(self.arrow, self.types)
+        series = Series(self.options)
         part = first.column("part")[0].as_py()  # of the mark, which is the first row
-        opened = closing(States(self.folder, self.batch, part, self.parts, self.now))
-        with Contexts(self.options) as contexts, opened as states:
-            for _ in self._partition(contexts, states, rows, arrivals(chain([first], batches), "target")):
-                if rows.is_full:
-                    yield rows.batch()
+        with closing(self.opened(part)) as states:
+            for target, group in groupby(arrivals(chain([first], batches), "target"), key=itemgetter(0)):
+                yield from self._windows(series, states, target, (one for _, one in group if one.hash is not None))
+            for target in states.silent(self.expire):
+                state, place, waiting = states.read(target)
+                series.start(target, state, *place)
+                yield from map(series.take, waiting)
+                del states.index[target]
             states.commit()
-        if rows.rows:
-            yield rows.batch()
 
-    def _partition(
-        self, contexts: Contexts, states: States, rows: Rows, arrived: Iterator[tuple[Any, ...]]
-    ) -> Iterator[None]:
-        """Goes on after each row."""
-        for target, group in groupby(arrived, key=itemgetter(0)):
-            came: Iterator[Profile] = map(itemgetter(1), group)
-            if target is not None:
-                yield from self._windows(contexts, states, rows, target, came)
-                continue
-            for one in came:
-                if one.hash is not None:  # not the mark
-                    rows.add(None, None, one, None, error=null_error("target"))
-                    yield
-        for target in states.silent(self.expire):
-            yield from self._windows(contexts, states, rows, target, states.read(target).waiting, is_last=True)
-            del states.index[target]
-
-    def _windows(
-        self, contexts: Contexts, states: States, rows: Rows, target: Any, arrived: Iterator[Profile],
-        is_last: bool = False,
-    ) -> Iterator[None]:  # fmt: skip
-        """The rows of a target. `is_last`: what arrives are all that wait, and the target is forgotten."""
-        memory = states.read(target) if target in states.index else None
-        try:
-            series = contexts.series(target, memory and memory.state)
-        except Error as error:
-            for one in arrived:
-                rows.add(target, None, one, None, error=error)
-                yield
-            return
-        if memory:
-            series.sequence, series.seen = memory.sequence, set(memory.seen)
-            series.begin, series.last = memory.begin, memory.last
-        for one in arrived:  # those without a time come first, then those that are late
-            if one.time is None:
-                rows.add(target, series.begin, one, None, error=null_error("time"))
-                yield
-            elif series.last is not None and one.time < series.last:
-                rows.add(target, series.begin, one, None, "late")
-                yield
-            else:
+    def _windows(self, series: Series, states: States, target: Any, arrived: Iterator[Profile]) -> Iterator[Row]:
+        """The rows of a target, whose profiles arrive in the order of their times."""
+        state, place, waited = states.read(target)
+        series.start(target, state, *place)
+        for one in arrived:
+            refused = series.refused(one)
+            if not refused:
                 break
+            yield refused
         else:
             return
-        new, waiting = chain([one], arrived), Waiting()
-        for one in heapq.merge(memory.waiting, new, key=itemgetter(0, 1)) if memory and not is_last else new:
+        waiting = Waiting()
+        for one in heapq.merge(waited, chain([one], arrived), key=itemgetter(0, 1)):
             for earlier in waiting.until(one.time - self.wait):
-                series.take(rows, earlier)
-                yield
-            if self.wait and not is_last:
+                yield series.take(earlier)
+            if self.wait:
                 waiting.add(one)
             else:
-                series.take(rows, one)
-                yield
-        if not is_last:
-            states.write(target, series, waiting)
+                yield series.take(one)
+        states.write(target, series.context.save(), series.place(), waiting)

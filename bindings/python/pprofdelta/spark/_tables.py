@@ -1,15 +1,14 @@
 """The tables of deltas as DataFrames. libpprofdelta-tables(3) has what is in them.
 
-    window -> its four tables -> four arrays in the row of the window -> a row for each element
-
-Each row has the samples of its window. It has those stacks, locations and functions that no row before it in the same
-task has, so the tables are those of all rows together.
+With rows=True, the row of a window has its four tables as arrays. Other deltas are read here. A task gives each stack,
+location and function once, so the tables are those of all rows together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -56,9 +55,10 @@ def samples(deltas: DataFrame, *, delta: str = "delta", types: Iterable[str] = T
         deltas = deltas.withColumnRenamed("to", "time")
     if dict(deltas.dtypes).get("restart") == "string":
         deltas = deltas.withColumn("restart", f.col("restart") != "none")
-    if "samples" not in deltas.columns:
-        deltas = _nested(deltas, "samples", delta, types)
-    return deltas.select(*(f"`{name}`" for name in deltas.columns if name not in _LEFT_OUT), f.inline("samples"))
+    own = [name for name in deltas.columns if name not in (*_LEFT_OUT, delta.strip("`"))]
+    if "samples" in deltas.columns:
+        return deltas.select(*(f"`{name}`" for name in own), f.inline("samples"))
+    return _read(deltas, "samples", delta, types, own)
 
 
 def stacks(deltas: DataFrame, *, delta: str = "delta") -> DataFrame:
@@ -81,65 +81,44 @@ def functions(deltas: DataFrame, *, delta: str = "delta") -> DataFrame:
 
 
 def _distinct(deltas: DataFrame, name: str, delta: str) -> DataFrame:
-    rows = (deltas if name in deltas.columns else _nested(deltas, name, delta, ())).select(f.inline(name))
+    rows = deltas.select(f.inline(name)) if name in deltas.columns else _read(deltas, name, delta, (), ())
     return rows if deltas.isStreaming else rows.dropDuplicates(rows.columns[:1])
 
 
-def kinds(names: Iterable[str], types: Iterable[str]) -> dict[str, t.DataType]:
-    """The types of the arrays with these names."""
+def kinds(names: Iterable[str], types: Iterable[str]) -> dict[str, Any]:
+    """The types of the rows of the tables with these names."""
     values = ", ".join(f"`{name}` bigint" for name in types)
-    return {name: t.DataType.fromDDL(f"array<struct<{_KINDS[name].format(values)}>>") for name in names}
+    return {name: t.DataType.fromDDL(f"struct<{_KINDS[name].format(values)}>") for name in names}
 
 
-def _nested(deltas: DataFrame, name: str, delta: str, types: Iterable[str]) -> DataFrame:
-    """The rows with an array: the table of this name of their deltas."""
-    types, spark = tuple(types), deltas.sparkSession
-    bound_batches(spark)
-    is_wanted = name == "samples"
-    own = [one for one in deltas.columns if one not in (*_LEFT_OUT, delta.strip("`")) and is_wanted]
+def _read(deltas: DataFrame, name: str, delta: str, types: Iterable[str], own: Iterable[str]) -> DataFrame:
+    """The rows of a table of deltas, behind these columns of their deltas."""
+    types = tuple(types)
+    bound_batches(deltas.sparkSession)
     rows = deltas.select(f.col(delta).alias("delta"), *(f"`{one}`" for one in own))
-    known = (*own, "attempt" if "sequence" in own else "")
-    stamp = [one for one in _STAMP if one not in known and is_wanted]
-    own_kinds = {field.name: field.dataType for field in rows.schema.fields[1:]}
-    out = struct(own_kinds | {one: _STAMP[one] for one in stamp} | kinds([name], types))
-    task = _Task(name, types, stamp, arrow_schema(out, spark))
-    # mapInArrow cannot have a dot in the name of a column that comes in.
-    return rows.toDF("delta", *map(str, range(len(own)))).mapInArrow(task, out)
+    beside = {field.name: field.dataType for field in rows.schema.fields[1:]}
+    known = (*beside, "attempt" if "sequence" in beside else "")
+    stamp = {one: kind for one, kind in _STAMP.items() if name == "samples" and one not in known}
+    out = t.StructType([*struct(beside | stamp).fields, *kinds([name], types)[name]])
+    arrow = arrow_schema(out, deltas.sparkSession)
 
-
-@dataclass
-class _Task:
-    """Makes the arrays of one table."""
-
-    name: str
-    types: tuple[str, ...]
-    stamp: list[str]
-    arrow: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        arrays = Arrays(self.name, self.arrow.field(self.name).type)
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = Parts(name, pa.schema(list(arrow)[len(beside) :]))
         for batch in batches:
-            begin, size = 0, 0
-            stamps: list[pa.RecordBatch | None] = []
             for number, delta in enumerate(batch.column(0)):
                 try:
-                    found = batches_of(table(delta.as_buffer()), self.types) if delta.is_valid else {}
+                    parts.add(batches_of(table(delta.as_buffer()), types)[name] if delta.is_valid else None)
                 except Error as error:
                     error.add_note(f"in the row {batch.slice(number, 1).drop_columns('delta').to_pylist()}")
                     raise
-                size += arrays.add(found.get(self.name))
-                stamps.append(found["samples"] if found and len(found["samples"]) else None)
-                if size >= BATCH_BYTES or number == len(batch) - 1:
-                    kept = batch.slice(begin, number + 1 - begin).columns[1:]
-                    told = (self._stamped(name, stamps) for name in self.stamp)
-                    yield pa.RecordBatch.from_arrays([*kept, *told, arrays.array()], schema=self.arrow)
-                    begin, size, stamps = number + 1, 0, []
+                if parts.size >= BATCH_BYTES or number == len(batch) - 1:
+                    first = number + 1 - len(parts.counts)
+                    numbers = [n for n, count in enumerate(parts.counts, first) for _ in range(count or 0)]
+                    own = [column.take(pa.array(numbers, pa.int64())) for column in batch.columns[1:]]
+                    yield pa.RecordBatch.from_arrays([*own, *parts.take().columns], schema=arrow)
 
-    def _stamped(self, name: str, stamps: list[pa.RecordBatch | None]) -> pa.Array:
-        """A column of the stamps, which each sample of a delta has."""
-        kind = self.arrow.field(name).type
-        first = (pa.nulls(1, kind) if one is None else one.column(name)[:1].cast(kind, safe=False) for one in stamps)
-        return pa.concat_arrays(list(first))
+    # mapInArrow cannot have a dot in the name of a column that comes in.
+    return rows.toDF("delta", *map(str, range(len(beside)))).mapInArrow(read, out)
 
 
 # ---- Arrow ------------------------------------------------------------------------------------------
@@ -153,57 +132,45 @@ def batches_of(tables: Tables, types: Iterable[str]) -> dict[str, pa.RecordBatch
     return found
 
 
-class Arrays:
-    """A column of arrays on its way to a batch: those of one table."""
+class Parts:
+    """The rows of one table on their way to a batch. Those that came before, also in an earlier batch, are left out."""
 
-    def __init__(self, name: str, kind: pa.ListType) -> None:
-        self.kind = kind
+    def __init__(self, name: str, arrow: pa.Schema) -> None:
+        self.arrow = arrow
         self.known: set[int] | None = None if name == "samples" else set()
         self._clear()
 
     def _clear(self) -> None:
-        self.parts: list[pa.RecordBatch] = []
-        self.ends, self.is_null = [0], list[bool]()
+        self.parts: list[pa.Table] = []
+        self.counts: list[int | None] = []  # the rows of each delta; None: there is no delta
+        self.size = 0
 
-    def add(self, rows: pa.RecordBatch | None) -> int:
-        """Adds the rows of a window, or null, and returns their bytes."""
-        self.is_null.append(rows is None)
+    def add(self, rows: pa.RecordBatch | None) -> None:
+        """Adds the rows of a delta."""
         if rows is not None and self.known is not None:
             ids = rows.column(0).to_pylist()
             new = [number for number, one in enumerate(ids) if one not in self.known]
             if len(self.known) > _KNOWN_IDS:
                 self.known.clear()
             self.known.update(ids)
-            rows = rows.take(pa.array(new, pa.int64())) if new else None
-        if rows is None:
-            self.ends.append(self.ends[-1])
-            return 0
-        self.parts.append(rows)
-        self.ends.append(self.ends[-1] + rows.num_rows)
-        return int(rows.nbytes)
+            rows = rows.take(pa.array(new, pa.int64()))
+        self.counts.append(None if rows is None else len(rows))
+        if rows:
+            self.parts.append(pa.Table.from_batches([rows]))
+            self.size += rows.nbytes
 
-    def array(self) -> pa.Array:
-        """The arrays. There are none afterwards."""
-        fields = list(self.kind.value_type)
-        columns = [_plain(self._column(field), field.type) for field in fields]
-        values = pa.StructArray.from_arrays(columns, fields=fields)
-        ends, is_null = pa.array(self.ends, pa.int32()), pa.array(self.is_null, pa.bool_())
+    def take(self) -> pa.RecordBatch:
+        """The rows as Spark takes them: without dictionaries and unsigned numbers. There are none afterwards."""
+        rows = pa.concat_tables(self.parts, promote_options="default") if self.parts else self.arrow.empty_table()
+        for field in self.arrow:
+            if field.name not in rows.schema.names:
+                rows = rows.append_column(field, pa.nulls(len(rows), field.type))
         self._clear()
-        return pa.ListArray.from_arrays(ends, values, type=self.kind, mask=is_null)
+        rows = rows.select(self.arrow.names).cast(self.arrow, safe=False)
+        return pa.RecordBatch.from_arrays([one.combine_chunks() for one in rows.columns], schema=self.arrow)
 
-    def _column(self, field: pa.Field) -> pa.Array:
-        name, parts = field.name, self.parts
-        here = [one.column(name) if name in one.schema.names else pa.nulls(len(one), field.type) for one in parts]
-        return pa.concat_arrays(here) if here else pa.nulls(0, field.type)
-
-
-def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The array as Spark takes it: without dictionaries and unsigned numbers."""
-    if array.type == kind:
-        return array
-    if pa.types.is_list(kind):
-        return pa.ListArray.from_arrays(array.offsets, _plain(array.values, kind.value_type), type=kind)
-    if pa.types.is_struct(kind):
-        fields = list(kind)
-        return pa.StructArray.from_arrays([_plain(array.field(one.name), one.type) for one in fields], fields=fields)
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array.view(kind)
+    def arrays(self) -> pa.Array:
+        """The rows as an array for each delta."""
+        ends = pa.array(accumulate((count or 0 for count in self.counts), initial=0), pa.int32())
+        is_null = pa.array([count is None for count in self.counts], pa.bool_())
+        return pa.ListArray.from_arrays(ends, self.take().to_struct_array(), mask=is_null)
