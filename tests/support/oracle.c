@@ -184,7 +184,7 @@ static pprofdelta_restart find_restart(const work *w)
     pprofdelta_on_reset mode = o->options->on_reset;
     if (!o->has_seen || mode == PPROFDELTA_ON_RESET_CLAMP || mode == PPROFDELTA_ON_RESET_NEGATIVE)
         return PPROFDELTA_RESTART_NONE;
-    if (w->seen->time_nanos && o->started_nanos > w->seen->time_nanos)
+    if (w->seen->time_nanos && o->started_nanos && o->started_nanos > w->seen->time_nanos)
         return PPROFDELTA_RESTART_STARTED;
     const char *before = w->seen->build_id, *now = reading_main_build_id(&w->cur);
     bool other_build = *before && *now && strcmp(before, now) != 0;
