@@ -288,22 +288,3 @@ pprofdelta_sink live_sink(live_mail *mail)
 {
     return (pprofdelta_sink){.write = take, .cookie = mail};
 }
-
-bool live_sum(arena *a, const live_profile *profiles, size_t len, live_profile *out,
-              pprofdelta_error *err)
-{
-    pprofdelta_adder *adder;
-    live_mail mail = {.arena = a};
-    pprofdelta_sink sink = live_sink(&mail);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.compression = PPROFDELTA_PLAIN;
-    pprofdelta_status status = pprofdelta_adder_new(&options, NULL, &adder, err);
-    if (status)
-        return false;
-    for (size_t i = 0; i < len && !status; i++)
-        status = pprofdelta_adder_add(adder, profiles[i].bytes, profiles[i].len, NULL, err);
-    if (!status)
-        status = pprofdelta_adder_finish(adder, &sink, err);
-    pprofdelta_adder_free(adder);
-    return !status && live_read(a, mail.bytes, mail.len, out);
-}

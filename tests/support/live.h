@@ -68,11 +68,6 @@ typedef struct live_receiver {
 
 void live_receive(live_receiver *receiver, const live_profile *profile);
 
-/* The sum of profiles, in order, as `pprofdelta sum` makes it. Returns false on failure, with the
- * reason in *err. */
-bool live_sum(arena *a, const live_profile *profiles, size_t len, live_profile *out,
-              pprofdelta_error *err);
-
 /* A sink that keeps the last output. */
 typedef struct live_mail {
     arena *arena;
