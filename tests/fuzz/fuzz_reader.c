@@ -44,8 +44,9 @@ static void require_census(const view *v, const pprofdelta_census *census)
     require(census->by_lines == by_lines);
     require(census->by_address == v->n_location - by_lines);
     /* A period_type that is there twice is merged, and protobuf-c keeps the last one's unknowns. */
-    require(census->unknown_fields >= reading_unknown_fields(v));
-    require(census->unknown_fields == reading_unknown_fields(v) || v->period_type);
+    uint64_t unknown_fields = reading_walk(&v->base, NULL, NULL);
+    require(census->unknown_fields >= unknown_fields);
+    require(census->unknown_fields == unknown_fields || v->period_type);
     require(census->time_nanos == v->time_nanos);
     require(census->duration_nanos == v->duration_nanos);
     /* A live heap's stamp says farther on whether it is a delta: perhaps behind a NUL, where C's text

@@ -20,39 +20,16 @@ static const char *find_twin(arena *a, const char *const *texts, size_t len)
     return NULL;
 }
 
-static void use_header_strings(const Pd__View__Profile *p, bool *used)
+static void use_string(void *cookie, int64_t index)
 {
-    used[0] = true;
-    used[p->drop_frames] = used[p->keep_frames] = used[p->default_sample_type] = true;
-    used[p->doc_url] = true;
-    for (size_t i = 0; i < p->n_comment; i++)
-        used[p->comment[i]] = true;
-    for (size_t i = 0; i < p->n_sample_type; i++)
-        used[p->sample_type[i]->type] = used[p->sample_type[i]->unit] = true;
-    if (p->period_type)
-        used[p->period_type->type] = used[p->period_type->unit] = true;
-}
-
-static void use_table_strings(const Pd__View__Profile *p, bool *used)
-{
-    for (size_t i = 0; i < p->n_mapping; i++)
-        used[p->mapping[i]->filename] = used[p->mapping[i]->build_id] = true;
-    for (size_t i = 0; i < p->n_function; i++) {
-        const Pd__View__Function *f = p->function[i];
-        used[f->name] = used[f->system_name] = used[f->filename] = true;
-    }
-    for (size_t i = 0; i < p->n_sample; i++)
-        for (size_t n = 0; n < p->sample[i]->n_label; n++) {
-            const Pd__View__Label *l = p->sample[i]->label[n];
-            used[l->key] = used[l->str] = used[l->num_unit] = true;
-        }
+    ((bool *)cookie)[index] = true;
 }
 
 static const char *check_strings(arena *a, const Pd__View__Profile *p)
 {
     bool *used = ARENA_ARRAY(a, bool, p->n_string_table);
-    use_header_strings(p, used);
-    use_table_strings(p, used);
+    used[0] = true;
+    reading_walk(&p->base, use_string, used);
     for (size_t i = 0; i < p->n_string_table; i++)
         if (!used[i])
             return arena_format(a, "unused string \"%s\"", view_text(p, (int64_t)i));

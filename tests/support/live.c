@@ -232,7 +232,7 @@ bool live_read(arena *a, const void *bytes, size_t len, live_profile *out)
     if (!bytes || reading_make(a, bytes, len, &r) != PPROFDELTA_OK)
         return false;
     const Pd__View__Profile *p = r.view;
-    *out = (live_profile){.sums.arena = a, .bytes = bytes, .len = len};
+    *out = (live_profile){.sums.arena = a};
     if (!types_are_right(p) || !read_stamp(p, out))
         return false;
     out->types = p->n_sample_type;

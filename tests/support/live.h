@@ -49,8 +49,6 @@ typedef struct live_profile {
     int64_t from_nanos, to_nanos;
     size_t types; /* LIVE_PLAIN or LIVE_TYPES */
     live_sums sums;
-    const void *bytes; /* the bytes */
-    size_t len;
 } live_profile;
 
 /* Returns false if it is not a valid profile, or OTLP request, with these types and one valid stamp. */

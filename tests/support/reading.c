@@ -65,35 +65,64 @@ static bool make_ids(arena *a, const Pd__View__Profile *p, ids *out)
     return sort_ids(&out->mappings) && sort_ids(&out->functions) && sort_ids(&out->locations);
 }
 
-static bool is_string(const Pd__View__Profile *p, int64_t index)
+typedef struct string_check {
+    size_t len; /* of the table */
+    size_t wrong;
+} string_check;
+
+/* Is this field an index of a string? */
+static bool has_string(const ProtobufCFieldDescriptor *f)
 {
-    return index >= 0 && (uint64_t)index < p->n_string_table;
+    static const char *const names[] = {"type",        "unit",
+                                        "key",         "str",
+                                        "num_unit",    "filename",
+                                        "build_id",    "name",
+                                        "system_name", "drop_frames",
+                                        "keep_frames", "doc_url",
+                                        "comment",     "default_sample_type"};
+    size_t i = 0;
+    while (i < sizeof names / sizeof *names && strcmp(names[i], f->name) != 0)
+        i++;
+    return i < sizeof names / sizeof *names;
 }
 
-static bool header_is_valid(const Pd__View__Profile *p)
+uint64_t reading_walk(const ProtobufCMessage *m, reading_visit *visit, void *cookie)
 {
-    if (!p->n_string_table || p->string_table[0].len)
-        return false;
-    bool good = is_string(p, p->drop_frames) && is_string(p, p->keep_frames) &&
-                is_string(p, p->default_sample_type) && is_string(p, p->doc_url);
-    for (size_t i = 0; i < p->n_comment; i++)
-        good = good && is_string(p, p->comment[i]);
-    for (size_t i = 0; i < p->n_sample_type; i++)
-        good =
-            good && is_string(p, p->sample_type[i]->type) && is_string(p, p->sample_type[i]->unit);
-    return good && (!p->period_type ||
-                    (is_string(p, p->period_type->type) && is_string(p, p->period_type->unit)));
+    uint64_t unknown_fields = m->n_unknown_fields;
+    for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];
+        const uint8_t *at = (const uint8_t *)m + f->offset;
+        size_t len = 1;
+        if (f->label == PROTOBUF_C_LABEL_REPEATED) {
+            memcpy(&len, (const uint8_t *)m + f->quantifier_offset, sizeof len);
+            memcpy(&at, at, sizeof at);
+        }
+        for (size_t n = 0; n < len && f->type == PROTOBUF_C_TYPE_MESSAGE; n++) {
+            const ProtobufCMessage *inside = ((ProtobufCMessage *const *)(const void *)at)[n];
+            unknown_fields += inside ? reading_walk(inside, visit, cookie) : 0;
+        }
+        for (size_t n = 0; n < len && visit && has_string(f); n++)
+            visit(cookie, ((const int64_t *)(const void *)at)[n]);
+    }
+    return unknown_fields;
 }
 
-static bool tables_are_valid(const Pd__View__Profile *p, const ids *known)
+static void count_wrong(void *cookie, int64_t index)
+{
+    string_check *c = cookie;
+    c->wrong += index < 0 || (uint64_t)index >= c->len;
+}
+
+static bool strings_are_valid(const Pd__View__Profile *p)
+{
+    string_check c = {p->n_string_table, 0};
+    reading_walk(&p->base, count_wrong, &c);
+    return p->n_string_table && !p->string_table[0].len && !c.wrong;
+}
+
+static bool references_are_valid(const Pd__View__Profile *p, const ids *known)
 {
     bool good = true;
-    for (size_t i = 0; i < p->n_mapping; i++)
-        good =
-            good && is_string(p, p->mapping[i]->filename) && is_string(p, p->mapping[i]->build_id);
-    for (size_t i = 0; i < p->n_function; i++)
-        good = good && is_string(p, p->function[i]->name) &&
-               is_string(p, p->function[i]->system_name) && is_string(p, p->function[i]->filename);
     for (size_t i = 0; i < p->n_location; i++) {
         const Pd__View__Location *l = p->location[i];
         good = good && (!l->mapping_id || find_id(&known->mappings, l->mapping_id) != NOWHERE);
@@ -101,30 +130,18 @@ static bool tables_are_valid(const Pd__View__Profile *p, const ids *known)
             good = good && (!l->line[n]->function_id ||
                             find_id(&known->functions, l->line[n]->function_id) != NOWHERE);
     }
-    return good;
-}
-
-static bool samples_are_valid(const Pd__View__Profile *p, const ids *known)
-{
     for (size_t i = 0; i < p->n_sample; i++) {
         const Pd__View__Sample *s = p->sample[i];
-        if (s->n_value != p->n_sample_type)
-            return false;
+        good = good && s->n_value == p->n_sample_type;
         for (size_t n = 0; n < s->n_location_id; n++)
-            if (find_id(&known->locations, s->location_id[n]) == NOWHERE)
-                return false;
-        for (size_t n = 0; n < s->n_label; n++)
-            if (!is_string(p, s->label[n]->key) || !is_string(p, s->label[n]->str) ||
-                !is_string(p, s->label[n]->num_unit))
-                return false;
+            good = good && find_id(&known->locations, s->location_id[n]) != NOWHERE;
     }
-    return true;
+    return good;
 }
 
 static bool is_valid(arena *a, const Pd__View__Profile *p, ids *known)
 {
-    return header_is_valid(p) && make_ids(a, p, known) && tables_are_valid(p, known) &&
-           samples_are_valid(p, known);
+    return strings_are_valid(p) && make_ids(a, p, known) && references_are_valid(p, known);
 }
 
 bool reading_is_valid(arena *a, const Pd__View__Profile *p)
@@ -353,28 +370,6 @@ static void add_up(reading *r, reading_sample *records, size_t len)
             r->samples[r->samples_len++] = records[i];
 }
 
-uint64_t reading_unknown_fields(const Pd__View__Profile *p)
-{
-    uint64_t sum = p->base.n_unknown_fields;
-    for (size_t i = 0; i < p->n_sample_type; i++)
-        sum += p->sample_type[i]->base.n_unknown_fields;
-    for (size_t i = 0; i < p->n_sample; i++) {
-        sum += p->sample[i]->base.n_unknown_fields;
-        for (size_t n = 0; n < p->sample[i]->n_label; n++)
-            sum += p->sample[i]->label[n]->base.n_unknown_fields;
-    }
-    for (size_t i = 0; i < p->n_mapping; i++)
-        sum += p->mapping[i]->base.n_unknown_fields;
-    for (size_t i = 0; i < p->n_location; i++) {
-        sum += p->location[i]->base.n_unknown_fields;
-        for (size_t n = 0; n < p->location[i]->n_line; n++)
-            sum += p->location[i]->line[n]->base.n_unknown_fields;
-    }
-    for (size_t i = 0; i < p->n_function; i++)
-        sum += p->function[i]->base.n_unknown_fields;
-    return sum + (p->period_type ? p->period_type->base.n_unknown_fields : 0);
-}
-
 /* ---- The whole ------------------------------------------------------------------------------- */
 
 static void *alloc_in_arena(void *cookie, size_t size)
@@ -416,7 +411,7 @@ static pprofdelta_status make(arena *a, const void *bytes, size_t len, const cha
     for (size_t i = 0; i < r.view->n_sample; i++)
         name_sample(&r, &known, r.view->sample[i], &records[i]);
     add_up(&r, records, r.view->n_sample);
-    r.unknown_fields = reading_unknown_fields(r.view);
+    r.unknown_fields = reading_walk(&r.view->base, NULL, NULL);
     *out = r;
     return PPROFDELTA_OK;
 }

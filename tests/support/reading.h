@@ -60,8 +60,10 @@ void reading_make_as(arena *a, const void *bytes, size_t len, const char *const 
 /* Is every id and every index of a string in its table, and no id zero or there twice? */
 bool reading_is_valid(arena *a, const Pd__View__Profile *p);
 
-/* Of all messages of the profile. */
-uint64_t reading_unknown_fields(const Pd__View__Profile *p);
+/* Visits each index of a string in the message and in those inside it. Returns the number of their
+ * unknown fields. visit may be NULL. */
+typedef void reading_visit(void *cookie, int64_t string);
+uint64_t reading_walk(const ProtobufCMessage *m, reading_visit *visit, void *cookie);
 
 const char *reading_string(const reading *r, int64_t index);
 
