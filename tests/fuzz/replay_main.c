@@ -3,50 +3,21 @@
  *     fuzz_pair_replay FILE|DIRECTORY...     directories are walked whole
  *
  * Every input is a copy of its very size on the heap, so that a sanitizer or valgrind sees a read
- * past the end. The empty input is always tried. A target that dies takes this program along, which
- * is the failure that the test sees; the last words are the name of the file. */
+ * past the end. The empty input is always tried. Each name is printed before its input is run: a
+ * target that fails ends this program, and the last name is that of the input. */
 #include <ftw.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static unsigned long passed, failed;
-static char running[4096] = "nothing yet\n";
-
-static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
-#define DEADLY_LEN (sizeof deadly / sizeof *deadly)
-static struct sigaction before[DEADLY_LEN];
-
-/* Names the input, then gives the signal back to who had it before us, so that a sanitizer can
- * report: a faulting instruction runs again when we return, abort() raises again by itself. */
-static void last_words(int signal_number)
-{
-    static const char intro[] = "died on ";
-    ssize_t ignored = write(STDERR_FILENO, intro, sizeof intro - 1);
-    ignored += write(STDERR_FILENO, running, strlen(running));
-    (void)ignored;
-    for (size_t i = 0; i < DEADLY_LEN; i++)
-        if (deadly[i] == signal_number)
-            sigaction(signal_number, &before[i], NULL);
-    if (signal_number == SIGTERM)
-        raise(signal_number);
-}
-
-static void prepare_last_words(void)
-{
-    struct sigaction action = {.sa_handler = last_words};
-    for (size_t i = 0; i < DEADLY_LEN; i++)
-        sigaction(deadly[i], &action, &before[i]);
-}
 
 static void run_input(const char *name, const uint8_t *data, size_t len)
 {
-    snprintf(running, sizeof running, "%s\n", name);
+    puts(name);
+    fflush(stdout);
     LLVMFuzzerTestOneInput(data, len);
     passed++;
 }
@@ -89,7 +60,6 @@ static int visit(const char *name, const struct stat *info, int kind, struct FTW
 
 int main(int argc, char **argv)
 {
-    prepare_last_words();
     uint8_t *nothing = malloc(1);
     if (nothing)
         run_input("the empty input", nothing, 0);
