@@ -389,8 +389,7 @@ static void write_as_otlp(trial *t)
     meaning_exchange(&t->b->compact, &t->otlp);
     require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_OK);
     fuzz_require_untouched(&err);
-    require_same_meaning((pd_bytes){t->output.ptr, t->output.len},
-                         (pd_bytes){c.bytes.ptr, c.bytes.len});
+    require_same_meaning(t->output, c.bytes);
     meaning_exchange(&t->b->compact, &t->otlp);
     t->memory.fail_at = fail_at ? fail_at + t->memory.calls - calls : 0;
 }

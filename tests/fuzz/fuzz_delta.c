@@ -390,7 +390,7 @@ static void require_otlp(const trial *t, const delta *d)
     window(context, &memory, t->in.cur, &request);
     require(request.status == PPROFDELTA_OK || request.status == PPROFDELTA_E_LIMIT);
     if (!request.status)
-        require_same_meaning(bytes_of(d), bytes_of(&request));
+        require_same_meaning(d->bytes, request.bytes);
     free_context(context, &memory);
 }
 

@@ -152,6 +152,11 @@ static pprofdelta_status write_once(trial *t, pprofdelta_heap_inuse inuse, live_
     return status;
 }
 
+static buf live_bytes(const live_mail *mail)
+{
+    return (buf){.ptr = (uint8_t *)(uintptr_t)mail->bytes, .len = mail->len};
+}
+
 static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail *pprof)
 {
     live_mail mail = {.arena = &t->arena};
@@ -160,8 +165,7 @@ static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail
     pd_batch_writer *writer = &t->heap->writer;
     meaning_exchange(&writer->compact, &t->otlp);
     if (!write_once(t, inuse, &mail))
-        require_same_meaning((pd_bytes){pprof->bytes, pprof->len},
-                             (pd_bytes){mail.bytes, mail.len});
+        require_same_meaning(live_bytes(pprof), live_bytes(&mail));
     meaning_exchange(&writer->compact, &t->otlp);
 }
 

@@ -35,10 +35,7 @@ static void require_same_points(pd_bytes request, pd_bytes made, pprofdelta_form
     arena a = {NULL};
     otlp_lines want = points_of(&a, request.ptr, request.len, PPROFDELTA_OTLP);
     otlp_lines got = points_of(&a, made.ptr, made.len, format);
-    const char *wrong = otlp_lines_differ(&a, &got, &want);
-    if (wrong)
-        fprintf(stderr, "%s\n", wrong);
-    require(!wrong);
+    fuzz_agree(otlp_lines_differ(&a, &got, &want));
     arena_free(&a);
 }
 

@@ -283,8 +283,7 @@ static void write_as_otlp(trial *t)
     }
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
-        require_same_meaning((pd_bytes){pprof.ptr, pprof.len},
-                             (pd_bytes){t->output.ptr, t->output.len});
+        require_same_meaning(pprof, t->output);
     meaning_exchange(&r->compact, &t->otlp);
     if (status)
         require(write_once(t, false, NULL) == PPROFDELTA_OK);

@@ -323,8 +323,7 @@ static void require_otlp(trial *t, buf pprof)
     pprofdelta_status status = pprofdelta_adder_finish(adder, &sink, NULL);
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
-        require_same_meaning((pd_bytes){pprof.ptr, pprof.len},
-                             (pd_bytes){c.bytes.ptr, c.bytes.len});
+        require_same_meaning(pprof, c.bytes);
     pprofdelta_adder_free(adder);
 }
 

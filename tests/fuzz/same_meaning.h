@@ -16,16 +16,14 @@ static inline bool meaning_is_compared(size_t pprof_len)
     return pprof_len <= 16384;
 }
 
-static inline void require_same_meaning(pd_bytes pprof, pd_bytes request)
+static inline void require_same_meaning(buf pprof, buf request)
 {
     arena a = {0};
     otlp_model meant, otlp;
     require(otlp_model_read_pprof(&a, pprof.ptr, pprof.len, &meant));
     otlp_model_read(&a, request.ptr, request.len, &otlp);
-    const char *wrong = otlp_model_differ(&a, &meant, &otlp);
-    if (wrong)
-        fprintf(stderr, "%s\n", wrong);
-    require(!wrong && meant.types == otlp.types);
+    fuzz_agree(otlp_model_differ(&a, &meant, &otlp));
+    require(meant.types == otlp.types);
     arena_free(&a);
 }
 
