@@ -95,7 +95,7 @@ uint64_t reading_walk(const ProtobufCMessage *m, reading_visit *visit, void *coo
         size_t len = 1;
         if (f->label == PROTOBUF_C_LABEL_REPEATED) {
             memcpy(&len, (const uint8_t *)m + f->quantifier_offset, sizeof len);
-            memcpy(&at, at, sizeof at);
+            at = *(const uint8_t *const *)(const void *)at;
         }
         for (size_t n = 0; n < len && f->type == PROTOBUF_C_TYPE_MESSAGE; n++) {
             const ProtobufCMessage *inside = ((ProtobufCMessage *const *)(const void *)at)[n];
