@@ -477,7 +477,9 @@ def test_wrong_variables(t):
 def test_signals_by_name_and_number(t):
     """What the agent is told."""
     for name, number in (("SIGUSR2", signal.SIGUSR2), ("hup", signal.SIGHUP), ("12", 12), ("RTMIN+3", signal.SIGRTMIN + 3),
-                         ("RTMAX-2", signal.SIGRTMAX - 2), ("none", 0)):
+                         ("RTMAX-2", signal.SIGRTMAX - 2), ("none", 0), ("RTMIN", signal.SIGRTMIN), ("64", 64),
+                         *((name, signal.Signals["SIG" + name].value) for name in
+                           ("USR1", "ALRM", "VTALRM", "PROF", "IO", "PWR"))):
         ran = record(t, "sh", "-c", "echo $PPROFDELTA_RECORD_SIGNAL", options=[f"--signal={name}"])
         t.equal((ran.out, ran.noise), (b"%d\n" % number, []), name)
 

@@ -5,6 +5,7 @@
 #include "census.h"
 #include "pack.h"
 #include "delta/context.h"
+#include "otlp_model.h"
 #include "scene.h"
 
 /* A process of two stacks, with an address and with lines. Each look is taken a microsecond later. */
@@ -214,6 +215,75 @@ TEST(a_profile_has_a_census_and_bytes)
     pprofdelta_census c;
     CHECK(!census_of(s.bytes.ptr, s.bytes.len, &c, NULL));
     CHECK(c.is_stamped == 1 && c.samples == 2 && c.unknown_fields == 0);
+}
+
+/* After a refusal there is memory again. */
+static bool is_refused(tracker *memory, pprofdelta_status status)
+{
+    CHECK(!status || (status == PPROFDELTA_E_MEMORY && memory->refused && memory->fail_at));
+    memory->fail_at = status ? 0 : memory->fail_at;
+    return status != PPROFDELTA_OK;
+}
+
+/* Both profiles rewritten, and their delta. Each call is made until it is not refused. */
+static buf rewritten_and_delta(arena *a, const pprofdelta_options *options, const buf looks[2],
+                               tracker *memory)
+{
+    pprofdelta_allocator allocator = tracker_allocator(memory);
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta *pd = NULL;
+    for (int i = 0; i < 2; i++) {
+        pprofdelta_profile *profile = NULL;
+        const uint8_t *bytes;
+        size_t len;
+        while (is_refused(memory, pprofdelta_profile_open(options, &allocator, looks[i].ptr,
+                                                          looks[i].len, &profile, NULL)))
+            CHECK(!profile);
+        while (is_refused(memory, pprofdelta_profile_bytes(profile, &bytes, &len, NULL)))
+            continue;
+        while (is_refused(memory, pprofdelta_profile_rewrite(profile, &sink, NULL)))
+            CHECK(c.calls == (size_t)i);
+        pprofdelta_profile_free(profile);
+    }
+    while (is_refused(memory, pprofdelta_new(options, &allocator, &pd, NULL)))
+        CHECK(!pd);
+    while (is_refused(memory, pprofdelta_base(pd, looks[0].ptr, looks[0].len, NULL)))
+        continue;
+    while (is_refused(memory, pprofdelta_window(pd, looks[1].ptr, looks[1].len, &sink, NULL, NULL)))
+        CHECK(c.calls == 2);
+    const size_t calls = memory->calls;
+    CHECK(pprofdelta_commit(pd) == PPROFDELTA_OK && memory->calls == calls);
+    pprofdelta_free(pd);
+    CHECK_MSG(!memory->live, "%zu bytes left", memory->live);
+    return c.bytes;
+}
+
+/* Of the profiles of a pair, faults_test.c lets each allocation of a delta fail. */
+TEST(each_allocation_for_a_profile_or_a_request_may_fail)
+{
+    for (int way = 0; way < 4;
+         way++) { /* alone, or with all that follow until the call has failed */
+        ENDS(two_stacks_end) two_stacks p;
+        two_stacks_begin(&p);
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.compression = PPROFDELTA_PLAIN;
+        options.id = 1;
+        options.format = way % 2 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+        buf looks[2];
+        for (int i = 0; i < 2; i++) {
+            buf look = two_stacks_look(&p, 10 + i);
+            looks[i] = way % 2 ? otlp_request_of(&p.b.arena, &options, look)
+                               : pack_gzip(&p.b.arena, look, 1);
+        }
+        tracker enough = {0};
+        buf want = rewritten_and_delta(&p.b.arena, &options, looks, &enough);
+        for (size_t nth = 1; nth <= enough.calls; nth++) {
+            tracker memory = {.fail_at = nth, .is_alone = way / 2};
+            buf got = rewritten_and_delta(&p.b.arena, &options, looks, &memory);
+            CHECK_MSG(memory.refused && buf_equal(got, want), "allocation %zu", nth);
+        }
+    }
 }
 
 /* ---- Verify: a check that can fail ----------------------------------------------------------- */

@@ -1,9 +1,7 @@
 /* The life of batches: kinds, numbers, times; what is given back, lost, or asked for anew. What a
  * profile of them looks like is in heap_profile_test.c. */
 #include "heap_scene.h"
-#include "rng.h"
 #include "run.h"
-#include "seeds.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -303,88 +301,6 @@ TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
 
 /* ---- ages ------------------------------------------------------------------------------------ */
 
-typedef struct lives {
-    scene *s;
-    rng r;
-    unsigned born[40]; /* the window, of each pointer; 0: it is not alive */
-    struct {
-        unsigned born, died;
-    } deaths[10000];
-    size_t deaths_len;
-} lives;
-
-static void live_and_die(lives *l, unsigned window)
-{
-    for (size_t i = 0; i < sizeof l->born / sizeof *l->born; i++) {
-        uint64_t stack[] = {0x100};
-        pprofdelta_heap_event event = {
-            .ptr = live_pointer(i), .weight = {1, 10}, .stack = stack, .depth = 1};
-        if (!rng_chance(&l->r, i < 10 ? 50 : 2)) /* some live for two windows, some for fifty */
-            continue;
-        if (!l->born[i])
-            CHECK(pprofdelta_heap_track(l->s->heap, &event));
-        else
-            CHECK(pprofdelta_heap_untrack(l->s->heap, event.ptr));
-        if (l->born[i]) {
-            l->deaths[l->deaths_len].born = l->born[i];
-            l->deaths[l->deaths_len++].died = window;
-        }
-        l->born[i] = l->born[i] ? 0 : window;
-    }
-}
-
-/* The windows of an abandoned batch and of the one after it are one. */
-static void join_windows(lives *l, unsigned window)
-{
-    for (size_t i = 0; i < sizeof l->born / sizeof *l->born; i++)
-        l->born[i] = l->born[i] > window ? window : l->born[i];
-    for (size_t i = 0; i < l->deaths_len; i++) {
-        l->deaths[i].born = l->deaths[i].born > window ? window : l->deaths[i].born;
-        l->deaths[i].died = l->deaths[i].died > window ? window : l->deaths[i].died;
-    }
-}
-
-TEST(ages_count_the_windows_that_were_committed)
-{
-    enum { BATCHES = 400 };
-    ENDS(end) scene s;
-    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_AGES, .max_attempts = 100});
-    lives *l = arena_alloc(&s.arena, sizeof *l);
-    *l = (lives){.s = &s, .r = {1}};
-    unsigned window = 1, oldest = 0;
-    for (int64_t now = 1; now <= BATCHES; now++) {
-        live_sums got = {.arena = &s.arena}, want = {.arena = &s.arena};
-        live_and_die(l, window);
-        for (size_t i = 0; i < l->deaths_len; i++) {
-            unsigned age = l->deaths[i].died - l->deaths[i].born;
-            live_add(&want, live_age_key(&s.arena, "100 ", age),
-                     (int64_t[LIVE_TYPES]){[6] = 1, [7] = 10});
-            oldest = age > oldest ? age : oldest;
-        }
-        begun(&s, now);
-        live_and_die(l, window + 1);
-        live_profile p = written(&s, PPROFDELTA_HEAP_CHANGES);
-        live_receive(&s.receiver, &p);
-        for (size_t i = 0; i < s.receiver.now.len; i++) {
-            const live_row *row = &s.receiver.now.rows[i];
-            live_add(&got, row->key,
-                     (int64_t[LIVE_TYPES]){[6] = row->values[6], [7] = row->values[7]});
-        }
-        const char *wrong = live_differ(&got, &want);
-        CHECK_MSG(!wrong, "batch %d: %s", (int)now, wrong);
-        if (rng_chance(&l->r, 40)) {
-            pprofdelta_heap_abandon(s.heap);
-            join_windows(l, window);
-        } else {
-            CHECK(pprofdelta_heap_commit(s.heap) == PPROFDELTA_OK);
-            window++;
-        }
-        if (rng_chance(&l->r, 10))
-            pprofdelta_heap_resync(s.heap);
-    }
-    CHECK_MSG(oldest >= 64, "the oldest that ended was of %u windows", oldest);
-}
-
 /* What ended in a batch: "100 age 2: 1 50", the leaf, the age, objects and bytes. */
 static const char *ended(scene *s, int64_t now)
 {
@@ -408,6 +324,31 @@ static void track_at(scene *s, size_t at, uint64_t leaf, int64_t bytes, bool is_
                                    .depth = 1,
                                    .is_piece = is_piece};
     CHECK(pprofdelta_heap_track(s->heap, &event));
+}
+
+/* fuzz_heap.c joins the windows of an abandoned batch and of the one after it; there, none grows as old as here. */
+TEST(ages_count_the_windows_that_were_committed)
+{
+    enum { BATCHES = 200 };
+    ENDS(end) scene s;
+    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_AGES});
+    for (size_t i = 0; i < BATCHES; i++) {
+        track_at(&s, i, 0x100, 10, false);
+        sent(&s, 1 + (int64_t)i);
+    }
+    live_sums got = {.arena = &s.arena}, want = {.arena = &s.arena};
+    const int64_t one[LIVE_TYPES] = {[6] = 1, [7] = 10};
+    for (size_t i = 0; i < BATCHES; i++) {
+        CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(i)));
+        live_add(&want, live_age_key(&s.arena, "100 ", (unsigned)(BATCHES - i)), one);
+    }
+    live_profile p = sent(&s, BATCHES + 1);
+    for (size_t i = 0; i < p.sums.len; i++) {
+        const int64_t *values = p.sums.rows[i].values;
+        live_add(&got, p.sums.rows[i].key, (int64_t[LIVE_TYPES]){[6] = values[6], [7] = values[7]});
+    }
+    const char *wrong = live_differ(&got, &want);
+    CHECK_MSG(!wrong, "%s", wrong);
 }
 
 TEST(what_realloc_adds_is_a_piece)

@@ -1,5 +1,6 @@
 /* Which programs the agent can be loaded into: files that are made by hand and differ from a good
- * one in one place, and every prefix of a good one. */
+ * one in one place, and every prefix of a good one. tests/preload/starting.py has the search by PATH and the loader as a
+ * program, and tests/cli/live.py the signals that can ask. */
 #include "../support/test.h"
 
 #include "agent/base/launch.h"
@@ -8,7 +9,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <link.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -149,15 +149,6 @@ TEST(what_stands_in_the_way)
     CHECK(is(check_program(&p), "statically"));
 }
 
-TEST(the_loader_is_a_program_that_can)
-{
-    program p = make(LOADER, "ld-linux-x86-64.so.2");
-    p.segments[0].p_type = PT_NOTE;
-    CHECK(is(check_program(&p), "statically"));
-    p.rows[2].d_tag = DT_SONAME;
-    CHECK(is(check_program(&p), ok));
-}
-
 /* A name of a runtime is found wherever it lies in a string table of more than one part. */
 TEST(a_runtime_among_many_names)
 {
@@ -215,37 +206,6 @@ TEST(scripts_lead_on)
     CHECK(is(check(write_file("empty", "#! \n", 4, 0755)), ok));
     CHECK(is(check(write_file("endless", "#!/missing\n", 11, 0755)), "cannot be opened"));
     CHECK(is(check(folder), "cannot be opened"));
-}
-
-TEST(the_search_by_path)
-{
-    char path[PATH_MAX], folders[2 * PATH_MAX];
-    snprintf(folders, sizeof folders, "/missing::%s", folder);
-    write_file("no program", "", 0, 0644);
-    CHECK(pd_launch_find("no program", folders, path) == EACCES);
-    write_file("some program", "", 0, 0755);
-    CHECK(pd_launch_find("some program", folders, path) == 0);
-    CHECK(strcmp(path, path_of("some program")) == 0);
-    CHECK(pd_launch_find("some program", "/missing", path) == ENOENT);
-    CHECK(pd_launch_find("", folders, path) == ENOENT);
-    CHECK(pd_launch_find("sh", NULL, path) == 0);
-    CHECK(pd_launch_find("./x", folders, path) == 0 && strcmp(path, "./x") == 0);
-}
-
-TEST(which_signals_can_ask)
-{
-    static const int good[] = {SIGUSR1,   SIGUSR2, SIGHUP, SIGALRM,
-                               SIGVTALRM, SIGPROF, SIGIO,  SIGPWR};
-    const int bad[] = {-1,      0,       SIGKILL, SIGSTOP, SIGSEGV, SIGABRT,      SIGTERM,
-                       SIGPIPE, SIGCHLD, SIGCONT, SIGURG,  SIGTSTP, SIGRTMAX + 1, 1000};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        CHECK(pd_launch_may_ask(good[i]));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK(!pd_launch_may_ask(bad[i]));
-    for (int number = SIGSYS + 1; number < SIGRTMIN; number++)
-        CHECK(!pd_launch_may_ask(number));
-    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
-        CHECK(pd_launch_may_ask(number));
 }
 
 /* ---- language runtimes ----------------------------------------------------------------------- */
