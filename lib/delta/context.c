@@ -3,7 +3,7 @@
 
 #include "base/option_checks.h"
 #include "base/random.h"
-#include "profile/otlp_resource.h"
+#include "profile/otlp_attributes.h"
 
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
                                       pprofdelta_error *err)

@@ -151,37 +151,26 @@ static uint64_t left_out(const pprofdelta *pd)
 static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally *tally)
 {
     const pd_input *cur = &pd->cur;
-    const pd_stretch *w = &ruling->window;
+    pprofdelta_report *r = &pd->report;
     bool goes_on = pd_has_seen(pd) && !ruling->restart, is_request = cur->otlp.is_read;
-    pd->report = (pprofdelta_report){
-        .samples_in = cur->tables.samples,
-        .samples_out = pd->compact.samples,
-        .matched = tally->matched,
-        .fresh = tally->fresh,
-        .vanished = tally->vanished,
-        .clamped = tally->clamped,
-        .duplicates = cur->window.duplicates,
-        .by_address = cur->tables.by_address,
-        .by_lines = cur->tables.by_lines,
-        .files_replaced = goes_on ? pd->mapped.files_replaced : 0,
-        .other_build = goes_on && pd_judge_other_build(pd),
-        .unknown_fields = is_request
-                              ? cur->otlp.unknown_fields
-                              : cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
-        .left_out = is_request ? left_out(pd) : 0,
-        .had_base = pd->has_base || ruling->restart,
-        .restart = w->restart,
-        .from_nanos = w->from_nanos,
-        .to_nanos = w->to_nanos,
-        .sequence = pd_has_sequence(pd) ? w->sequence : 0,
-        .attempt = pd_has_sequence(pd) ? w->attempt : 0,
-        .id = pd_has_sequence(pd) ? pd->id : 0,
-        .types = pd->types,
-        .types_len = cur->columns.len,
-        .may_be_window = pd->may_be_window,
-        .clock_set_back = ruling->is_set_back,
-    };
-    pd->report.is_same = is_same_again(pd, &pd->report);
+    *r = pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns,
+                         pd->types);
+    r->samples_in = cur->tables.samples;
+    r->samples_out = pd->compact.samples;
+    r->by_address = cur->tables.by_address;
+    r->by_lines = cur->tables.by_lines;
+    r->files_replaced = goes_on ? pd->mapped.files_replaced : 0;
+    r->other_build = goes_on && pd_judge_other_build(pd);
+    r->unknown_fields = is_request ? cur->otlp.unknown_fields
+                                   : cur->tables.unknown_fields + cur->tables.sample_unknown_fields;
+    r->left_out = is_request ? left_out(pd) : 0;
+    r->had_base = pd->has_base || ruling->restart;
+    r->id = pd->id;
+    if (!pd_has_sequence(pd))
+        r->sequence = r->attempt = r->id = 0;
+    r->may_be_window = pd->may_be_window;
+    r->clock_set_back = ruling->is_set_back;
+    r->is_same = is_same_again(pd, r);
 }
 
 /* The profile becomes the one that was seen last, and the window the open attempt. */
@@ -222,7 +211,6 @@ static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_er
     if (!status && verifies)
         status = pd_output_verify_input(pd, &tally, err);
     if (!status) { /* from bytes that pd_output_compress takes */
-        pd_tally_report(&tally, &pd->schema, &pd->cur.columns, pd->types);
         fill_report(pd, &ruling, &tally);
         status = pd_output_compress(pd, profile, err);
     }

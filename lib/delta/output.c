@@ -213,14 +213,6 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
     return status;
 }
 
-static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
-                                       pprofdelta_error *err)
-{
-    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
-                   "the sums of %s do not add up: %s; this is a bug",
-                   (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
-}
-
 /* Parses what is to go out, and adds it up. */
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
@@ -241,7 +233,7 @@ pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,
     for (size_t i = 0; i < cur->columns.len; i++) {
         size_t slot = cur->columns.slot[i];
         if (in[i].lo != tally->types[slot].cur.lo)
-            return does_not_hold(pd, slot, "what was read is not what was counted", err);
+            return pd_tally_refuse(&pd->schema, slot, "what was read is not what was counted", err);
     }
     return PPROFDELTA_OK;
 }
@@ -258,10 +250,8 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
         size_t slot = cur->columns.slot[i];
         pprofdelta_sum sent = cur->dump.rate ? pd->unsampled[slot] : tally->types[slot].delta;
         if (written[i].lo != sent.lo)
-            return does_not_hold(pd, slot, "what was written is not what was counted", err);
+            return pd_tally_refuse(&pd->schema, slot, "what was written is not what was counted",
+                                   err);
     }
-    int broken = pd_tally_check(tally, pd->schema.counters);
-    if (broken < 0)
-        return PPROFDELTA_OK;
-    return does_not_hold(pd, (size_t)broken, "prev + delta - clamped - vanished is not cur", err);
+    return pd_tally_check(tally, &pd->schema, err);
 }

@@ -14,7 +14,7 @@
 #include "base/option_checks.h"
 
 #include "base/random.h"
-#include "profile/otlp_resource.h"
+#include "profile/otlp_attributes.h"
 
 /* The number of sites handled without giving the lock: a microsecond or two. */
 enum { AT_ONCE = 32 };

@@ -63,16 +63,6 @@ void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size)
     unmap_to(pages, &pages->source, ptr, size);
 }
 
-void *pd_pages_map_work(pd_pages *pages, size_t size)
-{
-    return map_from(pages, &pages->work, size);
-}
-
-void pd_pages_unmap_work(pd_pages *pages, void *ptr, size_t size)
-{
-    unmap_to(pages, &pages->work, ptr, size);
-}
-
 /* Each block is a mapping of its own. Its size is stored before it, in a gap that keeps the
  * alignment. */
 enum { FRONT = 64 };
@@ -181,14 +171,15 @@ bool pd_chains_init(pd_chains *chains, pd_pool *pool)
     while (buckets < pool->max / FULL_CHAIN && buckets < pool->pages->limit / 1024)
         buckets *= 2;
     *chains = (pd_chains){.pool = pool, .mask = buckets - 1};
-    chains->heads = pd_pages_map_work(pool->pages, heads_size(chains));
+    chains->heads = map_from(pool->pages, &pool->pages->work, heads_size(chains));
     return chains->heads != NULL;
 }
 
 void pd_chains_fini(pd_chains *chains)
 {
     if (chains->heads)
-        pd_pages_unmap_work(chains->pool->pages, chains->heads, heads_size(chains));
+        unmap_to(chains->pool->pages, &chains->pool->pages->work, chains->heads,
+                 heads_size(chains));
     chains->heads = NULL;
 }
 

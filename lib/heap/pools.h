@@ -45,10 +45,6 @@ void pd_pages_init(pd_pages *pages, const pprofdelta_heap_pages *source, uint64_
 void *pd_pages_map(pd_pages *pages, size_t size);
 void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size);
 
-/* The same with pages of the source `work`. */
-void *pd_pages_map_work(pd_pages *pages, size_t size);
-void pd_pages_unmap_work(pd_pages *pages, void *ptr, size_t size);
-
 /* An allocator that takes pages, for buffers that are used without the lock. */
 pprofdelta_allocator pd_pages_allocator(pd_pages *pages);
 

@@ -110,20 +110,30 @@ void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len)
         pd_sum_add(&tally->types[i].delta, row[i]);
 }
 
-int pd_tally_check(const pd_tally *tally, size_t counters)
+pprofdelta_status pd_tally_refuse(const pd_schema *schema, size_t slot, const char *what,
+                                  pprofdelta_error *err)
 {
-    for (size_t i = 0; i < counters; i++) {
+    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
+                   "the sums of %s do not add up: %s; this is a bug",
+                   (const char *)schema->text.ptr + schema->names[slot].type, what);
+}
+
+pprofdelta_status pd_tally_check(const pd_tally *tally, const pd_schema *schema,
+                                 pprofdelta_error *err)
+{
+    for (size_t i = 0; i < schema->counters; i++) {
         const pd_type_sums *s = &tally->types[i];
         pprofdelta_sum left = pd_sum_plus(s->prev, s->delta);
         pprofdelta_sum right = pd_sum_plus(pd_sum_plus(s->cur, s->clamped), s->vanished);
         if (left.lo != right.lo)
-            return (int)i;
+            return pd_tally_refuse(schema, i, "prev + delta - clamped - vanished is not cur", err);
     }
-    return -1;
+    return PPROFDELTA_OK;
 }
 
-void pd_tally_report(const pd_tally *tally, const pd_schema *schema, const pd_columns *columns,
-                     pprofdelta_type_report *out)
+pprofdelta_report pd_tally_report(const pd_tally *tally, const pd_window *w,
+                                  const pd_stretch *stretch, const pd_schema *schema,
+                                  const pd_columns *columns, pprofdelta_type_report *out)
 {
     const char *text = (const char *)schema->text.ptr;
     for (size_t i = 0; i < columns->len; i++) {
@@ -140,4 +150,18 @@ void pd_tally_report(const pd_tally *tally, const pd_schema *schema, const pd_co
             .vanished = sums->vanished,
         };
     }
+    return (pprofdelta_report){
+        .matched = tally->matched,
+        .fresh = tally->fresh,
+        .vanished = tally->vanished,
+        .clamped = tally->clamped,
+        .duplicates = w->duplicates,
+        .restart = stretch->restart,
+        .from_nanos = stretch->from_nanos,
+        .to_nanos = stretch->to_nanos,
+        .sequence = stretch->sequence,
+        .attempt = stretch->attempt,
+        .types = out,
+        .types_len = columns->len,
+    };
 }

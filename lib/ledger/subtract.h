@@ -7,6 +7,7 @@
 #ifndef PD_LEDGER_SUBTRACT_H
 #define PD_LEDGER_SUBTRACT_H
 
+#include "base/life.h"
 #include "base/sum.h"
 #include "ledger/types.h"
 #include "ledger/window.h"
@@ -40,11 +41,18 @@ void pd_tally_begin(pd_tally *tally, const pd_window *window, pd_subtraction how
 /* Adds a row of the output to delta. */
 void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len);
 
-/* Returns the first counter, as index in a row, for which the law does not hold, or -1. */
-int pd_tally_check(const pd_tally *tally, size_t counters);
+/* Reports that the sums of the type in this slot do not add up: E_VERIFY. */
+pprofdelta_status pd_tally_refuse(const pd_schema *schema, size_t slot, const char *what,
+                                  pprofdelta_error *err);
 
-/* Sets out[i] to what a report says of column i. */
-void pd_tally_report(const pd_tally *tally, const pd_schema *schema, const pd_columns *columns,
-                     pprofdelta_type_report *out);
+/* Returns pd_tally_refuse for the first counter for which the law does not hold, or OK. */
+pprofdelta_status pd_tally_check(const pd_tally *tally, const pd_schema *schema,
+                                 pprofdelta_error *err);
+
+/* Returns what the report of a window says of its samples, its time and its types; the rest is 0. Sets types[i]
+ * to what it says of column i. */
+pprofdelta_report pd_tally_report(const pd_tally *tally, const pd_window *window,
+                                  const pd_stretch *stretch, const pd_schema *schema,
+                                  const pd_columns *columns, pprofdelta_type_report *types);
 
 #endif

@@ -27,7 +27,7 @@
 
 typedef struct pd_compact {
     pprofdelta_format format;
-    pd_bytes resource;            /* of the format (otlp_resource.h); borrowed */
+    pd_bytes resource;            /* of the format (otlp_attributes.h); borrowed */
     const pd_otlp_origin *origin; /* OTLP: takes the place of the resource and the scope; or NULL */
     pd_writer writer;
     /* buffers[] is all of them, for begin and release. */

@@ -7,10 +7,14 @@
 
 /* ---- the life of the parts ------------------------------------------------------------------- */
 
-/* An entry that is the zero value. */
-static void put_none(pd_compact *c, pd_buffer *table, uint32_t number)
+/* The tables in the order of the dictionary's fields, from 0, and then the samples of each type. */
+enum { TABLES = PD_OTLP_DICTIONARY_STACK_TABLE };
+static pd_buffer *part_of(pd_compact *c, size_t number)
 {
-    pd_write_bytes(&c->writer, table, number, NULL, 0);
+    pd_buffer *const tables[TABLES] = {
+        &c->mapping_bytes, &c->location_bytes,       &c->function_bytes,  &c->otlp.link_bytes,
+        &c->string_bytes,  &c->otlp.attribute_bytes, &c->otlp.stack_bytes};
+    return number < TABLES ? tables[number] : &c->otlp.samples[number - TABLES];
 }
 
 void pd_otlp_begin(pd_compact *c)
@@ -24,13 +28,8 @@ void pd_otlp_begin(pd_compact *c)
         pd_keymap_clear(&o->maps[i]);
     o->table_len = 0;
     o->types = 0;
-    put_none(c, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE);
-    put_none(c, &c->location_bytes, PD_OTLP_DICTIONARY_LOCATION_TABLE);
-    put_none(c, &c->function_bytes, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
-    put_none(c, &c->string_bytes, PD_OTLP_DICTIONARY_STRING_TABLE);
-    put_none(c, &o->attribute_bytes, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
-    put_none(c, &o->link_bytes, PD_OTLP_DICTIONARY_LINK_TABLE);
-    put_none(c, &o->stack_bytes, PD_OTLP_DICTIONARY_STACK_TABLE);
+    for (uint32_t i = 0; i < TABLES; i++) /* entry 0 is the zero value */
+        pd_write_bytes(&c->writer, part_of(c, i), i + 1, NULL, 0);
 }
 
 void pd_otlp_release(pd_compact_otlp *o, pd_mem *mem)
@@ -310,30 +309,15 @@ static void put_scope(pd_compact *c, pd_buffer *out, const pd_compact_header *h)
         pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &c->scratch);
 }
 
-/* The tables, in the order of the dictionary's fields. */
-enum { TABLES = 7 };
-static void list_tables(const pd_compact *c, pd_bytes tables[TABLES])
-{
-    const pd_buffer *const buffers[TABLES] = {
-        &c->mapping_bytes, &c->location_bytes,       &c->function_bytes,  &c->otlp.link_bytes,
-        &c->string_bytes,  &c->otlp.attribute_bytes, &c->otlp.stack_bytes};
-    for (size_t i = 0; i < TABLES; i++)
-        tables[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
-}
-
 /* The hash of everything but the resource, the scope and what is made of the hash. */
-static pd_key content_key(const pd_compact *c)
+static pd_key content_key(pd_compact *c)
 {
     const pd_compact_otlp *o = &c->otlp;
-    pd_bytes tables[TABLES];
     uint64_t words[2 * (TABLES + PPROFDELTA_MAX_TYPES)];
     size_t len = 0;
-    list_tables(c, tables);
     for (size_t i = 0; i < TABLES + o->types; i++) {
-        pd_bytes part = i < TABLES
-                            ? tables[i]
-                            : (pd_bytes){o->samples[i - TABLES].ptr, o->samples[i - TABLES].len};
-        pd_key key = pd_key_of_bytes(part.ptr, part.len, 0);
+        const pd_buffer *part = part_of(c, i);
+        pd_key key = pd_key_of_bytes(part->ptr, part->len, 0);
         words[len++] = key.lo;
         words[len++] = key.hi;
     }
@@ -448,7 +432,7 @@ static void put_all(pd_compact *c, const pd_compact_header *h)
     const pd_otlp_origin *origin = c->origin ? c->origin : &none;
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
-    pd_bytes tables[TABLES], resource = resource_of(c);
+    pd_bytes resource = resource_of(c);
     pd_buffer *scope = &c->tail, *out = &c->out;
     size_t dictionary = 0, at = 0;
     scope->len = 0;
@@ -468,12 +452,11 @@ static void put_all(pd_compact *c, const pd_compact_header *h)
     }
     put_field(c, out, PD_OTLP_SCOPE_PROFILES_SCHEMA_URL, origin->scope_url);
     put_field(c, out, PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL, origin->resource_url);
-    list_tables(c, tables);
     for (size_t i = 0; i < TABLES; i++)
-        dictionary += tables[i].len;
+        dictionary += part_of(c, i)->len;
     put_intro(c, out, PD_OTLP_REQUEST_DICTIONARY, dictionary);
     for (size_t i = 0; i < TABLES; i++)
-        pd_write_raw(w, out, tables[i].ptr, tables[i].len);
+        pd_write_raw(w, out, part_of(c, i)->ptr, part_of(c, i)->len);
 }
 
 void pd_otlp_end(pd_compact *c, const pd_compact_header *h)

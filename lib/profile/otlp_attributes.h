@@ -51,4 +51,10 @@ pd_bytes pd_otlp_labels(pd_compact *c);
 /* The name of the attribute that a build id of a mapping is. */
 const char *pd_otlp_build_id_key(pd_bytes build_id);
 
+/* What a format has of options.resource, made once. Appends to *out: in OTLP, the content of a Resource; in
+ * tables, the value of "target"; in pprof, nothing. A later attribute replaces an earlier one with the same
+ * key, in the place of the earlier one. Bytes that are not UTF-8 become U+FFFD. */
+pprofdelta_status pd_otlp_resource(pprofdelta_format format, const pprofdelta_attribute *attributes,
+                                   size_t len, pd_mem *mem, pd_buffer *out, pprofdelta_error *err);
+
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/option_checks.h"
 #include "base/random.h"
-#include "profile/otlp_resource.h"
+#include "profile/otlp_attributes.h"
 #include "profile/stamp.h"
 
 pprofdelta_status pd_outline_check(const pprofdelta_builder_options *o, pprofdelta_error *err)

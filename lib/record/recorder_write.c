@@ -139,41 +139,16 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
 static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t written,
                         pprofdelta_report *report)
 {
-    pd_tally_report(tally, &r->schema, &r->columns, r->types);
-    *report = (pprofdelta_report){
-        .samples_in = r->samples_in,
-        .samples_out = r->compact.samples,
-        .matched = tally->matched,
-        .fresh = tally->fresh,
-        .vanished = tally->vanished,
-        .clamped = tally->clamped,
-        .duplicates = r->window.duplicates,
-        .by_address = r->places.keys.len - r->places.by_lines,
-        .by_lines = r->places.by_lines,
-        .had_base = r->has_base || r->restart,
-        .restart = r->life.window.restart,
-        .from_nanos = r->life.window.from_nanos,
-        .to_nanos = r->life.window.to_nanos,
-        .sequence = r->life.window.sequence,
-        .attempt = r->life.window.attempt,
-        .id = r->outline.id,
-        .output_len = written,
-        .types = r->types,
-        .types_len = r->columns.len,
-        .clock_set_back = pd_recorder_has_seen(r) && r->time_nanos < r->last_nanos,
-    };
-}
-
-static pprofdelta_status check_books(const pprofdelta_recorder *r, const pd_tally *tally,
-                                     pprofdelta_error *err)
-{
-    int broken = pd_tally_check(tally, r->schema.counters);
-    if (broken < 0)
-        return PPROFDELTA_OK;
-    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
-                   "the sums of %s do not add up: prev + delta - clamped - vanished is not cur; "
-                   "this is a bug",
-                   (const char *)r->schema.text.ptr + r->schema.names[broken].type);
+    *report =
+        pd_tally_report(tally, &r->window, &r->life.window, &r->schema, &r->columns, r->types);
+    report->samples_in = r->samples_in;
+    report->samples_out = r->compact.samples;
+    report->by_address = r->places.keys.len - r->places.by_lines;
+    report->by_lines = r->places.by_lines;
+    report->had_base = r->has_base || r->restart;
+    report->id = r->outline.id;
+    report->output_len = written;
+    report->clock_set_back = pd_recorder_has_seen(r) && r->time_nanos < r->last_nanos;
 }
 
 static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_sink *sink,
@@ -187,7 +162,7 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_tally_begin(&tally, &r->window, r->how);
     PD_TRY(choose(r, &tally, err));
     if (r->flags & PPROFDELTA_VERIFY)
-        PD_TRY(check_books(r, &tally, err));
+        PD_TRY(pd_tally_check(&tally, &r->schema, err));
     PD_TRY(write_profile(r, &out, err));
     PD_TRY(pd_compress(&r->compressor, &r->mem, out, PD_LIFE_SINK(&r->life, sink), &written, err));
     fill_report(r, &tally, written, report);

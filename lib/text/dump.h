@@ -14,7 +14,7 @@
 #define PD_TEXT_DUMP_H
 
 #include "base/keymap.h"
-#include "process/maps_line.h"
+#include "process/maps.h"
 #include "text/records.h"
 
 /* Scales *objects and *bytes in place, rounded to the nearest number. Both stay unchanged if rate
