@@ -55,7 +55,7 @@ go_text, python_text = text_of("bindings", "go", "pprofdelta", "options.go"), te
 rust_text = text_of("bindings", "rust", "pprofdelta", "src", "context.rs")
 for name in sorted(names):
     known = elsewhere["rust"].get(name, name)
-    check(f"Rust knows the option {name}", known is None or re.search(rf"^    pub fn {known}\(", rust_text, re.M), known)
+    check(f"Rust knows the option {name}", known is None or re.search(rf"^    pub fn {known}\(|^        {known}: ", rust_text, re.M), known)
     check(f"wasm knows the option {name}",
           name in elsewhere["wasm"] or f".{name} = " in text_of("bindings", "wasm", "glue.h"))
     known = elsewhere["go"].get(name, "With" + facts.camel(name))
