@@ -29,7 +29,7 @@ static void make_grammar(const cli_command *command, grammar *g)
     static const int arity[] = {no_argument, required_argument, optional_argument};
     size_t len = 0, letters = 2;
     *g = (grammar){.letters = "-:"};
-    for (int i = 0; command->options[i].help; i++) {
+    for (int i = 0; !i || command->options[i - 1].take; i++) {
         const cli_option *option = &command->options[i];
         if (option->not_of & command->verb)
             continue;
@@ -89,9 +89,11 @@ static int next(cli_arguments *arguments, const grammar *g)
 static int print_help(const cli_command *command)
 {
     fputs(command->before, stdout);
-    for (const cli_option *option = command->options; option->help; option++)
+    const cli_option *option = command->options;
+    do
         if (!(option->not_of & command->verb))
             fputs(option->help, stdout);
+    while (option++->take);
     fputs(command->after ? command->after : "", stdout);
     return cli_output_end_text();
 }

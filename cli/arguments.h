@@ -16,7 +16,7 @@ typedef struct cli_option {
     char letter;      /* 'o'; '0' stands for -0 to -9, whose value is the whole argument; or 0 */
     cli_arity arity;
     /* Reads the value (NULL: none) into the member at `at` of the verb's options. Prints what is
-     * wrong; returns an exit code, or CLI_ENOUGH. NULL: prints the help. */
+     * wrong; returns an exit code, or CLI_ENOUGH. NULL: prints the help, and ends the table. */
     int (*take)(const struct cli_option *option, const char *value, void *member);
     size_t at;
     int what;         /* for take */
@@ -30,7 +30,7 @@ enum { CLI_ENOUGH = -1 };
 typedef struct cli_command {
     const char *before;        /* the lines of --help before those of the options */
     const char *after;         /* and after them; NULL: none */
-    const cli_option *options; /* NULL ends them */
+    const cli_option *options; /* that of --help is the last */
     /* Checks or takes an operand; NULL: all are right. What it accepts is an operand of *arguments. */
     int (*operand)(void *options, const char *value);
     unsigned verb; /* its bit in cli_option.not_of; 0: none */

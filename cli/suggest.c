@@ -4,16 +4,18 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { LONGEST = CLI_SUGGEST_LONGEST };
+enum { LONGEST = 32 };
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Damerau's distance without a second change of exchanged letters. Row i of the table is about the
- * first i letters of word, column j about the first j of other; three rows are enough. */
-size_t cli_suggest_distance(const char *word, size_t word_len, const char *other, size_t other_len)
+/* The number of letters to change, insert, delete or exchange with their neighbour to make one word
+ * of the other; SIZE_MAX if a word is longer than LONGEST. This is Damerau's distance without a second
+ * change of exchanged letters. Row i of the table is about the first i letters of word, column j about
+ * the first j of other; three rows are enough. */
+static size_t distance_of(const char *word, size_t word_len, const char *other, size_t other_len)
 {
     size_t rows[3][LONGEST + 1];
     if (word_len > LONGEST || other_len > LONGEST)
@@ -45,7 +47,7 @@ cli_suggestion cli_suggest_for(const char *word, size_t word_len)
 void cli_suggest_consider(cli_suggestion *suggestion, const char *candidate)
 {
     size_t len = strlen(candidate), most = len / 3 ? len / 3 : 1;
-    size_t wrong = cli_suggest_distance(suggestion->word, suggestion->word_len, candidate, len);
+    size_t wrong = distance_of(suggestion->word, suggestion->word_len, candidate, len);
     if (suggestion->word_len < 2 || wrong > most || wrong >= suggestion->distance)
         return;
     suggestion->meant = candidate;

@@ -4,11 +4,6 @@
 
 #include <stddef.h>
 
-/* The number of letters to change, insert, delete or exchange with their neighbour to make one word
- * of the other; SIZE_MAX if a word is longer than CLI_SUGGEST_LONGEST. */
-enum { CLI_SUGGEST_LONGEST = 32 };
-size_t cli_suggest_distance(const char *word, size_t word_len, const char *other, size_t other_len);
-
 typedef struct cli_suggestion {
     const char *word; /* as it was written, word_len bytes */
     size_t word_len;

@@ -5,6 +5,7 @@
 #include "process/maps.h"
 #include "process/proc.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/syscall.h>
@@ -142,15 +143,6 @@ enum { THREADS_MAX = 4096 };
 static uintptr_t heads[THREADS_MAX];
 static size_t heads_len;
 
-/* As the kernel writes it. */
-typedef struct directory_entry {
-    uint64_t inode;
-    int64_t off;
-    uint16_t len;
-    uint8_t type;
-    char name[];
-} directory_entry;
-
 static bool has_filter(void)
 {
     char text[8192];
@@ -162,11 +154,9 @@ static bool has_filter(void)
 
 static void note(const char *name)
 {
-    long tid = 0;
+    pid_t tid = (pid_t)pd_number_at(name);
     void *head = NULL;
     size_t len;
-    for (; *name >= '0' && *name <= '9'; name++)
-        tid = tid * 10 + (*name - '0');
     if (!tid || tid == getpid() || heads_len == THREADS_MAX ||
         syscall(SYS_get_robust_list, tid, &head, &len) || !head)
         return;
@@ -175,7 +165,7 @@ static void note(const char *name)
 
 bool pd_thread_stacks_find(void)
 {
-    static _Alignas(64) char bytes[16 << 10];
+    static _Alignas(64) char bytes[16 << 10]; /* entries as the kernel writes them */
     heads_len = 0;
     if (has_filter())
         return false;
@@ -184,9 +174,9 @@ bool pd_thread_stacks_find(void)
         return false;
     for (long got; (got = syscall(SYS_getdents64, fd, bytes, sizeof bytes)) > 0;)
         for (long at = 0; at < got;) {
-            const directory_entry *entry = (const void *)(bytes + at);
-            note(entry->name);
-            at += entry->len;
+            const struct dirent *entry = (const void *)(bytes + at);
+            note(entry->d_name);
+            at += entry->d_reclen;
         }
     close(fd);
     return true;

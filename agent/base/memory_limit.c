@@ -8,15 +8,6 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-/* strtoull would have another name on each C library. */
-static uint64_t number_at(const char *at)
-{
-    uint64_t number = 0;
-    for (; *at >= '0' && *at <= '9'; at++)
-        number = 10 * number + (uint64_t)(*at - '0');
-    return number;
-}
-
 /* Takes the number in the file if it is smaller. "max" is no number, and the number that version 1
  * has instead is larger than any machine. */
 static void take(const char *path, void *cookie)
@@ -24,7 +15,7 @@ static void take(const char *path, void *cookie)
     pd_memory_limit *out = cookie;
     char text[32];
     pd_read_text(path, text, sizeof text);
-    uint64_t bytes = number_at(text);
+    uint64_t bytes = pd_number_at(text);
     if (!bytes || (out->bytes && bytes >= out->bytes))
         return;
     out->bytes = bytes;
@@ -105,5 +96,5 @@ uint64_t pd_memory_pressure_read(const char *path)
         return 0;
     text[strcspn(text, "\n")] = '\0';
     const char *number = strstr(text, total);
-    return number ? number_at(number + sizeof total - 1) : 0;
+    return number ? pd_number_at(number + sizeof total - 1) : 0;
 }

@@ -90,3 +90,12 @@ bool pd_read_text(const char *path, char *text, size_t size)
     text[len > 0 ? len : 0] = '\0';
     return len > 0;
 }
+
+/* strtoull would have another name on each C library. */
+uint64_t pd_number_at(const char *text)
+{
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        number = 10 * number + (uint64_t)(*text - '0');
+    return number;
+}

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A text that is being put together. What does not fit is cut off. bytes ends with a NUL. */
 typedef struct pd_fixed_text {
@@ -35,5 +36,8 @@ int pd_open_high(int fd);
 
 /* Reads the beginning of a short file, and ends it with a NUL. Returns false if there is nothing. */
 bool pd_read_text(const char *path, char *text, size_t size);
+
+/* Returns the decimal number at the beginning of the text; 0 if there is none. */
+uint64_t pd_number_at(const char *text);
 
 #endif

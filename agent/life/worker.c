@@ -110,8 +110,7 @@ static main_status read_status_of_main(void)
     if (!end_of_name || end_of_name[1] != ' ')
         return status;
     status.state = end_of_name[2];
-    for (last++; *last >= '0' && *last <= '9'; last++)
-        status.exit_code = status.exit_code * 10 + (*last - '0');
+    status.exit_code = (int)pd_number_at(last + 1);
     return status;
 }
 

@@ -141,9 +141,8 @@ static const cli_option table[] = {
      "      --label-target[=KEY]   give each sample a label with the id of its target\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(cli_options, quiet), 0, 0,
      "  -q, --quiet                print no notes on stderr\n"},
-    {"--help", 'h', CLI_ALONE, NULL, 0, 0, DELTA, "  -h, --help\n"},
-    {"--help", 'h', CLI_ALONE, NULL, 0, 0, SUM, "  -h, --help, --version\n"},
-    {"--version", 0, CLI_ALONE, take_version, offsetof(cli_options, arguments.is_done), 0, SUM, ""},
+    {"--version", 0, CLI_ALONE, take_version, offsetof(cli_options, arguments.is_done), 0, SUM,
+     "  -h, --help, --version\n"},
     {"--state", 0, CLI_VALUE, cli_take_name, offsetof(cli_options, state), CLI_STATE, SUM,
      "\n"
      "      --state=FILE           PREV is in FILE. It becomes CUR when OUT is on the\n"
@@ -157,7 +156,7 @@ static const cli_option table[] = {
     {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(cli_options, status), CLI_REPORT,
      SUM, "      --status[=FORM]        only print what is in FILE, as text or json\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), 0, SUM, ""},
-    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
+    {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, ""},
 };
 
 const cli_command cli_delta_command = {
@@ -193,7 +192,7 @@ const cli_command cli_sum_command = {
               "If BASE is a directory and all there is, the profiles in it are added up.\n"
               "\n",
     .options = table,
-    .after = "",
+    .after = "  -h, --help\n",
     .operand = check_name,
     .verb = ONLY_SUM,
 };
@@ -206,7 +205,7 @@ const cli_command cli_merge_command = {
               "counts once, with its highest attempt. Profiles that name none are refused.\n"
               "\n",
     .options = table,
-    .after = "",
+    .after = "  -h, --help\n",
     .operand = check_name,
     .verb = MERGE,
 };

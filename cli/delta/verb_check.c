@@ -24,7 +24,6 @@ static const cli_option table[] = {
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(check_options, quiet), 0, 0,
      "  -q, --quiet            print nothing about valid profiles\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
-    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {

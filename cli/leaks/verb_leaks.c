@@ -68,7 +68,6 @@ static const cli_option table[] = {
     {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(verb, quiet), 0, 0,
      "  -q, --quiet            print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
-    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {

@@ -139,7 +139,6 @@ static const cli_option table[] = {
     {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names.places), 0, 0,
      "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
-    {NULL, 0, CLI_ALONE, NULL, 0, 0, 0, NULL},
 };
 
 static const cli_command command = {
