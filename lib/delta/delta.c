@@ -153,8 +153,7 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
     const pd_input *cur = &pd->cur;
     pprofdelta_report *r = &pd->report;
     bool goes_on = pd_has_seen(pd) && !ruling->restart, is_request = cur->otlp.is_read;
-    *r = pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns,
-                         pd->types);
+    pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns, pd->types, r);
     r->samples_in = cur->tables.samples;
     r->samples_out = pd->compact.samples;
     r->by_address = cur->tables.by_address;

@@ -131,9 +131,9 @@ pprofdelta_status pd_tally_check(const pd_tally *tally, const pd_schema *schema,
     return PPROFDELTA_OK;
 }
 
-pprofdelta_report pd_tally_report(const pd_tally *tally, const pd_window *w,
-                                  const pd_stretch *stretch, const pd_schema *schema,
-                                  const pd_columns *columns, pprofdelta_type_report *out)
+void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch *stretch,
+                     const pd_schema *schema, const pd_columns *columns,
+                     pprofdelta_type_report *out, pprofdelta_report *report)
 {
     const char *text = (const char *)schema->text.ptr;
     for (size_t i = 0; i < columns->len; i++) {
@@ -150,7 +150,7 @@ pprofdelta_report pd_tally_report(const pd_tally *tally, const pd_window *w,
             .vanished = sums->vanished,
         };
     }
-    return (pprofdelta_report){
+    *report = (pprofdelta_report){
         .matched = tally->matched,
         .fresh = tally->fresh,
         .vanished = tally->vanished,

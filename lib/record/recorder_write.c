@@ -139,8 +139,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
 static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t written,
                         pprofdelta_report *report)
 {
-    *report =
-        pd_tally_report(tally, &r->window, &r->life.window, &r->schema, &r->columns, r->types);
+    pd_tally_report(tally, &r->window, &r->life.window, &r->schema, &r->columns, r->types, report);
     report->samples_in = r->samples_in;
     report->samples_out = r->compact.samples;
     report->by_address = r->places.keys.len - r->places.by_lines;

@@ -2,7 +2,7 @@
 
 // Package records is a part of the C library libpprofdelta, translated to Go. `./dev wasm` makes it again, with the same bytes:
 // bindings/wasm/build.py compiles these C sources with ziglang 0.15.2 to a WebAssembly module of 195556 bytes
-// (SHA-256 98d4bef8b8d8c69931ed05ff668cbcd90a753648b55cb98691a602ec9651ed30),
+// (SHA-256 ebeb2b3e994cdd2f1e8a3d8816b673efd3d4000ae8537045b4ba72e44697fc60),
 // and wasm2go translates the module: lib and bindings/wasm of this repository, xxHash 0.8.1,
 // libdeflate (libdeflate-sys 1.26.1), libz (libz-sys 1.1.31), zstd (zstd-sys 2.0.7) and what they use of wasi-libc.
 // Their licences are in bindings/go/internal/LICENSES.
@@ -40232,13 +40232,13 @@ l2:
 	store64(m.memory, uint32(v3+i32(88)), uint64(i64(0)))
 	store64(m.memory, uint32(v3+i32(96)), uint64(i64(0)))
 	store32(m.memory, uint32(v3+i32(104)), uint32(i32(0)))
-	store32(m.memory, uint64(uint32(v3))+156, uint32(v5))
-	store32(m.memory, uint64(uint32(v3))+152, uint32(v6))
 	store64(m.memory, uint64(uint32(v3))+144, uint64(i64(0)))
 	store64(m.memory, uint64(uint32(v3))+136, uint64(v25))
 	store64(m.memory, uint64(uint32(v3))+128, uint64(v24))
 	store64(m.memory, uint64(uint32(v3))+120, uint64(v23))
 	store64(m.memory, uint64(uint32(v3))+112, uint64(v22))
+	store32(m.memory, uint64(uint32(v3))+156, uint32(v5))
+	store32(m.memory, uint64(uint32(v3))+152, uint32(v6))
 	store32(m.memory, uint64(uint32(v3))+108, uint32(v12))
 	store64(m.memory, uint32(v3+i32(184)), uint64(i64(0)))
 	store64(m.memory, uint32(v3+i32(176)), uint64(i64(0)))
