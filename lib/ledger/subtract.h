@@ -49,10 +49,10 @@ pprofdelta_status pd_tally_refuse(const pd_schema *schema, size_t slot, const ch
 pprofdelta_status pd_tally_check(const pd_tally *tally, const pd_schema *schema,
                                  pprofdelta_error *err);
 
-/* Sets *report to what it says of a window's samples, its time and its types, and the rest to 0. Sets types[i]
+/* Sets *report to what it says of a window's samples, its time and its types, and the rest to 0. Sets out[i]
  * to what it says of column i. */
-void pd_tally_report(const pd_tally *tally, const pd_window *window, const pd_stretch *stretch,
+void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch *stretch,
                      const pd_schema *schema, const pd_columns *columns,
-                     pprofdelta_type_report *types, pprofdelta_report *report);
+                     pprofdelta_type_report *out, pprofdelta_report *report);
 
 #endif

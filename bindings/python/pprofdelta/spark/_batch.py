@@ -137,7 +137,7 @@ def _is_base(options: Options) -> Any:
         with Context(**options) as context:
             return pa.array([is_base(context, profile) for profile in profiles], pa.bool_())
 
-    return f.arrow_udf(are_bases, FLAG)  # type: ignore[attr-defined]
+    return f.arrow_udf(are_bases, FLAG)  # type: ignore[attr-defined, unused-ignore]
 
 
 def _placed(rows: DataFrame, cuts: DataFrame) -> DataFrame:
