@@ -109,7 +109,7 @@ bool pd_agent_pause(void)
     int kept = errno;
     if (!pd_agent_is_recording() || atomic_load(&stage) != ALIVE || !pd_self_enter())
         return false;
-    bool is_paused = pd_worker_retire(pd_delivery_max_millis());
+    bool is_paused = pd_worker_is_running() && pd_worker_retire(pd_delivery_max_millis());
     pd_self_leave();
     errno = kept;
     return is_paused;

@@ -381,6 +381,11 @@ bool pd_worker_stop(unsigned milliseconds)
     return end(PD_REQUEST_STOP, milliseconds);
 }
 
+bool pd_worker_is_running(void)
+{
+    return atomic_load(&state) == RUNNING;
+}
+
 bool pd_worker_retire(unsigned milliseconds)
 {
     if (atomic_load(&state) != RUNNING)

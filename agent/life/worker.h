@@ -47,6 +47,7 @@ bool pd_worker_stop(unsigned milliseconds);
 /* Ends the thread, if there is one, and waits as above until it has left the process. The next
  * sample or pd_worker_start starts another one. Returns whether there is no thread now. */
 bool pd_worker_retire(unsigned milliseconds);
+bool pd_worker_is_running(void);
 void pd_worker_start(void);
 
 /* Waits until a thread that was started has its table of descriptors, for a second at most. */

@@ -54,9 +54,8 @@ typedef struct cli_leaks_lives {
     cli_leaks_cohorts cohorts;
     cli_leaks_amount *amounts; /* allocated; then freed, by class of age (see leaks_rows.c) */
     size_t amounts_len, amounts_cap;
-    double brief,
-        brief_objects; /* bytes and objects that were freed in the window in which they were
-                                    allocated, in the run */
+    /* Of the run, bytes and objects that were freed in the window in which they were allocated. */
+    double brief, brief_objects;
 } cli_leaks_lives;
 
 typedef struct cli_leaks_row {
