@@ -111,9 +111,14 @@ static int add(run *r, cli_file file)
 {
     pprofdelta_error err;
     pprofdelta_join join;
+    pprofdelta_census census;
+    bool is_profile = true;
     uint64_t limit = r->options.library.max_memory;
-    int code = r->windows || file.found_in ? cli_input_read_again(&r->input, file, limit)
-                                           : cli_input_read(&r->input, file.path, limit);
+    int code = file.found_in ? cli_input_check(file, limit, &census, &is_profile) : CLI_DONE;
+    if (code || !is_profile)
+        return code;
+    code = r->windows || file.found_in ? cli_input_read_again(&r->input, file, limit)
+                                       : cli_input_read(&r->input, file.path, limit);
     if (code)
         return code;
     const char *name = r->input.name;
@@ -214,6 +219,8 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
     }
     for (size_t i = 0; i < len && !code; i++)
         code = add(r, (cli_file){r->windows ? r->windows[i].path : operands[i], r->folder.dir});
+    if (!code && !r->last)
+        code = cli_error("%s: no file in it is a profile", arguments->operands[0]);
     if (code)
         return code;
     if (r->windows)

@@ -180,8 +180,8 @@ static const cli_option table[] = {
      "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n"},
     {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, to), CLI_SHELL, 0,
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
-     "                         the profile has arrived if it exits with status 0; DIR\n"
-     "                         then gets what did not arrive at the end\n"},
+     "                         the profile has arrived if it exits with status 0; of\n"
+     "                         what did not at the end, DIR has the live file\n"},
     {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_nanos), 0, 0,
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
      "                         but at least 5s and at most 60s)\n"},
