@@ -111,19 +111,15 @@ def test_a_directory(t):
     """What is no profile, or a link, is left out with a note."""
     film(t, 3)
     os.mkdir(t.path("dir"))
-    t.fails(1, "sum", "dir")
-    for n in range(1, 4):
-        os.rename(t.path(f"delta.{n}"), t.path(f"dir/{n}.pb.gz"))
     t.write("dir/2a.pb.gz", b"no profile\n")
     os.symlink("1.pb.gz", t.path("dir/4.pb.gz"))
+    result = t.run("sum", "dir", "-o", "out")
+    t.equal((result.code, result.err.splitlines()[-1]), (1, "pprofdelta: dir: no file in it is a profile"))
+    for n in range(1, 4):
+        os.rename(t.path(f"delta.{n}"), t.path(f"dir/{n}.pb.gz"))
     result = t.succeeds("sum", "dir", "-o", "out")
     t.equal(read(t.load("out")).something(), read(t.load("look.3")).something())
     t.equal(result.err.count("it is left out"), 2, result.err)
-    for n in range(1, 4):
-        os.remove(t.path(f"dir/{n}.pb.gz"))
-    result = t.run("sum", "dir", "-o", "nothing")
-    t.equal((result.code, result.err.splitlines()[-1]), (1, "pprofdelta: dir: no file in it is a profile"))
-    t.check(not os.path.exists(t.path("nothing")), "wrote")
 
 
 def test_looks_that_have_no_time(t):

@@ -156,7 +156,7 @@ def test_what_is_not_the_agents_is_left_alone(t):
 
 def test_a_sum_recovers(t):
     """Of a directory: what its files add up to, with the last window."""
-    kill(t.binary, ["perl", "-e", REAL["perl"][1]], t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    kill(t.binary, PERL, t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
     t.succeeds("sum", "out", "-o", "all.pb.gz")
     paths, = recorded.files(t.path("out")).values()
     t.succeeds("sum", *paths, "-o", "each.pb.gz")
@@ -187,7 +187,7 @@ def test_a_command_gets_the_window(t):
 REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)] * (i % 50)"],
         "sqlite3": [":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n) "
                                 "select count(*) from (select i, hex(randomblob(50)) h from n group by i % 9999)"],
-        "perl": ["-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"],
+        "perl": PERL[1:],
         "gcc": ["-O3", "-c", "-x", "c", "-o", "/dev/null", "BIG"],
         "redis-server": ["--bind", "127.0.0.1", "--save", "", "--port", "PORT"]}
 TOP = {"redis-server": "processMultibulkBuffer", "perl": "Perl_sv_grow"}  # a function of the largest stack
@@ -195,19 +195,14 @@ LOAD = "until redis-cli -p %s ping; do sleep 0.01; done; exec redis-benchmark -p
 LIMIT = 64 << 20
 
 
-def big_source(path):
-    with open(path, "w", encoding="ascii") as file:
-        for i in range(3000):
-            file.write(f"int f{i}(int *p, int n) {{ int s = 0; for (int i = 0; i < n; i++) s += p[i] * {i}; return s; }}\n")
-    return path
-
-
 def judge_real(binary, program, folder, seconds):
     """Redis is killed when its load has begun."""
     out = os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)
     with socket.create_server(("127.0.0.1", 0)) as free:
-        values = {"BIG": big_source(os.path.join(folder, "big.c")), "PORT": str(free.getsockname()[1])}
+        values = {"BIG": os.path.join(folder, "big.c"), "PORT": str(free.getsockname()[1])}
+    with open(values["BIG"], "w", encoding="ascii") as file:
+        file.writelines(f"int f{i}(int *p, int n) {{ int s = 0; for (int i = 0; i < n; i++) s += p[i] * {i}; return s; }}\n" for i in range(3000))
     has_load = program == "redis-server"
     load = subprocess.Popen(["sh", "-c", LOAD % (values["PORT"], values["PORT"]) if has_load else "true"], stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL, start_new_session=True)

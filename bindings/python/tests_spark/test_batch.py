@@ -28,7 +28,6 @@ from timelines import (
     lines_of,
     load,
     profile,
-    rows_of,
     shortened,
 )
 
