@@ -6,10 +6,8 @@
 #ifndef PD_BASE_MEM_H
 #define PD_BASE_MEM_H
 
+#include "base/bytes.h"
 #include "base/error.h"
-
-#include <stdbool.h>
-#include <string.h>
 
 typedef struct pd_mem {
     pprofdelta_allocator allocator;
@@ -79,22 +77,25 @@ const char *pd_mem_who_allows(const pd_mem *mem);
 /* The reason of such an error. */
 pprofdelta_reason pd_mem_reason(const pd_mem *mem);
 
-/* Borrowed bytes. */
-typedef struct pd_bytes {
-    const uint8_t *ptr;
-    size_t len;
-} pd_bytes;
-
-/* A C string as a run of bytes, without its NUL. NULL is empty. */
-static inline pd_bytes pd_bytes_of(const char *text)
+/* The product, or SIZE_MAX, which is more than every limit. */
+static inline size_t pd_mem_times(size_t a, size_t b)
 {
-    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
+    size_t product;
+    return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
 }
 
-static inline bool pd_bytes_equal(pd_bytes a, pd_bytes b)
+static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
 {
-    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
+    memcpy(scratch, a, size);
+    memcpy(a, b, size);
+    memcpy(b, scratch, size);
 }
+
+#define PD_SWAP(type, a, b)                                                                        \
+    do {                                                                                           \
+        type scratch_;                                                                             \
+        pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
+    } while (0)
 
 /* Bytes that grow. Zero it to begin. Its memory belongs to the pd_mem it grew in. */
 typedef struct pd_buffer {
@@ -124,9 +125,7 @@ static inline void pd_buffer_put(pd_buffer *buffer, const void *ptr, size_t len)
 static inline pprofdelta_status pd_buffer_add_text(pd_mem *mem, pd_buffer *buffer, pd_bytes text,
                                                    pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_buffer_room(mem, buffer, text.len + 1, err);
-    if (status)
-        return status;
+    PD_TRY(pd_buffer_room(mem, buffer, text.len + 1, err));
     pd_buffer_put(buffer, text.ptr, text.len);
     buffer->ptr[buffer->len++] = 0;
     return PPROFDELTA_OK;

@@ -17,12 +17,10 @@ static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
     PD_TRY(pd_collected_move(&b->outgoing, &b->spare, err));
     bool is_empty = !b->outgoing.keys.len && !b->outgoing.in;
-    pd_collected *to = is_empty ? &b->outgoing : &b->spare, scratch;
+    pd_collected *to = is_empty ? &b->outgoing : &b->spare;
     pd_lock_take(&b->adding);
     pd_builder_drain(b);
-    scratch = b->gathering;
-    b->gathering = *to;
-    *to = scratch;
+    PD_SWAP(pd_collected, b->gathering, *to);
     pd_lock_give(&b->adding);
     return pd_collected_move(&b->outgoing, &b->spare, err);
 }

@@ -22,13 +22,10 @@ typedef struct reading {
     size_t len, pos;
 } reading;
 
-/* A little endian number. */
+/* A little endian number of up to four bytes. */
 static uint32_t load(const uint8_t *p, size_t len)
 {
-    uint32_t value = 0;
-    while (len--)
-        value = value << 8 | p[len];
-    return value;
+    return (uint32_t)pd_little_endian(p, len);
 }
 
 static pprofdelta_status cut_off(const reading *src, const char *where, pprofdelta_error *err)

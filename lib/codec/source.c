@@ -9,7 +9,7 @@ pd_format pd_format_of(const uint8_t *in, size_t len)
         return PD_FORMAT_GZIP;
     if (len < 4)
         return PD_FORMAT_PLAIN;
-    uint32_t magic = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+    uint32_t magic = (uint32_t)pd_little_endian(in, 4);
     bool is_zstd = magic == FRAME || (magic & SKIPPED_MASK) == SKIPPED;
     return is_zstd ? PD_FORMAT_ZSTD : PD_FORMAT_PLAIN;
 }

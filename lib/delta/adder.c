@@ -84,12 +84,6 @@ static pprofdelta_status begin_sum(pprofdelta_adder *a, pprofdelta_error *err)
     return clear(a, &a->sum, a->pd->schema.counters, err);
 }
 
-static bool begins_with(pd_bytes name, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    return name.len >= len && memcmp(name.ptr, prefix, len) == 0;
-}
-
 /* Are in-use values in the ledger? In a merge all targets have the same columns. */
 static bool sums_gauges(const pprofdelta_adder *a)
 {
@@ -104,8 +98,8 @@ static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelt
     size_t len = cur->tables.types_len;
     pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
     for (size_t i = 0, counters = 0; i < len && !status && sums_gauges(a); i++) {
-        bool is_in_use =
-            begins_with(cur->names[i].type, "inuse_") || begins_with(cur->names[i].type, "peak_");
+        pd_bytes type = cur->names[i].type;
+        bool is_in_use = pd_bytes_begin(type, "inuse_") || pd_bytes_begin(type, "peak_");
         bool is_gauge_here = !cur->names[i].is_counter && is_in_use;
         cur->names[i].is_counter |= is_gauge_here;
         if (cur->names[i].is_counter)

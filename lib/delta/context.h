@@ -65,19 +65,6 @@ struct pprofdelta {
     bool is_always_tight;
 };
 
-static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
-{
-    memcpy(scratch, a, size);
-    memcpy(a, b, size);
-    memcpy(b, scratch, size);
-}
-
-#define PD_SWAP(type, a, b)                                                                        \
-    do {                                                                                           \
-        type scratch_;                                                                             \
-        pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
-    } while (0)
-
 /* What was built takes the place of what is remembered. */
 static inline void pd_take_spare(pprofdelta *pd)
 {

@@ -18,10 +18,7 @@ static bool has(pd_bytes bytes, size_t off, const char *magic, size_t len)
 
 static bool contains(pd_bytes bytes, const char *part)
 {
-    for (size_t i = 0; i < bytes.len; i++)
-        if (has(bytes, i, part, strlen(part)))
-            return true;
-    return false;
+    return memmem(bytes.ptr, bytes.len, part, strlen(part)) != NULL;
 }
 
 /* Ignores case. part is in lower case. */
@@ -36,11 +33,6 @@ static bool begins_with_tag(pd_bytes text, const char *part)
             return false;
     }
     return text.len == len || strchr(" \t\r\n>/", text.ptr[len]);
-}
-
-static pd_bytes behind(pd_bytes bytes, size_t len)
-{
-    return (pd_bytes){bytes.ptr + len, bytes.len - len};
 }
 
 /* ---- other kinds ------------------------------------------------------------------------- */
@@ -131,9 +123,9 @@ static bool is_text(pd_bytes bytes)
 static pd_bytes first_word(pd_bytes text)
 {
     if (has(text, 0, MAGIC("\xef\xbb\xbf")))
-        text = behind(text, 3);
+        text = pd_bytes_behind(text, 3);
     while (text.len && strchr(" \t\r\n", text.ptr[0]))
-        text = behind(text, 1);
+        text = pd_bytes_behind(text, 1);
     return text;
 }
 
@@ -153,7 +145,7 @@ static bool is_json(pd_bytes text)
     if (!text.len || (text.ptr[0] != '{' && text.ptr[0] != '['))
         return false;
     bool is_object = text.ptr[0] == '{';
-    text = first_word(behind(text, 1));
+    text = first_word(pd_bytes_behind(text, 1));
     return text.len && text.ptr[0] && strchr(is_object ? "\"}" : "{[\"]-0123456789", text.ptr[0]);
 }
 

@@ -107,9 +107,9 @@ void pd_output_comments(pprofdelta *pd)
 static bool is_sibling(pd_bytes counter, pd_bytes gauge)
 {
     const size_t prefix = sizeof "inuse_" - 1; /* "alloc_" is as long */
-    return counter.len == gauge.len && gauge.len > prefix &&
-           memcmp(gauge.ptr, "inuse_", prefix) == 0 && memcmp(counter.ptr, "alloc_", prefix) == 0 &&
-           memcmp(counter.ptr + prefix, gauge.ptr + prefix, gauge.len - prefix) == 0;
+    return gauge.len > prefix && pd_bytes_begin(gauge, "inuse_") &&
+           pd_bytes_begin(counter, "alloc_") &&
+           pd_bytes_equal(pd_bytes_behind(counter, prefix), pd_bytes_behind(gauge, prefix));
 }
 
 /* The counter that takes a gauge's place as default type: its sibling by name, else the first of

@@ -12,14 +12,10 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters)
 pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err)
 {
-    size_t values;
-    size_t sides;
     if (need < ledger->keys.cap) /* from a time with fewer counters, perhaps */
         need = ledger->keys.cap;
-    if (__builtin_mul_overflow(need, ledger->counters, &values))
-        values = SIZE_MAX;
-    if (__builtin_mul_overflow(need, ledger->side_len, &sides))
-        sides = SIZE_MAX;
+    size_t values = pd_mem_times(need, ledger->counters);
+    size_t sides = pd_mem_times(need, ledger->side_len);
     PD_TRY(PD_RESERVE(mem, ledger->base, values, err));
     PD_TRY(PD_RESERVE(mem, ledger->tried, values, err));
     PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
@@ -61,9 +57,7 @@ void pd_ledger_settle(pd_ledger *ledger)
 pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,
                                   pprofdelta_error *err)
 {
-    size_t sides;
-    if (__builtin_mul_overflow(ledger->keys.cap, side_len, &sides))
-        sides = SIZE_MAX;
+    size_t sides = pd_mem_times(ledger->keys.cap, side_len);
     PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
     ledger->side_len = side_len;
     if (sides)
@@ -78,22 +72,16 @@ void pd_ledger_rollback(pd_ledger *ledger)
 
 static void swap_counters(pd_ledger *ledger)
 {
-    int64_t *base = ledger->base;
-    size_t cap = ledger->base_cap;
-    ledger->base = ledger->tried;
-    ledger->base_cap = ledger->tried_cap;
-    ledger->tried = base;
-    ledger->tried_cap = cap;
+    PD_SWAP(int64_t *, ledger->base, ledger->tried);
+    PD_SWAP(size_t, ledger->base_cap, ledger->tried_cap);
 }
 
 void pd_ledger_exchange(pd_ledger *ledger)
 {
-    size_t committed = ledger->committed;
     if (!ledger->is_open)
         return;
     swap_counters(ledger);
-    ledger->committed = ledger->kept;
-    ledger->kept = committed;
+    PD_SWAP(size_t, ledger->committed, ledger->kept);
 }
 
 /* The number of entries last seen before this window. */

@@ -3,20 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool equals(pd_bytes s, const char *text, size_t len)
-{
-    return s.len == len && (!len || memcmp(s.ptr, text, len) == 0);
-}
-
 /* Returns whether the rule, "type" or "type/unit", names it. Types and units may contain slashes.
  */
 static bool rule_names(const char *rule, const pd_type_name *name)
 {
-    size_t len = strlen(rule), type_len = name->type.len;
-    if (equals(name->type, rule, len))
+    pd_bytes text = pd_bytes_of(rule), type = {text.ptr, name->type.len};
+    if (pd_bytes_equal(name->type, text))
         return true;
-    return len > type_len && rule[type_len] == '/' && equals(name->type, rule, type_len) &&
-           equals(name->unit, rule + type_len + 1, len - type_len - 1);
+    return text.len > type.len && rule[type.len] == '/' && pd_bytes_equal(name->type, type) &&
+           pd_bytes_equal(name->unit, pd_bytes_behind(text, type.len + 1));
 }
 
 /* Type names for a message: "a/b, c/d", truncated with "...". */
@@ -26,14 +21,14 @@ typedef struct listing {
     bool is_full;
 } listing;
 
-static void list_name(listing *l, pd_bytes type, pd_bytes unit)
+static void list_name(listing *l, const pd_type_name *name)
 {
-    const size_t most = sizeof l->text;
+    const size_t most = sizeof l->text, type_len = name->type.len, unit_len = name->unit.len;
     if (l->is_full)
         return;
     int len = snprintf(l->text + l->len, most - l->len, "%s%.*s/%.*s", l->len ? ", " : "",
-                       (int)(type.len < most ? type.len : most), (const char *)type.ptr,
-                       (int)(unit.len < most ? unit.len : most), (const char *)unit.ptr);
+                       (int)(type_len < most ? type_len : most), (const char *)name->type.ptr,
+                       (int)(unit_len < most ? unit_len : most), (const char *)name->unit.ptr);
     l->len += (size_t)len;
     l->is_full = l->len >= most;
     if (l->is_full)
@@ -44,7 +39,7 @@ static listing list_names(const pd_type_name *names, size_t len)
 {
     listing l = {.len = 0};
     for (size_t i = 0; i < len; i++)
-        list_name(&l, names[i].type, names[i].unit);
+        list_name(&l, &names[i]);
     return l;
 }
 
@@ -72,7 +67,7 @@ static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_t
 
 static bool is_named(const pd_type_name *name, const char *type, const char *unit)
 {
-    return equals(name->type, type, strlen(type)) && equals(name->unit, unit, strlen(unit));
+    return pd_bytes_are(name->type, type) && pd_bytes_are(name->unit, unit);
 }
 
 /* The cumulative types of Go's heap, mutex and block profiles, and of live heaps. */
@@ -219,14 +214,25 @@ pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_na
     return PPROFDELTA_OK;
 }
 
+static pd_type_name name_of(const pd_schema *schema, size_t slot)
+{
+    const uint8_t *text = schema->text.ptr;
+    return (pd_type_name){.type = {text + schema->names[slot].type, schema->names[slot].type_len},
+                          .unit = {text + schema->names[slot].unit, schema->names[slot].unit_len}};
+}
+
+static bool are_equal(const pd_type_name *a, pd_type_name b)
+{
+    return pd_bytes_equal(a->type, b.type) && pd_bytes_equal(a->unit, b.unit);
+}
+
 static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_name *names,
                                       size_t len, pprofdelta_error *err)
 {
     listing before = {.len = 0};
     for (size_t i = 0; i < schema->len; i++) {
-        const uint8_t *text = schema->text.ptr;
-        list_name(&before, (pd_bytes){text + schema->names[i].type, schema->names[i].type_len},
-                  (pd_bytes){text + schema->names[i].unit, schema->names[i].unit_len});
+        pd_type_name name = name_of(schema, i);
+        list_name(&before, &name);
     }
     return pd_because(err, PPROFDELTA_REASON_OTHER_TYPES,
                       PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
@@ -240,14 +246,9 @@ pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *n
     bool taken[PPROFDELTA_MAX_TYPES] = {false};
     if (len != schema->len)
         return types_differ(schema, names, len, err);
-    const char *text = (const char *)schema->text.ptr;
     for (size_t i = 0; i < len; i++) {
         size_t slot = 0;
-        while (slot < len && (taken[slot] ||
-                              !equals(names[i].type, text + schema->names[slot].type,
-                                      schema->names[slot].type_len) ||
-                              !equals(names[i].unit, text + schema->names[slot].unit,
-                                      schema->names[slot].unit_len)))
+        while (slot < len && (taken[slot] || !are_equal(&names[i], name_of(schema, slot))))
             slot++;
         if (slot == len)
             return types_differ(schema, names, len, err);

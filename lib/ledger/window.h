@@ -105,17 +105,11 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
 {
     pd_keymap *keys = &w->ledger->keys;
     uint32_t entry = w->guess;
-    if (__builtin_expect(w->len == w->rows_cap, 0)) {
-        pprofdelta_status status = pd_window_grow(w, mem, err);
-        if (status)
-            return status;
-    }
+    if (__builtin_expect(w->len == w->rows_cap, 0))
+        PD_TRY(pd_window_grow(w, mem, err));
     if (__builtin_expect(!pd_keymap_is_at(keys, entry, key), 0)) {
-        if (keys->len == keys->cap && pd_keymap_find(keys, key) == PD_KEYMAP_NONE) {
-            pprofdelta_status status = pd_window_grow(w, mem, err);
-            if (status)
-                return status;
-        }
+        if (keys->len == keys->cap && pd_keymap_find(keys, key) == PD_KEYMAP_NONE)
+            PD_TRY(pd_window_grow(w, mem, err));
         entry = pd_keymap_add(keys, key);
     }
     w->guess = entry + 1;

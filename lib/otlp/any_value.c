@@ -335,10 +335,10 @@ static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t
         len++;
         if (!find_value(one.value, &member))
             continue;
-        if (pd_request_equal(one.key, "value") && member.number == PD_OTLP_ANY_VALUE_INT_VALUE) {
+        if (pd_bytes_are(one.key, "value") && member.number == PD_OTLP_ANY_VALUE_INT_VALUE) {
             *number = (int64_t)member.value;
             values++;
-        } else if (pd_request_equal(one.key, "unit") &&
+        } else if (pd_bytes_are(one.key, "unit") &&
                    member.number == PD_OTLP_ANY_VALUE_STRING_VALUE) {
             *unit = pd_request_number(r, pd_reader_bytes(member.body));
             units++;

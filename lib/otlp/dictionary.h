@@ -52,11 +52,6 @@ static inline pd_reader pd_request_reader(pd_bytes bytes)
     return bytes.len ? pd_reader_of(bytes.ptr, bytes.len) : (pd_reader){NULL, NULL, NULL};
 }
 
-static inline bool pd_request_equal(pd_bytes bytes, const char *text)
-{
-    return bytes.len == strlen(text) && !memcmp(bytes.ptr, text, bytes.len);
-}
-
 /* The kinds of fields that only a request has (see wire/message.h). An index is checked. */
 enum {
     PD_REQUEST_TEXT = PD_FIELD_OTHER, /* a string, which has to be UTF-8; a pd_bytes */

@@ -57,9 +57,9 @@ static void make_scope(pd_request *r, pd_bytes source)
         bool is_attribute = f.number == PD_OTLP_SCOPE_ATTRIBUTES;
         pd_bytes key = is_attribute ? pd_key_value_of(r, f.body).key : (pd_bytes){NULL, 0};
         if (f.number > PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT ||
-            pd_request_equal(key, "pprof.scope.default_sample_type"))
+            pd_bytes_are(key, "pprof.scope.default_sample_type"))
             continue;
-        if (pd_request_equal(key, "pprof.scope.sample_type_order"))
+        if (pd_bytes_are(key, "pprof.scope.sample_type_order"))
             r->origin.has_order = true;
         else if (is_attribute)
             pd_key_value_copy(r, out, PD_OTLP_SCOPE_ATTRIBUTES, f.body);

@@ -333,9 +333,9 @@ static void take_scope_attributes(pd_request *r, pd_reader scope)
     pd_field f;
     while (!r->parse.status && pd_reader_find(&scope, PD_OTLP_SCOPE_ATTRIBUTES, &f)) {
         pd_key_value attribute = pd_key_value_of(r, f.body);
-        if (pd_request_equal(attribute.key, "pprof.scope.default_sample_type"))
+        if (pd_bytes_are(attribute.key, "pprof.scope.default_sample_type"))
             pd_any_value_strings(r, attribute.value, set_string, &r->facts.default_type);
-        else if (pd_request_equal(attribute.key, "pprof.scope.sample_type_order"))
+        else if (pd_bytes_are(attribute.key, "pprof.scope.sample_type_order"))
             r->facts.order = attribute.value;
     }
 }

@@ -7,27 +7,14 @@
 
 static bool take_char(pd_bytes *s, char c)
 {
-    if (!s->len || s->ptr[0] != (uint8_t)c)
-        return false;
-    s->ptr++;
-    s->len--;
-    return true;
+    bool is_there = s->len && s->ptr[0] == (uint8_t)c;
+    *s = pd_bytes_behind(*s, is_there);
+    return is_there;
 }
 
 static bool take_number(pd_bytes *s, unsigned base, uint64_t *out)
 {
-    size_t digits = 0;
-    *out = 0;
-    for (; s->len; digits++, s->ptr++, s->len--) {
-        uint8_t c = s->ptr[0];
-        unsigned digit = c >= '0' && c <= '9'   ? c - (unsigned)'0'
-                         : c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10
-                                                : base;
-        if (digit >= base)
-            break;
-        *out = *out * base + digit;
-    }
-    return digits > 0;
+    return pd_bytes_take_number(s, base, UINT64_MAX, out);
 }
 
 /*     55e0c1a00000-55e0c1a02000 r-xp 00001000 fe:01 787766      /usr/bin/cat (deleted)           */
@@ -39,8 +26,7 @@ bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out)
         !take_number(&line, 16, &out->limit) || !take_char(&line, ' ') || line.len < 5)
         return false;
     out->is_executable = line.ptr[2] == 'x';
-    line.ptr += 4;
-    line.len -= 4;
+    line = pd_bytes_behind(line, 4);
     if (!take_char(&line, ' ') || !take_number(&line, 16, &out->file_offset) ||
         !take_char(&line, ' ') || !take_number(&line, 16, &major) || !take_char(&line, ':') ||
         !take_number(&line, 16, &minor) || !take_char(&line, ' ') ||

@@ -83,21 +83,9 @@ static pd_bytes base_name(pd_bytes name)
     return (pd_bytes){name.ptr + from, name.len - from};
 }
 
-static bool is_separator(uint8_t c)
-{
-    static const char separators[] = "-_.+@~ []";
-    return c && strchr(separators, c);
-}
-
-/* Takes the next word off the front. */
 static pd_bytes take_word(pd_bytes *rest)
 {
-    pd_bytes word = {rest->ptr, 0};
-    while (word.len < rest->len && !is_separator(rest->ptr[word.len]))
-        word.len++;
-    size_t used = word.len + (word.len < rest->len);
-    *rest = (pd_bytes){rest->ptr + used, rest->len - used};
-    return word;
+    return pd_bytes_take_word(rest, "-_.+@~ []");
 }
 
 /* Is the word a part of a version, or the hash of a commit? */

@@ -78,48 +78,25 @@ void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compac
 /* The words that were read. */
 enum { FROM = 1, TO = 2, SEQ = 4, KIND = 8, EPOCH = 16, ID = 32, FIRST = 64, ACKED = 128 };
 
-/* Takes a word, "name=value", off the front of the comment. */
-static pd_bytes next_word(pd_bytes *rest)
-{
-    pd_bytes word = {rest->ptr, 0};
-    while (word.len < rest->len && word.ptr[word.len] != ' ')
-        word.len++;
-    size_t used = word.len + (word.len < rest->len);
-    *rest = (pd_bytes){rest->ptr + used, rest->len - used};
-    return word;
-}
-
-/* Removes "name=" from the front of the word, if it is there. */
+/* Removes "name=" from the front of a word of the comment, "name=value", if it is there. */
 static bool is_named(pd_bytes *word, const char *name)
 {
     size_t len = strlen(name);
-    if (word->len <= len || memcmp(word->ptr, name, len) != 0 || word->ptr[len] != '=')
-        return false;
-    *word = (pd_bytes){word->ptr + len + 1, word->len - len - 1};
-    return true;
+    bool is_named = pd_bytes_begin(*word, name) && word->len > len && word->ptr[len] == '=';
+    *word = pd_bytes_behind(*word, is_named ? len + 1 : 0);
+    return is_named;
 }
 
 static bool read_number(pd_bytes text, unsigned base, uint64_t most, uint64_t *out)
 {
-    static const char digits[] = "0123456789abcdef";
-    uint64_t number = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        const char *found = memchr(digits, text.ptr[i], base);
-        uint64_t digit = found ? (uint64_t)(found - digits) : 0;
-        if (!found || number > (most - digit) / base)
-            return false;
-        number = number * base + digit;
-    }
-    *out = number;
-    return text.len > 0;
+    return pd_bytes_take_number(&text, base, most, out) && !text.len;
 }
 
 static bool read_nanos(pd_bytes text, int64_t *out)
 {
     uint64_t magnitude;
     bool is_negative = text.len && text.ptr[0] == '-';
-    if (is_negative)
-        text = (pd_bytes){text.ptr + 1, text.len - 1};
+    text = pd_bytes_behind(text, is_negative);
     if (!read_number(text, 10, (uint64_t)INT64_MAX + is_negative, &magnitude))
         return false;
     *out = (int64_t)(is_negative ? 0 - magnitude : magnitude);
@@ -130,7 +107,7 @@ static bool read_nanos(pd_bytes text, int64_t *out)
 static unsigned find_name(const char *const *names, size_t len, pd_bytes word)
 {
     size_t i = len - 1;
-    while (i && (word.len != strlen(names[i]) || memcmp(word.ptr, names[i], word.len) != 0))
+    while (i && !pd_bytes_are(word, names[i]))
         i--;
     return (unsigned)i;
 }
@@ -203,11 +180,11 @@ bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out)
     size_t prefix = is_live ? sizeof PD_STAMP_LIVE - 1 : sizeof PD_STAMP_PREFIX - 1;
     if (!(is_live || pd_is_stamp(comment)) || (comment.len > prefix && comment.ptr[prefix] != ' '))
         return false;
-    pd_bytes rest = {comment.ptr + prefix, comment.len - prefix};
+    pd_bytes rest = pd_bytes_behind(comment, prefix);
     pprofdelta_stamp stamp = {0};
     unsigned seen = 0;
     while (rest.len)
-        if (!read_word(next_word(&rest), is_live, &stamp, &seen))
+        if (!read_word(pd_bytes_take_word(&rest, " "), is_live, &stamp, &seen))
             return false;
     if (!(is_live ? end_live(&stamp, seen) : end_delta(&stamp, seen)))
         return false;

@@ -26,16 +26,14 @@ enum { PD_STAMP_MAX = 256 };
 
 static inline bool pd_is_live_stamp(pd_bytes comment)
 {
-    static const char live[] = PD_STAMP_LIVE;
-    return comment.len >= sizeof live - 1 && memcmp(comment.ptr, live, sizeof live - 1) == 0;
+    return pd_bytes_begin(comment, PD_STAMP_LIVE);
 }
 
 static inline bool pd_is_stamp(pd_bytes comment)
 {
-    static const char delta[] = PD_STAMP_PREFIX, full[] = PD_STAMP_FULL;
-    if (comment.len >= sizeof delta - 1 && memcmp(comment.ptr, delta, sizeof delta - 1) == 0)
-        return true;
-    return pd_is_live_stamp(comment) && !memmem(comment.ptr, comment.len, full, sizeof full - 1);
+    static const char full[] = PD_STAMP_FULL;
+    return pd_bytes_begin(comment, PD_STAMP_PREFIX) ||
+           (pd_is_live_stamp(comment) && !memmem(comment.ptr, comment.len, full, sizeof full - 1));
 }
 
 /* Writes the stamp to buf and returns its length. Ignores is_delta. */

@@ -2,16 +2,10 @@
 
 #include <string.h>
 
-static void skip(pd_bytes *bytes, size_t len)
-{
-    bytes->ptr += len;
-    bytes->len -= len;
-}
-
 static void skip_spaces(pd_lines *lines)
 {
     while (lines->rest.len && (lines->rest.ptr[0] == ' ' || lines->rest.ptr[0] == '\t'))
-        skip(&lines->rest, 1);
+        lines->rest = pd_bytes_behind(lines->rest, 1);
 }
 
 bool pd_lines_next(pd_lines *lines)
@@ -31,67 +25,41 @@ bool pd_lines_next(pd_lines *lines)
 
 bool pd_lines_take(pd_lines *lines, const char *word)
 {
-    size_t len = strlen(word);
     pd_bytes before = lines->rest;
     skip_spaces(lines);
-    if (lines->rest.len < len || memcmp(lines->rest.ptr, word, len) != 0) {
+    bool is_there = pd_bytes_begin(lines->rest, word);
+    lines->rest = is_there ? pd_bytes_behind(lines->rest, strlen(word)) : before;
+    return is_there;
+}
+
+/* Takes a number of at most `most`, behind the prefix or without it. */
+static bool take_number(pd_lines *lines, const char *prefix, unsigned base, uint64_t most,
+                        uint64_t *value, bool *has_prefix)
+{
+    pd_bytes before = lines->rest;
+    *has_prefix = pd_lines_take(lines, prefix);
+    if (!*has_prefix)
+        skip_spaces(lines);
+    bool is_there = pd_bytes_take_number(&lines->rest, base, most, value);
+    if (!is_there)
         lines->rest = before;
-        return false;
-    }
-    skip(&lines->rest, len);
-    return true;
-}
-
-static unsigned digit_of(uint8_t c)
-{
-    return c >= '0' && c <= '9'   ? c - (unsigned)'0'
-           : c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10
-           : c >= 'A' && c <= 'F' ? c - (unsigned)'A' + 10
-                                  : UINT32_MAX;
-}
-
-/* Takes a number of at most `most`. */
-static bool take_number(pd_lines *lines, unsigned base, uint64_t most, uint64_t *value)
-{
-    size_t digits = 0;
-    bool fits = true;
-    *value = 0;
-    for (; lines->rest.len && digit_of(lines->rest.ptr[0]) < base; digits++) {
-        unsigned digit = digit_of(lines->rest.ptr[0]);
-        fits &= *value <= (most - digit) / base;
-        *value = *value * base + digit;
-        skip(&lines->rest, 1);
-    }
-    return digits && fits;
+    return is_there;
 }
 
 bool pd_lines_decimal(pd_lines *lines, int64_t *value)
 {
-    pd_bytes before = lines->rest;
-    bool is_negative = pd_lines_take(lines, "-");
     uint64_t number;
-    if (!is_negative)
-        skip_spaces(lines);
-    if (!take_number(lines, 10, INT64_MAX, &number)) {
-        lines->rest = before;
+    bool is_negative;
+    if (!take_number(lines, "-", 10, INT64_MAX, &number, &is_negative))
         return false;
-    }
     *value = is_negative ? -(int64_t)number : (int64_t)number;
     return true;
 }
 
 bool pd_lines_hex(pd_lines *lines, uint64_t *value)
 {
-    pd_bytes before = lines->rest;
-    uint64_t number;
-    if (!pd_lines_take(lines, "0x"))
-        skip_spaces(lines);
-    if (!take_number(lines, 16, UINT64_MAX, &number)) {
-        lines->rest = before;
-        return false;
-    }
-    *value = number;
-    return true;
+    bool has_prefix;
+    return take_number(lines, "0x", 16, UINT64_MAX, value, &has_prefix);
 }
 
 bool pd_lines_is_done(pd_lines *lines)

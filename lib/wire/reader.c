@@ -1,5 +1,7 @@
 #include "wire/reader.h"
 
+#include "base/bytes.h"
+
 const uint8_t *pd_varint_decode_long(const uint8_t *p, const uint8_t *end, uint64_t *value)
 {
     uint64_t result = 0;
@@ -20,14 +22,6 @@ static bool stuck(pd_reader *reader, const char *trouble)
 {
     reader->trouble = trouble;
     return false;
-}
-
-static uint64_t little_endian(const uint8_t *p, size_t len)
-{
-    uint64_t value = 0;
-    while (len--)
-        value = value << 8 | p[len];
-    return value;
 }
 
 bool pd_reader_next(pd_reader *reader, pd_field *field)
@@ -66,7 +60,7 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
         size_t len = field->wire == PD_WIRE_FIXED64 ? 8 : 4;
         if ((size_t)(end - p) < len)
             return stuck(reader, "a fixed-size field is cut off");
-        field->value = little_endian(p, len);
+        field->value = pd_little_endian(p, len);
         p += len;
         break;
     }
