@@ -42,11 +42,8 @@ const pd_rows pd_key_value_rows = PD_ROWS(NULL, key_value_fields);
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
-static void check_value(pd_request *r, const char *name, pd_reader value, unsigned depth);
-
 /* A KeyValue. The keys are compared by the hash of their text. */
-static void check_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys,
-                            unsigned depth)
+static void check_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys)
 {
     const pd_rows rows = PD_ROWS(name, key_value_fields);
     key_value out = {{NULL, 0}, 0};
@@ -55,7 +52,7 @@ static void check_key_value(pd_request *r, const char *name, const pd_field *fie
     for (size_t values = 0; pd_request_next(r, &message, &f); values++) {
         if (values)
             pd_request_fail(r, name, f.start, "an attribute with two values");
-        check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
+        pd_any_value_check(r, name, pd_parse_body(&r->parse, name, &f));
     }
     if (out.index && out.key.len)
         pd_request_fail(r, name, field->start, "an attribute with a key and the index of a key");
@@ -66,39 +63,38 @@ static void check_key_value(pd_request *r, const char *name, const pd_field *fie
                       ? d->numbers.keys[d->strings[out.index]]
                       : pd_key_of_bytes(out.key.ptr, out.key.len, 0);
     bool is_new;
-    pd_request_add(r, keys, hash, &is_new);
+    pd_write_key(&r->parse.writer, keys, hash, &is_new);
     if (!is_new)
         pd_request_fail(r, name, field->start, "the key is there twice");
 }
 
-static void check_list(pd_request *r, const char *name, pd_reader message, uint32_t number,
-                       unsigned depth)
+void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number)
 {
     pd_keymap keys = {0};
     pd_field f;
     while (!r->parse.status && pd_reader_find(&message, number, &f))
-        check_key_value(r, name, &f, &keys, depth);
+        check_key_value(r, name, &f, &keys);
     pd_parse_end(&r->parse, name, &message);
-    r->listed += depth == 1 ? keys.len : 0;
+    r->listed += r->depth ? 0 : keys.len;
     pd_keymap_release(&keys, r->parse.mem);
 }
 
-static void check_array(pd_request *r, const char *name, pd_reader array, unsigned depth)
+static void check_array(pd_request *r, const char *name, pd_reader array)
 {
     const pd_rows rows = PD_ROWS(name, array_fields);
     pd_message message = {array, &rows, NULL};
     pd_field f;
     while (pd_message_next(&r->parse, &message, &f))
-        check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
+        pd_any_value_check(r, name, pd_parse_body(&r->parse, name, &f));
 }
 
-static void check_value(pd_request *r, const char *name, pd_reader value, unsigned depth)
+void pd_any_value_check(pd_request *r, const char *name, pd_reader value)
 {
     const pd_rows rows = PD_ROWS(name, any_value_fields);
     any_value out;
     pd_field f;
     bool has_value = false;
-    if (depth > PD_OTLP_MAX_DEPTH)
+    if (++r->depth > PD_OTLP_MAX_DEPTH)
         pd_request_fail(r, name, value.at, "values in values, more than %d deep",
                         PD_OTLP_MAX_DEPTH);
     while (!r->parse.status && pd_reader_next(&value, &f)) {
@@ -110,24 +106,17 @@ static void check_value(pd_request *r, const char *name, pd_reader value, unsign
             continue;
         pd_reader body = pd_parse_body(&r->parse, name, &f);
         if (f.number == PD_OTLP_ANY_VALUE_ARRAY_VALUE)
-            check_array(r, name, body, depth + 1);
+            check_array(r, name, body);
         else if (f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE)
-            check_list(r, name, body, PD_OTLP_KEY_VALUE_LIST_VALUES, depth + 1);
+            pd_key_values_check(r, name, body, PD_OTLP_KEY_VALUE_LIST_VALUES);
     }
     pd_parse_end(&r->parse, name, &value);
-}
-
-void pd_any_value_check(pd_request *r, const char *name, pd_reader value)
-{
-    check_value(r, name, value, 1);
-}
-
-void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number)
-{
-    check_list(r, name, message, number, 1);
+    r->depth--;
 }
 
 /* ---- reading what was checked --------------------------------------------------------------- */
+
+enum { NOTHING = 0 }; /* no field has this number */
 
 static bool find_value(pd_bytes value, pd_field *f)
 {
@@ -207,17 +196,23 @@ size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room)
     return len;
 }
 
+/* The number of the string in a value that is one: in its field, or in string_table. */
+static uint32_t string_in(pd_request *r, const pd_field *f)
+{
+    if (f->number == PD_OTLP_ANY_VALUE_STRING_VALUE)
+        return pd_request_number(r, pd_reader_bytes(f->body));
+    return f->value ? r->dictionary.strings[f->value] : 0;
+}
+
 void pd_any_value_strings(pd_request *r, pd_bytes value,
                           void (*take)(pd_request *r, void *cookie, uint32_t string), void *cookie)
 {
-    const pd_dictionary *d = &r->dictionary;
     pd_field f, element;
     if (!find_value(value, &f))
         return;
-    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE)
-        take(r, cookie, pd_request_number(r, pd_reader_bytes(f.body)));
-    else if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
-        take(r, cookie, f.value ? d->strings[f.value] : 0);
+    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE ||
+        f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
+        take(r, cookie, string_in(r, &f));
     if (f.number != PD_OTLP_ANY_VALUE_ARRAY_VALUE)
         return;
     while (!r->parse.status && pd_reader_find(&f.body, PD_OTLP_ARRAY_VALUE_VALUES, &element))
@@ -226,22 +221,11 @@ void pd_any_value_strings(pd_request *r, pd_bytes value,
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-static void put_label(pd_request *r, uint64_t key, uint64_t text, int64_t value, uint64_t unit)
+void pd_request_label(pd_request *r, uint64_t key, uint64_t str, int64_t num, uint64_t num_unit)
 {
-    const uint64_t fields[] = {key, text, (uint64_t)value, unit};
     r->labels_made++;
-    pd_write_varints(&r->writer, &r->inner, PD_LABEL_KEY, fields, sizeof fields / sizeof *fields);
-    pd_write_part(&r->writer, &r->part, PD_SAMPLE_LABEL, &r->inner);
-}
-
-void pd_request_label_text(pd_request *r, uint64_t key, uint64_t text)
-{
-    put_label(r, key, text, 0, 0);
-}
-
-void pd_request_label_number(pd_request *r, uint64_t key, int64_t value, uint64_t unit)
-{
-    put_label(r, key, 0, value, unit);
+    PD_WRITE_VARINTS(&r->parse.writer, &r->inner, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
+    pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_LABEL, &r->inner);
 }
 
 /* The shortest decimal that is read back as the same double. The point does not depend on the
@@ -268,7 +252,7 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
     static const char digits[] = "0123456789abcdef";
     r->text.len = 0;
     for (size_t i = 0; i < bytes.len; i++) {
-        uint8_t *p = pd_write_room(&r->writer, &r->text, 2);
+        uint8_t *p = pd_write_room(&r->parse.writer, &r->text, 2);
         if (!p)
             return 0;
         *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
@@ -282,46 +266,40 @@ static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t
 
 void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit, pd_bytes value)
 {
-    const pd_dictionary *d = &r->dictionary;
     pd_field f, element;
-    int64_t pair_number = 0;
-    uint64_t pair_unit = 0;
+    int64_t num = 0;
+    uint64_t str = 0, num_unit = 0;
     if (r->parse.status)
         return;
-    if (!find_value(value, &f)) {
-        pd_request_label_text(r, number, 0);
-        return;
-    }
-    switch (f.number) {
-    case PD_OTLP_ANY_VALUE_STRING_VALUE:
-        pd_request_label_text(r, number, pd_request_number(r, pd_reader_bytes(f.body)));
-        break;
-    case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
-        pd_request_label_text(r, number, f.value ? d->strings[f.value] : 0);
+    switch (find_value(value, &f) ? f.number : NOTHING) {
+    case NOTHING:
         break;
     case PD_OTLP_ANY_VALUE_BOOL_VALUE:
-        pd_request_label_text(r, number,
-                              pd_request_number(r, pd_bytes_of(f.value ? "true" : "false")));
+        str = pd_request_number(r, pd_bytes_of(f.value ? "true" : "false"));
         break;
     case PD_OTLP_ANY_VALUE_INT_VALUE:
-        pd_request_label_number(r, number, (int64_t)f.value, unit);
+        num = (int64_t)f.value;
+        num_unit = unit;
         break;
     case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
-        pd_request_label_text(r, number, number_of_double(r, f.value));
+        str = number_of_double(r, f.value);
         break;
     case PD_OTLP_ANY_VALUE_BYTES_VALUE:
-        pd_request_label_text(r, number, pd_request_hex(r, pd_reader_bytes(f.body)));
+        str = pd_request_hex(r, pd_reader_bytes(f.body));
         break;
     case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
         while (!r->parse.status && pd_reader_find(&f.body, PD_OTLP_ARRAY_VALUE_VALUES, &element))
             pd_any_value_label(r, key, number, unit, pd_reader_bytes(element.body));
-        break;
+        return;
+    case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
+        if (find_number(r, f.body, &num, &num_unit))
+            break;
+        pd_key_values_label(r, key, unit, f.body, PD_OTLP_KEY_VALUE_LIST_VALUES);
+        return;
     default:
-        if (find_number(r, f.body, &pair_number, &pair_unit))
-            pd_request_label_number(r, number, pair_number, pair_unit);
-        else
-            pd_key_values_label(r, key, unit, f.body, PD_OTLP_KEY_VALUE_LIST_VALUES);
+        str = string_in(r, &f);
     }
+    pd_request_label(r, number, str, num, num_unit);
 }
 
 /* Is the list what stands for one number of several with different units: "value", an int, and
@@ -353,31 +331,20 @@ void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reade
     pd_buffer name = {NULL, 0, 0};
     pd_field f;
     pd_request_spend(r, prefix.len);
-    pd_write_raw(&r->writer, &name, prefix.ptr, prefix.len);
-    pd_write_raw(&r->writer, &name, (const uint8_t *)".", 1);
-    while (!r->parse.status && !r->writer.status && pd_reader_find(&message, number, &f)) {
+    pd_write_raw(&r->parse.writer, &name, prefix.ptr, prefix.len);
+    pd_write_raw(&r->parse.writer, &name, (const uint8_t *)".", 1);
+    while (!r->parse.status && pd_reader_find(&message, number, &f)) {
         pd_key_value member = pd_key_value_of(r, f.body);
         name.len = prefix.len + 1;
-        pd_write_raw(&r->writer, &name, member.key.ptr, member.key.len);
-        if (r->writer.status)
-            break;
+        pd_write_raw(&r->parse.writer, &name, member.key.ptr, member.key.len);
         pd_request_spend(r, name.len);
         pd_bytes whole = {name.ptr, name.len};
         pd_any_value_label(r, whole, pd_request_number(r, whole), unit, member.value);
     }
-    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
     pd_buffer_release(r->parse.mem, &name);
 }
 
 /* ---- copies ------------------------------------------------------------------------------- */
-
-static void copy_fixed64(pd_request *r, pd_buffer *out, uint32_t number, uint64_t bits)
-{
-    uint8_t field[1 + sizeof bits] = {(uint8_t)(number << 3 | PD_WIRE_FIXED64)};
-    bits = pd_le64(bits);
-    memcpy(field + 1, &bits, sizeof bits);
-    pd_write_raw(&r->writer, out, field, sizeof field);
-}
 
 /* Makes a field of what is in *out from this offset on. */
 static void wrap(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
@@ -385,7 +352,7 @@ static void wrap(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
     uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
     size_t len = out->len - from;
     size_t size = (size_t)(pd_varint_encode(end, len) - intro);
-    if (!pd_write_room(&r->writer, out, size))
+    if (!pd_write_room(&r->parse.writer, out, size))
         return;
     memmove(out->ptr + from + size, out->ptr + from, len);
     memcpy(out->ptr + from, intro, size);
@@ -395,8 +362,7 @@ static void wrap(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
 static void copy_elements(pd_request *r, pd_buffer *out, pd_reader list, bool has_keys)
 {
     pd_field f;
-    while (!r->parse.status && !r->writer.status &&
-           pd_reader_find(&list, PD_OTLP_ARRAY_VALUE_VALUES, &f)) {
+    while (!r->parse.status && pd_reader_find(&list, PD_OTLP_ARRAY_VALUE_VALUES, &f)) {
         size_t from = out->len;
         if (has_keys) {
             pd_key_value_copy(r, out, PD_OTLP_KEY_VALUE_LIST_VALUES, f.body);
@@ -417,10 +383,10 @@ void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value)
     switch (f.number) {
     case PD_OTLP_ANY_VALUE_BOOL_VALUE:
     case PD_OTLP_ANY_VALUE_INT_VALUE:
-        pd_write_varint_always(&r->writer, out, f.number, f.value);
+        pd_write_varint_always(&r->parse.writer, out, f.number, f.value);
         break;
     case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
-        copy_fixed64(r, out, f.number, f.value);
+        pd_write_fixed64(&r->parse.writer, out, f.number, f.value);
         break;
     case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
     case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
@@ -434,7 +400,7 @@ void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value)
     default:
         pd_request_spend(r, body.len);
         if (!r->parse.status)
-            pd_write_bytes(&r->writer, out, f.number, body.ptr, body.len);
+            pd_write_bytes(&r->parse.writer, out, f.number, body.ptr, body.len);
     }
 }
 
@@ -445,7 +411,7 @@ void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader
     pd_request_spend(r, pair.key.len);
     if (r->parse.status)
         return;
-    pd_write_bytes(&r->writer, out, PD_OTLP_KEY_VALUE_KEY, pair.key.ptr, pair.key.len);
+    pd_write_bytes(&r->parse.writer, out, PD_OTLP_KEY_VALUE_KEY, pair.key.ptr, pair.key.len);
     size_t value = out->len;
     pd_any_value_copy(r, out, pair.value);
     wrap(r, out, value, PD_OTLP_KEY_VALUE_VALUE);

@@ -31,8 +31,7 @@ void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t u
 uint32_t pd_request_hex(pd_request *r, pd_bytes bytes);
 
 /* Appends a label with a string, or with a number and its unit. */
-void pd_request_label_text(pd_request *r, uint64_t key, uint64_t text);
-void pd_request_label_number(pd_request *r, uint64_t key, int64_t value, uint64_t unit);
+void pd_request_label(pd_request *r, uint64_t key, uint64_t str, int64_t num, uint64_t num_unit);
 
 /* Checks the attributes of a resource or a scope, in a message whose field `number` they are: what a
  * KeyValue has to be, and that no key is there twice. */

@@ -3,11 +3,10 @@
 #include "base/utf8.h"
 #include "otlp/any_value.h"
 #include "otlp/request.h"
+#include "profile/otlp_attributes.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -85,19 +84,6 @@ static const char *table_name(unsigned table)
 
 /* ---- for all readers ---------------------------------------------------------------------- */
 
-void pd_request_fail(pd_request *r, const char *field, const uint8_t *at, const char *format, ...)
-{
-    char text[256];
-    va_list args;
-    if (r->parse.status)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    r->parse.status = pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", field,
-                              r->parse.element, pd_parse_offset(&r->parse, at), "%s", text);
-}
-
 void pd_request_spend(pd_request *r, uint64_t bytes)
 {
     if (bytes <= r->left) {
@@ -124,30 +110,13 @@ static uint32_t check_index(pd_request *r, const char *field, const uint8_t *at,
     return 0;
 }
 
-uint32_t pd_request_add(pd_request *r, pd_keymap *map, pd_key key, bool *is_new)
-{
-    *is_new = false;
-    if (!r->parse.status)
-        r->parse.status = pd_keymap_room(map, r->parse.mem, key, r->parse.err);
-    if (r->parse.status)
-        return 0;
-    size_t before = map->len;
-    uint32_t number = pd_keymap_add(map, key);
-    *is_new = number == before;
-    return number;
-}
-
 uint32_t pd_request_number(pd_request *r, pd_bytes text)
 {
     bool is_new;
-    if (!r->parse.status)
-        r->parse.status = r->writer.status;
-    uint32_t number =
-        pd_request_add(r, &r->dictionary.numbers, pd_key_of_bytes(text.ptr, text.len, 0), &is_new);
+    pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
+    uint32_t number = pd_write_key(&r->parse.writer, &r->dictionary.numbers, key, &is_new);
     if (is_new)
-        pd_write_bytes(&r->writer, &r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
-    if (!r->parse.status)
-        r->parse.status = r->writer.status;
+        pd_write_bytes(&r->parse.writer, &r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
     return number;
 }
 
@@ -303,8 +272,9 @@ static void read_strings(pd_request *r)
         memset(d->marks + before, 0, (d->marks_cap - before) * sizeof *d->marks);
 }
 
-static void read_attribute(pd_request *r, pd_reader body, pd_request_attribute *out)
+static void read_attribute(pd_request *r, pd_reader body)
 {
+    pd_request_attribute *out = &r->dictionary.attributes[r->parse.element];
     *out = (pd_request_attribute){0};
     pd_message message = {body, &pd_request_attribute_rows, out};
     const pd_field_row *row;
@@ -325,25 +295,13 @@ static void read_attribute(pd_request *r, pd_reader body, pd_request_attribute *
     out->is_label = pd_any_value_is_label(r, out->value, out->unit != 0);
 }
 
-static void read_attributes(pd_request *r)
-{
-    pd_dictionary *d = &r->dictionary;
-    const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
-    pd_parse_grow(&r->parse, &d->attributes, &d->attributes_cap, t->len, sizeof *d->attributes);
-    for (size_t i = 0; i < t->len && !r->parse.status; i++) {
-        r->parse.element = i;
-        read_attribute(r, pd_request_reader(t->entries[i]), &d->attributes[i]);
-    }
-}
-
 /* ---- mappings ----------------------------------------------------------------------------- */
 
 /* The attributes of a mapping that a profile has fields for. */
 enum { GNU, GO, HTLHASH, BUILD_IDS };
-enum { FLAGS = 4 };
 typedef struct mapping_facts {
-    uint32_t build_id[BUILD_IDS]; /* numbers of strings */
-    uint64_t has[FLAGS];          /* the fields from PD_MAPPING_HAS_FUNCTIONS on */
+    uint32_t build_id[BUILD_IDS];        /* numbers of strings */
+    uint64_t has[PD_OTLP_MAPPING_FLAGS]; /* the fields from PD_MAPPING_HAS_FUNCTIONS on */
 } mapping_facts;
 
 static void set_string(pd_request *r, void *cookie, uint32_t string)
@@ -366,17 +324,14 @@ static void take_of_mapping(pd_request *r, mapping_facts *facts, uint64_t index)
         [GO] = "process.executable.build_id.go",
         [HTLHASH] = "process.executable.build_id.htlhash",
     };
-    static const char *const has[] = {"pprof.mapping.has_functions", "pprof.mapping.has_filenames",
-                                      "pprof.mapping.has_line_numbers",
-                                      "pprof.mapping.has_inline_frames"};
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     for (size_t i = 0; i < BUILD_IDS; i++)
         if (pd_request_is_text(r, attribute->key, ids[i])) {
             pd_any_value_strings(r, pd_request_value(r, index), set_string, &facts->build_id[i]);
             return;
         }
-    for (unsigned i = 0; i < FLAGS; i++)
-        if (pd_request_is_text(r, attribute->key, has[i])) {
+    for (unsigned i = 0; i < PD_OTLP_MAPPING_FLAGS; i++)
+        if (pd_request_is_text(r, attribute->key, pd_otlp_mapping_has[i])) {
             if (pd_any_value_is_true(attribute->value))
                 facts->has[i] = 1;
             return;
@@ -403,9 +358,10 @@ static void read_mapping(pd_request *r, pd_reader body)
                  !has_attributes && are_zero(numbers, MAPPING_NUMBERS));
     for (size_t i = 0; i < BUILD_IDS && !build_id; i++)
         build_id = facts.build_id[i];
-    pd_write_varints(&r->writer, &r->part, PD_MAPPING_MEMORY_START, numbers, MAPPING_NUMBERS);
-    pd_write_varint(&r->writer, &r->part, PD_MAPPING_BUILD_ID, build_id);
-    pd_write_varints(&r->writer, &r->part, PD_MAPPING_HAS_FUNCTIONS, facts.has, FLAGS);
+    pd_write_varints(&r->parse.writer, &r->part, PD_MAPPING_MEMORY_START, numbers, MAPPING_NUMBERS);
+    pd_write_varint(&r->parse.writer, &r->part, PD_MAPPING_BUILD_ID, build_id);
+    pd_write_varints(&r->parse.writer, &r->part, PD_MAPPING_HAS_FUNCTIONS, facts.has,
+                     PD_OTLP_MAPPING_FLAGS);
 }
 
 /* ---- functions and locations ---------------------------------------------------------------- */
@@ -414,7 +370,7 @@ static void read_function(pd_request *r, pd_reader body)
 {
     uint64_t numbers[FUNCTION_NUMBERS] = {0};
     pd_request_message(r, body, &pd_request_function_rows, numbers);
-    pd_write_varints(&r->writer, &r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
+    pd_write_varints(&r->parse.writer, &r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
     require_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, are_zero(numbers, FUNCTION_NUMBERS));
 }
 
@@ -422,8 +378,8 @@ static void read_line(pd_request *r, pd_reader body)
 {
     uint64_t numbers[LINE_NUMBERS] = {0};
     pd_request_message(r, body, &pd_request_line_rows, numbers);
-    pd_write_varints(&r->writer, &r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
-    pd_write_part(&r->writer, &r->part, PD_LOCATION_LINE, &r->inner);
+    pd_write_varints(&r->parse.writer, &r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
+    pd_write_part(&r->parse.writer, &r->part, PD_LOCATION_LINE, &r->inner);
 }
 
 static void take_of_location(pd_request *r, uint64_t index, bool *is_folded)
@@ -454,8 +410,8 @@ static void read_location(pd_request *r, pd_reader body)
     }
     require_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE,
                  !has_more && are_zero(numbers, LOCATION_NUMBERS));
-    pd_write_varints(&r->writer, &r->part, PD_LOCATION_MAPPING_ID, numbers, LOCATION_NUMBERS);
-    pd_write_varint(&r->writer, &r->part, PD_LOCATION_IS_FOLDED, is_folded);
+    pd_write_varints(&r->parse.writer, &r->part, PD_LOCATION_MAPPING_ID, numbers, LOCATION_NUMBERS);
+    pd_write_varint(&r->parse.writer, &r->part, PD_LOCATION_IS_FOLDED, is_folded);
 }
 
 /* ---- links and stacks --------------------------------------------------------------------- */
@@ -503,12 +459,10 @@ static void read_table(pd_request *r, unsigned table, uint32_t field,
         r->parse.element = i;
         r->part.len = 0;
         if (field) /* the id is field 1 in all of them */
-            pd_write_varint(&r->writer, &r->part, PD_MAPPING_ID, i);
+            pd_write_varint(&r->parse.writer, &r->part, PD_MAPPING_ID, i);
         read(r, pd_request_reader(t->entries[i]));
         if (field && i)
-            pd_write_part(&r->writer, &r->profile, field, &r->part);
-        if (!r->parse.status)
-            r->parse.status = r->writer.status;
+            pd_write_part(&r->parse.writer, &r->profile, field, &r->part);
     }
     r->part.len = 0;
     r->parse.element = PPROFDELTA_NOWHERE;
@@ -516,8 +470,11 @@ static void read_table(pd_request *r, unsigned table, uint32_t field,
 
 void pd_dictionary_read(pd_request *r)
 {
+    pd_dictionary *d = &r->dictionary;
     read_strings(r);
-    read_attributes(r);
+    pd_parse_grow(&r->parse, &d->attributes, &d->attributes_cap,
+                  d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE].len, sizeof *d->attributes);
+    read_table(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, 0, read_attribute);
     read_table(r, PD_OTLP_DICTIONARY_MAPPING_TABLE, PD_PROFILE_MAPPING, read_mapping);
     read_table(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, PD_PROFILE_FUNCTION, read_function);
     read_table(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, PD_PROFILE_LOCATION, read_location);

@@ -66,8 +66,9 @@ const pd_field_row *pd_request_next(pd_request *r, pd_message *message, pd_field
 void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, void *out);
 
 /* Fails with E_PROFILE, unless there is an error already. */
-__attribute__((cold, format(printf, 4, 5))) void
-pd_request_fail(pd_request *r, const char *field, const uint8_t *at, const char *format, ...);
+#define pd_request_fail(r, field, at, ...)                                                         \
+    PD_PARSE_FAIL(&(r)->parse, PPROFDELTA_E_PROFILE, field, pd_parse_offset(&(r)->parse, at),      \
+                  __VA_ARGS__)
 
 /* Counts bytes that are made, or read again, from what the request has once and refers to many times:
  * stacks, attributes, links and resources, and the keys of nested values. Everything else is of the
@@ -75,9 +76,6 @@ pd_request_fail(pd_request *r, const char *field, const uint8_t *at, const char 
  * the request and PD_REQUEST_ALWAYS: so the request bounds the size of its profile, and the time. */
 enum { PD_REQUEST_TIMES = 512, PD_REQUEST_ALWAYS = 64 << 20 };
 void pd_request_spend(pd_request *r, uint64_t bytes);
-
-/* The number of a key in a set; it is added if it is new. */
-uint32_t pd_request_add(pd_request *r, pd_keymap *map, pd_key key, bool *is_new);
 
 /* The number of a string; it is added to the profile if it is new. */
 uint32_t pd_request_number(pd_request *r, pd_bytes text);

@@ -20,9 +20,10 @@ static bool has_key(pd_request *r, pd_bytes resource, pd_bytes key)
 static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
 {
     if (f->wire == PD_WIRE_BYTES)
-        pd_write_bytes(&r->writer, out, f->number, f->body.at, (size_t)(f->body.end - f->body.at));
+        pd_write_bytes(&r->parse.writer, out, f->number, f->body.at,
+                       (size_t)(f->body.end - f->body.at));
     else
-        pd_write_varint(&r->writer, out, f->number, f->value);
+        pd_write_varint(&r->parse.writer, out, f->number, f->value);
 }
 
 static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_bytes strong)
@@ -31,7 +32,7 @@ static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_byt
     pd_reader own = pd_request_reader(source), others = pd_request_reader(given);
     pd_field f;
     out->len = 0;
-    while (!r->parse.status && !r->writer.status && pd_reader_next(&own, &f)) {
+    while (!r->parse.status && pd_reader_next(&own, &f)) {
         if (f.number > PD_OTLP_RESOURCE_ENTITY_REFS)
             continue;
         if (f.number != PD_OTLP_RESOURCE_ATTRIBUTES)
@@ -53,7 +54,7 @@ static void make_scope(pd_request *r, pd_bytes source)
     pd_reader reader = pd_request_reader(source);
     pd_field f;
     out->len = 0;
-    while (!r->parse.status && !r->writer.status && pd_reader_next(&reader, &f)) {
+    while (!r->parse.status && pd_reader_next(&reader, &f)) {
         bool is_attribute = f.number == PD_OTLP_SCOPE_ATTRIBUTES;
         pd_bytes key = is_attribute ? pd_key_value_of(r, f.body).key : (pd_bytes){NULL, 0};
         if (f.number > PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT ||
@@ -72,7 +73,7 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes
                                     pprofdelta_error *err)
 {
     const pd_request_source *source = &r->sources[r->sets[0].scope];
-    r->parse.err = r->writer.err = err;
+    r->parse.err = err;
     r->origin = (pd_otlp_origin){.resource_url = source->resource_url,
                                  .scope_url = source->scope_url,
                                  .has_scope = source->has_scope};
@@ -81,7 +82,7 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes
     r->origin.resource = (pd_bytes){r->origin_resource.ptr, r->origin_resource.len};
     r->origin.scope = (pd_bytes){r->origin_scope.ptr, r->origin_scope.len};
     compact->origin = &r->origin;
-    return r->parse.status ? r->parse.status : r->writer.status;
+    return r->parse.status;
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static uint32_t copy_attribute(pd_request *r, pd_compact *c, uint64_t index)
     r->text.len = 0;
     pd_any_value_copy(r, &r->text, attribute->value);
     if (!c->writer.status)
-        c->writer.status = r->parse.status ? r->parse.status : r->writer.status;
+        c->writer.status = r->parse.status;
     return pd_otlp_value_attribute(c, key, unit, (pd_bytes){r->text.ptr, r->text.len});
 }
 
@@ -151,7 +152,7 @@ static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
 
 const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err)
 {
-    r->parse.err = r->writer.err = err;
+    r->parse.err = err;
     r->more = (pd_transfer_more){r, put_entry, put_labels};
     return &r->more;
 }

@@ -119,8 +119,8 @@ static void add_points(pd_request *r, size_t profile, const sample *s)
         uint64_t words[] = {s->stack,         s->link,       s->attributes.lo,
                             s->attributes.hi, row.timestamp, row.has_timestamp};
         bool is_new;
-        uint32_t number = pd_request_add(
-            r, &r->keys, pd_key_of_words(words, sizeof words / sizeof *words, 0), &is_new);
+        pd_key key = pd_key_of_words(words, sizeof words / sizeof *words, 0);
+        uint32_t number = pd_write_key(&r->parse.writer, &r->keys, key, &is_new);
         if (is_new)
             add_row(r, &row);
         if (r->parse.status)
@@ -154,9 +154,8 @@ static void read_profile(pd_request *r, size_t profile)
 static void move_part(pd_request *r, pd_buffer *to)
 {
     to->len = 0;
-    pd_write_raw(&r->writer, to, r->part.ptr, r->part.len);
+    pd_write_raw(&r->parse.writer, to, r->part.ptr, r->part.len);
     r->part.len = 0;
-    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
 }
 
 static uint32_t number_of(pd_request *r, const char *text)
@@ -169,11 +168,11 @@ static void label_scope(pd_request *r, const pd_request_source *source)
 {
     pd_request_spend(r, source->scope_name.len + source->scope_version.len);
     if (source->scope_name.len)
-        pd_request_label_text(r, number_of(r, "scope.name"),
-                              pd_request_number(r, source->scope_name));
+        pd_request_label(r, number_of(r, "scope.name"), pd_request_number(r, source->scope_name), 0,
+                         0);
     if (source->scope_version.len)
-        pd_request_label_text(r, number_of(r, "scope.version"),
-                              pd_request_number(r, source->scope_version));
+        pd_request_label(r, number_of(r, "scope.version"),
+                         pd_request_number(r, source->scope_version), 0, 0);
 }
 
 /* What differs among the sets. */
@@ -207,10 +206,10 @@ static void make_common(pd_request *r, const pd_request_set *set, const differen
     if (differ->scopes)
         label_scope(r, source);
     if (differ->times) {
-        pd_request_label_number(r, number_of(r, "profile.time_unix_nano"), (int64_t)profile->time,
-                                nanoseconds);
-        pd_request_label_number(r, number_of(r, "profile.duration_nano"),
-                                (int64_t)profile->duration, nanoseconds);
+        pd_request_label(r, number_of(r, "profile.time_unix_nano"), 0, (int64_t)profile->time,
+                         nanoseconds);
+        pd_request_label(r, number_of(r, "profile.duration_nano"), 0, (int64_t)profile->duration,
+                         nanoseconds);
     }
     move_part(r, &r->common);
     pd_request_spend(r, r->common.len);
@@ -228,10 +227,10 @@ static void put_location(pd_request *r, uint64_t index)
     if (!index && !d->has_nowhere) {
         d->has_nowhere = true;
         r->text.len = 0;
-        pd_write_varint(&r->writer, &r->text, PD_LOCATION_ID, nowhere);
-        pd_write_part(&r->writer, &r->profile, PD_PROFILE_LOCATION, &r->text);
+        pd_write_varint(&r->parse.writer, &r->text, PD_LOCATION_ID, nowhere);
+        pd_write_part(&r->parse.writer, &r->profile, PD_PROFILE_LOCATION, &r->text);
     }
-    pd_write_element(&r->writer, &r->inner, index ? index : nowhere);
+    pd_write_element(&r->parse.writer, &r->inner, index ? index : nowhere);
 }
 
 /* Writes the locations of a stack to r->stack. */
@@ -247,7 +246,7 @@ static void make_stack(pd_request *r, uint32_t index)
             put_location(r, list.value);
     }
     if (r->inner.len)
-        pd_write_part(&r->writer, &r->stack, PD_SAMPLE_LOCATION_ID, &r->inner);
+        pd_write_part(&r->parse.writer, &r->stack, PD_SAMPLE_LOCATION_ID, &r->inner);
 }
 
 static void make_attribute(pd_request *r, uint64_t index)
@@ -266,7 +265,7 @@ static void make_id(pd_request *r, pd_reader link, uint32_t number, const char *
     while (pd_reader_find(&link, number, &f))
         id = pd_reader_bytes(f.body);
     if (id.len)
-        pd_request_label_text(r, number_of(r, name), pd_request_hex(r, id));
+        pd_request_label(r, number_of(r, name), pd_request_hex(r, id), 0, 0);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -298,19 +297,18 @@ static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
     pd_request_spend(r, r->stack.len + r->labels.len + r->common.len);
     if (r->parse.status)
         return;
-    pd_write_raw(&r->writer, &r->part, r->stack.ptr, r->stack.len);
+    pd_write_raw(&r->parse.writer, &r->part, r->stack.ptr, r->stack.len);
     for (size_t i = 0; i < r->types_len; i++)
-        pd_write_element(&r->writer, &r->inner, (uint64_t)values[i]);
-    pd_write_part(&r->writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
-    pd_write_raw(&r->writer, &r->part, r->labels.ptr, r->labels.len);
+        pd_write_element(&r->parse.writer, &r->inner, (uint64_t)values[i]);
+    pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
+    pd_write_raw(&r->parse.writer, &r->part, r->labels.ptr, r->labels.len);
     if (row->has_timestamp)
-        pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
-                                number_of(r, "nanoseconds"));
-    pd_write_raw(&r->writer, &r->part, r->common.ptr, r->common.len);
+        pd_request_label(r, number_of(r, "timestamp_unix_nano"), 0, (int64_t)row->timestamp,
+                         number_of(r, "nanoseconds"));
+    pd_write_raw(&r->parse.writer, &r->part, r->common.ptr, r->common.len);
     row->at = r->profile.len;
     row->labels = r->own_labels;
-    pd_write_part(&r->writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
-    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
+    pd_write_part(&r->parse.writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
 }
 
 /* The rows of a sample follow each other. */

@@ -11,22 +11,21 @@ static const pd_field_row request_fields[] = {
     [2] = {PD_FIELD_PART, 0, "dictionary"},
 };
 
-/* Strings that are only checked. */
-typedef struct resource_message {
-    pd_bytes schema_url;
+/* A resource or a scope, and the profiles of one. Some of it is only checked. */
+typedef struct source_message {
+    pd_bytes name, version, schema_url;
     uint64_t dropped;
-} resource_message;
+} source_message;
 
 static const pd_field_row resource_profiles_fields[] = {
     [1] = {PD_FIELD_PART, 0, "resource"},
     [2] = {PD_FIELD_PART, 0, "scope_profiles"},
-    [3] = {PD_REQUEST_TEXT, offsetof(resource_message, schema_url), "resource_profiles.schema_url"},
+    [3] = {PD_REQUEST_TEXT, offsetof(source_message, schema_url), "resource_profiles.schema_url"},
 };
 
 static const pd_field_row resource_fields[] = {
     [1] = {PD_FIELD_PART, 0, "resource.attributes"},
-    [2] = {PD_FIELD_NUMBER, offsetof(resource_message, dropped),
-           "resource.dropped_attributes_count"},
+    [2] = {PD_FIELD_NUMBER, offsetof(source_message, dropped), "resource.dropped_attributes_count"},
     [3] = {PD_FIELD_PART, 0, "resource.entity_refs"},
 };
 
@@ -37,22 +36,17 @@ static const pd_field_row entity_fields[] = {
     [4] = {.kind = PD_REQUEST_TEXT},
 };
 
-typedef struct scope_message {
-    pd_bytes name, version, schema_url;
-    uint64_t dropped;
-} scope_message;
-
 static const pd_field_row scope_profiles_fields[] = {
     [1] = {PD_FIELD_PART, 0, "scope"},
     [2] = {PD_FIELD_PART, 0, "profiles"},
-    [3] = {PD_REQUEST_TEXT, offsetof(scope_message, schema_url), "scope_profiles.schema_url"},
+    [3] = {PD_REQUEST_TEXT, offsetof(source_message, schema_url), "scope_profiles.schema_url"},
 };
 
 static const pd_field_row scope_fields[] = {
-    [1] = {PD_REQUEST_TEXT, offsetof(scope_message, name), "scope.name"},
-    [2] = {PD_REQUEST_TEXT, offsetof(scope_message, version), "scope.version"},
+    [1] = {PD_REQUEST_TEXT, offsetof(source_message, name), "scope.name"},
+    [2] = {PD_REQUEST_TEXT, offsetof(source_message, version), "scope.version"},
     [3] = {PD_FIELD_PART, 0, "scope.attributes"},
-    [4] = {PD_FIELD_NUMBER, offsetof(scope_message, dropped), "scope.dropped_attributes_count"},
+    [4] = {PD_FIELD_NUMBER, offsetof(source_message, dropped), "scope.dropped_attributes_count"},
 };
 
 /* A type and its unit: numbers of strings. */
@@ -117,11 +111,11 @@ static void add_comment(pd_request *r, void *cookie, uint32_t string)
     uint64_t word = pd_le64(string);
     pd_key key = pd_key_of_bytes(&word, sizeof word, 0);
     bool is_new;
-    pd_request_add(r, &r->comments, key, &is_new);
+    pd_write_key(&r->parse.writer, &r->comments, key, &is_new);
     if (r->parse.status)
         return;
     if (is_new || !r->facts.has_comments)
-        pd_write_varint_always(&r->writer, &r->profile, PD_PROFILE_COMMENT, string);
+        pd_write_varint_always(&r->parse.writer, &r->profile, PD_PROFILE_COMMENT, string);
 }
 
 /* A stamp that was joined with the comment before it by a comma is a comment of its own: the Collector's
@@ -275,10 +269,10 @@ static uint32_t column_of(pd_request *r, const pd_request_profile *profile, uint
             !(seen >> i & 1))
             return (uint32_t)i;
     if (r->types_len == PPROFDELTA_MAX_TYPES) {
-        r->parse.status =
-            pd_fail(r->parse.err, PPROFDELTA_E_LIMIT, "profile", "profiles", PPROFDELTA_MAX_TYPES,
-                    pd_parse_offset(&r->parse, profile->body.ptr),
-                    "more than %d value types in one request", PPROFDELTA_MAX_TYPES);
+        r->parse.element = PPROFDELTA_MAX_TYPES;
+        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles",
+                      pd_parse_offset(&r->parse, profile->body.ptr),
+                      "more than %d value types in one request", PPROFDELTA_MAX_TYPES);
         return 0;
     }
     r->types[r->types_len].type = profile->type;
@@ -342,7 +336,7 @@ static void take_scope_attributes(pd_request *r, pd_reader scope)
 
 static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
 {
-    scope_message scope = {.dropped = 0};
+    source_message scope = {.dropped = 0};
     out->has_scope = true;
     out->scope = pd_reader_bytes(body);
     pd_message message = {body, &pd_request_scope_rows, &scope};
@@ -357,7 +351,7 @@ static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
 
 static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
 {
-    resource_message resource;
+    source_message resource;
     pd_bytes text;
     pd_message message = {body, &pd_request_resource_rows, &resource};
     const pd_field_row *row;
@@ -372,7 +366,7 @@ static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
 
 static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source source)
 {
-    scope_message own = {.dropped = 0};
+    source_message own = {.dropped = 0};
     pd_message message = {body, &pd_request_scope_profiles_rows, &own};
     size_t first = r->profiles_count;
     const pd_field_row *row;
@@ -398,7 +392,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
 /* The resource may stand behind the profiles: it is read first. */
 static void read_resource_profiles(pd_request *r, pd_reader body)
 {
-    resource_message own = {.dropped = 0};
+    source_message own = {.dropped = 0};
     pd_message message = {body, &pd_request_resource_profiles_rows, &own};
     pd_request_source source = {.has_scope = false};
     bool has_resource = false;
@@ -433,9 +427,9 @@ static void read_request(pd_request *r, pd_bytes bytes)
     pd_dictionary_read(r);
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_REQUEST_RESOURCE_PROFILES, &f))
         read_resource_profiles(r, pd_parse_body(&r->parse, "resource_profiles", &f));
-    if (!r->parse.status && !r->profiles_count)
-        r->parse.status = PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL,
-                                  "this OTLP request has no profiles");
+    if (!r->profiles_count)
+        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_PROFILE, NULL, PPROFDELTA_NOWHERE,
+                      "this OTLP request has no profiles");
     if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
         r->parse.status = pd_because(
             r->parse.err, PPROFDELTA_REASON_SEVERAL,
@@ -447,9 +441,9 @@ static void read_request(pd_request *r, pd_bytes bytes)
 
 static void write_type(pd_request *r, uint32_t field, uint64_t type, uint64_t unit)
 {
-    pd_write_varint(&r->writer, &r->part, PD_VALUE_TYPE_TYPE, type);
-    pd_write_varint(&r->writer, &r->part, PD_VALUE_TYPE_UNIT, unit);
-    pd_write_part(&r->writer, &r->profile, field, &r->part);
+    pd_write_varint(&r->parse.writer, &r->part, PD_VALUE_TYPE_TYPE, type);
+    pd_write_varint(&r->parse.writer, &r->part, PD_VALUE_TYPE_UNIT, unit);
+    pd_write_part(&r->parse.writer, &r->profile, field, &r->part);
 }
 
 static void write_header(pd_request *r)
@@ -462,11 +456,12 @@ static void write_header(pd_request *r)
     const uint64_t frames_and_times[] = {all->drop_frames, all->keep_frames, all->end,
                                          all->has_time ? all->end - all->begin
                                                        : all->lone_duration};
-    pd_write_varints(&r->writer, &r->profile, PD_PROFILE_DROP_FRAMES, frames_and_times,
+    pd_write_varints(&r->parse.writer, &r->profile, PD_PROFILE_DROP_FRAMES, frames_and_times,
                      sizeof frames_and_times / sizeof *frames_and_times);
-    pd_write_varint(&r->writer, &r->profile, PD_PROFILE_PERIOD, all->period);
-    pd_write_varint(&r->writer, &r->profile, PD_PROFILE_DEFAULT_SAMPLE_TYPE, all->default_type);
-    pd_write_varint(&r->writer, &r->profile, PD_PROFILE_DOC_URL, all->doc_url);
+    pd_write_varint(&r->parse.writer, &r->profile, PD_PROFILE_PERIOD, all->period);
+    pd_write_varint(&r->parse.writer, &r->profile, PD_PROFILE_DEFAULT_SAMPLE_TYPE,
+                    all->default_type);
+    pd_write_varint(&r->parse.writer, &r->profile, PD_PROFILE_DOC_URL, all->doc_url);
 }
 
 static void clear(pd_request *r)
@@ -487,7 +482,6 @@ static void begin(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *
 {
     clear(r);
     r->parse = (pd_parse){.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};
-    r->writer = (pd_writer){.mem = mem, .err = err};
     r->left = r->most = PD_REQUEST_ALWAYS + (uint64_t)bytes.len * PD_REQUEST_TIMES;
     r->facts = (pd_request_facts){.has_time = false};
 }
@@ -502,8 +496,8 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
     reorder(r);
     write_header(r);
     pd_request_points(r);
-    if (r->parse.status || r->writer.status)
-        return r->parse.status ? r->parse.status : r->writer.status;
+    if (r->parse.status)
+        return r->parse.status;
     r->unknown_fields = r->parse.unknown_fields;
     r->is_read = true;
     r->bytes = *bytes;

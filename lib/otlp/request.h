@@ -75,7 +75,6 @@ struct pd_request {
     bool takes_several; /* sets; the caller sets it before each call */
     /* While it is read. Errors are sticky in `parse`. */
     pd_parse parse;
-    pd_writer writer;
     uint64_t left, most; /* bytes that may be made yet, and in all: see pd_request_spend */
     pd_request_facts facts;
     bool is_read;   /* the last input was a request */
@@ -85,6 +84,7 @@ struct pd_request {
     size_t payloads;                /* profiles with an original payload */
     size_t listed;                  /* attributes of resources and scopes */
     size_t labels_made, own_labels; /* so far; of the attributes of the last sample */
+    unsigned depth;                 /* of the value that is being checked */
     bool has_more; /* a sample has an attribute of which a label does not say all */
     uint64_t unknown_fields;
     pd_dictionary dictionary;

@@ -18,26 +18,13 @@ void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
     pd_compact_string(c, (pd_bytes){0});
 }
 
-uint32_t pd_compact_intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new)
-{
-    *is_new = false;
-    if (!c->writer.status)
-        c->writer.status = pd_keymap_room(map, c->writer.mem, key, c->writer.err);
-    if (c->writer.status)
-        return 0;
-    size_t before = map->len;
-    uint32_t index = pd_keymap_add(map, key);
-    *is_new = map->len > before;
-    return index;
-}
-
 uint32_t pd_compact_string(pd_compact *c, pd_bytes string)
 {
     bool is_new, is_pprof = c->format == PPROFDELTA_PPROF;
     if (!is_pprof)
         string = pd_otlp_text(c, string);
     uint32_t index =
-        pd_compact_intern(c, &c->strings, pd_key_of_bytes(string.ptr, string.len, 0), &is_new);
+        pd_write_key(&c->writer, &c->strings, pd_key_of_bytes(string.ptr, string.len, 0), &is_new);
     if (is_new && !is_pprof)
         pd_otlp_add_string(c, string);
     else if (is_new)
@@ -72,7 +59,7 @@ pd_compact_known *pd_compact_expect_mapping(pd_compact *c, pd_key key, uint64_t 
     pd_writer *w = &c->writer;
     if (!w->status)
         w->status = PD_GROW(w->mem, c->known, c->mappings.len + 1, w->err);
-    uint32_t number = pd_compact_intern(c, &c->mappings, key, &is_new);
+    uint32_t number = pd_write_key(&c->writer, &c->mappings, key, &is_new);
     if (is_new)
         c->known[number] = (pd_compact_known){.start = start};
     return w->status ? NULL : &c->known[number];
@@ -117,7 +104,8 @@ uint32_t pd_compact_add_function(pd_compact *c, uint32_t name, uint32_t system_n
     uint64_t words[] = {name, system_name, filename, (uint64_t)start_line};
     if (is_otlp && !(name | system_name | filename | (uint64_t)start_line))
         return 0;
-    uint32_t id = pd_compact_intern(c, &c->functions, pd_key_of_words(words, 4, 0), &is_new) + 1;
+    uint32_t id =
+        pd_write_key(&c->writer, &c->functions, pd_key_of_words(words, 4, 0), &is_new) + 1;
     if (is_new && is_otlp) {
         pd_otlp_add_function(c, name, system_name, filename, start_line);
     } else if (is_new && c->format == PPROFDELTA_TABLES) {
@@ -154,7 +142,7 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
 {
     bool is_new;
     pd_writer *w = &c->writer;
-    uint32_t number = pd_compact_intern(c, &c->locations, ident, &is_new), id = number + 1;
+    uint32_t number = pd_write_key(&c->writer, &c->locations, ident, &is_new), id = number + 1;
     if (!w->status)
         w->status = PD_GROW(w->mem, c->location_ids, id, w->err);
     if (id > PD_ENCODED_MAX && !w->status)

@@ -70,7 +70,7 @@ void pd_compact_type(pd_compact *compact, uint32_t type, uint32_t unit);
 typedef struct pd_compact_mapping {
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
-    uint32_t has;        /* as in pd_mapping */
+    uint32_t has;        /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
     size_t own, own_len; /* OTLP: its attributes, if they were given (pd_otlp_own) */
 } pd_compact_mapping;
 

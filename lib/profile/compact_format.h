@@ -9,9 +9,6 @@ typedef struct pd_compact_label {
     int64_t num;
 } pd_compact_label;
 
-/* Returns the number of the key in the set. *is_new: it was added. */
-uint32_t pd_compact_intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new);
-
 /* A ValueType, as a field with this number. type and unit are what strings are in the message. */
 void pd_compact_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32_t type,
                            uint32_t unit);

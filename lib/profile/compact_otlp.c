@@ -22,8 +22,6 @@ void pd_otlp_begin(pd_compact *c)
     pd_compact_otlp *o = &c->otlp;
     for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
         o->buffers[i].len = 0;
-    for (size_t i = 0; i < PPROFDELTA_MAX_TYPES; i++)
-        o->samples[i].len = 0;
     for (size_t i = 0; i < sizeof o->maps / sizeof *o->maps; i++)
         pd_keymap_clear(&o->maps[i]);
     o->table_len = 0;
@@ -36,8 +34,6 @@ void pd_otlp_release(pd_compact_otlp *o, pd_mem *mem)
 {
     for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
         pd_buffer_release(mem, &o->buffers[i]);
-    for (size_t i = 0; i < PPROFDELTA_MAX_TYPES; i++)
-        pd_buffer_release(mem, &o->samples[i]);
     for (size_t i = 0; i < sizeof o->maps / sizeof *o->maps; i++)
         pd_keymap_release(&o->maps[i], mem);
     PD_RELEASE(mem, o->strings);
@@ -85,15 +81,12 @@ static void add_index(pd_compact *c, uint32_t index)
 
 static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
 {
-    static const char *const has[] = {"pprof.mapping.has_functions", "pprof.mapping.has_filenames",
-                                      "pprof.mapping.has_line_numbers",
-                                      "pprof.mapping.has_inline_frames"};
     if (m->build_id)
         add_index(c, pd_otlp_text_attribute(
                          c, pd_otlp_build_id_key(pd_otlp_text_of(c, m->build_id)), m->build_id));
-    for (uint32_t bit = 0; bit < sizeof has / sizeof *has; bit++)
+    for (uint32_t bit = 0; bit < PD_OTLP_MAPPING_FLAGS; bit++)
         if (m->has >> bit & 1)
-            add_index(c, pd_otlp_true(c, has[bit]));
+            add_index(c, pd_otlp_true(c, pd_otlp_mapping_has[bit]));
 }
 
 uint32_t pd_otlp_mapping_id(pd_compact *c, pd_compact_mapping *m)
@@ -109,7 +102,7 @@ uint32_t pd_otlp_mapping_id(pd_compact *c, pd_compact_mapping *m)
     pd_write_raw(&c->writer, &o->own_lists, o->own.ptr, o->own.len);
     o->own.len = 0;
     pd_key content = pd_key_of_words(words, sizeof words / sizeof *words, 0);
-    return any ? pd_compact_intern(c, &c->otlp.mapping_contents, content, &is_new) + 1 : 0;
+    return any ? pd_write_key(&c->writer, &c->otlp.mapping_contents, content, &is_new) + 1 : 0;
 }
 
 static void put_mapping(pd_compact *c, const pd_compact_mapping *m)
@@ -219,14 +212,8 @@ static void put_times(pd_compact *c, pd_buffer *out, const pd_compact_header *h)
     uint64_t duration = h->duration_nanos > 0 ? (uint64_t)h->duration_nanos : 0;
     if (time && duration > time)
         duration = time;
-    uint64_t start = time ? time - duration : 0;
-    uint8_t *p = start ? pd_write_room(&c->writer, out, 1 + sizeof start) : NULL;
-    if (p) {
-        *p++ = PD_OTLP_PROFILE_TIME_UNIX_NANO << 3 | PD_WIRE_FIXED64;
-        start = pd_le64(start);
-        memcpy(p, &start, sizeof start);
-        pd_write_done(out, p + sizeof start);
-    }
+    if (time > duration)
+        pd_write_fixed64(&c->writer, out, PD_OTLP_PROFILE_TIME_UNIX_NANO, time - duration);
     pd_write_varint(&c->writer, out, PD_OTLP_PROFILE_DURATION_NANO, duration);
 }
 

@@ -66,10 +66,10 @@ typedef struct pd_compact_otlp {
             pd_buffer own;       /* pd_otlp_own: a packed list */
             pd_buffer own_lists; /* of the mappings in mapping_list */
             pd_buffer more;      /* pd_otlp_more of the Profiles */
+            pd_buffer samples[PPROFDELTA_MAX_TYPES];
         };
-        pd_buffer buffers[16];
+        pd_buffer buffers[16 + PPROFDELTA_MAX_TYPES];
     };
-    pd_buffer samples[PPROFDELTA_MAX_TYPES];
     union {
         struct {
             pd_keymap attributes, links, stacks, sets;

@@ -276,7 +276,7 @@ uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t ad
         const line_row *l = &ROWS(line_row, c->lines)[i];
         id = pd_location_key_line(id, function_key(c, l->function), l->line, l->column);
     }
-    uint32_t row = pd_compact_intern(c, &c->otlp.location_contents, id, &is_new);
+    uint32_t row = pd_write_key(&c->writer, &c->otlp.location_contents, id, &is_new);
     if (!is_new)
         return row + 1;
     c->tables.rows[PD_ROWS_LOCATIONS].len++;
@@ -321,7 +321,7 @@ static void settle_stack(pd_compact *c)
     pd_compact_tables *t = &c->tables;
     bool is_new = false;
     if (t->has_pending)
-        pd_compact_intern(c, &c->otlp.stacks, t->pending, &is_new);
+        pd_write_key(&c->writer, &c->otlp.stacks, t->pending, &is_new);
     t->has_pending = false;
     if (!is_new || !has_room(c, PD_ROWS_STACKS))
         return;

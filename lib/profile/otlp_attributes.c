@@ -58,7 +58,7 @@ uint32_t pd_otlp_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uin
     if (!content->len)
         return 0;
     pd_key key = pd_key_of_bytes(content->ptr, content->len, 0);
-    uint32_t index = pd_compact_intern(c, contents, key, &is_new) + 1;
+    uint32_t index = pd_write_key(&c->writer, contents, key, &is_new) + 1;
     if (is_new)
         pd_write_part(&c->writer, table, number, content);
     content->len = 0;
@@ -190,7 +190,7 @@ static void pick_labels(pd_compact *c)
     for (uint32_t n = 0; n < len && !w->status; n++) {
         bool is_new;
         uint64_t word = label_at(c, n).key;
-        uint32_t key = pd_compact_intern(c, &o->keys, pd_key_of_words(&word, 1, 0), &is_new);
+        uint32_t key = pd_write_key(&c->writer, &o->keys, pd_key_of_words(&word, 1, 0), &is_new);
         if (w->status)
             return;
         o->picks[n].next = NONE;
@@ -273,7 +273,7 @@ pd_bytes pd_otlp_labels(pd_compact *c)
         w->status = PD_GROW(w->mem, o->set_list, o->sets.len + 1, w->err);
     pd_key own = o->own.len ? pd_key_of_bytes(o->own.ptr, o->own.len, 0) : (pd_key){0, 0};
     pd_key content = pd_key_of_bytes(c->labels.ptr, c->labels.len, own.lo);
-    uint32_t number = pd_compact_intern(c, &o->sets, content, &is_new);
+    uint32_t number = pd_write_key(&c->writer, &o->sets, content, &is_new);
     if (is_new)
         o->set_list[number] = make_set(c);
     o->own.len = 0;
@@ -281,6 +281,10 @@ pd_bytes pd_otlp_labels(pd_compact *c)
         return (pd_bytes){0};
     return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};
 }
+
+const char *const pd_otlp_mapping_has[PD_OTLP_MAPPING_FLAGS] = {
+    "pprof.mapping.has_functions", "pprof.mapping.has_filenames", "pprof.mapping.has_line_numbers",
+    "pprof.mapping.has_inline_frames"};
 
 /* ---- build ids ------------------------------------------------------------------------------- */
 

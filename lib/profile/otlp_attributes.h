@@ -48,6 +48,10 @@ uint32_t pd_otlp_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uin
  * there are none. PD_PIECE bytes after it may be read. Valid until the next call. */
 pd_bytes pd_otlp_labels(pd_compact *c);
 
+/* The names of the attributes that the flags of a mapping are, from has_functions on. */
+enum { PD_OTLP_MAPPING_FLAGS = 4 };
+extern const char *const pd_otlp_mapping_has[PD_OTLP_MAPPING_FLAGS];
+
 /* The name of the attribute that a build id of a mapping is. */
 const char *pd_otlp_build_id_key(pd_bytes build_id);
 

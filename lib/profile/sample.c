@@ -24,9 +24,8 @@ static void add_location(pd_sample_reader *r, pd_sample *s, const uint8_t *at, u
 {
     uint32_t index = pd_idmap_find(&r->tables->location_map, id);
     if (index == PD_IDMAP_NONE)
-        r->parse.status = pd_fail(
-            r->parse.err, PPROFDELTA_E_PROFILE, "profile", "sample.location_id", r->parse.element,
-            pd_parse_offset(&r->parse, at), "no location has the id %" PRIu64, id);
+        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_PROFILE, "sample.location_id",
+                      pd_parse_offset(&r->parse, at), "no location has the id %" PRIu64, id);
     else
         pd_identity_place(&s->stack, r->numbers, r->tables->idents[index]);
 }
@@ -34,11 +33,10 @@ static void add_location(pd_sample_reader *r, pd_sample *s, const uint8_t *at, u
 static void fail_values(pd_sample_reader *r, const uint8_t *at, size_t len)
 {
     size_t types = r->columns->len;
-    if (!r->parse.status)
-        r->parse.status = pd_fail(
-            r->parse.err, PPROFDELTA_E_PROFILE, "profile", "sample.value", r->parse.element,
-            pd_parse_offset(&r->parse, at), "%s%zu value%s where the profile has %zu sample type%s",
-            len > types ? "at least " : "", len, len == 1 ? "" : "s", types, types == 1 ? "" : "s");
+    PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_PROFILE, "sample.value", pd_parse_offset(&r->parse, at),
+                  "%s%zu value%s where the profile has %zu sample type%s",
+                  len > types ? "at least " : "", len, len == 1 ? "" : "s", types,
+                  types == 1 ? "" : "s");
 }
 
 static void add_value(pd_sample_reader *r, pd_sample *s, const uint8_t *at, uint64_t value)

@@ -25,14 +25,6 @@ static const pd_field_row period_type_fields[] = {
     [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "period_type.unit"},
 };
 
-/* What is read of a mapping. The entry of the table comes first: so the fields of the rows have the
- * same offsets in the entry. */
-enum { FLAGS = 4 };
-typedef struct mapping_message {
-    pd_mapping entry;
-    bool has[FLAGS];
-} mapping_message;
-
 static const pd_field_row mapping_fields[] = {
     [1] = {PD_FIELD_NUMBER, offsetof(pd_mapping, id), "mapping.id"},
     [2] = {PD_FIELD_NUMBER, offsetof(pd_mapping, start), "mapping.memory_start"},
@@ -40,10 +32,10 @@ static const pd_field_row mapping_fields[] = {
     [4] = {PD_FIELD_NUMBER, offsetof(pd_mapping, file_offset), "mapping.file_offset"},
     [5] = {PD_FIELD_STRING, offsetof(pd_mapping, filename), "mapping.filename"},
     [6] = {PD_FIELD_STRING, offsetof(pd_mapping, build_id), "mapping.build_id"},
-    [7] = {PD_FIELD_FLAG, offsetof(mapping_message, has[0]), "mapping.has_functions"},
-    [8] = {PD_FIELD_FLAG, offsetof(mapping_message, has[1]), "mapping.has_filenames"},
-    [9] = {PD_FIELD_FLAG, offsetof(mapping_message, has[2]), "mapping.has_line_numbers"},
-    [10] = {PD_FIELD_FLAG, offsetof(mapping_message, has[3]), "mapping.has_inline_frames"},
+    [7] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[0]), "mapping.has_functions"},
+    [8] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[1]), "mapping.has_filenames"},
+    [9] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[2]), "mapping.has_line_numbers"},
+    [10] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[3]), "mapping.has_inline_frames"},
 };
 
 static const pd_field_row function_fields[] = {
@@ -151,21 +143,19 @@ static void add_id(pd_parse *p, pd_idmap *map, const pd_rows *rows, uint64_t id,
     if (!p->status)
         p->status = idmap_add(map, p->mem, id, &is_new, p->err);
     if (!is_new)
-        p->status = pd_fail(p->err, PPROFDELTA_E_PROFILE, "profile", pd_row_of(rows, 1)->name,
-                            p->element, off, "the id %" PRIu64 " %s", id,
-                            id ? "belongs to an earlier element" : "is not allowed: it means none");
+        PD_PARSE_FAIL(p, PPROFDELTA_E_PROFILE, pd_row_of(rows, 1)->name, off,
+                      "the id %" PRIu64 " %s", id,
+                      id ? "belongs to an earlier element" : "is not allowed: it means none");
 }
 
 static void read_mapping(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    mapping_message m = {.entry = {.off = off}};
-    pd_message_read(p, r, &pd_mapping_rows, &m);
-    for (unsigned bit = 0; bit < FLAGS; bit++)
-        m.entry.has |= (uint32_t)m.has[bit] << bit;
     pd_mapping *mapping = APPEND(p, t, mappings);
-    if (mapping)
-        *mapping = m.entry;
-    add_id(p, &t->mapping_map, &pd_mapping_rows, m.entry.id, off);
+    if (!mapping)
+        return;
+    *mapping = (pd_mapping){.off = off};
+    pd_message_read(p, r, &pd_mapping_rows, mapping);
+    add_id(p, &t->mapping_map, &pd_mapping_rows, mapping->id, off);
 }
 
 static void read_function(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
@@ -201,9 +191,9 @@ static void read_location(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 
 static void read_string(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    if (!p->status && t->strings_len == UINT32_MAX - 1)
-        p->status = pd_fail(p->err, PPROFDELTA_E_LIMIT, "profile", "string_table", p->element, off,
-                            "more than %u strings", UINT32_MAX);
+    if (t->strings_len == UINT32_MAX - 1)
+        PD_PARSE_FAIL(p, PPROFDELTA_E_LIMIT, "string_table", off, "more than %u strings",
+                      UINT32_MAX);
     pd_bytes *string = APPEND(p, t, strings);
     if (string)
         *string = pd_reader_bytes(r);
@@ -318,97 +308,90 @@ void pd_tables_begin(pd_tables *t)
 
 /* ---- sealing ----------------------------------------------------------------------------------- */
 
-typedef struct sealing {
-    pd_tables *tables;
-    pprofdelta_error *err;
-    pprofdelta_status status; /* sticky */
-} sealing;
-
-static void check_string(sealing *s, uint32_t index, const char *field, uint64_t element,
+static void check_string(pd_parse *p, const pd_tables *t, uint32_t index, const char *field,
                          uint64_t off)
 {
-    if (__builtin_expect(index < s->tables->strings_len, 1) || s->status)
-        return;
-    s->status =
-        pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", field, element, off,
-                "string index %" PRIu32 " is outside the string table, which has %zu entries",
-                index, s->tables->strings_len);
+    if (__builtin_expect(index >= t->strings_len, 0))
+        PD_PARSE_FAIL(p, PPROFDELTA_E_PROFILE, field, off,
+                      "string index %" PRIu32 " is outside the string table, which has %zu entries",
+                      index, t->strings_len);
 }
 
 /* Checks the string indices of an element, which was read by these rows. */
-static void check_element(sealing *s, const pd_rows *rows, const void *element, uint64_t nth,
-                          uint64_t off)
+static void check_element(pd_parse *p, const pd_tables *t, const pd_rows *rows, const void *element,
+                          uint64_t nth, uint64_t off)
 {
+    p->element = nth;
     for (uint32_t number = 1; number < rows->len; number++) {
         const pd_field_row *row = pd_row_of(rows, number);
         const void *at = (const char *)element + row->at;
         const pd_string_ref *ref = at;
         if (row->kind == PD_FIELD_STRING)
-            check_string(s, *(const uint32_t *)at, row->name, nth, off);
+            check_string(p, t, *(const uint32_t *)at, row->name, off);
         else if (row->kind == PD_FIELD_STRING_REF)
-            check_string(s, ref->index, row->name, nth, ref->off);
+            check_string(p, t, ref->index, row->name, ref->off);
     }
 }
 
-static void check_strings(sealing *s)
+static void check_strings(pd_parse *p, const pd_tables *t)
 {
-    const pd_tables *t = s->tables;
     const pd_value_type *period = &t->header.period_type;
     for (size_t i = 0; i < t->types_len; i++)
-        check_element(s, &pd_sample_type_rows, &t->types[i], i, t->types[i].off);
+        check_element(p, t, &pd_sample_type_rows, &t->types[i], i, t->types[i].off);
     for (size_t i = 0; i < t->mappings_len; i++)
-        check_element(s, &pd_mapping_rows, &t->mappings[i], i, t->mappings[i].off);
+        check_element(p, t, &pd_mapping_rows, &t->mappings[i], i, t->mappings[i].off);
     for (size_t i = 0; i < t->functions_len; i++)
-        check_element(s, &pd_function_rows, &t->functions[i], i, t->functions[i].off);
-    for (size_t i = 0; i < t->comments_len; i++)
-        check_string(s, t->comments[i].index, "comment", i, t->comments[i].off);
-    check_element(s, &pd_period_type_rows, period, PPROFDELTA_NOWHERE, period->off);
-    check_element(s, &pd_profile_rows, t, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE);
+        check_element(p, t, &pd_function_rows, &t->functions[i], i, t->functions[i].off);
+    for (p->element = 0; p->element < t->comments_len; p->element++) {
+        const pd_string_ref *comment = &t->comments[p->element];
+        check_string(p, t, comment->index, "comment", comment->off);
+    }
+    check_element(p, t, &pd_period_type_rows, period, PPROFDELTA_NOWHERE, period->off);
+    check_element(p, t, &pd_profile_rows, t, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE);
 }
 
-static void check_first_string(sealing *s)
+/* Checks that there are strings and types. */
+static pprofdelta_status check_first(const pd_tables *t, pprofdelta_error *err)
 {
-    const pd_tables *t = s->tables;
     if (!t->len)
-        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, "it is empty: 0 bytes");
-    else if (!t->strings_len)
-        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table",
-                            "it has no string table: not a pprof profile, or cut off");
-    else if (t->strings[0].len)
-        s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0,
-                            t->first_string_off, "the first string is not empty");
-    else if (!t->types_len)
-        s->status = PD_FAIL(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type",
-                            "it has no sample types: not a pprof profile, or cut off");
-    else if (t->types_len > PPROFDELTA_MAX_TYPES)
-        s->status = pd_fail(s->err, PPROFDELTA_E_LIMIT, "profile", "sample_type",
-                            PPROFDELTA_MAX_TYPES, t->types[PPROFDELTA_MAX_TYPES].off,
-                            "%zu sample types; at most %d are supported", t->types_len,
-                            PPROFDELTA_MAX_TYPES);
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", NULL, "it is empty: 0 bytes");
+    if (!t->strings_len)
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "string_table",
+                       "it has no string table: not a pprof profile, or cut off");
+    if (t->strings[0].len)
+        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0, t->first_string_off,
+                       "the first string is not empty");
+    if (!t->types_len)
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "sample_type",
+                       "it has no sample types: not a pprof profile, or cut off");
+    if (t->types_len > PPROFDELTA_MAX_TYPES)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "profile", "sample_type", PPROFDELTA_MAX_TYPES,
+                       t->types[PPROFDELTA_MAX_TYPES].off,
+                       "%zu sample types; at most %d are supported", t->types_len,
+                       PPROFDELTA_MAX_TYPES);
+    return PPROFDELTA_OK;
 }
 
 /* Replaces the id at *ref by its index; 0 becomes PD_NONE. */
-static void resolve(sealing *s, uint64_t *ref, const pd_idmap *map, const char *field,
-                    uint64_t element, uint64_t off)
+static void resolve(pd_parse *p, uint64_t *ref, const pd_idmap *map, const char *field,
+                    const char *what, uint64_t off)
 {
     uint64_t id = *ref;
     uint32_t index = id ? pd_idmap_find(map, id) : PD_NONE;
-    if (__builtin_expect(id && index == PD_IDMAP_NONE, 0) && !s->status)
-        s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", field, element, off,
-                            "no %s has the id %" PRIu64,
-                            map == &s->tables->mapping_map ? "mapping" : "function", id);
+    if (__builtin_expect(id && index == PD_IDMAP_NONE, 0))
+        PD_PARSE_FAIL(p, PPROFDELTA_E_PROFILE, field, off, "no %s has the id %" PRIu64, what, id);
     *ref = index;
 }
 
-static void resolve_references(sealing *s)
+static void resolve_references(pd_parse *p, pd_tables *t)
 {
-    pd_tables *t = s->tables;
-    for (size_t i = 0; i < t->locations_len; i++) {
-        pd_location *location = &t->locations[i];
-        resolve(s, &location->mapping, &t->mapping_map, "location.mapping_id", i, location->off);
+    for (p->element = 0; p->element < t->locations_len; p->element++) {
+        pd_location *location = &t->locations[p->element];
+        resolve(p, &location->mapping, &t->mapping_map, "location.mapping_id", "mapping",
+                location->off);
         for (size_t j = 0; j < location->lines_len; j++)
-            resolve(s, &t->lines[location->lines_first + j].function, &t->function_map,
-                    "location.line.function_id", i, location->off);
+            resolve(p, &t->lines[location->lines_first + j].function, &t->function_map,
+                    "location.line.function_id", "function", location->off);
     }
 }
 
@@ -490,14 +473,11 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
 
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err)
 {
-    sealing s = {.tables = tables, .err = err};
-    check_first_string(&s);
-    if (!s.status)
-        check_strings(&s);
-    if (!s.status)
-        resolve_references(&s);
-    if (s.status)
-        return s.status;
+    pd_parse parse = {.err = err};
+    PD_TRY(check_first(tables, err));
+    check_strings(&parse, tables);
+    resolve_references(&parse, tables);
+    PD_TRY(parse.status);
     for (size_t i = 0; i < tables->comments_len; i++)
         tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i].index]);
     return pd_tables_place(tables, mem, err);

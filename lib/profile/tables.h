@@ -60,7 +60,7 @@ typedef struct pd_mapping {
     uint64_t id;
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
-    uint32_t has;  /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
+    bool has[4];   /* the flags from PD_MAPPING_HAS_FUNCTIONS on */
     uint32_t mark; /* used by mapping.c */
     uint64_t off;  /* of its message, for errors, as in all structs below */
 } pd_mapping;

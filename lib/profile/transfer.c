@@ -53,8 +53,9 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
             .file_offset = m->file_offset,
             .filename = pd_transfer_string(t, m->filename),
             .build_id = pd_transfer_string(t, m->build_id),
-            .has = m->has,
         };
+        for (uint32_t bit = 0; bit < sizeof m->has / sizeof *m->has; bit++)
+            out.has |= (uint32_t)m->has[bit] << bit;
         if (t->more && t->more->entry)
             t->more->entry(t->more->cookie, t->compact, true, index);
         id = pd_compact_add_mapping(t->compact, key, &out);

@@ -34,9 +34,8 @@ static uint64_t number_of(maker *m, uint64_t address)
     pd_dump *text = m->text;
     uint64_t word = pd_le64(address);
     pd_key key = {XXH3_64bits(&word, sizeof word), address};
-    if (!m->writer.status)
-        m->writer.status = pd_keymap_room(&text->addresses, m->writer.mem, key, m->writer.err);
-    return m->writer.status ? 0 : (uint64_t)pd_keymap_add(&text->addresses, key) + 1;
+    bool is_new;
+    return (uint64_t)pd_write_key(&m->writer, &text->addresses, key, &is_new) + 1;
 }
 
 static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffer *part)
@@ -251,8 +250,7 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
         if (!has_one)
             break;
         if (!is_raw)
-            for (size_t i = 0; i < PD_TEXT_VALUES; i += 2)
-                pd_unsample(text->rate, &record.values[i], &record.values[i + 1]);
+            pd_dump_unsample(text, record.values + first_value(text));
         PD_TRY(write_sample(m, &record));
     }
     map_signs signs;

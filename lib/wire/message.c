@@ -8,20 +8,15 @@ void pd_parse_wrong_wire(pd_parse *parse, const char *name, const pd_field *fiel
         [PD_WIRE_BYTES] = "a length-delimited field",
         [PD_WIRE_FIXED32] = "a 32-bit number",
     };
-    if (parse->status)
-        return;
-    parse->status =
-        pd_fail(parse->err, PPROFDELTA_E_WIRE, "wire", name, parse->element,
-                pd_parse_offset(parse, field->start),
-                "wrong wire type: %s stands where the format has another", wires[field->wire & 7]);
+    PD_PARSE_FAIL(parse, PPROFDELTA_E_WIRE, name, pd_parse_offset(parse, field->start),
+                  "wrong wire type: %s stands where the format has another",
+                  wires[field->wire & 7]);
 }
 
 void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int64_t index)
 {
-    if (parse->status)
-        return;
-    parse->status = pd_fail(parse->err, PPROFDELTA_E_PROFILE, "profile", name, parse->element, off,
-                            "string index %lld is outside the string table", (long long)index);
+    PD_PARSE_FAIL(parse, PPROFDELTA_E_PROFILE, name, off,
+                  "string index %lld is outside the string table", (long long)index);
 }
 
 bool pd_parse_grow(pd_parse *parse, void *array, size_t *cap, size_t len, size_t size)
@@ -33,10 +28,9 @@ bool pd_parse_grow(pd_parse *parse, void *array, size_t *cap, size_t len, size_t
 
 void pd_parse_end(pd_parse *parse, const char *name, const pd_reader *reader)
 {
-    if (parse->status || !reader->trouble)
-        return;
-    parse->status = pd_fail(parse->err, PPROFDELTA_E_WIRE, "wire", name, parse->element,
-                            pd_parse_offset(parse, reader->at), "%s", reader->trouble);
+    if (reader->trouble)
+        PD_PARSE_FAIL(parse, PPROFDELTA_E_WIRE, name, pd_parse_offset(parse, reader->at), "%s",
+                      reader->trouble);
 }
 
 bool pd_field_read(pd_parse *parse, const pd_rows *rows, const pd_field *field, void *out)

@@ -15,16 +15,21 @@
 #ifndef PD_WIRE_MESSAGE_H
 #define PD_WIRE_MESSAGE_H
 
-#include "base/mem.h"
-#include "wire/reader.h"
+#include "wire/writer.h"
 
 typedef struct pd_parse {
-    pd_mem *mem;
-    pprofdelta_error *err;
-    pprofdelta_status status; /* sticky */
-    const uint8_t *zero;      /* a byte of the profile, and */
-    uint64_t base;            /* its offset in the profile; 0 if all bytes are in memory */
-    uint64_t element;         /* of the current top-level field, or PPROFDELTA_NOWHERE */
+    union {
+        struct {
+            pd_mem *mem;
+            pprofdelta_error *err;
+            pprofdelta_status status; /* sticky */
+        };
+        pd_writer
+            writer; /* for what is written of what is read: a failure of one is that of both */
+    };
+    const uint8_t *zero; /* a byte of the profile, and */
+    uint64_t base;       /* its offset in the profile; 0 if all bytes are in memory */
+    uint64_t element;    /* of the current top-level field, or PPROFDELTA_NOWHERE */
     uint64_t unknown_fields;
 } pd_parse;
 
@@ -33,7 +38,15 @@ static inline uint64_t pd_parse_offset(const pd_parse *parse, const uint8_t *at)
     return (uint64_t)(at - parse->zero) + parse->base;
 }
 
-/* Each sets the sticky status and the error, unless the status is set. */
+/* Each sets the sticky status and the error, unless the status is set.
+ *
+ * `code` E_WIRE has the stage "wire", the others "profile". name may be NULL. */
+#define PD_PARSE_FAIL(parse, code, name, off, ...)                                                 \
+    ((parse)->status = (parse)->status ? (parse)->status                                           \
+                                       : pd_fail((parse)->err, code,                               \
+                                                 (code) == PPROFDELTA_E_WIRE ? "wire" : "profile", \
+                                                 name, (parse)->element, off, __VA_ARGS__))
+
 void pd_parse_wrong_wire(pd_parse *parse, const char *name, const pd_field *field);
 void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int64_t index);
 

@@ -5,7 +5,7 @@
 #ifndef PD_WIRE_WRITER_H
 #define PD_WIRE_WRITER_H
 
-#include "base/mem.h"
+#include "base/keymap.h"
 #include "wire/reader.h"
 
 #include <string.h>
@@ -91,6 +91,18 @@ static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t 
     part->len = 0;
 }
 
+static inline void pd_write_fixed64(pd_writer *writer, pd_buffer *buffer, uint32_t number,
+                                    uint64_t value)
+{
+    uint8_t *p = pd_write_room(writer, buffer, 5 + sizeof value);
+    if (!p)
+        return;
+    p = pd_varint_encode(p, number << 3 | PD_WIRE_FIXED64);
+    value = pd_le64(value);
+    memcpy(p, &value, sizeof value);
+    pd_write_done(buffer, p + sizeof value);
+}
+
 /* Bytes without a tag. */
 static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, const uint8_t *ptr,
                                 size_t len)
@@ -100,6 +112,21 @@ static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, const uint
         return;
     memcpy(p, ptr, len);
     pd_write_done(buffer, p + len);
+}
+
+/* Returns the number of the key in a set, to which it is added if it is new; 0 after a failure. *is_new: it was
+ * added. */
+static inline uint32_t pd_write_key(pd_writer *writer, pd_keymap *map, pd_key key, bool *is_new)
+{
+    *is_new = false;
+    if (!writer->status)
+        writer->status = pd_keymap_room(map, writer->mem, key, writer->err);
+    if (writer->status)
+        return 0;
+    size_t before = map->len;
+    uint32_t number = pd_keymap_add(map, key);
+    *is_new = map->len > before;
+    return number;
 }
 
 #endif
