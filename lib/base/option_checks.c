@@ -7,6 +7,8 @@ enum { MOST = 4096 }; /* a larger size was never set */
 pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err)
 {
     size_t size;
+    if (!given)
+        return PPROFDELTA_OK;
     memcpy(&size, given, sizeof size);
     if (size < sizeof size || size > MOST)
         return pd_refuse(err, "options.size is not the size of the struct");

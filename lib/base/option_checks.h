@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 /* Copies options that begin with their size to `own`, which has `len` bytes and the defaults. Those of
- * another version may be shorter, or longer with a tail of zeros. */
+ * another version may be shorter, or longer with a tail of zeros. NULL: the defaults. */
 pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err);
 
 /* Copies `own`, which has `len` bytes, to a result of the caller that begins with its size: the members

@@ -9,8 +9,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
                                       pprofdelta_error *err)
 {
     *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
-    if (given)
-        PD_TRY(pd_options_read(out, sizeof *out, given, err));
+    PD_TRY(pd_options_read(out, sizeof *out, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
                            PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE |
                            PPROFDELTA_ABSENT_TYPES | PPROFDELTA_MERGE;

@@ -25,8 +25,7 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                                       pprofdelta_heap_options *o, pprofdelta_error *err)
 {
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
-    if (given)
-        PD_TRY(pd_options_read(o, sizeof *o, given, err));
+    PD_TRY(pd_options_read(o, sizeof *o, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS |
                            PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
     if (o->flags & ~known)

@@ -422,8 +422,7 @@ static pprofdelta_status make_tracker(recovery *r, const pprofdelta_heap_options
                                       pprofdelta_error *err)
 {
     pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
-    if (options)
-        PD_TRY(pd_options_read(&o, sizeof o, options, err));
+    PD_TRY(pd_options_read(&o, sizeof o, options, err));
     o.id = r->dead.export.id;
     o.started_nanos = r->dead.export.started_nanos;
     o.period = r->dead.options.period & INT64_MAX;

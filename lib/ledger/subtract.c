@@ -44,7 +44,7 @@ static void book_base(pd_tally *tally, const pd_window *w)
         uint32_t row = pd_window_row_of(w, entry);
         tally->vanished += row == PD_ROW_NONE;
         for (size_t i = 0; i < ledger->counters; i++) {
-            pd_type_sums *sums = &tally->types[i];
+            pprofdelta_type_report *sums = &tally->types[i];
             pd_sum_add(&sums->prev, base[i]);
             if (row >= PD_ROW_UNCHANGED)
                 pd_sum_add(row == PD_ROW_NONE ? &sums->vanished : &sums->cur, base[i]);
@@ -94,7 +94,7 @@ void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
         book_base(tally, w);
     tally->clamped += w->lifted_len;
     for (size_t i = 0; i < counters; i++) {
-        pd_type_sums *sums = &tally->types[i];
+        pprofdelta_type_report *sums = &tally->types[i];
         sums->cur = pd_sum_plus(sums->cur, pd_sum_negated(w->lifted[i]));
         sums->clamped = pd_sum_plus(sums->clamped, w->lifted[i]);
         if (how == PD_SUBTRACT_NEGATIVE) /* the output has the vanished samples */
@@ -122,7 +122,7 @@ pprofdelta_status pd_tally_check(const pd_tally *tally, const pd_schema *schema,
                                  pprofdelta_error *err)
 {
     for (size_t i = 0; i < schema->counters; i++) {
-        const pd_type_sums *s = &tally->types[i];
+        const pprofdelta_type_report *s = &tally->types[i];
         pprofdelta_sum left = pd_sum_plus(s->prev, s->delta);
         pprofdelta_sum right = pd_sum_plus(pd_sum_plus(s->cur, s->clamped), s->vanished);
         if (left.lo != right.lo)
@@ -138,17 +138,10 @@ void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch
     const char *text = (const char *)schema->text.ptr;
     for (size_t i = 0; i < columns->len; i++) {
         size_t slot = columns->slot[i];
-        const pd_type_sums *sums = &tally->types[slot];
-        out[i] = (pprofdelta_type_report){
-            .type = text + schema->names[slot].type,
-            .unit = text + schema->names[slot].unit,
-            .is_counter = slot < schema->counters,
-            .prev = sums->prev,
-            .cur = sums->cur,
-            .delta = sums->delta,
-            .clamped = sums->clamped,
-            .vanished = sums->vanished,
-        };
+        out[i] = tally->types[slot];
+        out[i].type = text + schema->names[slot].type;
+        out[i].unit = text + schema->names[slot].unit;
+        out[i].is_counter = slot < schema->counters;
     }
     *report = (pprofdelta_report){
         .matched = tally->matched,

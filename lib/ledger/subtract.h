@@ -26,13 +26,9 @@ bool pd_subtract_row(const pd_window *window, size_t row, pd_subtraction how, in
  * 0. */
 bool pd_subtract_vanished(const pd_window *window, uint32_t entry, int64_t *out);
 
-typedef struct pd_type_sums {
-    pprofdelta_sum prev, cur, delta, clamped, vanished;
-} pd_type_sums;
-
 typedef struct pd_tally {
     uint64_t matched, fresh, vanished, clamped;
-    pd_type_sums types[PPROFDELTA_MAX_TYPES]; /* in the order of a row */
+    pprofdelta_type_report types[PPROFDELTA_MAX_TYPES]; /* in the order of a row; without names */
 } pd_tally;
 
 /* Sets the sums of a filled window, all but delta. */

@@ -38,42 +38,9 @@ typedef struct table_column {
     bool is_nullable;
 } table_column;
 
-static const table_column columns[] = {
-    [PD_COLUMN_FUNCTIONS] = {"", "+s", PD_ROWS_FUNCTIONS, 5, false},
-    [PD_COLUMN_FUNCTION_ID] = {"function_id", "l", PD_ROWS_FUNCTIONS, 0, false},
-    [PD_COLUMN_FUNCTION_NAME] = {"name", "u", PD_ROWS_FUNCTIONS, 0, false},
-    [PD_COLUMN_FUNCTION_SYSTEM_NAME] = {"system_name", "u", PD_ROWS_FUNCTIONS, 0, false},
-    [PD_COLUMN_FUNCTION_FILE] = {"file", "i", PD_ROWS_FUNCTIONS, 0, false},
-    [PD_COLUMN_FUNCTION_START] = {"start_line", "l", PD_ROWS_FUNCTIONS, 0, false},
-    [PD_COLUMN_LOCATIONS] = {"", "+s", PD_ROWS_LOCATIONS, 5, false},
-    [PD_COLUMN_LOCATION_ID] = {"location_id", "l", PD_ROWS_LOCATIONS, 0, false},
-    [PD_COLUMN_LOCATION_BUILD_ID] = {"build_id", "i", PD_ROWS_LOCATIONS, 0, false},
-    [PD_COLUMN_LOCATION_FILE] = {"file", "i", PD_ROWS_LOCATIONS, 0, false},
-    [PD_COLUMN_LOCATION_ADDRESS] = {"address", "L", PD_ROWS_LOCATIONS, 0, false},
-    [PD_COLUMN_LOCATION_LINES] = {"lines", "+l", PD_ROWS_LOCATIONS, 1, false},
-    [PD_COLUMN_LINES] = {"item", "+s", PD_ROWS_LINES, 3, false},
-    [PD_COLUMN_LINE_FUNCTION] = {"function_id", "l", PD_ROWS_LINES, 0, false},
-    [PD_COLUMN_LINE_NUMBER] = {"line", "l", PD_ROWS_LINES, 0, false},
-    [PD_COLUMN_LINE_INLINED] = {"inlined", "b", PD_ROWS_LINES, 0, false},
-    [PD_COLUMN_STACKS] = {"", "+s", PD_ROWS_STACKS, 2, false},
-    [PD_COLUMN_STACK_ID] = {"stack_id", "l", PD_ROWS_STACKS, 0, false},
-    [PD_COLUMN_STACK_ENDS] = {"location_ids", "+l", PD_ROWS_STACKS, 1, false},
-    [PD_COLUMN_STACK_LOCATIONS] = {"item", "l", PD_ROWS_PLACES, 0, false},
-    [PD_COLUMN_SAMPLE_TARGET] = {"target", "i", PD_ROWS_SAMPLES, 0, false},
-    [PD_COLUMN_SAMPLE_FROM] = {"from", "tsn:UTC", PD_ROWS_SAMPLES, 0, true},
-    [PD_COLUMN_SAMPLE_TIME] = {"time", "tsn:UTC", PD_ROWS_SAMPLES, 0, true},
-    [PD_COLUMN_SAMPLE_SEQUENCE] = {"sequence", "l", PD_ROWS_SAMPLES, 0, true},
-    [PD_COLUMN_SAMPLE_ATTEMPT] = {"attempt", "l", PD_ROWS_SAMPLES, 0, true},
-    [PD_COLUMN_SAMPLE_RESTART] = {"restart", "b", PD_ROWS_SAMPLES, 0, false},
-    [PD_COLUMN_SAMPLE_STACK] = {"stack_id", "l", PD_ROWS_SAMPLES, 0, false},
-    [PD_COLUMN_SAMPLE_LABELS] = {"labels", "+l", PD_ROWS_SAMPLES, 1, false},
-    [PD_COLUMN_LABELS] = {"item", "+s", PD_ROWS_LABELS, 4, false},
-    [PD_COLUMN_LABEL_KEY] = {"key", "i", PD_ROWS_LABELS, 0, false},
-    [PD_COLUMN_LABEL_STR] = {"str", "i", PD_ROWS_LABELS, 0, true},
-    [PD_COLUMN_LABEL_NUM] = {"num", "l", PD_ROWS_LABELS, 0, true},
-    [PD_COLUMN_LABEL_UNIT] = {"unit", "i", PD_ROWS_LABELS, 0, true},
-    [PD_COLUMN_SAMPLE_VALUES] = {"", "l", PD_ROWS_SAMPLES, 0, false},
-};
+#define COLUMN(column, name, format, rows, children, is_nullable)                                  \
+    {name, format, PD_ROWS_##rows, children, is_nullable},
+static const table_column columns[] = {PD_COLUMNS(COLUMN)};
 
 static const table_column *column_of(unsigned of)
 {
@@ -142,8 +109,6 @@ void pd_compact_tables_begin(pd_compact *c)
             *ints_of(c, i) = 0;
     }
     memset(t->rows, 0, sizeof t->rows);
-    t->pending_len = 0;
-    t->has_pending = false;
     pd_handed_release(&t->out);
 }
 
@@ -315,45 +280,43 @@ void pd_compact_tables_label(pd_compact *c, const pd_compact_label *label)
     mark(c, PD_COLUMN_LABEL_NUM, row, label->str && !label->num);
 }
 
-/* The stack of the last sample gets a row, if it is new. */
-static void settle_stack(pd_compact *c)
+/* The stack of the sample: its id. A new one gets a row. */
+static uint64_t put_stack(pd_compact *c)
 {
     pd_compact_tables *t = &c->tables;
-    bool is_new = false;
-    if (t->has_pending)
-        pd_write_key(&c->writer, &c->otlp.stacks, t->pending, &is_new);
-    t->has_pending = false;
-    if (!is_new || !has_room(c, PD_ROWS_STACKS))
-        return;
-    size_t row = t->rows[PD_ROWS_STACKS].len++, places = t->rows[PD_ROWS_PLACES].len;
-    t->rows[PD_ROWS_PLACES].len = places += t->pending_len;
-    t->columns[PD_COLUMN_STACK_LOCATIONS].values.len += t->pending_len * sizeof(uint64_t);
-    words_of(c, PD_COLUMN_STACK_ID)[row] = t->pending.lo;
-    ints_of(c, PD_COLUMN_STACK_ENDS)[row + 1] = (int32_t)(uint32_t)places;
+    pd_buffer *places = &t->columns[PD_COLUMN_STACK_LOCATIONS].values;
+    const uint32_t *stack = ROWS(uint32_t, c->stack);
+    size_t depth = LEN(uint32_t, c->stack);
+    bool is_new;
+    uint64_t *ids = (void *)pd_write_room(&c->writer, places, depth * sizeof *ids + 1);
+    if (!ids || !has_room(c, PD_ROWS_STACKS))
+        return 0;
+    const uint64_t *known = words_of(c, PD_COLUMN_LOCATION_ID);
+    for (size_t i = 0; i < depth; i++)
+        ids[i] = known[(pd_le32(stack[i]) & PD_ENCODED_MAX) - 1];
+    /* The id is a hash of these ids, which changes them to little endian. */
+    pd_key key = depth ? pd_key_of_words(ids, depth, 0) : (pd_key){0, 0};
+    for (size_t i = 0; i < depth; i++)
+        ids[i] = pd_le64(ids[i]);
+    uint32_t row = pd_write_key(&c->writer, &c->otlp.stacks, key, &is_new);
+    if (!is_new)
+        return key.lo;
+    t->rows[PD_ROWS_STACKS].len++;
+    t->rows[PD_ROWS_PLACES].len += depth;
+    places->len += depth * sizeof *ids;
+    words_of(c, PD_COLUMN_STACK_ID)[row] = key.lo;
+    ints_of(c, PD_COLUMN_STACK_ENDS)[row + 1] = (int32_t)(uint32_t)t->rows[PD_ROWS_PLACES].len;
+    return key.lo;
 }
 
-/* The set of stacks is larger than the cache: it is asked for a stack when the next sample comes. */
 void pd_compact_tables_sample(pd_compact *c, const int64_t *values, size_t len)
 {
     pd_compact_tables *t = &c->tables;
-    const uint32_t *stack = ROWS(uint32_t, c->stack);
-    settle_stack(c);
-    t->pending_len = LEN(uint32_t, c->stack);
-    uint64_t *ids = (void *)pd_write_room(&c->writer, &t->columns[PD_COLUMN_STACK_LOCATIONS].values,
-                                          t->pending_len * sizeof *ids + 1);
-    if (!ids || !has_room(c, PD_ROWS_SAMPLES))
+    uint64_t stack = put_stack(c);
+    if (c->writer.status || !has_room(c, PD_ROWS_SAMPLES))
         return;
-    const uint64_t *known = words_of(c, PD_COLUMN_LOCATION_ID);
-    for (size_t i = 0; i < t->pending_len; i++)
-        ids[i] = known[(pd_le32(stack[i]) & PD_ENCODED_MAX) - 1];
-    /* The id is a hash of these ids, which changes them to little endian. */
-    t->pending = t->pending_len ? pd_key_of_words(ids, t->pending_len, 0) : (pd_key){0, 0};
-    for (size_t i = 0; i < t->pending_len; i++)
-        ids[i] = pd_le64(ids[i]);
-    t->has_pending = true;
-    pd_keymap_prefetch(&c->otlp.stacks, t->pending);
     size_t row = t->rows[PD_ROWS_SAMPLES].len++;
-    words_of(c, PD_COLUMN_SAMPLE_STACK)[row] = t->pending.lo;
+    words_of(c, PD_COLUMN_SAMPLE_STACK)[row] = stack;
     ints_of(c, PD_COLUMN_SAMPLE_LABELS)[row + 1] = (int32_t)(uint32_t)t->rows[PD_ROWS_LABELS].len;
     for (unsigned i = 0; i < len; i++)
         words_of(c, PD_COLUMN_SAMPLE_VALUES + i)[row] = (uint64_t)values[i];
@@ -536,7 +499,6 @@ pprofdelta_status pd_compact_tables_make(pd_compact *c, pd_bytes *out, pprofdelt
 
 pprofdelta_status pd_compact_tables_end(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
 {
-    settle_stack(c);
     if (c->writer.status)
         return c->writer.status;
     const pprofdelta_stamp stamp = stamp_of(c, h);

@@ -14,43 +14,46 @@
 #include "base/key.h"
 #include "profile/arrow.h"
 
-/* The columns, each before those inside it. */
-enum {
-    PD_COLUMN_FUNCTIONS,
-    PD_COLUMN_FUNCTION_ID,
-    PD_COLUMN_FUNCTION_NAME,
-    PD_COLUMN_FUNCTION_SYSTEM_NAME,
-    PD_COLUMN_FUNCTION_FILE,
-    PD_COLUMN_FUNCTION_START,
-    PD_COLUMN_LOCATIONS,
-    PD_COLUMN_LOCATION_ID,
-    PD_COLUMN_LOCATION_BUILD_ID,
-    PD_COLUMN_LOCATION_FILE,
-    PD_COLUMN_LOCATION_ADDRESS,
-    PD_COLUMN_LOCATION_LINES,
-    PD_COLUMN_LINES,
-    PD_COLUMN_LINE_FUNCTION,
-    PD_COLUMN_LINE_NUMBER,
-    PD_COLUMN_LINE_INLINED,
-    PD_COLUMN_STACKS,
-    PD_COLUMN_STACK_ID,
-    PD_COLUMN_STACK_ENDS,
-    PD_COLUMN_STACK_LOCATIONS,
-    PD_COLUMN_SAMPLE_TARGET, /* these six are filled at the end */
-    PD_COLUMN_SAMPLE_FROM,
-    PD_COLUMN_SAMPLE_TIME,
-    PD_COLUMN_SAMPLE_SEQUENCE,
-    PD_COLUMN_SAMPLE_ATTEMPT,
-    PD_COLUMN_SAMPLE_RESTART,
-    PD_COLUMN_SAMPLE_STACK,
-    PD_COLUMN_SAMPLE_LABELS,
-    PD_COLUMN_LABELS,
-    PD_COLUMN_LABEL_KEY,
-    PD_COLUMN_LABEL_STR,
-    PD_COLUMN_LABEL_NUM,
-    PD_COLUMN_LABEL_UNIT,
-    PD_COLUMN_SAMPLE_VALUES, /* one for each type */
-};
+/* The columns, each before those inside it: its name, its format as in pd_arrow_kind, whose rows it has, how many are
+ * inside it, and whether it is nullable. TARGET to RESTART are filled at the end. SAMPLE_VALUES: one for each type. */
+#define PD_COLUMNS(X)                                                                              \
+    X(FUNCTIONS, "", "+s", FUNCTIONS, 5, false)                                                    \
+    X(FUNCTION_ID, "function_id", "l", FUNCTIONS, 0, false)                                        \
+    X(FUNCTION_NAME, "name", "u", FUNCTIONS, 0, false)                                             \
+    X(FUNCTION_SYSTEM_NAME, "system_name", "u", FUNCTIONS, 0, false)                               \
+    X(FUNCTION_FILE, "file", "i", FUNCTIONS, 0, false)                                             \
+    X(FUNCTION_START, "start_line", "l", FUNCTIONS, 0, false)                                      \
+    X(LOCATIONS, "", "+s", LOCATIONS, 5, false)                                                    \
+    X(LOCATION_ID, "location_id", "l", LOCATIONS, 0, false)                                        \
+    X(LOCATION_BUILD_ID, "build_id", "i", LOCATIONS, 0, false)                                     \
+    X(LOCATION_FILE, "file", "i", LOCATIONS, 0, false)                                             \
+    X(LOCATION_ADDRESS, "address", "L", LOCATIONS, 0, false)                                       \
+    X(LOCATION_LINES, "lines", "+l", LOCATIONS, 1, false)                                          \
+    X(LINES, "item", "+s", LINES, 3, false)                                                        \
+    X(LINE_FUNCTION, "function_id", "l", LINES, 0, false)                                          \
+    X(LINE_NUMBER, "line", "l", LINES, 0, false)                                                   \
+    X(LINE_INLINED, "inlined", "b", LINES, 0, false)                                               \
+    X(STACKS, "", "+s", STACKS, 2, false)                                                          \
+    X(STACK_ID, "stack_id", "l", STACKS, 0, false)                                                 \
+    X(STACK_ENDS, "location_ids", "+l", STACKS, 1, false)                                          \
+    X(STACK_LOCATIONS, "item", "l", PLACES, 0, false)                                              \
+    X(SAMPLE_TARGET, "target", "i", SAMPLES, 0, false)                                             \
+    X(SAMPLE_FROM, "from", "tsn:UTC", SAMPLES, 0, true)                                            \
+    X(SAMPLE_TIME, "time", "tsn:UTC", SAMPLES, 0, true)                                            \
+    X(SAMPLE_SEQUENCE, "sequence", "l", SAMPLES, 0, true)                                          \
+    X(SAMPLE_ATTEMPT, "attempt", "l", SAMPLES, 0, true)                                            \
+    X(SAMPLE_RESTART, "restart", "b", SAMPLES, 0, false)                                           \
+    X(SAMPLE_STACK, "stack_id", "l", SAMPLES, 0, false)                                            \
+    X(SAMPLE_LABELS, "labels", "+l", SAMPLES, 1, false)                                            \
+    X(LABELS, "item", "+s", LABELS, 4, false)                                                      \
+    X(LABEL_KEY, "key", "i", LABELS, 0, false)                                                     \
+    X(LABEL_STR, "str", "i", LABELS, 0, true)                                                      \
+    X(LABEL_NUM, "num", "l", LABELS, 0, true)                                                      \
+    X(LABEL_UNIT, "unit", "i", LABELS, 0, true)                                                    \
+    X(SAMPLE_VALUES, "", "l", SAMPLES, 0, false)
+
+#define PD_COLUMN_NAME(column, ...) PD_COLUMN_##column,
+enum { PD_COLUMNS(PD_COLUMN_NAME) };
 
 /* The rows that columns have. */
 enum {
@@ -78,9 +81,6 @@ typedef struct pd_compact_tables {
     pd_arrow_values columns[PD_COLUMN_SAMPLE_VALUES + PPROFDELTA_MAX_TYPES];
     pd_compact_dictionary dictionaries[PD_COLUMN_SAMPLE_VALUES];
     pd_compact_rows rows[PD_ROWS];
-    pd_key pending; /* the stack of the last sample, behind the others' locations */
-    size_t pending_len;
-    bool has_pending;
     bool is_lasting_malloc; /* set by the owner: the writer's allocator ends with it */
     pprofdelta_tables out;
 } pd_compact_tables; /* zero it to begin */

@@ -11,8 +11,6 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
                                       pprofdelta_recorder_options *out, pprofdelta_error *err)
 {
     *out = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
-    if (!given)
-        return PPROFDELTA_OK;
     PD_TRY(pd_options_read(out, sizeof *out, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY | PPROFDELTA_BORROW_STACKS |
                            PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_MAPPINGS;

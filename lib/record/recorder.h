@@ -90,11 +90,9 @@ struct pprofdelta_recorder {
 
 /* What was kept of a row, in the arena. */
 typedef struct pd_kept {
+    pd_arena_row row;
     const uint64_t *stack;
-    size_t depth;
     const uint8_t *labels; /* packed */
-    size_t labels_len;
-    int64_t block_size;
 } pd_kept;
 
 pd_kept pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row);

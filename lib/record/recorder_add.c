@@ -68,18 +68,16 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
 
 pd_kept pd_recorder_kept(const pprofdelta_recorder *r, size_t row)
 {
-    pd_arena_row head;
+    pd_kept kept;
     const uint8_t *at = r->arena.ptr + r->kept_at[row];
-    memcpy(&head, at, sizeof head);
-    at += sizeof head;
-    pd_kept kept = {
-        .depth = head.depth, .labels_len = head.labels_len, .block_size = head.block_size};
+    memcpy(&kept.row, at, sizeof kept.row);
+    at += sizeof kept.row;
     if (r->flags & PPROFDELTA_BORROW_STACKS) {
         memcpy(&kept.stack, at, sizeof kept.stack);
         kept.labels = at + sizeof kept.stack;
     } else {
         kept.stack = (const void *)at; /* aligned: see keep */
-        kept.labels = at + kept.depth * sizeof *kept.stack;
+        kept.labels = at + kept.row.depth * sizeof *kept.stack;
     }
     return kept;
 }

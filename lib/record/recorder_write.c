@@ -12,7 +12,7 @@ static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pd_emit
                                      pprofdelta_error *err)
 {
     pd_kept kept = pd_recorder_kept(r, row);
-    e->depth = kept.depth;
+    e->depth = kept.row.depth;
     pprofdelta_status status = PD_GROW(&r->mem, r->frames, r->frames_len + e->depth, err);
     for (size_t i = 0; i < e->depth && !status; i++)
         status = pd_places_find_mapped(&r->places, &r->mem, kept.stack[i],
@@ -35,12 +35,12 @@ static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
                           r->places.places[r->frames[e->frames_first + i]].ident);
     const uint8_t *at = kept.labels;
     const pd_bytes bytes = pd_bytes_of("bytes");
-    const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
-    for (size_t i = 0; i < kept.labels_len; i++) {
+    const pd_label_parts block_size = {.key = bytes, .num = kept.row.block_size, .num_unit = bytes};
+    for (size_t i = 0; i < kept.row.labels_len; i++) {
         pd_label_parts l = pd_unpack_label(&at);
         pd_identity_label(&identity, pd_label_parts_key(&l));
     }
-    if (kept.block_size)
+    if (kept.row.block_size)
         pd_identity_label(&identity, pd_label_parts_key(&block_size));
     return pd_identity_key(&identity);
 }
@@ -89,7 +89,7 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
             continue;
         pd_tally_output(tally, raw, r->schema.len);
         pd_recorder_load_carries(r, row, carries);
-        pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, values);
+        pd_recorder_unsample(r, pd_recorder_kept(r, row).row.block_size, raw, carries, values);
         if (pd_compact_has_value(values, r->schema.len))
             PD_TRY(emit(r, row, values, err));
     }
@@ -112,11 +112,11 @@ static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
     pd_kept kept = pd_recorder_kept(r, row);
-    if (kept.block_size) {
+    if (kept.row.block_size) {
         uint32_t bytes = pd_compact_string(&r->compact, pd_bytes_of("bytes"));
-        pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
+        pd_compact_sample_label(&r->compact, bytes, 0, kept.row.block_size, bytes);
     }
-    pd_write_packed_labels(&r->compact, kept.labels, kept.labels_len);
+    pd_write_packed_labels(&r->compact, kept.labels, kept.row.labels_len);
 }
 
 static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pprofdelta_error *err)
