@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "text.h"
 
@@ -93,47 +94,31 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-static int is_profile_name(const struct dirent *entry)
-{
-    cli_string name = cli_string_of(entry->d_name);
-    return name.ptr[0] != '.' &&
-           (cli_string_ends(name, ".pb.gz") || cli_string_ends(name, ".otlp.gz"));
-}
-
 bool cli_is_folder(const char *path)
 {
     struct stat status;
     return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-int cli_folder_read(cli_folder *folder, const char *path)
+int cli_folder_read(cli_folder *folder, const char *path,
+                    int (*is_wanted)(const struct dirent *entry))
 {
     struct dirent **entries = NULL;
-    const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+    size_t len = strlen(path);
     *folder = (cli_folder){.dir = opendir(path)};
-    int len = folder->dir ? scandir(path, &entries, is_profile_name, alphasort) : -1;
-    if (len < 0)
+    int found = folder->dir ? scandir(path, &entries, is_wanted, alphasort) : -1;
+    if (found < 0)
         return cli_system_error(path, folder->dir ? "read" : "open", errno);
-    folder->paths = calloc((size_t)len + 1, sizeof *folder->paths);
-    bool is_whole = folder->paths != NULL;
-    for (int i = 0; i < len; i++) {
-        is_whole = is_whole && asprintf(&folder->paths[folder->len], "%s%s%s", path, slash,
-                                        entries[i]->d_name) >= 0;
-        folder->len += is_whole;
+    folder->len = (size_t)found;
+    folder->paths = cli_keep(folder->len, sizeof *folder->paths);
+    for (size_t i = 0; i < folder->len; i++) {
+        const char *name = entries[i]->d_name;
+        folder->paths[i] = cli_keep(len + strlen(name) + 2, 1);
+        sprintf(folder->paths[i], "%s%s%s", path, path[len - 1] == '/' ? "" : "/", name);
         free(entries[i]);
     }
     free(entries);
-    return is_whole ? CLI_DONE : cli_system_error(path, "read", ENOMEM);
-}
-
-void cli_folder_free(cli_folder *folder)
-{
-    for (size_t i = 0; i < folder->len; i++)
-        free(folder->paths[i]);
-    free(folder->paths);
-    if (folder->dir)
-        closedir(folder->dir);
-    *folder = (cli_folder){.dir = NULL};
+    return CLI_DONE;
 }
 
 /* ---- files in memory ------------------------------------------------------------------------- */

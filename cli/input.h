@@ -37,20 +37,19 @@ int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROO
  * it cannot be read, returns NULL and writes to why as above. */
 const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);
 
-/* The profiles of a folder: the names that end with .pb.gz or .otlp.gz and do not begin with a dot,
- * sorted. */
+/* Some files of a folder, sorted. */
 typedef struct cli_folder {
     DIR *dir;     /* NULL: not open */
-    char **paths; /* "FOLDER/NAME" */
+    char **paths; /* "FOLDER/NAME"; kept (keep.h) */
     size_t len;
 } cli_folder;
 
 bool cli_is_folder(const char *path);
 
-/* Lists the folder. It stays open, so that its files can be opened in it. Prints what is wrong;
- * returns an exit code. Free *folder whatever is returned. */
-int cli_folder_read(cli_folder *folder, const char *path);
-void cli_folder_free(cli_folder *folder);
+/* Lists what is_wanted in the folder. It stays open, so that its files can be opened in it. Prints what is
+ * wrong; returns an exit code. */
+int cli_folder_read(cli_folder *folder, const char *path,
+                    int (*is_wanted)(const struct dirent *entry));
 
 typedef struct cli_input {
     const char *name; /* for messages: the path, or "(stdin)" */

@@ -45,9 +45,6 @@ bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph);
 /* The last part of a path, without its folders. */
 cli_string cli_string_base(cli_string path);
 
-/* For "%.*s" in a message, which is escaped as a whole: the string, or its beginning. */
-#define CLI_FOR_MESSAGE(string) (int)((string).len < 512 ? (string).len : 512), (string).ptr
-
 /* A letter, a digit or an underscore, in ASCII. */
 bool cli_is_word(char c);
 

@@ -1,6 +1,7 @@
 /* Changes to an unpacked profile: see view_edit.h. */
 #include "view_edit.h"
 
+#include "cli.h"
 #include "keep.h"
 #include "message.h"
 
@@ -157,7 +158,8 @@ int cli_edit_end(cli_edit *edit)
     if (edit->is_failed)
         return cli_memory_error(edit->profile->input.name,
                                 "there is not enough memory for its symbols");
-    return cli_profile_index(edit->profile);
+    cli_profile_index(edit->profile);
+    return CLI_DONE;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static int perform(run *r, int argc, char **argv)
     const cli_options *o = &r->options;
     pprofdelta_error err;
     int code = cli_options_parse(&r->options, &cli_delta_command, argc, argv);
-    if (code || o->arguments.is_done)
+    if (code)
         return code;
     if (o->status)
         return cli_status_print(o);
@@ -121,15 +121,14 @@ static int perform(run *r, int argc, char **argv)
     r->output.state = o->state;
     if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
         return code;
-    if (!o->quiet)
-        cli_progress_start();
+    cli_progress_start();
     if (pprofdelta_new(&o->library, NULL, &r->context, &err))
         return cli_options_error(cli_input_name(first), &err);
     pprofdelta_set_started(r->context, o->started_nanos);
     code = o->state ? continue_state(r) : compare(r);
     if (code)
         return code;
-    if (!o->quiet && o->report != CLI_REPORT_JSON) /* which has all of this */
+    if (o->report != CLI_REPORT_JSON) /* which has all of this */
         cli_report_notes(o, &r->report, o->state ? o->state : r->prev.name, r->cur.name, r->unread);
     if (o->report)
         cli_report_print(o, &r->report, r->unread);
@@ -150,7 +149,5 @@ int cli_delta(int argc, char **argv)
     free(r.prev.bytes);
     free(r.cur.bytes);
     free(r.delta.bytes);
-    free(r.options.counters);
-    free(r.options.resource.list);
     return code;
 }

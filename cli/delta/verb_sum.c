@@ -7,12 +7,12 @@
  * a time. Nothing is written before the last file has been added. */
 #include "cli.h"
 #include "input.h"
+#include "keep.h"
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
 #include "record/recover.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,9 +164,7 @@ static int sort(run *r)
     uint64_t limit = r->options.library.max_memory;
     pprofdelta_census census;
     bool is_read;
-    r->windows = calloc(arguments->operands_len, sizeof *r->windows);
-    if (!r->windows)
-        return cli_system_error("the merge", "make", ENOMEM);
+    r->windows = cli_keep(arguments->operands_len, sizeof *r->windows);
     for (size_t i = 0; i < arguments->operands_len; i++) {
         const char *path = arguments->operands[i];
         int code = cli_input_check((cli_file){path, NULL}, limit, &census, &is_read);
@@ -197,16 +195,13 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
     const cli_arguments *arguments = &r->options.arguments;
     pprofdelta_error err;
     int code = cli_options_parse(&r->options, command, argc, argv);
-    if (code || arguments->is_done)
+    if (code)
         return code;
     if ((code = cli_output_prepare(&r->output, r->options.output)))
         return code;
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
         return cli_options_error(cli_input_name(arguments->operands[0]), &err);
-    if (r->options.quiet)
-        cli_message_quiet();
-    else
-        cli_progress_start();
+    cli_progress_start();
     if (command == &cli_merge_command && (code = sort(r)))
         return code;
     const char *const *operands = arguments->operands;
@@ -233,12 +228,10 @@ static int run_verb(const cli_command *command, int argc, char **argv)
     run r = {.output = {.fd = -1}};
     int code = perform(&r, command, argc, argv);
     pprofdelta_adder_free(r.adder);
-    free(r.windows);
     cli_output_close(&r.output);
     cli_input_free(&r.input);
-    cli_folder_free(&r.folder);
-    free(r.options.counters);
-    free(r.options.resource.list);
+    if (r.folder.dir)
+        closedir(r.folder.dir);
     return code;
 }
 

@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "export/ipc.h"
 #include "input.h"
+#include "keep.h"
 #include "message.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ typedef struct run {
     const char *dir;
     pprofdelta_options library;
     pprofdelta_attribute target;
-    bool quiet, is_made; /* is_made: this run made dir */
+    bool is_made; /* this run made dir */
     cli_report_form report;
     cli_arguments files;
     const char *name;         /* of the file that is read */
@@ -60,7 +61,7 @@ static const cli_option options[] = {
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(run, report), CLI_REPORT, 0,
      "      --report[=FORM]    print counts to stderr, as text or json\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -72,6 +73,7 @@ static const cli_command command = {
               "the highest counts.\n"
               "\n",
     .options = options,
+    .missing = "a profile is missing: pprofdelta export FILE... -o DIR",
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -228,17 +230,17 @@ static int read_all(run *r)
 static int prepare(run *r)
 {
     int code = CLI_DONE;
+    r->stamps = cli_keep(r->files.operands_len, sizeof *r->stamps);
     r->library.format = PPROFDELTA_TABLES;
     r->library.resource = &r->target;
     r->library.resource_len = r->target.value != NULL;
     r->is_made = !mkdir(r->dir, 0777);
     if (!r->is_made && errno != EEXIST)
         return cli_system_error(r->dir, "make the directory", errno);
-    r->stamps = calloc(r->files.operands_len, sizeof *r->stamps);
     for (size_t i = 0; i < TABLES && !code; i++) {
         table *t = &r->tables[i];
         t->out = (cli_output){.fd = -1, .is_table = true};
-        if (!r->stamps || asprintf(&t->path, "%s/%s.arrow", r->dir, names[i]) < 0) {
+        if (asprintf(&t->path, "%s/%s.arrow", r->dir, names[i]) < 0) {
             t->path = NULL;
             return cli_system_error(r->dir, "write", ENOMEM);
         }
@@ -281,7 +283,6 @@ static int perform(run *r)
         free(r->tables[i].path);
         free(r->tables[i].ids);
     }
-    free(r->stamps);
     if (code && r->is_made)
         rmdir(r->dir);
     sigprocmask(SIG_SETMASK, &r->before, NULL); /* a signal that has come ends the process */
@@ -295,17 +296,12 @@ int cli_export(int argc, char **argv)
              .files = {.argc = argc, .argv = argv}};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     int code = cli_command_read(&command, &r.files, &r);
-    if (code || r.files.is_done)
+    if (code)
         return code;
-    if (!r.files.operands_len || !r.dir)
-        return cli_usage("%s is missing: pprofdelta export FILE... -o DIR",
-                         r.files.operands_len ? "-o DIR" : "a profile");
-    for (size_t i = 0; i < r.files.operands_len && r.files.operands_len > 1; i++)
-        if (!strcmp(r.files.operands[i], "-"))
-            return cli_usage("several FILEs are read twice, so stdin cannot be one of them");
-    if (r.quiet)
-        cli_message_quiet();
-    else
-        cli_progress_start();
+    if (!r.dir)
+        return cli_usage("-o DIR is missing: pprofdelta export FILE... -o DIR");
+    if (cli_check_files(r.files.operands, r.files.operands_len, r.files.operands_len > 1))
+        return CLI_USAGE;
+    cli_progress_start();
     return perform(&r);
 }

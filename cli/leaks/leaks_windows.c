@@ -5,7 +5,7 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/units.h"
+#include "units.h"
 
 #include <string.h>
 
@@ -300,7 +300,7 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 {
     if (r->windows + 1 < r->run->windows)
         return CLI_DONE;
-    int code = cli_names_find(profile, &r->how->names);
+    int code = cli_names_find(profile, r->how->names);
     if (code)
         return code;
     cli_leaks_rows_rename(&r->run->rows, profile);

@@ -8,11 +8,13 @@
 #ifndef CLI_SYMBOLIZE_VIEW_H
 #define CLI_SYMBOLIZE_VIEW_H
 
+#include "arguments.h"
 #include "view.h"
 #include "symbolize/symbolize_module.h"
 
 typedef struct cli_symbolizing {
     cli_debug_places places;
+    bool is_not_symbolized, is_not_demangled; /* --no-symbolize, --no-demangle */
     bool is_forced;
     bool has_return_addresses; /* of frames that are no leaf: the call is one byte before */
 } cli_symbolizing;
@@ -40,11 +42,21 @@ typedef struct cli_symbolize_report {
 int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
                        cli_symbolize_report *report);
 
-/* names.c: prints what a module does not have, if anything, and what to do about it. */
-void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
-
 /* Demangles the names of functions. Leaves system names, and names that are not mangled. Prints what
  * is wrong; returns an exit code. */
 int cli_demangle_view(cli_profile *profile);
+
+/* ---- names.c ---- */
+
+/* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
+int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
+
+/* For the verbs that print names: finds and demangles those that can be found without a question. Uses only
+ * files with the build id of their mapping, asks no server, and prints only that a file is another build or is
+ * damaged. Returns an exit code. */
+int cli_names_find(cli_profile *profile, cli_symbolizing how);
+
+/* Prints what a module does not have, if anything, and what to do about it. */
+void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
 
 #endif
