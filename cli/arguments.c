@@ -171,28 +171,19 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
         [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
         [CLI_FIRST] = {"full", "zero"},
         [CLI_DEFAULT_TYPE] = {"counter", "keep"},
-        [CLI_REPORT] = {"text", "json"},
+        [CLI_REPORT] = {"", "text", "json"},
     };
     const char *const *names = choices[option->what];
     char allowed[128];
-    int i = 0;
+    int first = !*names[0], i = first;
     while (value && names[i] && strcmp(value, names[i]) != 0)
         i++;
     if (!value || names[i]) {
         *(int *)chosen = i;
         return CLI_DONE;
     }
-    list_names(allowed, sizeof allowed, names);
+    list_names(allowed, sizeof allowed, names + first);
     return cli_bad_value(option->name, value, allowed);
-}
-
-int cli_take_form(const cli_option *option, const char *value, void *form)
-{
-    int chosen = 0;
-    if (cli_take_choice(option, value, &chosen))
-        return CLI_USAGE;
-    *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
-    return CLI_DONE;
 }
 
 int cli_take_flag(const cli_option *option, const char *value, void *flag)

@@ -63,7 +63,8 @@ int cli_check_files(const char *const *files, size_t len, bool are_read_again);
 /* The value is wrong. `allowed` ends the sentence "must be ...". Returns CLI_USAGE. */
 int cli_bad_value(const char *option, const char *value, const char *allowed);
 
-/* option.what: which words an option takes. Their order is that of the values of the library. */
+/* option.what: which words an option takes. Their order is that of the values of the library, or of
+ * cli_report_form. */
 enum { CLI_COMPRESSION, CLI_FORMAT, CLI_ON_RESET, CLI_FIRST, CLI_DEFAULT_TYPE, CLI_REPORT };
 
 typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
@@ -76,7 +77,6 @@ enum { CLI_OUT, CLI_STATE, CLI_FOLDER, CLI_SHELL };
 /* For cli_option.take: each reads the value into a member of the type in its comment. */
 int cli_take_flag(const cli_option *option, const char *value, void *flag);  /* bool */
 int cli_take_quiet(const cli_option *option, const char *value, void *none); /* sets cli_is_quiet */
-int cli_take_form(const cli_option *option, const char *value, void *form);  /* cli_report_form */
 int cli_take_bit(const cli_option *option, const char *value, void *bits);   /* unsigned |= what */
 int cli_take_text(const cli_option *option, const char *value, void *text);  /* const char * */
 int cli_take_size(const cli_option *option, const char *value, void *size);  /* uint64_t: bytes */

@@ -107,10 +107,10 @@ static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
     return CLI_DONE;
 }
 
-int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options)
+int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_options *options)
 {
     cli_input input;
-    int code = cli_input_read(&input, path, options->max_memory);
+    int code = cli_input_read(&input, file, options->max_memory);
     if (!code)
         return cli_profile_take(profile, input, options);
     *profile = (cli_profile){.input = input};

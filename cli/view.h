@@ -34,9 +34,9 @@ typedef struct cli_profile {
     cli_ids locations, functions, mappings;
 } cli_profile;
 
-/* Reads and checks the file at path, to write it as these options say, which must stay. Prints what
+/* Reads and checks the file, to write it as these options say, which must stay. Prints what
  * is wrong; returns an exit code. Free *profile whatever is returned. */
-int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options);
+int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_options *options);
 
 /* The same for bytes that are already in memory. The profile takes them, and frees them. */
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options);

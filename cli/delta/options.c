@@ -80,7 +80,7 @@ static int add_operand(void *options, const char *value)
 {
     cli_options *o = options;
     if (o->arguments.has_ended && o->state) {
-        o->uploader = o->arguments.argv + optind - 1;
+        o->uploader.argv = o->arguments.argv + optind - 1;
         return CLI_ENOUGH;
     }
     if (o->cur)
@@ -116,7 +116,7 @@ static const cli_option table[] = {
      "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"},
     {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level), 0, 0,
      "  -1 ... -9                  compress fast ... compress well\n"},
-    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(cli_options, report), CLI_REPORT,
+    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, report), CLI_REPORT,
      SUM, "      --report[=FORM]        print counts and sums to stderr, as text or json\n"},
     {"--verify", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
      PPROFDELTA_VERIFY, SUM,
@@ -140,11 +140,11 @@ static const cli_option table[] = {
      "                             disk, or UPLOADER (stdin: the delta) exits with 0\n"},
     {"--first", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, first), CLI_FIRST, SUM,
      "      --first=HOW            with a new FILE: full (the default), or zero\n"},
-    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, timeout_nanos), 0, SUM,
-     "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"},
+    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, uploader.timeout_nanos), 0,
+     SUM, "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"},
     {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait), 0, SUM,
      "      --no-wait              fail if another run is using FILE\n"},
-    {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(cli_options, status), CLI_REPORT,
+    {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, status), CLI_REPORT,
      SUM, "      --status[=FORM]        only print what is in FILE, as text or json\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), 0, SUM, ""},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, ""},
@@ -204,12 +204,12 @@ const cli_command cli_merge_command = {
 /* Checks the command line of two files. */
 static int check_without_state(cli_options *options)
 {
-    const char *given = options->first >= 0      ? "--first"
-                        : options->timeout_nanos ? "--timeout"
-                        : options->no_wait       ? "--no-wait"
-                        : options->status        ? "--status"
-                        : options->has_json      ? "--json"
-                                                 : NULL;
+    const char *given = options->first >= 0               ? "--first"
+                        : options->uploader.timeout_nanos ? "--timeout"
+                        : options->no_wait                ? "--no-wait"
+                        : options->status                 ? "--status"
+                        : options->has_json               ? "--json"
+                                                          : NULL;
     if (given)
         return cli_usage("%s needs --state FILE, which is missing", given);
     if (!options->prev)
@@ -224,15 +224,15 @@ static int check_without_state(cli_options *options)
 /* Checks the command line with --state. */
 static int check_with_state(cli_options *options)
 {
-    bool has_no_command = options->arguments.has_ended && !options->uploader;
-    if (has_no_command || (options->uploader && !**options->uploader))
+    bool has_no_command = options->arguments.has_ended && !options->uploader.argv;
+    if (has_no_command || (options->uploader.argv && !**options->uploader.argv))
         return cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
     if (options->has_json && !options->status)
         return cli_usage("--json is for --status or for show; a report is --report=json");
     if (options->status && (options->has_json || options->report == CLI_REPORT_JSON))
         options->status = CLI_REPORT_JSON;
     if (options->status)
-        return options->prev || options->uploader || options->output
+        return options->prev || options->uploader.argv || options->output
                    ? cli_usage("--status prints what is in the state; it takes no profile, "
                                "UPLOADER or -o")
                    : CLI_DONE;
@@ -243,9 +243,9 @@ static int check_with_state(cli_options *options)
     options->prev = NULL;
     if (options->library.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return cli_usage("--on-reset=negative needs two profiles: a state has no stacks");
-    if (options->uploader && options->output)
+    if (options->uploader.argv && options->output)
         return cli_usage("the delta goes to -o OUT or to UPLOADER, not to both");
-    if (options->timeout_nanos && !options->uploader)
+    if (options->uploader.timeout_nanos && !options->uploader.argv)
         return cli_usage("--timeout is for UPLOADER, which is missing");
     return cli_check_files(&options->cur, 1, false);
 }

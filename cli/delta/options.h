@@ -3,6 +3,7 @@
 #define CLI_OPTIONS_H
 
 #include "arguments.h"
+#include "delta/uploader.h"
 #include "pprofdelta.h"
 #include "resource.h"
 
@@ -12,8 +13,7 @@ typedef struct cli_options {
     const char *prev, *cur; /* with a state: only cur, "-" if none was given */
     const char *output;     /* NULL: stdout */
     const char *state;      /* NULL: two files are compared */
-    char *const *uploader;  /* its argument vector; NULL: the delta goes to `output` */
-    int64_t timeout_nanos;  /* of the uploader; 0: none */
+    cli_uploader uploader;  /* argv is NULL: the delta goes to `output` */
     int first;              /* -1: not given */
     bool no_wait;           /* do not wait for the lock of the state */
     bool has_json;          /* --json was given */

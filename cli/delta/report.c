@@ -158,7 +158,7 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
     if (report->may_be_window)
         note_window(report, prev_name, cur_name);
     if (unread)
-        note_unread(options->uploader[0], report, unread);
+        note_unread(options->uploader.argv[0], report, unread);
 }
 
 static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)

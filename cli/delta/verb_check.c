@@ -89,7 +89,7 @@ static int check_file(const pprofdelta_options *library, const char *path)
     pprofdelta_profile *profile = NULL;
     pprofdelta_error err;
     pprofdelta_census census = {.size = sizeof census};
-    int code = cli_input_read(&input, path, library->max_memory);
+    int code = cli_input_read(&input, (cli_file){.path = path}, library->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
         if (pprofdelta_profile_open(library, NULL, input.bytes, input.len, &profile, &err))

@@ -117,9 +117,7 @@ static int add(run *r, cli_file file)
     int code = file.found_in ? cli_input_check(file, limit, &census, &is_profile) : CLI_DONE;
     if (code || !is_profile)
         return code;
-    code = r->windows || file.found_in ? cli_input_read_again(&r->input, file, limit)
-                                       : cli_input_read(&r->input, file.path, limit);
-    if (code)
+    if ((code = cli_input_read(&r->input, file, limit)))
         return code;
     const char *name = r->input.name;
     cli_progress_say("adding", name);
@@ -167,7 +165,8 @@ static int sort(run *r)
     r->windows = cli_keep(arguments->operands_len, sizeof *r->windows);
     for (size_t i = 0; i < arguments->operands_len; i++) {
         const char *path = arguments->operands[i];
-        int code = cli_input_check((cli_file){path, NULL}, limit, &census, &is_read);
+        int code =
+            cli_input_check((cli_file){.path = path, .is_regular = true}, limit, &census, &is_read);
         if (code)
             return code;
         r->windows[i] = (window){path, census.stamp};
@@ -213,7 +212,9 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
         len = r->folder.len;
     }
     for (size_t i = 0; i < len && !code; i++)
-        code = add(r, (cli_file){r->windows ? r->windows[i].path : operands[i], r->folder.dir});
+        code = add(r, (cli_file){.path = r->windows ? r->windows[i].path : operands[i],
+                                 .is_regular = r->windows || r->folder.dir,
+                                 .found_in = r->folder.dir});
     if (!code && !r->last)
         code = cli_error("%s: no file in it is a profile", arguments->operands[0]);
     if (code)

@@ -59,7 +59,7 @@ static const cli_option options[] = {
      "      --target=NAME      the target of all samples, in place of the state's id\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(run, report), CLI_REPORT, 0,
+    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(run, report), CLI_REPORT, 0,
      "      --report[=FORM]    print counts to stderr, as text or json\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            print no notes on stderr\n"},
@@ -163,7 +163,6 @@ static uint64_t left(const run *r)
 /* Reads the stamp of file i, or exports it. */
 static int read_file(run *r, size_t i, bool is_exported)
 {
-    const char *path = r->files.operands[i];
     const pprofdelta_sink sink = {.tables = take, .cookie = r};
     pprofdelta_options library = r->library;
     uint64_t limit = library.max_memory = left(r);
@@ -172,8 +171,8 @@ static int read_file(run *r, size_t i, bool is_exported)
     pprofdelta_profile *profile = NULL;
     cli_input input;
     sigset_t ending;
-    int code = r->files.operands_len > 1 ? cli_input_read_again(&input, (cli_file){path, 0}, limit)
-                                         : cli_input_read(&input, path, limit);
+    const cli_file file = {.path = r->files.operands[i], .is_regular = r->files.operands_len > 1};
+    int code = cli_input_read(&input, file, limit);
     r->name = input.name;
     cli_ending_signals(&ending); /* now, since a pipe has been read */
     sigprocmask(SIG_BLOCK, &ending, NULL);

@@ -18,12 +18,12 @@ static int add_operand(cli_leaks_work *w, const char *path)
 {
     cli_folder folder;
     if (!cli_is_folder(path)) {
-        add_file(w, (cli_file){path, NULL});
+        add_file(w, (cli_file){path, true, NULL});
         return CLI_DONE;
     }
     int code = cli_recover_and_read(&folder, path, "leaks");
     for (size_t i = 0; i < folder.len && !code; i++)
-        add_file(w, (cli_file){folder.paths[i], folder.dir});
+        add_file(w, (cli_file){folder.paths[i], true, folder.dir});
     return code;
 }
 
@@ -32,10 +32,8 @@ static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 {
     cli_profile profile = {.view = NULL};
     cli_leaks_columns columns;
-    bool can = file->stamp.live ||
-               (!cli_input_read_again(&profile.input, file->place, how->library.max_memory) &&
-                !cli_profile_take(&profile, profile.input, &how->library) &&
-                cli_leaks_find_columns(&profile, how->type, &columns));
+    bool can = file->stamp.live || (!cli_profile_load(&profile, file->place, &how->library) &&
+                                    cli_leaks_find_columns(&profile, how->type, &columns));
     cli_profile_free(&profile);
     return can;
 }

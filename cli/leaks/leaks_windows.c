@@ -31,7 +31,7 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, const c
     if (file->stamp.live || file->stamp.is_delta || !context)
         return CLI_DONE;
     cli_progress_say("comparing", file->place.path);
-    int code = cli_input_read_again(&input, file->place, how->library.max_memory);
+    int code = cli_input_read(&input, file->place, how->library.max_memory);
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
                   pprofdelta_write(context, &sink, &report, &err))) {
@@ -311,7 +311,7 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 static int read_window(reader *r, const cli_leaks_file *file)
 {
     cli_profile profile = {.view = NULL};
-    int code = cli_input_read_again(&profile.input, file->place, r->how->library.max_memory);
+    int code = cli_input_read(&profile.input, file->place, r->how->library.max_memory);
     code = code ? code : add_up(r, file, &profile.input);
     code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
     code = code ? code : add_profile(r, file, &profile);

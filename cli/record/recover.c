@@ -186,14 +186,14 @@ static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *wi
                      const cli_buffer *profile)
 {
     char *const shell[] = {(char *)"/bin/sh", (char *)"-c", (char *)how->to, NULL};
-    const cli_options options = {.uploader = shell, .timeout_nanos = how->timeout_nanos};
+    const cli_uploader uploader = {.argv = shell, .timeout_nanos = how->timeout_nanos};
     const pprofdelta_report report = {.id = window->id,
                                       .sequence = window->sequence,
                                       .attempt = window->attempt,
                                       .from_nanos = window->from_nanos,
                                       .to_nanos = window->to_nanos};
     uint64_t unread;
-    return cli_upload_run(&options, profile, &report, &unread);
+    return cli_upload_run(&uploader, profile, &report, &unread);
 }
 
 static int write_window(cli_recovering *how, remains *r)

@@ -2,6 +2,7 @@
 #include "show/filters.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 
 #include <ctype.h>
@@ -139,19 +140,13 @@ int cli_filters_take(const cli_option *option, const char *text, void *list)
     if (!*text)
         return cli_bad_value(option->name, text,
                              kind == CLI_FILTER_TAG ? "KEY or KEY=VALUE" : "a regular expression");
+    if (!filters->list)
+        filters->list = cli_keep(CLI_FILTERS_MAX, sizeof *filters->list);
     cli_filter *filter = &filters->list[filters->len++];
     *filter = (cli_filter){.kind = kind, .text = text};
     if (kind == CLI_FILTER_TAG)
         return make_tag(filter);
     return make_pattern(filter, option->name, text, false);
-}
-
-void cli_filters_free(cli_filters *filters)
-{
-    for (size_t i = 0; i < filters->len; i++)
-        if (filters->list[i].has_pattern)
-            regfree(&filters->list[i].pattern);
-    filters->len = 0;
 }
 
 uint64_t cli_filters_of(const cli_filters *filters, cli_filter_kind kind)

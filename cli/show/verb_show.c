@@ -97,12 +97,7 @@ static const cli_option table[] = {
      0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_symbolized),
-     0, 0, "      --no-symbolize     leave addresses as they are\n"},
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_demangled),
-     0, 0, "      --no-demangle      leave the names of C++ and Rust mangled\n"},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names.places), 0, 0,
-     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"},
+    CLI_NAMES_OPTIONS(show_options, names),
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
 
@@ -169,7 +164,8 @@ static int load(const show_options *options, cli_profile *profiles)
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
     for (size_t i = 0; i < options->shown.sides; i++) {
-        int code = cli_profile_load(&profiles[i], options->arguments.operands[i], &library);
+        int code = cli_profile_load(&profiles[i],
+                                    (cli_file){.path = options->arguments.operands[i]}, &library);
         if (!code && options->form != RAW) /* which shows what is in the file */
             code = cli_names_find(&profiles[i], options->names);
         if (code)
@@ -208,9 +204,7 @@ int cli_show(int argc, char **argv)
     int code = cli_command_read(&command, &options.arguments, &options);
     code = code ? code : check_options(&options);
     code = code ? code : load_and_print(&options, profiles);
-    cli_progress_end();
     for (size_t i = 0; i < CLI_SIDES; i++)
         cli_profile_free(&profiles[i]);
-    cli_filters_free(&options.filters);
     return code;
 }

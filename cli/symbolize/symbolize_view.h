@@ -51,6 +51,17 @@ int cli_demangle_view(cli_profile *profile);
 /* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
 int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
 
+/* The rows of these options in the table of a verb that prints names. */
+/* clang-format off */
+#define CLI_NAMES_OPTIONS(options, how)                                                            \
+    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag, offsetof(options, how.is_not_symbolized), 0, 0, \
+     "      --no-symbolize     leave addresses as they are\n"},                                    \
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(options, how.is_not_demangled), 0, 0,  \
+     "      --no-demangle      leave the names of C++ and Rust mangled\n"},                        \
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(options, how.places), 0, 0,         \
+     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"}
+/* clang-format on */
+
 /* For the verbs that print names: finds and demangles those that can be found without a question. Uses only
  * files with the build id of their mapping, asks no server, and prints only that a file is another build or is
  * damaged. Returns an exit code. */

@@ -103,7 +103,6 @@ static int find_symbols(run *r)
     if (!code && !r->how.is_not_demangled)
         code = cli_demangle_view(&r->profile);
     code = code ? code : cli_edit_write(&r->profile, &r->out);
-    cli_progress_end();
     if (!code)
         print_report(r, &report);
     return code;
@@ -120,7 +119,7 @@ static int perform(run *r)
     if (code)
         return code;
     cli_progress_start();
-    code = cli_profile_load(&r->profile, r->arguments.operands[0], &r->library);
+    code = cli_profile_load(&r->profile, (cli_file){.path = r->arguments.operands[0]}, &r->library);
     return code ? code : find_symbols(r);
 }
 
