@@ -113,11 +113,6 @@ cli_string cli_string_base(cli_string path)
     return (cli_string){path.ptr + from, path.len - from};
 }
 
-bool cli_is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 int cli_string_compare(cli_string a, cli_string b)
 {
     int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);

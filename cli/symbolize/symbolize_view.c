@@ -5,9 +5,7 @@
  */
 #include "symbolize/symbolize_view.h"
 
-#include "cli.h"
 #include "keep.h"
-#include "view_edit.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -205,19 +203,10 @@ static void ask_all(cli_edit *edit, const cli_symbolizing *how, const places *ch
     }
 }
 
-int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
-                       cli_symbolize_report *report)
+void cli_symbolize_view(cli_edit *edit, const cli_symbolizing *how, cli_symbolize_report *report)
 {
     places chosen = {0};
-    cli_edit edit;
-    int code = CLI_DONE;
-    *report = (cli_symbolize_report){0};
-    choose(&chosen, profile, how, report);
-    if (chosen.len) {
-        cli_edit_begin(&edit, profile);
-        ask_all(&edit, how, &chosen, report);
-        code = cli_edit_end(&edit);
-    }
+    choose(&chosen, edit->profile, how, report);
+    ask_all(edit, how, &chosen, report);
     cli_drop(chosen.at);
-    return code;
 }

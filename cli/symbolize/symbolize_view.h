@@ -9,7 +9,7 @@
 #define CLI_SYMBOLIZE_VIEW_H
 
 #include "arguments.h"
-#include "view.h"
+#include "view_edit.h"
 #include "symbolize/symbolize_module.h"
 
 typedef struct cli_symbolizing {
@@ -37,16 +37,17 @@ typedef struct cli_symbolize_report {
     uint64_t placeless; /* without a mapping that has a file or a build id */
 } cli_symbolize_report;
 
-/* Changes the view. Prints what is wrong; returns an exit code. *report is valid as long as the profile
- * is. */
-int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
-                       cli_symbolize_report *report);
+/* Changes the view: finds symbols. *report, which is zero before, is valid as long as the profile is. */
+void cli_symbolize_view(cli_edit *edit, const cli_symbolizing *how, cli_symbolize_report *report);
 
-/* Demangles the names of functions. Leaves system names, and names that are not mangled. Prints what
- * is wrong; returns an exit code. */
-int cli_demangle_view(cli_profile *profile);
+/* Demangles the names of functions. Leaves system names, and names that are not mangled. */
+void cli_demangle_view(cli_edit *edit);
 
 /* ---- names.c ---- */
+
+/* Does both, as `how` says. Prints what is wrong; returns an exit code. */
+int cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
+                          cli_symbolize_report *report);
 
 /* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
 int cli_names_take_dir(const cli_option *option, const char *dir, void *member);

@@ -8,7 +8,6 @@
 #include "arguments.h"
 #include "output_file.h"
 #include "symbolize/symbolize_view.h"
-#include "view_edit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -99,9 +98,7 @@ static int find_symbols(run *r)
 {
     cli_symbolize_report report = {0};
     cli_progress_say("reading the symbols of", r->profile.input.name);
-    int code = cli_symbolize_view(&r->profile, &r->how, &report);
-    if (!code && !r->how.is_not_demangled)
-        code = cli_demangle_view(&r->profile);
+    int code = cli_symbolize_profile(&r->profile, &r->how, &report);
     code = code ? code : cli_edit_write(&r->profile, &r->out);
     if (!code)
         print_report(r, &report);
