@@ -95,7 +95,8 @@ static int print_help(const cli_command *command)
             fputs(option->help, stdout);
     while (option++->take);
     fputs(command->after ? command->after : "", stdout);
-    return cli_output_end_text();
+    int code = cli_output_end_text();
+    return code ? code : CLI_PRINTED;
 }
 
 int cli_command_read(const cli_command *command, cli_arguments *arguments, void *options)
@@ -107,15 +108,14 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
         const char *token = optind < arguments->argc ? arguments->argv[optind] : "";
         int got = next(arguments, &g), code = CLI_DONE;
         if (got == -1)
-            return CLI_DONE;
+            return command->missing && !arguments->operands_len ? cli_usage("%s", command->missing)
+                                                                : CLI_DONE;
         if (got == ':' || got == '?')
             return refuse(&g, got, token);
         int row = got >= LONG ? got - LONG : g.row[got];
         const cli_option *option = got == OPERAND ? NULL : &command->options[row];
-        if (option && !option->take) {
-            arguments->is_done = true;
+        if (option && !option->take)
             return print_help(command);
-        }
         if (option)
             code = option->take(option, option->letter == '0' ? strchr(token, got) : optarg,
                                 (char *)options + option->at);
@@ -128,11 +128,16 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
     }
 }
 
-int cli_check_stdin(const char *const *files, size_t len)
+int cli_check_files(const char *const *files, size_t len, bool are_read_again)
 {
     size_t from_stdin = 0;
-    for (size_t i = 0; i < len; i++)
+    for (size_t i = 0; i < len; i++) {
+        if (!*files[i])
+            return cli_usage("the name of a file is empty");
         from_stdin += !strcmp(files[i], "-");
+    }
+    if (from_stdin && are_read_again)
+        return cli_usage("-: these files are read more than once, so stdin cannot be one of them");
     return from_stdin > 1 ? cli_usage("-: stdin can be read only once") : CLI_DONE;
 }
 
@@ -166,28 +171,19 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
         [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
         [CLI_FIRST] = {"full", "zero"},
         [CLI_DEFAULT_TYPE] = {"counter", "keep"},
-        [CLI_REPORT] = {"text", "json"},
+        [CLI_REPORT] = {"", "text", "json"},
     };
     const char *const *names = choices[option->what];
     char allowed[128];
-    int i = 0;
+    int first = !*names[0], i = first;
     while (value && names[i] && strcmp(value, names[i]) != 0)
         i++;
     if (!value || names[i]) {
         *(int *)chosen = i;
         return CLI_DONE;
     }
-    list_names(allowed, sizeof allowed, names);
+    list_names(allowed, sizeof allowed, names + first);
     return cli_bad_value(option->name, value, allowed);
-}
-
-int cli_take_form(const cli_option *option, const char *value, void *form)
-{
-    int chosen = 0;
-    if (cli_take_choice(option, value, &chosen))
-        return CLI_USAGE;
-    *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
-    return CLI_DONE;
 }
 
 int cli_take_flag(const cli_option *option, const char *value, void *flag)
@@ -195,6 +191,12 @@ int cli_take_flag(const cli_option *option, const char *value, void *flag)
     (void)value;
     *(bool *)flag = option->what != CLI_CLEARED;
     return CLI_DONE;
+}
+
+int cli_take_quiet(const cli_option *option, const char *value, void *none)
+{
+    (void)none;
+    return cli_take_flag(option, value, &cli_is_quiet);
 }
 
 int cli_take_bit(const cli_option *option, const char *value, void *bits)

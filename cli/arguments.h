@@ -16,7 +16,7 @@ typedef struct cli_option {
     char letter;      /* 'o'; '0' stands for -0 to -9, whose value is the whole argument; or 0 */
     cli_arity arity;
     /* Reads the value (NULL: none) into the member at `at` of the verb's options. Prints what is
-     * wrong; returns an exit code, or CLI_ENOUGH. NULL: prints the help, and ends the table. */
+     * wrong; returns an exit code. NULL: prints the help, and ends the table. */
     int (*take)(const struct cli_option *option, const char *value, void *member);
     size_t at;
     int what;         /* for take */
@@ -24,8 +24,8 @@ typedef struct cli_option {
     const char *help; /* its lines of --help */
 } cli_option;
 
-/* Returned by take and operand: the rest of the command line is not read. */
-enum { CLI_ENOUGH = -1 };
+/* Returned by operand: the rest of the command line is not read. */
+enum { CLI_ENOUGH = -2 };
 
 typedef struct cli_command {
     const char *before;        /* the lines of --help before those of the options */
@@ -33,7 +33,8 @@ typedef struct cli_command {
     const cli_option *options; /* that of --help is the last */
     /* Checks or takes an operand; NULL: all are right. What it accepts is an operand of *arguments. */
     int (*operand)(void *options, const char *value);
-    unsigned verb; /* its bit in cli_option.not_of; 0: none */
+    const char *missing; /* the message if there is no operand; NULL: there need not be one */
+    unsigned verb;       /* its bit in cli_option.not_of; 0: none */
 } cli_command;
 
 /* Where the command line is being read. */
@@ -41,19 +42,18 @@ typedef struct cli_arguments {
     int argc;
     char **argv;
     bool has_ended; /* "--" was read: only operands are left */
-    bool is_done;   /* the help was printed: there is no more to do */
     /* The beginning of argv, which has been read: the operands so far. */
     const char **operands;
     size_t operands_len;
 } cli_arguments;
 
-/* Reads argv into *options. Prints what is wrong; returns an exit code. Members of *arguments are set
- * whenever a function of the command is called. */
+/* Reads argv into *options. Prints what is wrong; returns an exit code, which is CLI_PRINTED after --help.
+ * Members of *arguments are set whenever a function of the command is called. */
 int cli_command_read(const cli_command *command, cli_arguments *arguments, void *options);
 
-/* Refuses a list of files that has "-" more than once. Prints what is wrong; returns CLI_USAGE, or
- * CLI_DONE. */
-int cli_check_stdin(const char *const *files, size_t len);
+/* Refuses a list of files that has an empty name, or "-" more than once, or at all if the files are read again.
+ * Prints what is wrong; returns CLI_USAGE, or CLI_DONE. */
+int cli_check_files(const char *const *files, size_t len, bool are_read_again);
 
 /* ---- the values of options that several verbs have -----------------------------------------------
  *
@@ -63,7 +63,8 @@ int cli_check_stdin(const char *const *files, size_t len);
 /* The value is wrong. `allowed` ends the sentence "must be ...". Returns CLI_USAGE. */
 int cli_bad_value(const char *option, const char *value, const char *allowed);
 
-/* option.what: which words an option takes. Their order is that of the values of the library. */
+/* option.what: which words an option takes. Their order is that of the values of the library, or of
+ * cli_report_form. */
 enum { CLI_COMPRESSION, CLI_FORMAT, CLI_ON_RESET, CLI_FIRST, CLI_DEFAULT_TYPE, CLI_REPORT };
 
 typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
@@ -75,7 +76,7 @@ enum { CLI_OUT, CLI_STATE, CLI_FOLDER, CLI_SHELL };
 
 /* For cli_option.take: each reads the value into a member of the type in its comment. */
 int cli_take_flag(const cli_option *option, const char *value, void *flag);  /* bool */
-int cli_take_form(const cli_option *option, const char *value, void *form);  /* cli_report_form */
+int cli_take_quiet(const cli_option *option, const char *value, void *none); /* sets cli_is_quiet */
 int cli_take_bit(const cli_option *option, const char *value, void *bits);   /* unsigned |= what */
 int cli_take_text(const cli_option *option, const char *value, void *text);  /* const char * */
 int cli_take_size(const cli_option *option, const char *value, void *size);  /* uint64_t: bytes */

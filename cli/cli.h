@@ -20,6 +20,8 @@
 #include <stdbool.h>
 
 enum {
+    CLI_PRINTED =
+        -1, /* the help or the version was printed, and nothing is to be done: main returns 0 */
     CLI_DONE = 0,
     CLI_FAILED = 1, /* the input or the system */
     CLI_USAGE = 2,  /* the command line */

@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "text.h"
 
@@ -93,47 +94,31 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-static int is_profile_name(const struct dirent *entry)
-{
-    cli_string name = cli_string_of(entry->d_name);
-    return name.ptr[0] != '.' &&
-           (cli_string_ends(name, ".pb.gz") || cli_string_ends(name, ".otlp.gz"));
-}
-
 bool cli_is_folder(const char *path)
 {
     struct stat status;
     return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-int cli_folder_read(cli_folder *folder, const char *path)
+int cli_folder_read(cli_folder *folder, const char *path,
+                    int (*is_wanted)(const struct dirent *entry))
 {
     struct dirent **entries = NULL;
-    const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+    size_t len = strlen(path);
     *folder = (cli_folder){.dir = opendir(path)};
-    int len = folder->dir ? scandir(path, &entries, is_profile_name, alphasort) : -1;
-    if (len < 0)
+    int found = folder->dir ? scandir(path, &entries, is_wanted, alphasort) : -1;
+    if (found < 0)
         return cli_system_error(path, folder->dir ? "read" : "open", errno);
-    folder->paths = calloc((size_t)len + 1, sizeof *folder->paths);
-    bool is_whole = folder->paths != NULL;
-    for (int i = 0; i < len; i++) {
-        is_whole = is_whole && asprintf(&folder->paths[folder->len], "%s%s%s", path, slash,
-                                        entries[i]->d_name) >= 0;
-        folder->len += is_whole;
+    folder->len = (size_t)found;
+    folder->paths = cli_keep(folder->len, sizeof *folder->paths);
+    for (size_t i = 0; i < folder->len; i++) {
+        const char *name = entries[i]->d_name;
+        folder->paths[i] = cli_keep(len + strlen(name) + 2, 1);
+        sprintf(folder->paths[i], "%s%s%s", path, path[len - 1] == '/' ? "" : "/", name);
         free(entries[i]);
     }
     free(entries);
-    return is_whole ? CLI_DONE : cli_system_error(path, "read", ENOMEM);
-}
-
-void cli_folder_free(cli_folder *folder)
-{
-    for (size_t i = 0; i < folder->len; i++)
-        free(folder->paths[i]);
-    free(folder->paths);
-    if (folder->dir)
-        closedir(folder->dir);
-    *folder = (cli_folder){.dir = NULL};
+    return CLI_DONE;
 }
 
 /* ---- files in memory ------------------------------------------------------------------------- */
@@ -205,53 +190,51 @@ static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
     return wrong;
 }
 
-static int refuse(const cli_input *in, int wrong, const char *why)
+static bool is_stdin(cli_file file)
 {
-    return wrong == TOO_LARGE ? cli_memory_error(in->name, why)
-                              : cli_error("%s: %s", in->name, why);
+    return !file.is_regular && !strcmp(file.path, "-");
 }
 
-int cli_input_read(cli_input *in, const char *path, uint64_t limit)
+static int open_file(cli_file file, char why[CLI_WHY_ROOM])
 {
-    char why[CLI_WHY_ROOM];
-    *in = (cli_input){.name = cli_input_name(path)};
-    cli_progress_say("reading", in->name);
-    bool is_stdin = !strcmp(path, "-");
-    if (is_stdin && isatty(STDIN_FILENO))
-        return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const char *name = file.found_in ? cli_string_base(cli_string_of(file.path)).ptr : file.path;
+    if (file.is_regular)
+        return cli_regular_open(file.found_in ? dirfd(file.found_in) : AT_FDCWD, name,
+                                O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
+    int fd = is_stdin(file) ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
-        return cli_system_error(in->name, "open", errno);
-    int wrong = take(in, fd, limit, why);
-    if (!is_stdin)
-        close(fd);
-    return wrong ? refuse(in, wrong, why) : CLI_DONE;
+        snprintf(why, CLI_WHY_ROOM, "cannot open: %s", strerror(errno));
+    return fd;
 }
 
 /* Returns 0, or TOO_LARGE or another number that is not 0, and frees the bytes. */
 static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
 {
-    int folder = file.found_in ? dirfd(file.found_in) : AT_FDCWD;
-    *in = (cli_input){.name = file.path};
+    *in = (cli_input){.name = cli_input_name(file.path)};
     if (file.found_in && limit > CLI_FOUND_MAX)
         limit = CLI_FOUND_MAX;
-    const char *name = file.found_in ? cli_string_base(cli_string_of(file.path)).ptr : file.path;
-    int fd = cli_regular_open(folder, name, O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
-    if (fd < 0)
-        return FOREIGN;
-    int wrong = take(in, fd, limit, why);
-    close(fd);
+    int fd = open_file(file, why), wrong = fd < 0 ? FOREIGN : take(in, fd, limit, why);
+    if (fd >= 0 && !is_stdin(file))
+        close(fd);
     if (wrong)
         cli_input_free(in);
     return wrong;
 }
 
-int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit)
+static int refuse(const char *name, int wrong, const char *why)
+{
+    return wrong == TOO_LARGE ? cli_memory_error(name, why) : cli_error("%s: %s", name, why);
+}
+
+int cli_input_read(cli_input *in, cli_file file, uint64_t limit)
 {
     char why[CLI_WHY_ROOM];
-    cli_progress_say("reading", file.path);
+    *in = (cli_input){.name = cli_input_name(file.path)};
+    cli_progress_say("reading", in->name);
+    if (is_stdin(file) && isatty(STDIN_FILENO))
+        return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
     int wrong = try_to_read(in, file, limit, why);
-    return wrong ? refuse(in, wrong, why) : CLI_DONE;
+    return wrong ? refuse(in->name, wrong, why) : CLI_DONE;
 }
 
 /* Checks the profile. */
@@ -285,7 +268,7 @@ int cli_input_check(cli_file file, uint64_t limit, pprofdelta_census *census, bo
     else if (is_bad && file.found_in)
         cli_note_refused(file.path, &err);
     else if (wrong || is_bad)
-        code = wrong ? refuse(&in, wrong, why) : cli_library_error(in.name, &err);
+        code = wrong ? refuse(in.name, wrong, why) : cli_library_error(in.name, &err);
     cli_input_free(&in);
     return code;
 }

@@ -37,20 +37,19 @@ int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROO
  * it cannot be read, returns NULL and writes to why as above. */
 const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);
 
-/* The profiles of a folder: the names that end with .pb.gz or .otlp.gz and do not begin with a dot,
- * sorted. */
+/* Some files of a folder, sorted. */
 typedef struct cli_folder {
     DIR *dir;     /* NULL: not open */
-    char **paths; /* "FOLDER/NAME" */
+    char **paths; /* "FOLDER/NAME"; kept (keep.h) */
     size_t len;
 } cli_folder;
 
 bool cli_is_folder(const char *path);
 
-/* Lists the folder. It stays open, so that its files can be opened in it. Prints what is wrong;
- * returns an exit code. Free *folder whatever is returned. */
-int cli_folder_read(cli_folder *folder, const char *path);
-void cli_folder_free(cli_folder *folder);
+/* Lists what is_wanted in the folder. It stays open, so that its files can be opened in it. Prints what is
+ * wrong; returns an exit code. */
+int cli_folder_read(cli_folder *folder, const char *path,
+                    int (*is_wanted)(const struct dirent *entry));
 
 typedef struct cli_input {
     const char *name; /* for messages: the path, or "(stdin)" */
@@ -63,20 +62,19 @@ const char *cli_input_name(const char *path);
 
 enum { CLI_INPUT_HEAD = 256 << 10 };
 
-/* Reads the whole file that the user named, at most `limit` bytes. Prints what is wrong; returns an
- * exit code. Free the bytes whatever is returned. */
-int cli_input_read(cli_input *in, const char *path, uint64_t limit);
-
-/* A file that is read more than once, or was found in a folder: a regular file only. */
 typedef struct cli_file {
     const char *path;
+    /* It is read more than once, or was found in a folder: no other file than a regular one is read, and "-" is
+     * the name of one. */
+    bool is_regular;
     DIR *found_in; /* the folder that has path's last name, which is no link there; or NULL */
 } cli_file;
 
 enum { CLI_FOUND_MAX = 1 << 30 }; /* bytes of a file that no user has named */
 
-/* Reads the file. Prints what is wrong, and frees the bytes then; returns an exit code. */
-int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit);
+/* Reads the whole file, at most `limit` bytes. Prints what is wrong, and frees the bytes then; returns an exit
+ * code. */
+int cli_input_read(cli_input *in, cli_file file, uint64_t limit);
 
 /* Reads the file and checks that it is a profile. The names in the census are not valid. Prints what is
  * wrong; returns an exit code. If a file that was found is no profile, a note says that it is left out;

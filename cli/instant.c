@@ -10,20 +10,22 @@
 
 #define NANOS INT64_C(1000000000)
 
+/* Writes ".5" for 500000000, and nothing for 0. Returns its end. */
+static char *put_fraction(char *to, int64_t nanos)
+{
+    int len = sprintf(to, ".%09" PRId64, nanos);
+    while (to[len - 1] == '0')
+        len--;
+    return to + len - (to[len - 1] == '.');
+}
+
 char *cli_instant_format(int64_t nanos, char buf[48])
 {
     int64_t rest = nanos % NANOS;
     time_t seconds = (time_t)(nanos / NANOS - (rest < 0));
     struct tm t;
-    rest += rest < 0 ? NANOS : 0;
-    gmtime_r(&seconds, &t);
-    int at = snprintf(buf, 48, "%04d-%02d-%02dT%02d:%02d:%02d.%09" PRId64, t.tm_year + 1900,
-                      t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, rest);
-    while (buf[at - 1] == '0')
-        at--;
-    at -= buf[at - 1] == '.';
-    buf[at] = 'Z';
-    buf[at + 1] = 0;
+    size_t len = strftime(buf, 48, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &t));
+    strcpy(put_fraction(buf + len, rest < 0 ? rest + NANOS : rest), "Z");
     return buf;
 }
 
@@ -148,10 +150,7 @@ bool cli_span_parse(const char *text, int64_t *nanos)
 char *cli_span_format(int64_t nanos, char buf[48])
 {
     uint64_t size = nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos;
-    int len = snprintf(buf, 48, "%s%" PRIu64 ".%09" PRIu64, nanos < 0 ? "-" : "",
-                       size / (uint64_t)NANOS, size % (uint64_t)NANOS);
-    for (int zeros = 0; zeros < 9 && buf[len - 1] == '0'; zeros++)
-        len--;
-    strcpy(buf + len - (buf[len - 1] == '.'), " s");
+    int len = sprintf(buf, "%s%" PRIu64, nanos < 0 ? "-" : "", size / (uint64_t)NANOS);
+    strcpy(put_fraction(buf + len, (int64_t)(size % (uint64_t)NANOS)), " s");
     return buf;
 }

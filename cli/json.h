@@ -7,7 +7,7 @@
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
-#include "decimal.h"
+#include "units.h"
 #include "text.h"
 
 typedef enum cli_json_kind {

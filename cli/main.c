@@ -73,6 +73,17 @@ static int help_about(int argc, char **argv)
     return run_verb(verb, 2, line);
 }
 
+/* A first operand that is no verb is a profile. */
+static int run_delta(int argc, char **argv)
+{
+    bool is_file = argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK);
+    const char *meant = is_file ? NULL : nearest_verb(argv[1]);
+    if (meant)
+        return cli_usage("there is no file and no verb %.60s; did you mean pprofdelta %s?", argv[1],
+                         meant);
+    return cli_delta(argc, argv);
+}
+
 /* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets
  * that descriptor, and a message could be written into a profile. So each closed descriptor is
  * opened here: stdin for writing only, stdout and stderr for reading only. */
@@ -127,13 +138,6 @@ int main(int argc, char **argv)
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
-    if (verb)
-        return run_verb(verb, argc - 1, argv + 1);
-    /* Another first operand is a profile. */
-    bool is_file = argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK);
-    const char *meant = is_file ? NULL : nearest_verb(argv[1]);
-    if (meant)
-        return cli_usage("there is no file and no verb %.60s; did you mean pprofdelta %s?", argv[1],
-                         meant);
-    return cli_delta(argc, argv);
+    int code = verb ? run_verb(verb, argc - 1, argv + 1) : run_delta(argc, argv);
+    return code == CLI_PRINTED ? CLI_DONE : code;
 }

@@ -77,7 +77,8 @@ void cli_progress_start(void)
 {
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    if (!isatty(STDERR_FILENO) || atexit(cli_progress_end) || sigaction(SIGALRM, &action, NULL))
+    if (cli_is_quiet || !isatty(STDERR_FILENO) || atexit(cli_progress_end) ||
+        sigaction(SIGALRM, &action, NULL))
         return;
     progress.is_on = true;
     set_timer(1);
@@ -157,12 +158,7 @@ static void print_message(const char *kind, const char *format, va_list args)
     cli_message_raw(out, used);
 }
 
-static bool is_quiet;
-
-void cli_message_quiet(void)
-{
-    is_quiet = true;
-}
+bool cli_is_quiet;
 
 static char asked[16]; /* the verb with a space before it; empty for the delta */
 
@@ -175,7 +171,7 @@ int cli_message(cli_message_kind kind, const char *format, ...)
 {
     static const char *const titles[] = {[CLI_HINT] = "hint: ", [CLI_NOTE] = "note: "};
     va_list args;
-    if (kind == CLI_NOTE && is_quiet)
+    if (kind == CLI_NOTE && cli_is_quiet)
         return CLI_FAILED;
     va_start(args, format);
     print_message(titles[kind] ? titles[kind] : "", format, args);

@@ -12,6 +12,7 @@
 
 #include "pprofdelta.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum cli_message_kind { CLI_ERROR, CLI_WRONG_USAGE, CLI_HINT, CLI_NOTE } cli_message_kind;
@@ -32,8 +33,8 @@ __attribute__((format(printf, 2, 3))) int cli_message(cli_message_kind kind, con
 /* "pprofdelta: note: TEXT" */
 #define cli_note(...) ((void)cli_message(CLI_NOTE, __VA_ARGS__))
 
-/* From now on no notes are printed. */
-void cli_message_quiet(void);
+/* --quiet was given: there are no notes and no line of progress. */
+extern bool cli_is_quiet;
 
 /* "NAME: WHY", and the hint how to raise the limit. Returns CLI_FAILED. */
 int cli_memory_error(const char *name, const char *why);
@@ -73,8 +74,8 @@ void cli_message_raw(const char *bytes, size_t len);
  *     pprofdelta: reading prev.pb.gz, 3 s
  *
  * It appears after a second and is erased before anything else is printed, and when the process ends.
- * A timer draws it, so the code that takes long has no calls for it. If stderr is not a terminal, there
- * is no timer. */
+ * A timer draws it, so the code that takes long has no calls for it. If stderr is not a terminal, or
+ * with --quiet, there is no timer. */
 
 /* Starts the timer. */
 void cli_progress_start(void);

@@ -105,31 +105,22 @@ static char *target_of(const char *path)
     return is_link ? realpath(path, NULL) : strdup(path);
 }
 
+/* Examines the directory of path. Returns 0, or -1 with errno set. */
+static int examine_folder(const char *path, struct stat *st)
+{
+    int folder = cli_folder_open(path, O_PATH), failed = folder < 0 ? -1 : fstat(folder, st);
+    if (folder >= 0)
+        close(folder);
+    return failed;
+}
+
 /* Do both paths name the same file of one directory? The file need not exist. */
 static bool is_same_name(const char *path, const char *other)
 {
     struct stat st, other_st;
-    if (strcmp(path + folder_len(path), other + folder_len(other)) != 0)
-        return false;
-    int folder = cli_folder_open(path, O_PATH), other_folder = cli_folder_open(other, O_PATH);
-    bool is_same = folder >= 0 && other_folder >= 0 && !fstat(folder, &st) &&
-                   !fstat(other_folder, &other_st) && st.st_dev == other_st.st_dev &&
-                   st.st_ino == other_st.st_ino;
-    if (folder >= 0)
-        close(folder);
-    if (other_folder >= 0)
-        close(other_folder);
-    return is_same;
-}
-
-/* OUT does not exist; refuses it if its directory does not exist either. */
-static int check_folder(cli_output *out)
-{
-    int folder = cli_folder_open(out->target, O_PATH);
-    if (folder < 0)
-        return fail(out, "write", errno);
-    close(folder);
-    return CLI_DONE;
+    return !strcmp(path + folder_len(path), other + folder_len(other)) &&
+           !examine_folder(path, &st) && !examine_folder(other, &other_st) &&
+           st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
 }
 
 /* Which existing file OUT may replace: a profile a profile, a page a page, a table a table, and all an
@@ -147,10 +138,9 @@ static int check_old(const cli_output *out)
                        : kind == PPROFDELTA_FILE_PROFILE || kind == PPROFDELTA_FILE_OTLP;
     if (is_same || kind == PPROFDELTA_FILE_EMPTY)
         return CLI_DONE;
-    cli_error("%s: is not replaced: it is %s, and %s", out->name, what,
-              out->is_page    ? "a page replaces only a page"
-              : out->is_table ? "a table replaces only a table"
-                              : "a profile replaces only a profile");
+    const char *noun = out->is_page ? "page" : out->is_table ? "table" : "profile";
+    cli_error("%s: is not replaced: it is %s, and a %s replaces only a %s", out->name, what, noun,
+              noun);
     return cli_hint("give another name, or delete the file first");
 }
 
@@ -185,7 +175,9 @@ int cli_output_prepare(cli_output *out, const char *path)
         return CLI_DONE;
     if (!out->target)
         return fail(out, "write", is_missing ? ENOENT : ENOMEM);
-    return is_missing ? check_folder(out) : check_old(out);
+    if (is_missing && examine_folder(out->target, &st))
+        return fail(out, "write", errno);
+    return is_missing ? CLI_DONE : check_old(out);
 }
 
 /* ---- the temporary file ---------------------------------------------------------------------- */

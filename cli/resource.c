@@ -2,27 +2,28 @@
 
 #include "agent/base/launch.h"
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VARIABLE "OTEL_RESOURCE_ATTRIBUTES"
 
-int cli_resource_take(const cli_option *option, const char *value, void *member)
-{
-    cli_resources *given = member;
-    const char *equals = strchr(value, '=');
-    given->values[given->len++] = value;
-    if (!equals || equals == value)
-        return cli_bad_value(option->name, value, "KEY=VALUE, like service.name=checkout");
-    return CLI_DONE;
-}
-
 static void add(cli_resource *r, const char *key, const char *value)
 {
-    r->list[r->len++] = (pprofdelta_attribute){key, value};
+    CLI_KEEP_MORE(r->list, 1);
+    r->list[r->list_len++] = (pprofdelta_attribute){key, value};
+}
+
+int cli_resource_take(const cli_option *option, const char *value, void *given)
+{
+    char *equals = (char *)strchr(value, '='); /* in argv, which may be changed */
+    if (!equals || equals == value)
+        return cli_bad_value(option->name, value, "KEY=VALUE, like service.name=checkout");
+    *equals = '\0';
+    add(given, value, equals + 1);
+    return CLI_DONE;
 }
 
 /* Cuts white space off both ends. */
@@ -51,61 +52,41 @@ static const char *add_member(cli_resource *r, char *key)
     return NULL;
 }
 
-/* Adds all members, or none of them. An empty member, as after a comma at the end, is skipped. */
-static void add_environment(cli_resource *r, char *list)
+/* Adds all members of a text, or none of them. An empty member, as after a comma at the end, is skipped. */
+static void add_members(cli_resource *r, const char *text, size_t len)
 {
-    size_t before = r->len;
+    size_t before = r->list_len;
     const char *wrong = NULL;
+    char *list = memcpy(cli_keep(len + 1, 1), text, len);
     for (char *member; !wrong && (member = strsep(&list, ","));)
         if (*trim(member))
             wrong = add_member(r, member);
     if (!wrong)
         return;
-    r->len = before;
+    r->list_len = before;
     cli_note("the environment variable %s is ignored: %s", VARIABLE, wrong);
 }
 
-/* Makes a list with room for what the text has and for so many more. The text, which is cut up, is behind
- * the list; returns it there, or NULL with a message. */
-static char *make_list(cli_resource *r, size_t more, const char *text, size_t len)
+cli_resource cli_resource_read(const char *text, size_t len)
 {
-    size_t members = more + 1; /* one without a comma behind it */
-    for (size_t i = 0; i < len; i++)
-        members += text[i] == ',';
-    r->list = calloc(1, members * sizeof *r->list + len + 1);
-    if (!r->list) {
-        cli_system_error("the resource", "make", ENOMEM);
-        return NULL;
-    }
-    return memcpy(r->list + members, text, len);
+    cli_resource r = {.list = NULL};
+    add_members(&r, text, len);
+    return r;
 }
 
-int cli_resource_read(cli_resource *r, const char *text, size_t len)
-{
-    char *list = make_list(r, 0, text, len);
-    if (list)
-        add_environment(r, list);
-    return list ? CLI_DONE : CLI_FAILED;
-}
-
-int cli_resource_make(cli_resource *r, const cli_resources *given)
+cli_resource cli_resource_make(const cli_resource *given)
 {
     const char *attributes = getenv(VARIABLE), *service = getenv("OTEL_SERVICE_NAME");
-    attributes = attributes ? attributes : "";
-    char *list = make_list(r, given->len + 2, attributes, strlen(attributes)); /* the name twice */
-    if (!list)
-        return CLI_FAILED;
-    add(r, "service.name", "unknown_service");
-    add_environment(r, list);
+    cli_resource r = {.list = NULL};
+    add(&r, "service.name", "unknown_service");
+    if (attributes)
+        add_members(&r, attributes, strlen(attributes));
     if (service && *service)
-        add(r, "service.name", service);
-    r->weak = r->len;
-    for (size_t i = 0; i < given->len; i++) {
-        char *equals = (char *)strchr(given->values[i], '='); /* in argv, which may be changed */
-        *equals = '\0';
-        add(r, given->values[i], equals + 1);
-    }
-    return CLI_DONE;
+        add(&r, "service.name", service);
+    r.weak = r.list_len;
+    for (size_t i = 0; i < given->list_len; i++)
+        add(&r, given->list[i].key, given->list[i].value);
+    return r;
 }
 
 /* Writes the text with %XX for what has a meaning in a list, and returns its end. */
@@ -128,17 +109,15 @@ static char *encode(char *out, const char *text)
 char *cli_resource_text(const cli_resource *r)
 {
     size_t size = 1;
-    for (size_t i = 0; i < r->len; i++)
+    for (size_t i = 0; i < r->list_len; i++)
         size += 3 * (strlen(r->list[i].key) + strlen(r->list[i].value)) + 2;
-    char *text = malloc(size), *at = text;
-    for (size_t i = 0; text && i < r->len; i++) {
+    char *text = cli_keep(size, 1), *at = text;
+    for (size_t i = 0; i < r->list_len; i++) {
         if (i)
             *at++ = ',';
         at = encode(at, r->list[i].key);
         *at++ = '=';
         at = encode(at, r->list[i].value);
     }
-    if (text)
-        *at = '\0';
     return text;
 }

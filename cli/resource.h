@@ -9,28 +9,25 @@
 
 #include "pprofdelta.h"
 
+/* Zero it to begin. */
 typedef struct cli_resource {
-    pprofdelta_attribute *list; /* for the options of the library; free it */
-    size_t len, weak;           /* weak: the first so many yield to what a request has */
-} cli_resource;                 /* zero it to begin */
+    pprofdelta_attribute *list; /* for the options of the library; kept (keep.h) */
+    size_t list_len, list_cap;
+    size_t weak; /* the first so many yield to what a request has */
+} cli_resource;
 
-typedef struct cli_resources {
-    const char **values; /* of --resource; the caller allocates one for each argument */
-    size_t len;
-} cli_resources;
+/* For cli_option.take of --resource: adds a value, which must be KEY=VALUE, to a cli_resource. */
+int cli_resource_take(const cli_option *option, const char *value, void *given);
 
-/* For cli_option.take of --resource: adds a value, which must be KEY=VALUE. */
-int cli_resource_take(const cli_option *option, const char *value, void *member);
+/* Makes the whole list from what was given and from the environment. A variable with a bad value is left
+ * out, with a note. */
+cli_resource cli_resource_make(const cli_resource *given);
 
-/* Makes the list from what was given and from the environment. A variable with a bad value is left
- * out, with a note. Prints what is wrong; returns an exit code. */
-int cli_resource_make(cli_resource *resource, const cli_resources *given);
+/* Makes the list from a text of len bytes in the form of OTEL_RESOURCE_ATTRIBUTES. A bad text is left out, with
+ * a note. */
+cli_resource cli_resource_read(const char *text, size_t len);
 
-/* Makes the list from such a text of len bytes. What it has that is wrong is left out, with a note. Prints what is
- * wrong; returns an exit code. */
-int cli_resource_read(cli_resource *resource, const char *text, size_t len);
-
-/* The list as text, in the form of OTEL_RESOURCE_ATTRIBUTES. The caller frees it. NULL: no memory. */
+/* The list as text in that form; kept. */
 char *cli_resource_text(const cli_resource *resource);
 
 #endif

@@ -42,16 +42,8 @@ static bool is_control(uint32_t code)
 /* Escapes each byte of the character as \xNN. */
 static void escape_bytes(cli_glyph *glyph, const unsigned char *text)
 {
-    static const char hex[] = "0123456789abcdef";
-    glyph->len = 0;
-    for (size_t i = 0; i < glyph->taken; i++) {
-        char *to = glyph->bytes + glyph->len;
-        to[0] = '\\';
-        to[1] = 'x';
-        to[2] = hex[text[i] >> 4];
-        to[3] = hex[text[i] & 15];
-        glyph->len += 4;
-    }
+    for (size_t i = 0; i < glyph->taken; i++)
+        glyph->len += (size_t)sprintf(glyph->bytes + glyph->len, "\\x%02x", text[i]);
 }
 
 static void set(cli_glyph *glyph, const char *bytes)
@@ -60,51 +52,31 @@ static void set(cli_glyph *glyph, const char *bytes)
     memcpy(glyph->bytes, bytes, glyph->len);
 }
 
-/* The first character of text, which has len bytes, at least 1. */
-static cli_glyph first_glyph(const char *text, size_t len, cli_text_form form)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    cli_glyph glyph = {.taken = 1};
-    uint32_t code = 0;
-    size_t known = decode(bytes, len, &code);
-    if (known)
-        glyph.taken = known;
-    bool is_json = form == CLI_TEXT_JSON || form == CLI_TEXT_SCRIPT;
-    if (!known && is_json) {
-        set(&glyph, "\\ufffd");
-    } else if (form != CLI_TEXT_SHOWN && known && (code == '"' || code == '\\')) {
-        set(&glyph, code == '"' ? "\\\"" : "\\\\");
-    } else if (code == '<' && form == CLI_TEXT_SCRIPT) {
-        set(&glyph, "\\u003c");
-    } else if (known && is_control(code) && is_json) {
-        char escaped[8];
-        snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)code & 0xffff);
-        set(&glyph, escaped);
-    } else if (!known || is_control(code)) {
-        escape_bytes(&glyph, bytes);
-    } else {
-        glyph.len = known;
-        memcpy(glyph.bytes, text, known);
-        glyph.columns = 1;
-        return glyph;
-    }
-    glyph.columns = glyph.len;
-    return glyph;
-}
-
 bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph)
 {
+    const unsigned char *text = (const unsigned char *)string->ptr;
+    bool is_json = form == CLI_TEXT_JSON || form == CLI_TEXT_SCRIPT;
+    uint32_t code = 0;
     if (!string->len)
         return false;
-    *glyph = first_glyph(string->ptr, string->len, form);
+    size_t known = decode(text, string->len, &code);
+    *glyph = (cli_glyph){.taken = known ? known : 1};
     *string = (cli_string){string->ptr + glyph->taken, string->len - glyph->taken};
+    if (!known && is_json)
+        set(glyph, "\\ufffd");
+    else if (form != CLI_TEXT_SHOWN && known && (code == '"' || code == '\\'))
+        set(glyph, code == '"' ? "\\\"" : "\\\\");
+    else if (code == '<' && form == CLI_TEXT_SCRIPT)
+        set(glyph, "\\u003c");
+    else if (known && is_control(code) && is_json)
+        glyph->len = (size_t)sprintf(glyph->bytes, "\\u%04x", (unsigned)code & 0xffff);
+    else if (!known || is_control(code))
+        escape_bytes(glyph, text);
+    else
+        memcpy(glyph->bytes, text, known);
+    glyph->columns = glyph->len ? glyph->len : 1;
+    glyph->len = glyph->len ? glyph->len : known;
     return true;
-}
-
-static void put_range(FILE *out, cli_string string, cli_text_form form)
-{
-    for (cli_glyph glyph; cli_string_next(&string, form, &glyph);)
-        fwrite(glyph.bytes, 1, glyph.len, out);
 }
 
 void cli_text_put(FILE *out, const char *text, cli_text_form form)
@@ -141,11 +113,6 @@ cli_string cli_string_base(cli_string path)
     return (cli_string){path.ptr + from, path.len - from};
 }
 
-bool cli_is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 int cli_string_compare(cli_string a, cli_string b)
 {
     int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
@@ -156,7 +123,8 @@ void cli_string_put(FILE *out, cli_string string, cli_text_form form)
 {
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
-    put_range(out, string, form);
+    for (cli_glyph glyph; cli_string_next(&string, form, &glyph);)
+        fwrite(glyph.bytes, 1, glyph.len, out);
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
 }
@@ -187,7 +155,7 @@ void cli_string_put_cut(FILE *out, cli_string string, size_t columns)
     static const char gap[] = "...";
     size_t whole = cli_string_columns(string);
     if (whole <= columns) {
-        put_range(out, string, CLI_TEXT_SHOWN);
+        cli_string_put(out, string, CLI_TEXT_SHOWN);
         return;
     }
     size_t room = columns > sizeof gap - 1 ? columns - (sizeof gap - 1) : 0;

@@ -19,7 +19,7 @@ typedef enum cli_text_form {
 
 /* One character: the bytes to print, and the number of input bytes that it takes. */
 typedef struct cli_glyph {
-    char bytes[16];
+    char bytes[24];
     size_t len;
     size_t taken;
     size_t columns; /* on a terminal; wide characters count as one */
@@ -44,9 +44,6 @@ bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph);
 
 /* The last part of a path, without its folders. */
 cli_string cli_string_base(cli_string path);
-
-/* A letter, a digit or an underscore, in ASCII. */
-bool cli_is_word(char c);
 
 /* Compares the bytes. Returns a negative number, 0, or a positive number. */
 int cli_string_compare(cli_string a, cli_string b);

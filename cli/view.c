@@ -6,10 +6,10 @@
 #include "view.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
-#include "show/units.h"
+#include "units.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +21,8 @@ static void *take(void *cookie, size_t size)
         return NULL;
     }
     void *ptr = malloc(size);
-    if (ptr)
-        profile->memory_left -= size;
-    else
-        profile->is_out_of_memory = true;
+    profile->is_over_limit |= !ptr;
+    profile->memory_left -= ptr ? size : 0;
     return ptr;
 }
 
@@ -46,14 +44,12 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Reads the ids of a table, the first field of each of its messages. Most profiles have them in
- * order. Returns false if memory is short. */
-static bool ids_make(cli_ids *ids, ProtobufCMessage *const *table, size_t len)
+ * order. */
+static void ids_make(cli_ids *ids, ProtobufCMessage *const *table, size_t len)
 {
     size_t sorted = 1;
-    free(ids->ids);
-    *ids = (cli_ids){calloc(len + 1, sizeof *ids->ids), len};
-    if (!ids->ids)
-        return false;
+    cli_drop(ids->ids);
+    *ids = (cli_ids){cli_keep(len, sizeof *ids->ids), len};
     for (size_t i = 0; i < len; i++) {
         const char *id = (const char *)table[i] + table[i]->descriptor->fields[0].offset;
         ids->ids[i].index = i;
@@ -63,7 +59,6 @@ static bool ids_make(cli_ids *ids, ProtobufCMessage *const *table, size_t len)
         sorted++;
     if (sorted < len)
         qsort(ids->ids, len, sizeof *ids->ids, by_id);
-    return true;
 }
 
 static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
@@ -74,14 +69,12 @@ static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
     return bsearch(&key, ids->ids, ids->len, sizeof *ids->ids, by_id);
 }
 
-int cli_profile_index(cli_profile *profile)
+void cli_profile_index(cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    bool is_made =
-        ids_make(&profile->locations, (ProtobufCMessage **)view->location, view->n_location) &&
-        ids_make(&profile->functions, (ProtobufCMessage **)view->function, view->n_function) &&
-        ids_make(&profile->mappings, (ProtobufCMessage **)view->mapping, view->n_mapping);
-    return is_made ? CLI_DONE : cli_system_error(profile->input.name, "show", ENOMEM);
+    ids_make(&profile->locations, (ProtobufCMessage **)view->location, view->n_location);
+    ids_make(&profile->functions, (ProtobufCMessage **)view->function, view->n_function);
+    ids_make(&profile->mappings, (ProtobufCMessage **)view->mapping, view->n_mapping);
 }
 
 /* protobuf-c takes no tag or length of more than five bytes, padding included, and no field above
@@ -89,14 +82,13 @@ int cli_profile_index(cli_profile *profile)
 static int refuse(const cli_profile *profile)
 {
     const char *name = profile->input.name;
-    if (profile->is_out_of_memory)
-        return cli_system_error(name, "show", ENOMEM);
     if (!profile->is_over_limit)
         return cli_error(
             "%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
             "than 2 GiB",
             name);
-    return cli_memory_error(name, "showing this profile takes more memory than the limit");
+    return cli_memory_error(
+        name, "showing this profile takes more memory than there is, or than the limit");
 }
 
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
@@ -111,13 +103,14 @@ static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
         if (!profile->request)
             return refuse(profile);
     }
-    return cli_profile_index(profile);
+    cli_profile_index(profile);
+    return CLI_DONE;
 }
 
-int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options)
+int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_options *options)
 {
     cli_input input;
-    int code = cli_input_read(&input, path, options->max_memory);
+    int code = cli_input_read(&input, file, options->max_memory);
     if (!code)
         return cli_profile_take(profile, input, options);
     *profile = (cli_profile){.input = input};
@@ -149,9 +142,9 @@ void cli_profile_free(cli_profile *profile)
         pd__view__profile__free_unpacked(profile->view, &allocator);
     if (profile->request)
         pd__otlp__request__free_unpacked(profile->request, &allocator);
-    free(profile->locations.ids);
-    free(profile->functions.ids);
-    free(profile->mappings.ids);
+    cli_drop(profile->locations.ids);
+    cli_drop(profile->functions.ids);
+    cli_drop(profile->mappings.ids);
     pprofdelta_profile_free(profile->opened);
     cli_input_free(&profile->input);
     *profile = (cli_profile){0};
@@ -166,12 +159,6 @@ cli_string cli_profile_string(const cli_profile *profile, int64_t index)
     return (cli_string){(const char *)text->data, text->len};
 }
 
-size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id)
-{
-    const struct cli_id *found = ids_find(&profile->mappings, id);
-    return found ? found->index : 0;
-}
-
 size_t cli_profile_location_index(const cli_profile *profile, uint64_t id)
 {
     const struct cli_id *found = ids_find(&profile->locations, id);
@@ -184,7 +171,7 @@ const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint6
     return found ? profile->view->function[found->index] : NULL;
 }
 
-const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id)
+Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id)
 {
     const struct cli_id *found = ids_find(&profile->mappings, id);
     return found ? profile->view->mapping[found->index] : NULL;

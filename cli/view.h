@@ -30,39 +30,36 @@ typedef struct cli_profile {
     Pd__View__Profile *view;
     Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
     uint64_t memory_left;       /* bytes more that the view may take */
-    bool is_over_limit;         /* unpacking failed: memory_left was too small */
-    bool is_out_of_memory;      /* unpacking failed: malloc returned NULL */
+    bool is_over_limit; /* unpacking failed: memory_left was too small, or there was no more */
     cli_ids locations, functions, mappings;
 } cli_profile;
 
-/* Reads and checks the file at path, to write it as these options say, which must stay. Prints what
+/* Reads and checks the file, to write it as these options say, which must stay. Prints what
  * is wrong; returns an exit code. Free *profile whatever is returned. */
-int cli_profile_load(cli_profile *profile, const char *path, const pprofdelta_options *options);
+int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_options *options);
 
 /* The same for bytes that are already in memory. The profile takes them, and frees them. */
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options);
 void cli_profile_free(cli_profile *profile);
 
 /* For code that changes the view (view_edit.h). The allocator of its messages counts against
- * memory_left. cli_profile_index makes the ids below valid again after functions were added; it
- * prints what is wrong and returns an exit code. */
+ * memory_left. cli_profile_index makes the ids below valid again after functions were added. */
 ProtobufCAllocator cli_profile_allocator(cli_profile *profile);
-int cli_profile_index(cli_profile *profile);
+void cli_profile_index(cli_profile *profile);
 
 /* The string at an index of the string table; empty if the index is not in the table. */
 cli_string cli_profile_string(const cli_profile *profile, int64_t index);
 
 /* The record that has this id; NULL if there is none. */
 const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id);
-const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
+Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
 
 /* The length of the file's name in a mapping's name: without " (deleted)". 0 if the name is made up for
  * memory without a file. */
 size_t cli_profile_file_len(cli_string name);
 
-/* The index of the location or mapping that has this id; 0 if there is none. */
+/* The index of the location that has this id; 0 if there is none. */
 size_t cli_profile_location_index(const cli_profile *profile, uint64_t id);
-size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id);
 
 /* The name and the unit of a sample type. A column is the index of a sample type. */
 cli_string cli_profile_type(const cli_profile *profile, size_t column);

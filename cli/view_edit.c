@@ -1,6 +1,7 @@
 /* Changes to an unpacked profile: see view_edit.h. */
 #include "view_edit.h"
 
+#include "cli.h"
 #include "keep.h"
 #include "message.h"
 
@@ -54,11 +55,22 @@ static int64_t add_string(cli_edit *edit, cli_string text)
     return (int64_t)view->n_string_table++;
 }
 
+/* The strings that were there before the first change. */
+static void number_strings(cli_edit *edit)
+{
+    for (size_t i = 0; i < edit->profile->view->n_string_table; i++) {
+        cli_string text = cli_profile_string(edit->profile, (int64_t)i);
+        cli_numbers_of(&edit->strings, cli_key_of(text.ptr, text.len), i);
+    }
+}
+
 int64_t cli_edit_string(cli_edit *edit, cli_string text)
 {
     size_t next = edit->profile->view->n_string_table;
     if (!text.len || edit->is_failed)
         return 0;
+    if (!edit->strings.len)
+        number_strings(edit);
     size_t number = cli_numbers_of(&edit->strings, cli_key_of(text.ptr, text.len), next);
     return number < next ? (int64_t)number : add_string(edit, text);
 }
@@ -139,15 +151,10 @@ void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit
 
 void cli_edit_begin(cli_edit *edit, cli_profile *profile)
 {
-    const Pd__View__Profile *view = profile->view;
     *edit = (cli_edit){.profile = profile,
-                       .string_room = view->n_string_table,
-                       .function_room = view->n_function,
+                       .string_room = profile->view->n_string_table,
+                       .function_room = profile->view->n_function,
                        .next_function = 1};
-    for (size_t i = 0; i < view->n_string_table; i++) {
-        cli_string text = cli_profile_string(profile, (int64_t)i);
-        cli_numbers_of(&edit->strings, cli_key_of(text.ptr, text.len), i);
-    }
 }
 
 int cli_edit_end(cli_edit *edit)
@@ -157,7 +164,9 @@ int cli_edit_end(cli_edit *edit)
     if (edit->is_failed)
         return cli_memory_error(edit->profile->input.name,
                                 "there is not enough memory for its symbols");
-    return cli_profile_index(edit->profile);
+    if (edit->functions.len)
+        cli_profile_index(edit->profile);
+    return CLI_DONE;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

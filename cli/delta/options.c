@@ -3,10 +3,10 @@
 
 #include "cli.h"
 #include "instant.h"
+#include "keep.h"
 #include "message.h"
 #include "output_file.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,13 +58,13 @@ static int take_level(const cli_option *option, const char *digits, void *level)
     return CLI_DONE;
 }
 
-static int take_version(const cli_option *option, const char *value, void *is_done)
+static int take_version(const cli_option *option, const char *value, void *none)
 {
-    cli_take_flag(option, value, is_done);
+    (void)option, (void)value, (void)none;
     printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
            pprofdelta_version(), PPROFDELTA_OTLP_PROTO);
     int code = cli_output_end_text();
-    return code ? code : CLI_ENOUGH;
+    return code ? code : CLI_PRINTED;
 }
 
 static int take_label(const cli_option *option, const char *value, void *label)
@@ -75,22 +75,14 @@ static int take_label(const cli_option *option, const char *value, void *label)
     return CLI_DONE;
 }
 
-static int check_name(void *options, const char *value)
-{
-    (void)options;
-    return *value ? CLI_DONE : cli_usage("the name of a profile is empty");
-}
-
 /* After --state, "--" begins the command of the uploader. */
 static int add_operand(void *options, const char *value)
 {
     cli_options *o = options;
     if (o->arguments.has_ended && o->state) {
-        o->uploader = o->arguments.argv + optind - 1;
+        o->uploader.argv = o->arguments.argv + optind - 1;
         return CLI_ENOUGH;
     }
-    if (!*value)
-        return cli_usage("the name of a profile is empty");
     if (o->cur)
         return cli_usage(
             "%.60s: is one operand too many; a delta needs two profiles, and a command "
@@ -120,11 +112,11 @@ static const cli_option table[] = {
      CLI_COMPRESSION, 0, "      --compress=HOW         gzip, zstd or none\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.format), CLI_FORMAT,
      0, "      --format=FORMAT        pprof (the default) or otlp\n"},
-    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(cli_options, resources), 0, 0,
+    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(cli_options, given), 0, 0,
      "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"},
     {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level), 0, 0,
      "  -1 ... -9                  compress fast ... compress well\n"},
-    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(cli_options, report), CLI_REPORT,
+    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, report), CLI_REPORT,
      SUM, "      --report[=FORM]        print counts and sums to stderr, as text or json\n"},
     {"--verify", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
      PPROFDELTA_VERIFY, SUM,
@@ -139,21 +131,20 @@ static const cli_option table[] = {
     {"--label-target", 0, CLI_MAY_HAVE_VALUE, take_label,
      offsetof(cli_options, library.target_label), 0, DELTA | ONLY_SUM,
      "      --label-target[=KEY]   give each sample a label with the id of its target\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(cli_options, quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet                print no notes on stderr\n"},
-    {"--version", 0, CLI_ALONE, take_version, offsetof(cli_options, arguments.is_done), 0, SUM,
-     "  -h, --help, --version\n"},
+    {"--version", 0, CLI_ALONE, take_version, 0, 0, SUM, "  -h, --help, --version\n"},
     {"--state", 0, CLI_VALUE, cli_take_name, offsetof(cli_options, state), CLI_STATE, SUM,
      "\n"
      "      --state=FILE           PREV is in FILE. It becomes CUR when OUT is on the\n"
      "                             disk, or UPLOADER (stdin: the delta) exits with 0\n"},
     {"--first", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, first), CLI_FIRST, SUM,
      "      --first=HOW            with a new FILE: full (the default), or zero\n"},
-    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, timeout_nanos), 0, SUM,
-     "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"},
+    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, uploader.timeout_nanos), 0,
+     SUM, "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"},
     {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait), 0, SUM,
      "      --no-wait              fail if another run is using FILE\n"},
-    {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(cli_options, status), CLI_REPORT,
+    {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, status), CLI_REPORT,
      SUM, "      --status[=FORM]        only print what is in FILE, as text or json\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), 0, SUM, ""},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, ""},
@@ -193,7 +184,7 @@ const cli_command cli_sum_command = {
               "\n",
     .options = table,
     .after = "  -h, --help\n",
-    .operand = check_name,
+    .missing = "the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]",
     .verb = ONLY_SUM,
 };
 
@@ -206,19 +197,19 @@ const cli_command cli_merge_command = {
               "\n",
     .options = table,
     .after = "  -h, --help\n",
-    .operand = check_name,
+    .missing = "the deltas are missing: pprofdelta merge DELTA... [-o OUT]",
     .verb = MERGE,
 };
 
 /* Checks the command line of two files. */
 static int check_without_state(cli_options *options)
 {
-    const char *given = options->first >= 0      ? "--first"
-                        : options->timeout_nanos ? "--timeout"
-                        : options->no_wait       ? "--no-wait"
-                        : options->status        ? "--status"
-                        : options->has_json      ? "--json"
-                                                 : NULL;
+    const char *given = options->first >= 0               ? "--first"
+                        : options->uploader.timeout_nanos ? "--timeout"
+                        : options->no_wait                ? "--no-wait"
+                        : options->status                 ? "--status"
+                        : options->has_json               ? "--json"
+                                                          : NULL;
     if (given)
         return cli_usage("%s needs --state FILE, which is missing", given);
     if (!options->prev)
@@ -227,21 +218,21 @@ static int check_without_state(cli_options *options)
         return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]");
     options->library.flags |= PPROFDELTA_NO_SEQUENCE;
     const char *const files[] = {options->prev, options->cur};
-    return cli_check_stdin(files, 2);
+    return cli_check_files(files, 2, false);
 }
 
 /* Checks the command line with --state. */
 static int check_with_state(cli_options *options)
 {
-    bool has_no_command = options->arguments.has_ended && !options->uploader;
-    if (has_no_command || (options->uploader && !**options->uploader))
+    bool has_no_command = options->arguments.has_ended && !options->uploader.argv;
+    if (has_no_command || (options->uploader.argv && !**options->uploader.argv))
         return cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
     if (options->has_json && !options->status)
         return cli_usage("--json is for --status or for show; a report is --report=json");
     if (options->status && (options->has_json || options->report == CLI_REPORT_JSON))
         options->status = CLI_REPORT_JSON;
     if (options->status)
-        return options->prev || options->uploader || options->output
+        return options->prev || options->uploader.argv || options->output
                    ? cli_usage("--status prints what is in the state; it takes no profile, "
                                "UPLOADER or -o")
                    : CLI_DONE;
@@ -252,61 +243,37 @@ static int check_with_state(cli_options *options)
     options->prev = NULL;
     if (options->library.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return cli_usage("--on-reset=negative needs two profiles: a state has no stacks");
-    if (options->uploader && options->output)
+    if (options->uploader.argv && options->output)
         return cli_usage("the delta goes to -o OUT or to UPLOADER, not to both");
-    if (options->timeout_nanos && !options->uploader)
+    if (options->uploader.timeout_nanos && !options->uploader.argv)
         return cli_usage("--timeout is for UPLOADER, which is missing");
-    return CLI_DONE;
-}
-
-static int check_sum(const cli_arguments *arguments)
-{
-    if (!arguments->operands_len)
-        return cli_usage("the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]");
-    return cli_check_stdin(arguments->operands, arguments->operands_len);
-}
-
-static int check_merge(const cli_arguments *arguments)
-{
-    if (!arguments->operands_len)
-        return cli_usage("the deltas are missing: pprofdelta merge DELTA... [-o OUT]");
-    for (size_t i = 0; i < arguments->operands_len; i++)
-        if (!strcmp(arguments->operands[i], "-"))
-            return cli_usage(
-                "-: the files of a merge are read twice, so standard input is not one");
-    return CLI_DONE;
+    return cli_check_files(&options->cur, 1, false);
 }
 
 int cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv)
 {
-    size_t room = (size_t)argc + 1;
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT, .first = -1};
     pprofdelta_options *library = &options->library;
     options->arguments = (cli_arguments){.argc = argc, .argv = argv};
-    options->counters = calloc(3 * room, sizeof *options->counters);
-    if (!options->counters)
-        return cli_system_error("the options", "read", ENOMEM);
-    options->gauges = options->counters + room;
-    options->resources.values = options->gauges + room;
-    library->counters = options->counters;
-    library->gauges = options->gauges;
+    library->counters = options->counters = cli_keep((size_t)argc, sizeof *options->counters);
+    library->gauges = options->gauges = cli_keep((size_t)argc, sizeof *options->gauges);
     library->max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     library->flags = command->verb == MERGE ? PPROFDELTA_MERGE : 0;
     int code = cli_command_read(command, &options->arguments, options);
-    if (code || options->arguments.is_done)
+    if (code)
         return code;
     if (options->first >= 0)
         library->first = (pprofdelta_first)options->first;
-    if (library->format == PPROFDELTA_OTLP)
-        code = cli_resource_make(&options->resource, &options->resources);
-    else if (options->resources.len)
-        code = cli_usage("--resource needs --format=otlp, which is missing");
-    library->resource = options->resource.list;
-    library->resource_len = options->resource.len;
-    library->resource_weak = options->resource.weak;
-    return code                        ? code
-           : command->verb == ONLY_SUM ? check_sum(&options->arguments)
-           : command->verb == MERGE    ? check_merge(&options->arguments)
-           : options->state            ? check_with_state(options)
-                                       : check_without_state(options);
+    if (library->format == PPROFDELTA_OTLP) {
+        cli_resource resource = cli_resource_make(&options->given);
+        library->resource = resource.list;
+        library->resource_len = resource.list_len;
+        library->resource_weak = resource.weak;
+    } else if (options->given.list_len) {
+        return cli_usage("--resource needs --format=otlp, which is missing");
+    }
+    if (command->verb == DELTA)
+        return options->state ? check_with_state(options) : check_without_state(options);
+    return cli_check_files(options->arguments.operands, options->arguments.operands_len,
+                           command->verb == MERGE);
 }

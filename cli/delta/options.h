@@ -3,6 +3,7 @@
 #define CLI_OPTIONS_H
 
 #include "arguments.h"
+#include "delta/uploader.h"
 #include "pprofdelta.h"
 #include "resource.h"
 
@@ -12,27 +13,23 @@ typedef struct cli_options {
     const char *prev, *cur; /* with a state: only cur, "-" if none was given */
     const char *output;     /* NULL: stdout */
     const char *state;      /* NULL: two files are compared */
-    char *const *uploader;  /* its argument vector; NULL: the delta goes to `output` */
-    int64_t timeout_nanos;  /* of the uploader; 0: none */
+    cli_uploader uploader;  /* argv is NULL: the delta goes to `output` */
     int first;              /* -1: not given */
     bool no_wait;           /* do not wait for the lock of the state */
     bool has_json;          /* --json was given */
     cli_report_form status; /* print what is in the state, and do nothing else */
     pprofdelta_options library;
-    const char **counters, **gauges; /* what library points to; one block with resources.values */
-    cli_resources resources;         /* the values of --resource */
-    cli_resource resource;           /* of OTLP: what library points to */
+    const char **counters, **gauges; /* what library points to; kept (keep.h) */
+    cli_resource given;              /* the values of --resource */
     int64_t started_nanos;           /* 0: not known */
     cli_report_form report;
-    bool quiet;
     cli_arguments arguments; /* the operands of a sum or a merge are its files */
 } cli_options;
 
 /* `pprofdelta sum` and `pprofdelta merge` have some options of the delta, and any number of files. */
 extern const cli_command cli_delta_command, cli_sum_command, cli_merge_command;
 
-/* Reads argv into *options. Prints what is wrong; returns an exit code. Free counters and
- * resource.list whatever is returned. */
+/* Reads argv into *options. Prints what is wrong; returns an exit code. */
 int cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv);
 
 #endif

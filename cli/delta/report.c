@@ -4,7 +4,7 @@
  * table. As JSON it is one object on one line, with exact integers. */
 #include "delta/report.h"
 
-#include "decimal.h"
+#include "units.h"
 #include "instant.h"
 #include "json.h"
 #include "delta/state_file.h"
@@ -64,10 +64,17 @@ static cli_string text_of(const char *text)
     return text ? cli_string_of(text) : (cli_string){NULL, 0};
 }
 
-static void put_time(FILE *out, int64_t nanos)
+/* "FROM to TO (59.96 s), a restart: why"; beginning stands for a time that is not known. */
+static void put_window(FILE *out, const char *beginning, int64_t from, int64_t to,
+                       pprofdelta_restart restart)
 {
     char text[48];
-    fputs(nanos ? cli_instant_format(nanos, text) : "unknown", out);
+    fputs(from ? cli_instant_format(from, text) : beginning, out);
+    fprintf(out, " to %s", to ? cli_instant_format(to, text) : "unknown");
+    if (from && to)
+        fprintf(out, " (%s)", cli_span_format(duration_between(from, to), text));
+    if (restart)
+        fprintf(out, ", a restart: %s", restarts[restart].reason);
 }
 
 static void put_type(FILE *out, const pprofdelta_type_report *type)
@@ -151,22 +158,17 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
     if (report->may_be_window)
         note_window(report, prev_name, cur_name);
     if (unread)
-        note_unread(options->uploader[0], report, unread);
+        note_unread(options->uploader.argv[0], report, unread);
 }
 
 static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)
 {
-    char span[48];
-    int64_t duration = duration_between(report->from_nanos, report->to_nanos);
+    bool has_restarted = report->restart != PPROFDELTA_RESTART_NONE;
     fputs("window    ", out);
-    put_time(out, report->from_nanos);
-    fputs(" to ", out);
-    put_time(out, report->to_nanos);
-    fprintf(out, " (%s)\n", duration ? cli_span_format(duration, span) : "duration unknown");
-    if (report->restart == PPROFDELTA_RESTART_NONE)
-        fputs("restart   no\n", out);
-    else
-        fprintf(out, "restart   yes: %s\n", restarts[report->restart].reason);
+    put_window(out, "unknown", report->from_nanos, report->to_nanos, PPROFDELTA_RESTART_NONE);
+    fputs(report->from_nanos && report->to_nanos ? "" : " (duration unknown)", out);
+    fprintf(out, "\nrestart   %s%s\n", has_restarted ? "yes: " : "no",
+            has_restarted ? restarts[report->restart].reason : "");
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
             report->samples_out);
     fprintf(out,
@@ -291,22 +293,6 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
  *
  * FILE is read without its lock: a state is replaced as a whole, so an open file does not change. */
 
-static void put_window(int64_t from, int64_t to, bool is_first, pprofdelta_restart restart)
-{
-    char span[48];
-    if (!from && is_first)
-        fputs("the beginning", stdout);
-    else
-        put_time(stdout, from);
-    fputs(" to ", stdout);
-    put_time(stdout, to);
-    if (from && to)
-        printf(" (%s)", cli_span_format(duration_between(from, to), span));
-    if (restart)
-        printf(", a restart: %s", restarts[restart].reason);
-    putchar('\n');
-}
-
 static void status_text(const cli_state *state, const pprofdelta_memory *m)
 {
     fputs("state     ", stdout);
@@ -319,12 +305,15 @@ static void status_text(const cli_state *state, const pprofdelta_memory *m)
     printf("\nsequence  %" PRIu64 "\n", m->sequence);
     if (m->sequence) {
         fputs("window    ", stdout);
-        put_window(m->from_nanos, m->to_nanos, m->sequence == 1, m->restart);
+        put_window(stdout, m->sequence == 1 ? "the beginning" : "unknown", m->from_nanos,
+                   m->to_nanos, m->restart);
+        putchar('\n');
     }
     if (m->attempts) {
         printf("open      sequence %" PRIu64 ", attempt %" PRIu64 ", not acknowledged: ",
                m->open_sequence, m->attempts);
-        put_window(m->open_from_nanos, m->open_to_nanos, true, m->open_restart);
+        put_window(stdout, "the beginning", m->open_from_nanos, m->open_to_nanos, m->open_restart);
+        putchar('\n');
     }
     fputs("build id  ", stdout);
     cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);

@@ -62,7 +62,7 @@ static int take_lock(const cli_state *state, const cli_options *options)
         return CLI_DONE;
     if (errno == EWOULDBLOCK && options->no_wait)
         return cli_error("%s: %s, and --no-wait was given", state->path, user);
-    if (errno == EWOULDBLOCK && !options->quiet)
+    if (errno == EWOULDBLOCK)
         cli_note("%s: waiting: %s", state->path, user);
     while (flock(state->lock, LOCK_EX))
         if (errno != EINTR)

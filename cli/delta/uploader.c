@@ -44,8 +44,7 @@ static _Noreturn void become(char *const *argv, const pprofdelta_report *report,
     dup2(input, STDIN_FILENO);
     execvp(argv[0], argv);
     int error = errno;
-    while (write(told, &error, sizeof error) < 0 && errno == EINTR) {
-    }
+    cli_write_all(told, &error, sizeof error);
     _exit(127);
 }
 
@@ -180,67 +179,60 @@ static int make_input(const cli_buffer *delta)
     return -1;
 }
 
-/* verb is as in cli_system_error: "be run". */
-static int not_run(const char *name, const char *verb, int error)
-{
-    cli_error("%s: cannot %s: %s; the next run covers this window too", name, verb,
-              strerror(error));
-    return CLI_UPLOAD;
-}
-
-static int judge(const char *name, int status)
-{
-    if (WIFSIGNALED(status))
-        cli_error("%s: was ended by signal %d (%s); the next run covers this window too", name,
-                  WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else if (!WIFEXITED(status))
-        cli_error("%s: ended with an unknown status; the next run covers this window too", name);
-    else if (WEXITSTATUS(status))
-        cli_error("%s: failed with exit status %d; the next run covers this window too", name,
-                  WEXITSTATUS(status));
-    return status ? CLI_UPLOAD : CLI_DONE;
-}
-
-/* Waits for the child. The watched signals are blocked. */
-static int wait_and_judge(const cli_options *options, pid_t child, const sigset_t *watched,
-                          int *interrupted)
+/* Waits for the child, whose watched signals are blocked. Returns whether it failed, and prints why. */
+static bool has_failed(const cli_uploader *uploader, pid_t child, const sigset_t *watched,
+                       int *interrupted)
 {
     char span[48];
     int status = -1;
-    int64_t deadline = options->timeout_nanos ? now() + options->timeout_nanos : 0;
+    const char *name = uploader->argv[0];
+    int64_t deadline = uploader->timeout_nanos ? now() + uploader->timeout_nanos : 0;
     outcome how = await(child, watched, deadline, &status, interrupted);
-    if (how == ENDED)
-        return judge(options->uploader[0], status);
-    end(child);
+    if (how != ENDED)
+        end(child);
     if (how == TIMED_OUT)
-        cli_error("%s: was ended because it took longer than %s; the next run covers this window "
-                  "too",
-                  options->uploader[0], cli_span_format(options->timeout_nanos, span));
+        cli_error("%s: was ended because it took longer than %s", name,
+                  cli_span_format(uploader->timeout_nanos, span));
+    else if (how == ENDED && WIFSIGNALED(status))
+        cli_error("%s: was ended by signal %d (%s)", name, WTERMSIG(status),
+                  strsignal(WTERMSIG(status)));
+    else if (how == ENDED && !WIFEXITED(status))
+        cli_error("%s: ended with an unknown status", name);
+    else if (how == ENDED && status)
+        cli_error("%s: failed with exit status %d", name, WEXITSTATUS(status));
+    return how != ENDED || status;
+}
+
+static int fail(void)
+{
+    cli_hint("the next run covers this window too");
     return CLI_UPLOAD;
 }
 
-int cli_upload_run(const cli_options *options, const cli_buffer *delta,
+int cli_upload_run(const cli_uploader *uploader, const cli_buffer *delta,
                    const pprofdelta_report *report, uint64_t *unread)
 {
-    int input = make_input(delta);
-    if (input < 0)
-        return not_run(options->uploader[0], "get the delta", errno);
+    const char *name = uploader->argv[0];
+    int input = make_input(delta), interrupted = 0;
+    if (input < 0) {
+        cli_system_error(name, "get the delta", errno);
+        return fail();
+    }
     bool is_marked = mark_unread(input);
-    int interrupted = 0;
     sigset_t watched, mask;
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     cli_ending_signals(&watched);
     sigaddset(&watched, SIGCHLD);
     sigprocmask(SIG_BLOCK, &watched, &mask);
     sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
-    pid_t child = start(options->uploader, report, input, &mask);
-    int code = child < 0 ? not_run(options->uploader[0], "be run", errno)
-                         : wait_and_judge(options, child, &watched, &interrupted);
+    pid_t child = start(uploader->argv, report, input, &mask);
+    bool is_lost = child < 0 ? cli_system_error(name, "be run", errno) != CLI_DONE
+                             : has_failed(uploader, child, &watched, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
     sigprocmask(SIG_SETMASK, &mask, NULL);
     *unread = is_marked ? count_unread(input, delta->len) : 0;
     close(input);
     if (interrupted)
         raise(interrupted); /* ends this process */
-    return code;
+    return is_lost ? fail() : CLI_DONE;
 }

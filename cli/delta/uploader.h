@@ -8,15 +8,19 @@
 #ifndef CLI_UPLOADER_H
 #define CLI_UPLOADER_H
 
-#include "delta/options.h"
 #include "output_file.h"
 
-/* Runs the uploader of the options and waits for it. The report is that of the delta: its id, sequence,
+typedef struct cli_uploader {
+    char *const *argv;     /* its argument vector */
+    int64_t timeout_nanos; /* 0: none */
+} cli_uploader;
+
+/* Runs the uploader and waits for it. The report is that of the delta: its id, sequence,
  * attempt and times are in the environment of the command as PPROFDELTA_ID, _SEQUENCE, _ATTEMPT, _FROM
  * and _TO. Returns CLI_DONE if the command exits with status 0, else prints what is wrong and returns
  * CLI_UPLOAD. SIGINT, SIGTERM or SIGHUP ends it and then this process. *unread is set if CLI_DONE is
  * returned: the number of bytes that the command did not read, 0 if it is not known. */
-int cli_upload_run(const cli_options *options, const cli_buffer *delta,
+int cli_upload_run(const cli_uploader *uploader, const cli_buffer *delta,
                    const pprofdelta_report *report, uint64_t *unread);
 
 #endif

@@ -13,15 +13,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-typedef struct check_options {
-    uint64_t max_memory;
-    bool quiet;
-} check_options;
-
 static const cli_option table[] = {
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(check_options, max_memory), 0, 0,
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(pprofdelta_options, max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(check_options, quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            print nothing about valid profiles\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -34,6 +29,7 @@ static const cli_command command = {
     .options = table,
     .after = "\n"
              "Exit status: 0 all files are valid, 1 a file is not, 2 wrong command line\n",
+    .missing = "a profile is missing: pprofdelta check FILE...",
 };
 
 static void put_count(uint64_t count, const char *noun)
@@ -87,19 +83,19 @@ static void put_census(const char *name, const pprofdelta_census *census)
     printf("%s\n", census->is_stamped ? ", a delta" : "");
 }
 
-static int check_file(const pprofdelta_options *library, bool is_quiet, const char *path)
+static int check_file(const pprofdelta_options *library, const char *path)
 {
     cli_input input;
     pprofdelta_profile *profile = NULL;
     pprofdelta_error err;
     pprofdelta_census census = {.size = sizeof census};
-    int code = cli_input_read(&input, path, library->max_memory);
+    int code = cli_input_read(&input, (cli_file){.path = path}, library->max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
         if (pprofdelta_profile_open(library, NULL, input.bytes, input.len, &profile, &err))
             code = cli_library_error(input.name, &err);
     }
-    if (!code && !is_quiet) {
+    if (!code && !cli_is_quiet) {
         pprofdelta_profile_census(profile, &census);
         put_census(input.name, &census);
     }
@@ -109,15 +105,12 @@ static int check_file(const pprofdelta_options *library, bool is_quiet, const ch
 }
 
 /* Returns the first exit code that is not 0. */
-static int check_files(const check_options *options, const cli_arguments *files)
+static int check_files(const pprofdelta_options *library, const cli_arguments *files)
 {
-    pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     int first = CLI_DONE;
-    library.max_memory = options->max_memory;
-    if (!options->quiet)
-        cli_progress_start();
+    cli_progress_start();
     for (size_t i = 0; i < files->operands_len; i++) {
-        int code = check_file(&library, options->quiet, files->operands[i]);
+        int code = check_file(library, files->operands[i]);
         if (!first)
             first = code;
     }
@@ -127,13 +120,10 @@ static int check_files(const check_options *options, const cli_arguments *files)
 
 int cli_check(int argc, char **argv)
 {
-    check_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
+    pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    int code = cli_command_read(&command, &arguments, &options);
-    if (code || arguments.is_done)
-        return code;
-    if (!arguments.operands_len)
-        return cli_usage("a profile is missing: pprofdelta check FILE...");
-    code = cli_check_stdin(arguments.operands, arguments.operands_len);
-    return code ? code : check_files(&options, &arguments);
+    library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    int code = cli_command_read(&command, &arguments, &library);
+    code = code ? code : cli_check_files(arguments.operands, arguments.operands_len, false);
+    return code ? code : check_files(&library, &arguments);
 }

@@ -18,7 +18,6 @@
 #include "output_file.h"
 #include "delta/report.h"
 #include "delta/state_file.h"
-#include "delta/uploader.h"
 
 #include <errno.h>
 #include <string.h>
@@ -58,13 +57,13 @@ static int compare(run *r)
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &r->output};
     pprofdelta_error err;
     bool is_one = is_one_file(o->prev, o->cur);
-    int code = cli_input_read(&r->prev, o->prev, o->library.max_memory);
+    int code = cli_input_read(&r->prev, (cli_file){.path = o->prev}, o->library.max_memory);
     if (code)
         return code;
     if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
         return cli_library_error(r->prev.name, &err);
     cli_input_free(&r->prev); /* before those of CUR are read */
-    if ((code = cli_input_read(&r->cur, o->cur, o->library.max_memory)))
+    if ((code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory)))
         return code;
     cli_progress_say("comparing", r->cur.name);
     if (pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err))
@@ -81,7 +80,7 @@ static int continue_state(run *r)
     const cli_options *o = &r->options;
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &r->delta};
     pprofdelta_error err;
-    int code = cli_input_read(&r->cur, o->cur, o->library.max_memory);
+    int code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory);
     if (code)
         return code;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
@@ -96,9 +95,9 @@ static int continue_state(run *r)
                    : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
     if ((code = cli_state_replace(&r->state, r->context)))
         return code;
-    if (o->uploader) {
+    if (o->uploader.argv) {
         cli_progress_end(); /* from here on the terminal is the uploader's */
-        code = cli_upload_run(o, &r->delta, &r->report, &r->unread);
+        code = cli_upload_run(&o->uploader, &r->delta, &r->report, &r->unread);
     } else {
         cli_output_write(&r->output, r->delta.bytes, r->delta.len);
         code = cli_output_finish(&r->output);
@@ -113,23 +112,22 @@ static int perform(run *r, int argc, char **argv)
     const cli_options *o = &r->options;
     pprofdelta_error err;
     int code = cli_options_parse(&r->options, &cli_delta_command, argc, argv);
-    if (code || o->arguments.is_done)
+    if (code)
         return code;
     if (o->status)
         return cli_status_print(o);
     const char *first = o->state ? o->cur : o->prev;
     r->output.state = o->state;
-    if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
+    if (!o->uploader.argv && (code = cli_output_prepare(&r->output, o->output)))
         return code;
-    if (!o->quiet)
-        cli_progress_start();
+    cli_progress_start();
     if (pprofdelta_new(&o->library, NULL, &r->context, &err))
         return cli_options_error(cli_input_name(first), &err);
     pprofdelta_set_started(r->context, o->started_nanos);
     code = o->state ? continue_state(r) : compare(r);
     if (code)
         return code;
-    if (!o->quiet && o->report != CLI_REPORT_JSON) /* which has all of this */
+    if (o->report != CLI_REPORT_JSON) /* which has all of this */
         cli_report_notes(o, &r->report, o->state ? o->state : r->prev.name, r->cur.name, r->unread);
     if (o->report)
         cli_report_print(o, &r->report, r->unread);
@@ -150,7 +148,5 @@ int cli_delta(int argc, char **argv)
     free(r.prev.bytes);
     free(r.cur.bytes);
     free(r.delta.bytes);
-    free(r.options.counters);
-    free(r.options.resource.list);
     return code;
 }

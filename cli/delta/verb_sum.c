@@ -7,12 +7,12 @@
  * a time. Nothing is written before the last file has been added. */
 #include "cli.h"
 #include "input.h"
+#include "keep.h"
 #include "message.h"
 #include "delta/options.h"
 #include "output_file.h"
 #include "record/recover.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,9 +117,7 @@ static int add(run *r, cli_file file)
     int code = file.found_in ? cli_input_check(file, limit, &census, &is_profile) : CLI_DONE;
     if (code || !is_profile)
         return code;
-    code = r->windows || file.found_in ? cli_input_read_again(&r->input, file, limit)
-                                       : cli_input_read(&r->input, file.path, limit);
-    if (code)
+    if ((code = cli_input_read(&r->input, file, limit)))
         return code;
     const char *name = r->input.name;
     cli_progress_say("adding", name);
@@ -164,12 +162,11 @@ static int sort(run *r)
     uint64_t limit = r->options.library.max_memory;
     pprofdelta_census census;
     bool is_read;
-    r->windows = calloc(arguments->operands_len, sizeof *r->windows);
-    if (!r->windows)
-        return cli_system_error("the merge", "make", ENOMEM);
+    r->windows = cli_keep(arguments->operands_len, sizeof *r->windows);
     for (size_t i = 0; i < arguments->operands_len; i++) {
         const char *path = arguments->operands[i];
-        int code = cli_input_check((cli_file){path, NULL}, limit, &census, &is_read);
+        int code =
+            cli_input_check((cli_file){.path = path, .is_regular = true}, limit, &census, &is_read);
         if (code)
             return code;
         r->windows[i] = (window){path, census.stamp};
@@ -197,16 +194,13 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
     const cli_arguments *arguments = &r->options.arguments;
     pprofdelta_error err;
     int code = cli_options_parse(&r->options, command, argc, argv);
-    if (code || arguments->is_done)
+    if (code)
         return code;
     if ((code = cli_output_prepare(&r->output, r->options.output)))
         return code;
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
         return cli_options_error(cli_input_name(arguments->operands[0]), &err);
-    if (r->options.quiet)
-        cli_message_quiet();
-    else
-        cli_progress_start();
+    cli_progress_start();
     if (command == &cli_merge_command && (code = sort(r)))
         return code;
     const char *const *operands = arguments->operands;
@@ -218,7 +212,9 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
         len = r->folder.len;
     }
     for (size_t i = 0; i < len && !code; i++)
-        code = add(r, (cli_file){r->windows ? r->windows[i].path : operands[i], r->folder.dir});
+        code = add(r, (cli_file){.path = r->windows ? r->windows[i].path : operands[i],
+                                 .is_regular = r->windows || r->folder.dir,
+                                 .found_in = r->folder.dir});
     if (!code && !r->last)
         code = cli_error("%s: no file in it is a profile", arguments->operands[0]);
     if (code)
@@ -233,12 +229,10 @@ static int run_verb(const cli_command *command, int argc, char **argv)
     run r = {.output = {.fd = -1}};
     int code = perform(&r, command, argc, argv);
     pprofdelta_adder_free(r.adder);
-    free(r.windows);
     cli_output_close(&r.output);
     cli_input_free(&r.input);
-    cli_folder_free(&r.folder);
-    free(r.options.counters);
-    free(r.options.resource.list);
+    if (r.folder.dir)
+        closedir(r.folder.dir);
     return code;
 }
 

@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "export/ipc.h"
 #include "input.h"
+#include "keep.h"
 #include "message.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ typedef struct run {
     const char *dir;
     pprofdelta_options library;
     pprofdelta_attribute target;
-    bool quiet, is_made; /* is_made: this run made dir */
+    bool is_made; /* this run made dir */
     cli_report_form report;
     cli_arguments files;
     const char *name;         /* of the file that is read */
@@ -58,9 +59,9 @@ static const cli_option options[] = {
      "      --target=NAME      the target of all samples, in place of the state's id\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_form, offsetof(run, report), CLI_REPORT, 0,
+    {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(run, report), CLI_REPORT, 0,
      "      --report[=FORM]    print counts to stderr, as text or json\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -72,6 +73,7 @@ static const cli_command command = {
               "the highest counts.\n"
               "\n",
     .options = options,
+    .missing = "a profile is missing: pprofdelta export FILE... -o DIR",
 };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -161,7 +163,6 @@ static uint64_t left(const run *r)
 /* Reads the stamp of file i, or exports it. */
 static int read_file(run *r, size_t i, bool is_exported)
 {
-    const char *path = r->files.operands[i];
     const pprofdelta_sink sink = {.tables = take, .cookie = r};
     pprofdelta_options library = r->library;
     uint64_t limit = library.max_memory = left(r);
@@ -170,8 +171,8 @@ static int read_file(run *r, size_t i, bool is_exported)
     pprofdelta_profile *profile = NULL;
     cli_input input;
     sigset_t ending;
-    int code = r->files.operands_len > 1 ? cli_input_read_again(&input, (cli_file){path, 0}, limit)
-                                         : cli_input_read(&input, path, limit);
+    const cli_file file = {.path = r->files.operands[i], .is_regular = r->files.operands_len > 1};
+    int code = cli_input_read(&input, file, limit);
     r->name = input.name;
     cli_ending_signals(&ending); /* now, since a pipe has been read */
     sigprocmask(SIG_BLOCK, &ending, NULL);
@@ -228,17 +229,17 @@ static int read_all(run *r)
 static int prepare(run *r)
 {
     int code = CLI_DONE;
+    r->stamps = cli_keep(r->files.operands_len, sizeof *r->stamps);
     r->library.format = PPROFDELTA_TABLES;
     r->library.resource = &r->target;
     r->library.resource_len = r->target.value != NULL;
     r->is_made = !mkdir(r->dir, 0777);
     if (!r->is_made && errno != EEXIST)
         return cli_system_error(r->dir, "make the directory", errno);
-    r->stamps = calloc(r->files.operands_len, sizeof *r->stamps);
     for (size_t i = 0; i < TABLES && !code; i++) {
         table *t = &r->tables[i];
         t->out = (cli_output){.fd = -1, .is_table = true};
-        if (!r->stamps || asprintf(&t->path, "%s/%s.arrow", r->dir, names[i]) < 0) {
+        if (asprintf(&t->path, "%s/%s.arrow", r->dir, names[i]) < 0) {
             t->path = NULL;
             return cli_system_error(r->dir, "write", ENOMEM);
         }
@@ -281,7 +282,6 @@ static int perform(run *r)
         free(r->tables[i].path);
         free(r->tables[i].ids);
     }
-    free(r->stamps);
     if (code && r->is_made)
         rmdir(r->dir);
     sigprocmask(SIG_SETMASK, &r->before, NULL); /* a signal that has come ends the process */
@@ -295,17 +295,12 @@ int cli_export(int argc, char **argv)
              .files = {.argc = argc, .argv = argv}};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     int code = cli_command_read(&command, &r.files, &r);
-    if (code || r.files.is_done)
+    if (code)
         return code;
-    if (!r.files.operands_len || !r.dir)
-        return cli_usage("%s is missing: pprofdelta export FILE... -o DIR",
-                         r.files.operands_len ? "-o DIR" : "a profile");
-    for (size_t i = 0; i < r.files.operands_len && r.files.operands_len > 1; i++)
-        if (!strcmp(r.files.operands[i], "-"))
-            return cli_usage("several FILEs are read twice, so stdin cannot be one of them");
-    if (r.quiet)
-        cli_message_quiet();
-    else
-        cli_progress_start();
+    if (!r.dir)
+        return cli_usage("-o DIR is missing: pprofdelta export FILE... -o DIR");
+    if (cli_check_files(r.files.operands, r.files.operands_len, r.files.operands_len > 1))
+        return CLI_USAGE;
+    cli_progress_start();
     return perform(&r);
 }

@@ -13,7 +13,8 @@
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
  *     leaks_source.c    the source lines of a page
  *
- * One cli_leaks_work goes through all of them. Its memory is kept (keep.h), but for the folders. */
+ * One cli_leaks_work goes through all of them. Its memory is kept (keep.h), and so are the
+ * folders, which stay open. */
 #ifndef CLI_LEAKS_H
 #define CLI_LEAKS_H
 
@@ -22,7 +23,7 @@
 #include "leaks/leaks_verdict.h"
 #include "numbers.h"
 #include "show/frame.h"
-#include "symbolize/names.h"
+#include "symbolize/symbolize_view.h"
 
 /* ---- stacks with their series (leaks_rows.c) ---- */
 
@@ -233,7 +234,7 @@ typedef struct cli_leaks_how {
         every_nanos; /* the time between two windows. 0: the times of the files count; else files
                             without a time follow each other as they are listed */
     pprofdelta_options library; /* for all that is read, and for sums, which are not compressed */
-    cli_names names;            /* that may be found for what is in use at the end */
+    cli_symbolizing names;      /* that may be found for what is in use at the end */
     size_t top;                 /* findings of each run that are printed */
     bool all;                   /* also what is not a suspect */
     bool all_frames;
@@ -273,8 +274,6 @@ typedef struct cli_leaks_work {
     cli_leaks_how how;
     cli_leaks_file *files;
     size_t files_len, files_cap;
-    cli_folder *folders; /* where files were found */
-    size_t folders_len;
     cli_leaks_order_report order;
     cli_leaks_run *runs;
     size_t runs_len;
@@ -285,9 +284,8 @@ typedef struct cli_leaks_work {
 
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
  * *.pb.gz or *.otlp.gz is taken that is a profile with values to judge; a note names each other one. Prints
- * what is wrong; returns an exit code. Close the folders whatever is returned. */
+ * what is wrong; returns an exit code. */
 int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
-void cli_leaks_close_folders(cli_leaks_work *work);
 
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
  * values. */

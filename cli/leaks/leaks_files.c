@@ -16,14 +16,14 @@ static void add_file(cli_leaks_work *w, cli_file file)
 /* Adds a file, or the profiles of a directory in the order of their names. */
 static int add_operand(cli_leaks_work *w, const char *path)
 {
+    cli_folder folder;
     if (!cli_is_folder(path)) {
-        add_file(w, (cli_file){path, NULL});
+        add_file(w, (cli_file){path, true, NULL});
         return CLI_DONE;
     }
-    cli_folder *folder = &w->folders[w->folders_len++];
-    int code = cli_recover_and_read(folder, path, "leaks");
-    for (size_t i = 0; i < folder->len && !code; i++)
-        add_file(w, (cli_file){folder->paths[i], folder->dir});
+    int code = cli_recover_and_read(&folder, path, "leaks");
+    for (size_t i = 0; i < folder.len && !code; i++)
+        add_file(w, (cli_file){folder.paths[i], true, folder.dir});
     return code;
 }
 
@@ -32,10 +32,8 @@ static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
 {
     cli_profile profile = {.view = NULL};
     cli_leaks_columns columns;
-    bool can = file->stamp.live ||
-               (!cli_input_read_again(&profile.input, file->place, how->library.max_memory) &&
-                !cli_profile_take(&profile, profile.input, &how->library) &&
-                cli_leaks_find_columns(&profile, how->type, &columns));
+    bool can = file->stamp.live || (!cli_profile_load(&profile, file->place, &how->library) &&
+                                    cli_leaks_find_columns(&profile, how->type, &columns));
     cli_profile_free(&profile);
     return can;
 }
@@ -67,7 +65,6 @@ static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *count
 int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t len)
 {
     int code = CLI_DONE;
-    w->folders = cli_keep(len, sizeof *w->folders);
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(w, operands[i]);
     len = w->files_len;
@@ -79,10 +76,4 @@ int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t 
         w->files_len += counts;
     }
     return code || w->files_len ? code : cli_error("no profile is left to judge");
-}
-
-void cli_leaks_close_folders(cli_leaks_work *w)
-{
-    for (size_t i = 0; i < w->folders_len; i++)
-        cli_folder_free(&w->folders[i]);
 }

@@ -22,32 +22,29 @@ static int by_id_and_time(const void *a, const void *b)
     return order ? order : compare(x->operand, y->operand);
 }
 
+/* The process that begins first comes first. */
 static int by_run(const void *a, const void *b)
 {
     const cli_leaks_file *x = a, *y = b;
-    int order = compare(x->run, y->run);
+    int order = (x->begin_nanos > y->begin_nanos) - (x->begin_nanos < y->begin_nanos);
     return order ? order : by_id_and_time(a, b);
 }
 
-/* The number of processes that begin before the one whose first file is files[at]. */
-static size_t count_earlier(const cli_leaks_file *files, size_t len, size_t at)
+static bool is_of_one_process(const cli_leaks_file *a, const cli_leaks_file *b)
 {
-    size_t earlier = 0;
-    for (size_t i = 0; i < len; i++) {
-        bool is_first = !i || files[i].stamp.id != files[i - 1].stamp.id;
-        if (is_first && (files[i].time_nanos < files[at].time_nanos ||
-                         (files[i].time_nanos == files[at].time_nanos && i < at)))
-            earlier++;
-    }
-    return earlier;
+    return a->stamp.id == b->stamp.id;
 }
 
-static void number_runs(cli_leaks_file *files, size_t len)
+static void sort(cli_leaks_file *files, size_t len)
 {
+    qsort(files, len, sizeof *files, by_id_and_time);
     for (size_t i = 0; i < len; i++)
-        files[i].run = i && files[i].stamp.id == files[i - 1].stamp.id
-                           ? files[i - 1].run
-                           : count_earlier(files, len, i);
+        files[i].begin_nanos = i && is_of_one_process(&files[i - 1], &files[i])
+                                   ? files[i - 1].begin_nanos
+                                   : files[i].time_nanos;
+    qsort(files, len, sizeof *files, by_run);
+    for (size_t i = 0; i < len; i++)
+        files[i].run = i ? files[i - 1].run + !is_of_one_process(&files[i - 1], &files[i]) : 0;
 }
 
 /* Is `next`, the file behind `file`, the same window as `file`? Then `next` counts, which has the
@@ -83,9 +80,7 @@ cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
         report.moved += files[i].time_nanos < latest;
         latest = files[i].time_nanos > latest ? files[i].time_nanos : latest;
     }
-    qsort(files, len, sizeof *files, by_id_and_time);
-    number_runs(files, len);
-    qsort(files, len, sizeof *files, by_run);
+    sort(files, len);
     const cli_leaks_file *last = NULL;
     for (size_t i = 0; i < len; i++) {
         cli_leaks_file *file = &files[i];

@@ -20,6 +20,7 @@ typedef struct cli_leaks_file {
     int64_t time_nanos; /* when the values were taken; 0: not known */
     pprofdelta_stamp stamp;
     /* Set by cli_leaks_order: */
+    int64_t begin_nanos; /* when the first values of its process were taken */
     size_t run;
     cli_leaks_role role;
 } cli_leaks_file;

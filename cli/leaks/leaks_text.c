@@ -18,7 +18,7 @@
 #include "instant.h"
 #include "output_file.h"
 #include "show/screen.h"
-#include "show/units.h"
+#include "units.h"
 
 #include <math.h>
 #include <string.h>

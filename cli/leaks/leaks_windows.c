@@ -5,7 +5,7 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/units.h"
+#include "units.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, const c
     if (file->stamp.live || file->stamp.is_delta || !context)
         return CLI_DONE;
     cli_progress_say("comparing", file->place.path);
-    int code = cli_input_read_again(&input, file->place, how->library.max_memory);
+    int code = cli_input_read(&input, file->place, how->library.max_memory);
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
                   pprofdelta_write(context, &sink, &report, &err))) {
@@ -300,7 +300,7 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 {
     if (r->windows + 1 < r->run->windows)
         return CLI_DONE;
-    int code = cli_names_find(profile, &r->how->names);
+    int code = cli_names_find(profile, r->how->names);
     if (code)
         return code;
     cli_leaks_rows_rename(&r->run->rows, profile);
@@ -311,7 +311,7 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 static int read_window(reader *r, const cli_leaks_file *file)
 {
     cli_profile profile = {.view = NULL};
-    int code = cli_input_read_again(&profile.input, file->place, r->how->library.max_memory);
+    int code = cli_input_read(&profile.input, file->place, r->how->library.max_memory);
     code = code ? code : add_up(r, file, &profile.input);
     code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
     code = code ? code : add_profile(r, file, &profile);

@@ -16,18 +16,8 @@ typedef struct verb {
     cli_leaks_work base_work;
     const char *base;
     uint64_t budget;
-    bool json, markdown, fail, quiet;
+    bool json, markdown, fail;
 } verb;
-
-static int check_file(void *options, const char *value)
-{
-    (void)options;
-    if (!*value)
-        return cli_usage("the name of a profile is empty");
-    if (!strcmp(value, "-"))
-        return cli_usage("leaks reads each profile more than once, so stdin cannot be one");
-    return CLI_DONE;
-}
 
 static const cli_option table[] = {
     {"--top", 0, CLI_VALUE, cli_take_rows, offsetof(verb, work.how.top), 0, 0,
@@ -58,14 +48,8 @@ static const cli_option table[] = {
      "      --every=TIME       the time between two profiles, whatever theirs are\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(verb, work.how.library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag,
-     offsetof(verb, work.how.names.is_not_symbolized), 0, 0,
-     "      --no-symbolize     leave addresses as they are\n"},
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.names.is_not_demangled),
-     0, 0, "      --no-demangle      leave the names of C++ and Rust mangled\n"},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(verb, work.how.names.places), 0, 0,
-     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(verb, quiet), 0, 0,
+    CLI_NAMES_OPTIONS(offsetof(verb, work.how.names)),
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -80,7 +64,7 @@ static const cli_command command = {
     .after = "\n"
              "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail,\n"
              "5 see --fail-above\n",
-    .operand = check_file,
+    .missing = "the profiles are missing: pprofdelta leaks FILE...",
 };
 
 /* ---- notes -------------------------------------------------------------------------------- */
@@ -185,15 +169,14 @@ static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
 
 static int check_options(const verb *v, const cli_arguments *arguments)
 {
-    if (!arguments->operands_len)
-        return cli_usage("the profiles are missing: pprofdelta leaks FILE...");
     if (v->json + v->markdown + (v->work.html != NULL) > 1)
         return cli_usage("--json, --html and --markdown exclude each other");
     if ((v->base || v->budget) && !v->markdown)
         return cli_usage("%s is for --markdown", v->base ? "--base" : "--fail-above");
     if (v->work.how.has_source && !v->work.html)
         return cli_usage("--source is for --html");
-    return v->base ? check_file(NULL, v->base) : CLI_DONE;
+    int code = cli_check_files(&v->base, v->base != NULL, true);
+    return code ? code : cli_check_files(arguments->operands, arguments->operands_len, true);
 }
 
 static int perform(verb *v, const cli_arguments *arguments)
@@ -201,10 +184,7 @@ static int perform(verb *v, const cli_arguments *arguments)
     int code = check_options(v, arguments);
     if (code)
         return code;
-    if (v->quiet)
-        cli_message_quiet();
-    else
-        cli_progress_start();
+    cli_progress_start();
     if (!v->work.how.top)
         v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
     v->base_work.how = v->work.how;
@@ -223,9 +203,5 @@ int cli_leaks(int argc, char **argv)
     v.work.how.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     v.work.how.library.compression = PPROFDELTA_PLAIN;
     int code = cli_command_read(&command, &arguments, &v);
-    if (!code && !arguments.is_done)
-        code = perform(&v, &arguments);
-    cli_leaks_close_folders(&v.work);
-    cli_leaks_close_folders(&v.base_work);
-    return code;
+    return code ? code : perform(&v, &arguments);
 }

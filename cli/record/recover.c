@@ -25,16 +25,14 @@
 
 /* One file. */
 typedef struct remains {
-    const char *folder, *name;
-    char path[PATH_MAX]; /* for messages, and to write the profile beside it */
-    int fd, folder_fd;
+    const char *path, *name; /* name: the last part of path */
+    int folder, fd;
     struct stat status;
     uint8_t *bytes;              /* free them */
     const pd_remains_head *head; /* in bytes; NULL: the file is not complete */
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
-    cli_resource resource;
     bool is_left; /* the file is left alone */
 } remains;
 
@@ -54,7 +52,7 @@ static int leave_alone(cli_recovering *how, remains *r, const char *why)
 static int open_file(cli_recovering *how, remains *r)
 {
     char why[CLI_WHY_ROOM];
-    r->fd = cli_regular_open(r->folder_fd, r->name, O_RDONLY | O_NOFOLLOW, why);
+    r->fd = cli_regular_open(r->folder, r->name, O_RDONLY | O_NOFOLLOW, why);
     r->is_left = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
     if (r->fd < 0 || fstat(r->fd, &r->status)) /* of what does not change any more */
         return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
@@ -131,12 +129,12 @@ static int make_tracker(cli_recovering *how, remains *r)
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
     }
-    if (options.format == PPROFDELTA_OTLP &&
-        cli_resource_read(&r->resource, head->resource,
-                          strnlen(head->resource, sizeof head->resource)))
-        return CLI_FAILED;
-    options.resource = r->resource.list;
-    options.resource_len = r->resource.len;
+    if (options.format == PPROFDELTA_OTLP) {
+        cli_resource resource =
+            cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
+        options.resource = resource.list;
+        options.resource_len = resource.list_len;
+    }
     if (!pprofdelta_heap_recover(&from, &options, &r->heap, &err))
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_STATE)
@@ -155,13 +153,12 @@ static bool is_empty(const remains *r)
 static bool name_profile(const remains *r, char path[PATH_MAX])
 {
     const char *ending = r->head->format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
-    const char *stem_end = strstr(r->name, PD_REMAINS_ENDING);
+    int stem = (int)(strstr(r->name, PD_REMAINS_ENDING) - r->path);
     const uint64_t most = 999999999;
     uint64_t number =
         r->head->next_number && r->head->next_number < most ? r->head->next_number : 1;
     for (; number <= most; number++) {
-        int len = snprintf(path, PATH_MAX, "%s/%.*s.%06" PRIu64 "%s", r->folder,
-                           (int)(stem_end - r->name), r->name, number, ending);
+        int len = snprintf(path, PATH_MAX, "%.*s.%06" PRIu64 "%s", stem, r->path, number, ending);
         struct stat status;
         if (len >= PATH_MAX || (lstat(path, &status) && errno == ENOENT))
             return len < PATH_MAX;
@@ -169,7 +166,7 @@ static bool name_profile(const remains *r, char path[PATH_MAX])
     return false;
 }
 
-static int write_file(cli_recovering *how, remains *r, const cli_buffer *profile)
+static int write_file(const remains *r, const cli_buffer *profile)
 {
     char path[PATH_MAX];
     cli_output out = {.fd = -1};
@@ -180,7 +177,7 @@ static int write_file(cli_recovering *how, remains *r, const cli_buffer *profile
         code = out.failure;
     code = code ? code : cli_output_finish(&out);
     cli_output_close(&out);
-    if (!code && !how->is_quiet)
+    if (!code)
         cli_note("the last window of a process that was killed: %s", path);
     return code;
 }
@@ -189,14 +186,14 @@ static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *wi
                      const cli_buffer *profile)
 {
     char *const shell[] = {(char *)"/bin/sh", (char *)"-c", (char *)how->to, NULL};
-    const cli_options options = {.uploader = shell, .timeout_nanos = how->timeout_nanos};
+    const cli_uploader uploader = {.argv = shell, .timeout_nanos = how->timeout_nanos};
     const pprofdelta_report report = {.id = window->id,
                                       .sequence = window->sequence,
                                       .attempt = window->attempt,
                                       .from_nanos = window->from_nanos,
                                       .to_nanos = window->to_nanos};
     uint64_t unread;
-    return cli_upload_run(&options, profile, &report, &unread);
+    return cli_upload_run(&uploader, profile, &report, &unread);
 }
 
 static int write_window(cli_recovering *how, remains *r)
@@ -212,7 +209,7 @@ static int write_window(cli_recovering *how, remains *r)
             &err))
         code = cli_library_error(r->path, &err);
     if (!code)
-        code = how->to ? hand_over(how, &window, &profile) : write_file(how, r, &profile);
+        code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);
     free(profile.bytes);
     how->recovered += !code;
     return code;
@@ -238,16 +235,17 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
     return code;
 }
 
-static int recover_one(const char *folder, int folder_fd, const char *name, cli_recovering *how)
+static int recover_one(const cli_folder *folder, const char *path, cli_recovering *how)
 {
-    remains r = {.folder = folder, .name = name, .folder_fd = folder_fd, .fd = -1};
+    remains r = {.path = path,
+                 .name = cli_string_base(cli_string_of(path)).ptr,
+                 .folder = dirfd(folder->dir),
+                 .fd = -1};
     bool is_over = false;
-    snprintf(r.path, sizeof r.path, "%s/%s", folder, name);
     int code = recover_file(how, &r, &is_over);
-    if (is_over && unlinkat(folder_fd, name, 0))
-        code = cli_system_error(r.path, "remove", errno);
+    if (is_over && unlinkat(r.folder, r.name, 0))
+        code = cli_system_error(path, "remove", errno);
     pprofdelta_heap_free(r.heap);
-    free(r.resource.list);
     free(r.bytes);
     if (r.fd >= 0)
         close(r.fd);
@@ -256,36 +254,38 @@ static int recover_one(const char *folder, int folder_fd, const char *name, cli_
 
 static int is_remains(const struct dirent *entry)
 {
-    cli_string name = cli_string_of(entry->d_name);
     const char *ending = strstr(entry->d_name, PD_REMAINS_ENDING);
-    if (!cli_string_begins(name, "heap.") || !ending)
+    if (!cli_string_begins(cli_string_of(entry->d_name), "heap.") || !ending)
         return 0;
     ending += strlen(PD_REMAINS_ENDING);
     return !*ending || (*ending == '.' && !ending[1 + strspn(ending + 1, "0123456789")]);
 }
 
-int cli_recover_folder(const char *folder, cli_recovering *how)
+int cli_recover_folder(const char *path, cli_recovering *how)
 {
-    struct dirent **entries = NULL;
-    DIR *dir = opendir(folder);
-    int len = dir ? scandir(folder, &entries, is_remains, alphasort) : -1;
-    int code = len < 0 ? cli_system_error(folder, dir ? "read" : "open", errno) : CLI_DONE;
-    for (int i = 0; i < len; i++) {
-        int failed = recover_one(folder, dirfd(dir), entries[i]->d_name, how);
+    cli_folder folder;
+    int code = cli_folder_read(&folder, path, is_remains);
+    for (size_t i = 0; i < folder.len; i++) {
+        int failed = recover_one(&folder, folder.paths[i], how);
         code = failed ? failed : code;
-        free(entries[i]);
     }
-    free(entries);
-    if (dir)
-        closedir(dir);
+    if (folder.dir)
+        closedir(folder.dir);
     return code;
+}
+
+static int is_profile(const struct dirent *entry)
+{
+    cli_string name = cli_string_of(entry->d_name);
+    return name.ptr[0] != '.' &&
+           (cli_string_ends(name, ".pb.gz") || cli_string_ends(name, ".otlp.gz"));
 }
 
 int cli_recover_and_read(cli_folder *folder, const char *path, const char *verb)
 {
     cli_recovering how = {.is_silent = true};
     cli_recover_folder(path, &how); /* what fails is left to pprofdelta recover */
-    int code = cli_folder_read(folder, path);
+    int code = cli_folder_read(folder, path, is_profile);
     return code || folder->len
                ? code
                : cli_error("%s: has no profiles: %s takes the files named *.pb.gz and *.otlp.gz in "

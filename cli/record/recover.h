@@ -20,7 +20,6 @@
 typedef struct cli_recovering {
     const char *to;         /* a shell command that gets the profiles; NULL: into the folder */
     int64_t timeout_nanos;  /* of it; 0: none */
-    bool is_quiet;          /* no note for each window */
     bool is_silent;         /* what is left alone is not mentioned */
     size_t recovered;       /* windows */
     size_t empty;           /* processes of which everything had arrived */
@@ -29,10 +28,10 @@ typedef struct cli_recovering {
 
 /* Recovers all there is. Prints what is wrong, and a note for each window; returns an exit code: that of the
  * last file that could not be recovered. */
-int cli_recover_folder(const char *folder, cli_recovering *how);
+int cli_recover_folder(const char *path, cli_recovering *how);
 
-/* Recovers what can be, and lists the profiles of the folder for the verb: see cli_folder_read. That there are
- * none is an error. */
+/* Recovers what can be, and lists the profiles of the folder for the verb: the names that end with .pb.gz or
+ * .otlp.gz and do not begin with a dot. That there are none is an error. See cli_folder_read. */
 int cli_recover_and_read(cli_folder *folder, const char *path, const char *verb);
 
 #endif

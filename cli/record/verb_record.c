@@ -40,31 +40,12 @@ typedef struct record_options {
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
-    bool snapshot, no_account, no_live, pressure, quiet;
+    bool snapshot, no_account, no_live, pressure;
     pprofdelta_format format;
-    cli_resources resources; /* the values of --resource */
+    cli_resource given; /* the values of --resource */
     const cli_arguments *arguments;
     char **command; /* with its arguments, NULL at the end */
 } record_options;
-
-static int take_timeout(const cli_option *option, const char *value, void *nanos)
-{
-    int64_t read;
-    if (!cli_span_parse(value, &read) || read > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
-        return cli_bad_value(option->name, value, "a time like 30s, 2m or 1h, 1d at most");
-    *(int64_t *)nanos = read;
-    return CLI_DONE;
-}
-
-/* A rate is smaller than a size may be. */
-static int take_rate(const cli_option *option, const char *value, void *bytes)
-{
-    uint64_t read;
-    if (!cli_size_parse(value, &read) || read > PD_RATE_MAX)
-        return cli_bad_value(option->name, value, cli_size_allowed);
-    *(uint64_t *)bytes = read;
-    return CLI_DONE;
-}
 
 /* A size or a percentage. */
 static int take_threshold(const cli_option *option, const char *value, void *options)
@@ -182,12 +163,12 @@ static const cli_option table[] = {
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; of\n"
      "                         what did not at the end, DIR has the live file\n"},
-    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_nanos), 0, 0,
+    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(record_options, timeout_nanos), 0, 0,
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
      "                         but at least 5s and at most 60s)\n"},
     {"--interval", 0, CLI_VALUE, cli_take_span, offsetof(record_options, interval_nanos), 0, 0,
      "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
-    {"--rate", 0, CLI_VALUE, take_rate, offsetof(record_options, rate), 0, 0,
+    {"--rate", 0, CLI_VALUE, cli_take_size, offsetof(record_options, rate), 0, 0,
      "      --rate=SIZE        bytes between two samples: 512k (the default)\n"},
     {"--snapshot", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, snapshot), 0, 0,
      "      --snapshot         write in-use values, not their changes\n"},
@@ -202,7 +183,7 @@ static const cli_option table[] = {
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
      "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz; as\n"
      "                         --snapshot\n"},
-    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, resources), 0, 0,
+    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, given), 0, 0,
      "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"},
     {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal), 0, 0,
      "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
@@ -212,7 +193,7 @@ static const cli_option table[] = {
      "                         a share of the memory limit, like 80%\n"},
     {"--pressure", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, pressure), 0, 0,
      "      --pressure         write a profile when programs wait for memory (PSI)\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(record_options, quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            do not print where the profiles are\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -228,15 +209,20 @@ static const cli_command command = {
              "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
              "recorded, 127 COMMAND is not found\n",
     .operand = set_command,
+    .missing = "the command is missing: pprofdelta record -o DIR -- COMMAND",
 };
 
 static int check_options(const record_options *options)
 {
     if (options->timeout_nanos && !options->to)
         return cli_usage("--timeout is for the command of --to, which is missing");
+    if (options->timeout_nanos > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
+        return cli_usage("--timeout is 1d at most");
+    if (options->rate > PD_RATE_MAX)
+        return cli_usage("--rate is %" PRIu64 " at most", PD_RATE_MAX);
     if (options->keep && options->to)
         return cli_usage("--keep deletes files, and --to writes none");
-    if (options->resources.len && options->format != PPROFDELTA_OTLP)
+    if (options->given.list_len && options->format != PPROFDELTA_OTLP)
         return cli_usage("--resource needs --format=otlp, which is missing");
     return CLI_DONE;
 }
@@ -356,18 +342,15 @@ static bool set_preload(const char *agent)
 /* The attributes of the resource as text; NULL if the profiles have none. */
 static int make_resource(const record_options *o, char **text)
 {
-    cli_resource resource = {0};
     *text = NULL;
     if (o->format != PPROFDELTA_OTLP)
         return CLI_DONE;
-    int code = cli_resource_make(&resource, &o->resources);
-    if (!code && !(*text = cli_resource_text(&resource)))
-        code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
-    if (!code && *text && strlen(*text) >= PD_RESOURCE_MAX)
-        code = cli_error("the attributes of the resource are longer than %d bytes",
-                         PD_RESOURCE_MAX - 1);
-    free(resource.list);
-    return code;
+    cli_resource resource = cli_resource_make(&o->given);
+    *text = cli_resource_text(&resource);
+    return strlen(*text) < PD_RESOURCE_MAX
+               ? CLI_DONE
+               : cli_error("the attributes of the resource are longer than %d bytes",
+                           PD_RESOURCE_MAX - 1);
 }
 
 static int set_environment(const record_options *o, const char *agent)
@@ -383,7 +366,7 @@ static int set_environment(const record_options *o, const char *agent)
         !(cli_set_variable(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
           cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
           cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
-          cli_set_variable(PD_VARIABLE_QUIET, o->quiet, "1") &&
+          cli_set_variable(PD_VARIABLE_QUIET, cli_is_quiet, "1") &&
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
           cli_set_variable(PD_VARIABLE_LIVE, o->no_live, "0") &&
           cli_set_variable(PD_VARIABLE_PRESSURE, o->pressure, "1") &&
@@ -398,18 +381,17 @@ static int set_environment(const record_options *o, const char *agent)
           cli_set_variable(PD_VARIABLE_FORMAT, resource, "otlp") &&
           cli_set_variable(PD_VARIABLE_RESOURCE, resource, "%s", resource) && set_preload(agent)))
         code = cli_system_error("the environment", "set", ENOMEM);
-    free(resource);
     return code;
 }
 
 /* The agent's tables and reserves count for the limit, used or not. A program that gets too little may
  * not even be loaded. */
-static void note_small_space(bool is_quiet)
+static void note_small_space(void)
 {
     enum { AGENT_MIB = 20, SMALL_MIB = 64 };
     const double mib = 1 << 20;
     struct rlimit space;
-    if (!is_quiet && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < (rlim_t)SMALL_MIB << 20)
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < (rlim_t)SMALL_MIB << 20)
         cli_note("the address space of COMMAND is limited to %.1f MiB (ulimit -v); the agent takes "
                  "%d MiB of it",
                  (double)space.rlim_cur / mib, AGENT_MIB);
@@ -420,7 +402,7 @@ static void note_small_space(bool is_quiet)
 static void recover(const record_options *o)
 {
     const char *dir = getenv(PD_VARIABLE_DIR);
-    cli_recovering how = {.to = o->to, .is_quiet = o->quiet, .timeout_nanos = o->timeout_nanos};
+    cli_recovering how = {.to = o->to, .timeout_nanos = o->timeout_nanos};
     if (dir && *dir && !o->no_live)
         cli_recover_folder(dir, &how);
 }
@@ -436,7 +418,7 @@ static int run(const record_options *options)
     if (code)
         return code;
     recover(options);
-    note_small_space(options->quiet);
+    note_small_space();
     cli_inherited_restore();
     execvp(options->command[0], options->command);
     return not_run(options->command[0], errno);
@@ -446,16 +428,8 @@ int cli_record(int argc, char **argv)
 {
     cli_arguments arguments = {.argc = argc, .argv = argv};
     record_options options = {.signal = -1, .arguments = &arguments};
-    options.resources.values = calloc((size_t)argc + 1, sizeof *options.resources.values);
-    int code = options.resources.values
-                   ? cli_command_read(&command, &arguments, &options)
-                   : cli_system_error("--resource", "read the options", ENOMEM);
-    if (!code && !arguments.is_done)
-        code = options.command
-                   ? run(&options)
-                   : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
-    free(options.resources.values);
-    return (!code && arguments.is_done) || code == CLI_NOT_RUN || code == CLI_NOT_FOUND
-               ? code
-               : CLI_RECORD_FAILED;
+    int code = cli_command_read(&command, &arguments, &options);
+    code = code ? code : run(&options);
+    return code == CLI_PRINTED || code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code
+                                                                               : CLI_RECORD_FAILED;
 }

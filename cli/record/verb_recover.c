@@ -11,7 +11,7 @@ static const cli_option table[] = {
      "                       is written to DIR then\n"},
     {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_recovering, timeout_nanos), 0, 0,
      "      --timeout=TIME   end this command after TIME: 30s, 2m (default: no limit)\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(cli_recovering, is_quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet          print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -23,6 +23,7 @@ static const cli_command command = {
               "DIR/heap.PROGRAM.PID.SEQUENCE.pb.gz. Processes that live are left alone.\n"
               "\n",
     .options = table,
+    .missing = "a directory is missing: pprofdelta recover DIR",
     .after = "\n"
              "Exit status: 0 done; 1 a file cannot be recovered, or the system failed; 2 wrong\n"
              "command line; 4 the command of --to failed: the file stays for the next run\n",
@@ -40,17 +41,13 @@ static void print_total(const cli_recovering *how)
 
 int cli_recover(int argc, char **argv)
 {
-    cli_recovering how = {.is_quiet = false};
+    cli_recovering how = {.is_silent = false};
     cli_arguments arguments = {.argc = argc, .argv = argv};
     int code = cli_command_read(&command, &arguments, &how);
-    if (code || arguments.is_done)
+    if (code)
         return code;
-    if (!arguments.operands_len)
-        return cli_usage("a directory is missing: pprofdelta recover DIR");
     if (how.timeout_nanos && !how.to)
         return cli_usage("--timeout is for the command of --to, which is missing");
-    if (how.is_quiet)
-        cli_message_quiet();
     for (size_t i = 0; i < arguments.operands_len; i++) {
         int failed = cli_recover_folder(arguments.operands[i], &how);
         code = failed ? failed : code;

@@ -1,8 +1,8 @@
 /* What the user asks `show` to keep, to drop and to hide: see filters.h. */
 #include "show/filters.h"
 
-#include "arguments.h"
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 
 #include <ctype.h>
@@ -130,29 +130,23 @@ static int make_tag(cli_filter *filter)
     return filter->is_range ? CLI_DONE : make_pattern(filter, "--tag", filter->value, true);
 }
 
-int cli_filters_add(cli_filters *filters, cli_filter_kind kind, const char *text)
+int cli_filters_take(const cli_option *option, const char *text, void *list)
 {
-    char option[16];
-    snprintf(option, sizeof option, "--%s", cli_filter_name(kind));
+    cli_filters *filters = list;
+    cli_filter_kind kind = (cli_filter_kind)option->what;
     if (filters->len == CLI_FILTERS_MAX)
-        return cli_usage("%s %.60s: is one filter too many; %d are taken", option, text,
+        return cli_usage("%s %.60s: is one filter too many; %d are taken", option->name, text,
                          CLI_FILTERS_MAX);
     if (!*text)
-        return cli_bad_value(option, text,
+        return cli_bad_value(option->name, text,
                              kind == CLI_FILTER_TAG ? "KEY or KEY=VALUE" : "a regular expression");
+    if (!filters->list)
+        filters->list = cli_keep(CLI_FILTERS_MAX, sizeof *filters->list);
     cli_filter *filter = &filters->list[filters->len++];
     *filter = (cli_filter){.kind = kind, .text = text};
     if (kind == CLI_FILTER_TAG)
         return make_tag(filter);
-    return make_pattern(filter, option, text, false);
-}
-
-void cli_filters_free(cli_filters *filters)
-{
-    for (size_t i = 0; i < filters->len; i++)
-        if (filters->list[i].has_pattern)
-            regfree(&filters->list[i].pattern);
-    filters->len = 0;
+    return make_pattern(filter, option->name, text, false);
 }
 
 uint64_t cli_filters_of(const cli_filters *filters, cli_filter_kind kind)

@@ -10,6 +10,7 @@
 #ifndef CLI_SHOW_FILTERS_H
 #define CLI_SHOW_FILTERS_H
 
+#include "arguments.h"
 #include "view.h"
 
 #include <regex.h>
@@ -35,14 +36,13 @@ typedef struct cli_filter {
 enum { CLI_FILTERS_MAX = 64 };
 
 typedef struct cli_filters {
-    cli_filter list[CLI_FILTERS_MAX];
+    cli_filter *list; /* kept (keep.h), as are the patterns */
     size_t len;
     bool shows_wrappers; /* --all-frames */
 } cli_filters;
 
-/* Adds an option. text is borrowed. If it is wrong, prints why; returns an exit code. */
-int cli_filters_add(cli_filters *filters, cli_filter_kind kind, const char *text);
-void cli_filters_free(cli_filters *filters);
+/* For cli_option.take: adds a filter, whose kind is option.what, to a cli_filters. text is borrowed. */
+int cli_filters_take(const cli_option *option, const char *text, void *filters);
 
 /* "focus", "ignore", "tag" or "hide". */
 const char *cli_filter_name(cli_filter_kind kind);

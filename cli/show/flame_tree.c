@@ -1,7 +1,6 @@
 /* The tree of all stacks as the page of --flame reads it: see flame_tree.h. */
 #include "show/flame_tree.h"
 
-#include "decimal.h"
 #include "keep.h"
 
 #include <inttypes.h>

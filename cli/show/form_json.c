@@ -94,17 +94,6 @@ static void put_profile(const cli_profile *profile)
 
 /* ---- what both have ----------------------------------------------------------------------- */
 
-/* The column of a type on a side: without PREV, all types are shown. */
-static size_t column_of(const cli_shown *shown, size_t side, size_t type)
-{
-    return shown->sides > 1 ? shown->types.column[side][type] : type;
-}
-
-static size_t count_types(const cli_shown *shown)
-{
-    return shown->sides > 1 ? shown->types.len : shown->profiles->view->n_sample_type;
-}
-
 static void put_types(const cli_shown *shown)
 {
     static const char *const totals[] = {", \"total\": ", ", \"before\": ", ", \"now\": "};
@@ -112,16 +101,17 @@ static void put_types(const cli_shown *shown)
     size_t is_pair = shown->sides > 1;
     const cli_profile *cur = &shown->profiles[is_pair];
     fputs("\"types\": [", stdout);
-    for (size_t i = 0; i < count_types(shown); i++) {
+    for (size_t i = 0; i < shown->types.len; i++) {
         fputs(i ? ", " : "", stdout);
-        cli_record_put(cur, &cur->view->sample_type[column_of(shown, is_pair, i)]->base,
+        cli_record_put(cur, &cur->view->sample_type[shown->types.column[is_pair][i]]->base,
                        "{\"type\": <j:type>, \"unit\": <j:unit>");
         for (size_t side = 0; side < shown->sides; side++)
             put_sum(totals[side + is_pair],
-                    cli_profile_total(&shown->profiles[side], column_of(shown, side, i)));
+                    cli_profile_total(&shown->profiles[side], shown->types.column[side][i]));
         for (size_t side = 0; side < shown->sides; side++) {
             size_t all = shown->filters->len * shown->profiles[side].view->n_sample_type;
-            put_sum(kept[side + is_pair], shown->kept[side].sums[all + column_of(shown, side, i)]);
+            put_sum(kept[side + is_pair],
+                    shown->kept[side].sums[all + shown->types.column[side][i]]);
         }
         putchar('}');
     }
@@ -144,8 +134,9 @@ static void put_filters(const cli_shown *shown)
         for (size_t side = 0; side < shown->sides && filter->kind != CLI_FILTER_HIDE; side++) {
             size_t first = i * shown->profiles[side].view->n_sample_type;
             fputs(titles[side + (shown->sides > 1)], stdout);
-            for (size_t k = 0; k < count_types(shown); k++)
-                put_sum(k ? ", " : "", shown->kept[side].sums[first + column_of(shown, side, k)]);
+            for (size_t k = 0; k < shown->types.len; k++)
+                put_sum(k ? ", " : "",
+                        shown->kept[side].sums[first + shown->types.column[side][k]]);
             putchar(']');
         }
         putchar('}');

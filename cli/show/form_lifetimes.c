@@ -135,14 +135,11 @@ static const char head[] = "   alloc  temporary              freed     inuse  me
 static void put_values(const life *s)
 {
     const cli_string bytes = cli_string_of("bytes");
-    char text[4][ROOM], share[ROOM] = "-", median[ROOM] = "-";
-    double all = cli_sum_double(s->alloc);
-    if (all > 0)
-        snprintf(share, ROOM, "%.1f%%", 100 * cli_sum_double(s->young) / all);
+    char text[4][ROOM], share[CLI_SHARE_ROOM], median[ROOM] = "-";
     if (s->has_ended)
         snprintf(median, ROOM, "%s%" PRId64, s->is_longer ? ">" : "", s->median);
     printf("%8s  %9s  %6s  %9s  %8s  %6s  ", cli_units_format(s->alloc, bytes, text[0]),
-           cli_units_format(s->young, bytes, text[1]), share,
+           cli_units_format(s->young, bytes, text[1]), cli_share_format(s->young, s->alloc, share),
            cli_units_format(s->later, bytes, text[2]), cli_units_format(s->inuse, bytes, text[3]),
            median);
 }

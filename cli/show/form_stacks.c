@@ -17,7 +17,6 @@
  */
 #include "show/shown.h"
 
-#include "decimal.h"
 #include "keep.h"
 #include "output_file.h"
 #include "show/screen.h"
@@ -92,7 +91,7 @@ static void put_values(const cli_shown *shown, const entry *e, const cli_ink *in
     pprofdelta_sum total = cli_types_total(shown, 0, shown->chosen);
     printf("%s%s%s", ink->bold, cli_units_format(e->weight, unit, text), ink->end);
     if (!cli_sum_is_zero(total))
-        printf("  %.1f%%", 100 * cli_sum_double(e->weight) / cli_sum_double(total));
+        printf("  %s", cli_share_format(e->weight, total, text));
     put_others(shown, e);
 }
 

@@ -145,10 +145,7 @@ static char *format_cell(const table *t, const column *c, const row *r, char tex
     if (!c->is_share)
         return c->values == CHANGE ? cli_units_format_change(sum, unit, text)
                                    : cli_units_format(sum, unit, text);
-    if (cli_sum_is_zero(t->total))
-        return strcpy(text, "-");
-    snprintf(text, CELL, "%.1f%%", 100 * cli_sum_double(sum) / cli_sum_double(t->total));
-    return text;
+    return cli_share_format(sum, t->total, text);
 }
 
 /* Puts "alloc_space" on two lines, so that the column is no wider than its numbers. */

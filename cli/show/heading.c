@@ -46,28 +46,23 @@ cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
 {
     enum { MOST = CLI_COMMENT_MAX / 4 }; /* every stamp is shorter */
     static const char *const times[] = {" from=", " to="};
-    char text[MOST + 1] = "", *to = buf;
-    if (!cli_string_begins(comment, "pprofdelta: ") || comment.len > MOST)
+    char text[MOST + 1] = "", *rest = text, *end, time[48];
+    size_t len = 0;
+    if (!cli_string_begins(comment, "pprofdelta: ") || comment.len > MOST ||
+        memchr(comment.ptr, '\0', comment.len))
         return comment;
     memcpy(text, comment.ptr, comment.len);
-    for (char *at = text, *end; at < text + comment.len;) {
-        size_t word = 0;
-        if (to - buf > CLI_COMMENT_MAX / 2) /* no room for another time */
-            return comment;
-        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-            if (!strncmp(at, times[i], strlen(times[i])))
-                word = strlen(times[i]);
-        int64_t nanos = word ? strtoll(at + word, &end, 10) : 0;
-        size_t copied = word ? word : 1;
-        memcpy(to, at, copied);
-        to += copied;
-        at += copied;
-        if (nanos && (!*end || *end == ' ')) {
-            to += strlen(cli_instant_format(nanos, to));
-            at = end;
-        }
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char *at = strstr(rest, times[i]);
+        int64_t nanos = at ? strtoll(at + strlen(times[i]), &end, 10) : 0;
+        if (!nanos || (*end && *end != ' '))
+            continue;
+        len += (size_t)sprintf(buf + len, "%.*s%s%s", (int)(at - rest), rest, times[i],
+                               cli_instant_format(nanos, time));
+        rest = end;
     }
-    return (cli_string){buf, (size_t)(to - buf)};
+    len += (size_t)sprintf(buf + len, "%s", rest);
+    return (cli_string){buf, len};
 }
 
 /* ---- resident memory ---------------------------------------------------------------------- */
@@ -111,15 +106,15 @@ static void put_resident(const cli_shown *shown)
                         shown->stacks[i].sample->value[type]);
     qsort(parts, shown->names_len, sizeof *parts, by_bytes);
     cli_string unit = cli_profile_unit(profile, (size_t)type);
-    char text[48];
+    char text[48], share[CLI_SHARE_ROOM];
     printf("resident  %s\n", cli_units_format(total, unit, text));
     for (size_t i = 0; i < shown->names_len && !cli_sum_is_zero(parts[i].bytes); i++) {
         if (i == MOST) {
             puts("          and more: --type rss_space");
             break;
         }
-        double share = 100 * cli_sum_double(parts[i].bytes) / cli_sum_double(total);
-        printf("          %8s  %5.1f%%  ", cli_units_format(parts[i].bytes, unit, text), share);
+        printf("          %8s  %6s  ", cli_units_format(parts[i].bytes, unit, text),
+               cli_share_format(parts[i].bytes, total, share));
         cli_string_put(stdout, shown->names[parts[i].name], CLI_TEXT_SHOWN);
         putchar('\n');
     }

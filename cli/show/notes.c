@@ -89,24 +89,17 @@ static void add_labels(line *l, const cli_shown *shown, const cli_filter *filter
 
 /* ---- the lines ---------------------------------------------------------------------------- */
 
-static void add_share(line *l, pprofdelta_sum part, pprofdelta_sum whole)
-{
-    if (cli_sum_is_zero(whole))
-        add(l, "-");
-    else
-        add(l, "%.1f%%", 100 * cli_sum_double(part) / cli_sum_double(whole));
-}
-
 /* "12.3% of alloc_space", or "12.3% -> 14.0% of alloc_space": what a filter keeps, or all filters if
  * it is the number behind the last. */
 static void add_shares(line *l, const cli_shown *shown, size_t filter)
 {
+    char text[CLI_SHARE_ROOM];
     for (size_t side = 0; side < shown->sides; side++) {
         size_t types = shown->profiles[side].view->n_sample_type;
         size_t column = shown->types.column[side][shown->chosen];
-        add(l, "%s", side ? " -> " : "");
-        add_share(l, shown->kept[side].sums[filter * types + column],
-                  cli_types_total(shown, side, shown->chosen));
+        add(l, "%s%s", side ? " -> " : "",
+            cli_share_format(shown->kept[side].sums[filter * types + column],
+                             cli_types_total(shown, side, shown->chosen), text));
     }
     add(l, " of ");
     add_string(l, cli_types_name(shown, shown->chosen));

@@ -2,10 +2,41 @@
 #include "show/record_text.h"
 
 #include "output_file.h"
-#include "show/otlp_forms.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+/* ---- OTLP --------------------------------------------------------------------------------------
+ *
+ * The library has checked the request, so every index in it leads somewhere. */
+
+static cli_string bytes_string(ProtobufCBinaryData bytes)
+{
+    return bytes.len ? (cli_string){(const char *)bytes.data, bytes.len} : cli_string_of("");
+}
+
+static cli_string dictionary_string(const cli_profile *profile, int32_t index)
+{
+    const Pd__Otlp__Dictionary *dictionary = profile->request->dictionary;
+    if (index <= 0 || !dictionary || (size_t)index >= dictionary->n_string_table)
+        return cli_string_of("");
+    return bytes_string(dictionary->string_table[index]);
+}
+
+static cli_string key_of(const cli_profile *profile, const Pd__Otlp__KeyValue *attribute)
+{
+    return attribute->key_strindex ? dictionary_string(profile, attribute->key_strindex)
+                                   : bytes_string(attribute->key);
+}
+
+static void put_hex(ProtobufCBinaryData bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++)
+        printf("%02x", bytes.data[i]);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 /* A field of a message: where its value is, or NULL if the message within is not there. */
 typedef struct field {
@@ -117,6 +148,18 @@ static void put_number(field f)
         printf("%" PRId64, number_at(f));
 }
 
+/* A number of JSON, or its name in quotes where JSON has none. */
+static void put_double(field f)
+{
+    int64_t bits = number_at(f);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (isfinite(value))
+        printf("%.17g", value);
+    else
+        printf("\"%s\"", isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+}
+
 static void put_numbers(field f, char kind)
 {
     size_t len = len_of(f), size = size_of(f);
@@ -130,12 +173,12 @@ static void put_numbers(field f, char kind)
 static cli_string string_at(const cli_profile *profile, const ProtobufCMessage *message, field f)
 {
     if (message->descriptor == &pd__otlp__key_value__descriptor)
-        return cli_otlp_key(profile, (const Pd__Otlp__KeyValue *)message);
+        return key_of(profile, (const Pd__Otlp__KeyValue *)message);
     if (f.at && f.row->type == PROTOBUF_C_TYPE_BYTES)
-        return cli_otlp_bytes(bytes_at(f));
+        return bytes_string(bytes_at(f));
     bool is_pprof = !strcmp(message->descriptor->package_name, "pd.view");
     return is_pprof ? cli_profile_string(profile, number_at(f))
-                    : cli_otlp_string(profile, (int32_t)number_at(f));
+                    : dictionary_string(profile, (int32_t)number_at(f));
 }
 
 static void put_function(const cli_profile *profile, uint64_t id)
@@ -143,6 +186,29 @@ static void put_function(const cli_profile *profile, uint64_t id)
     const Pd__View__Function *function = cli_profile_function(profile, id);
     cli_string_put(stdout, cli_profile_string(profile, function ? function->name : 0),
                    CLI_TEXT_QUOTED);
+}
+
+static const char *put_record(const cli_profile *profile, const ProtobufCMessage *message,
+                              size_t index, const char *format);
+
+/* A value of OTLP as JSON. */
+static void put_value(const cli_profile *profile, const Pd__Otlp__AnyValue *value)
+{
+    static const char *const forms[] = {
+        [PD__OTLP__ANY_VALUE__VALUE__NOT_SET] = "null",
+        [PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE] = "<j:string_value>",
+        [PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE_STRINDEX] = "<j:string_value_strindex>",
+        [PD__OTLP__ANY_VALUE__VALUE_BOOL_VALUE] = "<?bool_value|>true<]><!bool_value|>false<]>",
+        [PD__OTLP__ANY_VALUE__VALUE_INT_VALUE] = "<int_value>",
+        [PD__OTLP__ANY_VALUE__VALUE_DOUBLE_VALUE] = "<d:double_value>",
+        [PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE] = "[<[array_value.values|, ><.><]>]",
+        [PD__OTLP__ANY_VALUE__VALUE_KVLIST_VALUE] =
+            "{<[kvlist_value.values|, ><j:key>: <v:value><]>}",
+        [PD__OTLP__ANY_VALUE__VALUE_BYTES_VALUE] = "\"<h:bytes_value>\"",
+    };
+    static const Pd__Otlp__AnyValue none = PD__OTLP__ANY_VALUE__INIT;
+    value = value ? value : &none;
+    put_record(profile, &value->base, 0, forms[value->value_case]);
 }
 
 static void put_slot(const cli_profile *profile, const ProtobufCMessage *message, size_t index,
@@ -161,9 +227,11 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
     else if (s->kind == 'f')
         put_function(profile, (uint64_t)number_at(f));
     else if (s->kind == 'h')
-        cli_otlp_put_hex(bytes_at(f));
+        put_hex(bytes_at(f));
+    else if (s->kind == 'd')
+        put_double(f);
     else if (s->kind == 'v')
-        cli_otlp_put_value(profile, f.at ? *(const Pd__Otlp__AnyValue *const *)f.at : NULL);
+        put_value(profile, f.at ? *(const Pd__Otlp__AnyValue *const *)f.at : NULL);
     else if (s->kind == 'n')
         printf("%zu", len_of(f));
     else if (s->kind == '*' || s->kind == ',')
@@ -171,9 +239,6 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
     else
         put_number(f);
 }
-
-static const char *put_record(const cli_profile *profile, const ProtobufCMessage *message,
-                              size_t index, const char *format);
 
 /* Skips a part of the format up to its "<]>". Returns what follows that. */
 static const char *skip(const char *format)
@@ -227,6 +292,8 @@ static const char *put_record(const cli_profile *profile, const ProtobufCMessage
             format = is_printed ? put_record(profile, message, index, format) : skip(format);
         } else if (*s.name == '#') {
             printf("%zu", index);
+        } else if (*s.name == '.') {
+            put_value(profile, (const Pd__Otlp__AnyValue *)message);
         } else {
             put_slot(profile, message, index, &s);
         }

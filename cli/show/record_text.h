@@ -8,7 +8,8 @@
  *     "<s:filename>"    the same as it is shown to people
  *     "<f:function_id>" the quoted name of the function with that id
  *     "<h:trace_id>"    bytes in hexadecimal
- *     "<v:value>"       a value of OTLP as JSON
+ *     "<v:value>"       a value of OTLP as JSON; "<.>" is the message itself, which is one
+ *     "<d:value>"       a double as JSON
  *     "<n:payload>"     the number of bytes, or of the elements of a repeated field
  *     "<*values>"       the numbers of a repeated field, with a space before each
  *     "<,values>"       the same with commas between them

@@ -5,7 +5,7 @@
 #ifndef CLI_SHOW_SCREEN_H
 #define CLI_SHOW_SCREEN_H
 
-#include "show/units.h"
+#include "units.h"
 #include "text.h"
 
 #include <stddef.h>

@@ -103,6 +103,12 @@ static size_t left_out(const shortening *s)
 
 /* ---- std::basic_string<char> -------------------------------------------------------------- */
 
+/* A letter, a digit or an underscore, in ASCII. */
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Makes "std::string" of "std::basic_string<char>" at the end of the output, and "::string" of the
  * constructor that follows. */
 static void say_basic(shortening *s)
@@ -113,11 +119,11 @@ static void say_basic(shortening *s)
     size_t end = s->len - (is_wide ? strlen(wide) : strlen(narrow)), from = end;
     if (!is_wide && !cli_string_ends((cli_string){s->to, s->len}, narrow))
         return;
-    while (from && cli_is_word(s->to[from - 1]))
+    while (from && is_word(s->to[from - 1]))
         from--;
     if (!cli_string_begins((cli_string){s->to + from, end - from}, basic) ||
         !cli_string_ends((cli_string){s->to, from}, space) ||
-        (from >= sizeof space && cli_is_word(s->to[from - sizeof space])))
+        (from >= sizeof space && is_word(s->to[from - sizeof space])))
         return;
     cli_string word = {s->to + from + is_wide, end - from - strlen(basic)};
     memmove(s->to + from + is_wide, s->to + from + strlen(basic), word.len);
@@ -132,7 +138,7 @@ static void say_basic(shortening *s)
         return;
     member = behind(member, strlen(basic));
     if (member.len < word.len || memcmp(member.ptr, word.ptr, word.len) != 0 ||
-        (member.len > word.len && cli_is_word(member.ptr[word.len])))
+        (member.len > word.len && is_word(member.ptr[word.len])))
         return;
     copy(s, before);
     memcpy(s->to + s->len, s->to + from, is_wide + word.len);

@@ -15,7 +15,7 @@
 
 #include "show/filters.h"
 #include "show/frame.h"
-#include "show/units.h"
+#include "units.h"
 
 enum { CLI_SIDES = 2 };
 

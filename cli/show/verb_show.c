@@ -2,10 +2,9 @@
 #include "show/shown.h"
 
 #include "cli.h"
-#include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "symbolize/names.h"
+#include "symbolize/symbolize_view.h"
 #include "arguments.h"
 
 #include <getopt.h>
@@ -18,39 +17,16 @@ static cli_show_form *const forms[] = {cli_show_table,    cli_show_raw,   cli_sh
                                        cli_show_lifetimes};
 
 typedef struct show_options {
-    const cli_arguments *arguments;
-    const char **files; /* has room for all arguments */
-    size_t files_len;
-    const char *type; /* NULL: all types in the table, the default type elsewhere */
+    cli_arguments arguments; /* whose operands are the files */
+    const char *type;        /* NULL: all types in the table, the default type elsewhere */
     show_form form;
     size_t top; /* 0: not given */
     size_t stacks;
     cli_shown shown;
     cli_filters filters;
     uint64_t max_memory;
-    cli_names names;
+    cli_symbolizing names;
 } show_options;
-
-static bool is_number(const char *text)
-{
-    return *text && !text[strspn(text, "0123456789")];
-}
-
-/* --top, --top=N, or --top N if the next argument is a number; the same for --stacks. */
-static int take_number(const cli_option *option, const char *value, const cli_arguments *arguments,
-                       size_t *number)
-{
-    const char *next = optind < arguments->argc ? arguments->argv[optind] : "";
-    if (!value && !is_number(next)) {
-        *number = DEFAULT_TOP;
-        return CLI_DONE;
-    }
-    if (!value) {
-        value = next;
-        optind++;
-    }
-    return cli_take_rows(option, value, number);
-}
 
 static int set_form(show_options *options, show_form form)
 {
@@ -74,33 +50,22 @@ static int take_page(const cli_option *option, const char *value, void *options)
     return code ? code : set_form(o, FLAME);
 }
 
-static int take_top(const cli_option *option, const char *value, void *options)
+/* --top, --top=N, or --top N if the next argument is a number; the same for --stacks. */
+static int take_number(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
-    return take_number(option, value, o->arguments, &o->top);
-}
-
-static int take_stacks(const cli_option *option, const char *value, void *options)
-{
-    show_options *o = options;
-    int code = take_number(option, value, o->arguments, &o->stacks);
-    return code ? code : set_form(o, STACKS);
-}
-
-static int take_filter(const cli_option *option, const char *value, void *filters)
-{
-    return cli_filters_add(filters, (cli_filter_kind)option->what, value);
-}
-
-static int add_file(void *options, const char *value)
-{
-    show_options *o = options;
-    o->files[o->files_len++] = value;
-    return CLI_DONE;
+    size_t *number = option->what == STACKS ? &o->stacks : &o->top;
+    const char *next = optind < o->arguments.argc ? o->arguments.argv[optind] : "";
+    bool is_next = !value && *next && !next[strspn(next, "0123456789")];
+    optind += is_next;
+    value = is_next ? next : value;
+    *number = DEFAULT_TOP;
+    int code = value ? cli_take_rows(option, value, number) : CLI_DONE;
+    return code || option->what != STACKS ? code : set_form(o, STACKS);
 }
 
 static const cli_option table[] = {
-    {"--stacks", 0, CLI_MAY_HAVE_VALUE, take_stacks, 0, 0, 0,
+    {"--stacks", 0, CLI_MAY_HAVE_VALUE, take_number, 0, STACKS, 0,
      "      --stacks[=N]       the N (10) heaviest stacks, with files and lines\n"},
     {"--lifetimes", 0, CLI_ALONE, take_form, 0, LIFETIMES, 0,
      "      --lifetimes        for each stack: what is freed soon, what lives on\n"},
@@ -112,32 +77,27 @@ static const cli_option table[] = {
      "      --raw              the whole profile, one line for each record\n"},
     {"--json", 0, CLI_ALONE, take_form, 0, JSON, 0,
      "      --json             the whole profile, as one JSON object\n"},
-    {"--top", 0, CLI_MAY_HAVE_VALUE, take_top, 0, 0, 0,
+    {"--top", 0, CLI_MAY_HAVE_VALUE, take_number, 0, TABLE, 0,
      "\n"
      "      --top[=N]          the table, with N rows (10)\n"},
     {"--cum", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, shown.is_by_cum), 0, 0,
      "      --cum              the table, sorted by cumulative values\n"},
     {"--type", 0, CLI_VALUE, cli_take_text, offsetof(show_options, type), 0, 0,
      "      --type=TYPE[/UNIT] the sample type that is shown and sorted by\n"},
-    {"--focus", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_FOCUS, 0,
-     "      --focus=REGEX      only samples with a frame that matches\n"},
-    {"--ignore", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_IGNORE, 0,
-     "      --ignore=REGEX     no samples with a frame that matches\n"},
-    {"--tag", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_TAG, 0,
+    {"--focus", 0, CLI_VALUE, cli_filters_take, offsetof(show_options, filters), CLI_FILTER_FOCUS,
+     0, "      --focus=REGEX      only samples with a frame that matches\n"},
+    {"--ignore", 0, CLI_VALUE, cli_filters_take, offsetof(show_options, filters), CLI_FILTER_IGNORE,
+     0, "      --ignore=REGEX     no samples with a frame that matches\n"},
+    {"--tag", 0, CLI_VALUE, cli_filters_take, offsetof(show_options, filters), CLI_FILTER_TAG, 0,
      "      --tag=KEY[=VALUE]  only samples with that label; VALUE may be a regular\n"
      "                         expression for the whole value, or MIN:MAX\n"},
-    {"--hide", 0, CLI_VALUE, take_filter, offsetof(show_options, filters), CLI_FILTER_HIDE, 0,
+    {"--hide", 0, CLI_VALUE, cli_filters_take, offsetof(show_options, filters), CLI_FILTER_HIDE, 0,
      "      --hide=REGEX       no frames that match; their values stay\n"},
     {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers), 0,
      0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_symbolized),
-     0, 0, "      --no-symbolize     leave addresses as they are\n"},
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_demangled),
-     0, 0, "      --no-demangle      leave the names of C++ and Rust mangled\n"},
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names.places), 0, 0,
-     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"},
+    CLI_NAMES_OPTIONS(offsetof(show_options, names)),
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
 
@@ -148,7 +108,7 @@ static const cli_command command = {
               "that grew or shrank from PREV to CUR; or\n"
               "\n",
     .options = table,
-    .operand = add_file,
+    .missing = "a profile is missing: pprofdelta show FILE",
 };
 
 static bool is_whole(const show_options *options)
@@ -158,15 +118,15 @@ static bool is_whole(const show_options *options)
 
 static int check_options(const show_options *options)
 {
-    if (!options->files_len)
-        return cli_usage("a profile is missing: pprofdelta show FILE");
-    if (options->form == LIFETIMES && options->files_len > 1)
+    const char *const *files = options->arguments.operands;
+    size_t len = options->arguments.operands_len;
+    if (options->form == LIFETIMES && len > 1)
         return cli_usage("--lifetimes shows one profile: pprofdelta sum FILE... | pprofdelta show "
                          "--lifetimes -");
-    if (options->files_len > CLI_SIDES)
+    if (len > CLI_SIDES)
         return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
-                         options->files[CLI_SIDES]);
-    if (options->files_len > 1 && options->form == RAW)
+                         files[CLI_SIDES]);
+    if (len > 1 && options->form == RAW)
         return cli_usage("--raw shows one profile");
     if (options->type && options->form == LIFETIMES)
         return cli_usage("--type is not for --lifetimes, which shows what ended by its age");
@@ -178,7 +138,7 @@ static int check_options(const show_options *options)
         return cli_usage("--hide is not for --raw, which shows records as they are");
     if (options->type && is_whole(options))
         return cli_usage("--type is not for --raw and --json, which show every type");
-    return cli_check_stdin(options->files, options->files_len);
+    return cli_check_files(files, len, false);
 }
 
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
@@ -204,9 +164,10 @@ static int load(const show_options *options, cli_profile *profiles)
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
     for (size_t i = 0; i < options->shown.sides; i++) {
-        int code = cli_profile_load(&profiles[i], options->files[i], &library);
+        int code = cli_profile_load(&profiles[i],
+                                    (cli_file){.path = options->arguments.operands[i]}, &library);
         if (!code && options->form != RAW) /* which shows what is in the file */
-            code = cli_names_find(&profiles[i], &options->names);
+            code = cli_names_find(&profiles[i], options->names);
         if (code)
             return code;
         library.max_memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
@@ -217,7 +178,7 @@ static int load(const show_options *options, cli_profile *profiles)
 static int load_and_print(show_options *options, cli_profile *profiles)
 {
     cli_shown *shown = &options->shown;
-    shown->sides = options->files_len;
+    shown->sides = options->arguments.operands_len;
     shown->profiles = profiles;
     shown->filters = &options->filters;
     shown->only_chosen = options->type != NULL;
@@ -237,19 +198,13 @@ static int load_and_print(show_options *options, cli_profile *profiles)
 
 int cli_show(int argc, char **argv)
 {
-    show_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
+    show_options options = {.arguments = {.argc = argc, .argv = argv},
+                            .max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
     cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
-    cli_arguments arguments = {.argc = argc, .argv = argv};
-    options.files = cli_keep((size_t)argc, sizeof *options.files);
-    options.arguments = &arguments;
-    int code = cli_command_read(&command, &arguments, &options);
-    if (!code && !arguments.is_done)
-        code = check_options(&options);
-    if (!code && !arguments.is_done)
-        code = load_and_print(&options, profiles);
-    cli_progress_end();
+    int code = cli_command_read(&command, &options.arguments, &options);
+    code = code ? code : check_options(&options);
+    code = code ? code : load_and_print(&options, profiles);
     for (size_t i = 0; i < CLI_SIDES; i++)
         cli_profile_free(&profiles[i]);
-    cli_filters_free(&options.filters);
     return code;
 }

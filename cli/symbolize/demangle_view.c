@@ -6,10 +6,8 @@
  * left out, and another child goes on behind it. After some such names the others stay mangled. */
 #include "symbolize/symbolize_view.h"
 
-#include "cli.h"
 #include "keep.h"
 #include "symbolize/demangle.h"
-#include "view_edit.h"
 
 #include <string.h>
 
@@ -84,23 +82,14 @@ static bool is_wanted(const cli_profile *profile, const Pd__View__Function *func
            is_mangled(cli_profile_string(profile, function->name));
 }
 
-int cli_demangle_view(cli_profile *profile)
+void cli_demangle_view(cli_edit *edit)
 {
-    const Pd__View__Profile *view = profile->view;
-    names n = {.profile = profile};
-    cli_edit edit;
-    int code = CLI_DONE;
-    if (!cli_demangle)
-        return CLI_DONE;
+    const Pd__View__Profile *view = edit->profile->view;
+    names n = {.profile = edit->profile};
     n.functions = cli_keep(view->n_function, sizeof *n.functions);
     for (size_t i = 0; i < view->n_function; i++)
-        if (is_wanted(profile, view->function[i]))
+        if (is_wanted(edit->profile, view->function[i]))
             n.functions[n.len++] = view->function[i];
-    if (n.len) {
-        cli_edit_begin(&edit, profile);
-        demangle(&n, &edit);
-        code = cli_edit_end(&edit);
-    }
+    demangle(&n, edit);
     cli_drop(n.functions);
-    return code;
 }

@@ -1,11 +1,11 @@
-/* The names of functions for the verbs that print them (see names.h), and what is printed about files
- * whose symbols are missing. */
-#include "symbolize/names.h"
+/* The names of functions for the verbs that print them, and what is printed about files whose symbols are
+ * missing: see symbolize_view.h. */
+#include "symbolize/symbolize_view.h"
 
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
-#include "symbolize/symbolize_view.h"
+#include "symbolize/demangle.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,31 +44,20 @@ static const char *missing_of(const cli_module_report *module)
     return module->end == CLI_APART_DONE ? reasons[module->state] : cli_apart_reason(module->end);
 }
 
-static void name_of(const cli_profile *profile, const cli_module_report *module, char *to,
-                    size_t room)
-{
-    cli_string name = cli_profile_string(profile, module->mapping->filename);
-    cli_string id = cli_profile_string(profile, module->mapping->build_id);
-    size_t len = cli_string_write(to, room, name);
-    if (id.len && len + 16 < room) {
-        len += (size_t)snprintf(to + len, room - len, "%s(build id ", len ? " " : "");
-        len += cli_string_write(to + len, room - len - 1, id);
-        snprintf(to + len, room - len, ")");
-    }
-}
-
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module)
 {
-    char name[1024];
+    char name[1024], id[256];
     const char *why = missing_of(module);
     uint64_t left = module->wanted - module->lined;
-    name_of(profile, module, name, sizeof name);
-    if (why && left)
-        cli_note("%s: %s; %" PRIu64 " of %" PRIu64 " locations have no lines", name, why, left,
-                 module->wanted);
-    else if (left)
-        cli_note("%s: its debug information has no lines for %" PRIu64 " of %" PRIu64 " locations",
-                 name, left, module->wanted);
+    size_t name_len =
+        cli_string_write(name, sizeof name, cli_profile_string(profile, module->mapping->filename));
+    size_t id_len =
+        cli_string_write(id, sizeof id, cli_profile_string(profile, module->mapping->build_id));
+    const char *before = !id_len ? "" : name_len ? " (build id " : "(build id ";
+    if (left)
+        cli_note("%s%s%s%s: %s%s %" PRIu64 " of %" PRIu64 " locations%s", name, before, id,
+                 id_len ? ")" : "", why ? why : "its debug information has no lines for",
+                 why ? ";" : "", left, module->wanted, why ? " have no lines" : "");
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -78,16 +67,26 @@ static bool is_wrong(const cli_module_report *module)
     return module->end != CLI_APART_DONE || module->state == CLI_MODULE_OTHER_BUILD;
 }
 
-int cli_names_find(cli_profile *profile, const cli_names *names)
+int cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
+                          cli_symbolize_report *report)
+{
+    cli_edit edit;
+    cli_edit_begin(&edit, profile);
+    if (!how->is_not_symbolized && cli_module_resolve)
+        cli_symbolize_view(&edit, how, report);
+    if (!how->is_not_demangled && cli_demangle)
+        cli_demangle_view(&edit);
+    return cli_edit_end(&edit);
+}
+
+int cli_names_find(cli_profile *profile, cli_symbolizing how)
 {
     cli_symbolize_report report = {0};
-    cli_symbolizing how = {.places = names->places};
-    bool is_symbolized = !names->is_not_symbolized && cli_module_resolve;
     how.places.needs_build_id = true;
-    int code = is_symbolized ? cli_symbolize_view(profile, &how, &report) : CLI_DONE;
+    int code = cli_symbolize_profile(profile, &how, &report);
     for (size_t i = 0; i < report.len && !code; i++)
         if (is_wrong(&report.modules[i]))
             cli_symbolize_note(profile, &report.modules[i]);
     cli_drop(report.modules);
-    return code || names->is_not_demangled ? code : cli_demangle_view(profile);
+    return code;
 }

@@ -5,9 +5,7 @@
  */
 #include "symbolize/symbolize_view.h"
 
-#include "cli.h"
 #include "keep.h"
-#include "view_edit.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -17,7 +15,7 @@ enum { FRAMES_MAX = 512 }; /* more are not believed */
 
 /* A location to be looked for. */
 typedef struct place {
-    size_t mapping;
+    Pd__View__Mapping *mapping;
     uint64_t address; /* of the instruction */
     Pd__View__Location *location;
 } place;
@@ -57,7 +55,7 @@ static int by_place(const void *a, const void *b)
 {
     const place *x = a, *y = b;
     if (x->mapping != y->mapping)
-        return x->mapping < y->mapping ? -1 : 1;
+        return x->mapping->id < y->mapping->id ? -1 : 1;
     return (x->address > y->address) - (x->address < y->address);
 }
 
@@ -76,7 +74,7 @@ static void choose_location(places *chosen, const cli_profile *profile, const cl
                             size_t index, bool is_call, cli_symbolize_report *report)
 {
     Pd__View__Location *location = profile->view->location[index];
-    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
     if (!location->address)
         return;
     report->locations++;
@@ -85,8 +83,7 @@ static void choose_location(places *chosen, const cli_profile *profile, const cl
     else if (!mapping || !has_file(profile, mapping))
         report->placeless += !location->n_line;
     else
-        chosen->at[chosen->len++] = (place){cli_profile_mapping_index(profile, mapping->id),
-                                            location->address - is_call, location};
+        chosen->at[chosen->len++] = (place){mapping, location->address - is_call, location};
 }
 
 static void choose(places *chosen, const cli_profile *profile, const cli_symbolizing *how,
@@ -127,7 +124,7 @@ static cli_edit_frame read_frame(cli_answer *answer)
 static void apply(cli_edit *edit, const place *at, const cli_edit_frame *frames, size_t len,
                   cli_module_report *module)
 {
-    Pd__View__Mapping *mapping = edit->profile->view->mapping[at->mapping];
+    Pd__View__Mapping *mapping = at->mapping;
     bool has_line = false;
     for (size_t i = 0; i < len; i++) {
         mapping->has_functions |= frames[i].name.len != 0;
@@ -165,7 +162,7 @@ static void read_answer(cli_edit *edit, cli_answer *answer, const place *from, s
 static void ask_about(cli_edit *edit, const cli_symbolizing *how, const place *from,
                       const place *end, cli_module_report *module)
 {
-    const Pd__View__Mapping *mapping = edit->profile->view->mapping[from->mapping];
+    const Pd__View__Mapping *mapping = from->mapping;
     cli_string name = cli_profile_string(edit->profile, mapping->filename);
     size_t len = (size_t)(end - from);
     uint64_t *addresses = cli_keep(len, sizeof *addresses);
@@ -206,19 +203,10 @@ static void ask_all(cli_edit *edit, const cli_symbolizing *how, const places *ch
     }
 }
 
-int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
-                       cli_symbolize_report *report)
+void cli_symbolize_view(cli_edit *edit, const cli_symbolizing *how, cli_symbolize_report *report)
 {
     places chosen = {0};
-    cli_edit edit;
-    int code = CLI_DONE;
-    *report = (cli_symbolize_report){0};
-    choose(&chosen, profile, how, report);
-    if (chosen.len) {
-        cli_edit_begin(&edit, profile);
-        ask_all(&edit, how, &chosen, report);
-        code = cli_edit_end(&edit);
-    }
+    choose(&chosen, edit->profile, how, report);
+    ask_all(edit, how, &chosen, report);
     cli_drop(chosen.at);
-    return code;
 }

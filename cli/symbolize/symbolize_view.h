@@ -8,11 +8,13 @@
 #ifndef CLI_SYMBOLIZE_VIEW_H
 #define CLI_SYMBOLIZE_VIEW_H
 
-#include "view.h"
+#include "arguments.h"
+#include "view_edit.h"
 #include "symbolize/symbolize_module.h"
 
 typedef struct cli_symbolizing {
     cli_debug_places places;
+    bool is_not_symbolized, is_not_demangled; /* --no-symbolize, --no-demangle */
     bool is_forced;
     bool has_return_addresses; /* of frames that are no leaf: the call is one byte before */
 } cli_symbolizing;
@@ -35,16 +37,40 @@ typedef struct cli_symbolize_report {
     uint64_t placeless; /* without a mapping that has a file or a build id */
 } cli_symbolize_report;
 
-/* Changes the view. Prints what is wrong; returns an exit code. *report is valid as long as the profile
- * is. */
-int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
-                       cli_symbolize_report *report);
+/* Changes the view: finds symbols. *report, which is zero before, is valid as long as the profile is. */
+void cli_symbolize_view(cli_edit *edit, const cli_symbolizing *how, cli_symbolize_report *report);
 
-/* names.c: prints what a module does not have, if anything, and what to do about it. */
+/* Demangles the names of functions. Leaves system names, and names that are not mangled. */
+void cli_demangle_view(cli_edit *edit);
+
+/* ---- names.c ---- */
+
+/* Does both, as `how` says. Prints what is wrong; returns an exit code. */
+int cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
+                          cli_symbolize_report *report);
+
+/* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
+int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
+
+/* The rows of these options in the table of a verb that prints names: at is the offset of its cli_symbolizing. */
+/* clang-format off */
+#define CLI_NAMES_OPTIONS(at)                                                                      \
+    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag,                                                \
+     (at) + offsetof(cli_symbolizing, is_not_symbolized), 0, 0,                                    \
+     "      --no-symbolize     leave addresses as they are\n"},                                    \
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag,                                                 \
+     (at) + offsetof(cli_symbolizing, is_not_demangled), 0, 0,                                     \
+     "      --no-demangle      leave the names of C++ and Rust mangled\n"},                        \
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, (at) + offsetof(cli_symbolizing, places),    \
+     0, 0, "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"}
+/* clang-format on */
+
+/* For the verbs that print names: finds and demangles those that can be found without a question. Uses only
+ * files with the build id of their mapping, asks no server, and prints only that a file is another build or is
+ * damaged. Returns an exit code. */
+int cli_names_find(cli_profile *profile, cli_symbolizing how);
+
+/* Prints what a module does not have, if anything, and what to do about it. */
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
-
-/* Demangles the names of functions. Leaves system names, and names that are not mangled. Prints what
- * is wrong; returns an exit code. */
-int cli_demangle_view(cli_profile *profile);
 
 #endif

@@ -5,34 +5,23 @@
  * What is still missing is printed, with what to do about it. */
 #include "cli.h"
 #include "message.h"
-#include "symbolize/names.h"
 #include "arguments.h"
 #include "output_file.h"
 #include "symbolize/symbolize_view.h"
-#include "view_edit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct run {
-    const char *file, *output;
+    cli_arguments arguments;
+    const char *output;
     cli_symbolizing how;
     pprofdelta_options library;
-    bool quiet, is_not_demangled;
     cli_profile profile;
     cli_output out;
 } run;
 
 /* ---- the command line ------------------------------------------------------------------------ */
-
-static int set_file(void *options, const char *value)
-{
-    run *r = options;
-    if (r->file)
-        return cli_usage("%.60s: is one operand too many; symbolize takes one profile", value);
-    r->file = value;
-    return CLI_DONE;
-}
 
 static int take_servers(const cli_option *option, const char *urls, void *asks_servers)
 {
@@ -60,13 +49,13 @@ static const cli_option table[] = {
      0, "      --return-addresses     addresses of callers are those behind the call\n"},
     {"--force", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.is_forced), 0, 0,
      "      --force                look also for locations that have lines\n"},
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, is_not_demangled), 0, 0,
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.is_not_demangled), 0, 0,
      "      --no-demangle          leave the names of C++ and Rust mangled\n"},
     {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, library.compression),
      CLI_COMPRESSION, 0, "      --compress=HOW         gzip, zstd or none\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
      "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n"},
-    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet), 0, 0,
+    {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet                print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -78,7 +67,7 @@ static const cli_command command = {
               "only if its build id is that of the profile.\n"
               "\n",
     .options = table,
-    .operand = set_file,
+    .missing = "a profile is missing: pprofdelta symbolize FILE",
 };
 
 /* ---- what is missing ------------------------------------------------------------------------- */
@@ -109,12 +98,9 @@ static int find_symbols(run *r)
 {
     cli_symbolize_report report = {0};
     cli_progress_say("reading the symbols of", r->profile.input.name);
-    int code = cli_symbolize_view(&r->profile, &r->how, &report);
-    if (!code && !r->is_not_demangled)
-        code = cli_demangle_view(&r->profile);
+    int code = cli_symbolize_profile(&r->profile, &r->how, &report);
     code = code ? code : cli_edit_write(&r->profile, &r->out);
-    cli_progress_end();
-    if (!code && !r->quiet)
+    if (!code)
         print_report(r, &report);
     return code;
 }
@@ -129,22 +115,24 @@ static int perform(run *r)
     int code = cli_output_prepare(&r->out, r->output);
     if (code)
         return code;
-    if (!r->quiet)
-        cli_progress_start();
-    code = cli_profile_load(&r->profile, r->file, &r->library);
+    cli_progress_start();
+    code = cli_profile_load(&r->profile, (cli_file){.path = r->arguments.operands[0]}, &r->library);
     return code ? code : find_symbols(r);
 }
 
 int cli_symbolize(int argc, char **argv)
 {
-    run r = {.library = PPROFDELTA_OPTIONS_INIT, .out = {.fd = -1}};
+    run r = {.arguments = {.argc = argc, .argv = argv},
+             .library = PPROFDELTA_OPTIONS_INIT,
+             .out = {.fd = -1}};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     const char *urls = getenv("DEBUGINFOD_URLS");
-    cli_arguments arguments = {.argc = argc, .argv = argv};
     r.how.places.asks_servers = urls && *urls;
-    int code = cli_command_read(&command, &arguments, &r);
-    if (!code && !arguments.is_done)
-        code = r.file ? perform(&r) : cli_usage("a profile is missing: pprofdelta symbolize FILE");
+    int code = cli_command_read(&command, &r.arguments, &r);
+    if (!code && r.arguments.operands_len > 1)
+        code = cli_usage("%.60s: is one operand too many; symbolize takes one profile",
+                         r.arguments.operands[1]);
+    code = code ? code : perform(&r);
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);
     return code;

@@ -104,8 +104,8 @@ def test_record_takes_only_signals_that_can_ask(t):
 
 def test_record_fails_as_env_does(t):
     """125 where record itself fails: whatever its line has, and COMMAND is not run."""
-    for args in ([], ["--what", "true"], ["-o", "", "true"], ["--interval=0", "true"],
-                 ["--interval=x", "true"], ["--rate=0", "true"], ["--threshold=many", "true"],
+    for args in ([], ["--what", "true"], ["-o", "", "true"], ["--interval=0", "true"], ["--interval=x", "true"],
+                 ["--rate=0", "true"], ["--rate=1000000T", "true"], ["--threshold=many", "true"],
                  *([f"--threshold={share}", "true"] for share in ("0%", "101%", "80 %", "%", "0080%", "-1%")),
-                 ["--timeout=never", "true"], ["--timeout=1s", "true"]):
+                 ["--timeout=never", "true"], ["--timeout=1s", "true"], ["--timeout=25h", "--to=x", "true"]):
         t.contains(t.fails(125, "record", *args).err, "try pprofdelta record --help")

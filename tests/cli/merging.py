@@ -82,7 +82,7 @@ def test_what_is_refused(t):
     for code, args, *words in (
             (1, ("sum", "merged", "delta.1.3"), "it is a merge"), (1, ("look.1", "merged"), "already a delta"),
             (1, ("sum", "delta.1.1", "delta.2.1", "--force"), "two states", "pprofdelta merge adds up"),
-            (2, ("merge",), "the deltas are missing"), (2, ("merge", *files, "-"), "are read twice"),
+            (2, ("merge",), "the deltas are missing"), (2, ("merge", *files, "-"), "stdin cannot be one"),
             (1, ("merge", *files, "--max-memory=20k"), "--max-memory=SIZE raises the limit")):
         t.contains(t.fails(code, *args).err, *words)
     t.contains(t.succeeds("merge", "delta.2.1", "delta.2.3").err,

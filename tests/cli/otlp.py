@@ -62,8 +62,8 @@ def test_a_bad_variable_is_noted_and_ignored(t):
                             env={"OTEL_RESOURCE_ATTRIBUTES": text, "OTEL_SERVICE_NAME": "s"})
         t.contains(result.err, "OTEL_RESOURCE_ATTRIBUTES is ignored", why)
         t.equal(Request(inflate(result.out)).resource, [("service.name", "s")])
-    result = t.succeeds(*pair(t), env={"OTEL_RESOURCE_ATTRIBUTES": "bad"})
-    t.lacks(result.err, "OTEL")
+    for args in ((), ("-q", "--format=otlp")):
+        t.lacks(t.succeeds(*pair(t), *args, env={"OTEL_RESOURCE_ATTRIBUTES": "bad"}).err, "OTEL")
 
 
 def test_wrong_command_lines(t):

@@ -64,7 +64,7 @@ def test_failures_move_nothing(t):
              (("--", "false"), "false: failed with exit status 1")]
     for tried, (command, says) in enumerate(cases, 1):
         result = t.fails(4, "--state", "s", TWO, *command)
-        t.contains(result.err, f"pprofdelta: {says}", "the next run covers this window too")
+        t.contains(result.err, f"pprofdelta: {says}", "hint: the next run covers this window too")
         stands(t, before, says, tried)
     t.succeeds("--state", "s", TWO, *sh("cat >got"))
     window = window_of(t, t.load("got"))

@@ -2,7 +2,7 @@
 #include "../support/test.h"
 
 #include "base/sum.h"
-#include "decimal.h"
+#include "units.h"
 #include "rng.h"
 #include "wide.h"
 

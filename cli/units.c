@@ -1,7 +1,7 @@
 /* Sums, and numbers that are easy to read: see units.h. */
-#include "show/units.h"
+#include "units.h"
 
-#include "decimal.h"
+#include <string.h>
 
 typedef struct step {
     double size; /* of one, in the unit of the profile */
@@ -18,11 +18,8 @@ static const step nanoseconds[] = {
 
 pprofdelta_sum cli_sum_size(pprofdelta_sum sum)
 {
-    if (sum.hi >= 0)
-        return sum;
-    pprofdelta_sum size = {~sum.lo + 1, (int64_t) ~(uint64_t)sum.hi};
-    size.hi += size.lo == 0;
-    return size;
+    const pprofdelta_sum negated = {~sum.lo + 1, (int64_t)(~(uint64_t)sum.hi + !sum.lo)};
+    return sum.hi < 0 ? negated : sum;
 }
 
 int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b)
@@ -44,6 +41,36 @@ double cli_sum_double(pprofdelta_sum sum)
     pprofdelta_sum size = cli_sum_size(sum);
     double value = (double)size.hi * 0x1p64 + (double)size.lo;
     return sum.hi < 0 ? -value : value;
+}
+
+char *cli_sum_format(pprofdelta_sum sum, char buf[48])
+{
+    const pprofdelta_sum size = cli_sum_size(sum);
+    /* Long division by ten over 32-bit limbs, the most significant first. */
+    uint32_t limb[4] = {(uint32_t)((uint64_t)size.hi >> 32), (uint32_t)size.hi,
+                        (uint32_t)(size.lo >> 32), (uint32_t)size.lo};
+    char *at = buf + 47;
+    *at = '\0';
+    do {
+        uint64_t rest = 0;
+        for (int i = 0; i < 4; i++) {
+            uint64_t part = rest << 32 | limb[i];
+            limb[i] = (uint32_t)(part / 10);
+            rest = part % 10;
+        }
+        *--at = (char)('0' + rest);
+    } while (limb[0] | limb[1] | limb[2] | limb[3]);
+    if (sum.hi < 0)
+        *--at = '-';
+    return memmove(buf, at, (size_t)(buf + 48 - at));
+}
+
+char *cli_share_format(pprofdelta_sum part, pprofdelta_sum whole, char buf[CLI_SHARE_ROOM])
+{
+    if (cli_sum_is_zero(whole))
+        return strcpy(buf, "-");
+    snprintf(buf, CLI_SHARE_ROOM, "%.1f%%", 100 * cli_sum_double(part) / cli_sum_double(whole));
+    return buf;
 }
 
 char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48])

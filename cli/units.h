@@ -2,8 +2,8 @@
  *
  * A hostile file chooses the 64-bit values that are added up, so sums have 128 bits. Only what is
  * shown is rounded. */
-#ifndef CLI_SHOW_UNITS_H
-#define CLI_SHOW_UNITS_H
+#ifndef CLI_UNITS_H
+#define CLI_UNITS_H
 
 #include "pprofdelta.h"
 #include "text.h"
@@ -31,6 +31,13 @@ int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b);
 double cli_sum_double(pprofdelta_sum sum);
 
 pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b);
+
+/* Writes the sum in decimal and returns buf. */
+char *cli_sum_format(pprofdelta_sum sum, char buf[48]);
+
+/* "12.3%", or "-" if the whole is 0. Returns buf. */
+enum { CLI_SHARE_ROOM = 48 };
+char *cli_share_format(pprofdelta_sum part, pprofdelta_sum whole, char buf[CLI_SHARE_ROOM]);
 
 /* Writes a sum with its unit into buf and returns buf. Bytes and nanoseconds are scaled to about
  * three digits; every other unit is written exactly. */
