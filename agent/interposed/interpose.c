@@ -41,11 +41,9 @@ PD_SLOW static void *realloc_slow(void *old, size_t size)
     return has_failed ? pd_slow_failed(size, PD_NO_MEMORY) : ptr;
 }
 
-/* The registers are arguments: a compiler may call this function and not jump to it. */
-PD_SLOW static void *grown(void *ptr, size_t added, bool is_piece, uintptr_t pc, uintptr_t sp,
-                           uintptr_t fp)
+PD_SLOW static void *grown(void *ptr, size_t added, bool is_piece)
 {
-    const pd_caller caller = {pc, sp, fp};
+    const pd_caller caller = PD_HERE();
     pd_slow_grown(ptr, added, is_piece, &caller);
     return ptr;
 }
@@ -59,10 +57,8 @@ static inline __attribute__((always_inline)) void *resize(void *old, size_t size
     if (!PD_LIKELY(ptr))
         return size ? pd_slow_failed(size, PD_NO_MEMORY) : NULL;
     size_t after = before ? size_of(ptr) : size;
-    if (!(after > before && pd_tick(after - before)))
-        return ptr;
-    const pd_caller here = PD_HERE(); /* of realloc, into which this is inlined */
-    return grown(ptr, after - before, before != 0, here.pc, here.sp, here.fp);
+    return after > before && pd_tick(after - before) ? grown(ptr, after - before, before != 0)
+                                                     : ptr;
 }
 
 PD_PUBLIC void *realloc(void *ptr, size_t size)

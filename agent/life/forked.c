@@ -10,7 +10,6 @@
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/region.h"
 #include "agent/base/reserve.h"
 #include "agent/base/self.h"
@@ -82,8 +81,6 @@ static void after_fork_in_child(void)
     pd_unloaded_forget();
     pd_function_names_abandon();
     pd_reserve_forget();
-    pd_walk_forget();
-    pd_own_stack_forget();
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
     pd_this_thread.is_forking = false;
     pd_self_leave();

@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/notice.h"
+#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
@@ -302,7 +303,7 @@ static int create(void)
     return error;
 }
 
-static __attribute__((noinline)) void notify_not_started(int error)
+static void notify_not_started(int error)
 {
     pd_notice_print(PD_NOTICE_THREAD,
                     "the agent's thread could not be started, so only one profile is written, "
@@ -310,10 +311,10 @@ static __attribute__((noinline)) void notify_not_started(int error)
                     pd_words_of_error(error));
 }
 
-/* The first sample may be on a stack of a few KiB, so there is no buffer in these functions. */
-void pd_worker_start(void)
+static void start(void *unused)
 {
     uint32_t none = NONE;
+    (void)unused;
     /* No thread in the child of a vfork, which runs in the memory of its parent. */
     if (getpid() != atomic_load(&pd_the_agent.pid) ||
         !atomic_compare_exchange_strong(&state, &none, RUNNING))
@@ -327,6 +328,11 @@ void pd_worker_start(void)
     pd_loader_expect(false);
     atomic_store(&state, FAILED);
     notify_not_started(error);
+}
+
+void pd_worker_start(void)
+{
+    pd_own_stack_call(start, NULL);
 }
 
 /* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
