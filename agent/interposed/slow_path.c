@@ -48,8 +48,8 @@ static void track(void *cookie)
     pprofdelta_heap_track(s->heap, &s->event);
 }
 
-static void keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,
-                 const pd_caller *caller)
+void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,
+                  const pd_caller *caller)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     if (!ptr || !heap || !pd_self_enter())
@@ -61,12 +61,6 @@ static void keep(const void *ptr, size_t size, const pprofdelta_weight *weight, 
     pd_worker_sampled(samples);
     errno = kept;
     pd_self_leave();
-}
-
-void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
-                  const pd_caller *caller)
-{
-    keep(ptr, size, weight, false, caller);
 }
 
 void pd_slow_free(const void *ptr)
@@ -95,7 +89,7 @@ void pd_slow_grown(const void *ptr, size_t added, bool is_piece, const pd_caller
 {
     pprofdelta_weight weight;
     if (pd_slow_draw(added, &weight))
-        keep(ptr, added, &weight, is_piece, caller);
+        pd_slow_keep(ptr, added, &weight, is_piece, caller);
 }
 
 void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const pd_caller *caller)
@@ -121,17 +115,11 @@ static void report_largest_sites(void *size)
     pd_quiet_end(&quiet);
 }
 
-void pd_slow_out_of_memory(size_t size)
+void *pd_slow_out_of_memory(size_t size)
 {
     if (size > PTRDIFF_MAX || !pd_agent_heap() || atomic_load(&pd_is_confined) || !pd_self_enter())
-        return;
+        return NULL;
     pd_own_stack_call(report_largest_sites, &size);
     pd_self_leave();
-}
-
-void *pd_slow_failed(size_t size, bool is_full)
-{
-    if (is_full)
-        pd_slow_out_of_memory(size);
     return NULL;
 }

@@ -36,7 +36,6 @@ static void before_fork(void)
     pd_region_fork_prepare();
     pd_mappings_fork_prepare();
     fork_nanos = pd_now();
-    pd_account_fork_prepare();
 }
 
 static void after_fork_in_parent(void)
@@ -77,7 +76,7 @@ static void after_fork_in_child(void)
     pd_loader_forget();
     pd_end_forget();
     pd_delivery_forget();
-    pd_account_fork_child();
+    pd_account_forked(fork_nanos);
     pd_unloaded_forget();
     pd_function_names_abandon();
     pd_reserve_forget();

@@ -93,12 +93,6 @@ static void find_stack(pd_self *self, const pd_caller *caller)
     pthread_attr_destroy(&attributes);
 }
 
-__attribute__((noinline)) void pd_unwind_prepare(void)
-{
-    const pd_caller caller = PD_HERE();
-    find_stack(&pd_this_thread, &caller);
-}
-
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 #if defined(__aarch64__)

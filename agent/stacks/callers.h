@@ -28,9 +28,6 @@ typedef struct pd_caller {
 
 enum { PD_STACK_MAX = 256 };
 
-/* Does now what the first stack of this thread would need system calls for. */
-void pd_unwind_prepare(void);
-
 /* Fills the stack with addresses within the call instructions, the caller first. Returns the number
  * of frames. Keeps errno. Frames of the agent are left out at any depth, since a function of the agent
  * may have called the program's operator new. */

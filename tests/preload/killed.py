@@ -134,7 +134,7 @@ def test_what_is_not_the_agents_is_left_alone(t):
     os.chmod(kept, 0o600)
     data = load(kept)
     os.remove(whole)
-    damaged = {"cut": data[:100], "short": data[:40000], "foreign": b"x" * 40000, "root": data[:8] + bytes(8) + data[16:]}
+    damaged = {"cut": data[:100], "short": data[:100000], "foreign": b"x" * 100000, "root": data[:8] + bytes(8) + data[16:]}
     for name, content in damaged.items():
         path = os.path.join(out, f"heap.{name}.1.live")
         with open(path, "wb") as file:
