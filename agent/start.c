@@ -8,6 +8,7 @@
 #include "agent/base/inherit.h"
 #include "agent/base/launch.h"
 #include "agent/base/notice.h"
+#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
 #include "agent/base/reserve.h"
@@ -20,7 +21,6 @@
 #include "agent/life/forked.h"
 #include "agent/life/signals.h"
 #include "agent/life/worker.h"
-#include "agent/stacks/callers.h"
 #include "agent/stacks/function_names.h"
 
 #include <libdeflate.h>
@@ -118,7 +118,7 @@ static void begin_tracking(void)
     }
     pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();
-    pd_walk_give(pd_walk_take()); /* there is one when the program has no more memory */
+    pd_own_stack_begin();
     if (pd_the_agent.settings.command)
         pd_handover_begin();
     pd_the_agent.end = pd_agent_end;

@@ -10,6 +10,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/code.h"
+#include "agent/base/region.h"
 #include "agent/base/text.h"
 #include "agent/account/mappings.h"
 #include "agent/stacks/unloaded.h"
@@ -356,15 +357,60 @@ static void make_comment(int64_t live, bool is_last)
         pd_text_add(&a.comment, "; mappings without room: %ju", (uintmax_t)a.ranges_lost);
 }
 
+/* ---- for a recovery: base/remains.h ------------------------------------------------------------ */
+
+/* Returns how long the row is in the file, or 0 if it has no room there. */
+static size_t save_row(char *to, size_t room, const pprofdelta_heap_row *row)
+{
+    const size_t stack_size = row->depth * sizeof *row->stack;
+    size_t size = sizeof(pd_remains_row) + stack_size;
+    for (size_t i = 0; i < row->frames_len; i++)
+        size += strlen(row->frames[i].name) + 1;
+    size = (size + 7) & ~(size_t)7;
+    if (size > room)
+        return 0;
+    pd_remains_row *out = (void *)to;
+    *out = (pd_remains_row){row->value, (uint32_t)size, (uint16_t)row->depth,
+                            (uint16_t)row->frames_len};
+    if (stack_size)
+        memcpy(out + 1, row->stack, stack_size);
+    char *text = (char *)(out + 1) + stack_size;
+    for (size_t i = 0; i < row->frames_len; i++)
+        text = stpcpy(text, row->frames[i].name) + 1;
+    return size;
+}
+
+/* What has no room becomes one row, so that the sum is RSS. The length comes last. */
+static void save(void)
+{
+    enum { LAST_ROW = 64 };
+    const pprofdelta_frame frames[] = {part_frames[PART_LEFT], {.name = "(more)"}};
+    pprofdelta_heap_row more = {.frames = frames, .frames_len = 2};
+    pd_remains_account *to = &pd_region_head()->account;
+    size_t len = 0;
+    to->len = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    for (size_t i = 0; i < a.rows_len; i++) {
+        size_t size = save_row(to->rows + len, sizeof to->rows - LAST_ROW - len, &a.rows[i]);
+        more.value += size ? 0 : a.rows[i].value;
+        len += size;
+    }
+    if (more.value)
+        len += save_row(to->rows + len, LAST_ROW - sizeof(uint64_t), &more);
+    memcpy(to->comment, a.comment.bytes, sizeof to->comment);
+    to->nanos = pd_now();
+    atomic_signal_fence(memory_order_seq_cst);
+    to->len = len;
+}
+
 /* ---- when ------------------------------------------------------------------------------------ */
 
 static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
 static uint64_t last_time; /* when the credit was computed; 0: never */
 static int64_t last_cost =
-    1000000;               /* nanoseconds that the last account took, also that of a parent */
-static bool is_child;      /* of a fork */
-static uint64_t last_fork; /* when it began */
+    1000000;              /* nanoseconds that the last account took, also that of a parent */
+static int64_t last_fork; /* when this process began as the child of a fork; 0: it is none */
 
 /* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
  * a second. The last account is always made, except in a child of a fork that has lived too short for
@@ -376,7 +422,7 @@ static bool is_due(bool is_last)
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
     last_time = now;
-    return is_last ? !is_child || (int64_t)(now - last_fork) / 100 >= last_cost : credit > 0;
+    return is_last ? !last_fork || (pd_now() - last_fork) / 100 >= last_cost : credit > 0;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */
@@ -420,6 +466,8 @@ static void make(const pprofdelta_heap_stats *stats, bool is_last)
     const int64_t live = stats->inuse_bytes > 0 ? stats->inuse_bytes : 0;
     make_rows(live);
     make_comment(live, is_last);
+    if (pd_region_head())
+        save();
 }
 
 void pd_account_add(pprofdelta_heap *heap, bool is_last)
@@ -438,14 +486,9 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
 }
 
-void pd_account_fork_prepare(void)
+void pd_account_forked(int64_t nanos)
 {
-    last_fork = pd_nanos_of(CLOCK_MONOTONIC);
-}
-
-void pd_account_fork_child(void)
-{
-    is_child = true;
+    last_fork = nanos;
 }
 
 void pd_account_done(void)

@@ -37,8 +37,7 @@
 void pd_account_add(pprofdelta_heap *heap, bool is_last);
 void pd_account_done(void);
 
-/* Around fork. */
-void pd_account_fork_prepare(void);
-void pd_account_fork_child(void);
+/* Call in the child of a fork, with the time when it began. */
+void pd_account_forked(int64_t nanos);
 
 #endif

@@ -82,8 +82,8 @@ static int find_tables(struct dl_phdr_info *info, size_t size, void *cookie)
 int _dl_find_object(void *address, struct dl_find_object *found)
 {
     search s = {(uintptr_t)address, found};
-    if (pd_next()->find_object)
-        return pd_next()->find_object(address, found);
+    if (pd_next()->_dl_find_object)
+        return pd_next()->_dl_find_object(address, found);
     return dl_iterate_phdr(find_tables, &s) == 1 ? 0 : -1;
 }
 

@@ -1,14 +1,40 @@
-/* A stack of the agent's own: see own_stack.h. */
+/* Stacks of the agent's own: see own_stack.h. */
 #include "agent/base/own_stack.h"
 
+#include "agent/base/reserve.h"
 #include "agent/base/self.h"
 
-#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { STACK_LEN = 128 << 10, ENOUGH = 64 << 10 };
 
-static _Alignas(16) char stack[STACK_LEN];
-static atomic_bool is_used;
+/* Those that no thread uses. A signal handler may take one at any time, and so may the child of a fork, which
+ * loses those that other threads of its parent used. */
+enum { UNUSED_MOST = 64 };
+static _Atomic(char *) unused[UNUSED_MOST];
+
+/* Returns NULL without memory. */
+static char *take(void)
+{
+    char *stack = NULL;
+    for (int i = 0; i < UNUSED_MOST && !stack; i++)
+        stack = atomic_exchange(&unused[i], NULL);
+    return stack || atomic_load(&pd_is_confined) ? stack : pd_reserve_map(STACK_LEN);
+}
+
+static void give(char *stack)
+{
+    for (int i = 0; i < UNUSED_MOST && stack; i++)
+        stack = atomic_exchange(&unused[i], stack);
+    if (!atomic_load(&pd_is_confined))
+        pd_reserve_unmap(stack, STACK_LEN);
+}
+
+void pd_own_stack_begin(void)
+{
+    give(take());
+}
 
 /* Calls the function with the cookie on the stack that ends there. The frame pointer leads back, also for
  * unwinders. */
@@ -79,15 +105,23 @@ static bool has_room(void)
 
 void pd_own_stack_call(void (*function)(void *cookie), void *cookie)
 {
-    if (has_room() || atomic_exchange(&is_used, true)) {
+    char *stack = has_room() ? NULL : take();
+    if (!stack) {
         function(cookie);
         return;
     }
-    pd_call_on(function, cookie, stack + sizeof stack);
-    atomic_store(&is_used, false);
+    pd_call_on(function, cookie, stack + STACK_LEN);
+    give(stack);
 }
 
-void pd_own_stack_forget(void)
+/* Both C libraries keep signals of their own out of the sets of their functions. */
+void pd_own_stack_call_briefly(void (*function)(void *cookie), void *cookie)
 {
-    atomic_store(&is_used, false);
+    const uint64_t all = UINT64_MAX;
+    uint64_t before;
+    bool is_masked = !has_room() && !atomic_load(&pd_is_confined) &&
+                     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all) == 0;
+    pd_own_stack_call(function, cookie);
+    if (is_masked)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 }

@@ -12,28 +12,18 @@
 
 static pd_other_functions others;
 
-static const struct {
+typedef struct named_function {
     const char *name;
-    void *function;
-} names_of_others[] = {
-    {"mmap", &others.mmap},
-    {"mmap64", &others.mmap64},
-    {"mremap", &others.mremap},
-    {"brk", &others.brk},
-    {"sbrk", &others.sbrk},
-    {"sigaction", &others.sigaction},
-    {"signal", &others.signal},
-    {"__sysv_signal", &others.sysv_signal},
-    {"execvpe", &others.execvpe},
-    {"fexecve", &others.fexecve},
-    {"posix_spawn", &others.posix_spawn},
-    {"posix_spawnp", &others.posix_spawnp},
-    {"dlclose", &others.dlclose},
-    {"daemon", &others.daemon},
-    {"_dl_find_object", &others.find_object},
-    {"syscall", &others.raw_call},
-    {"munmap", &others.munmap}, /* last: it marks that all are found */
-};
+    void *function; /* the pointer to set */
+} named_function;
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): names */
+#define NAMED_OTHER(result, name, parameters) {#name, &others.name},
+#define NAMED(result, name, parameters)       {#name, &found.name},
+#define NAMED_EARLY(result, name, parameters) .name = early_##name,
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+static const named_function names_of_others[] = {PD_OTHERS(NAMED_OTHER)};
 
 const pd_other_functions *pd_next(void)
 {
@@ -66,21 +56,7 @@ void pd_signal_die(int number)
 
 static pd_allocator found;
 
-static const struct {
-    const char *name;
-    void *function;
-} names_of_allocator[] = {
-    {"malloc", &found.malloc},
-    {"free", &found.free},
-    {"calloc", &found.calloc},
-    {"realloc", &found.realloc},
-    {"posix_memalign", &found.posix_memalign},
-    {"aligned_alloc", &found.aligned_alloc},
-    {"memalign", &found.memalign},
-    {"valloc", &found.valloc},
-    {"pvalloc", &found.pvalloc},
-    {"malloc_usable_size", &found.usable_size},
-};
+static const named_function names_of_allocator[] = {PD_ALLOCATOR(NAMED)};
 
 enum { UNKNOWN, LOOKING, FOUND };
 static atomic_int state;
@@ -160,52 +136,28 @@ static void *early_realloc(void *ptr, size_t size)
     return moved;
 }
 
-static size_t early_usable_size(void *ptr)
+static size_t early_malloc_usable_size(void *ptr)
 {
     if (is_in_arena(ptr))
         return arena_size(ptr);
-    return find() ? found.usable_size(ptr) : 0;
+    return find() ? found.malloc_usable_size(ptr) : 0;
 }
 
-/* The lookup itself calls none of these. */
+/* The lookup itself calls none of these. Not every C library has pvalloc. */
+#define EARLY(result, name, parameters, arguments, failed)                                         \
+    static result early_##name parameters                                                          \
+    {                                                                                              \
+        return find() && found.name ? found.name arguments : failed;                               \
+    }
 
-static int early_posix_memalign(void **out, size_t alignment, size_t size)
-{
-    return find() ? found.posix_memalign(out, alignment, size) : ENOMEM;
-}
+EARLY(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size),
+      ENOMEM)
+EARLY(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size), NULL)
+EARLY(void *, memalign, (size_t alignment, size_t size), (alignment, size), NULL)
+EARLY(void *, valloc, (size_t size), (size), NULL)
+EARLY(void *, pvalloc, (size_t size), (size), NULL)
 
-static void *early_aligned_alloc(size_t alignment, size_t size)
-{
-    return find() ? found.aligned_alloc(alignment, size) : NULL;
-}
-
-static void *early_memalign(size_t alignment, size_t size)
-{
-    return find() ? found.memalign(alignment, size) : NULL;
-}
-
-static void *early_valloc(size_t size)
-{
-    return find() ? found.valloc(size) : NULL;
-}
-
-static void *early_pvalloc(size_t size)
-{
-    return find() && found.pvalloc ? found.pvalloc(size) : NULL;
-}
-
-pd_allocator pd_real = {
-    .malloc = early_malloc,
-    .free = early_free,
-    .calloc = early_calloc,
-    .realloc = early_realloc,
-    .posix_memalign = early_posix_memalign,
-    .aligned_alloc = early_aligned_alloc,
-    .memalign = early_memalign,
-    .valloc = early_valloc,
-    .pvalloc = early_pvalloc,
-    .usable_size = early_usable_size,
-};
+pd_allocator pd_real = {PD_ALLOCATOR(NAMED_EARLY)};
 
 /* ---- the lookup ------------------------------------------------------------------------------ */
 
@@ -227,16 +179,16 @@ void pd_real_find(void)
     for (size_t i = 0; i < sizeof names_of_allocator / sizeof *names_of_allocator; i++)
         pd_find_next(names_of_allocator[i].function, names_of_allocator[i].name);
     pd_allocator now = found;
-    if (!now.pvalloc) /* not every C library has it */
+    if (!now.pvalloc)
         now.pvalloc = early_pvalloc;
     if (atomic_load(&arena_used)) {
         now.free = early_free;
         now.realloc = early_realloc;
-        now.usable_size = early_usable_size;
+        now.malloc_usable_size = early_malloc_usable_size;
     }
-    if (found.usable_size &&
-        are_of_one_file(*(void **)(void *)&found.realloc, *(void **)(void *)&found.usable_size))
-        now.block_size = now.usable_size;
+    if (found.malloc_usable_size && are_of_one_file(*(void **)(void *)&found.realloc,
+                                                    *(void **)(void *)&found.malloc_usable_size))
+        now.block_size = now.malloc_usable_size;
     pd_real = now;
     atomic_store(&state, FOUND);
     errno = kept;

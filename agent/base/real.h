@@ -19,19 +19,26 @@
 #include <string.h>
 #include <sys/types.h>
 
+/* The lists have a row for each function: its result, its name and its parameters. */
+
+#define PD_ALLOCATOR(ROW)                                                                          \
+    ROW(void *, malloc, (size_t size))                                                             \
+    ROW(void, free, (void *ptr))                                                                   \
+    ROW(void *, calloc, (size_t count, size_t size))                                               \
+    ROW(void *, realloc, (void *ptr, size_t size))                                                 \
+    ROW(int, posix_memalign, (void **out, size_t alignment, size_t size))                          \
+    ROW(void *, aligned_alloc, (size_t alignment, size_t size))                                    \
+    ROW(void *, memalign, (size_t alignment, size_t size))                                         \
+    ROW(void *, valloc, (size_t size))                                                             \
+    ROW(void *, pvalloc, (size_t size))                                                            \
+    ROW(size_t, malloc_usable_size, (void *ptr))
+
+#define PD_FUNCTION(result, name, parameters) result(*name) parameters;
+
 typedef struct pd_allocator {
-    void *(*malloc)(size_t size);
-    void (*free)(void *ptr);
-    void *(*calloc)(size_t count, size_t size);
-    void *(*realloc)(void *ptr, size_t size);
-    int (*posix_memalign)(void **out, size_t alignment, size_t size);
-    void *(*aligned_alloc)(size_t alignment, size_t size);
-    void *(*memalign)(size_t alignment, size_t size);
-    void *(*valloc)(size_t size);
-    void *(*pvalloc)(size_t size);
-    size_t (*usable_size)(void *ptr);
+    PD_ALLOCATOR(PD_FUNCTION)
     size_t (*block_size)(
-        void *ptr); /* usable_size, if it is that of the same allocator; else NULL */
+        void *ptr); /* malloc_usable_size, if it is that of the same allocator; else NULL */
 } pd_allocator;
 
 extern pd_allocator pd_real;
@@ -52,30 +59,37 @@ typedef off_t pd_plain_offset;
 struct dl_find_object;
 
 typedef void pd_signal_handler(int);
-typedef int pd_spawn(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
-                     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
+#define PD_SPAWN_PARAMETERS                                                                        \
+    (pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,         \
+     char *const[], char *const[])
 
 /* syscall(2) as it is called: all arguments are words, and unused ones are passed on unseen. */
-typedef long pd_raw_call(long number, long a, long b, long c, long d, long e, long f);
+#define PD_SYSCALL_PARAMETERS (long, long, long, long, long, long, long)
+typedef long pd_raw_call PD_SYSCALL_PARAMETERS;
+
+/* The last one marks that all are found. */
+#define PD_OTHERS(ROW)                                                                             \
+    ROW(void *, mmap, (void *, size_t, int, int, int, pd_plain_offset))                            \
+    ROW(void *, mmap64, (void *, size_t, int, int, int, int64_t))                                  \
+    ROW(void *, mremap, (void *, size_t, size_t, int, ...))                                        \
+    ROW(int, brk, (void *))                                                                        \
+    ROW(void *, sbrk, (intptr_t))                                                                  \
+    ROW(int, sigaction, (int, const struct sigaction *, struct sigaction *))                       \
+    ROW(pd_signal_handler *, signal, (int, pd_signal_handler *))                                   \
+    ROW(pd_signal_handler *, __sysv_signal, (int, pd_signal_handler *))                            \
+    ROW(int, execvpe, (const char *, char *const[], char *const[]))                                \
+    ROW(int, fexecve, (int, char *const[], char *const[]))                                         \
+    ROW(int, posix_spawn, PD_SPAWN_PARAMETERS)                                                     \
+    ROW(int, posix_spawnp, PD_SPAWN_PARAMETERS)                                                    \
+    ROW(int, dlclose, (void *))                                                                    \
+    ROW(int, daemon, (int, int))                                                                   \
+    ROW(int, _dl_find_object, (void *, struct dl_find_object *))                                   \
+    ROW(long, syscall, PD_SYSCALL_PARAMETERS)                                                      \
+    ROW(int, munmap, (void *, size_t))
 
 /* NULL: the C library does not have it. */
 typedef struct pd_other_functions {
-    void *(*mmap)(void *, size_t, int, int, int, pd_plain_offset);
-    void *(*mmap64)(void *, size_t, int, int, int, int64_t);
-    int (*munmap)(void *, size_t);
-    void *(*mremap)(void *, size_t, size_t, int, ...);
-    int (*brk)(void *);
-    void *(*sbrk)(intptr_t);
-    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-    pd_signal_handler *(*signal)(int, pd_signal_handler *);
-    pd_signal_handler *(*sysv_signal)(int, pd_signal_handler *);
-    int (*execvpe)(const char *, char *const[], char *const[]);
-    int (*fexecve)(int, char *const[], char *const[]);
-    pd_spawn *posix_spawn, *posix_spawnp;
-    int (*dlclose)(void *);
-    int (*daemon)(int, int);
-    int (*find_object)(void *, struct dl_find_object *);
-    pd_raw_call *raw_call;
+    PD_OTHERS(PD_FUNCTION)
 } pd_other_functions;
 
 /* Returns the functions. Looks them up for a call from the constructor of another library, which may

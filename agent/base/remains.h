@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define PD_REMAINS_ENDING ".live" /* of the name; a number may follow: ".live.1" */
-#define PD_REMAINS_MAGIC  UINT64_C(0x0165766c66647070)
+#define PD_REMAINS_MAGIC  UINT64_C(0x0265766c66647070)
 
 /* The sizes of the areas: each is as large as all before it together, so that a small tracker takes little
  * address space. */
@@ -40,15 +40,31 @@ typedef struct pd_remains_area {
 #define PD_ACCOUNT_TYPE "rss_space"
 #define PD_ACCOUNT_UNIT "bytes"
 
+/* A row of it. Behind it are the stack and the names of the frames that call from no address, each with a NUL. */
+typedef struct pd_remains_row {
+    int64_t bytes;
+    uint32_t size; /* with what is behind it, a multiple of 8 */
+    uint16_t depth, names;
+} pd_remains_row;
+
+/* The account that was made last. */
+typedef struct pd_remains_account {
+    uint64_t len;  /* of the rows; 0: there is none */
+    int64_t nanos; /* when it was made */
+    char comment[1024];
+    _Alignas(pd_remains_row) char rows[48 << 10];
+} pd_remains_account;
+
 typedef struct pd_remains_head {
     uint64_t magic; /* 0: the file is not complete yet */
     uint64_t root;  /* the address of the tracker */
     pd_remains_area areas[PD_REMAINS_AREAS];
     int64_t alive_nanos;  /* when the process was alive last, within a second or so */
     uint64_t next_number; /* of its next file */
-    uint32_t format, snapshot, account;
+    uint32_t format, snapshot, has_account;
     uint32_t resource_len;
     char resource[PD_RESOURCE_MAX]; /* as in PPROFDELTA_RECORD_RESOURCE */
+    pd_remains_account account;
 } pd_remains_head;
 
 #endif

@@ -96,23 +96,22 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
     return status;
 }
 
-typedef enum occasion { TIMED, ASKED, LAST } occasion;
-
 /* Did neither the heap nor the mappings change? Nothing is lost if the window is not written: the
  * next one begins where the last one that was written ends. At the end of a program only its heap
  * counts, so that programs without a sample leave nothing. */
-static bool is_empty(pprofdelta_heap *heap, occasion why)
+static bool is_empty(pprofdelta_heap *heap, pd_occasion why)
 {
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(heap, &stats);
     return !stats.changed && !(pd_the_agent.settings.snapshot && stats.live) &&
-           (why == LAST || pd_mappings_changes() == delivered_changes) && !atomic_load(&has_failed);
+           (why == PD_DELIVER_LAST || pd_mappings_changes() == delivered_changes) &&
+           !atomic_load(&has_failed);
 }
 
-static void send_window(pprofdelta_heap *heap, occasion why)
+static void send_window(pprofdelta_heap *heap, pd_occasion why)
 {
-    const bool is_last = why == LAST;
-    if (why != ASKED && is_empty(heap, why))
+    const bool is_last = why == PD_DELIVER_LAST;
+    if (why != PD_DELIVER_ASKED && is_empty(heap, why))
         return;
     pprofdelta_error err;
     uint64_t changes = pd_mappings_changes();
@@ -149,22 +148,12 @@ bool pd_delivery_hold(unsigned milliseconds)
     return true;
 }
 
-static bool deliver_window(unsigned milliseconds, occasion why)
+bool pd_delivery_send(pd_occasion why)
 {
-    if (!pd_delivery_hold(milliseconds))
+    if (!pd_delivery_hold(why == PD_DELIVER_LAST ? pd_delivery_max_millis() : 0))
         return false;
     send_window(pd_agent_heap(), why);
     return true;
-}
-
-bool pd_delivery_send(bool is_asked)
-{
-    return deliver_window(0, is_asked ? ASKED : TIMED);
-}
-
-bool pd_delivery_send_last(void)
-{
-    return deliver_window(pd_delivery_max_millis(), LAST);
 }
 
 bool pd_delivery_has_all(void)

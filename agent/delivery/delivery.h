@@ -5,16 +5,19 @@
 
 #include <stdbool.h>
 
+typedef enum pd_occasion {
+    PD_DELIVER_ON_TIME,
+    PD_DELIVER_ASKED, /* by the signal: also if nothing changed */
+    PD_DELIVER_LAST   /* the program ends */
+} pd_occasion;
+
 /* Delivers the events since the last delivery. Events that could not be delivered are in the next
  * profile, and a message is written once. If another thread delivers, does nothing and returns false.
  * After true no other thread can deliver until pd_delivery_release. A window in which nothing changed
- * is not written, unless it was asked for by the signal. */
-bool pd_delivery_send(bool is_asked);
+ * is not written, unless it was asked for. The last one waits for another thread for as long as a delivery may
+ * take; if it does not arrive, a message says whether it is lost or can be recovered. */
+bool pd_delivery_send(pd_occasion why);
 void pd_delivery_release(void);
-
-/* The same for the last window of a program. Waits for another thread for as long as a delivery
- * may take. If the profile does not arrive, a message says whether it is lost or can be recovered. */
-bool pd_delivery_send_last(void);
 
 /* Keeps other threads from a delivery, for other work on what is delivered. If one delivers, waits for so
  * long at most. Release it if this returned true. */

@@ -70,7 +70,7 @@ void pd_live_prepare(void)
         return;
     head->format = (uint32_t)settings->format;
     head->snapshot = (uint32_t)settings->snapshot;
-    head->account = (uint32_t)settings->account;
+    head->has_account = (uint32_t)settings->account;
     head->resource_len = resource ? (uint32_t)strnlen(resource, sizeof head->resource) : 0;
     if (head->resource_len)
         memcpy(head->resource, resource, head->resource_len);
@@ -81,6 +81,7 @@ static void name_process(pd_remains_head *head)
 {
     head->magic = 0;
     head->root = (uintptr_t)pd_agent_heap();
+    head->account.len = 0; /* that of the parent, before a fork */
     head->alive_nanos = pd_now();
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         head->areas[i].base = 0;

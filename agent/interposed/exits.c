@@ -199,33 +199,30 @@ PD_PUBLIC int daemon(int nochdir, int noclose)
 /* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
  * meanwhile. */
 
-PD_PUBLIC int unshare(int flags)
+static int resume(bool is_paused, int result)
 {
-    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
-    bool is_paused = (flags & alone) && pd_agent_pause();
-    int result = (int)syscall(SYS_unshare, flags);
     if (is_paused)
         pd_agent_resume();
     return result;
 }
 
-static int move(bool is_paused, int result)
+PD_PUBLIC int unshare(int flags)
 {
-    if (is_paused)
-        pd_agent_resume();
-    return result;
+    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+    bool is_paused = (flags & alone) && pd_agent_pause();
+    return resume(is_paused, (int)syscall(SYS_unshare, flags));
 }
 
 PD_PUBLIC int setns(int fd, int type)
 {
     bool is_paused = pd_agent_before_move();
-    return move(is_paused, (int)syscall(SYS_setns, fd, type));
+    return resume(is_paused, (int)syscall(SYS_setns, fd, type));
 }
 
 PD_PUBLIC int chroot(const char *path)
 {
     bool is_paused = pd_agent_before_move();
-    return move(is_paused, (int)syscall(SYS_chroot, path));
+    return resume(is_paused, (int)syscall(SYS_chroot, path));
 }
 
 /* ---- unloading ------------------------------------------------------------------------------- */
@@ -271,7 +268,7 @@ static bool is_killing(long number, long a, long b, long c)
 static long call_confining(long number, long a, long b, long c, long d, long e)
 {
     bool is_confined = is_killing(number, a, b, c) && pd_agent_before_confine();
-    long result = pd_next()->raw_call(number, a, b, c, d, e, 0);
+    long result = pd_next()->syscall(number, a, b, c, d, e, 0);
     if (is_confined && (result < 0 || (result && (b & (long)SECCOMP_FILTER_FLAG_TSYNC))))
         pd_agent_confine_failed();
     return result;
@@ -295,7 +292,7 @@ pd_raw_call pd_raw_syscall __asm__("syscall") __attribute__((visibility("default
 
 long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-    pd_raw_call *call = pd_next()->raw_call;
+    pd_raw_call *call = pd_next()->syscall;
     if (number == SYS_exit_group)
         pd_agent_end();
     if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)

@@ -38,14 +38,12 @@ PD_SLOW static void *realloc_slow(void *old, size_t size)
     size_t after = resizing.before && !resizing.is_exact ? size_of(ptr) : size;
     pd_slow_resized(&resizing, has_failed ? old : ptr, has_failed ? resizing.before : after,
                     &caller);
-    return has_failed ? pd_slow_failed(size, PD_NO_MEMORY) : ptr;
+    return has_failed && PD_NO_MEMORY ? pd_slow_out_of_memory(size) : ptr;
 }
 
-/* The registers are arguments: a compiler may call this function and not jump to it. */
-PD_SLOW static void *grown(void *ptr, size_t added, bool is_piece, uintptr_t pc, uintptr_t sp,
-                           uintptr_t fp)
+PD_SLOW static void *grown(void *ptr, size_t added, bool is_piece)
 {
-    const pd_caller caller = {pc, sp, fp};
+    const pd_caller caller = PD_HERE();
     pd_slow_grown(ptr, added, is_piece, &caller);
     return ptr;
 }
@@ -57,12 +55,10 @@ static inline __attribute__((always_inline)) void *resize(void *old, size_t size
     size_t before = size_of(old);
     void *ptr = pd_real.realloc(old, size);
     if (!PD_LIKELY(ptr))
-        return size ? pd_slow_failed(size, PD_NO_MEMORY) : NULL;
+        return size && PD_NO_MEMORY ? pd_slow_out_of_memory(size) : NULL;
     size_t after = before ? size_of(ptr) : size;
-    if (!(after > before && pd_tick(after - before)))
-        return ptr;
-    const pd_caller here = PD_HERE(); /* of realloc, into which this is inlined */
-    return grown(ptr, after - before, before != 0, here.pc, here.sp, here.fp);
+    return after > before && pd_tick(after - before) ? grown(ptr, after - before, before != 0)
+                                                     : ptr;
 }
 
 PD_PUBLIC void *realloc(void *ptr, size_t size)
@@ -77,7 +73,7 @@ PD_PUBLIC void *reallocarray(void *ptr, size_t nmemb, size_t size)
 
 PD_PUBLIC size_t malloc_usable_size(void *ptr)
 {
-    return pd_real.usable_size(ptr);
+    return pd_real.malloc_usable_size(ptr);
 }
 
 /* C23. A C library that has these functions does not call free in them. */

@@ -82,6 +82,35 @@ static inline owner the_owner(void)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, types and lists */
 
+/* The operators, each once. The plain ones come first. */
+#define OPERATORS(PLAIN_NEW, NEW, DELETE)                                                          \
+    PLAIN_NEW(_Znwm)                                                                               \
+    DELETE(_ZdlPv, (void *ptr), (ptr))                                                             \
+    PLAIN_NEW(_Znam)                                                                               \
+    NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))                  \
+    NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))                  \
+    NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), (size, alignment))                  \
+    NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size, alignment))                  \
+    NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),  \
+        (size, alignment, nothrow))                                                                \
+    NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),  \
+        (size, alignment, nothrow))                                                                \
+    DELETE(_ZdaPv, (void *ptr), (ptr))                                                             \
+    DELETE(_ZdlPvm, (void *ptr, size_t size), (ptr, size))                                         \
+    DELETE(_ZdaPvm, (void *ptr, size_t size), (ptr, size))                                         \
+    DELETE(_ZdlPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))                 \
+    DELETE(_ZdaPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))                 \
+    DELETE(_ZdlPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))                 \
+    DELETE(_ZdaPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))                 \
+    DELETE(_ZdlPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment),                     \
+           (ptr, size, alignment))                                                                 \
+    DELETE(_ZdaPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment),                     \
+           (ptr, size, alignment))                                                                 \
+    DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,                                                    \
+           (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))          \
+    DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,                                                    \
+           (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))
+
 #define NEW(name, parameters, arguments)                                                           \
     static void *(*real_##name)parameters;                                                         \
     void *name parameters;                                                                         \
@@ -107,65 +136,19 @@ static inline owner the_owner(void)
     void name parameters;                                                                          \
     PD_RELEASE(PD_PUBLIC, name, the_owner() == ALLOCATOR, real_##name, parameters, arguments)
 
-PLAIN_NEW(_Znwm)
-PLAIN_NEW(_Znam)
-NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))
-NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))
-NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),
-    (size, alignment, nothrow))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),
-    (size, alignment, nothrow))
-DELETE(_ZdlPv, (void *ptr), (ptr))
-DELETE(_ZdaPv, (void *ptr), (ptr))
-DELETE(_ZdlPvm, (void *ptr, size_t size), (ptr, size))
-DELETE(_ZdaPvm, (void *ptr, size_t size), (ptr, size))
-DELETE(_ZdlPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))
-DELETE(_ZdaPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))
-DELETE(_ZdlPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))
-DELETE(_ZdaPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))
-DELETE(_ZdlPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment), (ptr, size, alignment))
-DELETE(_ZdaPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment), (ptr, size, alignment))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *ptr, size_t alignment, const void *nothrow),
-       (ptr, alignment, nothrow))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *ptr, size_t alignment, const void *nothrow),
-       (ptr, alignment, nothrow))
+OPERATORS(PLAIN_NEW, NEW, DELETE)
 
 /* ---- who owns them --------------------------------------------------------------------------- */
 
-#define ROW(name)                                                                                  \
-    {                                                                                              \
-#name, (void *)&real_##name                                                                \
-    }
+#define ROW(name, ...) {#name, (void *)&real_##name},
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* The plain ones come first. */
 enum { PLAIN_ROWS = 2 };
 
 static const struct {
     const char *name;
     void *real;
-} operators[] = {ROW(_Znwm),
-                 ROW(_ZdlPv),
-                 ROW(_Znam),
-                 ROW(_ZnwmRKSt9nothrow_t),
-                 ROW(_ZnamRKSt9nothrow_t),
-                 ROW(_ZnwmSt11align_val_t),
-                 ROW(_ZnamSt11align_val_t),
-                 ROW(_ZnwmSt11align_val_tRKSt9nothrow_t),
-                 ROW(_ZnamSt11align_val_tRKSt9nothrow_t),
-                 ROW(_ZdaPv),
-                 ROW(_ZdlPvm),
-                 ROW(_ZdaPvm),
-                 ROW(_ZdlPvRKSt9nothrow_t),
-                 ROW(_ZdaPvRKSt9nothrow_t),
-                 ROW(_ZdlPvSt11align_val_t),
-                 ROW(_ZdaPvSt11align_val_t),
-                 ROW(_ZdlPvmSt11align_val_t),
-                 ROW(_ZdaPvmSt11align_val_t),
-                 ROW(_ZdlPvSt11align_val_tRKSt9nothrow_t),
-                 ROW(_ZdaPvSt11align_val_tRKSt9nothrow_t)};
+} operators[] = {OPERATORS(ROW, ROW, ROW)};
 
 /* Programs often replace only one kind of new and delete, and the runtime's others call it. Memory from such
  * a new must be given to the matching delete. So all have one owner; but an old allocator lacks the aligned

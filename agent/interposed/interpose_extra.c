@@ -37,106 +37,71 @@
         return result;                                                                             \
     }
 
-/* ---- jemalloc -------------------------------------------------------------------------------- */
+/* Each function once. A library that has any of a list has the first one. xallocx resizes in place: the block
+ * counts as a new one if it has the requested size. */
+#define OF_JEMALLOC(ALLOCATE, RESIZE, RELEASE)                                                     \
+    ALLOCATE(mallocx, size, true, (size_t size, int flags), (size, flags))                         \
+    RESIZE(rallocx, void *, result != NULL, result, (void *ptr, size_t size, int flags),           \
+           (ptr, size, flags))                                                                     \
+    RESIZE(xallocx, size_t, result >= size, result >= size ? ptr : NULL,                           \
+           (void *ptr, size_t size, size_t extra, int flags), (ptr, size, extra, flags))           \
+    RELEASE(dallocx, (void *ptr, int flags), (ptr, flags))                                         \
+    RELEASE(sdallocx, (void *ptr, size_t size, int flags), (ptr, size, flags))
 
-ALLOCATE(mallocx, size, true, (size_t size, int flags), (size, flags))
-RESIZE(rallocx, void *, result != NULL, result, (void *ptr, size_t size, int flags),
-       (ptr, size, flags))
-/* Resizes in place. The block counts as a new one if it has the requested size. */
-RESIZE(xallocx, size_t, result >= size, result >= size ? ptr : NULL,
-       (void *ptr, size_t size, size_t extra, int flags), (ptr, size, extra, flags))
-RELEASE(dallocx, (void *ptr, int flags), (ptr, flags))
-RELEASE(sdallocx, (void *ptr, size_t size, int flags), (ptr, size, flags))
+/* The operators that do not return NULL throw through the agent's frame. */
+#define OF_TCMALLOC(ALLOCATE, RESIZE, RELEASE)                                                     \
+    ALLOCATE(tc_malloc, size, PD_NO_MEMORY, (size_t size), (size))                                 \
+    ALLOCATE(tc_malloc_skip_new_handler, size, PD_NO_MEMORY, (size_t size), (size))                \
+    ALLOCATE(tc_calloc, pd_product(count, size), PD_NO_MEMORY, (size_t count, size_t size),        \
+             (count, size))                                                                        \
+    ALLOCATE(tc_memalign, size, PD_NO_MEMORY, (size_t alignment, size_t size), (alignment, size))  \
+    ALLOCATE(tc_valloc, size, PD_NO_MEMORY, (size_t size), (size))                                 \
+    ALLOCATE(tc_pvalloc, size, PD_NO_MEMORY, (size_t size), (size))                                \
+    RESIZE(tc_realloc, void *, result || !size, result, (void *ptr, size_t size), (ptr, size))     \
+    RELEASE(tc_free, (void *ptr), (ptr))                                                           \
+    RELEASE(tc_cfree, (void *ptr), (ptr))                                                          \
+    RELEASE(cfree, (void *ptr), (ptr))                                                             \
+    RELEASE(tc_free_sized, (void *ptr, size_t size), (ptr, size))                                  \
+    ALLOCATE(tc_new, size, false, (size_t size), (size))                                           \
+    ALLOCATE(tc_newarray, size, false, (size_t size), (size))                                      \
+    ALLOCATE(tc_new_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow))      \
+    ALLOCATE(tc_newarray_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow)) \
+    ALLOCATE(tc_new_aligned, size, false, (size_t size, size_t alignment), (size, alignment))      \
+    ALLOCATE(tc_newarray_aligned, size, false, (size_t size, size_t alignment), (size, alignment)) \
+    ALLOCATE(tc_new_aligned_nothrow, size, true,                                                   \
+             (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))     \
+    ALLOCATE(tc_newarray_aligned_nothrow, size, true,                                              \
+             (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))     \
+    RELEASE(tc_delete, (void *ptr), (ptr))                                                         \
+    RELEASE(tc_deletearray, (void *ptr), (ptr))                                                    \
+    RELEASE(tc_delete_sized, (void *ptr, size_t size), (ptr, size))                                \
+    RELEASE(tc_deletearray_sized, (void *ptr, size_t size), (ptr, size))                           \
+    RELEASE(tc_delete_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))                   \
+    RELEASE(tc_deletearray_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))              \
+    RELEASE(tc_delete_aligned, (void *ptr, size_t alignment), (ptr, alignment))                    \
+    RELEASE(tc_deletearray_aligned, (void *ptr, size_t alignment), (ptr, alignment))               \
+    RELEASE(tc_delete_sized_aligned, (void *ptr, size_t size, size_t alignment),                   \
+            (ptr, size, alignment))                                                                \
+    RELEASE(tc_deletearray_sized_aligned, (void *ptr, size_t size, size_t alignment),              \
+            (ptr, size, alignment))                                                                \
+    RELEASE(tc_delete_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),         \
+            (ptr, alignment, nothrow))                                                             \
+    RELEASE(tc_deletearray_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),    \
+            (ptr, alignment, nothrow))
 
-/* ---- tcmalloc -------------------------------------------------------------------------------- */
-
-ALLOCATE(tc_malloc, size, PD_NO_MEMORY, (size_t size), (size))
-ALLOCATE(tc_malloc_skip_new_handler, size, PD_NO_MEMORY, (size_t size), (size))
-ALLOCATE(tc_calloc, pd_product(count, size), PD_NO_MEMORY, (size_t count, size_t size),
-         (count, size))
-ALLOCATE(tc_memalign, size, PD_NO_MEMORY, (size_t alignment, size_t size), (alignment, size))
-ALLOCATE(tc_valloc, size, PD_NO_MEMORY, (size_t size), (size))
-ALLOCATE(tc_pvalloc, size, PD_NO_MEMORY, (size_t size), (size))
-RESIZE(tc_realloc, void *, result || !size, result, (void *ptr, size_t size), (ptr, size))
-RELEASE(tc_free, (void *ptr), (ptr))
-RELEASE(tc_cfree, (void *ptr), (ptr))
-RELEASE(cfree, (void *ptr), (ptr))
-RELEASE(tc_free_sized, (void *ptr, size_t size), (ptr, size))
+OF_JEMALLOC(ALLOCATE, RESIZE, RELEASE)
+OF_TCMALLOC(ALLOCATE, RESIZE, RELEASE)
 
 static int (*real_tc_posix_memalign)(void **out, size_t alignment, size_t size);
 PD_ALLOCATE_INTO(static, our_tc_posix_memalign, real_tc_posix_memalign)
 
-/* The operators. Those that do not return NULL throw through the agent's frame. */
-ALLOCATE(tc_new, size, false, (size_t size), (size))
-ALLOCATE(tc_newarray, size, false, (size_t size), (size))
-ALLOCATE(tc_new_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow))
-ALLOCATE(tc_newarray_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow))
-ALLOCATE(tc_new_aligned, size, false, (size_t size, size_t alignment), (size, alignment))
-ALLOCATE(tc_newarray_aligned, size, false, (size_t size, size_t alignment), (size, alignment))
-ALLOCATE(tc_new_aligned_nothrow, size, true, (size_t size, size_t alignment, const void *nothrow),
-         (size, alignment, nothrow))
-ALLOCATE(tc_newarray_aligned_nothrow, size, true,
-         (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))
-RELEASE(tc_delete, (void *ptr), (ptr))
-RELEASE(tc_deletearray, (void *ptr), (ptr))
-RELEASE(tc_delete_sized, (void *ptr, size_t size), (ptr, size))
-RELEASE(tc_deletearray_sized, (void *ptr, size_t size), (ptr, size))
-RELEASE(tc_delete_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))
-RELEASE(tc_deletearray_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))
-RELEASE(tc_delete_aligned, (void *ptr, size_t alignment), (ptr, alignment))
-RELEASE(tc_deletearray_aligned, (void *ptr, size_t alignment), (ptr, alignment))
-RELEASE(tc_delete_sized_aligned, (void *ptr, size_t size, size_t alignment), (ptr, size, alignment))
-RELEASE(tc_deletearray_sized_aligned, (void *ptr, size_t size, size_t alignment),
-        (ptr, size, alignment))
-RELEASE(tc_delete_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),
-        (ptr, alignment, nothrow))
-RELEASE(tc_deletearray_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),
-        (ptr, alignment, nothrow))
-
 /* ---- replacing them -------------------------------------------------------------------------- */
 
-#define OURS(name)                                                                                 \
-    {                                                                                              \
-#name, (void *)our_##name, (void *)&real_##name                                            \
-    }
+#define OURS(name, ...) {#name, (void *)our_##name, (void *)&real_##name},
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* A library that has any of these has the first one. */
-static const pd_rebound of_jemalloc[] = {OURS(mallocx), OURS(rallocx), OURS(xallocx), OURS(dallocx),
-                                         OURS(sdallocx)};
-
-static const pd_rebound of_tcmalloc[] = {OURS(tc_malloc),
-                                         OURS(tc_malloc_skip_new_handler),
-                                         OURS(tc_calloc),
-                                         OURS(tc_memalign),
-                                         OURS(tc_valloc),
-                                         OURS(tc_pvalloc),
-                                         OURS(tc_realloc),
-                                         OURS(tc_free),
-                                         OURS(tc_cfree),
-                                         OURS(cfree),
-                                         OURS(tc_free_sized),
-                                         OURS(tc_posix_memalign),
-                                         OURS(tc_new),
-                                         OURS(tc_newarray),
-                                         OURS(tc_new_nothrow),
-                                         OURS(tc_newarray_nothrow),
-                                         OURS(tc_new_aligned),
-                                         OURS(tc_newarray_aligned),
-                                         OURS(tc_new_aligned_nothrow),
-                                         OURS(tc_newarray_aligned_nothrow),
-                                         OURS(tc_delete),
-                                         OURS(tc_deletearray),
-                                         OURS(tc_delete_sized),
-                                         OURS(tc_deletearray_sized),
-                                         OURS(tc_delete_nothrow),
-                                         OURS(tc_deletearray_nothrow),
-                                         OURS(tc_delete_aligned),
-                                         OURS(tc_deletearray_aligned),
-                                         OURS(tc_delete_sized_aligned),
-                                         OURS(tc_deletearray_sized_aligned),
-                                         OURS(tc_delete_aligned_nothrow),
-                                         OURS(tc_deletearray_aligned_nothrow)};
+static const pd_rebound of_jemalloc[] = {OF_JEMALLOC(OURS, OURS, OURS)};
+static const pd_rebound of_tcmalloc[] = {OF_TCMALLOC(OURS, OURS, OURS) OURS(tc_posix_memalign)};
 
 static void rebind(const pd_rebound *functions, size_t len)
 {

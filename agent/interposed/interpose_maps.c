@@ -12,6 +12,7 @@
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
+#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/self.h"
 #include "agent/stacks/callers.h"
@@ -45,6 +46,20 @@ static size_t whole_pages(size_t len)
     return (len + page - 1) & ~(page - 1);
 }
 
+typedef struct range {
+    uintptr_t begin;
+    size_t len;
+    const pd_caller *caller;
+} range;
+
+static void add_with_stack(void *cookie)
+{
+    const range *r = cookie;
+    uint64_t stack[PD_STACK_MAX];
+    size_t depth = pd_unwind(r->caller, stack);
+    pd_mappings_add(r->begin, r->len, stack, depth, pd_unloaded_number(stack, depth));
+}
+
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
 {
     if (pd_code_is_own(caller->pc)) {
@@ -56,11 +71,11 @@ static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
         return;
     }
     const uint64_t only = caller->pc - 1;
-    pd_walk *walk = pd_agent_heap() ? pd_walk_take() : NULL;
-    const uint64_t *stack = walk ? walk->stack : &only;
-    size_t depth = walk ? pd_unwind(caller, walk) : 1;
-    pd_mappings_add(begin, len, stack, depth, pd_unloaded_number(stack, depth));
-    pd_walk_give(walk);
+    range r = {begin, len, caller};
+    if (pd_agent_heap())
+        pd_own_stack_call_briefly(add_with_stack, &r);
+    else
+        pd_mappings_add(begin, len, &only, 1, 0);
 }
 
 /* Reports what mmap returned. A mapping of a file covers what was there. */

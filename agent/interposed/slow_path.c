@@ -32,41 +32,35 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
     return is_sample;
 }
 
-/* Apart, so that its frame is gone when the agent's thread is started. */
-static __attribute__((noinline)) void track(pprofdelta_heap *heap, const void *ptr, size_t size,
-                                            const pprofdelta_weight *weight, bool is_piece,
-                                            const pd_caller *caller)
+typedef struct sample {
+    pprofdelta_heap *heap;
+    const pd_caller *caller;
+    pprofdelta_heap_event event; /* without the stack */
+} sample;
+
+static void track(void *cookie)
 {
-    pprofdelta_heap_event event = {
-        .ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece};
-    pd_walk *walk = pd_walk_take();
-    if (walk) {
-        event.stack = walk->stack;
-        event.depth = pd_unwind(caller, walk);
-        event.code = pd_unloaded_number(walk->stack, event.depth);
-    }
-    pprofdelta_heap_track(heap, &event);
-    pd_walk_give(walk);
+    sample *s = cookie;
+    uint64_t stack[PD_STACK_MAX];
+    s->event.stack = stack;
+    s->event.depth = pd_unwind(s->caller, stack);
+    s->event.code = pd_unloaded_number(stack, s->event.depth);
+    pprofdelta_heap_track(s->heap, &s->event);
 }
 
-static void keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,
-                 const pd_caller *caller)
+void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,
+                  const pd_caller *caller)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     if (!ptr || !heap || !pd_self_enter())
         return;
     int kept = errno;
-    track(heap, ptr, size, weight, is_piece, caller);
+    sample s = {heap, caller, {.ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece}};
+    pd_own_stack_call_briefly(track, &s);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_worker_sampled(samples);
     errno = kept;
     pd_self_leave();
-}
-
-void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
-                  const pd_caller *caller)
-{
-    keep(ptr, size, weight, false, caller);
 }
 
 void pd_slow_free(const void *ptr)
@@ -95,7 +89,7 @@ void pd_slow_grown(const void *ptr, size_t added, bool is_piece, const pd_caller
 {
     pprofdelta_weight weight;
     if (pd_slow_draw(added, &weight))
-        keep(ptr, added, &weight, is_piece, caller);
+        pd_slow_keep(ptr, added, &weight, is_piece, caller);
 }
 
 void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const pd_caller *caller)
@@ -121,17 +115,11 @@ static void report_largest_sites(void *size)
     pd_quiet_end(&quiet);
 }
 
-void pd_slow_out_of_memory(size_t size)
+void *pd_slow_out_of_memory(size_t size)
 {
     if (size > PTRDIFF_MAX || !pd_agent_heap() || atomic_load(&pd_is_confined) || !pd_self_enter())
-        return;
+        return NULL;
     pd_own_stack_call(report_largest_sites, &size);
     pd_self_leave();
-}
-
-void *pd_slow_failed(size_t size, bool is_full)
-{
-    if (is_full)
-        pd_slow_out_of_memory(size);
     return NULL;
 }

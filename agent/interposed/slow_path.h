@@ -8,9 +8,9 @@
 
 /* Decides whether an allocation is a sample. Call it before the allocation if
  * pprofdelta_sampler_tick returned 1. If it returns true, call pd_slow_keep after the allocation,
- * with NULL if that failed. */
+ * with NULL if that failed. is_piece: a realloc added it to a block. */
 bool pd_slow_draw(size_t size, pprofdelta_weight *weight);
-void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
+void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,
                   const pd_caller *caller);
 
 /* Removes a pointer from the tracker. Call before the allocator frees a pointer that may be
@@ -35,10 +35,8 @@ void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const
 /* What realloc added to a block that was not tracked may be a sample, since the tick returned 1. */
 void pd_slow_grown(const void *ptr, size_t added, bool is_piece, const pd_caller *caller);
 
-/* Call when an allocation of this size failed because memory has run out. Reports the largest sites. */
-void pd_slow_out_of_memory(size_t size);
-
-/* Call when an allocation without pd_slow_draw failed. is_full: memory has run out. Returns NULL. */
-void *pd_slow_failed(size_t size, bool is_full);
+/* Call when an allocation of this size failed because memory has run out. Reports the largest sites. Returns
+ * NULL. */
+void *pd_slow_out_of_memory(size_t size);
 
 #endif

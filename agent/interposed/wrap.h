@@ -43,7 +43,7 @@ static inline size_t pd_product(size_t count, size_t size)
         if (!ptr && (is_full))                                                                     \
             pd_slow_out_of_memory(bytes);                                                          \
         if (is_sample)                                                                             \
-            pd_slow_keep(ptr, bytes, &weight, &caller);                                            \
+            pd_slow_keep(ptr, bytes, &weight, false, &caller);                                     \
         return ptr;                                                                                \
     }                                                                                              \
     linkage void *name parameters                                                                  \
@@ -51,7 +51,7 @@ static inline size_t pd_product(size_t count, size_t size)
         if (ticks)                                                                                 \
             return slow_##name arguments;                                                          \
         void *ptr = real arguments;                                                                \
-        return PD_LIKELY(ptr) ? ptr : pd_slow_failed(bytes, is_full);                              \
+        return PD_LIKELY(ptr) || !(is_full) ? ptr : pd_slow_out_of_memory(bytes);                  \
     }
 
 /* The shape of posix_memalign. */
@@ -65,7 +65,7 @@ static inline size_t pd_product(size_t count, size_t size)
         if (error == ENOMEM)                                                                       \
             pd_slow_out_of_memory(size);                                                           \
         if (is_sample)                                                                             \
-            pd_slow_keep(error ? NULL : *memptr, size, &weight, &caller);                          \
+            pd_slow_keep(error ? NULL : *memptr, size, &weight, false, &caller);                   \
         return error;                                                                              \
     }                                                                                              \
     linkage int name(void **memptr, size_t alignment, size_t size)                                 \

@@ -10,13 +10,12 @@
 #include "agent/delivery/live.h"
 #include "agent/life/signals.h"
 #include "agent/life/worker.h"
-#include "agent/stacks/callers.h"
 
 /* The window that is due, and all that the last one will need. */
 static void prepare(void *unused)
 {
     (void)unused;
-    if (!pd_worker_retire(pd_delivery_max_millis()) || !pd_delivery_send_last())
+    if (!pd_worker_retire(pd_delivery_max_millis()) || !pd_delivery_send(PD_DELIVER_LAST))
         return;
     pprofdelta_heap_note_mappings(pd_agent_heap());
     pd_live_beat();
@@ -30,7 +29,6 @@ bool pd_agent_before_confine(void)
         return false;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
-    pd_unwind_prepare();
     pd_own_stack_call(prepare, NULL);
     pd_notice_print(PD_NOTICE_LIVE,
                     "behind the seccomp filter of this process no profile is written: the last "

@@ -48,7 +48,7 @@ static void notify_lost(void)
 static void deliver_last(void *unused)
 {
     (void)unused;
-    if (!pd_delivery_send_last()) {
+    if (!pd_delivery_send(PD_DELIVER_LAST)) {
         notify_lost();
         return;
     }

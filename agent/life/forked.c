@@ -10,7 +10,6 @@
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/region.h"
 #include "agent/base/reserve.h"
 #include "agent/base/self.h"
@@ -37,7 +36,6 @@ static void before_fork(void)
     pd_region_fork_prepare();
     pd_mappings_fork_prepare();
     fork_nanos = pd_now();
-    pd_account_fork_prepare();
 }
 
 static void after_fork_in_parent(void)
@@ -78,12 +76,10 @@ static void after_fork_in_child(void)
     pd_loader_forget();
     pd_end_forget();
     pd_delivery_forget();
-    pd_account_fork_child();
+    pd_account_forked(fork_nanos);
     pd_unloaded_forget();
     pd_function_names_abandon();
     pd_reserve_forget();
-    pd_walk_forget();
-    pd_own_stack_forget();
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
     pd_this_thread.is_forking = false;
     pd_self_leave();

@@ -90,9 +90,8 @@ void pd_signals_begin(int ask)
         return;
     ask_number = ask;
     atomic_store(&is_begun, true);
-    replace_default(ask);
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
-        replace_default(handled[i]);
+    for (int number = 1; number < NSIG; number++)
+        replace_default(number);
 }
 
 void pd_signals_end(void)
@@ -155,5 +154,5 @@ PD_PUBLIC pd_signal_handler *__sysv_signal(int, pd_signal_handler *) // NOLINT
 
 PD_PUBLIC pd_signal_handler *sysv_signal(int sig, pd_signal_handler *handler)
 {
-    return set(pd_next()->sysv_signal, sig, handler);
+    return set(pd_next()->__sysv_signal, sig, handler);
 }

@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/notice.h"
+#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
@@ -23,7 +24,7 @@
 typedef enum life { NONE, RUNNING, STOPPED, FAILED } life;
 
 static atomic_uint requests;
-static _Atomic uint32_t state = NONE;
+static _Atomic int state = NONE;
 static pthread_t thread; /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
 static _Atomic int is_coming; /* it was started and has no table of descriptors yet */
@@ -73,9 +74,9 @@ static unsigned await_request(uint64_t deadline)
     }
 }
 
-static void export_if_free(bool is_asked)
+static void export_if_free(pd_occasion why)
 {
-    if (pd_delivery_send(is_asked))
+    if (pd_delivery_send(why))
         pd_delivery_release();
 }
 
@@ -147,12 +148,6 @@ static void await_release(pid_t tid)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static void stopped(void)
-{
-    atomic_store(&state, STOPPED);
-    futex_wake(&state);
-}
-
 /* Ends the agent's thread by the system call. The C library counts its threads and calls exit(0) in
  * the last one that returns, which must not be the agent's while the process is ending. */
 static _Noreturn void end_thread(void)
@@ -164,7 +159,7 @@ static _Noreturn void end_thread(void)
 /* Ends the process as it would end without the agent's thread, which is the last one. */
 static _Noreturn void end_process(bool has_table, int exit_code)
 {
-    stopped();
+    atomic_store(&state, STOPPED);
     pd_this_thread.is_inside = false;
     if (atomic_load(&has_no_main) && !has_table) {
         pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
@@ -185,13 +180,6 @@ static uint64_t next_pause(company now, uint64_t pause)
     if (now == WITH_MAIN && !atomic_load(&has_no_main))
         return nanos_per_second;
     return pause * 2 < longest ? pause * 2 : longest;
-}
-
-static void handle_requests(unsigned requested, bool is_due)
-{
-    bool is_asked = requested & PD_REQUEST_WINDOW;
-    if (is_asked || is_due)
-        export_if_free(is_asked);
 }
 
 /* Ends the process if no other thread is left. A thread that outlived the main thread has ended
@@ -245,7 +233,10 @@ static unsigned work(bool has_table)
             check_company(last, has_table);
             return requested;
         }
-        handle_requests(requested, clock_now() >= deadline);
+        if (requested & PD_REQUEST_WINDOW)
+            export_if_free(PD_DELIVER_ASKED);
+        else if (clock_now() >= deadline)
+            export_if_free(PD_DELIVER_ON_TIME);
         uint64_t now = clock_now();
         if (now >= deadline) {
             deadline += interval * ((now - deadline) / interval + 1);
@@ -256,7 +247,7 @@ static unsigned work(bool has_table)
         prepare_for_death();
         if (is_pressed() && !was_pressed) {
             was_pressed = true;
-            export_if_free(false);
+            export_if_free(PD_DELIVER_ON_TIME);
         }
         last = check_company(last, has_table);
         pause = next_pause(last, pause);
@@ -277,7 +268,7 @@ static void *run(void *unused)
     pd_loader_try();
     prepare_for_death();
     unsigned requested = work(has_table);
-    stopped();
+    atomic_store(&state, STOPPED);
     if (requested & PD_REQUEST_STOP)
         end_thread();
     return unused;
@@ -302,7 +293,7 @@ static int create(void)
     return error;
 }
 
-static __attribute__((noinline)) void notify_not_started(int error)
+static void notify_not_started(int error)
 {
     pd_notice_print(PD_NOTICE_THREAD,
                     "the agent's thread could not be started, so only one profile is written, "
@@ -310,10 +301,10 @@ static __attribute__((noinline)) void notify_not_started(int error)
                     pd_words_of_error(error));
 }
 
-/* The first sample may be on a stack of a few KiB, so there is no buffer in these functions. */
-void pd_worker_start(void)
+static void start(void *unused)
 {
-    uint32_t none = NONE;
+    int none = NONE;
+    (void)unused;
     /* No thread in the child of a vfork, which runs in the memory of its parent. */
     if (getpid() != atomic_load(&pd_the_agent.pid) ||
         !atomic_compare_exchange_strong(&state, &none, RUNNING))
@@ -327,6 +318,11 @@ void pd_worker_start(void)
     pd_loader_expect(false);
     atomic_store(&state, FAILED);
     notify_not_started(error);
+}
+
+void pd_worker_start(void)
+{
+    pd_own_stack_call(start, NULL);
 }
 
 /* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
@@ -363,14 +359,7 @@ void pd_worker_await(void)
 static bool end(pd_request request, unsigned milliseconds)
 {
     pd_worker_ask(request);
-    uint64_t deadline = clock_now() + milliseconds * (nanos_per_second / 1000);
-    while (atomic_load(&state) == RUNNING) {
-        uint64_t now = clock_now();
-        if (now >= deadline)
-            return false;
-        futex_wait(&state, RUNNING, deadline - now);
-    }
-    return true;
+    return pd_await_change(&state, RUNNING, milliseconds);
 }
 
 bool pd_worker_stop(unsigned milliseconds)

@@ -3,51 +3,15 @@
 
 #include "agent/base/code.h"
 #include "agent/base/self.h"
-#include "base/lock.h"
+#include "agent/stacks/cfi.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
-
-/* ---- walks ------------------------------------------------------------------------------------ */
-
-static pd_walk *unused;
-static pd_lock lock; /* of that list */
-
-pd_walk *pd_walk_take(void)
-{
-    pd_lock_take(&lock);
-    pd_walk *walk = unused;
-    if (walk)
-        unused = walk->unused;
-    pd_lock_give(&lock);
-    if (walk || atomic_load(&pd_is_confined))
-        return walk;
-    void *pages =
-        mmap(NULL, sizeof *walk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
-}
-
-void pd_walk_give(pd_walk *walk)
-{
-    if (!walk)
-        return;
-    pd_lock_take(&lock);
-    walk->unused = unused;
-    unused = walk;
-    pd_lock_give(&lock);
-}
-
-void pd_walk_forget(void)
-{
-    pd_lock_reset(&lock);
-}
 
 /* ---- the cache of rules ------------------------------------------------------------------------
  * A table without a lock. An entry has two words, and the first is the address xor the second. So
@@ -59,7 +23,7 @@ static struct {
     _Atomic uint64_t check, rule;
 } cache[CACHE_LEN];
 
-static pd_frame_rule rule_at(uintptr_t pc, void *room)
+static pd_frame_rule rule_at(uintptr_t pc)
 {
     _Static_assert(sizeof(pd_frame_rule) == sizeof(uint64_t), "a rule is one word");
     size_t slot = (size_t)((uint64_t)pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS));
@@ -69,7 +33,7 @@ static pd_frame_rule rule_at(uintptr_t pc, void *room)
     memcpy(&rule, &word, sizeof rule);
     if ((check ^ word) == pc)
         return rule;
-    rule = pd_cfi_find(pc, room);
+    rule = pd_cfi_find(pc);
     /* An address without a table is not cached, since code with a table may be loaded there. */
     if (rule.kind != PD_FRAME_UNKNOWN) {
         memcpy(&word, &rule, sizeof word);
@@ -111,6 +75,8 @@ static bool find_first_stack(pd_self *self, uintptr_t sp)
  * found by the first allocation that the C library does not make. */
 static void find_stack(pd_self *self, const pd_caller *caller)
 {
+    if (self->stack_is_known || atomic_load(&pd_is_confined))
+        return;
     bool is_first = find_first_stack(self, caller->sp) || syscall(SYS_gettid) == getpid();
     self->stack_is_known = is_first || !pd_code_is_of_libc(caller->pc - 1);
     if (is_first || !self->stack_is_known)
@@ -125,14 +91,6 @@ static void find_stack(pd_self *self, const pd_caller *caller)
         self->stack_end = (uintptr_t)begin + len;
     }
     pthread_attr_destroy(&attributes);
-}
-
-__attribute__((noinline)) void pd_unwind_prepare(void)
-{
-    const pd_caller caller = PD_HERE();
-    if (!pd_this_thread.stack_is_known)
-        find_stack(&pd_this_thread, &caller);
-    pd_walk_give(pd_walk_take());
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -214,16 +172,21 @@ static uintptr_t end_of_stack(uintptr_t sp)
 }
 
 /* Returns false if the compiler's unwinder must be used. */
-static bool walk_frames(const pd_caller *caller, pd_walk *w, size_t *depth)
+static bool walk_frames(const pd_caller *caller, uint64_t *stack, size_t *depth)
 {
     pd_caller at = *caller;
     uintptr_t end = end_of_stack(at.sp), in_call = 1; /* 0: the frame was interrupted */
     at.pc = plain_address(at.pc);
     *depth = 0;
     while (*depth < PD_STACK_MAX && at.pc > 1) {
-        if (!pd_code_is_own(at.pc))
-            w->stack[(*depth)++] = at.pc - in_call;
-        pd_frame_rule rule = rule_at(at.pc - in_call, w->room);
+        if (!pd_code_is_own(at.pc)) {
+            if (!*depth) {
+                find_stack(&pd_this_thread, &at);
+                end = end_of_stack(at.sp);
+            }
+            stack[(*depth)++] = at.pc - in_call;
+        }
+        pd_frame_rule rule = rule_at(at.pc - in_call);
         bool is_guess = rule.kind == PD_FRAME_UNKNOWN;
         in_call = 1;
         if (rule.kind == PD_FRAME_END)
@@ -250,7 +213,7 @@ static bool walk_frames(const pd_caller *caller, pd_walk *w, size_t *depth)
 typedef struct trace {
     uint64_t *stack;
     size_t depth;
-    uintptr_t sp; /* of the caller; frames below are the agent's */
+    uintptr_t pc; /* of the caller; the frames before it are the agent's */
     bool has_begun;
 } trace;
 
@@ -259,9 +222,9 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
     trace *t = cookie;
     int is_before = 0;
     uintptr_t pc = _Unwind_GetIPInfo(context, &is_before);
-    if (!t->has_begun && (uintptr_t)_Unwind_GetCFA(context) < t->sp)
+    t->has_begun |= pc == t->pc;
+    if (!t->has_begun)
         return _URC_NO_REASON;
-    t->has_begun = true;
     if (t->depth == PD_STACK_MAX || !pc)
         return _URC_END_OF_STACK;
     if (!pd_code_is_own(pc))
@@ -269,21 +232,14 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
     return _URC_NO_REASON;
 }
 
-static size_t unwind_slowly(const pd_caller *caller, uint64_t *stack) // NOLINT: it is filled
-{
-    trace t = {.stack = stack, .sp = caller->sp};
-    _Unwind_Backtrace(note_frame, &t);
-    return t.depth;
-}
-
-size_t pd_unwind(const pd_caller *caller, pd_walk *walk)
+size_t pd_unwind(const pd_caller *caller, uint64_t stack[PD_STACK_MAX])
 {
     int kept = errno;
-    size_t depth = 0;
-    if (!pd_this_thread.stack_is_known && !atomic_load(&pd_is_confined))
-        find_stack(&pd_this_thread, caller);
-    if (!walk_frames(caller, walk, &depth))
-        depth = unwind_slowly(caller, walk->stack);
+    trace t = {.stack = stack, .pc = plain_address(caller->pc)};
+    if (!walk_frames(caller, stack, &t.depth)) {
+        t.depth = 0;
+        _Unwind_Backtrace(note_frame, &t);
+    }
     errno = kept;
-    return depth;
+    return t.depth;
 }

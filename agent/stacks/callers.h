@@ -6,18 +6,15 @@
  * Every address that is read lies between the caller's stack pointer and the end of the thread's
  * stack. Code that runs on another stack (a coroutine, an alternate signal stack) is followed by
  * rules alone. If a rule is too complex, the compiler's unwinder is used instead, which takes
- * microseconds and 2 KiB of stack.
- *
- * A program may allocate on a stack of a few KiB. So the frames and what the search for rules needs
- * are in a pd_walk, which is not on the stack. */
+ * microseconds. All of it takes up to 4 KiB of stack: see base/own_stack.h. */
 #ifndef PD_AGENT_CALLERS_H
 #define PD_AGENT_CALLERS_H
 
-#include "agent/stacks/cfi.h"
-
 #include <stddef.h>
+#include <stdint.h>
 
-/* The registers of the function that called the one that uses PD_HERE. */
+/* The registers of the function that called the one that uses PD_HERE. That may be one of the agent's, if a
+ * compiler did not make a jump of the call at its end. */
 typedef struct pd_caller {
     uintptr_t pc, sp, fp;
 } pd_caller;
@@ -31,27 +28,10 @@ typedef struct pd_caller {
 
 enum { PD_STACK_MAX = 256 };
 
-typedef struct pd_walk {
-    uint64_t stack[PD_STACK_MAX];
-    _Alignas(16) unsigned char room[PD_CFI_ROOM];
-    struct pd_walk *unused; /* the next one in the list of those */
-} pd_walk;
-
-/* Returns a walk for this thread, or NULL without memory. There are as many as threads have used at
- * one time. Give it back; the caller must have entered the agent (self.h) for that time. */
-pd_walk *pd_walk_take(void);
-void pd_walk_give(pd_walk *walk);
-
-/* Call in the child of a fork. The walks of other threads are lost there. */
-void pd_walk_forget(void);
-
-/* Does now what the first stack of this thread would need system calls for. */
-void pd_unwind_prepare(void);
-
-/* Fills walk->stack with addresses within the call instructions, the caller first. Returns the number
+/* Fills the stack with addresses within the call instructions, the caller first. Returns the number
  * of frames. Keeps errno. Frames of the agent are left out at any depth, since a function of the agent
  * may have called the program's operator new. */
-size_t pd_unwind(const pd_caller *caller, pd_walk *walk);
+size_t pd_unwind(const pd_caller *caller, uint64_t stack[PD_STACK_MAX]);
 
 /* Empties the cache of rules. Call after code was unloaded. */
 void pd_unwind_forget(void);

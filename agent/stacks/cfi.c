@@ -313,9 +313,8 @@ struct dwarf_eh_bases {
 };
 const void *_Unwind_Find_FDE(void *pc, struct dwarf_eh_bases *bases);
 
-pd_frame_rule pd_cfi_find(uintptr_t pc, void *room)
+pd_frame_rule pd_cfi_find(uintptr_t pc)
 {
-    _Static_assert(sizeof(machine) <= PD_CFI_ROOM, "the machine has room");
     const pd_frame_rule complex = {.kind = PD_FRAME_COMPLEX};
     struct dwarf_eh_bases bases;
     if (REG_FP < 0)
@@ -336,12 +335,10 @@ pd_frame_rule pd_cfi_find(uintptr_t pc, void *room)
         return complex;
     if (cie.is_signal)
         return (pd_frame_rule){.kind = PD_FRAME_SIGNAL};
-    machine *m = room;
-    *m = (machine){.cie = &cie};
-    m->now.cfa_register = NO_REGISTER;
-    if (!execute(m, cie.program, UINT64_MAX))
+    machine m = {.cie = &cie, .now.cfa_register = NO_REGISTER};
+    if (!execute(&m, cie.program, UINT64_MAX))
         return complex;
-    m->initial = m->now;
-    m->loc = begin;
-    return execute(m, c, pc) ? to_rule(&m->now) : complex;
+    m.initial = m.now;
+    m.loc = begin;
+    return execute(&m, c, pc) ? to_rule(&m.now) : complex;
 }

@@ -32,11 +32,8 @@ typedef struct pd_frame_rule {
 
 enum { PD_FRAME_CFA_MAX = 1 << 24, PD_FRAME_BELOW_MAX = 1 << 18 };
 
-/* Bytes that pd_cfi_find works in. They are not on the stack, since that may be small. */
-enum { PD_CFI_ROOM = 768 };
-
 /* Returns the rule at pc. For a return address give an address within the call instruction, not the
- * one behind it. room: PD_CFI_ROOM bytes for any use, aligned as malloc aligns. */
-pd_frame_rule pd_cfi_find(uintptr_t pc, void *room);
+ * one behind it. */
+pd_frame_rule pd_cfi_find(uintptr_t pc);
 
 #endif

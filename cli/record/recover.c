@@ -125,7 +125,7 @@ static int make_tracker(cli_recovering *how, remains *r)
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     pprofdelta_error err;
     options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
-    if (head->account) {
+    if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
     }
@@ -182,6 +182,58 @@ static int write_file(const remains *r, const cli_buffer *profile)
     return code;
 }
 
+/* ---- the account ------------------------------------------------------------------------------- */
+
+enum { ROWS_MOST = sizeof((pd_remains_account *)0)->rows / sizeof(pd_remains_row) };
+
+typedef struct account {
+    pprofdelta_heap_row rows[ROWS_MOST];
+    pprofdelta_frame frames[ROWS_MOST][2];
+    char comment[1280];
+} account;
+
+/* Reads the rows, up to the first one that is damaged. A name ends within the bytes, of which the last two are
+ * NUL. Returns how many there are. */
+static size_t read_rows(const pd_remains_account *from, account *to)
+{
+    const pd_remains_row *row;
+    size_t count = 0;
+    for (uint64_t at = 0; from->len - at >= sizeof *row; at += row->size, count++) {
+        row = (const void *)(from->rows + at);
+        const uint64_t *stack = (const void *)(row + 1);
+        const char *name = (const char *)(stack + row->depth);
+        if (row->size > from->len - at || row->size % sizeof *stack || row->names > 2 ||
+            row->size < sizeof *row + row->depth * sizeof *stack)
+            break;
+        to->frames[count][0] = (pprofdelta_frame){.name = name};
+        to->frames[count][1] = (pprofdelta_frame){.name = name + strlen(name) + 1};
+        to->rows[count] =
+            (pprofdelta_heap_row){to->frames[count], row->names, stack, row->depth, row->bytes};
+    }
+    return count;
+}
+
+/* Gives the window the account of the dead process. It is as of the window before, if there is one. */
+static pprofdelta_status set_account(remains *r, pprofdelta_error *err)
+{
+    static account to;
+    pd_remains_account *from = &((pd_remains_head *)(void *)r->bytes)->account;
+    const int64_t age = r->head->alive_nanos - from->nanos;
+    size_t count = 0;
+    if (!r->head->has_account)
+        return PPROFDELTA_OK;
+    memset(from->rows + sizeof from->rows - 2, 0, 2);
+    if (from->len <= sizeof from->rows - 2)
+        count = read_rows(from, &to);
+    if (count)
+        snprintf(to.comment, sizeof to.comment, "%.*s; as of %.1f s before the end",
+                 (int)sizeof from->comment - 1, from->comment, (double)(age > 0 ? age : 0) / 1e9);
+    else
+        snprintf(to.comment, sizeof to.comment,
+                 "pprofdelta: no account: the process ended before its first one");
+    return pprofdelta_heap_set_gauge(r->heap, to.rows, count, to.comment, err);
+}
+
 static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *window,
                      const cli_buffer *profile)
 {
@@ -204,6 +256,7 @@ static int write_window(cli_recovering *how, remains *r)
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &profile};
     int code = CLI_DONE;
     if (pprofdelta_heap_begin(r->heap, r->head->alive_nanos, &window, &err) ||
+        set_account(r, &err) ||
         pprofdelta_heap_write(
             r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
             &err))

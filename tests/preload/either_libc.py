@@ -49,6 +49,16 @@ test_own_malloc = in_musl(own_targets.test_own_malloc, "ownmalloc")
 test_ends = in_musl(endings.test_ends_on_an_alternate_stack, "exits")
 
 
+def a_small_stack(t):
+    """A program that runs on it without the agent runs with it. With each allocation a sample, and with few."""
+    own_targets.quiet(t, own_targets.same(t, own_targets.target(t, "small"), options=["--rate=1"]))
+    profile = only(t, recorded.profiles(t.path("out")))[-1]
+    t.equal(own_targets.sums_of(profile, recorded.INUSE_BYTES), {"leak_small": 100 * 1000})
+
+
+test_a_small_stack = in_musl(a_small_stack, "small")
+
+
 def test_a_root_with_musl_alone(t):
     """As in Alpine: the command and the agent are the only files that are not musl's."""
     need(t, "musl-gcc", "unshare", "chroot")

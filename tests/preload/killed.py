@@ -20,7 +20,8 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True
 
 import recorded
-from agents import start
+from accounts import PARTS, Account
+from agents import checked, only, start, until
 from pb import load
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
@@ -133,7 +134,7 @@ def test_what_is_not_the_agents_is_left_alone(t):
     os.chmod(kept, 0o600)
     data = load(kept)
     os.remove(whole)
-    damaged = {"cut": data[:100], "short": data[:40000], "foreign": b"x" * 40000, "root": data[:8] + bytes(8) + data[16:]}
+    damaged = {"cut": data[:100], "short": data[:100000], "foreign": b"x" * 100000, "root": data[:8] + bytes(8) + data[16:]}
     for name, content in damaged.items():
         path = os.path.join(out, f"heap.{name}.1.live")
         with open(path, "wb") as file:
@@ -161,6 +162,26 @@ def test_a_sum_recovers(t):
     paths, = recorded.files(t.path("out")).values()
     t.succeeds("sum", *paths, "-o", "each.pb.gz")
     t.equal((live_files(t.path("out")), t.load("all.pb.gz")), ([], t.load("each.pb.gz")))
+
+
+def test_the_account_is_that_of_the_window_before(t):
+    """If there was none, a comment says so."""
+    shutil.which("perl") or t.skip("perl is not here")
+    for number, asked in enumerate((False, True)):
+        out = t.path(f"out{number}")
+        process = start(t, *PERL, options=["-o", out, "--rate=4k"])
+        t.check(until(lambda: is_ready(out)), "no file came")
+        if asked:
+            process.send_signal(signal.SIGUSR2)
+            t.check(until(lambda: recorded.files(out)), "no window came")
+        process.kill()
+        process.communicate()
+        t.equal(recover(t.binary, out).returncode, 0)
+        accounts = [Account(t, window) for window in only(t, checked(t, out))]
+        t.equal(len(accounts), 1 + asked)
+        t.equal(({part: accounts[-1].part(part) for part in PARTS}, accounts[-1].total > 0),
+                ({part: accounts[0].part(part) for part in PARTS}, asked))
+        t.contains(accounts[-1].comment, "s before the end" if asked else "ended before its first one")
 
 
 def test_a_command_gets_the_window(t):

@@ -236,13 +236,13 @@ def depths(ran):
 
 
 def test_the_stack_of_a_sample(t):
-    """A sample takes at most 1 KiB more of its caller's stack than the call alone."""
+    """A sample takes at most 512 bytes more of its caller's stack than the call alone, or 4 KiB where 64 are free."""
     for place in PLACES:
         alone = depths(plainly(t, target(t, "depth"), place))
         sampled = depths(quiet(t, record(t, target(t, "depth"), place, options=[EVERYTHING])))
         t.equal(list(sampled), list(alone))
         for call, depth in sampled.items():
-            t.check(depth <= alone[call] + 1024, f"{place}, {call}: {depth} bytes, alone {alone[call]}")
+            t.check(depth <= alone[call] + (4096 if place == "thread" else 512), f"{place}, {call}: {depth} bytes, alone {alone[call]}")
 
 
 def test_small_stacks(t):
