@@ -18,6 +18,7 @@ import pytest
 import pprofdelta
 
 Pair = tuple[bytes, bytes]
+IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def test_contexts_in_many_threads_agree(heap: Pair) -> None:
@@ -133,7 +134,7 @@ def test_threads_that_share_a_table_get_capsules(heap: Pair) -> None:
 def test_a_free_threaded_python_stays_free_threaded() -> None:
     code = "import sys, pprofdelta; print(getattr(sys, '_is_gil_enabled', lambda: True)())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == f"{not sysconfig.get_config_var('Py_GIL_DISABLED')}\n", ran.stderr
+    assert ran.stdout == f"{not IS_FREE_THREADED}\n", ran.stderr
 
 
 SAVE = """
@@ -199,7 +200,8 @@ def shared(kind: str, data: bytes) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("kind", ["bytearray", "memoryview", "numpy", "mmap"])
 def test_a_buffer_may_change_during_a_call(heap: Pair, kind: str) -> None:
-    """Each call reads the bytes as they were when it began: those of one profile, or of none."""
+    """Each call reads the bytes as they were when it began: those of one profile, or of none. Without the GIL, a
+    call may read a part of each."""
     profile = gzip.decompress(heap[1])
     junk = b"\xff" * len(profile)
     want = pprofdelta.check(profile)
@@ -220,7 +222,7 @@ def test_a_buffer_may_change_during_a_call(heap: Pair, kind: str) -> None:
             try:
                 assert pprofdelta.check(passed) == want
             except pprofdelta.Error as error:
-                assert str(error) == str(refused.value)
+                assert IS_FREE_THREADED or str(error) == str(refused.value)
     finally:
         is_over.set()
         thread.join()
