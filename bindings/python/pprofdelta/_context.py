@@ -12,10 +12,11 @@ from . import _core
 from ._answers import Census, Memory, Report, census_of, memory_of, report_of
 from ._errors import UsageError
 from ._handle import Buffer, Handle
-from ._options import CompressionLike, FirstLike, FormatLike, OnResetLike, Options, named, pack, started_nanos
+from ._options import CompressionLike, FirstLike, FormatLike, OnResetLike, Options
+from ._options import named, pack, started_nanos, text_or_none
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Tables:
     """A profile as tables, which packages of Arrow take without a copy (pyarrow, polars, DuckDB, pandas).
 
@@ -248,4 +249,4 @@ def table(profile: Buffer, *, target: str | None = None, max_memory: int = 0) ->
     >>> samples = tables.samples  # pyarrow.table(samples), polars.DataFrame(samples), "FROM samples" in DuckDB
     """
     with Context(max_memory=max_memory) as context:
-        return Tables(*context._core.tables(profile, target))
+        return Tables(*context._core.tables(profile, text_or_none("target", target)))

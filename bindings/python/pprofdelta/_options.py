@@ -140,6 +140,11 @@ def _texts(name: str, value: object, texts: Iterable[Any], what: str) -> tuple[b
     return tuple(encoded)
 
 
+def text_or_none(name: str, value: str | None) -> str | None:
+    _texts(name, value, [] if value is None else [value], "a str or None")
+    return value
+
+
 def _types(name: str, value: Any) -> tuple[bytes, ...]:
     what = "a list of types, as in ['alloc_space', 'delay/nanoseconds']"
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
@@ -153,11 +158,12 @@ def _resource(value: Any, format: object) -> tuple[bytes, ...]:
     what = "a mapping of str to str, as in {'service.name': 'shop'}"
     if not isinstance(value, Mapping):
         raise _wrong(TypeError, "resource", value, what)
+    texts = _texts("resource", value, (text for pair in value.items() for text in pair), what)
     if value and format not in ("otlp", "tables"):
         raise UsageError("resource: the option needs format='otlp' or format='tables'")
     if "" in value:
         raise _wrong(UsageError, "resource", value, f"{what}; a key is empty")
-    return _texts("resource", value, (text for pair in value.items() for text in pair), what)
+    return texts
 
 
 def pack(values: Mapping[str, Any]) -> Packed:
@@ -171,8 +177,9 @@ def pack(values: Mapping[str, Any]) -> Packed:
         flags |= flag if value is wanted else 0
     if values["format"] == "tables" and "on_reset" not in values:
         raise UsageError("format='tables': a sum is bytes; give them to the function `table`")
-    label = values.get("target_label")
-    _texts("target_label", label, [] if label is None else [label], "a str or None")
+    label = text_or_none("target_label", values.get("target_label"))
+    if label is not None and not (label and values["merge"]):
+        raise _wrong(UsageError, "target_label", label, "for merge=True, and not empty")
     return (
         flags,
         _choice("on_reset", values.get("on_reset", "auto"), OnReset),

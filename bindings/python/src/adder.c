@@ -83,9 +83,7 @@ static PyObject *adder_finish(core_object *self, PyObject *unused)
 static PyObject *adder_close(core_object *self, PyObject *unused)
 {
     (void)unused;
-    if (!self->made)
-        Py_RETURN_NONE;
-    if (!core_enter(self))
+    if (!core_enter_closed(self))
         return NULL;
     leave_for_good(self);
     Py_RETURN_NONE;

@@ -52,9 +52,7 @@ static void context_dealloc(PyObject *object)
 static PyObject *context_close(Context *self, PyObject *unused)
 {
     (void)unused;
-    if (!self->base.made)
-        Py_RETURN_NONE;
-    if (!core_enter(self))
+    if (!core_enter_closed(self))
         return NULL;
     pprofdelta_free(self->base.made);
     self->base.made = NULL;

@@ -6,13 +6,15 @@
  * and numbers into enums. They also name the members of the tuples (_core.pyi).
  *
  * The module uses the limited API of Python 3.11, the first that has Py_buffer. One binary runs with
- * that version and every later one.
+ * that version and every later one. A free-threaded Python has no limited API, so there the binary is for
+ * one version.
  */
 #ifndef PPROFDELTA_PYTHON_CORE_H
 #define PPROFDELTA_PYTHON_CORE_H
 
 #include <Python.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "pprofdelta_profile.h"
@@ -37,17 +39,19 @@ void core_dealloc(PyObject *object);
 
 /* ---- objects of the library: one thread at a time -------------------------------------------- */
 
-/* What contexts and adders begin with. The library allows one call at a time on an object. The flag
- * changes only while the GIL is held, so it needs no lock. */
+/* What contexts and adders begin with. The library allows one call at a time on an object. The thread that
+ * sets the flag uses the object until it clears the flag. No other member of the object needs a lock, with the
+ * GIL or without one. */
 typedef struct core_object {
     PyObject_HEAD
     void *made; /* by the library; NULL: closed or finished */
-    bool is_busy;
+    atomic_bool is_busy;
 } core_object;
 
-/* Begins a call. If another call is under way or the object is closed, sets an exception and
- * returns false. self begins with a core_object. */
+/* Each begins a call. If another call is under way, sets an exception and returns false. core_enter does so
+ * also if the object is closed. self begins with a core_object. */
 bool core_enter(void *self);
+bool core_enter_closed(void *self);
 void core_leave(void *self);
 
 /* ---- input and output ------------------------------------------------------------------------ */

@@ -48,18 +48,24 @@ void core_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
+bool core_enter_closed(void *self)
+{
+    bool is_free = !atomic_exchange(&((core_object *)self)->is_busy, true);
+    if (!is_free)
+        refuse(Py_TYPE((PyObject *)self),
+               "another call is using this object; use one object for each thread, or a lock");
+    return is_free;
+}
+
 bool core_enter(void *self)
 {
-    core_object *object = self;
-    if (object->is_busy || !object->made) {
-        refuse(Py_TYPE((PyObject *)self),
-               object->is_busy
-                   ? "another call is using this object; use one object for each thread, or a lock"
-                   : "the object is closed or finished");
+    if (!core_enter_closed(self))
         return false;
-    }
-    object->is_busy = true;
-    return true;
+    if (((core_object *)self)->made)
+        return true;
+    core_leave(self);
+    refuse(Py_TYPE((PyObject *)self), "the object is closed or finished");
+    return false;
 }
 
 void core_leave(void *self)
@@ -121,6 +127,9 @@ static PyMethodDef functions[] = {
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)fill},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, NULL},
 };
 

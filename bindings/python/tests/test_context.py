@@ -203,12 +203,12 @@ def test_an_object_of_the_library_is_never_copied(kind: type[pprofdelta.Context]
 
 def test_weak_references(heap: Pair) -> None:
     context = pprofdelta.Context()
-    things = [context, context.window(heap[0]), pprofdelta.Adder()]
+    things = [context, context.window(heap[0]), pprofdelta.Adder(), pprofdelta.table(heap[0])]
     references = [weakref.ref(thing) for thing in things]
     assert [reference() for reference in references] == things
     del context
     things.clear()
-    assert [reference() for reference in references] == [None] * 3
+    assert [reference() for reference in references] == [None] * 4
 
 
 def test_no_memory_is_left_behind(heap: Pair) -> None:

@@ -192,7 +192,7 @@ def test_max_memory(heap: Pair) -> None:
         ({"resource": {"a": "b"}}, pprofdelta.UsageError, "resource: .*format='otlp'"),
         ({"format": "otlp", "resource": {"": "b"}}, pprofdelta.UsageError, "resource=.*a key is empty"),
         ({"format": "otlp", "resource": {"a": "b\0"}}, pprofdelta.UsageError, "resource=.* NUL"),
-        ({"format": "otlp", "resource": {"a": 1}}, TypeError, "resource={'a': 1}"),
+        ({"resource": {"a": 1}}, TypeError, "resource={'a': 1}"),
         ({"format": "otlp", "resource": "a=b"}, TypeError, "resource='a=b'"),
         ({"force": "no"}, TypeError, "force='no'"),
         ({"stamp": 1}, TypeError, "stamp=1"),

@@ -62,5 +62,6 @@ def test_what_may_count_twice_is_refused(heap: Pair) -> None:
     with pytest.raises(pprofdelta.MismatchError) as refused:
         pprofdelta.sum(one[0], two[2], force=True)  # its in-use values would be those of one
     assert refused.value.reason == pprofdelta.Reason.TWO_TARGETS
-    with pytest.raises(pprofdelta.UsageError):
-        pprofdelta.Adder(target_label="host")
+    for options in ({"target_label": "host"}, {"target_label": "", "merge": True}):
+        with pytest.raises(pprofdelta.UsageError, match="target_label=.* merge=True"):
+            pprofdelta.Adder(**options)  # type: ignore[arg-type]

@@ -164,6 +164,10 @@ def test_windows_may_be_tables_from_the_start(heap: Pair) -> None:
             window.table(target="host2")
         with pytest.raises(pprofdelta.InvalidProfileError):
             copy.copy(window).table()
+    with pytest.raises(pprofdelta.UsageError, match="target=.* NUL"):
+        pprofdelta.table(heap[0], target="a\0b")
+    with pytest.raises(TypeError, match="target=1"):
+        pprofdelta.table(heap[0], target=1)  # type: ignore[arg-type]
     with pytest.raises(pprofdelta.UsageError, match="format='tables'"):
         pprofdelta.delta(*heap, format="tables")
     with pytest.raises(pprofdelta.UsageError, match="format='tables'"):
