@@ -17,8 +17,7 @@ void *arena_alloc(arena *a, size_t size);
 #define ARENA_ARRAY(a, type, len) ((type *)arena_alloc((a), (len) * sizeof(type)))
 
 char *arena_text(arena *a, const char *text);
-__attribute__((format(printf, 2, 3), nonnull(2))) char *arena_format(arena *a, const char *format,
-                                                                     ...);
+__attribute__((format(printf, 2, 3))) char *arena_format(arena *a, const char *format, ...);
 void arena_free(arena *a);
 
 /* Moves *array, of len elements with room for *cap, so that one more element fits. */
