@@ -1,5 +1,10 @@
 #include "base/bytes.h"
 
+bool pd_bytes_contain(pd_bytes bytes, const char *text)
+{
+    return memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL;
+}
+
 pd_bytes pd_bytes_take_word(pd_bytes *rest, const char *separators)
 {
     pd_bytes word = {rest->ptr, 0};

@@ -35,6 +35,9 @@ static inline bool pd_bytes_begin(pd_bytes bytes, const char *text)
     return bytes.len >= len && pd_bytes_are((pd_bytes){bytes.ptr, len}, text);
 }
 
+/* Is the text in them somewhere? */
+bool pd_bytes_contain(pd_bytes bytes, const char *text);
+
 /* What follows the first `len`. */
 static inline pd_bytes pd_bytes_behind(pd_bytes bytes, size_t len)
 {

@@ -16,11 +16,6 @@ static bool has(pd_bytes bytes, size_t off, const char *magic, size_t len)
     return bytes.len >= off + len && memcmp(bytes.ptr + off, magic, len) == 0;
 }
 
-static bool contains(pd_bytes bytes, const char *part)
-{
-    return memmem(bytes.ptr, bytes.len, part, strlen(part)) != NULL;
-}
-
 /* Ignores case. part is in lower case. */
 static bool begins_with_tag(pd_bytes text, const char *part)
 {
@@ -155,7 +150,7 @@ static bool is_count(pd_bytes text)
     size_t len = 0;
     while (len < text.len && text.ptr[len] != '\n')
         len++;
-    return contains((pd_bytes){text.ptr, len}, " profile: total ");
+    return pd_bytes_contain((pd_bytes){text.ptr, len}, " profile: total ");
 }
 
 static pd_kind text_kind(pd_bytes text)
@@ -168,7 +163,7 @@ static pd_kind text_kind(pd_bytes text)
         return (pd_kind){PPROFDELTA_FILE_OTHER, "JSON", NOT};
     if (is_count(text))
         return (pd_kind){PPROFDELTA_FILE_OTHER, DEBUG_1, debug};
-    if (has(text, 0, MAGIC("goroutine ")) && contains(text, "]:\n"))
+    if (has(text, 0, MAGIC("goroutine ")) && pd_bytes_contain(text, "]:\n"))
         return (pd_kind){PPROFDELTA_FILE_OTHER, "a list of goroutines, as ?debug=2 gives it",
                          debug};
     FIND(text, texts, &found);

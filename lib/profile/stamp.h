@@ -31,9 +31,8 @@ static inline bool pd_is_live_stamp(pd_bytes comment)
 
 static inline bool pd_is_stamp(pd_bytes comment)
 {
-    static const char full[] = PD_STAMP_FULL;
     return pd_bytes_begin(comment, PD_STAMP_PREFIX) ||
-           (pd_is_live_stamp(comment) && !memmem(comment.ptr, comment.len, full, sizeof full - 1));
+           (pd_is_live_stamp(comment) && !pd_bytes_contain(comment, PD_STAMP_FULL));
 }
 
 /* Writes the stamp to buf and returns its length. Ignores is_delta. */

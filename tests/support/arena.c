@@ -55,15 +55,14 @@ char *arena_text(arena *a, const char *text)
 
 char *arena_format(arena *a, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
+    char *text = NULL;
     va_start(args, format);
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
-    char *text = arena_alloc(a, (size_t)len + 1);
-    vsnprintf(text, (size_t)len + 1, format, again);
-    va_end(again);
+    size_t size = (size_t)vasprintf(&text, format, args) + 1;
     va_end(args);
-    return text;
+    char *kept = memcpy(arena_alloc(a, size), text, size);
+    free(text);
+    return kept;
 }
 
 void arena_room(arena *a, void *array, size_t len, size_t *cap, size_t size)

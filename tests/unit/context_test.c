@@ -298,10 +298,7 @@ static pprofdelta_status verify(pprofdelta *pd, const pd_tally *tally, pprofdelt
 static pd_tally book(const pprofdelta_report *report)
 {
     pd_tally tally = {0};
-    for (size_t i = 0; i < report->types_len; i++)
-        tally.types[i] =
-            (pd_type_sums){report->types[i].prev, report->types[i].cur, report->types[i].delta,
-                           report->types[i].clamped, report->types[i].vanished};
+    memcpy(tally.types, report->types, report->types_len * sizeof *report->types);
     return tally;
 }
 
@@ -320,7 +317,7 @@ TEST(verify_sees_what_does_not_add_up)
     for (size_t type = 0; type < 2; type++)
         for (size_t sum = 0; sum < 5; sum++) {
             pd_tally bad = good;
-            pd_type_sums *t = &bad.types[type];
+            pprofdelta_type_report *t = &bad.types[type];
             pprofdelta_sum *sums[] = {&t->prev, &t->cur, &t->delta, &t->clamped, &t->vanished};
             pd_sum_add(sums[sum], 1);
             pprofdelta_error err = {0};

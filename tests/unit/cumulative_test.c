@@ -72,16 +72,17 @@ TEST(a_new_process_may_count_its_own_time)
     scene_base(&k.s, mutex(&k, "100 1000", T0, 3600 * S));
     scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S));
     CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
-    static const int64_t others[] = {T0 - S, T0 + 61 * S,
-                                     T0 + 2 * S}; /* before, later, far longer */
+    static const int64_t others[] = {T0 - S, T0 + 61 * S, T0 + 2 * S}; /* early, late, too long */
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         pprofdelta_set_started(k.s.pd, others[i]);
         scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S));
         CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
     }
-    pprofdelta_set_started(k.s.pd, T0 + 40 * S);
-    CHECK_STR(scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S)), "leaf;main 5 50");
-    CHECK(k.s.report.restart == PPROFDELTA_RESTART_STARTED);
+    for (int64_t i = 1; i <= 2; i++) { /* at 40 before 60, and at cur's own time: 120 */
+        pprofdelta_set_started(k.s.pd, T0 + (80 * i - 40) * S);
+        CHECK_STR(scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * i * S, 20 * S)), "leaf;main 5 50");
+        CHECK(k.s.report.restart == PPROFDELTA_RESTART_STARTED);
+    }
 }
 
 TEST(cpu_and_goroutine_profiles_are_refused)
