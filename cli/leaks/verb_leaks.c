@@ -48,7 +48,7 @@ static const cli_option table[] = {
      "      --every=TIME       the time between two profiles, whatever theirs are\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(verb, work.how.library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    CLI_NAMES_OPTIONS(verb, work.how.names),
+    CLI_NAMES_OPTIONS(offsetof(verb, work.how.names)),
     {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},

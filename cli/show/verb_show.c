@@ -97,7 +97,7 @@ static const cli_option table[] = {
      0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
-    CLI_NAMES_OPTIONS(show_options, names),
+    CLI_NAMES_OPTIONS(offsetof(show_options, names)),
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
 

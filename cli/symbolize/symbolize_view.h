@@ -52,15 +52,17 @@ int cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
 /* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
 int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
 
-/* The rows of these options in the table of a verb that prints names. */
+/* The rows of these options in the table of a verb that prints names: at is the offset of its cli_symbolizing. */
 /* clang-format off */
-#define CLI_NAMES_OPTIONS(options, how)                                                            \
-    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag, offsetof(options, how.is_not_symbolized), 0, 0, \
+#define CLI_NAMES_OPTIONS(at)                                                                      \
+    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag,                                                \
+     (at) + offsetof(cli_symbolizing, is_not_symbolized), 0, 0,                                    \
      "      --no-symbolize     leave addresses as they are\n"},                                    \
-    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(options, how.is_not_demangled), 0, 0,  \
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag,                                                 \
+     (at) + offsetof(cli_symbolizing, is_not_demangled), 0, 0,                                     \
      "      --no-demangle      leave the names of C++ and Rust mangled\n"},                        \
-    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(options, how.places), 0, 0,         \
-     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"}
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, (at) + offsetof(cli_symbolizing, places),    \
+     0, 0, "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"}
 /* clang-format on */
 
 /* For the verbs that print names: finds and demangles those that can be found without a question. Uses only
