@@ -72,8 +72,8 @@ typedef struct cli_output {
 
 /* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what is
  * written may replace it. A profile replaces only a profile or an empty file, a page only a page or an
- * empty file, a table only a table or an empty file, by whatever name. Prints what is wrong; returns an exit code. Close *out whatever is
- * returned. */
+ * empty file, a table only a table or an empty file, by whatever name. Prints what is wrong; returns an exit
+ * code. Close *out whatever is returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
 /* For a sink whose cookie is a cli_output. A failure is printed at once and kept in out->failure. */
