@@ -64,4 +64,4 @@ def test_what_may_count_twice_is_refused(heap: Pair) -> None:
     assert refused.value.reason == pprofdelta.Reason.TWO_TARGETS
     for options in ({"target_label": "host"}, {"target_label": "", "merge": True}):
         with pytest.raises(pprofdelta.UsageError, match="target_label=.* merge=True"):
-            pprofdelta.Adder(**options)  # type: ignore[arg-type]
+            pprofdelta.Adder(**options)
