@@ -22,6 +22,7 @@ import concurrent.futures
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -58,9 +59,8 @@ class Scraper:
         real.need("go")
         self.root = os.path.join(folder, "root")
         os.mkdir(self.root)
-        source = os.path.join(here, "goscrape")
-        os.environ["CGO_ENABLED"] = "0"
-        real.go_program(source, "./scrape", os.path.join(self.root, "scrape"), "-ldflags=-checklinkname=0")
+        program = real.go_program(os.path.join(here, "goscrape"), "./scrape", "-ldflags=-checklinkname=0")
+        shutil.copy(program, os.path.join(self.root, "scrape"))
         self.is_rooted = os.geteuid() == 0
 
     def run(self, name, *args):

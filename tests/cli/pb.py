@@ -4,6 +4,7 @@
 resolved. `Request(...)` reads an OTLP request. None of them knows anything of the library under test.
 """
 
+import functools
 import gzip
 import struct
 import subprocess
@@ -125,6 +126,7 @@ def mapped(samples, mappings, types=HEAP[:2], time=0):
     return w.bytes() + number(9, time)
 
 
+@functools.cache
 def address_of(name):
     """The same function lies at the same address in every profile."""
     value = 0

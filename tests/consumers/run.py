@@ -131,7 +131,7 @@ if have("pkg-config", "c++") and compiles(
     check("C++ with pools is accounted", ran.returncode == 0 and totals[:4] == [2002, 196000, 802, 48400], (totals, ran.stderr))
 if have("pkg-config", "go", "cc"):
     shutil.copy(os.path.join(here, "consumer.go"), out("consumer.go"))
-    env.update(CGO_ENABLED="1", GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GO111MODULE="off")
+    env.update(CGO_ENABLED="1", GOFLAGS="-mod=mod -trimpath", GOTOOLCHAIN="local", GO111MODULE="off")
     if not any(os.environ.get(home) for home in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
         env["GOCACHE"] = out("go-cache")
     if compiles("Go", "go", "build", "-o", out("go"), out("consumer.go")):

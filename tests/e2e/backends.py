@@ -24,8 +24,7 @@ server = None
 
 def prepare(folder):
     global server
-    program = os.path.join(folder, "backend")
-    real.go_program(os.path.join(real.here, "backend"), ".", program)
+    program = real.go_program(os.path.join(real.here, "backend"), ".")
     data = os.path.join(folder, "data")
     os.mkdir(data)
     server = real.Program(program, data)

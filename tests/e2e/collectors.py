@@ -23,7 +23,7 @@ from samples import valid
 KINDS = {"heap": "alloc_objects,alloc_space", "mutex": "contentions,delay", "block": "contentions,delay"}
 UPLOADER_FAILED = 4
 
-collector = decoder = programs = None
+collector = decoder = None
 producers = {}
 
 
@@ -45,12 +45,10 @@ def produce(folder):
 
 
 def prepare(folder):
-    global collector, decoder, programs
+    global collector, decoder
     real.need("curl")
-    program = os.path.join(folder, "collector")
-    real.go_program(os.path.join(real.here, "collector"), ".", program)
-    real.google_pprof(folder)
-    programs = folder
+    program = real.go_program(os.path.join(real.here, "collector"), ".")
+    real.google_pprof()
     produce(folder)
     decoder = real.python_with(os.path.join("python", "otlp_requirements.txt"))
     collector = real.Program(program)
@@ -113,7 +111,7 @@ def summed(samples):
 
 def merged(t, prev, cur, counters):
     """The samples of google/pprof's delta. A counter below zero is written as zero (--on-reset=clamp)."""
-    real.made("merge", [os.path.join(programs, "merge"), "-c", counters, t.path(prev), t.path(cur), t.path("merged")], t.dir)
+    real.made("merge", [real.google_pprof()[0], "-c", counters, t.path(prev), t.path(cur), t.path("merged")], t.dir)
     profile = pb.read(t.load("merged"))
     may_fall = [name.split("/")[0] not in counters.split(",") for name in profile.types]
     return profile.types, {key: kept for key, values in summed(profile.samples).items()

@@ -31,13 +31,11 @@ LAYOUTS = {FIXED: "exe", MOVED: "pie", PINNED: "pie", BARE: "bare"}
 ADDR_NO_RANDOMIZE = 0x0040000
 COUNTERS = {"alloc_objects/count", "alloc_space/bytes", "contentions/count", "delay/nanoseconds"}
 
-built = None
+built = {}  # (mode, name): its path
 servers = []
 
 
-def prepare(folder):
-    global built
-    built = folder
+def prepare(_):
     for name, (tags, build_id) in BUILDS.items():
         for mode in ("exe", "pie"):
             build(mode, name, "-buildmode=" + mode, "-tags=" + tags, "-ldflags=-B=0x" + build_id)
@@ -52,7 +50,7 @@ def prepare(folder):
 
 
 def build(mode, name, *flags):
-    real.go_program(os.path.join(real.here, "server"), ".", binary(mode, name), *flags)
+    built[mode, name] = real.go_program(os.path.join(real.here, "server"), ".", *flags)
 
 
 def layouts(*names):
@@ -62,10 +60,6 @@ def layouts(*names):
 def end():
     for server in servers:
         server.end()
-
-
-def binary(mode, name):
-    return os.path.join(built, f"{name}.{mode}")
 
 
 # ---- a deploy ----------------------------------------------------------------------------------------
@@ -107,7 +101,7 @@ class Release:
 
     def put(self, name):
         """Written under another name and renamed, as packages do: a running binary cannot be written to."""
-        shutil.copy(binary(LAYOUTS[self.layout], name), self.path + ".new")
+        shutil.copy(built[LAYOUTS[self.layout], name], self.path + ".new")
         os.rename(self.path + ".new", self.path)
 
     def rename(self):

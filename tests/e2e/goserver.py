@@ -20,16 +20,14 @@ ROUNDS = 500  # as in server/main.go
 # What each call asks for. The runtime may allocate a little for itself below such a call (when it
 # helps the collector), so only samples of these sizes are counted.
 SIZES = {"allocateLarge": 64 << 10, "allocateSmall": 48}
-bin_folder = server = None
+server = None
 
 
-def prepare(folder):
-    global bin_folder, server
-    bin_folder = folder
+def prepare(_):
+    global server
     real.need("go", "curl")
-    real.go_program(os.path.join(real.here, "server"), ".", folder + "/")
-    real.google_pprof(folder)
-    server = real.Program(os.path.join(folder, "server"))
+    real.google_pprof()
+    server = real.Program(real.go_program(os.path.join(real.here, "server"), "."))
 
 
 def end():
@@ -60,7 +58,7 @@ def pprof(t, *args):
 
 def test_heap(t):
     two_profiles(t, "heap")
-    real.agrees_with_merge(t, bin_folder)
+    real.agrees_with_merge(t)
     for name, size in SIZES.items():
         rows = t.succeeds("show", "--folded", "--type=alloc_objects", f"--tag=bytes={size}", "delta").text
         counted = sum(int(line.rsplit(" ", 1)[1]) for line in rows.splitlines() if name in line)
@@ -75,7 +73,7 @@ def test_the_other_kinds(t):
     for kind, name, of in (("allocs", "main.allocateLarge", "alloc_space"), ("mutex", "main.fight", "delay"),
                            ("block", "main.fight", "delay")):
         two_profiles(t, kind)
-        real.agrees_with_merge(t, bin_folder)
+        real.agrees_with_merge(t)
         t.contains(pprof(t, "-top", "-cum"), name, f"Type: {of}")
 
 

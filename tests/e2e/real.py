@@ -3,6 +3,9 @@ that stand in the tree, and kept between runs in the user's cache, so that a sec
 nothing. Where one cannot be had, `Missing` says why, and the tests that need it are skipped.
 """
 
+import fcntl
+import functools
+import glob
 import hashlib
 import os
 import shutil
@@ -79,14 +82,20 @@ def finish(folder):
         pass
 
 
-def go_program(source, what, output, *flags):
-    """Go keeps what it built itself; without a home, beside the output."""
+def go_program(source, what, *flags):
+    """Returns the path of a program. Go links it again only when it has changed, so it is linked once for all tests that
+    run it. Without cgo, as in gotests.py: what one test has compiled, another need not compile."""
     need("go")
+    files = [path for path in glob.glob(os.path.join(source, "**"), recursive=True) if os.path.isfile(path)]
+    folder = os.path.join(kept("go", *sorted(files)), hashlib.sha256(repr((what, flags)).encode()).hexdigest()[:16])
+    os.makedirs(folder, exist_ok=True)
     has_cache = any(os.environ.get(home) for home in ("GOCACHE", "XDG_CACHE_HOME", "HOME"))
-    made(f"{what} of {os.path.basename(source)}",
-         ["go", "build", "-trimpath", *flags, "-o", output, what], source,
-         {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false",
-          **({} if has_cache else {"GOCACHE": os.path.join(os.path.dirname(output), "go-cache")})})
+    with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made(f"{what} of {os.path.basename(source)}", ["go", "build", "-trimpath", *flags, "-o", folder + "/", what], source,
+             {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": "0",
+              **({} if has_cache else {"GOCACHE": os.path.join(folder, "go-cache")})})
+    return os.path.join(folder, os.path.basename(os.path.realpath(os.path.join(source, what))))
 
 
 def node_modules():
@@ -143,18 +152,18 @@ class Program:
             self.process.communicate(timeout=TIMEOUT)
 
 
-def google_pprof(folder):
-    """google/pprof's Merge, and a comparison by its own reading, as programs in a folder."""
-    for what in ("./merge", "./compare"):
-        go_program(os.path.join(root, "tests", "peers"), what, folder + "/")
+@functools.cache
+def google_pprof():
+    """google/pprof's Merge, and a comparison by its own reading, as programs."""
+    return [go_program(os.path.join(root, "tests", "peers"), what) for what in ("./merge", "./compare")]
 
 
-def agrees_with_merge(t, folder, counters=""):
-    """The file delta says what google/pprof makes of prev and cur, sample by sample."""
-    for args in (["merge", "-c", counters, t.path("prev"), t.path("cur"), t.path("merged")],
-                 ["compare", "-clamp", t.path("delta"), t.path("merged")]):
-        ran = subprocess.run([os.path.join(folder, args[0]), *args[1:]], capture_output=True,
-                             timeout=TIMEOUT, check=False)
+def agrees_with_merge(t, counters=""):
+    """The file delta has what google/pprof makes of prev and cur, sample by sample."""
+    merge, compare = google_pprof()
+    for command in ([merge, "-c", counters, t.path("prev"), t.path("cur"), t.path("merged")],
+                    [compare, "-clamp", t.path("delta"), t.path("merged")]):
+        ran = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
         t.equal(ran.returncode, 0, (ran.stdout + ran.stderr).decode()[-2000:])
 
 

@@ -10,14 +10,11 @@ import os
 import pb
 import real
 
-bin_folder = None
 profiles = {}
 
 
 def prepare(folder):
-    global bin_folder
-    bin_folder = folder
-    real.google_pprof(folder)
+    real.google_pprof()
     real.made("the program", [real.rust_program(), folder], folder)
     for number in ("1", "2"):
         profiles[number] = pb.load(os.path.join(folder, "heap." + number))
@@ -41,4 +38,4 @@ def test_what_was_kept_between_the_profiles(t):
     values = [values[0] for _, _, values in pb.read(t.load("delta")).samples]
     t.check(2500 * 64 in values and 4 << 20 in values, f"new places are in it: {values}")
     t.check(1000 * 64 not in values and 3 << 20 not in values, f"others are not: {values}")
-    real.agrees_with_merge(t, bin_folder, "inuse_space")
+    real.agrees_with_merge(t, "inuse_space")

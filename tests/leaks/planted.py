@@ -36,10 +36,10 @@ def build(t, language):
         return out
     command = {"cpp": ["c++", "-g", "-O2", "-pthread", source, "-o", out],
                "rust": ["rustc", "-g", "-O", source, "-o", out],
-               "go": ["go", "build", "-o", out, source]}[language]
+               "go": ["go", "build", "-trimpath", "-o", out, source]}[language]
     if not shutil.which(command[0]):
         t.skip(f"there is no {command[0]}")
-    subprocess.run(command, check=True, cwd=t.dir)
+    subprocess.run(command, check=True, cwd=t.dir, env={**os.environ, "CGO_ENABLED": "0"})
     return out
 
 

@@ -221,8 +221,7 @@ def main():
     print(f"seed {arguments.seed}, {arguments.windows} windows of each kind", flush=True)
     passed, failed = 0, []
     with tempfile.TemporaryDirectory(prefix="pprofdelta-soak-") as folder:
-        program = os.path.join(folder, "server")
-        real.go_program(os.path.join(real.here, "server"), ".", program)
+        program = real.go_program(os.path.join(real.here, "server"), ".")
         soak = Soak(os.path.abspath(arguments.binary), folder, arguments.seed)
         for _ in range(LIVES):
             soak.live(program, -(-arguments.windows // LIVES))
