@@ -32,7 +32,7 @@ CRATES = [
     ("zstd-sys", "2.0.7", "94509c3ba2fe55294d752b79842c530ccfab760192521df74a081a78d2b3c7f5", "zstd/lib", ["common/*.c", "decompress/*.c"]),
 ]
 FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-flto", "-DNDEBUG",
-         "-D_GNU_SOURCE", "-DPPROFDELTA_STATIC", "-g0", "-s", "-fno-ident",
+         "-D_GNU_SOURCE", "-DPPROFDELTA_STATIC", "-g0", "-s", "-fno-ident", "-mwide-arithmetic",
          # Each function of the library calls one in glue.c first, which lets the host end a call that takes long.
          "-fsanitize-coverage=func,trace-pc",
          # One decoder of each kind is enough for zstd.
