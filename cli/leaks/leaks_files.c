@@ -24,6 +24,8 @@ static int add_operand(cli_leaks_work *w, const char *path)
     int code = cli_recover_and_read(&folder, path, "leaks");
     for (size_t i = 0; i < folder.len && !code; i++)
         add_file(w, (cli_file){folder.paths[i], true, folder.dir});
+    if (code && folder.dir)
+        closedir(folder.dir);
     return code;
 }
 
