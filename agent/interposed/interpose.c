@@ -38,7 +38,7 @@ PD_SLOW static void *realloc_slow(void *old, size_t size)
     size_t after = resizing.before && !resizing.is_exact ? size_of(ptr) : size;
     pd_slow_resized(&resizing, has_failed ? old : ptr, has_failed ? resizing.before : after,
                     &caller);
-    return has_failed && PD_NO_MEMORY ? pd_slow_out_of_memory(size) : ptr;
+    return has_failed ? pd_slow_failed(size, PD_NO_MEMORY) : ptr;
 }
 
 PD_SLOW static void *grown(void *ptr, size_t added, bool is_piece)
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void *resize(void *old, size_t size
     size_t before = size_of(old);
     void *ptr = pd_real.realloc(old, size);
     if (!PD_LIKELY(ptr))
-        return size && PD_NO_MEMORY ? pd_slow_out_of_memory(size) : NULL;
+        return size ? pd_slow_failed(size, PD_NO_MEMORY) : NULL;
     size_t after = before ? size_of(ptr) : size;
     return after > before && pd_tick(after - before) ? grown(ptr, after - before, before != 0)
                                                      : ptr;

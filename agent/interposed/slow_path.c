@@ -115,9 +115,10 @@ static void report_largest_sites(void *size)
     pd_quiet_end(&quiet);
 }
 
-void *pd_slow_out_of_memory(size_t size)
+void *pd_slow_failed(size_t size, bool is_full)
 {
-    if (size > PTRDIFF_MAX || !pd_agent_heap() || atomic_load(&pd_is_confined) || !pd_self_enter())
+    if (!is_full || size > PTRDIFF_MAX || !pd_agent_heap() || atomic_load(&pd_is_confined) ||
+        !pd_self_enter())
         return NULL;
     pd_own_stack_call(report_largest_sites, &size);
     pd_self_leave();

@@ -35,8 +35,8 @@ void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const
 /* What realloc added to a block that was not tracked may be a sample, since the tick returned 1. */
 void pd_slow_grown(const void *ptr, size_t added, bool is_piece, const pd_caller *caller);
 
-/* Call when an allocation of this size failed because memory has run out. Reports the largest sites. Returns
+/* Call when an allocation of this size failed. If memory has run out (is_full), reports the largest sites. Returns
  * NULL. */
-void *pd_slow_out_of_memory(size_t size);
+void *pd_slow_failed(size_t size, bool is_full);
 
 #endif

@@ -40,8 +40,8 @@ static inline size_t pd_product(size_t count, size_t size)
         pprofdelta_weight weight = {0, 0};                                                         \
         bool is_sample = pd_slow_draw(bytes, &weight);                                             \
         void *ptr = real arguments;                                                                \
-        if (!ptr && (is_full))                                                                     \
-            pd_slow_out_of_memory(bytes);                                                          \
+        if (!ptr)                                                                                  \
+            pd_slow_failed(bytes, is_full);                                                        \
         if (is_sample)                                                                             \
             pd_slow_keep(ptr, bytes, &weight, false, &caller);                                     \
         return ptr;                                                                                \
@@ -51,7 +51,7 @@ static inline size_t pd_product(size_t count, size_t size)
         if (ticks)                                                                                 \
             return slow_##name arguments;                                                          \
         void *ptr = real arguments;                                                                \
-        return PD_LIKELY(ptr) || !(is_full) ? ptr : pd_slow_out_of_memory(bytes);                  \
+        return PD_LIKELY(ptr) ? ptr : pd_slow_failed(bytes, is_full);                              \
     }
 
 /* The shape of posix_memalign. */
@@ -62,8 +62,8 @@ static inline size_t pd_product(size_t count, size_t size)
         pprofdelta_weight weight = {0, 0};                                                         \
         bool is_sample = pd_slow_draw(size, &weight);                                              \
         int error = real(memptr, alignment, size);                                                 \
-        if (error == ENOMEM)                                                                       \
-            pd_slow_out_of_memory(size);                                                           \
+        if (error)                                                                                 \
+            pd_slow_failed(size, error == ENOMEM);                                                 \
         if (is_sample)                                                                             \
             pd_slow_keep(error ? NULL : *memptr, size, &weight, false, &caller);                   \
         return error;                                                                              \
@@ -73,8 +73,8 @@ static inline size_t pd_product(size_t count, size_t size)
         if (pd_tick(size))                                                                         \
             return slow_##name(memptr, alignment, size);                                           \
         int error = real(memptr, alignment, size);                                                 \
-        if (error == ENOMEM)                                                                       \
-            pd_slow_out_of_memory(size);                                                           \
+        if (error)                                                                                 \
+            pd_slow_failed(size, error == ENOMEM);                                                 \
         return error;                                                                              \
     }
 
