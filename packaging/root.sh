@@ -12,6 +12,7 @@ clean_root() {
     [ -e "$from/etc" ] || debootstrap --variant=minbase --include=ca-certificates "$suite" "$from" "$mirror"
     [ "$from" = "$root" ] || cp -a "$from/." "$root"
     cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io" # a root that is lost with the machine is made again
     mount -t proc proc "$root/proc"
     mount --bind /dev "$root/dev"
 }
