@@ -81,8 +81,8 @@ def test_compares_any_two_windows(t):
     t.equal((page.value("#from"), page.value("#to")), ("3", "0"))
     page.keys("m")
     peak = page.run("document.querySelector('#to').selectedIndex")
-    totals = page.run("(run => run.film.points.map((_, i) => run.film.stacks.reduce((sum, one) => "
-                      "sum + expand(one.at(-1), run.film.points.length)[i], 0)))(JSON.parse(document.querySelector('#data').textContent).runs[0])")
+    totals = page.run("unpack(JSON.parse(document.querySelector('#data').textContent)).then(({ runs: [{ film }] }) => "
+                      "film.points.map((_, i) => film.stacks.reduce((sum, one) => sum + expand(one.at(-1), film.points.length)[i], 0)))")
     t.equal(totals[peak], max(totals))
     box = page.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector('#film').getBoundingClientRect())")
     flame.shared.click(box[0] + 66, box[1] + box[3] / 2)

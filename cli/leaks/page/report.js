@@ -32,7 +32,9 @@ function makeReport(whole, number) {
       list.push(["power", `a leak of ${formatValue(Math.round(report.smallest_leak), report.unit)} in this run would be a suspect 8 times of 10`]);
     if (film.points < report.windows)
       list.push(["windows", `${film.points} of ${report.windows} are in this page: of each part the one with most in use, and the last`]);
-    if (run.film.others) list.push(["stacks", `${run.film.others.toLocaleString("en-US")} small stacks are one in this page: (other stacks)`]);
+    if (run.film.grain)
+      list.push(["stacks", `${run.film.others.toLocaleString("en-US")} small stacks are one in this page, (other stacks); ` +
+        `it has also what the values of the others leave out: up to ${formatValue(Math.ceil(run.film.grain), report.unit)}`]);
     if (whole.leftOut) list.push(["runs", `${whole.leftOut} are left out of this page`]);
     return list;
   }
@@ -178,9 +180,17 @@ function makeReport(whole, number) {
   };
 }
 
-(function begin() {
-  const whole = JSON.parse(element("data").textContent);
+/* The JSON of a text: see cli/leaks/leaks_html.c. */
+function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
+(async function begin() {
+  document.body.dataset.moves = true;
+  const whole = await unpack(JSON.parse(element("data").textContent));
   const asked = Number(new URLSearchParams(location.hash.slice(1)).get("run"));
   const report = makeReport(whole, Object.hasOwn(whole.runs, asked) ? asked : 0);
   makePage(report.data, report);
-}());
+  document.body.dataset.moves = false;
+}()).catch((error) => { element("facts").textContent = `This browser cannot read the page: ${error}`; });
