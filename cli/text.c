@@ -107,11 +107,6 @@ static void put_range(FILE *out, cli_string string, cli_text_form form)
         fwrite(glyph.bytes, 1, glyph.len, out);
 }
 
-void cli_text_put(FILE *out, const char *text, cli_text_form form)
-{
-    cli_string_put(out, cli_string_of(text), form);
-}
-
 cli_string cli_string_of(const char *text)
 {
     return (cli_string){text, strlen(text)};

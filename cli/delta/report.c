@@ -72,9 +72,9 @@ static void put_time(FILE *out, int64_t nanos)
 
 static void put_type(FILE *out, const pprofdelta_type_report *type)
 {
-    cli_text_put(out, type->type, CLI_TEXT_SHOWN);
+    cli_string_put(out, cli_string_of(type->type), CLI_TEXT_SHOWN);
     putc('/', out);
-    cli_text_put(out, type->unit, CLI_TEXT_SHOWN);
+    cli_string_put(out, cli_string_of(type->unit), CLI_TEXT_SHOWN);
     fputs(type->is_counter ? "\n" : " (gauge)\n", out);
 }
 
@@ -310,7 +310,7 @@ static void put_window(int64_t from, int64_t to, bool is_first, pprofdelta_resta
 static void status_text(const cli_state *state, const pprofdelta_memory *m)
 {
     fputs("state     ", stdout);
-    cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
+    cli_string_put(stdout, cli_string_of(state->path), CLI_TEXT_SHOWN);
     printf("%s\nid        %016" PRIx64, m->types_len ? "" : ", nothing remembered yet", m->id);
     if (!m->types_len) {
         printf("\nbytes     %lld\n", (long long)state->is.st_size);
@@ -327,7 +327,7 @@ static void status_text(const cli_state *state, const pprofdelta_memory *m)
         put_window(m->open_from_nanos, m->open_to_nanos, true, m->open_restart);
     }
     fputs("build id  ", stdout);
-    cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
+    cli_string_put(stdout, cli_string_of(*m->build_id ? m->build_id : "unknown"), CLI_TEXT_SHOWN);
     printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
            m->unseen);
     printf("bytes     %lld", (long long)state->is.st_size);

@@ -237,8 +237,8 @@ typedef struct cli_leaks_how {
     size_t top;                 /* findings of each run that are printed */
     bool all;                   /* also what is not a suspect */
     bool all_frames;
-    bool has_film;   /* for a page */
-    bool has_source; /* the page has source lines */
+    const char *html; /* the file of the page; NULL: none */
+    bool has_source;  /* the page has source lines */
 } cli_leaks_how;
 
 /* A part of the files that is one process. */
@@ -278,7 +278,6 @@ typedef struct cli_leaks_work {
     cli_leaks_order_report order;
     cli_leaks_run *runs;
     size_t runs_len;
-    const char *html; /* the file of the page; NULL: none */
 } cli_leaks_work;
 
 /* ---- files (leaks_files.c) and windows (leaks_windows.c) ---- */

@@ -21,8 +21,7 @@
  *           source   [["a.c", 8, 7, ["int i;", ...]]]  a place, the number of the first line, lines
  *
  * The size is bounded: the grain is the smallest with which the data fits. A value that varies by less than
- * the grain is written once, and a stack that never has so much is not written. What is found has a finer
- * grain. */
+ * the grain is written once, and a stack that never has so much is not written. */
 #include "leaks/leaks.h"
 
 #include "cli.h"
@@ -43,16 +42,20 @@
 #define J            CLI_JSON
 #define PUT(to, ...) cli_json_put(to, CLI_TEXT_SCRIPT, __VA_ARGS__)
 
-/* GRAINS: 0, then four for each power of two, then one that is larger than any value. */
-enum { MOST_BYTES = 637500 /* 850,000 in base64 */, MOST_RUNS = 16, GRAINS = 258 };
+/* MOST_BYTES: a multiple of 3; they are 850,000 in base64. FINER: the grain of what is found. */
+enum { MOST_BYTES = 637500, MOST_RUNS = 16, GRAINS = 258, FINER = 1024 };
 
-/* The rows of a picture. */
+/* A row of a picture. */
+typedef struct strip {
+    const cli_leaks_row *row;
+    double *levels; /* at each point */
+    double most;    /* in use, or freed in the windows in which it was allocated */
+} strip;
+
+/* The rows of a picture, and behind them the others: all that the series of the rows do not have. */
 typedef struct reel {
-    const cli_leaks_rows *rows;
-    const cli_leaks_levels *levels;
-    size_t points;
-    double *most; /* of each row: in use, or freed in the windows in which it was allocated */
-    double *rest; /* at each point: what the series of the rows do not have */
+    strip *list, *others;
+    size_t len, points; /* len: without the others */
 } reel;
 
 /* One run, made ready once for every try. */
@@ -63,8 +66,7 @@ typedef struct scene {
     double grain;
     const cli_string *names;
     size_t names_len;
-    const cli_frame *
-        *paths; /* of all rows, as run->rows.path has them, and the frame of the others */
+    const cli_frame **paths;   /* as run->rows.path has them; then the frame of the others */
     Pd__View__Sample *samples; /* of the rows and of the others; none has a label */
 } scene;
 
@@ -73,27 +75,35 @@ typedef struct scene {
 static reel reel_of(const cli_leaks_run *run, const cli_leaks_rows *rows,
                     const cli_leaks_levels *levels)
 {
-    reel r = {rows, levels, run->film.len, cli_keep(rows->len, sizeof *r.most),
-              cli_keep(run->film.len, sizeof *r.rest)};
-    for (size_t i = 0; i < rows->len; i++) {
+    size_t len = rows->len, points = run->film.len;
+    strip *list = cli_keep(len + 1, sizeof *list);
+    for (size_t i = 0; i < len; i++) {
         const cli_leaks_row *row = &rows->rows[i];
-        r.most[i] = row->lives ? row->lives->brief / (double)run->windows : 0;
-        for (size_t k = 0; k < r.points; k++)
-            r.most[i] = fmax(r.most[i], levels->of[i][k]);
+        double brief = row->lives ? row->lives->brief / (double)run->windows : 0;
+        list[i] = (strip){row, levels->of[i], brief};
+        for (size_t k = 0; k < points; k++)
+            list[i].most = fmax(list[i].most, list[i].levels[k]);
     }
-    return r;
+    list[len].levels = cli_keep(points, sizeof *list->levels);
+    return (reel){list, &list[len], len, points};
 }
 
-static double grain_of(const reel *r, size_t row, double grain)
+/* The first grain is 0, the last is larger than any value, and four lie between two powers of two. */
+static double grain_at(int at)
 {
-    static const double finer = 1024;
-    const cli_leaks_row *one = &r->rows->rows[row];
-    return one->verdict.kind != CLI_LEAKS_NONE || one->group ? grain / finer : grain;
+    return !at ? 0 : at == GRAINS - 1 ? INFINITY : exp2((at - 1) / 4.0);
 }
 
-static bool is_shown(const reel *r, size_t row, double grain)
+static double grain_of(const strip *one, double grain)
 {
-    return r->most[row] >= grain_of(r, row, grain);
+    return one->row->verdict.kind != CLI_LEAKS_NONE || one->row->group ? grain / FINER : grain;
+}
+
+/* The others are shown if something is left out. */
+static bool is_shown(const reel *r, size_t at, double grain)
+{
+    const strip *one = &r->list[at];
+    return one == r->others ? r->len && grain > 0 : one->most >= grain_of(one, grain);
 }
 
 /* The value that is shown at a point behind one where `last` is shown. */
@@ -102,17 +112,28 @@ static double shown_level(double level, double last, double grain)
     return level < last || level > last + grain ? level : last;
 }
 
-static void find_rest(const reel *r, double grain)
+/* Takes what is shown of a row out of the others. */
+static void find_others(const reel *r, double grain)
 {
-    memset(r->rest, 0, r->points * sizeof *r->rest);
-    for (size_t i = 0; i < r->rows->len; i++) {
+    cli_leaks_row *sum = cli_keep(1, sizeof *sum);
+    sum->lives = cli_keep(1, sizeof *sum->lives);
+    sum->verdict.reason = CLI_LEAKS_FLAT;
+    r->others->row = sum;
+    memset(r->others->levels, 0, r->points * sizeof *r->others->levels);
+    for (size_t i = 0; i < r->len; i++) {
+        const strip *one = &r->list[i];
         bool is_in = is_shown(r, i, grain);
-        double shown = 0, fine = grain_of(r, i, grain);
+        double shown = 0, fine = grain_of(one, grain);
         for (size_t k = 0; k < r->points; k++) {
-            double level = r->levels->of[i][k];
-            shown = is_in ? shown_level(level, shown, fine) : 0;
-            r->rest[k] += level - shown;
+            shown = is_in ? shown_level(one->levels[k], shown, fine) : 0;
+            r->others->levels[k] += one->levels[k] - shown;
         }
+        if (is_in)
+            continue;
+        sum->made += one->row->made;
+        sum->objects_made += one->row->objects_made;
+        sum->lives->brief += one->row->lives ? one->row->lives->brief : 0;
+        sum->lives->brief_objects += one->row->lives ? one->row->lives->brief_objects : 0;
     }
 }
 
@@ -152,53 +173,42 @@ static scene scene_of(const cli_leaks_run *run, const cli_leaks_how *how)
     return s;
 }
 
-/* The stacks that are shown, and the others as one if they have any. */
 static cli_shown shown_of(const scene *s)
 {
-    const cli_leaks_rows *rows = s->stacks.rows;
+    const reel *r = &s->stacks;
     cli_shown shown = {.names = s->names, .names_len = s->names_len};
-    shown.stacks = cli_keep(rows->len + 1, sizeof *shown.stacks);
-    for (size_t i = 0; i < rows->len; i++) {
-        const cli_leaks_row *row = &rows->rows[i];
-        size_t from, to;
-        if (!is_shown(&s->stacks, i, s->grain))
+    shown.stacks = cli_keep(r->len + 1, sizeof *shown.stacks);
+    for (size_t i = 0; i <= r->len; i++) {
+        const cli_frame **path =
+            &s->paths[i < r->len ? r->list[i].row->path : s->run->rows.path_len];
+        size_t from = 0, to = 1;
+        if (!is_shown(r, i, s->grain))
             continue;
-        cli_leaks_cut(s->run, row, s->how->all_frames, &from, &to);
-        shown.stacks[shown.len++] =
-            (cli_stack){&s->paths[row->path + from], to - from, &s->samples[i], 0};
+        if (i < r->len)
+            cli_leaks_cut(s->run, r->list[i].row, s->how->all_frames, &from, &to);
+        shown.stacks[shown.len++] = (cli_stack){path + from, to - from, &s->samples[i], 0};
     }
-    if (s->grain > 0)
-        shown.stacks[shown.len++] =
-            (cli_stack){&s->paths[rows->path_len], 1, &s->samples[rows->len], 0};
     return shown;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* The series of values of which a change by less than the grain does not count. */
-static void put_series(FILE *to, const double *values, size_t len, double grain)
+/* The series of the values that are shown, and the end of the row. */
+static void put_series(FILE *to, const reel *r, size_t at, double grain)
 {
-    double last = 0;
+    const strip *one = &r->list[at];
+    double last = 0, fine = one == r->others ? 0 : grain_of(one, grain);
     size_t from = 0;
     putc('[', to);
-    for (size_t i = 0; i < len; i++) {
-        double value = shown_level(values[i], last, grain);
+    for (size_t i = 0; i < r->points; i++) {
+        double value = shown_level(one->levels[i], last, fine);
         if (value == last)
             continue;
         fprintf(to, "%s%zu,%.0f", last != 0 || from ? "," : "", i - from, value - last);
         last = value;
         from = i;
     }
-    putc(']', to);
-}
-
-/* Of the row, or of those that are not shown if there is no such row. */
-static void put_levels(FILE *to, const reel *r, size_t row, double grain)
-{
-    if (row < r->rows->len)
-        put_series(to, r->levels->of[row], r->points, grain_of(r, row, grain));
-    else
-        put_series(to, r->rest, r->points, 0);
+    fputs("]]", to);
 }
 
 /* Steps from the last frame that is shown to the cause; -1: there is none. */
@@ -212,32 +222,6 @@ static long steps_to_cause(const scene *s, const cli_leaks_row *row)
     return -1;
 }
 
-/* Node to group, what was allocated and what of it was freed at once, and the series of a stack. The
- * others have no cause, no verdict and no group. */
-static void put_stack(FILE *to, const scene *s, uint32_t step, size_t at)
-{
-    const reel *r = &s->stacks;
-    const cli_leaks_row *rows = r->rows->rows;
-    bool is_one = at < r->rows->len;
-    double made = 0, objects = 0, brief = 0, brief_objects = 0;
-    for (size_t i = is_one ? at : 0; i < (is_one ? at + 1 : at); i++) {
-        if (!is_one && is_shown(r, i, s->grain))
-            continue;
-        made += rows[i].made;
-        objects += rows[i].objects_made;
-        brief += rows[i].lives ? rows[i].lives->brief : 0;
-        brief_objects += rows[i].lives ? rows[i].lives->brief_objects : 0;
-    }
-    if (is_one)
-        fprintf(to, "[%u,%zu,%ld,%d,%d,%zu", (unsigned)step, at, steps_to_cause(s, &rows[at]),
-                (int)rows[at].verdict.kind, (int)rows[at].verdict.reason, rows[at].group);
-    else
-        fprintf(to, "[%u,-1,-1,%d,%d,0", (unsigned)step, CLI_LEAKS_NONE, CLI_LEAKS_FLAT);
-    fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", made, objects, brief, brief_objects);
-    put_levels(to, r, at, s->grain);
-    putc(']', to);
-}
-
 /* The stacks in the order of their nodes, and the row of each finding. */
 static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const cli_flame_tree *tree,
                        size_t findings)
@@ -246,22 +230,20 @@ static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const c
     fputs(",\n\"stacks\":[", to);
     for (size_t i = 0; i < shown->len; i++) {
         const cli_flame_end *end = &tree->ends[i];
-        fputs(i ? ",\n" : "", to);
-        put_stack(to, s, end->node - last, (size_t)(shown->stacks[end->stack].sample - s->samples));
+        size_t at = (size_t)(shown->stacks[end->stack].sample - s->samples);
+        const cli_leaks_row *row = s->stacks.list[at].row;
+        PUT(to, i ? ",\n[$,$,$,$,$,$" : "[$,$,$,$,$,$", J(end->node - last), J(at),
+            J(steps_to_cause(s, row)), J((int)row->verdict.kind), J((int)row->verdict.reason),
+            J(row->group));
+        fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", row->made, row->objects_made,
+                row->lives ? row->lives->brief : 0, row->lives ? row->lives->brief_objects : 0);
+        put_series(to, &s->stacks, at, s->grain);
         last = end->node;
     }
     fprintf(to, "],\n\"others\":%zu,\n\"finding\":[",
-            s->stacks.rows->len + (s->grain > 0) - shown->len);
+            s->stacks.len + is_shown(&s->stacks, s->stacks.len, s->grain) - shown->len);
     for (size_t i = 0; i < findings; i++)
         fprintf(to, "%s%zu", i ? "," : "", s->run->findings.shown[i]->row);
-    putc(']', to);
-}
-
-static void put_points(FILE *to, const cli_leaks_film *film, double grain)
-{
-    PUT(to, "\"grain\":$,\n\"points\":[", J(grain));
-    for (size_t i = 0; i < film->len; i++)
-        fprintf(to, "%s[%zu,%.9g]", i ? "," : "", film->points[i].window, film->points[i].seconds);
     putc(']', to);
 }
 
@@ -272,22 +254,17 @@ static void put_areas(FILE *to, const scene *s)
     static const cli_frame_text none = {.name = {"", 0}, .file = {"", 0}};
     const char *comma = "";
     fputs(",\n\"areas\":[", to);
-    for (size_t i = 0; i < r->rows->len; i++) {
-        const cli_leaks_frame *cause = r->rows->rows[i].cause.frame;
-        const cli_frame_text *text = cause ? &cause->text : &none;
+    for (size_t i = 0; i <= r->len; i++) {
         if (!is_shown(r, i, s->grain))
             continue;
+        const cli_leaks_frame *cause = r->list[i].row->cause.frame;
+        const cli_frame_text *text = cause ? &cause->text : &none;
         fputs(comma, to);
-        PUT(to, "[$,$,$,$,", J(cli_leaks_area_name(r->rows, i)), J(text->name), J(text->file),
-            J(text->line));
-        put_levels(to, r, i, s->grain);
-        putc(']', to);
+        PUT(to, "[$,$,$,$,",
+            J(i < r->len ? cli_leaks_area_name(&s->run->areas, i) : cli_string_of("(other areas)")),
+            J(text->name), J(text->file), J(text->line));
+        put_series(to, r, i, s->grain);
         comma = ",\n";
-    }
-    if (r->rows->len && s->grain > 0) {
-        fprintf(to, "%s[\"(other areas)\",\"\",\"\",0,", comma);
-        put_levels(to, r, r->rows->len, 0);
-        putc(']', to);
     }
     putc(']', to);
 }
@@ -298,8 +275,8 @@ static void put_scene(FILE *to, scene s, double grain)
     const cli_leaks_findings *found = &run->findings;
     size_t findings = 0;
     s.grain = grain;
-    find_rest(&s.stacks, grain);
-    find_rest(&s.areas, grain);
+    find_others(&s.stacks, grain);
+    find_others(&s.areas, grain);
     while (findings < found->shown_len &&
            is_shown(found->shown[findings]->what == CLI_LEAKS_AREAS ? &s.areas : &s.stacks,
                     found->shown[findings]->row, grain))
@@ -309,8 +286,11 @@ static void put_scene(FILE *to, scene s, double grain)
     fputs("{\"report\":", to);
     cli_leaks_put_run(to, run, findings);
     cli_flame_tree_put(to, &tree);
-    fputs(",\n\"film\":{", to);
-    put_points(to, &run->film, grain);
+    PUT(to, ",\n\"film\":{\"grain\":$,\n\"points\":[", J(grain));
+    for (size_t i = 0; i < run->film.len; i++)
+        PUT(to, i ? ",[$,$]" : "[$,$]", J(run->film.points[i].window),
+            J(run->film.points[i].seconds));
+    putc(']', to);
     put_stacks(to, &s, &shown, &tree, findings);
     put_areas(to, &s);
     cli_leaks_put_source(to, run, s.how->has_source ? findings : 0);
@@ -352,21 +332,20 @@ typedef struct packed {
     uLongf len;
 } packed;
 
-/* Returns whether there was memory. */
-static bool pack(packed *to, const cli_leaks_work *w, const scene *scenes, size_t runs,
-                 double grain)
+/* Packs the data with that grain, if it fits. Returns the status of zlib. */
+static int pack(packed *to, const cli_leaks_work *w, const scene *scenes, size_t runs, double grain)
 {
     char *text = NULL;
     size_t len = 0;
+    int status = Z_MEM_ERROR;
     FILE *data = open_memstream(&text, &len);
     if (data)
         put_data(data, w, scenes, runs, grain);
-    bool is_done = data && !fclose(data);
-    to->len = compressBound(len);
-    to->bytes = cli_keep(to->len, 1);
-    is_done = is_done && compress(to->bytes, &to->len, (Bytef *)text, len) == Z_OK;
+    *to = (packed){cli_keep(MOST_BYTES, 1), MOST_BYTES};
+    if (data && !fclose(data))
+        status = compress(to->bytes, &to->len, (Bytef *)text, len);
     free(text);
-    return is_done;
+    return status;
 }
 
 /* Makes the data with the smallest grain with which it fits. */
@@ -374,33 +353,28 @@ static int make_data(const cli_leaks_work *w, packed *data)
 {
     scene scenes[MOST_RUNS];
     size_t runs = choose_runs(w, scenes);
-    for (unsigned low = 0, high = GRAINS; low < high;) {
-        unsigned at = (low + high) / 2;
-        double grain = !at ? 0 : at == GRAINS - 1 ? INFINITY : exp2((at - 1) / 4.0);
+    for (int low = 0, high = GRAINS; low < high;) {
         packed next;
-        if (!pack(&next, w, scenes, runs, grain))
-            return cli_system_error(w->html, "write", ENOMEM);
-        bool fits = next.len <= MOST_BYTES;
-        cli_drop(fits ? data->bytes : next.bytes);
-        *data = fits ? next : *data;
-        low = fits ? low : at + 1;
-        high = fits ? at : high;
+        int at = (low + high) / 2;
+        int status = pack(&next, w, scenes, runs, grain_at(at));
+        if (status == Z_MEM_ERROR)
+            return cli_system_error(w->how.html, "write", ENOMEM);
+        *data = status == Z_OK ? next : *data;
+        high = status == Z_OK ? at : high;
+        low = status == Z_OK ? low : at + 1;
     }
     return data->bytes ? CLI_DONE
-                       : cli_error("%s: is not written: the names of the runs alone take more than "
-                                   "a page may have",
-                                   w->html);
+                       : cli_error("%s: is not written: the names alone are too long", w->how.html);
 }
 
 static void put_base64(FILE *to, const packed *data)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < data->len; i += 3) {
-        unsigned three = 0;
-        for (size_t k = i; k < i + 3; k++)
-            three = three << 8 | (k < data->len ? data->bytes[k] : 0);
+        const Bytef *three = data->bytes + i;
+        unsigned bits = three[0] << 16u | three[1] << 8u | three[2];
         for (size_t k = 0; k < 4; k++)
-            putc(i + k <= data->len ? digits[three >> (18 - 6 * k) & 63] : '=', to);
+            putc(i + k <= data->len ? digits[bits >> (18 - 6 * k) & 63] : '=', to);
     }
 }
 
@@ -408,7 +382,7 @@ int cli_leaks_put_html(const cli_leaks_work *w)
 {
     cli_page page = {.to = NULL};
     packed data = {.bytes = NULL};
-    int code = cli_page_open(&page, w->html, "--html");
+    int code = cli_page_open(&page, w->how.html, "--html");
     code = code ? code : make_data(w, &data);
     if (!code) {
         fwrite(leaks_page_head, 1, sizeof leaks_page_head, page.to);

@@ -24,14 +24,19 @@ static FILE *open_source(cli_string name)
     return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-/* Writes the beginnings of the lines around a line. */
-static void put_lines(FILE *to, FILE *from, int64_t line)
+/* Writes a place and the beginnings of the lines around it, if its file is at hand. */
+static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
 {
     char text[COLUMNS + 1];
-    int64_t first = line > AROUND ? line - AROUND : 1;
+    int64_t first = place->line > AROUND ? place->line - AROUND : 1;
     bool is_begin = true;
-    fprintf(to, ",%lld,[", (long long)first);
-    for (int64_t n = 1; n <= line + AROUND && fgets(text, sizeof text, from); n += is_begin) {
+    FILE *from = open_source(place->file);
+    if (!from)
+        return false;
+    cli_json_put(to, CLI_TEXT_SCRIPT, is_first ? "[$,$,$,[" : ",\n[$,$,$,[", CLI_JSON(place->file),
+                 CLI_JSON(place->line), CLI_JSON(first));
+    for (int64_t n = 1; n <= place->line + AROUND && fgets(text, sizeof text, from);
+         n += is_begin) {
         size_t len = strcspn(text, "\n");
         if (is_begin && n > first)
             putc(',', to);
@@ -40,17 +45,6 @@ static void put_lines(FILE *to, FILE *from, int64_t line)
         is_begin = text[len] == '\n';
     }
     fputs("]]", to);
-}
-
-/* Writes a place, if its file is at hand. */
-static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
-{
-    FILE *from = open_source(place->file);
-    if (!from)
-        return false;
-    cli_json_put(to, CLI_TEXT_SCRIPT, is_first ? "[$,$" : ",\n[$,$", CLI_JSON(place->file),
-                 CLI_JSON(place->line));
-    put_lines(to, from, place->line);
     fclose(from);
     return true;
 }

@@ -120,12 +120,11 @@ function makeAreas(canvas) {
     draw,
     /* layers, seconds, unit, marks, from, to, finding */
     show(next) {
-      const isSame = scene && scene.finding === next.finding;
+      const isSame = scene && scene.finding === next.finding && scene.layers === next.layers;
       scene = next;
       if (isSame) drawMarks();
       else draw();
     },
-    colour: (number) => colourOf(scene.layers[number], number, getComputedStyle(document.documentElement)),
     /* The point that is nearest to x, and the layer there, or -1. */
     at(x, y) {
       let point = 0, sum = 0;
