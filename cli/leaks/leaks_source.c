@@ -57,9 +57,9 @@ void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings)
     fputs(",\n\"source\":[", to);
     for (size_t i = 0; i < findings; i++) {
         const cli_leaks_finding *f = run->findings.shown[i];
-        const cli_leaks_row *row = &run->rows.rows[f->row];
-        for (size_t k = 0; f->what != CLI_LEAKS_AREAS && k < row->path_len; k++) {
-            const cli_frame_text *place = &cli_leaks_frame_at(&run->rows, row, k)->text;
+        const cli_leaks_rows *rows = f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows;
+        for (size_t k = 0; k < rows->rows[f->row].path_len; k++) {
+            const cli_frame_text *place = &cli_leaks_frame_at(rows, &rows->rows[f->row], k)->text;
             size_t at = 0;
             while (at < len && cli_frame_compare_places(seen[at], place))
                 at++;

@@ -142,7 +142,10 @@ def test_several_runs(t):
 def test_the_resident_memory(t):
     arenas = ("[anonymous mappings]", "mmap", "new_arena", "main")
     files = [resident(t, f"{i}.pb.gz", i, {**HEAP_AREAS, arenas: 30000 + 1500 * i}) for i in range(14)]
-    run = page_of(t, *files)[1]["runs"][0]
+    t.write("app.go", b"line\n" * 40)
+    run = page_of(t, *files, "--source")[1]["runs"][0]
+    place = run["report"]["findings"][0]["place"]
+    t.check([place["file"], place["line"]] in [one[:2] for one in run["film"]["source"]], "no source of what mapped the area")
     areas = {name: (cause, series_of(series, 14)) for name, cause, _, _, series in run["film"]["areas"]}
     t.equal(areas["[anonymous mappings]"], ("mmap", [1024 * (30000 + 1500 * i) for i in range(14)]))
     t.equal(areas["[file mappings, clean or shared]"][0], "/usr/lib/libx.so")
