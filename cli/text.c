@@ -79,11 +79,6 @@ bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph)
     return true;
 }
 
-void cli_text_put(FILE *out, const char *text, cli_text_form form)
-{
-    cli_string_put(out, cli_string_of(text), form);
-}
-
 cli_string cli_string_of(const char *text)
 {
     return (cli_string){text, strlen(text)};

@@ -25,9 +25,6 @@ typedef struct cli_glyph {
     size_t columns; /* on a terminal; wide characters count as one */
 } cli_glyph;
 
-/* Prints a whole string in the SHOWN form, or between double quotes in the others. */
-void cli_text_put(FILE *out, const char *text, cli_text_form form);
-
 /* A string of a profile: any bytes, NUL among them. */
 typedef struct cli_string {
     const char *ptr; /* never NULL */
@@ -48,7 +45,7 @@ cli_string cli_string_base(cli_string path);
 /* Compares the bytes. Returns a negative number, 0, or a positive number. */
 int cli_string_compare(cli_string a, cli_string b);
 
-/* The same as cli_text_put. */
+/* Prints a whole string in the SHOWN form, or between double quotes in the others. */
 void cli_string_put(FILE *out, cli_string string, cli_text_form form);
 
 /* Writes the string to buf in the SHOWN form and ends it with a NUL. Only whole characters are

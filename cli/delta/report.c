@@ -79,9 +79,9 @@ static void put_window(FILE *out, const char *beginning, int64_t from, int64_t t
 
 static void put_type(FILE *out, const pprofdelta_type_report *type)
 {
-    cli_text_put(out, type->type, CLI_TEXT_SHOWN);
+    cli_string_put(out, cli_string_of(type->type), CLI_TEXT_SHOWN);
     putc('/', out);
-    cli_text_put(out, type->unit, CLI_TEXT_SHOWN);
+    cli_string_put(out, cli_string_of(type->unit), CLI_TEXT_SHOWN);
     fputs(type->is_counter ? "\n" : " (gauge)\n", out);
 }
 
@@ -296,7 +296,7 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
 static void status_text(const cli_state *state, const pprofdelta_memory *m)
 {
     fputs("state     ", stdout);
-    cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
+    cli_string_put(stdout, cli_string_of(state->path), CLI_TEXT_SHOWN);
     printf("%s\nid        %016" PRIx64, m->types_len ? "" : ", nothing remembered yet", m->id);
     if (!m->types_len) {
         printf("\nbytes     %lld\n", (long long)state->is.st_size);
@@ -316,7 +316,7 @@ static void status_text(const cli_state *state, const pprofdelta_memory *m)
         putchar('\n');
     }
     fputs("build id  ", stdout);
-    cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
+    cli_string_put(stdout, cli_string_of(*m->build_id ? m->build_id : "unknown"), CLI_TEXT_SHOWN);
     printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
            m->unseen);
     printf("bytes     %lld", (long long)state->is.st_size);

@@ -67,7 +67,7 @@ static void put_request(const pprofdelta_census *census)
 static void put_census(const char *name, const pprofdelta_census *census)
 {
     cli_progress_clear();
-    cli_text_put(stdout, name, CLI_TEXT_SHOWN);
+    cli_string_put(stdout, cli_string_of(name), CLI_TEXT_SHOWN);
     printf(": ok: %s, %" PRIu64 " bytes inflated", census->format, census->inflated_len);
     put_request(census);
     put_count(census->types, "type");

@@ -166,24 +166,24 @@ static inline const cli_leaks_frame *cli_leaks_frame_at(const cli_leaks_rows *ro
 /* Points, at most. Up to this number each window is a point. Of more, each block of windows is a point,
  * with the values of the window in which most is in use, so the peak of the run is a point; and the last
  * two windows are points, so that what is in use at the end is one. */
-enum { CLI_LEAKS_FILM_MOST = 200 };
+enum { CLI_LEAKS_FILM_MOST = 1000 };
 
-/* What each row has in use. Rows that came later have nothing. */
+/* of[row][point] is what the row has in use. Rows that came later have nothing before. */
 typedef struct cli_leaks_levels {
-    double *list;
-    size_t len;
+    double **of;
+    size_t of_len, of_cap;
 } cli_leaks_levels;
 
 typedef struct cli_leaks_point {
     size_t window; /* from 0 */
     double seconds, total;
-    cli_leaks_levels stacks, areas; /* of run->rows and of run->areas */
 } cli_leaks_point;
 
 typedef struct cli_leaks_film {
     cli_leaks_point *points;
     size_t len;
-    uint64_t size; /* in bytes */
+    cli_leaks_levels stacks, areas; /* of run->rows and of run->areas */
+    uint64_t size;                  /* in bytes */
 } cli_leaks_film;
 
 /* ---- what is found ---- */
@@ -238,8 +238,8 @@ typedef struct cli_leaks_how {
     size_t top;                 /* findings of each run that are printed */
     bool all;                   /* also what is not a suspect */
     bool all_frames;
-    bool has_film;   /* for a page */
-    bool has_source; /* the page has source lines */
+    const char *html; /* the file of the page; NULL: none */
+    bool has_source;  /* the page has source lines */
 } cli_leaks_how;
 
 /* A part of the files that is one process. */
@@ -277,7 +277,6 @@ typedef struct cli_leaks_work {
     cli_leaks_order_report order;
     cli_leaks_run *runs;
     size_t runs_len;
-    const char *html; /* the file of the page; NULL: none */
 } cli_leaks_work;
 
 /* ---- files (leaks_files.c) and windows (leaks_windows.c) ---- */
@@ -400,7 +399,7 @@ void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
 void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
 
 /* Writes the object of a run, with so many of the findings that are shown. */
-void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings, cli_text_form form);
+void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings);
 
 /* Writes the page. Prints what is wrong; returns an exit code. */
 int cli_leaks_put_html(const cli_leaks_work *work);

@@ -13,31 +13,34 @@ static size_t point_of(size_t window, size_t windows)
     return window < last ? window * SHARED / last : SHARED + window - last;
 }
 
-static void take_levels(cli_leaks_film *film, cli_leaks_levels *to, const cli_leaks_rows *rows)
+/* Sets what the rows have at a point, of so many. */
+static void take_levels(cli_leaks_film *film, cli_leaks_levels *to, const cli_leaks_rows *rows,
+                        size_t at, size_t points)
 {
-    cli_drop(to->list);
-    film->size += (rows->len - to->len) * sizeof *to->list;
-    *to = (cli_leaks_levels){cli_keep(rows->len, sizeof *to->list), rows->len};
-    for (size_t i = 0; i < rows->len; i++)
-        to->list[i] = rows->rows[i].now;
+    CLI_KEEP_MORE(to->of, rows->len - to->of_len);
+    for (size_t i = 0; i < rows->len; i++) {
+        if (i == to->of_len) {
+            to->of[to->of_len++] = cli_keep(points, sizeof **to->of);
+            film->size += points * sizeof **to->of;
+        }
+        to->of[i][at] = rows->rows[i].now;
+    }
 }
 
 void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, double seconds)
 {
     cli_leaks_film *film = &run->film;
     size_t at = point_of(window, windows);
+    size_t points = windows < CLI_LEAKS_FILM_MOST ? windows : CLI_LEAKS_FILM_MOST;
     double total = 0;
     for (size_t i = 0; i < run->rows.len; i++)
         total += run->rows.rows[i].now;
     if (at < film->len && total <= film->points[at].total)
         return;
     if (!film->points)
-        film->points = cli_keep(CLI_LEAKS_FILM_MOST, sizeof *film->points);
-    cli_leaks_point *point = &film->points[at];
+        film->points = cli_keep(points, sizeof *film->points);
+    film->points[at] = (cli_leaks_point){window, seconds, total};
     film->len = at + 1;
-    point->window = window;
-    point->seconds = seconds;
-    point->total = total;
-    take_levels(film, &point->stacks, &run->rows);
-    take_levels(film, &point->areas, &run->areas);
+    take_levels(film, &film->stacks, &run->rows, at, points);
+    take_levels(film, &film->areas, &run->areas, at, points);
 }

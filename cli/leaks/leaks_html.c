@@ -1,11 +1,13 @@
 /* pprofdelta leaks --html OUT.html: the answer as one page, which needs only a browser.
  *
- * The page is that of `show --flame` with a report above it (leaks/page/, see show/page_file.h). Its data:
+ * The page is that of `show --flame` with a report above it (leaks/page/, see show/page_file.h). Its data is
+ * a string: JSON in the format of zlib, in base64. The JSON:
  *
  *     runs        at most 16, those with suspects first
  *       report    the object of the run that --json prints
  *       names ... the tree of the stacks, as flame_tree.h says
  *       film      what each stack has at each point:
+ *           grain    0                    values are at most so much too low; (other stacks) has the rest
  *           points   [[0, 0], [1, 60]]    the window of each, and its seconds since the first
  *           stacks   [[node, row, up, kind, reason, group, allocated, objects, brief, objects, series]]
  *                                         node: as the distance from that of the stack before
@@ -13,11 +15,13 @@
  *                                         brief: freed in the window in which it was allocated
  *                                         series: points until a change, the change, ...:
  *                                         [0, 4096, 2, -96] is 4096, 4096, 4000
+ *           others   0                    the stacks that are only in (other stacks)
  *           finding  [2]                  of each finding of the report: its row
  *           areas    [[name, function, file, line, series]]  of the resident memory
  *           source   [["a.c", 8, 7, ["int i;", ...]]]  a place, the number of the first line, lines
  *
- * The size is bounded: if the data is too large, fewer stacks are whole. All others are one stack. */
+ * The size is bounded: the grain is the smallest with which the data fits. A value that varies by less than
+ * the grain is written once, and a stack that never has so much is not written. */
 #include "leaks/leaks.h"
 
 #include "cli.h"
@@ -32,18 +36,26 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
 
 #define J            CLI_JSON
 #define PUT(to, ...) cli_json_put(to, CLI_TEXT_SCRIPT, __VA_ARGS__)
 
-enum { MOST_BYTES = 850000, MOST_RUNS = 16 };
+/* MOST_BYTES: a multiple of 3; they are 850,000 in base64. FINER: the grain of what is found. */
+enum { MOST_BYTES = 637500, MOST_RUNS = 16, GRAINS = 258, FINER = 1024 };
 
-/* The rows of a picture: the `whole` most important ones, and all others as one. */
+/* A row of a picture. */
+typedef struct strip {
+    const cli_leaks_row *row;
+    double *levels; /* at each point */
+    double most;    /* in use, or freed in the windows in which it was allocated */
+} strip;
+
+/* The rows of a picture, and behind them the others: all that the series of the rows do not have. */
 typedef struct reel {
-    const cli_leaks_rows *rows;
-    bool is_areas;
-    size_t *order; /* the rows, the most important first */
-    size_t whole;
+    strip *list, *others;
+    size_t len, points; /* len: without the others */
 } reel;
 
 /* One run, made ready once for every try. */
@@ -51,54 +63,78 @@ typedef struct scene {
     const cli_leaks_run *run;
     const cli_leaks_how *how;
     reel stacks, areas;
+    double grain;
     const cli_string *names;
     size_t names_len;
-    const cli_frame *
-        *paths; /* of all rows, as run->rows.path has them, and the frame of the others */
-    Pd__View__Sample *samples; /* none has a label; their places are those in stacks.order */
+    const cli_frame **paths;   /* as run->rows.path has them; then the frame of the others */
+    Pd__View__Sample *samples; /* of the rows and of the others; none has a label */
 } scene;
 
-/* ---- what is important ---------------------------------------------------------------------- */
+/* ---- what is shown -------------------------------------------------------------------------- */
 
-static double level_at(const cli_leaks_point *point, const reel *r, size_t row)
+static reel reel_of(const cli_leaks_run *run, const cli_leaks_rows *rows,
+                    const cli_leaks_levels *levels)
 {
-    const cli_leaks_levels *levels = r->is_areas ? &point->areas : &point->stacks;
-    return row < levels->len ? levels->list[row] : 0;
-}
-
-typedef struct ranked {
-    size_t row;
-    int grade; /* of the verdict; a stack of a group comes before others */
-    double most;
-} ranked;
-
-static int by_importance(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->grade != y->grade)
-        return x->grade > y->grade ? -1 : 1;
-    if (x->most != y->most)
-        return x->most > y->most ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
-/* Rows count by the most that they had in use, or freed in the windows in which it was allocated. */
-static reel rank_rows(const cli_leaks_run *run, const cli_leaks_rows *rows, bool is_areas)
-{
-    reel r = {rows, is_areas, cli_keep(rows->len, sizeof *r.order), rows->len};
-    ranked *list = cli_keep(rows->len, sizeof *list);
-    for (size_t i = 0; i < rows->len; i++) {
+    size_t len = rows->len, points = run->film.len;
+    strip *list = cli_keep(len + 1, sizeof *list);
+    for (size_t i = 0; i < len; i++) {
         const cli_leaks_row *row = &rows->rows[i];
         double brief = row->lives ? row->lives->brief / (double)run->windows : 0;
-        list[i] = (ranked){i, 2 * (int)row->verdict.kind + (row->group > 0), brief};
-        for (size_t k = 0; k < run->film.len; k++)
-            list[i].most = fmax(list[i].most, level_at(&run->film.points[k], &r, i));
+        list[i] = (strip){row, levels->of[i], brief};
+        for (size_t k = 0; k < points; k++)
+            list[i].most = fmax(list[i].most, list[i].levels[k]);
     }
-    qsort(list, rows->len, sizeof *list, by_importance);
-    for (size_t i = 0; i < rows->len; i++)
-        r.order[i] = list[i].row;
-    cli_drop(list);
-    return r;
+    list[len].levels = cli_keep(points, sizeof *list->levels);
+    return (reel){list, &list[len], len, points};
+}
+
+/* The first grain is 0, the last is larger than any value, and four lie between two powers of two. */
+static double grain_at(int at)
+{
+    return !at ? 0 : at == GRAINS - 1 ? INFINITY : exp2((at - 1) / 4.0);
+}
+
+static double grain_of(const strip *one, double grain)
+{
+    return one->row->verdict.kind != CLI_LEAKS_NONE || one->row->group ? grain / FINER : grain;
+}
+
+/* The others are shown if something is left out. */
+static bool is_shown(const reel *r, size_t at, double grain)
+{
+    const strip *one = &r->list[at];
+    return one == r->others ? r->len && grain > 0 : one->most >= grain_of(one, grain);
+}
+
+/* The value that is shown at a point behind one where `last` is shown. */
+static double shown_level(double level, double last, double grain)
+{
+    return level < last || level > last + grain ? level : last;
+}
+
+/* Takes what is shown of a row out of the others. */
+static void find_others(const reel *r, double grain)
+{
+    cli_leaks_row *sum = cli_keep(1, sizeof *sum);
+    sum->lives = cli_keep(1, sizeof *sum->lives);
+    sum->verdict.reason = CLI_LEAKS_FLAT;
+    r->others->row = sum;
+    memset(r->others->levels, 0, r->points * sizeof *r->others->levels);
+    for (size_t i = 0; i < r->len; i++) {
+        const strip *one = &r->list[i];
+        bool is_in = is_shown(r, i, grain);
+        double shown = 0, fine = grain_of(one, grain);
+        for (size_t k = 0; k < r->points; k++) {
+            shown = is_in ? shown_level(one->levels[k], shown, fine) : 0;
+            r->others->levels[k] += one->levels[k] - shown;
+        }
+        if (is_in)
+            continue;
+        sum->made += one->row->made;
+        sum->objects_made += one->row->objects_made;
+        sum->lives->brief += one->row->lives ? one->row->lives->brief : 0;
+        sum->lives->brief_objects += one->row->lives ? one->row->lives->brief_objects : 0;
+    }
 }
 
 /* ---- stacks --------------------------------------------------------------------------------- */
@@ -130,8 +166,8 @@ static void name_frames(scene *s)
 static scene scene_of(const cli_leaks_run *run, const cli_leaks_how *how)
 {
     scene s = {.run = run, .how = how};
-    s.stacks = rank_rows(run, &run->rows, false);
-    s.areas = rank_rows(run, &run->areas, true);
+    s.stacks = reel_of(run, &run->rows, &run->film.stacks);
+    s.areas = reel_of(run, &run->areas, &run->film.areas);
     s.samples = cli_keep(run->rows.len + 1, sizeof *s.samples);
     name_frames(&s);
     return s;
@@ -139,41 +175,40 @@ static scene scene_of(const cli_leaks_run *run, const cli_leaks_how *how)
 
 static cli_shown shown_of(const scene *s)
 {
-    const cli_leaks_rows *rows = s->stacks.rows;
-    size_t whole = s->stacks.whole;
-    cli_shown shown = {.names = s->names, .names_len = s->names_len, .len = whole};
-    shown.stacks = cli_keep(whole + 1, sizeof *shown.stacks);
-    for (size_t i = 0; i < whole; i++) {
-        const cli_leaks_row *row = &rows->rows[s->stacks.order[i]];
-        size_t from, to;
-        cli_leaks_cut(s->run, row, s->how->all_frames, &from, &to);
-        shown.stacks[i] = (cli_stack){&s->paths[row->path + from], to - from, &s->samples[i], 0};
+    const reel *r = &s->stacks;
+    cli_shown shown = {.names = s->names, .names_len = s->names_len};
+    shown.stacks = cli_keep(r->len + 1, sizeof *shown.stacks);
+    for (size_t i = 0; i <= r->len; i++) {
+        const cli_frame **path =
+            &s->paths[i < r->len ? r->list[i].row->path : s->run->rows.path_len];
+        size_t from = 0, to = 1;
+        if (!is_shown(r, i, s->grain))
+            continue;
+        if (i < r->len)
+            cli_leaks_cut(s->run, r->list[i].row, s->how->all_frames, &from, &to);
+        shown.stacks[shown.len++] = (cli_stack){path + from, to - from, &s->samples[i], 0};
     }
-    if (whole < rows->len)
-        shown.stacks[shown.len++] =
-            (cli_stack){&s->paths[rows->path_len], 1, &s->samples[whole], 0};
     return shown;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* The series of the row that is `at` in the order; of all that follow if it is not whole. */
-static void put_series(FILE *to, const cli_leaks_film *film, const reel *r, size_t at)
+/* The series of the values that are shown, and the end of the row. */
+static void put_series(FILE *to, const reel *r, size_t at, double grain)
 {
-    double last = 0;
-    size_t from = 0, end = at < r->whole ? at + 1 : r->rows->len;
+    const strip *one = &r->list[at];
+    double last = 0, fine = one == r->others ? 0 : grain_of(one, grain);
+    size_t from = 0;
     putc('[', to);
-    for (size_t i = 0; i < film->len; i++) {
-        double value = 0;
-        for (size_t k = at; k < end; k++)
-            value += level_at(&film->points[i], r, r->order[k]);
+    for (size_t i = 0; i < r->points; i++) {
+        double value = shown_level(one->levels[i], last, fine);
         if (value == last)
             continue;
         fprintf(to, "%s%zu,%.0f", last != 0 || from ? "," : "", i - from, value - last);
         last = value;
         from = i;
     }
-    putc(']', to);
+    fputs("]]", to);
 }
 
 /* Steps from the last frame that is shown to the cause; -1: there is none. */
@@ -187,30 +222,6 @@ static long steps_to_cause(const scene *s, const cli_leaks_row *row)
     return -1;
 }
 
-/* Node to group, what was allocated and what of it was freed at once, and the series of a stack. The
- * others have no cause, no verdict and no group. */
-static void put_stack(FILE *to, const scene *s, uint32_t step, size_t at)
-{
-    const reel *r = &s->stacks;
-    const cli_leaks_row *first = &r->rows->rows[r->order[at]];
-    double made = 0, objects = 0, brief = 0, brief_objects = 0;
-    for (size_t k = at; k < (at < r->whole ? at + 1 : r->rows->len); k++) {
-        const cli_leaks_row *row = &r->rows->rows[r->order[k]];
-        made += row->made;
-        objects += row->objects_made;
-        brief += row->lives ? row->lives->brief : 0;
-        brief_objects += row->lives ? row->lives->brief_objects : 0;
-    }
-    if (at < r->whole)
-        fprintf(to, "[%u,%zu,%ld,%d,%d,%zu", (unsigned)step, r->order[at], steps_to_cause(s, first),
-                (int)first->verdict.kind, (int)first->verdict.reason, first->group);
-    else
-        fprintf(to, "[%u,-1,-1,%d,%d,0", (unsigned)step, CLI_LEAKS_NONE, CLI_LEAKS_FLAT);
-    fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", made, objects, brief, brief_objects);
-    put_series(to, &s->run->film, r, at);
-    putc(']', to);
-}
-
 /* The stacks in the order of their nodes, and the row of each finding. */
 static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const cli_flame_tree *tree,
                        size_t findings)
@@ -219,21 +230,20 @@ static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const c
     fputs(",\n\"stacks\":[", to);
     for (size_t i = 0; i < shown->len; i++) {
         const cli_flame_end *end = &tree->ends[i];
-        fputs(i ? ",\n" : "", to);
-        put_stack(to, s, end->node - last, (size_t)(shown->stacks[end->stack].sample - s->samples));
+        size_t at = (size_t)(shown->stacks[end->stack].sample - s->samples);
+        const cli_leaks_row *row = s->stacks.list[at].row;
+        PUT(to, i ? ",\n[$,$,$,$,$,$" : "[$,$,$,$,$,$", J(end->node - last), J(at),
+            J(steps_to_cause(s, row)), J((int)row->verdict.kind), J((int)row->verdict.reason),
+            J(row->group));
+        fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", row->made, row->objects_made,
+                row->lives ? row->lives->brief : 0, row->lives ? row->lives->brief_objects : 0);
+        put_series(to, &s->stacks, at, s->grain);
         last = end->node;
     }
-    fprintf(to, "],\n\"others\":%zu,\n\"finding\":[", s->stacks.rows->len - s->stacks.whole);
+    fprintf(to, "],\n\"others\":%zu,\n\"finding\":[",
+            s->stacks.len + is_shown(&s->stacks, s->stacks.len, s->grain) - shown->len);
     for (size_t i = 0; i < findings; i++)
         fprintf(to, "%s%zu", i ? "," : "", s->run->findings.shown[i]->row);
-    putc(']', to);
-}
-
-static void put_points(FILE *to, const cli_leaks_film *film)
-{
-    fputs("\"points\":[", to);
-    for (size_t i = 0; i < film->len; i++)
-        fprintf(to, "%s[%zu,%.9g]", i ? "," : "", film->points[i].window, film->points[i].seconds);
     putc(']', to);
 }
 
@@ -241,37 +251,46 @@ static void put_points(FILE *to, const cli_leaks_film *film)
 static void put_areas(FILE *to, const scene *s)
 {
     const reel *r = &s->areas;
-    static const cli_frame_text others = {.name = {"(other areas)", 13}, .file = {"", 0}},
-                                none = {.name = {"", 0}, .file = {"", 0}};
+    static const cli_frame_text none = {.name = {"", 0}, .file = {"", 0}};
+    const char *comma = "";
     fputs(",\n\"areas\":[", to);
-    for (size_t i = 0; i < r->rows->len && i <= r->whole; i++) {
-        const cli_leaks_row *row = &r->rows->rows[r->order[i]];
-        const cli_leaks_frame *cause = row->cause.frame;
-        const cli_frame_text *text = i < r->whole && cause ? &cause->text : &none;
-        const cli_frame_text *name = i == r->whole   ? &others
-                                     : row->path_len ? &cli_leaks_frame_at(r->rows, row, 0)->text
-                                                     : &none;
-        PUT(to, i ? ",\n[$,$,$,$," : "[$,$,$,$,", J(name->name), J(text->name), J(text->file),
-            J(text->line));
-        put_series(to, &s->run->film, r, i);
-        putc(']', to);
+    for (size_t i = 0; i <= r->len; i++) {
+        if (!is_shown(r, i, s->grain))
+            continue;
+        const cli_leaks_frame *cause = r->list[i].row->cause.frame;
+        const cli_frame_text *text = cause ? &cause->text : &none;
+        fputs(comma, to);
+        PUT(to, "[$,$,$,$,",
+            J(i < r->len ? cli_leaks_area_name(&s->run->areas, i) : cli_string_of("(other areas)")),
+            J(text->name), J(text->file), J(text->line));
+        put_series(to, r, i, s->grain);
+        comma = ",\n";
     }
     putc(']', to);
 }
 
-static void put_scene(FILE *to, scene s, size_t most)
+static void put_scene(FILE *to, scene s, double grain)
 {
     const cli_leaks_run *run = s.run;
-    size_t findings = run->findings.shown_len < most ? run->findings.shown_len : most;
-    s.stacks.whole = s.stacks.whole < most ? s.stacks.whole : most;
-    s.areas.whole = s.areas.whole < most ? s.areas.whole : most;
+    const cli_leaks_findings *found = &run->findings;
+    size_t findings = 0;
+    s.grain = grain;
+    find_others(&s.stacks, grain);
+    find_others(&s.areas, grain);
+    while (findings < found->shown_len &&
+           is_shown(found->shown[findings]->what == CLI_LEAKS_AREAS ? &s.areas : &s.stacks,
+                    found->shown[findings]->row, grain))
+        findings++;
     cli_shown shown = shown_of(&s);
     cli_flame_tree tree = cli_flame_tree_make(&shown);
     fputs("{\"report\":", to);
-    cli_leaks_put_run(to, run, findings, CLI_TEXT_SCRIPT);
+    cli_leaks_put_run(to, run, findings);
     cli_flame_tree_put(to, &tree);
-    fputs(",\n\"film\":{", to);
-    put_points(to, &run->film);
+    PUT(to, ",\n\"film\":{\"grain\":$,\n\"points\":[", J(grain));
+    for (size_t i = 0; i < run->film.len; i++)
+        PUT(to, i ? ",[$,$]" : "[$,$]", J(run->film.points[i].window),
+            J(run->film.points[i].seconds));
+    putc(']', to);
     put_stacks(to, &s, &shown, &tree, findings);
     put_areas(to, &s);
     cli_leaks_put_source(to, run, s.how->has_source ? findings : 0);
@@ -291,9 +310,8 @@ static size_t choose_runs(const cli_leaks_work *w, scene scenes[MOST_RUNS])
     return len;
 }
 
-/* Writes the data with at most so many whole stacks of each run. */
 static void put_data(FILE *to, const cli_leaks_work *w, const scene *scenes, size_t len,
-                     size_t most)
+                     double grain)
 {
     PUT(to, "{\"version\":$,\n\"leftOut\":$,\n\"reasons\":[",
         J(cli_string_of(pprofdelta_version())), J(w->runs_len - len));
@@ -303,50 +321,75 @@ static void put_data(FILE *to, const cli_leaks_work *w, const scene *scenes, siz
     fputs("],\n\"runs\":[", to);
     for (size_t i = 0; i < len; i++) {
         fputs(i ? ",\n" : "\n", to);
-        put_scene(to, scenes[i], most);
+        put_scene(to, scenes[i], grain);
     }
     fputs("]}", to);
 }
 
-/* Makes the data that is as large as it may be. The caller frees *data. */
-static int make_data(const cli_leaks_work *w, char **data, size_t *len)
+/* Data in the format of zlib. */
+typedef struct packed {
+    Bytef *bytes;
+    uLongf len;
+} packed;
+
+/* Packs the data with that grain, if it fits. Returns the status of zlib. */
+static int pack(packed *to, const cli_leaks_work *w, const scene *scenes, size_t runs, double grain)
 {
-    enum { LEAST_OF_A_STACK = 20, LEAST_OF_A_POINT = 2 };
+    char *text = NULL;
+    size_t len = 0;
+    int status = Z_MEM_ERROR;
+    FILE *data = open_memstream(&text, &len);
+    if (data)
+        put_data(data, w, scenes, runs, grain);
+    *to = (packed){cli_keep(MOST_BYTES, 1), MOST_BYTES};
+    if (data && !fclose(data))
+        status = compress(to->bytes, &to->len, (Bytef *)text, len);
+    free(text);
+    return status;
+}
+
+/* Makes the data with the smallest grain with which it fits. */
+static int make_data(const cli_leaks_work *w, packed *data)
+{
     scene scenes[MOST_RUNS];
-    size_t runs = choose_runs(w, scenes), points = 0;
-    for (size_t i = 0; i < runs; i++)
-        points += scenes[i].run->film.len;
-    for (size_t most = MOST_BYTES / (LEAST_OF_A_STACK * runs + LEAST_OF_A_POINT * points + 1);;) {
-        *data = NULL;
-        FILE *to = open_memstream(data, len);
-        if (to)
-            put_data(to, w, scenes, runs, most);
-        if (!to || fclose(to))
-            return cli_system_error(w->html, "write", ENOMEM);
-        if (*len <= MOST_BYTES)
-            return CLI_DONE;
-        if (!most)
-            return cli_error("%s: is not written: the names of the runs alone take more than a "
-                             "page may have",
-                             w->html);
-        free(*data);
-        size_t next = (size_t)((double)most * 0.97 * (double)MOST_BYTES / (double)*len);
-        most = next < most ? next : most - 1;
+    size_t runs = choose_runs(w, scenes);
+    for (int low = 0, high = GRAINS; low < high;) {
+        packed next;
+        int at = (low + high) / 2;
+        int status = pack(&next, w, scenes, runs, grain_at(at));
+        if (status == Z_MEM_ERROR)
+            return cli_system_error(w->how.html, "write", ENOMEM);
+        *data = status == Z_OK ? next : *data;
+        high = status == Z_OK ? at : high;
+        low = status == Z_OK ? low : at + 1;
+    }
+    return data->bytes ? CLI_DONE
+                       : cli_error("%s: is not written: the names alone are too long", w->how.html);
+}
+
+static void put_base64(FILE *to, const packed *data)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < data->len; i += 3) {
+        const Bytef *three = data->bytes + i;
+        unsigned bits = three[0] << 16u | three[1] << 8u | three[2];
+        for (size_t k = 0; k < 4; k++)
+            putc(i + k <= data->len ? digits[bits >> (18 - 6 * k) & 63] : '=', to);
     }
 }
 
 int cli_leaks_put_html(const cli_leaks_work *w)
 {
     cli_page page = {.to = NULL};
-    char *data = NULL;
-    size_t len = 0;
-    int code = cli_page_open(&page, w->html, "--html");
-    code = code ? code : make_data(w, &data, &len);
+    packed data = {.bytes = NULL};
+    int code = cli_page_open(&page, w->how.html, "--html");
+    code = code ? code : make_data(w, &data);
     if (!code) {
         fwrite(leaks_page_head, 1, sizeof leaks_page_head, page.to);
-        fwrite(data, 1, len, page.to);
+        putc('"', page.to);
+        put_base64(page.to, &data);
+        putc('"', page.to);
         fwrite(leaks_page_tail, 1, sizeof leaks_page_tail, page.to);
     }
-    free(data);
     return cli_page_close(&page, code);
 }

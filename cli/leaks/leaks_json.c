@@ -7,13 +7,8 @@
 
 #include <math.h>
 
-typedef struct json {
-    FILE *to;
-    cli_text_form form;
-} json;
-
 #define J        CLI_JSON
-#define PUT(...) cli_json_put(out->to, out->form, __VA_ARGS__)
+#define PUT(...) cli_json_put(to, CLI_TEXT_JSON, __VA_ARGS__)
 
 /* What is below 0 is not known, and becomes null. */
 static double known(double value)
@@ -21,43 +16,43 @@ static double known(double value)
     return value < 0 ? INFINITY : value;
 }
 
-static void put_frame(const json *out, const cli_leaks_frame *frame)
+static void put_frame(FILE *to, const cli_leaks_frame *frame)
 {
     PUT("{\"function\": $, \"file\": $, \"line\": $}", J(frame->text.name), J(frame->text.file),
         J(frame->text.line));
 }
 
-static void put_stack(const json *out, const cli_leaks_rows *rows, size_t row)
+static void put_stack(FILE *to, const cli_leaks_rows *rows, size_t row)
 {
-    fputs(", \"stack\": [", out->to);
+    fputs(", \"stack\": [", to);
     for (size_t i = 0; i < rows->rows[row].path_len; i++) {
-        fputs(i ? ", " : "", out->to);
-        put_frame(out, cli_leaks_frame_at(rows, &rows->rows[row], i));
+        fputs(i ? ", " : "", to);
+        put_frame(to, cli_leaks_frame_at(rows, &rows->rows[row], i));
     }
-    fputs("]", out->to);
+    fputs("]", to);
 }
 
 /* What grew: a stack, or areas of the resident memory. */
-static void put_what(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
+static void put_what(FILE *to, const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    fputs(f->cause.frame ? "\"place\": " : "\"place\": null", out->to);
+    fputs(f->cause.frame ? "\"place\": " : "\"place\": null", to);
     if (f->cause.frame)
-        put_frame(out, f->cause.frame);
-    fputs(", \"areas\": [", out->to);
+        put_frame(to, f->cause.frame);
+    fputs(", \"areas\": [", to);
     for (size_t i = 0; i < f->areas_len; i++) {
         const cli_leaks_row *area = &run->areas.rows[f->areas[i]];
-        fputs(i ? ", " : "", out->to);
+        fputs(i ? ", " : "", to);
         PUT("{\"area\": $, \"growth\": $, \"now\": $",
             J(cli_leaks_area_name(&run->areas, f->areas[i])), J(area->verdict.growth),
             J(area->now));
-        put_stack(out, &run->areas, f->areas[i]);
-        fputs("}", out->to);
+        put_stack(to, &run->areas, f->areas[i]);
+        fputs("}", to);
     }
-    fputs("]", out->to);
-    put_stack(out, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
+    fputs("]", to);
+    put_stack(to, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
 }
 
-static void put_evidence(const json *out, const cli_leaks_run *run, const cli_leaks_evidence *e)
+static void put_evidence(FILE *to, const cli_leaks_run *run, const cli_leaks_evidence *e)
 {
     if (e->age)
         PUT("{\"older_than_windows\": $, \"settled\": $, \"freed\": $, \"alive\": $, \"needed\": "
@@ -66,31 +61,30 @@ static void put_evidence(const json *out, const cli_leaks_run *run, const cli_le
             J((double)(e->age * cli_leaks_block(run))), J(e->settled), J(e->freed), J(e->old),
             J(e->needed), J((int64_t)ceil(e->longer * (double)run->windows)));
     else
-        fputs("null", out->to);
+        fputs("null", to);
 }
 
 /* The table: for each point of birth, what was freed, by age. */
-static void put_survival(const json *out, const cli_leaks_run *run,
-                         const cli_leaks_cohorts *cohorts)
+static void put_survival(FILE *to, const cli_leaks_run *run, const cli_leaks_cohorts *cohorts)
 {
     size_t points = run->rows.points;
     if (!cohorts) {
-        fputs("null", out->to);
+        fputs("null", to);
         return;
     }
     PUT("{\"windows\": $, \"cohorts\": [", J(cli_leaks_block(run)));
     for (size_t born = 0; born < points; born++) {
-        fputs(born ? ", " : "", out->to);
+        fputs(born ? ", " : "", to);
         PUT("{\"born\": $, \"freed\": [", J((double)cohorts->births[born]));
         for (size_t died = born; died < points; died++)
-            fprintf(out->to, "%s%.9g", died > born ? ", " : "",
+            fprintf(to, "%s%.9g", died > born ? ", " : "",
                     cohorts->deaths[cli_leaks_cell(born, died)]);
-        fputs("]}", out->to);
+        fputs("]}", to);
     }
-    fputs("]}", out->to);
+    fputs("]}", to);
 }
 
-static void put_finding(const json *out, const cli_leaks_run *run, const cli_leaks_finding *f)
+static void put_finding(FILE *to, const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_verdict *v = &f->verdict;
@@ -101,24 +95,24 @@ static void put_finding(const json *out, const cli_leaks_run *run, const cli_lea
         J(cli_string_of(cli_leaks_reasons[v->reason].word)), J(cli_string_of(words[f->what])),
         J(f->now), J(f->objects), J(v->slope * 3600), J(v->growth), J(v->noise), J(v->doubt),
         J(known(f->rate * 3600)), J(known(f->age)));
-    put_evidence(out, run, &v->evidence);
-    fputs(", \"survival\": ", out->to);
-    put_survival(out, run, f->cohorts);
+    put_evidence(to, run, &v->evidence);
+    fputs(", \"survival\": ", to);
+    put_survival(to, run, f->cohorts);
     PUT(", \"stacks\": $, \"group\": $, \"shared\": $, ", J(f->stacks), J(f->group),
         f->what == CLI_LEAKS_SHARED ? J(run->rows.texts[f->shared]) : CLI_JSON_NULL);
-    put_what(out, run, f);
-    fputs("}", out->to);
+    put_what(to, run, f);
+    fputs("}", to);
 }
 
-static void put_head(const json *out, const cli_leaks_run *run)
+static void put_head(FILE *to, const cli_leaks_run *run)
 {
     const cli_leaks_findings *findings = &run->findings;
-    char from[48], to[48];
+    char begin[48], end[48];
     PUT("\"binary\": $, \"type\": $, \"unit\": $, \"from\": $, \"to\": $, \"from_nanos\": $, "
         "\"to_nanos\": $,\n",
         J(run->binary), J(run->type), J(run->unit),
-        J(cli_string_of(cli_instant_format(run->from_nanos, from))),
-        J(cli_string_of(cli_instant_format(run->to_nanos, to))), J(run->from_nanos),
+        J(cli_string_of(cli_instant_format(run->from_nanos, begin))),
+        J(cli_string_of(cli_instant_format(run->to_nanos, end))), J(run->from_nanos),
         J(run->to_nanos));
     PUT("\"windows\": $, \"is_enough\": $, \"after_restart\": $, \"stacks\": $,\n", J(run->windows),
         J((bool)(run->windows >= CLI_LEAKS_LEAST_POINTS)), J(run->has_restarted), J(run->rows.len));
@@ -128,15 +122,14 @@ static void put_head(const json *out, const cli_leaks_run *run)
         J(findings->suspects), J(findings->unknown));
 }
 
-void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings, cli_text_form form)
+void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings)
 {
-    const json *out = &(json){to, form};
     fputs("{", to);
-    put_head(out, run);
+    put_head(to, run);
     fputs("\"findings\": [", to);
     for (size_t i = 0; i < findings && !ferror(to); i++) {
         fputs(i ? ",\n" : "\n", to);
-        put_finding(out, run, run->findings.shown[i]);
+        put_finding(to, run, run->findings.shown[i]);
     }
     fputs("\n]}", to);
 }
@@ -149,6 +142,6 @@ void cli_leaks_put_json(const cli_leaks_work *w, size_t at)
                "\"runs\": [",
                w->order.moved, w->order.again, w->order.gaps);
     fputs(at ? ",\n" : "\n", stdout);
-    cli_leaks_put_run(stdout, run, run->findings.shown_len, CLI_TEXT_JSON);
+    cli_leaks_put_run(stdout, run, run->findings.shown_len);
     fputs(at + 1 == w->runs_len ? "\n]}\n" : "", stdout);
 }

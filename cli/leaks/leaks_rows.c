@@ -7,15 +7,11 @@
 
 /* ---- texts and places --------------------------------------------------------------------- */
 
-static cli_key hash_string(cli_string text)
-{
-    return cli_key_of(text.ptr, text.len);
-}
-
 /* Returns the number of the text, and makes it the text of that number. */
 static uint32_t number_text(cli_leaks_rows *rows, cli_string *text)
 {
-    size_t number = cli_numbers_of(&rows->by_text, hash_string(*text), rows->texts_len);
+    size_t number =
+        cli_numbers_of(&rows->by_text, cli_key_of(text->ptr, text->len), rows->texts_len);
     if (number == rows->texts_len) {
         CLI_KEEP_MORE(rows->texts, 1);
         rows->texts[rows->texts_len++] = cli_keep_string(*text);
@@ -38,7 +34,7 @@ static cli_key key_of_address(const cli_profile *profile, const Pd__View__Locati
             id = (cli_string){name.ptr, cli_profile_file_len(name)};
     }
     if (mapping && id.len) {
-        cli_key file = hash_string(id);
+        cli_key file = cli_key_of(id.ptr, id.len);
         words[1] = file.lo;
         words[2] = file.hi;
         words[3] += mapping->file_offset - mapping->memory_start;
@@ -54,7 +50,7 @@ static cli_key key_of_lines(const cli_profile *profile, const Pd__View__Location
         const Pd__View__Function *function = cli_profile_function(profile, line->function_id);
         cli_string name = cli_profile_string(profile, function ? function->name : 0);
         cli_string file = cli_profile_string(profile, function ? function->filename : 0);
-        cli_key n = hash_string(name), f = hash_string(file);
+        cli_key n = cli_key_of(name.ptr, name.len), f = cli_key_of(file.ptr, file.len);
         uint64_t words[] = {key.lo, key.hi, n.lo, n.hi, f.lo, f.hi, (uint64_t)line->line};
         key = cli_key_of(words, sizeof words);
     }
@@ -147,7 +143,8 @@ static uint64_t age_of(size_t class)
     return class <= EXACT_AGES ? class - 1 : (UINT64_C(2) + n % 2) << (n / 2 + 3);
 }
 
-static cli_leaks_amount *amount_of(cli_leaks_rows *rows, cli_leaks_row *row, size_t class)
+static void add_amount(cli_leaks_rows *rows, cli_leaks_row *row, size_t class, double objects,
+                       double bytes)
 {
     if (!row->lives) {
         row->lives = cli_keep(1, sizeof *row->lives);
@@ -161,15 +158,8 @@ static cli_leaks_amount *amount_of(cli_leaks_rows *rows, cli_leaks_row *row, siz
             lives->amounts[lives->amounts_len++] = (cli_leaks_amount){0};
         rows->lives_bytes += (lives->amounts_cap - before) * sizeof *lives->amounts;
     }
-    return &lives->amounts[class];
-}
-
-static void add_amount(cli_leaks_rows *rows, cli_leaks_row *row, size_t class, double objects,
-                       double bytes)
-{
-    cli_leaks_amount *amount = amount_of(rows, row, class);
-    amount->objects += objects;
-    amount->bytes += bytes;
+    lives->amounts[class].objects += objects;
+    lives->amounts[class].bytes += bytes;
 }
 
 /* The number of samples behind these values. */
@@ -180,19 +170,14 @@ static double count_samples(double objects, double bytes, double period)
     return period > 1 ? objects * -expm1(-bytes / objects / period) : objects;
 }
 
-/* The point of a window of the tracker; what is older than the first window is of point 0. */
-static size_t point_of(const cli_leaks_moment *m, uint64_t sequence)
+/* The point in which what has that age was made; what is older than the first window is of point 0. */
+static size_t point_of(const cli_leaks_moment *m, uint64_t age)
 {
+    uint64_t sequence = age < m->sequence ? m->sequence - age : 0; /* the window of the tracker */
     size_t point = m->point;
     while (point && m->begins[point] > sequence)
         point--;
     return point;
-}
-
-/* The window of the tracker in which it was made; 0: before the first. */
-static uint64_t born_at(const cli_leaks_moment *m, uint64_t age)
-{
-    return age < m->sequence ? m->sequence - age : 0;
 }
 
 /* Adds deaths of samples that were born in the points from `low` to `high`. Cohorts that are alive have
@@ -248,8 +233,8 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
         if (i == MADE)
             lives->cohorts.births[m->point] += (float)count;
         else
-            add_deaths(&lives->cohorts, m->point, point_of(m, born_at(m, age_of(i + 1) - 1)),
-                       point_of(m, born_at(m, age_of(i))), count);
+            add_deaths(&lives->cohorts, m->point, point_of(m, age_of(i + 1) - 1),
+                       point_of(m, age_of(i)), count);
         *a = (cli_leaks_amount){.last_objects = a->objects, .last_bytes = a->bytes};
     }
     if (m->is_behind_gap)

@@ -24,14 +24,19 @@ static FILE *open_source(cli_string name)
     return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-/* Writes the beginnings of the lines around a line. */
-static void put_lines(FILE *to, FILE *from, int64_t line)
+/* Writes a place and the beginnings of the lines around it, if its file is at hand. */
+static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
 {
     char text[COLUMNS + 1];
-    int64_t first = line > AROUND ? line - AROUND : 1;
+    int64_t first = place->line > AROUND ? place->line - AROUND : 1;
     bool is_begin = true;
-    fprintf(to, ",%lld,[", (long long)first);
-    for (int64_t n = 1; n <= line + AROUND && fgets(text, sizeof text, from); n += is_begin) {
+    FILE *from = open_source(place->file);
+    if (!from)
+        return false;
+    cli_json_put(to, CLI_TEXT_SCRIPT, is_first ? "[$,$,$,[" : ",\n[$,$,$,[", CLI_JSON(place->file),
+                 CLI_JSON(place->line), CLI_JSON(first));
+    for (int64_t n = 1; n <= place->line + AROUND && fgets(text, sizeof text, from);
+         n += is_begin) {
         size_t len = strcspn(text, "\n");
         if (is_begin && n > first)
             putc(',', to);
@@ -40,17 +45,6 @@ static void put_lines(FILE *to, FILE *from, int64_t line)
         is_begin = text[len] == '\n';
     }
     fputs("]]", to);
-}
-
-/* Writes a place, if its file is at hand. */
-static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
-{
-    FILE *from = open_source(place->file);
-    if (!from)
-        return false;
-    cli_json_put(to, CLI_TEXT_SCRIPT, is_first ? "[$,$" : ",\n[$,$", CLI_JSON(place->file),
-                 CLI_JSON(place->line));
-    put_lines(to, from, place->line);
     fclose(from);
     return true;
 }
@@ -63,9 +57,9 @@ void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings)
     fputs(",\n\"source\":[", to);
     for (size_t i = 0; i < findings; i++) {
         const cli_leaks_finding *f = run->findings.shown[i];
-        const cli_leaks_row *row = &run->rows.rows[f->row];
-        for (size_t k = 0; f->what != CLI_LEAKS_AREAS && k < row->path_len; k++) {
-            const cli_frame_text *place = &cli_leaks_frame_at(&run->rows, row, k)->text;
+        const cli_leaks_rows *rows = f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows;
+        for (size_t k = 0; k < rows->rows[f->row].path_len; k++) {
+            const cli_frame_text *place = &cli_leaks_frame_at(rows, &rows->rows[f->row], k)->text;
             size_t at = 0;
             while (at < len && cli_frame_compare_places(seen[at], place))
                 at++;

@@ -287,7 +287,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_moment moment = moment_of(r, file);
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
-    if (r->how->has_film)
+    if (r->how->html)
         cli_leaks_film_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;

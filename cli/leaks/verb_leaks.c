@@ -28,7 +28,7 @@ static const cli_option table[] = {
      "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(verb, json), 0, 0,
      "      --json             print one JSON object, with all frames\n"},
-    {"--html", 0, CLI_VALUE, cli_take_name, offsetof(verb, work.html), CLI_OUT, 0,
+    {"--html", 0, CLI_VALUE, cli_take_name, offsetof(verb, work.how.html), CLI_OUT, 0,
      "      --html=OUT.html    write one page for a browser, which needs no network\n"},
     {"--source", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.has_source), 0, 0,
      "      --source           source lines in the page, of the files it names\n"},
@@ -139,14 +139,14 @@ static int print(const verb *v)
     int code = CLI_DONE;
     note_order(w);
     note_runs(w);
-    if (w->html)
+    if (w->how.html)
         code = cli_leaks_put_html(w);
     else if (v->markdown)
         is_over = cli_leaks_put_markdown(w, v->base ? &v->base_work : NULL,
                                          v->budget ? (double)v->budget : INFINITY);
-    for (size_t i = 0; i < w->runs_len && !w->html && !v->markdown; i++)
+    for (size_t i = 0; i < w->runs_len && !w->how.html && !v->markdown; i++)
         (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w, i);
-    code = code || w->html ? code : cli_output_end_text();
+    code = code || w->how.html ? code : cli_output_end_text();
     if (!code && is_over)
         return CLI_LEAKS_FOUND;
     return code || !v->fail ? code : status_of(w);
@@ -169,11 +169,11 @@ static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
 
 static int check_options(const verb *v, const cli_arguments *arguments)
 {
-    if (v->json + v->markdown + (v->work.html != NULL) > 1)
+    if (v->json + v->markdown + (v->work.how.html != NULL) > 1)
         return cli_usage("--json, --html and --markdown exclude each other");
     if ((v->base || v->budget) && !v->markdown)
         return cli_usage("%s is for --markdown", v->base ? "--base" : "--fail-above");
-    if (v->work.how.has_source && !v->work.html)
+    if (v->work.how.has_source && !v->work.how.html)
         return cli_usage("--source is for --html");
     int code = cli_check_files(&v->base, v->base != NULL, true);
     return code ? code : cli_check_files(arguments->operands, arguments->operands_len, true);
@@ -188,7 +188,6 @@ static int perform(verb *v, const cli_arguments *arguments)
     if (!v->work.how.top)
         v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
     v->base_work.how = v->work.how;
-    v->work.how.has_film = v->work.html != NULL;
     code = judge(&v->work, arguments->operands, arguments->operands_len);
     if (!code && v->base)
         code = judge(&v->base_work, &v->base, 1);

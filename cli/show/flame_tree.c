@@ -214,11 +214,13 @@ void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree)
 }
 
 /* The values above 0 and below of a type, or the set of each. */
-static void put_column(FILE *to, const cli_flame_tree *tree, size_t side, size_t type, bool is_sets)
+static void put_column(FILE *to, const char *title, const cli_flame_tree *tree, size_t side,
+                       size_t type, bool is_sets)
 {
     const cli_shown *shown = tree->shown;
     const char *comma = "";
     uint32_t last = 0;
+    fputs(title, to);
     for (size_t at = 0, end; at < shown->len; at = end) {
         const cli_flame_end *first = &tree->ends[at];
         pprofdelta_sum sum = {0};
@@ -243,10 +245,7 @@ static void put_column(FILE *to, const cli_flame_tree *tree, size_t side, size_t
 void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t type)
 {
     bool is_now = side + 1 == tree->shown->sides;
-    fputs(is_now ? ",\"self\":[" : ",\"before\":[", to);
-    put_column(to, tree, side, type, false);
-    if (tree->sets.len < 2)
-        return;
-    fputs(is_now ? ",\"set\":[" : ",\"setBefore\":[", to);
-    put_column(to, tree, side, type, true);
+    put_column(to, is_now ? ",\"self\":[" : ",\"before\":[", tree, side, type, false);
+    if (tree->sets.len > 1)
+        put_column(to, is_now ? ",\"set\":[" : ",\"setBefore\":[", tree, side, type, true);
 }

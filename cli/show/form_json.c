@@ -60,12 +60,6 @@ static const char mappings[] =
 #define J        CLI_JSON
 #define PUT(...) cli_json_put(stdout, CLI_TEXT_JSON, __VA_ARGS__)
 
-static void put_sum(const char *before, pprofdelta_sum sum)
-{
-    fputs(before, stdout);
-    PUT("$", J(sum));
-}
-
 static void put_request(const cli_profile *profile)
 {
     const pprofdelta_census *facts = &profile->census;
@@ -96,8 +90,9 @@ static void put_profile(const cli_profile *profile)
 
 static void put_types(const cli_shown *shown)
 {
-    static const char *const totals[] = {", \"total\": ", ", \"before\": ", ", \"now\": "};
-    static const char *const kept[] = {", \"kept\": ", ", \"kept_before\": ", ", \"kept_now\": "};
+    static const char *const totals[] = {", \"total\": $", ", \"before\": $", ", \"now\": $"};
+    static const char *const kept[] = {", \"kept\": $", ", \"kept_before\": $",
+                                       ", \"kept_now\": $"};
     size_t is_pair = shown->sides > 1;
     const cli_profile *cur = &shown->profiles[is_pair];
     fputs("\"types\": [", stdout);
@@ -106,12 +101,12 @@ static void put_types(const cli_shown *shown)
         cli_record_put(cur, &cur->view->sample_type[shown->types.column[is_pair][i]]->base,
                        "{\"type\": <j:type>, \"unit\": <j:unit>");
         for (size_t side = 0; side < shown->sides; side++)
-            put_sum(totals[side + is_pair],
-                    cli_profile_total(&shown->profiles[side], shown->types.column[side][i]));
+            PUT(totals[side + is_pair],
+                J(cli_profile_total(&shown->profiles[side], shown->types.column[side][i])));
         for (size_t side = 0; side < shown->sides; side++) {
             size_t all = shown->filters->len * shown->profiles[side].view->n_sample_type;
-            put_sum(kept[side + is_pair],
-                    shown->kept[side].sums[all + shown->types.column[side][i]]);
+            PUT(kept[side + is_pair],
+                J(shown->kept[side].sums[all + shown->types.column[side][i]]));
         }
         putchar('}');
     }
@@ -135,8 +130,8 @@ static void put_filters(const cli_shown *shown)
             size_t first = i * shown->profiles[side].view->n_sample_type;
             fputs(titles[side + (shown->sides > 1)], stdout);
             for (size_t k = 0; k < shown->types.len; k++)
-                put_sum(k ? ", " : "",
-                        shown->kept[side].sums[first + shown->types.column[side][k]]);
+                PUT(k ? ", $" : "$",
+                    J(shown->kept[side].sums[first + shown->types.column[side][k]]));
             putchar(']');
         }
         putchar('}');
@@ -192,7 +187,7 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
     for (size_t side = 0; side < CLI_SIDES; side++) {
         fputs(titles[side], stdout);
         for (size_t i = 0; i < shown->types.len; i++)
-            put_sum(i ? ", " : "", cli_shown_group_sum(shown, at, end, side, i));
+            PUT(i ? ", $" : "$", J(cli_shown_group_sum(shown, at, end, side, i)));
     }
     fputs("], \"stack\": [", stdout);
     for (size_t i = 0; i < shown->stacks[at].len; i++) {

@@ -20,7 +20,7 @@
 static void put_input(const cli_profile *profile, const char *title)
 {
     printf("%-10s", title);
-    cli_text_put(stdout, profile->input.name, CLI_TEXT_SHOWN);
+    cli_string_put(stdout, cli_string_of(profile->input.name), CLI_TEXT_SHOWN);
     bool is_named = !strcmp(profile->census.format, "otlp");
     printf(" (%s%s, %zu samples%s)\n", is_named ? "OTLP" : profile->census.format,
            profile->request && !is_named ? ", OTLP" : "", profile->view->n_sample,

@@ -16,22 +16,24 @@ def page(t, *args, **kwargs):
 
 
 def data_of(text):
-    return json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text,
-                                re.S).group(1))
+    return json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S).group(1))
 
 
-def stacks_of(data, which="self", number=0):
-    """The tree read back: {"root;...;leaf": value} of one type."""
-    paths = [()]
-    parents = [0]
-    at = 0
+def paths_of(data):
+    """The nodes of the tree, root first."""
+    paths, parents, at = [()], [0], 0
     for name, back in list(zip(data["name"], data["back"]))[:-1]:
         for _ in range(back):
             at = parents[at]
         paths.append(paths[at] + (data["names"][name],))
         parents.append(at)
         at = len(paths) - 1
-    got, node = {}, 0
+    return paths
+
+
+def stacks_of(data, which="self", number=0):
+    """The tree read back: {"root;...;leaf": value} of one type."""
+    got, node, paths = {}, 0, paths_of(data)
     pairs = data["types"][number][which]
     for step, value in zip(pairs[::2], pairs[1::2]):
         node += step

@@ -22,7 +22,7 @@ function ticksOf(most, unit, count) {
 }
 
 function makeAreas(canvas) {
-  /* The layers are drawn once, on a canvas of their own: only the marks move. */
+  /* The layers are drawn once, on a canvas of their own: only the marks and the outline move. */
   const behind = document.createElement("canvas"), back = behind.getContext("2d"), front = canvas.getContext("2d");
   let context = back, scene = null, width = 0, height = 0, most = 1, ink = [];
   const span = () => scene.seconds.at(-1) - scene.seconds[0] || 1;
@@ -46,22 +46,22 @@ function makeAreas(canvas) {
       context.fillText(secondsText(share * span()), AXIS + share * (width - AXIS - 28) + 8, height - FOOT / 2);
   }
 
+  /* The path around a layer. */
+  function trace(number) {
+    const points = scene.seconds.length, below = sumOf(scene.layers.slice(0, number), points);
+    context.beginPath();
+    for (let i = 0; i < points; i++) context.lineTo(xOf(i), yOf(below[i]));
+    for (let i = points - 1; i >= 0; i--) context.lineTo(xOf(i), yOf(below[i] + scene.layers[number].values[i]));
+    context.closePath();
+  }
+
   function putLayers(style) {
-    const below = new Float64Array(scene.seconds.length);
     scene.layers.forEach((layer, number) => {
-      context.beginPath();
-      for (let i = 0; i < below.length; i++) context.lineTo(xOf(i), yOf(below[i]));
-      for (let i = 0; i < below.length; i++) below[i] += Math.max(layer.values[i], 0);
-      for (let i = below.length - 1; i >= 0; i--) context.lineTo(xOf(i), yOf(below[i]));
-      context.closePath();
+      trace(number);
       context.fillStyle = colourOf(layer, number, style);
       context.fill();
-      if (layer.finding < 0 || layer.finding !== scene.finding) return;
-      context.strokeStyle = style.getPropertyValue("--text");
-      context.lineWidth = 1.5;
-      context.stroke();
     });
-    canvas.dataset.drawn = 2 * below.length * scene.layers.length;
+    canvas.dataset.drawn = 2 * scene.seconds.length * scene.layers.length;
   }
 
   function putMark(point, text, colour, dash) {
@@ -96,12 +96,19 @@ function makeAreas(canvas) {
     putLayers(style);
     context.lineWidth = 1;
     for (const { point, text } of scene.marks) putMark(point, text, style.getPropertyValue("--quiet").trim(), [3, 3]);
-    ink = [style.getPropertyValue("--shrinkage").trim(), style.getPropertyValue("--focus").trim()];
+    ink = ["--shrinkage", "--focus", "--text"].map((name) => style.getPropertyValue(name).trim());
   }
 
   function drawMarks() {
     begin(front);
     if (behind.width && behind.height) front.drawImage(behind, 0, 0, width, height);
+    const chosen = scene.layers.findIndex((layer) => layer.finding >= 0 && layer.finding === scene.finding);
+    if (chosen >= 0) {
+      trace(chosen);
+      front.strokeStyle = ink[2];
+      front.lineWidth = 1.5;
+      front.stroke();
+    }
     front.lineWidth = 2;
     putMark(scene.from, "", ink[0], [6, 3]);
     putMark(scene.to, "", ink[1], []);
@@ -120,12 +127,11 @@ function makeAreas(canvas) {
     draw,
     /* layers, seconds, unit, marks, from, to, finding */
     show(next) {
-      const isSame = scene && scene.finding === next.finding;
+      const isSame = scene && scene.layers === next.layers;
       scene = next;
       if (isSame) drawMarks();
       else draw();
     },
-    colour: (number) => colourOf(scene.layers[number], number, getComputedStyle(document.documentElement)),
     /* The point that is nearest to x, and the layer there, or -1. */
     at(x, y) {
       let point = 0, sum = 0;

@@ -48,8 +48,8 @@ function sureText({ kind, doubt }) {
 const unitOf = (finding, report) => (finding.what === "resident" ? "bytes" : report.unit);
 
 function nameOf(finding) {
-  if (finding.what === "resident") return "resident memory";
-  return finding.place ? finding.place.function : "(no stack)";
+  const parts = [finding.what === "resident" ? "resident memory" : "", finding.place?.function];
+  return parts.filter(Boolean).join(": ") || "(no stack)";
 }
 
 function putFindings(table, film, report, reasons, chosen, choose) {

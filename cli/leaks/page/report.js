@@ -5,7 +5,7 @@ function makeReport(whole, number) {
   const isPoint = (text) => /^\d{1,4}$/.test(text) && Number(text) <= last;
   const type = { type: report.type, unit: report.unit, self: film.pairsAt(last), before: film.pairsAt(0) };
   const canvases = {};
-  let page = null, layers = null, marks = null, parts = null, shown = null;
+  let page = null, layers = null, found = null, marks = null, parts = null, shown = null;
 
   const timeText = (point) => `window ${film.window[point] + 1}, +${secondsText(film.seconds[point])}`;
 
@@ -32,7 +32,9 @@ function makeReport(whole, number) {
       list.push(["power", `a leak of ${formatValue(Math.round(report.smallest_leak), report.unit)} in this run would be a suspect 8 times of 10`]);
     if (film.points < report.windows)
       list.push(["windows", `${film.points} of ${report.windows} are in this page: of each part the one with most in use, and the last`]);
-    if (run.film.others) list.push(["stacks", `${run.film.others.toLocaleString("en-US")} small stacks are one in this page: (other stacks)`]);
+    if (run.film.grain)
+      list.push(["stacks", `${run.film.others.toLocaleString("en-US")} small stacks are one in this page, (other stacks); ` +
+        `it has also what the values of the others leave out: up to ${formatValue(Math.ceil(run.film.grain), report.unit)}`]);
     if (whole.leftOut) list.push(["runs", `${whole.leftOut} are left out of this page`]);
     return list;
   }
@@ -44,22 +46,23 @@ function makeReport(whole, number) {
 
   function putPictures() {
     const moment = { seconds: film.seconds, from: shown.from, to: shown.to };
-    canvases.film.show({ ...moment, layers, marks, unit: report.unit, finding: shown.finding });
+    canvases.film.show({ ...moment, layers: shown.only ? found : layers, marks, unit: report.unit, finding: shown.finding });
     if (parts.length) canvases.areas.show({ ...moment, layers: parts, marks: [], unit: "bytes", finding: -1 });
   }
 
-  function putLegend(list, canvas, all) {
+  function putLegend(list, all) {
+    const style = getComputedStyle(document.documentElement);
     list.replaceChildren(...all.map((layer, i) => {
       const line = make("li", "", layer.kind === "suspect" ? "suspect" : ""), swatch = make("span", "", "swatch");
-      swatch.style.background = canvas.colour(i);
+      swatch.style.background = colourOf(layer, i, style);
       line.append(swatch, (layer.kind === "suspect" || layer.kind === "unknown" ? `${layer.kind}: ` : "") + layer.label);
       return line;
     }));
   }
 
   function putLegends() {
-    putLegend(element("film-legend"), canvases.film, layers);
-    if (parts.length) putLegend(element("areas-legend"), canvases.areas, parts);
+    putLegend(element("film-legend"), layers);
+    if (parts.length) putLegend(element("areas-legend"), parts);
   }
 
   function putFinding() {
@@ -81,8 +84,9 @@ function makeReport(whole, number) {
     shown = next;
     const isMoved = !before || before.from !== shown.from || before.to !== shown.to;
     const isChosen = !before || before.finding !== shown.finding;
-    if (isMoved || isChosen) putPictures();
+    if (isMoved || isChosen || before.only !== shown.only) putPictures();
     if (!before) putLegends();
+    element("only").checked = shown.only;
     if (isChosen) {
       putFindings(element("findings"), film, report, whole.reasons, shown.finding, chooseFinding);
       putFinding();
@@ -100,6 +104,7 @@ function makeReport(whole, number) {
   const clamp = (point) => Math.min(Math.max(point, 0), last);
   const move = (key, step) => page.change({ [key]: clamp(shown[key] + step) }, false);
   const toPeak = () => page.change({ to: film.peak });
+  const turnOnly = () => page.go({ only: !shown.only && found.length > 0 });
 
   function chooseFinding(i) {
     if (i >= 0 && i < film.findings.length) page.go({ finding: i });
@@ -126,6 +131,7 @@ function makeReport(whole, number) {
     });
     for (const key of ["from", "to"]) element(key).addEventListener("change", () => page.change({ [key]: Number(element(key).value) }));
     element("to-peak").addEventListener("click", toPeak);
+    element("only").addEventListener("change", turnOnly);
     element("run").addEventListener("change", () => { location.hash = `#run=${element("run").value}`; location.reload(); });
   }
 
@@ -134,29 +140,32 @@ function makeReport(whole, number) {
     const next = whole.runs.find((one) => one.report.after_restart && one.report.binary === report.binary &&
       one.report.from_nanos > report.to_nanos);
     layers = layersOf(film, labelOf);
+    found = layers.filter((layer) => layer.finding >= 0);
     marks = marksOf(film, report, whole.reasons, next !== undefined);
     parts = partsOf(film);
     for (const key of ["from", "to"]) for (let i = 0; i <= last; i++) element(key).append(new Option(timeText(i), i));
     whole.runs.forEach((one, i) => element("run").append(new Option(`${i + 1}: ${one.report.binary.split("/").at(-1)}, ${one.report.from}`, i)));
     element("run").value = number;
+    element("only-label").hidden = found.length === 0;
     element("run-label").hidden = whole.runs.length < 2;
     for (const id of ["film", "areas"]) canvases[id] = makeAreas(element(id));
     element("resident").hidden = parts.length === 0;
     element("temporary-section").hidden = report.unit !== "bytes" || !putBrief(element("temporary"), film.stacks, labelOf);
     element("sizes-section").hidden = report.unit !== "bytes" || !putSizes(element("sizes"), film.stacks);
-    for (const [key, text] of [["m", "the window of the peak"], ["[  ]", "the window before and after"], ["s  S", "the next and the previous finding"]])
+    for (const [key, text] of [["m", "the window of the peak"], ["f", "only what is found in the picture, or all"], ["[  ]", "the window before and after"], ["s  S", "the next and the previous finding"]])
       element("help").querySelector("dl").append(make("dt", key), make("dd", text));
     listen();
   }
 
   return {
     data, start, show,
-    first: { run: 0, from: 0, to: last, finding: 0, width: "now" },
+    first: { run: 0, from: 0, to: last, finding: 0, only: false, width: "now" },
     choices: ["from", "to"],
     allowed: {
       run: (text) => (text === String(number) ? number : undefined),
       from: (text) => (isPoint(text) ? Number(text) : undefined),
       to: (text) => (isPoint(text) ? Number(text) : undefined),
+      only: (text) => text === "true" && found.length > 0,
       finding: (text) => (/^\d{1,6}$/.test(text) && Number(text) < film.findings.length ? Number(text) : undefined),
     },
     /* Sets the values of the graph: those of the two windows. */
@@ -170,6 +179,7 @@ function makeReport(whole, number) {
     },
     keys: {
       m: toPeak,
+      f: turnOnly,
       "[": () => move("to", -1),
       "]": () => move("to", 1),
       s: () => chooseFinding(shown.finding + 1),
@@ -178,9 +188,17 @@ function makeReport(whole, number) {
   };
 }
 
-(function begin() {
-  const whole = JSON.parse(element("data").textContent);
+/* The JSON of a text: see cli/leaks/leaks_html.c. */
+function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
+(async function begin() {
+  document.body.dataset.moves = true;
+  const whole = await unpack(JSON.parse(element("data").textContent));
   const asked = Number(new URLSearchParams(location.hash.slice(1)).get("run"));
   const report = makeReport(whole, Object.hasOwn(whole.runs, asked) ? asked : 0);
   makePage(report.data, report);
-}());
+  document.body.dataset.moves = false;
+}()).catch((error) => { element("facts").textContent = `This browser cannot read the page: ${error}`; });
