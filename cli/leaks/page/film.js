@@ -68,7 +68,8 @@ function layersOf(film, labelOf) {
                   values: sumOf(members, film.points) });
   }
   const others = film.stacks.filter((one) => !taken.has(one) && one.up >= 0)
-    .map((one) => ({ one, most: one.values[highest(one.values)] })).sort((a, b) => b.most - a.most).slice(0, MOST - layers.length);
+    .map((one) => ({ one, most: one.values[highest(one.values)] }))
+    .sort((a, b) => b.most - a.most).slice(0, MOST - layers.length);
   for (const { one } of others) layers.push({ label: labelOf(one), kind: "none", finding: -1, values: one.values });
   const rest = film.total.slice();
   for (const { values } of layers) values.forEach((value, i) => { rest[i] -= value; });
