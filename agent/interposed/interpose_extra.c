@@ -26,11 +26,6 @@
  * block that is resized is taken as a new one, unless each allocation is a sample. */
 static bool is_beside_realloc = true;
 
-static size_t size_of(void *ptr)
-{
-    return is_beside_realloc ? pd_real_size(ptr) : 0;
-}
-
 /* is_done: a condition that holds after the call if the block was freed, moved or resized; kept: where it is
  * then. */
 #define RESIZE(name, result_type, is_done, kept, parameters, arguments)                            \
@@ -39,10 +34,10 @@ static size_t size_of(void *ptr)
     {                                                                                              \
         const pd_caller caller = PD_HERE();                                                        \
         pd_resizing resizing;                                                                      \
-        pd_slow_resize(&resizing, ptr, size_of(ptr));                                              \
+        pd_slow_resize(&resizing, ptr, is_beside_realloc ? pd_real_size(ptr) : 0);                 \
         result_type result = real_##name arguments;                                                \
         void *now = (is_done) ? kept : ptr;                                                        \
-        size_t after = resizing.before && !resizing.is_exact ? size_of(now) : size;                \
+        size_t after = resizing.before && !resizing.is_exact ? pd_real_size(now) : size;           \
         pd_slow_resized(&resizing, now, (is_done) ? after : resizing.before, &caller);             \
         return result;                                                                             \
     }
