@@ -144,11 +144,13 @@ static size_t early_malloc_usable_size(void *ptr)
 }
 
 /* The lookup itself calls none of these. Not every C library has pvalloc. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): types, names and lists */
 #define EARLY(result, name, parameters, arguments, failed)                                         \
     static result early_##name parameters                                                          \
     {                                                                                              \
         return find() && found.name ? found.name arguments : failed;                               \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 EARLY(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size),
       ENOMEM)

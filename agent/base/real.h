@@ -33,6 +33,7 @@
     ROW(void *, pvalloc, (size_t size))                                                            \
     ROW(size_t, malloc_usable_size, (void *ptr))
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): types and names */
 #define PD_FUNCTION(result, name, parameters) result(*name) parameters;
 
 typedef struct pd_allocator {
