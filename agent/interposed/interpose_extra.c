@@ -113,12 +113,11 @@ static void rebind(const pd_rebound *functions, size_t len)
     pd_rebind_outcome outcome = pd_rebind(functions, len);
     if (outcome != PD_REBIND_NONE)
         is_beside_realloc &= pd_real_is_beside_realloc(*(void **)functions[0].real);
-    if (outcome != PD_REBIND_REFUSED)
-        return;
-    pd_notice_print(PD_NOTICE_EXTRA,
-                    "the system does not let the agent replace %s and related functions: memory "
-                    "that they free is shown as in use",
-                    functions[0].name);
+    if (outcome == PD_REBIND_REFUSED)
+        pd_notice_print(PD_NOTICE_EXTRA,
+                        "the system does not let the agent replace %s and related functions: "
+                        "memory that they free is shown as in use",
+                        functions[0].name);
 }
 
 void pd_extra_begin(void)
