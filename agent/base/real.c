@@ -163,12 +163,11 @@ pd_allocator pd_real = {PD_ALLOCATOR(NAMED_EARLY)};
 
 /* ---- the lookup ------------------------------------------------------------------------------ */
 
-/* An allocator that was preloaded need not have all functions: one of the C library would read its blocks
- * as if they were those of the C library. */
-static bool are_of_one_file(const void *a, const void *b)
+bool pd_real_is_beside_realloc(const void *function)
 {
-    Dl_info of_a, of_b;
-    return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+    Dl_info of_realloc, of_function;
+    return dladdr(*(void **)(void *)&found.realloc, &of_realloc) &&
+           dladdr(function, &of_function) && of_realloc.dli_fbase == of_function.dli_fbase;
 }
 
 void pd_real_find(void)
@@ -188,8 +187,7 @@ void pd_real_find(void)
         now.realloc = early_realloc;
         now.malloc_usable_size = early_malloc_usable_size;
     }
-    if (found.malloc_usable_size && are_of_one_file(*(void **)(void *)&found.realloc,
-                                                    *(void **)(void *)&found.malloc_usable_size))
+    if (pd_real_is_beside_realloc(*(void **)(void *)&found.malloc_usable_size))
         now.block_size = now.malloc_usable_size;
     pd_real = now;
     atomic_store(&state, FOUND);

@@ -47,6 +47,17 @@ extern pd_allocator pd_real;
 /* Looks up all functions if that was not done yet. */
 void pd_real_find(void);
 
+/* Returns whether the function is of the same file as the realloc that the agent's calls. An allocator that was
+ * preloaded need not have all functions: one of the C library would read its blocks as if they were those of
+ * the C library. */
+bool pd_real_is_beside_realloc(const void *function);
+
+/* The bytes that the program can use of a block of realloc; 0: not known, or ptr is NULL. */
+static inline size_t pd_real_size(void *ptr)
+{
+    return ptr && pd_real.block_size ? pd_real.block_size(ptr) : 0;
+}
+
 /* Returns whether the malloc that the program calls is the agent's. */
 bool pd_malloc_is_ours(void);
 

@@ -23,19 +23,14 @@ PD_RELEASE(PD_PUBLIC, free, true, pd_real.free, (void *ptr), (ptr))
 
 /* ---- realloc --------------------------------------------------------------------------------- */
 
-static inline size_t size_of(void *ptr)
-{
-    return ptr && pd_real.block_size ? pd_real.block_size(ptr) : 0;
-}
-
 PD_SLOW static void *realloc_slow(void *old, size_t size)
 {
     const pd_caller caller = PD_HERE();
     pd_resizing resizing;
-    pd_slow_resize(&resizing, old, size_of(old));
+    pd_slow_resize(&resizing, old, pd_real_size(old));
     void *ptr = pd_real.realloc(old, size);
     bool has_failed = !ptr && size; /* without a size, realloc freed the block */
-    size_t after = resizing.before && !resizing.is_exact ? size_of(ptr) : size;
+    size_t after = resizing.before && !resizing.is_exact ? pd_real_size(ptr) : size;
     pd_slow_resized(&resizing, has_failed ? old : ptr, has_failed ? resizing.before : after,
                     &caller);
     return has_failed ? pd_slow_failed(size, PD_NO_MEMORY) : ptr;
@@ -52,11 +47,11 @@ static inline __attribute__((always_inline)) void *resize(void *old, size_t size
 {
     if (pprofdelta_heap_maybe(&pd_filter, old))
         return realloc_slow(old, size);
-    size_t before = size_of(old);
+    size_t before = pd_real_size(old);
     void *ptr = pd_real.realloc(old, size);
     if (!PD_LIKELY(ptr))
         return size ? pd_slow_failed(size, PD_NO_MEMORY) : NULL;
-    size_t after = before ? size_of(ptr) : size;
+    size_t after = before ? pd_real_size(ptr) : size;
     return after > before && pd_tick(after - before) ? grown(ptr, after - before, before != 0)
                                                      : ptr;
 }

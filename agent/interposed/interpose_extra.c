@@ -7,6 +7,7 @@
 #include "agent/interposed/interpose_extra.h"
 
 #include "agent/base/notice.h"
+#include "agent/base/real.h"
 #include "agent/interposed/rebind.h"
 #include "agent/interposed/wrap.h"
 
@@ -21,29 +22,33 @@
     static void(*real_##name) parameters;                                                          \
     PD_RELEASE(static, our_##name, true, real_##name, parameters, arguments)
 
-/* is_gone: a condition that holds after the call if the old block was freed or moved. kept: the
- * block that is a new one then. It is taken as a whole, unless each allocation is a sample: the function for
- * the size of a block need not be of the same allocator. */
-#define RESIZE(name, result_type, is_gone, kept, parameters, arguments)                            \
+/* Whether the functions below are beside realloc: then the sizes of their blocks are known. Without a size, a
+ * block that is resized is taken as a new one, unless each allocation is a sample. */
+static bool is_beside_realloc = true;
+
+/* is_done: a condition that holds after the call if the block was freed, moved or resized; kept: where it is
+ * then. */
+#define RESIZE(name, result_type, is_done, kept, parameters, arguments)                            \
     static result_type(*real_##name) parameters;                                                   \
     PD_SLOW static result_type our_##name parameters                                               \
     {                                                                                              \
         const pd_caller caller = PD_HERE();                                                        \
         pd_resizing resizing;                                                                      \
-        pd_slow_resize(&resizing, ptr, 0);                                                         \
+        pd_slow_resize(&resizing, ptr, is_beside_realloc ? pd_real_size(ptr) : 0);                 \
         result_type result = real_##name arguments;                                                \
-        pd_slow_resized(&resizing, (is_gone) ? kept : ptr, (is_gone) ? size : resizing.before,     \
-                        &caller);                                                                  \
+        void *now = (is_done) ? kept : ptr;                                                        \
+        size_t after = resizing.before && !resizing.is_exact ? pd_real_size(now) : size;           \
+        pd_slow_resized(&resizing, now, (is_done) ? after : resizing.before, &caller);             \
         return result;                                                                             \
     }
 
 /* Each function once. A library that has any of a list has the first one. xallocx resizes in place: the block
- * counts as a new one if it has the requested size. */
+ * is as before if it has not the requested size. */
 #define OF_JEMALLOC(ALLOCATE, RESIZE, RELEASE)                                                     \
     ALLOCATE(mallocx, size, true, (size_t size, int flags), (size, flags))                         \
     RESIZE(rallocx, void *, result != NULL, result, (void *ptr, size_t size, int flags),           \
            (ptr, size, flags))                                                                     \
-    RESIZE(xallocx, size_t, result >= size, result >= size ? ptr : NULL,                           \
+    RESIZE(xallocx, size_t, result >= size, ptr,                                                   \
            (void *ptr, size_t size, size_t extra, int flags), (ptr, size, extra, flags))           \
     RELEASE(dallocx, (void *ptr, int flags), (ptr, flags))                                         \
     RELEASE(sdallocx, (void *ptr, size_t size, int flags), (ptr, size, flags))
@@ -105,12 +110,14 @@ static const pd_rebound of_tcmalloc[] = {OF_TCMALLOC(OURS, OURS, OURS) OURS(tc_p
 
 static void rebind(const pd_rebound *functions, size_t len)
 {
-    if (pd_rebind(functions, len) != PD_REBIND_REFUSED)
-        return;
-    pd_notice_print(PD_NOTICE_EXTRA,
-                    "the system does not let the agent replace %s and related functions: memory "
-                    "that they free is shown as in use",
-                    functions[0].name);
+    pd_rebind_outcome outcome = pd_rebind(functions, len);
+    if (outcome != PD_REBIND_NONE)
+        is_beside_realloc &= pd_real_is_beside_realloc(*(void **)functions[0].real);
+    if (outcome == PD_REBIND_REFUSED)
+        pd_notice_print(PD_NOTICE_EXTRA,
+                        "the system does not let the agent replace %s and related functions: "
+                        "memory that they free is shown as in use",
+                        functions[0].name);
 }
 
 void pd_extra_begin(void)

@@ -18,7 +18,7 @@ static const char *const allocators[] = {
     /* of C programs, in addition to those that is_malloc knows */
     "ngx_alloc", "ngx_palloc*", "ngx_pnalloc*", "apr_palloc*", "g_slice_alloc*", "palloc*",
     "repalloc", "MemoryContextAlloc*", "AllocSetAlloc*", "PyType_GenericAlloc",
-    "_PyType_AllocNoTrack", "_PyObject_GC_New*",
+    "_PyType_AllocNoTrack", "_PyObject_GC_*", "_PyObject_New*", "gc_alloc",
     /* C++ */
     "operator new*", "_Znw*", "_Zna*",
     /* jemalloc, gperftools and tcmalloc, mimalloc */

@@ -1,12 +1,14 @@
-/* How long the live-heap door takes to export a window, in microseconds: medians of many runs. What an allocation
- * takes, agent.py measures with the whole agent. */
+/* How long the live-heap door takes to export a window, in microseconds: medians of many runs; and how many bytes a
+ * window with ages has. What an allocation takes, agent.py measures with the whole agent. */
 #include "pprofdelta_heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { DEPTH = 24, RUNS = 101 };
+enum { DEPTH = 24, RUNS = 101, WINDOWS = 30 };
+
+static size_t swallowed;
 
 static uint64_t nanos(void)
 {
@@ -29,7 +31,8 @@ static double median(double *values, size_t len)
 
 static int swallow(void *cookie, const void *data, size_t len)
 {
-    (void)cookie, (void)data, (void)len;
+    (void)cookie, (void)data;
+    swallowed += len;
     return 0;
 }
 
@@ -39,13 +42,13 @@ static void fail(const char *what)
     exit(1);
 }
 
-static pprofdelta_heap *make(void)
+static pprofdelta_heap *make(unsigned flags)
 {
     static pprofdelta_heap *heap;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.max_memory = UINT64_C(4) << 30;
     options.period = 512 << 10;
-    options.flags = PPROFDELTA_HEAP_AGES;
+    options.flags = flags;
     if (pprofdelta_heap_new(&options, &heap, NULL) != PPROFDELTA_OK)
         fail("no tracker");
     return heap;
@@ -76,11 +79,11 @@ static void track(pprofdelta_heap *heap, size_t at, size_t site)
         fail("an allocation was dropped");
 }
 
-static void export(pprofdelta_heap *heap)
+static void export(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse)
 {
     pprofdelta_sink sink = {.write = swallow};
     if (pprofdelta_heap_begin(heap, 1, NULL, NULL) != PPROFDELTA_OK ||
-        pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) != PPROFDELTA_OK)
+        pprofdelta_heap_write(heap, inuse, &sink, NULL) != PPROFDELTA_OK)
         fail("no export");
     pprofdelta_heap_commit(heap);
 }
@@ -88,7 +91,7 @@ static void export(pprofdelta_heap *heap)
 /* live allocations over so many stacks. */
 static pprofdelta_heap *populate(size_t live, size_t sites)
 {
-    pprofdelta_heap *heap = make();
+    pprofdelta_heap *heap = make(PPROFDELTA_HEAP_AGES);
     for (size_t i = 0; i < live; i++)
         track(heap, i, i % sites);
     return heap;
@@ -99,20 +102,48 @@ static void measure_exports(size_t live, size_t sites, size_t pairs, size_t stac
 {
     pprofdelta_heap *heap = populate(live, sites);
     double took[RUNS];
-    export(heap);
+    export(heap, PPROFDELTA_HEAP_CHANGES);
     for (size_t run = 0; run < RUNS; run++) {
         for (size_t i = 0; i < pairs; i++) {
             track(heap, live + i, i % stacks);
             pprofdelta_heap_untrack(heap, pointer(live + i));
         }
         uint64_t start = nanos();
-        export(heap);
+        export(heap, PPROFDELTA_HEAP_CHANGES);
         took[run] = (double)(nanos() - start) / 1000;
     }
     printf("%zu live, after %zu pairs of %zu stacks: %.1f us\n", live, pairs, stacks,
            median(took, RUNS));
     fflush(stdout);
     pprofdelta_heap_free(heap);
+}
+
+/* The bytes of a window in which one of `life` of the live allocations ends, at random, and one begins for it. */
+static size_t count_bytes(unsigned flags, size_t live, size_t sites, int life)
+{
+    pprofdelta_heap *heap = make(flags);
+    srand(1);
+    for (size_t window = 0; window < WINDOWS; window++) {
+        for (size_t i = 0; i < live; i++) {
+            if (window && rand() % life)
+                continue;
+            pprofdelta_heap_untrack(heap, pointer(i));
+            track(heap, i, (size_t)rand() % sites);
+        }
+        swallowed = 0;
+        export(heap, PPROFDELTA_HEAP_SNAPSHOT);
+    }
+    pprofdelta_heap_free(heap);
+    return swallowed;
+}
+
+static void measure_bytes(size_t live, size_t sites, int life)
+{
+    size_t plain = count_bytes(0, live, sites, life);
+    size_t aged = count_bytes(PPROFDELTA_HEAP_AGES, live, sites, life);
+    printf("%zu live of %zu stacks, one of %d ends in a window: %zu bytes, with ages %.2f times\n",
+           live, sites, life, plain, (double)aged / (double)plain);
+    fflush(stdout);
 }
 
 int main(void)
@@ -122,4 +153,8 @@ int main(void)
     measure_exports(10000, 1000, 500, 10);
     measure_exports(10000, 1000, 500, 500);
     measure_exports(10000, 1000, 50000, 10); /* the cost does not grow with churn */
+    measure_bytes(100000, 2000, 20);
+    measure_bytes(100000, 2000, 100);
+    measure_bytes(100000, 10000, 20);
+    measure_bytes(100000, 60000, 20);
 }

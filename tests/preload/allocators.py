@@ -55,6 +55,18 @@ def test_preloaded(t):
             leaks(t, family, "extras", how, env=env)
 
 
+def test_a_resized_block_keeps_its_birth(t):
+    """So nothing of what is kept was freed. With a rate of 2, each of these allocations is a sample, too."""
+    for family in FAMILIES:
+        env = {**os.environ, "LD_PRELOAD": allocator(t, family)}
+        for rate in (1, 2):
+            quiet(t, same(t, target(t, "extras"), "leak", family, "linked", options=[f"--rate={rate}"], code=0, env=env))
+            freed = sums_of(only(t, checked(t, t.path("out")))[-1], recorded.FREED_BYTES)
+            t.equal(freed.get(f"leak_by_{family}", 0), 0, f"{family} {rate}")
+            for name in os.listdir(t.path("out")):
+                os.remove(t.path("out/" + name))
+
+
 def test_linked(t):
     """Bound when it is loaded, and then read-only; bound at the first call; at a fixed place."""
     for family in FAMILIES:

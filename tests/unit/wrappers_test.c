@@ -100,7 +100,8 @@ TEST(what_wraps_malloc_in_c)
         "sqlite3DbReallocOrFree|mallocWithAlarm|dbMallocRawFinish|g_malloc|g_malloc0|"
         "g_malloc0_n|g_realloc_n|g_try_malloc|g_slice_alloc|g_slice_alloc0|PyMem_Malloc|"
         "PyMem_RawCalloc|PyObject_Malloc|_PyObject_Realloc|pymalloc_alloc|_PyMem_RawMalloc|"
-        "PyType_GenericAlloc|apr_palloc|apr_pcalloc|CRYPTO_zalloc|_safe_emalloc|_emalloc_56|"
+        "PyType_GenericAlloc|_PyObject_GC_Alloc|_PyObject_New|gc_alloc|apr_palloc|apr_pcalloc|"
+        "CRYPTO_zalloc|_safe_emalloc|_emalloc_56|"
         "av_mallocz|palloc0|repalloc|MemoryContextAllocZero|ruby_xmalloc2|luaM_malloc_|"
         "talloc_realloc_array|mallocx|xmalloc.constprop.0|"
         "ztrymalloc_usable_internal.part.0.isra.0|malloc.cold",
