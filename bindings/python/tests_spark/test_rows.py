@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
 
 import pprofdelta
 from conftest import HERE
@@ -76,7 +77,9 @@ def test_blobs_without_other_columns(spark: SparkSession, tmp_path: Path) -> Non
 def test_a_profile_without_the_types_is_an_error(spark: SparkSession) -> None:
     line = growing(1, 2)
     df = spark.createDataFrame([("a", *line[0]), ("a", 2, b"damaged"), ("b", 1, load("mutex.1.pb.gz"))], SCHEMA)
-    got = deltas(df, rows=True, types=["alloc_space"]).orderBy("target", "to").collect()
+    df = df.withColumn("zone", f.create_map(f.lit("at"), f.lit("b")))  # a map without nulls
+    got = deltas(df, rows=True, types=["alloc_space"], attributes=["zone"]).orderBy("target", "to").collect()
+    assert all(row.zone == {"at": "b"} for row in got)
     assert [row.error and row.error.status for row in got] == [None, "profile", "mismatch"]
     assert [row.samples is None for row in got] == [False, True, True]
     wrongs: list[Any] = [{"format": "otlp"}, {"types": []}, {"attributes": ["time"]}]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pyarrow.fs import LocalFileSystem
 
-from pprofdelta.spark._input import Profile
 from pprofdelta.spark._states import Folder, States, Waiting
+from pprofdelta.spark._windows import Profile
 
 
 def left_behind(chance: random.Random) -> tuple[bytes, list[Any]]:
@@ -45,7 +45,7 @@ def test_micro_batches_of_few_and_of_many_targets(tmp_path: Path) -> None:
                 for target in active:
                     *memory, held = states.read(target)
                     assert tuple(memory) == model.get(target, (None, []))
-                    assert list(held) == (profiles if target in model else [])
+                    assert list(held.until()) == (profiles if target in model else [])
                     waiting = Waiting()
                     early = Profile(3, 4, b"too early", told)
                     for one in [early, *profiles]:

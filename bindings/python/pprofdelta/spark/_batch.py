@@ -13,6 +13,7 @@ targets and times alone; only the profiles at the cuts are read for them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -23,9 +24,8 @@ from pyspark.sql.window import Window as Over
 from .._context import Context
 from .._errors import Error
 from .._options import Options
-from ._input import FLAG, Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
-from ._tables import TYPES
-from ._windows import Row, Series, as_batches, flat, schema
+from ._tables import FLAG, TYPES
+from ._windows import Profile, Row, Series, arrivals, checked_options, columns, with_windows
 
 
 def deltas(
@@ -80,7 +80,6 @@ def deltas(
         raise ValueError(f"windows_per_range={windows_per_range}: at least 1, or None")
     wanted, values = checked_options("deltas", options, rows, types)
     arrived = columns(df, target, time, profile, attributes)
-    bound_batches(df.sparkSession)
     placed = (
         arrived.withColumns({"range": f.lit(0), "offset": f.lit(0).cast("long"), "is_base": f.lit(False)})
         if windows_per_range is None
@@ -89,13 +88,8 @@ def deltas(
     placed = placed.withColumn("hash", f.xxhash64("profile"))
     keys = ("target", "range")
     shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
-    out = schema(arrived, values)
-    arrow = arrow_schema(out, df.sparkSession)
-
-    def windows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return as_batches(_windows(batches, wanted), arrow, values)
-
-    return flat(shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(windows, out))
+    ordered = shuffled.sortWithinPartitions(*keys, "time", "hash")
+    return with_windows(ordered, partial(_windows, options=wanted), values)
 
 
 # ---- ranges -----------------------------------------------------------------------------------------
@@ -125,17 +119,16 @@ def _cuts(rows: DataFrame, windows: int, options: Options) -> DataFrame:
 def _is_base(options: Options) -> Any:
     """A function of Spark: whether each profile can be the base of a range."""
 
-    def is_base(context: Context, profile: pa.Scalar) -> bool:
-        try:
-            if profile.is_valid:
-                context.base(profile.as_buffer())
-        except Error:
-            return False
-        return bool(profile.is_valid)
-
     def are_bases(profiles: pa.Array) -> pa.Array:
+        found = []
         with Context(**options) as context:
-            return pa.array([is_base(context, profile) for profile in profiles], pa.bool_())
+            for profile in profiles:
+                try:
+                    context.base(profile.as_buffer() or b"")  # null is no profile either
+                    found.append(True)
+                except Error:
+                    found.append(False)
+        return pa.array(found, pa.bool_())
 
     return f.arrow_udf(are_bases, FLAG)  # type: ignore[attr-defined, unused-ignore]
 
@@ -170,6 +163,7 @@ def _windows(batches: Iterable[pa.RecordBatch], options: Options) -> Iterator[Ro
             place = target, number
             series.start(target, sequence=offset)
         if is_base and one.data is not None:  # the profile at a cut is valid
-            series.base(one)
+            series.context.base(one.data)
+            series.begin = one.time
         else:
             yield series.take(one)

@@ -24,20 +24,20 @@ import re
 import struct
 import uuid
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, NamedTuple
 
 from pyarrow import fs
 
-from ._input import Profile
+from ._windows import Profile
 
 HELD_BYTES = 32 << 20
 _BUFFER = 256 << 10
 _END = struct.Struct("<Q8s")
 _MAGIC = b"ppdspark"
-_NAME = re.compile(r".*/\d+-of-(\d+)/(\d+)(\..*\.tmp)?")
+_NAME = re.compile(r".*/\d+-of-(\d+)/(\d+)")
 
 
 class Record(NamedTuple):
@@ -50,41 +50,42 @@ class Record(NamedTuple):
 
 
 class Waiting:
-    """Profiles that wait, in the order of their times: in memory, or in a temporary file if they are large."""
+    """Profiles that wait, in the order of their times, with a length in the place of the data. The data is in a file,
+    one after the other: a record of a state, or a new file, which is in memory until it is large."""
 
-    def __init__(self) -> None:
-        self.file: IO[bytes] | None = None
-        self.places: deque[Profile] = deque()  # with a length in the place of the data
-        self.begin = self.end = 0  # of the bytes of these profiles in the file
+    def __init__(self, places: Iterable[Profile] = (), file: IO[bytes] | None = None) -> None:
+        self.places = deque(places)
+        self.file = file or SpooledTemporaryFile(HELD_BYTES)
+        self.begin = self.file.tell()  # of the data of these profiles
 
     def add(self, one: Profile) -> None:
-        if self.places and self.places[-1][:2] == one[:2]:
-            one = one._replace(data=None)
-        self.places.append(one if one.data is None else one._replace(data=len(one.data)))
-        if one.data is not None:
-            self.file = self.file or SpooledTemporaryFile(HELD_BYTES)
-            self.file.seek(self.end)
-            self.end += self.file.write(one.data)
+        self.file.seek(0, io.SEEK_END)
+        self.places.append(one if one.data is None else one._replace(data=self.file.write(one.data)))
 
-    def until(self, time: int | None) -> Iterator[Profile]:
+    def until(self, time: int | None = None) -> Iterator[Profile]:
         """Removes the profiles until this time (None: all), and gives them in order."""
         while self.places and (time is None or self.places[0].time <= time):
             one = self.places.popleft()
-            if self.file and one.data is not None:
+            if one.data is not None:
                 self.file.seek(self.begin)
                 self.begin += one.data
                 one = one._replace(data=self.file.read(one.data))
             yield one
 
 
+def _profile(time: int, number: int, length: int | None, told: dict[str, Any] | None) -> Profile:
+    """A profile that waits, from JSON, where the pairs of a map are lists."""
+    told = told and {key: [*map(tuple, one)] if isinstance(one, list) else one for key, one in told.items()}
+    return Profile(time, number, length, told)
+
+
 class Folder:
     """The folder with the folders of all partitions."""
 
     def __init__(self, states: str) -> None:
-        if re.match("[a-z0-9]+:/", states):
-            self.files, self.path = fs.FileSystem.from_uri(re.sub("^s3[an]:", "s3:", states))
-        else:
-            self.files, self.path = fs.LocalFileSystem(), os.path.abspath(states)
+        is_uri = re.match("[a-z0-9]+:/", states)
+        where = re.sub("^s3[an]:", "s3:", states) if is_uri else os.path.abspath(states)
+        self.files, self.path = fs.FileSystem.from_uri(where)
 
     def of(self, part: int, parts: int) -> str:
         return f"{self.path}/{part}-of-{parts}"
@@ -93,7 +94,7 @@ class Folder:
         """The number of partitions of a query whose next micro-batch is `batch`. None: it has none yet."""
         self.files.create_dir(self.path)
         paths = (info.path for info in self.files.get_file_info(fs.FileSelector(self.path, recursive=True)))
-        found = {int(name[2]): int(name[1]) for name in map(_NAME.fullmatch, paths) if name and not name[3]}
+        found = {int(name[2]): int(name[1]) for name in map(_NAME.fullmatch, paths) if name}
         newest = max(found, default=-1)
         if not batch - 1 <= newest <= batch:
             here = f"those of micro-batch {newest}" if found else "none"
@@ -132,20 +133,18 @@ class States:
             self.index = {target: Record(*record) for target, *record in targets}
         folder.files.create_dir(self.path)
         self.sizes = self._cleaned()
-        self.length = 0
         self.temporary = f"{self.path}/{batch}.{uuid.uuid4().hex}.tmp"
         self.out = folder.files.open_output_stream(self.temporary, buffer_size=_BUFFER)
 
     def _cleaned(self) -> dict[int, int]:
         """The bytes of the files in use. Removes what is in the folder from earlier micro-batches beside them."""
-        in_use = {self.batch - 1} | {record.batch for record in self.index.values()}
+        in_use = {str(self.batch - 1), *(str(record.batch) for record in self.index.values())}
         sizes = {}
         for info in self.folder.files.get_file_info(fs.FileSelector(self.path)):
-            name = _NAME.fullmatch(info.path)
-            batch = int(name[2]) if name else self.batch
-            if batch in in_use and name and not name[3]:
-                sizes[batch] = info.size
-            elif batch < self.batch:
+            batch = info.base_name.partition(".")[0]
+            if info.base_name in in_use:
+                sizes[int(batch)] = info.size
+            elif batch.isdecimal() and int(batch) < self.batch:
                 self._remove(info.path)
         return sizes
 
@@ -170,38 +169,23 @@ class States:
         index: list[Any] = json.loads(file.read(length))
         return index
 
-    def read(self, target: Any) -> tuple[bytes | None, list[Any], Iterator[Profile]]:
-        """The state, the place and the waiting profiles of a target, which are read one by one."""
+    def read(self, target: Any) -> tuple[bytes | None, list[Any], Waiting]:
+        """The state, the place and the waiting profiles of a target."""
         if target not in self.index:
-            return None, [], iter(())
+            return None, [], Waiting()
         record = self.index[target]
         file = self._reader(record.batch)
         file.seek(record.offset)
-        size, place, profiles = json.loads(file.readline())
-        state = file.read(size)
-
-        def waiting(offset: int) -> Iterator[Profile]:
-            for time, number, length, told in profiles:
-                file.seek(offset)
-                # The pairs of a map are lists in JSON.
-                told = told and {key: [*map(tuple, one)] if isinstance(one, list) else one for key, one in told.items()}
-                yield Profile(time, number, None if length is None else file.read(length), told)
-                offset += length or 0
-
-        return state, place, waiting(file.tell())
+        size, place, waiting = json.loads(file.readline())
+        return file.read(size), place, Waiting((_profile(*one) for one in waiting), file)
 
     def write(self, target: Any, state: bytes, place: Sequence[Any], waiting: Waiting) -> None:
         """Writes the record of a target, with the profiles that wait."""
-        offset = self.length
-        self._append(json.dumps((len(state), place, list(waiting.places))).encode() + b"\n")
-        self._append(state)
-        for one in waiting.until(None):
-            self._append(one.data or b"")
-        self.index[target] = Record(self.now, self.batch, offset, self.length - offset)
-
-    def _append(self, data: bytes) -> None:
-        self.out.write(data)
-        self.length += len(data)
+        offset = self.out.tell()
+        self.out.write(json.dumps((len(state), place, list(waiting.places))).encode() + b"\n" + state)
+        for one in waiting.until():
+            self.out.write(one.data or b"")
+        self.index[target] = Record(self.now, self.batch, offset, self.out.tell() - offset)
 
     def silent(self, expire: int | None) -> list[Any]:
         """The targets without news for so many milliseconds, by the clock of the micro-batch before."""
@@ -212,7 +196,7 @@ class States:
         for record in self.index.values():
             if record.batch != self.batch:
                 used[record.batch] += record.length
-        taken, length = set(), self.length
+        taken, length = set(), self.out.tell()
         for batch, size in sorted(used.items(), key=lambda one: one[1]):
             if size <= 2 * length or 2 * size < self.sizes[batch]:
                 taken.add(batch)
@@ -221,8 +205,8 @@ class States:
             if record.batch in taken:
                 file = self._reader(record.batch)
                 file.seek(record.offset)
-                self.index[target] = record._replace(batch=self.batch, offset=self.length)
-                self._append(file.read(record.length))
+                self.index[target] = record._replace(batch=self.batch, offset=self.out.tell())
+                self.out.write(file.read(record.length))
 
     def commit(self) -> None:
         """Makes the file of this micro-batch."""

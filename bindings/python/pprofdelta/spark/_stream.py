@@ -19,25 +19,22 @@ import time as clocks
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql import types as t
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from .._options import Options
-from ._input import Profile, arrivals, arrow_schema, bound_batches, checked_options, columns
 from ._states import Folder, States, Waiting
 from ._tables import TYPES
-from ._windows import Row, Series, as_batches, flat, schema
+from ._windows import NUMBERS, Profile, Row, Series, arrivals, check_type, checked_options, columns, with_windows
 
-_TARGETS = (t.StringType, t.LongType, t.IntegerType, t.ShortType, t.ByteType, t.BooleanType)
+_TARGETS = ("string", "boolean", "smallint", "tinyint", *NUMBERS)
 
 
 def write_deltas(
@@ -98,13 +95,10 @@ def write_deltas(
     """
     wanted, values = checked_options("write_deltas", options, rows, types)
     arrived = columns(df, target, time, profile, attributes)
-    kinds = {field.name: field.dataType for field in arrived.schema}
     if not df.isStreaming:
         raise TypeError("this DataFrame is not a stream; pprofdelta.spark.deltas is for others")
-    if not isinstance(kinds["target"], _TARGETS):
-        kind = kinds["target"].simpleString()
-        raise TypeError(f"the column {target!r} is a {kind}, not a string, an integer or a boolean")
-    wait = _lateness(lateness, kinds["time"])
+    check_type(df, target, _TARGETS, "a string, an integer or a boolean")
+    wait = _lateness(lateness, dict(arrived.dtypes)["time"] in NUMBERS)
     if expire_after is not None and expire_after < datetime.timedelta(seconds=1):
         raise ValueError(f"expire_after={expire_after!r}: at least a second, or None")
     expire = None if expire_after is None else expire_after // datetime.timedelta(milliseconds=1)
@@ -115,10 +109,7 @@ def write_deltas(
     if (partitions or 0) > 4 * cores:
         told = f"partitions={partitions}: each is a task of each micro-batch, and there are {cores} cores"
         warnings.warn(told, stacklevel=2)
-    bound_batches(spark)
     folder = Folder(f"{checkpoint}/pprofdelta" if states is None else states)
-    out = schema(arrived, values)
-    arrow = arrow_schema(out, spark)
     parts = 0
 
     def each_batch(sent: DataFrame, number: int) -> None:
@@ -129,9 +120,9 @@ def write_deltas(
         marks = sent.sparkSession.range(0, parts, 1, 1).select(f.col("id").cast("int"), *nulls)
         placed = sent.select(part, "*").union(marks).repartitionById(parts, "part")
         opened = partial(States, folder, number, parts, clocks.time_ns() // 1_000_000)
-        task = _Task(wanted, wait, expire, values, arrow, opened)
-        computed = placed.sortWithinPartitions("target", "time", "hash").mapInArrow(task, out)
-        sink(flat(computed), number)
+        windows = partial(_windows, options=wanted, opened=opened, wait=wait, expire=expire)
+        computed = with_windows(placed.sortWithinPartitions("target", "time", "hash"), windows, values)
+        sink(computed, number)
         if not folder.is_complete(number, parts):  # the sink did not read all rows
             computed.write.format("noop").mode("overwrite").save()
             if not folder.is_complete(number, parts):
@@ -141,8 +132,7 @@ def write_deltas(
     return writer.option("checkpointLocation", checkpoint)
 
 
-def _lateness(lateness: datetime.timedelta | int, kind: t.DataType) -> int:
-    is_number = isinstance(kind, (t.LongType, t.IntegerType))
+def _lateness(lateness: datetime.timedelta | int, is_number: bool) -> int:
     if lateness and isinstance(lateness, datetime.timedelta) == is_number:
         wanted = "a number, since the times are integers" if is_number else "a timedelta, as the times are timestamps"
         raise TypeError(f"lateness={lateness!r}: {wanted}")
@@ -152,54 +142,43 @@ def _lateness(lateness: datetime.timedelta | int, kind: t.DataType) -> int:
     return wait
 
 
-@dataclass(frozen=True)
-class _Task:
-    """Computes the windows of the targets of a partition, in one micro-batch."""
-
-    options: Options
-    wait: int
-    expire: int | None
-    types: tuple[str, ...]
-    arrow: pa.Schema
-    opened: Callable[[int], States]  # of a partition
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return as_batches(self._rows(batches), self.arrow, self.types)
-
-    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        batches = iter(batches)
-        first = next(batches, None)
-        if first is None:
-            return
-        series = Series(self.options)
-        part = first.column("part")[0].as_py()  # of the mark, which is the first row
-        with closing(self.opened(part)) as states:
-            for target, group in groupby(arrivals(chain([first], batches), "target"), key=itemgetter(0)):
-                yield from self._windows(series, states, target, (one for _, one in group if one.hash is not None))
-            for target in states.silent(self.expire):
+def _windows(
+    batches: Iterable[pa.RecordBatch], options: Options, opened: Callable[[int], States], wait: int, expire: int | None
+) -> Iterator[Row]:
+    """The windows of the targets of a partition, in one micro-batch."""
+    rows = arrivals(batches, "part", "target")
+    series = Series(options)
+    for part, *_ in islice(rows, 1):  # the mark
+        with closing(opened(part)) as states:
+            for target, group in groupby(rows, key=itemgetter(1)):
+                yield from _windows_of(target, (one for *_, one in group), series, states, wait)
+            for target in states.silent(expire):
                 state, place, waiting = states.read(target)
                 series.start(target, state, *place)
-                yield from map(series.take, waiting)
+                yield from map(series.take, waiting.until())
                 del states.index[target]
             states.commit()
 
-    def _windows(self, series: Series, states: States, target: Any, arrived: Iterator[Profile]) -> Iterator[Row]:
-        """The rows of a target, whose profiles arrive in the order of their times."""
-        state, place, waited = states.read(target)
-        series.start(target, state, *place)
-        for one in arrived:
-            refused = series.refused(one)
-            if not refused:
-                break
-            yield refused
+
+def _windows_of(
+    target: Any, arrived: Iterator[Profile], series: Series, states: States, wait: int
+) -> Iterator[Row]:
+    """The windows of a target, whose profiles arrive in the order of their times."""
+    state, place, waited = states.read(target)
+    series.start(target, state, *place)
+    for one in arrived:
+        refused = series.refused(one)
+        if not refused:
+            break
+        yield refused
+    else:
+        return
+    waiting = Waiting()
+    for one in heapq.merge(waited.until(), chain([one], arrived), key=itemgetter(0, 1)):
+        for earlier in waiting.until(one.time - wait):
+            yield series.take(earlier)
+        if wait:
+            waiting.add(one)
         else:
-            return
-        waiting = Waiting()
-        for one in heapq.merge(waited, chain([one], arrived), key=itemgetter(0, 1)):
-            for earlier in waiting.until(one.time - self.wait):
-                yield series.take(earlier)
-            if self.wait:
-                waiting.add(one)
-            else:
-                yield series.take(one)
-        states.write(target, series.context.save(), series.place(), waiting)
+            yield series.take(one)
+    states.write(target, series.context.save(), series.place(), waiting)

@@ -6,24 +6,27 @@ location and function once, so the tables are those of all rows together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from .._answers import Status
 from .._context import Tables, table
 from .._errors import Error, MismatchError
-from ._input import FLAG, NUMBER, TEXT, arrow_schema, bound_batches, struct
 
+TEXT, NUMBER, FLAG = t.StringType(), t.LongType(), t.BooleanType()
 TABLES = ("samples", "stacks", "locations", "functions")
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "contentions", "delay")
 _LEFT_OUT = ("delta", "note", "report", "error", *TABLES)
 BATCH_BYTES = 8 << 20  # a batch is complete when its deltas or tables have this many bytes
+_LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch"
 _KNOWN_IDS = 1 << 20  # of a table. Then a task forgets them, and their rows come once more
 _TIME = t.TimestampType()
 _STAMP = {"target": TEXT, "from": _TIME, "time": _TIME, "sequence": NUMBER, "attempt": NUMBER, "restart": FLAG}
@@ -112,16 +115,33 @@ def _read(deltas: DataFrame, name: str, delta: str, types: Iterable[str], own: I
                     error.add_note(f"in the row {batch.slice(number, 1).drop_columns('delta').to_pylist()}")
                     raise
                 if parts.size >= BATCH_BYTES or number == len(batch) - 1:
-                    first = number + 1 - len(parts.counts)
-                    numbers = [n for n, count in enumerate(parts.counts, first) for _ in range(count or 0)]
-                    own = [column.take(pa.array(numbers, pa.int64())) for column in batch.columns[1:]]
-                    yield pa.RecordBatch.from_arrays([*own, *parts.take().columns], schema=arrow)
+                    found = parts.take()
+                    first, parents = number + 1 - len(found), pc.list_parent_indices(found)
+                    own = [column.slice(first).take(parents) for column in batch.columns[1:]]
+                    yield pa.RecordBatch.from_arrays([*own, *found.flatten().flatten()], schema=arrow)
 
     # mapInArrow cannot have a dot in the name of a column that comes in.
     return rows.toDF("delta", *map(str, range(len(beside)))).mapInArrow(read, out)
 
 
 # ---- Arrow ------------------------------------------------------------------------------------------
+
+
+def bound_batches(spark: SparkSession) -> None:
+    """Limits the bytes of an Arrow batch, if the session has no limit. Older versions have none."""
+    if (spark.conf.get(_LIMIT) or "").rstrip("b") == str(2**31 - 1):
+        spark.conf.set(_LIMIT, str(64 << 20))
+
+
+def struct(kinds: Mapping[str, t.DataType]) -> t.StructType:
+    return t.StructType([t.StructField(name, kind) for name, kind in kinds.items()])
+
+
+def arrow_schema(out: t.StructType, spark: SparkSession) -> pa.Schema:
+    try:
+        return to_arrow_schema(out, timezone=spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    except TypeError:  # before Spark 4.3, timestamps are in UTC
+        return to_arrow_schema(out)
 
 
 def batches_of(tables: Tables, types: Iterable[str]) -> dict[str, pa.RecordBatch]:
@@ -159,18 +179,16 @@ class Parts:
             self.parts.append(pa.Table.from_batches([rows]))
             self.size += rows.nbytes
 
-    def take(self) -> pa.RecordBatch:
-        """The rows as Spark takes them: without dictionaries and unsigned numbers. There are none afterwards."""
+    def take(self) -> pa.ListArray:
+        """An array of rows for each delta, as Spark takes them: without dictionaries and unsigned numbers. There are
+        none afterwards."""
         rows = pa.concat_tables(self.parts, promote_options="default") if self.parts else self.arrow.empty_table()
         for field in self.arrow:
             if field.name not in rows.schema.names:
                 rows = rows.append_column(field, pa.nulls(len(rows), field.type))
-        self._clear()
         rows = rows.select(self.arrow.names).cast(self.arrow, safe=False)
-        return pa.RecordBatch.from_arrays([one.combine_chunks() for one in rows.columns], schema=self.arrow)
-
-    def arrays(self) -> pa.Array:
-        """The rows as an array for each delta."""
+        values = pa.StructArray.from_arrays([one.combine_chunks() for one in rows.columns], fields=list(self.arrow))
         ends = pa.array(accumulate((count or 0 for count in self.counts), initial=0), pa.int32())
         is_null = pa.array([count is None for count in self.counts], pa.bool_())
-        return pa.ListArray.from_arrays(ends, self.take().to_struct_array(), mask=is_null)
+        self._clear()
+        return pa.ListArray.from_arrays(ends, values, mask=is_null)

@@ -1,28 +1,34 @@
-"""The windows of one target after the other, profile by profile in the order of their times, and their rows.
+"""What the batch and the stream have in common: their arguments, and the windows of one target after the other.
 
-The batch and the stream have this in common. A `Series` decides what a profile becomes: a delta, a duplicate or an
-error. The rules of a delta are those of the context.
+    columns -> (shuffle, sort) -> arrivals -> Series: windows -> as_batches
+
+A `Series` gets the profiles of a target in the order of their times, and decides what each becomes: a delta, a
+duplicate or an error. The rules of a delta are those of the context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from .._answers import Report, Status
 from .._context import Context, Window
 from .._errors import Error, MismatchError, UsageError
 from .._options import Options
-from ._input import FLAG, NUMBER, TEXT, Profile, struct
-from ._tables import BATCH_BYTES, TABLES, Parts, batches_of, kinds
+from ._tables import (
+    BATCH_BYTES, FLAG, NUMBER, TABLES, TEXT, Parts, arrow_schema, batches_of, bound_batches, kinds, struct,
+)  # fmt: skip
 
 BATCH_ROWS = 1000  # of a batch, at most
+NUMBERS = ("bigint", "int")
 
 # The numbers and flags of a report that are no column of the row.
 _COLUMNS = ("from_nanos", "to_nanos", "sequence", "attempt", "id", "output_len")
@@ -40,16 +46,83 @@ _type_of, _report_of = attrgetter(*_TYPE.names), attrgetter(*_REPORT.names[:-1])
 _error_of = attrgetter("status.value", *_ERROR.names[1:])
 
 
+# ---- arguments -------------------------------------------------------------------------------------
+
+
+def checked_options(
+    function: str, options: Options, rows: bool, types: Iterable[str]
+) -> tuple[Options, tuple[str, ...]]:
+    """The options of the contexts, and with `rows` the types. What is wrong fails here, and not in a task."""
+    refused = {"sequence", "started", "format"} if rows else {"sequence", "started"}
+    for name in refused & options.keys():
+        raise TypeError(f"{function} has no option {name!r}" + " with rows=True" * (name == "format"))
+    if options.get("format") == "tables":
+        raise TypeError(f"{function}: the format 'tables' is rows=True")
+    types = tuple([types] if isinstance(types, str) else types) if rows else ()
+    if rows and not types:
+        raise ValueError("types: no value type is named")
+    wanted = Options(max_memory=1 << 30, format="tables" if rows else "pprof")
+    wanted.update(options)
+    wanted["counters"] = tuple(options.get("counters", ()))
+    wanted["gauges"] = tuple(options.get("gauges", ()))
+    wanted["sequence"] = False
+    Context(**wanted).close()
+    return wanted, types
+
+
+def columns(df: DataFrame, target: str, time: str, profile: str, attributes: Iterable[str]) -> DataFrame:
+    """The columns target, time, profile, and attributes, a struct or null."""
+    told = list(attributes)
+    for name in told:
+        check_type(df, name, ("string", "map<string,string>"), "a string or a map of strings")
+    check_type(df, time, ("timestamp", "timestamp_ntz", *NUMBERS), "a timestamp or an integer")
+    check_type(df, profile, ("binary",), "binary")
+    return df.select(
+        f.col(target).alias("target"),
+        f.col(time).alias("time"),
+        f.col(profile).alias("profile"),
+        (f.struct(*told) if told else f.lit(None)).alias("attributes"),
+    )
+
+
+def check_type(df: DataFrame, column: str, kinds: Iterable[str], wanted: str) -> None:
+    [(_, kind)] = df.select(column).dtypes
+    if kind not in kinds:
+        raise TypeError(f"the column {column!r} is a {kind}, not {wanted}")
+
+
+# ---- windows ---------------------------------------------------------------------------------------
+
+
+class Profile(NamedTuple):
+    """A row that came in."""
+
+    time: Any
+    hash: int
+    data: Any
+    attributes: dict[str, Any] | None
+
+
+def arrivals(batches: Iterable[pa.RecordBatch], *names: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of the batches: the columns of these names, and what came, with the time as a number."""
+    for batch in batches:
+        keys = (batch.column(name).to_pylist() for name in names)
+        times = batch.column("time").cast(pa.int64()).to_pylist()
+        hashes, attributes = (batch.column(name).to_pylist() for name in ("hash", "attributes"))
+        data = (one.as_buffer() if one.is_valid else None for one in batch.column("profile"))
+        yield from zip(*keys, map(Profile, times, hashes, data, attributes), strict=True)
+
+
 class Row(NamedTuple):
     """What becomes of a profile: a window, an error, or no more than a note."""
 
     target: Any
     begin: int | None
     one: Profile
-    sequence: int | None
-    note: str | None
-    window: Window | None
-    error: Error | None
+    sequence: int | None = None
+    note: str | None = None
+    window: Window | None = None
+    error: Error | None = None
 
 
 class Series:
@@ -78,22 +151,12 @@ class Series:
         """With the state of the context, what `start` needs to go on."""
         return self.sequence, self.begin, self.last, sorted(self.seen)
 
-    def base(self, one: Profile) -> None:
-        """The profile before the first window of this series."""
-        self.context.base(one.data)
-        self.begin = one.time
-
-    def _row(
-        self, one: Profile, sequence: int | None, note: str | None = None, window: Window | None = None,
-        error: Error | None = None,
-    ) -> Row:  # fmt: skip
-        return Row(self.target, self.begin, one, sequence, note, window, error)
-
     def refused(self, one: Profile) -> Row | None:
         """The row of a profile that has no place in the time line, which stays as it is."""
+        row = partial(Row, self.target, self.begin, one)
         if self.error or self.target is None or one.time is None:
-            return self._row(one, None, error=self.error or _null("target" if self.target is None else "time"))
-        return self._row(one, None, "late") if self.last is not None and one.time < self.last else None
+            return row(error=self.error or _null("target" if self.target is None else "time"))
+        return row(note="late") if self.last is not None and one.time < self.last else None
 
     def take(self, one: Profile) -> Row:
         """The row of a profile. Its window is committed."""
@@ -101,29 +164,29 @@ class Series:
         if refused:
             return refused
         self.sequence += 1
+        row = partial(Row, self.target, self.begin, one, self.sequence)
         is_again = one.time == self.last
         if is_again and one.hash in self.seen:
-            return self._row(one, self.sequence, "duplicate")
+            return row("duplicate")
         if one.data is None:
-            return self._row(one, self.sequence, error=_null("profile"))
+            return row(error=_null("profile"))
         self.seen = {one.hash} | (self.seen if is_again else set())
         self.last = one.time
         note = "equal_time" if is_again else None
         try:
             window = self.context.window(one.data)
         except Error as error:
-            return self._row(one, self.sequence, note, error=error)
-        row = self._row(one, self.sequence, note, window)
+            return row(note, error=error)
         self.context.commit()
         self.begin = one.time
-        return row
+        return row(note, window)
 
 
 def _null(column: str) -> UsageError:
     return UsageError(f"the column of the {column} is null", Status.USAGE, "row", column)
 
 
-# ---- rows -------------------------------------------------------------------------------------------
+# ---- rows ------------------------------------------------------------------------------------------
 
 
 def schema(rows: DataFrame, types: tuple[str, ...]) -> t.StructType:
@@ -135,12 +198,21 @@ def schema(rows: DataFrame, types: tuple[str, ...]) -> t.StructType:
     return struct({**place, **told, **(tables or {"delta": t.BinaryType()}), "report": _REPORT, "error": _ERROR})
 
 
-def flat(rows: DataFrame) -> DataFrame:
-    """The rows with a column for each attribute."""
-    kind = rows.schema["attributes"].dataType
+def with_windows(
+    rows: DataFrame, windows: Callable[[Iterable[pa.RecordBatch]], Iterator[Row]], types: tuple[str, ...]
+) -> DataFrame:
+    """What comes of sorted rows, by a function that computes their windows: with a column for each attribute."""
+    bound_batches(rows.sparkSession)
+    out = schema(rows, types)
+    arrow = arrow_schema(out, rows.sparkSession)
+
+    def computed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return as_batches(windows(batches), arrow, types)
+
+    kind = out["attributes"].dataType
     names = [f"attributes.`{name}`" for name in kind.names] if isinstance(kind, t.StructType) else []
-    first, *rest = (name for name in rows.columns if name != "attributes")
-    return rows.select(first, *names, *rest)
+    first, *rest = (name for name in out.names if name != "attributes")
+    return rows.mapInArrow(computed, out).select(first, *names, *rest)
 
 
 def as_batches(rows: Iterable[Row], arrow: pa.Schema, types: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
@@ -152,7 +224,7 @@ def as_batches(rows: Iterable[Row], arrow: pa.Schema, types: tuple[str, ...]) ->
     def batch() -> pa.RecordBatch:
         columns = zip(*kept, strict=True)
         arrays = (
-            parts[field.name].arrays() if field.name in parts else pa.array(next(columns), field.type)
+            parts[field.name].take() if field.name in parts else pa.array(next(columns), field.type)
             for field in arrow
         )
         return pa.RecordBatch.from_arrays(list(arrays), schema=arrow)
