@@ -51,11 +51,11 @@ static void check_key_value(pd_request *r, const char *name, const pd_field *fie
     pd_field f;
     for (size_t values = 0; pd_request_next(r, &message, &f); values++) {
         if (values)
-            pd_request_fail(r, name, f.start, "an attribute with two values");
+            PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
         pd_any_value_check(r, name, pd_parse_body(&r->parse, name, &f));
     }
     if (out.index && out.key.len)
-        pd_request_fail(r, name, field->start, "an attribute with a key and the index of a key");
+        PD_REQUEST_FAIL(r, name, field->start, "an attribute with a key and the index of a key");
     if (r->parse.status)
         return;
     const pd_dictionary *d = &r->dictionary;
@@ -65,7 +65,7 @@ static void check_key_value(pd_request *r, const char *name, const pd_field *fie
     bool is_new;
     pd_write_key(&r->parse.writer, keys, hash, &is_new);
     if (!is_new)
-        pd_request_fail(r, name, field->start, "the key is there twice");
+        PD_REQUEST_FAIL(r, name, field->start, "the key is there twice");
 }
 
 void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number)
@@ -95,12 +95,12 @@ void pd_any_value_check(pd_request *r, const char *name, pd_reader value)
     pd_field f;
     bool has_value = false;
     if (++r->depth > PD_OTLP_MAX_DEPTH)
-        pd_request_fail(r, name, value.at, "values in values, more than %d deep",
+        PD_REQUEST_FAIL(r, name, value.at, "values in values, more than %d deep",
                         PD_OTLP_MAX_DEPTH);
     while (!r->parse.status && pd_reader_next(&value, &f)) {
         bool is_known = pd_row_of(&rows, f.number)->kind != PD_FIELD_UNKNOWN;
         if (is_known && has_value)
-            pd_request_fail(r, name, f.start, "an attribute with two values");
+            PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
         has_value |= is_known;
         if (pd_request_field(r, &rows, &f, &out))
             continue;

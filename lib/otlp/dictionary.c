@@ -105,7 +105,7 @@ static uint32_t check_index(pd_request *r, const char *field, const uint8_t *at,
     size_t len = r->dictionary.tables[table].len;
     if (index == 0 || index < len)
         return (uint32_t)index;
-    pd_request_fail(r, field, at, "index %" PRId64 " is outside the %s, which has %zu entr%s",
+    PD_REQUEST_FAIL(r, field, at, "index %" PRId64 " is outside the %s, which has %zu entr%s",
                     (int64_t)index, table_name(table), len, len == 1 ? "y" : "ies");
     return 0;
 }
@@ -130,7 +130,7 @@ bool pd_request_is_text(const pd_request *r, uint64_t number, const char *text)
 static void check_text(pd_request *r, const char *name, pd_bytes text, const uint8_t *at)
 {
     if (!r->parse.status && !pd_utf8_is_valid(text))
-        pd_request_fail(r, name, at, "a string that is not UTF-8");
+        PD_REQUEST_FAIL(r, name, at, "a string that is not UTF-8");
 }
 
 /* The number of the entry `index` of string_table. */
@@ -201,12 +201,12 @@ bool pd_request_attributes_next(pd_request *r, pd_list *list)
     if (!next_index(r, list, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE))
         return false;
     if (!list->value) {
-        pd_request_fail(r, list->name, list->at, "attribute 0 is not allowed: it means none");
+        PD_REQUEST_FAIL(r, list->name, list->at, "attribute 0 is not allowed: it means none");
         return false;
     }
     uint64_t *mark = &d->marks[d->attributes[list->value].key];
     if (*mark == d->mark)
-        pd_request_fail(r, list->name, list->at,
+        PD_REQUEST_FAIL(r, list->name, list->at,
                         "attribute %" PRIu64 " has a key that is there already", list->value);
     *mark = d->mark;
     return !r->parse.status;
@@ -222,14 +222,14 @@ void pd_dictionary_find(pd_request *r, const pd_field *field)
     const pd_field_row *row;
     pd_field f;
     if (d->is_found)
-        pd_request_fail(r, "dictionary", field->start, "a second dictionary");
+        PD_REQUEST_FAIL(r, "dictionary", field->start, "a second dictionary");
     d->is_found = true;
     while ((row = pd_message_next(&r->parse, &body, &f))) {
         pd_request_table *table = &d->tables[f.number];
         r->parse.element = table->len;
         pd_reader entry = pd_parse_body(&r->parse, row->name, &f);
         if (table->len == INT32_MAX)
-            pd_request_fail(r, row->name, f.start, "more than %d entries", INT32_MAX);
+            PD_REQUEST_FAIL(r, row->name, f.start, "more than %d entries", INT32_MAX);
         if (pd_parse_grow(&r->parse, &table->entries, &table->cap, table->len + 1,
                           sizeof *table->entries))
             table->entries[table->len++] = pd_reader_bytes(entry);
@@ -242,7 +242,7 @@ void pd_dictionary_find(pd_request *r, const pd_field *field)
 static void require_zero(pd_request *r, unsigned table, bool is_zero)
 {
     if (!r->parse.element && !is_zero)
-        pd_request_fail(r, table_name(table), r->dictionary.tables[table].entries[0].ptr,
+        PD_REQUEST_FAIL(r, table_name(table), r->dictionary.tables[table].entries[0].ptr,
                         "the first entry is not the zero value");
 }
 
@@ -282,7 +282,7 @@ static void read_attribute(pd_request *r, pd_reader body)
     for (size_t values = 0; (row = pd_request_next(r, &message, &f)); values++) {
         pd_reader value = pd_parse_body(&r->parse, row->name, &f);
         if (values)
-            pd_request_fail(r, row->name, f.start, "an attribute with two values");
+            PD_REQUEST_FAIL(r, row->name, f.start, "an attribute with two values");
         pd_any_value_check(r, row->name, value);
         out->value = pd_reader_bytes(value);
     }
@@ -426,7 +426,7 @@ static void read_link(pd_request *r, pd_reader body)
     while ((row = pd_request_next(r, &message, &f))) {
         pd_bytes id = pd_reader_bytes(pd_parse_body(&r->parse, row->name, &f));
         if (id.len && id.len != lens[f.number])
-            pd_request_fail(r, row->name, f.start, "an id of %zu bytes; it has %zu", id.len,
+            PD_REQUEST_FAIL(r, row->name, f.start, "an id of %zu bytes; it has %zu", id.len,
                             lens[f.number]);
         for (size_t i = 0; i < id.len; i++)
             is_none = is_none && !id.ptr[i];

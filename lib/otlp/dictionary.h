@@ -66,7 +66,7 @@ const pd_field_row *pd_request_next(pd_request *r, pd_message *message, pd_field
 void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, void *out);
 
 /* Fails with E_PROFILE, unless there is an error already. */
-#define pd_request_fail(r, field, at, ...)                                                         \
+#define PD_REQUEST_FAIL(r, field, at, ...)                                                         \
     PD_PARSE_FAIL(&(r)->parse, PPROFDELTA_E_PROFILE, field, pd_parse_offset(&(r)->parse, at),      \
                   __VA_ARGS__)
 

@@ -49,7 +49,7 @@ static void read_times(pd_request *r, const char *name, const pd_field *f, pd_re
     }
     pd_reader body = pd_parse_body(&r->parse, name, f);
     if ((size_t)(body.end - body.at) % SIZE)
-        pd_request_fail(r, name, f->start, "a packed list that ends in the middle of a number");
+        PD_REQUEST_FAIL(r, name, f->start, "a packed list that ends in the middle of a number");
     for (; !r->parse.status && body.at != body.end; body.at += SIZE)
         add_number(r, list, pd_load64(body.at));
 }
@@ -58,10 +58,10 @@ static void check_points(pd_request *r, const sample *s)
 {
     size_t values = r->points.len, times = r->times.len;
     if (!values && !times)
-        pd_request_fail(r, "samples.values", s->body.ptr,
+        PD_REQUEST_FAIL(r, "samples.values", s->body.ptr,
                         "a sample without a value or a timestamp");
     if (values && times && values != times)
-        pd_request_fail(r, "samples.values", s->body.ptr,
+        PD_REQUEST_FAIL(r, "samples.values", s->body.ptr,
                         "%zu value%s where the sample has %zu timestamp%s", values,
                         values == 1 ? "" : "s", times, times == 1 ? "" : "s");
 }

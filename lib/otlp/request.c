@@ -183,7 +183,7 @@ static void read_value_type(pd_request *r, const char *name, const pd_field *f, 
     const pd_rows rows = PD_ROWS(name, value_type_fields);
     pd_reader body = pd_parse_body(&r->parse, name, f);
     if (out->is_there)
-        pd_request_fail(r, name, f->start, "a second type in one profile");
+        PD_REQUEST_FAIL(r, name, f->start, "a second type in one profile");
     out->is_there = true;
     pd_request_message(r, body, &rows, out);
 }
@@ -204,7 +204,7 @@ static void read_part(pd_request *r, const pd_field_row *row, const pd_field *f,
     else if (f->number == PD_OTLP_PROFILE_PERIOD_TYPE)
         read_value_type(r, row->name, f, &out->period_type);
     else if (f->number == PD_OTLP_PROFILE_PROFILE_ID && body.len && body.len != ID)
-        pd_request_fail(r, row->name, f->start, "an id of %zu bytes; it has %d", body.len, ID);
+        PD_REQUEST_FAIL(r, row->name, f->start, "an id of %zu bytes; it has %d", body.len, ID);
     r->payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
 }
 
@@ -243,7 +243,7 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
         read_part(r, row, &f, &profile);
     r->facts.has_comments |= r->comments.len > comments;
     if (profile.time > INT64_MAX || profile.duration > INT64_MAX - profile.time)
-        pd_request_fail(r, "profiles.time_unix_nano", field->start,
+        PD_REQUEST_FAIL(r, "profiles.time_unix_nano", field->start,
                         "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
@@ -380,7 +380,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
         }
         pd_reader scope = pd_parse_body(&r->parse, row->name, &f);
         if (source.has_scope)
-            pd_request_fail(r, row->name, f.start, "a second scope in one scope_profiles");
+            PD_REQUEST_FAIL(r, row->name, f.start, "a second scope in one scope_profiles");
         read_scope(r, scope, &source);
     }
     source.scope_url = own.schema_url;
@@ -403,7 +403,7 @@ static void read_resource_profiles(pd_request *r, pd_reader body)
             continue;
         pd_reader part = pd_parse_body(&r->parse, row->name, &f);
         if (has_resource)
-            pd_request_fail(r, row->name, f.start, "a second resource in one resource_profiles");
+            PD_REQUEST_FAIL(r, row->name, f.start, "a second resource in one resource_profiles");
         has_resource = true;
         read_resource(r, part, &source.resource);
     }
