@@ -372,7 +372,7 @@ static void put_base64(FILE *to, const packed *data)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < data->len; i += 3) {
         const Bytef *three = data->bytes + i;
-        unsigned bits = three[0] << 16u | three[1] << 8u | three[2];
+        unsigned bits = (unsigned)three[0] << 16 | (unsigned)three[1] << 8 | three[2];
         for (size_t k = 0; k < 4; k++)
             putc(i + k <= data->len ? digits[bits >> (18 - 6 * k) & 63] : '=', to);
     }
