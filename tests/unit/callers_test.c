@@ -50,9 +50,9 @@ APART static void compare(void)
 {
     trace theirs = {.len = 0};
     static uint64_t ours[PD_STACK_MAX];
-    const pd_caller caller = PD_HERE();     // NOLINT: a signal handler calls it, which is the test
+    const pd_caller caller = PD_HERE();    // NOLINT: a signal handler calls it, which is the test
     size_t len = pd_unwind(&caller, ours); // NOLINT
-    _Unwind_Backtrace(note, &theirs);       // NOLINT
+    _Unwind_Backtrace(note, &theirs);      // NOLINT
     /* theirs begins in this function, ours with its caller */
     bool is_same = theirs.len > 1 && len == theirs.len - 1 &&
                    memcmp(ours, theirs.at + 1, len * sizeof *ours) == 0;
