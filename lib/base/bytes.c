@@ -29,7 +29,7 @@ bool pd_bytes_take_number(pd_bytes *rest, unsigned base, uint64_t most, uint64_t
     bool fits = true;
     for (; len < rest->len && digit_of(rest->ptr[len]) < base; len++) {
         unsigned digit = digit_of(rest->ptr[len]);
-        fits &= value <= (most - digit) / base;
+        fits &= digit <= most && value <= (most - digit) / base;
         value = value * base + digit;
     }
     *rest = pd_bytes_behind(*rest, len);
