@@ -277,8 +277,3 @@ pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *n
     }
     return PPROFDELTA_OK;
 }
-
-void pd_schema_release(pd_schema *schema, pd_mem *mem)
-{
-    pd_buffer_release(mem, &schema->text);
-}
