@@ -106,26 +106,28 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
     arguments->operands = (const char **)arguments->argv;
     for (;;) {
         const char *token = optind < arguments->argc ? arguments->argv[optind] : "";
-        int got = next(arguments, &g), code = CLI_DONE;
+        int got = next(arguments, &g);
         if (got == -1)
-            return command->missing && !arguments->operands_len ? cli_usage("%s", command->missing)
-                                                                : CLI_DONE;
+            break;
         if (got == ':' || got == '?')
             return refuse(&g, got, token);
-        int row = got >= LONG ? got - LONG : g.row[got];
-        const cli_option *option = got == OPERAND ? NULL : &command->options[row];
-        if (option && !option->take)
-            return print_help(command);
-        if (option)
-            code = option->take(option, option->letter == '0' ? strchr(token, got) : optarg,
-                                (char *)options + option->at);
-        else if (command->operand)
-            code = command->operand(options, optarg);
-        if (code)
-            return code == CLI_ENOUGH ? CLI_DONE : code;
-        if (!option)
+        if (got == OPERAND) {
+            arguments->has_ended |= command->is_for_command;
+            arguments->ended_at += !arguments->has_ended;
             arguments->operands[arguments->operands_len++] = optarg;
+            continue;
+        }
+        const cli_option *option = &command->options[got >= LONG ? got - LONG : g.row[got]];
+        if (!option->take)
+            return print_help(command);
+        int code = option->take(option, option->letter == '0' ? strchr(token, got) : optarg,
+                                (char *)options + option->at);
+        if (code)
+            return code;
     }
+    arguments->operands[arguments->operands_len] = NULL;
+    return command->missing && !arguments->operands_len ? cli_usage("%s", command->missing)
+                                                        : CLI_DONE;
 }
 
 int cli_check_files(const char *const *files, size_t len, bool are_read_again)

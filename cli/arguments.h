@@ -24,15 +24,12 @@ typedef struct cli_option {
     const char *help; /* its lines of --help */
 } cli_option;
 
-/* Returned by operand: the rest of the command line is not read. */
-enum { CLI_ENOUGH = -2 };
-
 typedef struct cli_command {
     const char *before;        /* the lines of --help before those of the options */
     const char *after;         /* and after them; NULL: none */
     const cli_option *options; /* that of --help is the last */
-    /* Checks or takes an operand; NULL: all are right. What it accepts is an operand of *arguments. */
-    int (*operand)(void *options, const char *value);
+    bool
+        is_for_command; /* the first operand ends the options: it is a command, with its arguments */
     const char *missing; /* the message if there is no operand; NULL: there need not be one */
     unsigned verb;       /* its bit in cli_option.not_of; 0: none */
 } cli_command;
@@ -42,9 +39,9 @@ typedef struct cli_arguments {
     int argc;
     char **argv;
     bool has_ended; /* "--" was read: only operands are left */
-    /* The beginning of argv, which has been read: the operands so far. */
+    /* The beginning of argv, which has been read: the operands so far, and NULL at the end. */
     const char **operands;
-    size_t operands_len;
+    size_t operands_len, ended_at; /* how many stand before "--", or before the command */
 } cli_arguments;
 
 /* Reads argv into *options. Prints what is wrong; returns an exit code, which is CLI_PRINTED after --help.

@@ -174,47 +174,36 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
     }
 }
 
-/* Reads an open file. If that fails, writes the end of a sentence that begins with its name. Returns
- * what read_all does. */
-static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
-{
-    if (limit > PTRDIFF_MAX - 1) /* a process cannot have more */
-        limit = PTRDIFF_MAX - 1;
-    int wrong = read_all(in, fd, limit);
-    if (wrong == FOREIGN)
-        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign(in));
-    else if (wrong == TOO_LARGE)
-        snprintf(why, CLI_WHY_ROOM, "is larger than the limit");
-    else if (wrong)
-        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
-    return wrong;
-}
-
-static bool is_stdin(cli_file file)
-{
-    return !file.is_regular && !strcmp(file.path, "-");
-}
-
 static int open_file(cli_file file, char why[CLI_WHY_ROOM])
 {
     const char *name = file.found_in ? cli_string_base(cli_string_of(file.path)).ptr : file.path;
     if (file.is_regular)
         return cli_regular_open(file.found_in ? dirfd(file.found_in) : AT_FDCWD, name,
                                 O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
-    int fd = is_stdin(file) ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = strcmp(name, "-") ? open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
     if (fd < 0)
         snprintf(why, CLI_WHY_ROOM, "cannot open: %s", strerror(errno));
     return fd;
 }
 
-/* Returns 0, or TOO_LARGE or another number that is not 0, and frees the bytes. */
+/* Returns what read_all does. If that is not 0, frees the bytes and writes the end of a sentence that begins
+ * with the name. */
 static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
 {
     *in = (cli_input){.name = cli_input_name(file.path)};
-    if (file.found_in && limit > CLI_FOUND_MAX)
-        limit = CLI_FOUND_MAX;
-    int fd = open_file(file, why), wrong = fd < 0 ? FOREIGN : take(in, fd, limit, why);
-    if (fd >= 0 && !is_stdin(file))
+    uint64_t most =
+        file.found_in ? CLI_FOUND_MAX : PTRDIFF_MAX - 1; /* a process cannot have more */
+    int fd = open_file(file, why);
+    if (fd < 0)
+        return FOREIGN;
+    int wrong = read_all(in, fd, limit < most ? limit : most);
+    if (wrong == FOREIGN)
+        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign(in));
+    else if (wrong == TOO_LARGE)
+        snprintf(why, CLI_WHY_ROOM, "is larger than the limit");
+    else if (wrong)
+        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
+    if (fd != STDIN_FILENO)
         close(fd);
     if (wrong)
         cli_input_free(in);
@@ -231,7 +220,7 @@ int cli_input_read(cli_input *in, cli_file file, uint64_t limit)
     char why[CLI_WHY_ROOM];
     *in = (cli_input){.name = cli_input_name(file.path)};
     cli_progress_say("reading", in->name);
-    if (is_stdin(file) && isatty(STDIN_FILENO))
+    if (!file.is_regular && !strcmp(file.path, "-") && isatty(STDIN_FILENO))
         return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
     int wrong = try_to_read(in, file, limit, why);
     return wrong ? refuse(in->name, wrong, why) : CLI_DONE;

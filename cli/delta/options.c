@@ -75,23 +75,6 @@ static int take_label(const cli_option *option, const char *value, void *label)
     return CLI_DONE;
 }
 
-/* After --state, "--" begins the command of the uploader. */
-static int add_operand(void *options, const char *value)
-{
-    cli_options *o = options;
-    if (o->arguments.has_ended && o->state) {
-        o->uploader.argv = o->arguments.argv + optind - 1;
-        return CLI_ENOUGH;
-    }
-    if (o->cur)
-        return cli_usage(
-            "%.60s: is one operand too many; a delta needs two profiles, and a command "
-            "after -- needs --state FILE",
-            value);
-    *(o->prev ? &o->cur : &o->prev) = value;
-    return CLI_DONE;
-}
-
 /* The number before the text has the verbs that do not have the option. */
 static const cli_option table[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(cli_options, output), 0, 0,
@@ -168,7 +151,6 @@ const cli_command cli_delta_command = {
     .options = table,
     .after = "\n"
              "Exit status: 0 done, 1 failed, 2 usage, 3 --on-reset=fail, 4 UPLOADER failed\n",
-    .operand = add_operand,
     .verb = DELTA,
 };
 
@@ -204,6 +186,8 @@ const cli_command cli_merge_command = {
 /* Checks the command line of two files. */
 static int check_without_state(cli_options *options)
 {
+    const char *const *files = options->arguments.operands;
+    size_t len = options->arguments.operands_len;
     const char *given = options->first >= 0               ? "--first"
                         : options->uploader.timeout_nanos ? "--timeout"
                         : options->no_wait                ? "--no-wait"
@@ -212,35 +196,41 @@ static int check_without_state(cli_options *options)
                                                           : NULL;
     if (given)
         return cli_usage("%s needs --state FILE, which is missing", given);
-    if (!options->prev)
-        return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
-    if (!options->cur)
-        return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]");
+    if (len < 2)
+        return cli_usage("%s: pprofdelta PREV CUR [-o OUT]",
+                         len ? "the second profile is missing" : "two profiles are missing");
+    if (len > 2)
+        return cli_usage(
+            "%.60s: is one operand too many; a delta needs two profiles, and a command "
+            "after -- needs --state FILE",
+            files[2]);
+    options->prev = files[0];
+    options->cur = files[1];
     options->library.flags |= PPROFDELTA_NO_SEQUENCE;
-    const char *const files[] = {options->prev, options->cur};
-    return cli_check_files(files, 2, false);
+    return cli_check_files(files, len, false);
 }
 
-/* Checks the command line with --state. */
+/* Checks the command line with --state. "--" begins the command of the uploader. */
 static int check_with_state(cli_options *options)
 {
-    bool has_no_command = options->arguments.has_ended && !options->uploader.argv;
-    if (has_no_command || (options->uploader.argv && !**options->uploader.argv))
+    const cli_arguments *arguments = &options->arguments;
+    char **command = arguments->has_ended ? arguments->argv + arguments->ended_at : NULL;
+    options->uploader.argv = command;
+    if (command && (!*command || !**command))
         return cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
     if (options->has_json && !options->status)
         return cli_usage("--json is for --status or for show; a report is --report=json");
     if (options->status && (options->has_json || options->report == CLI_REPORT_JSON))
         options->status = CLI_REPORT_JSON;
     if (options->status)
-        return options->prev || options->uploader.argv || options->output
+        return arguments->operands_len || options->output
                    ? cli_usage("--status prints what is in the state; it takes no profile, "
                                "UPLOADER or -o")
                    : CLI_DONE;
-    if (options->cur)
+    if (arguments->ended_at > 1)
         return cli_usage("%.60s: is one operand too many; with --state, the state is PREV",
-                         options->cur);
-    options->cur = options->prev ? options->prev : "-";
-    options->prev = NULL;
+                         arguments->operands[1]);
+    options->cur = arguments->ended_at ? arguments->operands[0] : "-";
     if (options->library.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return cli_usage("--on-reset=negative needs two profiles: a state has no stacks");
     if (options->uploader.argv && options->output)

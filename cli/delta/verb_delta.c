@@ -128,7 +128,7 @@ static int perform(run *r, int argc, char **argv)
     code = o->state ? continue_state(r) : compare(r);
     if (code)
         return code;
-    if (o->report != CLI_REPORT_JSON) /* which has all of this */
+    if (o->report != CLI_REPORT_JSON && !cli_is_quiet) /* JSON has all of this */
         cli_report_notes(o, &r->report, o->state ? o->state : r->prev.name, r->cur.name, r->unread);
     if (o->report)
         cli_report_print(o, &r->report, r->unread);

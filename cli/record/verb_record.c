@@ -43,8 +43,7 @@ typedef struct record_options {
     bool snapshot, no_account, no_live, pressure;
     pprofdelta_format format;
     cli_resource given; /* the values of --resource */
-    const cli_arguments *arguments;
-    char **command; /* with its arguments, NULL at the end */
+    char **command;     /* with its arguments, NULL at the end */
 } record_options;
 
 /* A size or a percentage. */
@@ -147,15 +146,6 @@ static int take_signal(const cli_option *option, const char *value, void *out)
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* Options end where COMMAND begins. What follows belongs to COMMAND. */
-static int set_command(void *options, const char *value)
-{
-    record_options *o = options;
-    (void)value;
-    o->command = o->arguments->argv + optind - 1;
-    return CLI_ENOUGH;
-}
-
 static const cli_option table[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(record_options, dir), CLI_FOLDER, 0,
      "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n"},
@@ -208,7 +198,7 @@ static const cli_command command = {
     .after = "\n"
              "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
              "recorded, 127 COMMAND is not found\n",
-    .operand = set_command,
+    .is_for_command = true,
     .missing = "the command is missing: pprofdelta record -o DIR -- COMMAND",
 };
 
@@ -427,7 +417,7 @@ static int run(const record_options *options)
 int cli_record(int argc, char **argv)
 {
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    record_options options = {.signal = -1, .arguments = &arguments};
+    record_options options = {.signal = -1, .command = argv}; /* where the operands will be */
     int code = cli_command_read(&command, &arguments, &options);
     code = code ? code : run(&options);
     return code == CLI_PRINTED || code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code

@@ -88,15 +88,6 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool omits, pprofdelta_err
     return status ? status : pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 
-/* Can unchanged samples go without rows? Not in a negative delta, nor where an open attempt may have
- * had more. It does not pay where many samples are equal, which are then added up in their row. */
-static bool can_omit(const pprofdelta *pd)
-{
-    size_t entries = pd->ledger.keys.len;
-    return pd_has_seen(pd) && !pd_is_negative(pd) && !pd->ledger.is_open &&
-           pd->cur.tables.samples <= entries + entries / 8;
-}
-
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
@@ -110,7 +101,12 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     if (known && !by_identity)
         PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, known, &pd->cur.tables, err));
     PD_TRY(pd_remember_input(pd, &pd->cur, known, &pd->next, err));
-    PD_TRY(read_samples(pd, can_omit(pd), err));
+    /* Unchanged samples need rows in a negative delta, and where an open attempt may have had more.
+     * Without rows it does not pay where many samples are equal, which are then added up in their row. */
+    size_t entries = pd->ledger.keys.len;
+    bool can_omit = known && !pd_is_negative(pd) && !pd->ledger.is_open &&
+                    pd->cur.tables.samples <= entries + entries / 8;
+    PD_TRY(read_samples(pd, can_omit, err));
     if (pd->cur.window.lacks_row)
         PD_TRY(read_samples(pd, false, err));
     return PPROFDELTA_OK;

@@ -57,6 +57,9 @@ def test_the_command_and_the_package_share_states(tmp_path: Path) -> None:
     assert pprofdelta.Context.load(state.read_bytes()).describe() == context.describe()
 
 
+@pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="without the GIL, Python has an allocator of its own"
+)
 def test_the_command_finds_the_heap_agent(tmp_path: Path) -> None:
     code = "x = [bytearray(100_000) for _ in range(200)]"
     python = os.path.realpath(os.path.join(sysconfig.get_path("scripts"), "python"))
