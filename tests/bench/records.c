@@ -8,6 +8,7 @@
  * last window. */
 #include <pprofdelta_record.h>
 
+#include "clock.h"
 #include "support/recorder_size.h"
 #include "support/rng.h"
 
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_SITES = 4096 };
 
@@ -190,24 +190,17 @@ static pprofdelta_status window(bench *b, pprofdelta_error *err)
     return status;
 }
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static pprofdelta_status run(bench *b, pprofdelta_error *err)
 {
     size_t before = 0;
     for (size_t w = 0; w < b->shape.windows; w++) {
         if (w == b->shape.windows / 2)
             before = b->allocations;
-        int64_t start = now();
+        int64_t start = now(CLOCK_MONOTONIC);
         pprofdelta_status status = window(b, err);
         if (status)
             return status;
-        printf("%" PRId64 "\n", now() - start);
+        printf("%" PRId64 "\n", now(CLOCK_MONOTONIC) - start);
         if (w + 1 < b->shape.windows)
             change_records(b);
     }

@@ -9,11 +9,12 @@
  * collects there too. */
 #include <pprofdelta.h>
 
+#include "clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct bytes {
     uint8_t *ptr;
@@ -66,13 +67,6 @@ __attribute__((noinline)) static pprofdelta_status window(pprofdelta *pd, const 
     if (status == PPROFDELTA_OK)
         pprofdelta_commit(pd);
     return status;
-}
-
-static int64_t now(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static pprofdelta_status rounds(pprofdelta *pd, const bytes *prev, const bytes *cur, long count,
