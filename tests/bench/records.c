@@ -9,6 +9,7 @@
 #include <pprofdelta_record.h>
 
 #include "clock.h"
+#include "collect.h"
 #include "support/recorder_size.h"
 #include "support/rng.h"
 
@@ -29,11 +30,6 @@ typedef struct shape {
     int64_t rate;
 } shape;
 
-typedef struct bytes {
-    uint8_t *ptr;
-    size_t len, cap;
-} bytes;
-
 typedef struct bench {
     shape shape;
     rng rng;
@@ -42,7 +38,7 @@ typedef struct bench {
     uint64_t *stacks; /* depth program counters to a record */
     int64_t (*values)[4];
     size_t allocations;
-    bytes out;
+    collected out;
     pprofdelta_recorder *recorder;
 } bench;
 
@@ -67,18 +63,6 @@ static void release(void *cookie, void *ptr)
 {
     (void)cookie;
     free(ptr);
-}
-
-static int append(void *cookie, const void *data, size_t len)
-{
-    bytes *out = cookie;
-    if (len > out->cap - out->len) {
-        out->cap = (out->len + len) * 2;
-        out->ptr = must(realloc(out->ptr, out->cap));
-    }
-    memcpy(out->ptr + out->len, data, len);
-    out->len += len;
-    return 0;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -220,7 +204,7 @@ static pprofdelta_status make_recorder(bench *b, pprofdelta_error *err)
     return pprofdelta_recorder_new(&options, &allocator, &b->recorder, err);
 }
 
-static int write_file(const char *path, const bytes *out)
+static int write_file(const char *path, const collected *out)
 {
     FILE *file = fopen(path, "wb");
     int ok = file && fwrite(out->ptr, 1, out->len, file) == out->len;
