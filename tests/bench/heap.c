@@ -1,21 +1,14 @@
 /* How long the live-heap door takes to export a window, in microseconds: medians of many runs; and how many bytes a
  * window with ages has. What an allocation takes, agent.py measures with the whole agent. */
+#include "clock.h"
 #include "pprofdelta_heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { DEPTH = 24, RUNS = 101, WINDOWS = 30 };
 
 static size_t swallowed;
-
-static uint64_t nanos(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -88,29 +81,22 @@ static void export(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse)
     pprofdelta_heap_commit(heap);
 }
 
-/* live allocations over so many stacks. */
-static pprofdelta_heap *populate(size_t live, size_t sites)
-{
-    pprofdelta_heap *heap = make(PPROFDELTA_HEAP_AGES);
-    for (size_t i = 0; i < live; i++)
-        track(heap, i, i % sites);
-    return heap;
-}
-
-/* Exports behind so many pairs of so many stacks, which leave nothing in use. */
+/* Exports of live allocations of so many sites, behind so many pairs of so many stacks, which leave nothing in use. */
 static void measure_exports(size_t live, size_t sites, size_t pairs, size_t stacks)
 {
-    pprofdelta_heap *heap = populate(live, sites);
+    pprofdelta_heap *heap = make(PPROFDELTA_HEAP_AGES);
     double took[RUNS];
+    for (size_t i = 0; i < live; i++)
+        track(heap, i, i % sites);
     export(heap, PPROFDELTA_HEAP_CHANGES);
     for (size_t run = 0; run < RUNS; run++) {
         for (size_t i = 0; i < pairs; i++) {
             track(heap, live + i, i % stacks);
             pprofdelta_heap_untrack(heap, pointer(live + i));
         }
-        uint64_t start = nanos();
+        int64_t start = now(CLOCK_MONOTONIC);
         export(heap, PPROFDELTA_HEAP_CHANGES);
-        took[run] = (double)(nanos() - start) / 1000;
+        took[run] = (double)(now(CLOCK_MONOTONIC) - start) / 1000;
     }
     printf("%zu live, after %zu pairs of %zu stacks: %.1f us\n", live, pairs, stacks,
            median(took, RUNS));

@@ -6,6 +6,8 @@
  * nanoseconds of processor time, user and system, of all its threads. A process inherits the peak
  * memory of the process that starts it, so a large driver cannot measure the peak of a small child:
  * this program is small. Exits with the command's status. */
+#include "clock.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <spawn.h>
@@ -13,15 +15,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static int64_t nanoseconds(struct timeval t)
 {
@@ -41,13 +35,13 @@ int main(int argc, char **argv)
     if (posix_spawn_file_actions_init(&files) ||
         posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0))
         return 1;
-    int64_t start = now();
+    int64_t start = now(CLOCK_MONOTONIC);
     if (posix_spawnp(&child, argv[1], &files, NULL, argv + 1, environ) ||
         wait4(child, &status, 0, &usage) != child) {
         fprintf(stderr, "measure: %s cannot be run\n", argv[1]);
         return 1;
     }
-    printf("%" PRId64 " %" PRId64 " %ld\n", now() - start,
+    printf("%" PRId64 " %" PRId64 " %ld\n", now(CLOCK_MONOTONIC) - start,
            nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime), usage.ru_maxrss);
     posix_spawn_file_actions_destroy(&files);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

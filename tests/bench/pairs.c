@@ -6,18 +6,12 @@
  * fraction. Blocks of SIZE bytes (0: mixed, 16 to 1024) go round in a ring of KEPT, so that each
  * lives for so many allocations, as a program's do. The first round, which grows the heap, is not
  * printed. */
+#include "clock.h"
+
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* The same sizes in every run. */
 static size_t next_size(size_t size, uint64_t *random)
@@ -56,10 +50,10 @@ int main(int argc, char **argv)
     if (!ring)
         return 1;
     for (uint64_t i = 0; i <= rounds; i++) {
-        uint64_t before = now();
+        int64_t before = now(CLOCK_THREAD_CPUTIME_ID);
         round_of_pairs(pairs, size, ring, kept, &random);
         if (i)
-            printf("%.3f\n", (double)(now() - before) / (double)pairs);
+            printf("%.3f\n", (double)(now(CLOCK_THREAD_CPUTIME_ID) - before) / (double)pairs);
     }
     for (size_t i = 0; i < kept; i++)
         free(ring[i]);

@@ -8,6 +8,8 @@
  * last window. */
 #include <pprofdelta_record.h>
 
+#include "clock.h"
+#include "collect.h"
 #include "support/recorder_size.h"
 #include "support/rng.h"
 
@@ -15,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_SITES = 4096 };
 
@@ -29,11 +30,6 @@ typedef struct shape {
     int64_t rate;
 } shape;
 
-typedef struct bytes {
-    uint8_t *ptr;
-    size_t len, cap;
-} bytes;
-
 typedef struct bench {
     shape shape;
     rng rng;
@@ -42,7 +38,7 @@ typedef struct bench {
     uint64_t *stacks; /* depth program counters to a record */
     int64_t (*values)[4];
     size_t allocations;
-    bytes out;
+    collected out;
     pprofdelta_recorder *recorder;
 } bench;
 
@@ -67,18 +63,6 @@ static void release(void *cookie, void *ptr)
 {
     (void)cookie;
     free(ptr);
-}
-
-static int append(void *cookie, const void *data, size_t len)
-{
-    bytes *out = cookie;
-    if (len > out->cap - out->len) {
-        out->cap = (out->len + len) * 2;
-        out->ptr = must(realloc(out->ptr, out->cap));
-    }
-    memcpy(out->ptr + out->len, data, len);
-    out->len += len;
-    return 0;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -190,24 +174,17 @@ static pprofdelta_status window(bench *b, pprofdelta_error *err)
     return status;
 }
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static pprofdelta_status run(bench *b, pprofdelta_error *err)
 {
     size_t before = 0;
     for (size_t w = 0; w < b->shape.windows; w++) {
         if (w == b->shape.windows / 2)
             before = b->allocations;
-        int64_t start = now();
+        int64_t start = now(CLOCK_MONOTONIC);
         pprofdelta_status status = window(b, err);
         if (status)
             return status;
-        printf("%" PRId64 "\n", now() - start);
+        printf("%" PRId64 "\n", now(CLOCK_MONOTONIC) - start);
         if (w + 1 < b->shape.windows)
             change_records(b);
     }
@@ -227,7 +204,7 @@ static pprofdelta_status make_recorder(bench *b, pprofdelta_error *err)
     return pprofdelta_recorder_new(&options, &allocator, &b->recorder, err);
 }
 
-static int write_file(const char *path, const bytes *out)
+static int write_file(const char *path, const collected *out)
 {
     FILE *file = fopen(path, "wb");
     int ok = file && fwrite(out->ptr, 1, out->len, file) == out->len;

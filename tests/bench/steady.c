@@ -9,18 +9,15 @@
  * collects there too. */
 #include <pprofdelta.h>
 
+#include "clock.h"
+#include "collect.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-typedef struct bytes {
-    uint8_t *ptr;
-    size_t len, cap;
-} bytes;
-
-static int read_file(const char *path, bytes *out)
+static int read_file(const char *path, collected *out)
 {
     FILE *file = fopen(path, "rb");
     long len = -1;
@@ -39,28 +36,11 @@ static int read_file(const char *path, bytes *out)
     return ok ? 0 : -1;
 }
 
-/* A sink into memory. The buffer keeps its capacity from round to round. */
-static int collect(void *cookie, const void *data, size_t len)
-{
-    bytes *out = cookie;
-    if (len > out->cap - out->len) {
-        size_t cap = 2 * (out->len + len);
-        uint8_t *ptr = realloc(out->ptr, cap);
-        if (!ptr)
-            return -1;
-        out->ptr = ptr;
-        out->cap = cap;
-    }
-    memcpy(out->ptr + out->len, data, len);
-    out->len += len;
-    return 0;
-}
-
-__attribute__((noinline)) static pprofdelta_status window(pprofdelta *pd, const bytes *cur,
-                                                          bytes *out, pprofdelta_report *report,
+__attribute__((noinline)) static pprofdelta_status window(pprofdelta *pd, const collected *cur,
+                                                          collected *out, pprofdelta_report *report,
                                                           pprofdelta_error *err)
 {
-    pprofdelta_sink sink = {.write = collect, .cookie = out};
+    pprofdelta_sink sink = {.write = append, .cookie = out};
     out->len = 0;
     pprofdelta_status status = pprofdelta_window(pd, cur->ptr, cur->len, &sink, report, err);
     if (status == PPROFDELTA_OK)
@@ -68,15 +48,8 @@ __attribute__((noinline)) static pprofdelta_status window(pprofdelta *pd, const 
     return status;
 }
 
-static int64_t now(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static pprofdelta_status rounds(pprofdelta *pd, const bytes *prev, const bytes *cur, long count,
-                                bytes *out, pprofdelta_error *err)
+static pprofdelta_status rounds(pprofdelta *pd, const collected *prev, const collected *cur,
+                                long count, collected *out, pprofdelta_error *err)
 {
     pprofdelta_report report = {.size = sizeof report};
     for (long i = 0; i < count; i++) {
@@ -98,7 +71,7 @@ static pprofdelta_status rounds(pprofdelta *pd, const bytes *prev, const bytes *
 
 int main(int argc, char **argv)
 {
-    bytes prev = {NULL, 0, 0}, cur = {NULL, 0, 0}, out = {NULL, 0, 0};
+    collected prev = {NULL, 0, 0}, cur = {NULL, 0, 0}, out = {NULL, 0, 0};
     long count = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
     if (count <= 0) {
         fputs("usage: steady PREV CUR ROUNDS\n", stderr);

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import traceback
 
 from pb import Request, inflate, load
@@ -187,6 +188,16 @@ class Test:
             for name in dirs:
                 os.chmod(os.path.join(folder, name), 0o700)
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def until(condition, seconds=30):
+    """Waits for something that is to happen."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def meet_signals_as_a_shell_does():

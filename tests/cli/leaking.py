@@ -225,11 +225,9 @@ def test_resident_memory_that_is_no_leak(t):
         t.equal(leaks(t, *files)["runs"][0]["unknown"], 0, name)
         t.equal(t.run("leaks", "--fail", *files).code, 0, name)
     for slack, expected in (1000, [("suspect", "stack")]), (6000, [("suspect", "stack"), ("unknown", "resident")]):
-        files = []
-        for i in range(14):
-            live = 100 + 4000 * i
-            files.append(resident(t, f"{slack}.{i:02}.pb.gz", i,
-                                  {("[live heap]",): live, ("[allocator slack]",): 100 + slack * i}, live))
+        files = [resident(t, f"{slack}.{i:02}.pb.gz", i,
+                          {("[live heap]",): 100 + 4000 * i, ("[allocator slack]",): 100 + slack * i}, 100 + 4000 * i)
+                 for i in range(14)]
         t.equal([(f["kind"], f["what"]) for f in leaks(t, *files)["runs"][0]["findings"]], expected)
 
 
@@ -273,13 +271,10 @@ def test_one_cause_is_one_suspect(t):
 
 def test_a_leak_that_slows_its_program_down(t):
     """By time it grows ever more slowly; by what the program allocates, it does not."""
-    files = []
-    for i in range(16):
-        done = int(100000 * (1 - 0.88 ** i))
-        files.append(heap(t, f"{i:02}.pb.gz", i, {"leak": (done, done), "serve_it": (30 * done, 20)}))
+    done = [int(100000 * (1 - 0.88 ** i)) for i in range(16)]
+    files = [heap(t, f"{i:02}.pb.gz", i, {"leak": (n, n), "serve_it": (30 * n, 20)}) for i, n in enumerate(done)]
     t.equal(suspects(leaks(t, *files)), ["leak"])
-    files = [heap(t, f"steady{i:02}.pb.gz", i, {"leak": (n, n), "serve_it": (99999 * i, 20)})
-             for i, n in enumerate(int(100000 * (1 - 0.88 ** i)) for i in range(16))]
+    files = [heap(t, f"steady{i:02}.pb.gz", i, {"leak": (n, n), "serve_it": (99999 * i, 20)}) for i, n in enumerate(done)]
     t.equal(leaks(t, *files)["runs"][0]["findings"][0]["reason"], "slowing")
 
 
@@ -295,8 +290,7 @@ def test_hints_name_what_is_not_set(t):
 
 def test_too_few_windows_are_unknown(t):
     for n in range(1, 6):
-        report = leaks(t, *film(t, n))
-        run = report["runs"][0]
+        run = leaks(t, *film(t, n))["runs"][0]
         t.equal((run["is_enough"], run["suspects"]), (False, 0))
         text = t.succeeds("leaks", *film(t, n)).text
         number = "1 window is" if n == 1 else f"{n} windows are"
@@ -383,9 +377,7 @@ def test_what_strangers_put_into_a_directory(t):
 
 
 def test_a_restart_splits_the_run(t):
-    files = film(t)
-    for i in range(16, 32):
-        files.append(heap(t, f"heap.{i}.pb.gz", i, scene(i - 16)))
+    files = film(t) + [heap(t, f"heap.{i}.pb.gz", i, scene(i - 16)) for i in range(16, 32)]
     result = t.succeeds("leaks", *files)
     t.contains(result.err, "note: heap.16.pb.gz: the program restarted before this profile")
     t.contains(result.text, "after a restart")
@@ -472,10 +464,9 @@ def test_two_processes_are_two_runs(t):
 
 def test_deltas_of_heaps_have_in_use_values(t):
     files = film(t)
-    deltas = []
-    for i in range(1, len(files)):
-        deltas.append(f"delta{i}.pb.gz")
-        t.succeeds(files[i - 1], files[i], "-o", deltas[-1])
+    deltas = [f"delta{i}.pb.gz" for i in range(1, len(files))]
+    for prev, cur, delta in zip(files, files[1:], deltas):
+        t.succeeds(prev, cur, "-o", delta)
     t.equal(suspects(leaks(t, *deltas)), ["leak"])
 
 
@@ -543,12 +534,8 @@ def test_a_leak_that_is_split_over_many_stacks(t):
 
 def test_addresses_move_and_ids_change(t):
     """The same program at another address, with its stacks in another order, is the same stacks."""
-    files = []
-    for i in range(12):
-        stacks = list(scene(i).items())
-        random.Random(i).shuffle(stacks)
-        files.append(heap(t, f"{i}.pb.gz", i, dict(stacks), start=0x400000 + i * 0x1000000,
-                          build_id="abcd"))
+    files = [heap(t, f"{i}.pb.gz", i, dict(random.Random(i).sample(list(scene(i).items()), 6)),
+                  start=0x400000 + i * 0x1000000, build_id="abcd") for i in range(12)]
     run = leaks(t, *files)["runs"][0]
     t.equal((run["stacks"], run["suspects"]), (6, 1))
 

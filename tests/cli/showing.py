@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import struct
 import subprocess
 import termios
@@ -101,10 +102,7 @@ def test_top(t):
     t.write("many", profile(samples, time=T1))
     for args, rows in (((), 10), (("--top",), 10), (("--top=3",), 3), (("--top", "150"), 150), (("--top=9999",), 201)):
         text = t.succeeds("show", "many", *args).text
-        lines = text.splitlines()
-        names = [line.split()[-1] for line in lines if line.split()[-1:] and
-                 (line.split()[-1].startswith("f0") or line.split()[-1].startswith("f1") or
-                  line.split()[-1] in ("f200", "main"))]
+        names = re.findall(r" (f\d{3}|main)$", text, re.M)
         t.equal(len(names), rows, str(args))
         t.equal(names[0], "f200")
         if rows < 201:

@@ -58,22 +58,19 @@ def test_what_does_not_join_is_named(t):
 
 def test_of_equal_sequence_the_highest_attempt_counts(t):
     film(t, 2)
-    t.write("look.3", gz(profile([(("f1", "main"), [7, 70, 0, 0]), (("f2", "main"), [9, 90, 0, 0]),
-                                  (("f3", "main"), [9, 90, 0, 0])], time=T0 + 3 * MINUTE)))
-    t.write("look.4", gz(profile([(("f1", "main"), [8, 80, 0, 0]), (("f2", "main"), [9, 90, 0, 0]),
-                                  (("f3", "main"), [9, 90, 0, 0])], time=T0 + 4 * MINUTE)))
+    for n, f1 in ((3, 7), (4, 8)):
+        samples = [((name, "main"), [made, 10 * made, 0, 0]) for name, made in (("f1", f1), ("f2", 9), ("f3", 9))]
+        t.write(f"look.{n}", gz(profile(samples, time=T0 + n * MINUTE)))
     t.fails(4, "--state", "s", "look.3", "--", "sh", "-c", "cat >delta.3; exit 1", manners=False)
     t.succeeds("--state", "s", "look.4", "-o", "again.3")
-    result = t.succeeds("sum", "delta.1", "delta.2", "delta.3", "again.3")
-    t.contains(result.err, "note: again.3: is the same window as delta.3, sent again; this one counts")
-    t.equal(read(result.out).something(), read(t.load("look.4")).something())
-    t.equal(t.succeeds("sum", "delta.1", "delta.2", "delta.3", "again.3", "-q").err, "")
-    result = t.succeeds("sum", "delta.1", "delta.2", "again.3", "delta.3")
-    t.contains(result.err, "note: delta.3: is an earlier attempt at the same window as again.3")
-    t.equal(read(result.out).something(), read(t.load("look.4")).something())
-    result = t.succeeds("sum", "delta.1", "delta.1", "delta.2", "again.3")
-    t.contains(result.err, "note: delta.1: is the same attempt at the same window as delta.1; it does not count")
-    t.equal(read(result.out).something(), read(t.load("look.4")).something())
+    for files, said in (("delta.1 delta.2 delta.3 again.3", "again.3: is the same window as delta.3, sent again; this one counts"),
+                        ("delta.1 delta.2 again.3 delta.3", "delta.3: is an earlier attempt at the same window as again.3"),
+                        ("delta.1 delta.1 delta.2 again.3", "delta.1: is the same attempt at the same window as delta.1; it does "
+                                                            "not count")):
+        result = t.succeeds("sum", *files.split())
+        t.contains(result.err, "note: " + said)
+        t.equal(read(result.out).something(), read(t.load("look.4")).something())
+        t.equal(t.succeeds("sum", *files.split(), "-q").err, "")
 
 
 def test_a_restart_begins_a_life(t):

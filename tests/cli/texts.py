@@ -143,9 +143,7 @@ def test_processes_made_by_chance(t):
         if not any(v[2] for v in now.values()) or (prev and not mass):
             continue  # nothing was counted: told as a dump without sums
         t.equal(result.code, 0, result.err)
-        want = {}
-        for path, values in expected(prev, now, rate).items():
-            want.setdefault(path or "(no stack)", values)
+        want = {path or "(no stack)": values for path, values in expected(prev, now, rate).items()}
         t.equal(folded(t, "d"), want, f"turn {turn}")
 
 
@@ -153,8 +151,7 @@ def test_show_and_check(t):
     t.write("a.heap", jemalloc(CUR_RECORDS, 512))
     t.contains(t.succeeds("check", "a.heap").text, "a.heap: ok: text, ", "4 samples", "2 mappings")
     t.contains(t.succeeds("show", "a.heap").text, "from a text heap profile, heap_v2/512")
-    want = {path: values for path, values in expected({}, CUR_RECORDS, 512).items()}
-    t.equal(folded(t, "a.heap"), want)
+    t.equal(folded(t, "a.heap"), expected({}, CUR_RECORDS, 512))
     t.write("b.heap", gz(jemalloc(PREV_RECORDS, 512)))
     t.contains(t.succeeds("check", "b.heap").text, "b.heap: ok: gzip, ")
     t.contains(t.succeeds("show", "b.heap", "a.heap").text, "functions changed")
@@ -197,18 +194,14 @@ def test_loose_forms(t):
     t.contains(t.succeeds("check", "a").text, "0 samples")
 
 
-def prefixes(text):
-    """Every prefix that ends with a line, but the whole."""
-    lines = text.splitlines(keepends=True)
-    return [b"".join(lines[:n]) for n in range(1, len(lines))]
-
-
 def check_prefixes(t, whole):
     """A dump cut behind every line is refused, or nothing is missing but mappings in which no stack
     has an address. The number of those that were not refused."""
     t.write("whole", whole)
     want, good = folded(t, "whole"), 0
-    for n, data in enumerate(prefixes(whole), 1):
+    lines = whole.splitlines(keepends=True)
+    for n in range(1, len(lines)):
+        data = b"".join(lines[:n])
         t.write("cut", data)
         result = t.run("check", "cut")
         if result.code == 0:

@@ -2,11 +2,11 @@
 
 import json
 import os
-import time
 
+from harness import until
 from pb import gz, read
 from samples import DELTA, T0, T1, cur
-from windows import ONE, TWO, looks, stands, start, status, wait_for, window_of
+from windows import ONE, THREE, TWO, looks, stands, start, status, wait_for, window_of
 
 
 def begun(t):
@@ -182,16 +182,12 @@ def test_sigchld_ignored_by_our_parent(t):
 
 # ---- time ------------------------------------------------------------------------------------------
 
-def gone(pid):
-    for _ in range(1000):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
-                    return True
-        except FileNotFoundError:
-            return True
-        time.sleep(0.01)
-    return False
+def is_gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def test_timeout(t):
@@ -205,19 +201,21 @@ def test_timeout(t):
         t.contains(result.err, "pprofdelta: sh: was ended because it took longer than 0.3 s",
                    "the next run covers")
         stands(t, before, script, tried)
-        t.check(gone(int(t.load("pid"))), f"{script} lives on")
+        t.check(until(lambda: is_gone(int(t.load("pid")))), f"{script} lives on")
     t.succeeds("--state", "s", TWO, "--timeout=1m", *sh("cat >got"))
     t.equal(window_of(t, t.load("got"))["seq"], "2")
 
 
 def test_it_ends_when_we_are_killed(t):
+    """The attempt stays, and nothing else is left."""
     before = begun(t)
     a = start(t, "--state", "s", TWO, *sh("echo $$ >pid; touch running; exec sleep 100"))
     wait_for(t, "running")
     a.kill()
     a.communicate(timeout=60)
-    t.check(gone(int(t.load("pid"))), "lives on")
-    stands(t, before, attempts=1)
+    t.check(until(lambda: is_gone(int(t.load("pid")))), "lives on")
+    stands(t, before, attempts=1)  # and what it wrote is FILE
+    t.equal(read(t.succeeds("--state", "s", THREE).out).values()["work;main"][:2], [8, 900])
 
 
 def test_the_report_and_the_notes_come_after_it(t):

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import time
 
+from harness import until
 from outputs import into_a_closed_pipe
 from pb import gz, profile, read
 from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, prev
@@ -192,11 +193,8 @@ def test_a_full_disk(t):
     many = [((f"f{i}", "main"), [1, 1, 1, 1]) for i in range(3000)]
     t.write("many", gz(profile(many, time=T0)))
 
-    def small_files_only():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-
     result = t.fails(1, "--state", "s", "many", "--", "touch", "handed over",
-                     preexec_fn=small_files_only)
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)))
     t.contains(result.err, "pprofdelta: s: cannot replace the state: File too large")
     t.equal(sorted(os.listdir(t.dir)), ["many", "one.pb.gz", "three.pb.gz", "two.pb.gz"])
 
@@ -286,11 +284,7 @@ def start(t, *args, **kwargs):
 
 
 def wait_for(t, name):
-    for _ in range(6000):
-        if os.path.exists(t.path(name)):
-            return
-        time.sleep(0.01)
-    t.check(False, f"{name} never came")
+    t.check(until(lambda: os.path.exists(t.path(name)), 60), f"{name} never came")
 
 
 # An uploader that says that it runs and ends when it may.
@@ -400,18 +394,6 @@ def test_an_ignored_signal_stays_ignored(t):
     t.write("go", b"")
     _, err = a.communicate(timeout=60)
     t.equal(a.returncode, 0, err.decode())
-
-
-def test_a_killed_run_leaves_its_attempt(t):
-    _, two_, three = begun(t)
-    before = t.load("s")
-    a = start(t, "--state", "s", two_, *SLOW, "1")
-    wait_for(t, "running 1")
-    a.kill()
-    a.communicate(timeout=60)
-    t.equal(t.litter(), [])  # what it wrote is FILE
-    stands(t, before, attempts=1)
-    t.equal(read(t.succeeds("--state", "s", three).out).values()["work;main"][:2], [8, 900])
 
 
 def kind_of(target):

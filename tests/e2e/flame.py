@@ -123,10 +123,9 @@ def on_page(*profiles):
     return wrap
 
 
-def test_renders(t):
-    t.write("a.pb.gz", gz(profile(SAMPLES, time=T0, default=OBJECTS)))
-    page = Page(t, "a.pb.gz")
-    t.equal(page.run("document.title"), "a.pb.gz \u2013 pprofdelta")
+@on_page(gz(PAIR[0]))
+def test_renders(t, page):
+    t.equal(page.run("document.title"), "a \u2013 pprofdelta")
     t.contains(page.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z")
     ground = page.colour(0.5, 12)
     t.equal(ground, (255, 255, 255, 255))
@@ -140,7 +139,6 @@ def test_renders(t):
                                ["0", "0.0%", "3", "18.8%", "deep"],
                                ["0", "0.0%", "16", "100.0%", "main"]])
     t.contains(page.detail(), "all, total 16 (100.0%)")
-    page.clean()
 
 
 @on_page()
@@ -480,8 +478,8 @@ def test_names_and_times_are_short(t):
 def test_a_new_size_is_drawn_at_once(t):
     """A new size clears the canvas. A picture that is taken then, as of a page that was just opened, has the
     graph: it does not wait for the next one."""
-    t.write("a", profile(SAMPLES, time=T0, default=OBJECTS))
-    t.write("b", profile(LATER, time=T1, default=OBJECTS))
+    t.write("a", PAIR[0])
+    t.write("b", PAIR[1])
     for args in (("a",), ("a", "b")):
         page = Page(t, *args)
         before = page.colour(0.3, 2)
@@ -508,14 +506,14 @@ def test_a_type_of_zeros_says_so(t, page):
     t.check(set(drawn) != {255}, "the graph does not say it")
 
 
-def test_names_are_only_text(t):
-    name = "</script><img src=x onerror=alert(1)><b>bold"
-    t.write("a", profile([((name, "main"), [1, 1, 1, 1])], comments=["<i>comment"]))
-    page = Page(t, "a")
-    t.equal(page.functions()[0][-1], name)
+EVIL = "</script><img src=x onerror=alert(1)><b>bold"
+
+
+@on_page(profile([((EVIL, "main"), [1, 1, 1, 1])], comments=["<i>comment"]))
+def test_names_are_only_text(t, page):
+    t.equal(page.functions()[0][-1], EVIL)
     t.contains(page.text("#facts"), "<i>comment")
     t.equal(page.run("document.querySelectorAll('img, #table tbody b, i').length"), 0)
-    page.clean()
 
 
 @on_page(profile([]))

@@ -69,17 +69,15 @@ def kept(name, *sources):
     return folder
 
 
-def finished(folder):
-    return os.path.join(folder, "finished")
-
-
-def is_finished(folder):
-    return os.path.exists(finished(folder))
-
-
-def finish(folder):
-    with open(finished(folder), "wb"):
-        pass
+def made_once(folder, *steps):
+    """Runs the steps of making what the folder is for, unless it has all of it."""
+    finished = os.path.join(folder, "finished")
+    if not os.path.exists(finished):
+        for command in steps:
+            made(" ".join(command[:3]), command, folder)
+        with open(finished, "wb"):
+            pass
+    return folder
 
 
 def go_program(source, what, *flags):
@@ -106,10 +104,7 @@ def node_modules():
     folder = kept("node", *locked)
     for name in os.listdir(source):
         shutil.copy(os.path.join(source, name), folder)
-    if not is_finished(folder):
-        made("npm ci", ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder)
-        finish(folder)
-    return folder
+    return made_once(folder, ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"])
 
 
 def python_with(requirements):
@@ -117,11 +112,9 @@ def python_with(requirements):
     source = os.path.join(here, requirements)
     folder = kept("python-%d.%d" % sys.version_info[:2], source)
     program = os.path.join(folder, "bin", "python")
-    if not is_finished(folder):
-        made("python3 -m venv", [sys.executable, "-m", "venv", "--clear", folder], folder)
-        made("pip", [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                     "--only-binary=:all:", "--require-hashes", "-r", source], folder)
-        finish(folder)
+    made_once(folder, [sys.executable, "-m", "venv", "--clear", folder],
+              [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+               "--only-binary=:all:", "--require-hashes", "-r", source])
     return program
 
 

@@ -5,9 +5,9 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import recorded
+from harness import until  # noqa: F401: the tests have it from here
 
 TIMEOUT = 120
 AGENT = "libpprofdelta-agent"
@@ -151,16 +151,6 @@ def only(t, found):
     """The profiles of the one process that was recorded."""
     t.equal(len(found), 1, "processes that were recorded")
     return next(iter(found.values()))
-
-
-def until(condition, seconds=30):
-    """Waits for something that is to happen."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def start(t, *command, options=(), **kwargs):

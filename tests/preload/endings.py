@@ -47,22 +47,13 @@ def test_the_last_thread_ends_the_program(t):
 
 
 def test_threads_that_make_threads(t):
-    for _ in range(5):
+    """Windows that are on their way neither keep the program from ending nor are lost."""
+    for more in (*([],) * 5, ["--interval=1ms"]):
         fresh(t)
-        ran = quiet(t, same(t, target(t, "lastone"), "chain", options=[EVERYTHING], code=0))
+        ran = quiet(t, same(t, target(t, "lastone"), "chain", options=[EVERYTHING, *more], code=0))
         t.equal(ran.out, b"the exit handler ran\n")
         windows = only(t, checked(t, t.path("out")))
-        t.equal(allocated(windows, "leak_early"), 100 * 101)
-        t.equal(allocated(windows, "leak_at_last"), 100)
-
-
-def test_the_last_thread_while_windows_are_written(t):
-    """Windows that are on their way neither keep the program from ending nor are lost."""
-    ran = quiet(t, same(t, target(t, "lastone"), "chain",
-                        options=[EVERYTHING, "--interval=1ms"], code=0))
-    t.equal(ran.out, b"the exit handler ran\n")
-    windows = only(t, checked(t, t.path("out")))
-    t.equal(allocated(windows, "leak_early"), 100 * 101)
+        t.equal([allocated(windows, function) for function in ("leak_early", "leak_at_last")], [100 * 101, 100])
 
 
 def test_the_last_thread_of_a_child(t):
@@ -127,7 +118,6 @@ def test_signals_that_the_program_handles(t):
 
 
 def test_signals_for_children(t):
-    fresh(t)
     for how, processes in (("child", 2), ("vfork", 1)):
         fresh(t)
         quiet(t, same(t, target(t, "signalled"), how, str(int(signal.SIGTERM)),

@@ -195,8 +195,7 @@ def test_a_command_gets_the_window(t):
     t.equal(subprocess.run([t.binary, "check", taken], check=False).returncode, 0)
     process = subprocess.Popen([t.binary, "record", "-q", "--rate=1", "-o", out, "--", *PERL])
     try:
-        while not is_ready(out):
-            time.sleep(0.001)
+        t.check(until(lambda: is_ready(out)), "no file came")
         ran = run()
         t.equal((ran.returncode, len(live_files(out))), (0, 1))
         t.contains(ran.stderr, "processes that live, or are being recovered: 1")

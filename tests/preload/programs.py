@@ -3,13 +3,11 @@
 import glob
 import os
 import re
-import shutil
 import socket
 
 import recorded
 from agents import (TIMEOUT, checked, need, opened, plainly, quiet, record, same, start, stop, target,
                     until)
-from own_targets import leaked, sums_of
 
 
 def largest(found):
@@ -119,21 +117,6 @@ def test_top_in_pprof(t):
     record(t, target(t, "starve"), "exit")
     tops = glob.glob(os.path.join(t.path("out"), "*.top.txt"))
     t.contains(opened(t, *tops), "flat%")
-
-
-def test_other_allocators(t):
-    """Another malloc that is preloaded stays behind the agent, also where it has operators of its
-    own."""
-    for name in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4"):
-        path = next(iter(glob.glob(f"/usr/lib/*/{name}")), None)
-        if not path:
-            continue
-        shutil.rmtree(t.path("out"), ignore_errors=True)
-        env = {**os.environ, "LD_PRELOAD": path}
-        ran = same(t, target(t, "leaks"), "4", options=["--rate=1"], env=env)
-        t.equal(sums_of(largest(checked(t, t.path("out")))[-1], recorded.INUSE_BYTES), leaked(ran.out), name)
-    if not t.checks:
-        t.skip("neither jemalloc nor tcmalloc is here")
 
 
 def test_no_samples_no_thread(t):

@@ -45,9 +45,9 @@ mod walking {
     }
 
     extern "C" fn each(context: *mut c_void, cookie: *mut c_void) -> c_int {
+        let mut is_before = 0;
         // SAFETY: the unwinder calls this with its context, and with the cookie that `walk` gave it.
-        let (walk, mut is_before) = (unsafe { &mut *cookie.cast::<Walk>() }, 0);
-        let address = unsafe { _Unwind_GetIPInfo(context, &mut is_before) };
+        let (walk, address) = unsafe { (&mut *cookie.cast::<Walk>(), _Unwind_GetIPInfo(context, &mut is_before)) };
         if std::mem::take(&mut walk.skip) {
             return NO_REASON;
         }
@@ -62,6 +62,7 @@ mod walking {
     #[inline(always)]
     pub(crate) fn walk(stack: &mut Stack) {
         let mut walk = Walk { stack, skip: true };
+        // SAFETY: `each` does not unwind, and `walk` is there until the unwinder returns.
         unsafe { _Unwind_Backtrace(each, (&mut walk as *mut Walk).cast()) };
     }
 }
@@ -91,6 +92,7 @@ mod walking {
     #[cold]
     fn find_end() -> usize {
         let (mut attributes, mut begin, mut len) = (Attributes([0; 128]), std::ptr::null_mut(), 0);
+        // SAFETY: the attributes have room for a pthread_attr_t, and are read and destroyed only after they were set.
         unsafe {
             if pthread_getattr_np(pthread_self(), &mut attributes) != 0 {
                 return 0;
@@ -110,6 +112,7 @@ mod walking {
     #[inline(always)]
     pub(crate) fn walk(stack: &mut Stack) {
         let mut frame: usize;
+        // SAFETY: a register is read, and nothing else.
         unsafe {
             #[cfg(target_arch = "x86_64")]
             std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));

@@ -33,8 +33,9 @@ use std::ptr::{null, null_mut, NonNull};
 #[derive(Debug)]
 pub struct Context(NonNull<sys::pprofdelta>);
 
-// SAFETY: the library has no global state, and no method with a shared reference calls it.
+// SAFETY: the library has no global state and no state of a thread.
 unsafe impl Send for Context {}
+// SAFETY: no method with a shared reference calls the library.
 unsafe impl Sync for Context {}
 
 impl Context {
@@ -50,14 +51,15 @@ impl Context {
 
     /// Remembers this profile, whatever was remembered before: the next window begins with it.
     pub fn base(&mut self, profile: &[u8]) -> Result<()> {
+        // SAFETY: the pointer and the length are those of a slice, which the library only reads, and not after it has returned.
         unsafe { checked(|err| sys::pprofdelta_base(self.0.as_ptr(), profile.as_ptr().cast(), profile.len(), err)) }
     }
 
     /// Computes the delta of this profile against what the context remembers, and writes it. What is remembered changes
     /// with [`Window::commit`]. If anything fails, no window is under way and nothing has changed.
     pub fn window(&mut self, profile: &[u8], mut out: impl Write) -> Result<Window<'_>> {
-        let mut raw: sys::pprofdelta_report = unsafe { std::mem::zeroed() };
-        raw.size = std::mem::size_of_val(&raw);
+        let mut raw = sized!(sys::pprofdelta_report);
+        // SAFETY: as in `base`. The report was filled in if no error returned, and points into the context until its next call.
         unsafe {
             with_sink(&mut out, |sink, err| {
                 sys::pprofdelta_window(self.0.as_ptr(), profile.as_ptr().cast(), profile.len(), sink, &mut raw, err)
@@ -73,28 +75,33 @@ impl Context {
 
     /// Ends a window that was forgotten ([`std::mem::forget`]). Otherwise does nothing.
     pub fn abandon(&mut self) {
+        // SAFETY: the context is valid, and no other thread uses it.
         unsafe { sys::pprofdelta_abandon(self.0.as_ptr()) }
     }
 
     /// Sets when the target began, in nanoseconds since 1970 (0: unknown). A profile from after that, with one from
     /// before it remembered, is of a process that has restarted.
     pub fn set_started(&mut self, nanos: i64) {
+        // SAFETY: the context is valid, and no other thread uses it.
         unsafe { sys::pprofdelta_set_started(self.0.as_ptr(), nanos) }
     }
 
     /// Writes what is remembered: a state, as `pprofdelta --state` has it.
     pub fn save(&mut self, mut out: impl Write) -> Result<()> {
+        // SAFETY: the context is valid, and no other thread uses it.
         unsafe { with_sink(&mut out, |sink, err| sys::pprofdelta_save(self.0.as_ptr(), sink, err)) }
     }
 
     /// Remembers what was saved. After a failure the context is as before.
     pub fn load(&mut self, mut from: impl Read) -> Result<()> {
+        // SAFETY: the context is valid, and no other thread uses it.
         unsafe { with_source(&mut from, |source, err| sys::pprofdelta_load(self.0.as_ptr(), source, err)) }
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
+        // SAFETY: nothing uses the context after this.
         unsafe { sys::pprofdelta_free(self.0.as_ptr()) }
     }
 }
@@ -120,6 +127,7 @@ impl Window<'_> {
 
     /// The delta has arrived: the next window begins where this one ends.
     pub fn commit(self) -> Result<Report> {
+        // SAFETY: the context is valid, and no other thread uses it.
         let status = unsafe { sys::pprofdelta_commit(self.context.0.as_ptr()) };
         if status != sys::PPROFDELTA_OK {
             return Err(Error::usage("the window cannot be committed")); // it was written, so this does not happen
@@ -268,6 +276,7 @@ impl ContextBuilder {
             target_label: null(),
         };
         let mut out = null_mut();
+        // SAFETY: the strings and lists of the options are there until the library, which copies them, returns.
         unsafe { checked(|err| sys::pprofdelta_new(&options, null(), &mut out, err))? };
         Ok(Context(NonNull::new(out).expect("a context was made")))
     }

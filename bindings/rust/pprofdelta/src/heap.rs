@@ -54,6 +54,15 @@ thread_local! {
 
 const _: () = assert!(!std::mem::needs_drop::<Local>());
 
+impl Local {
+    /// The bytes before the sampler has to be asked. The slow path is reached when they are fewer than 0.
+    #[inline(always)]
+    fn left(&self) -> &Cell<i64> {
+        // SAFETY: only this thread uses the sampler, and a `Cell` of it allows that the library writes to it between calls.
+        unsafe { &*std::ptr::addr_of_mut!((*self.sampler.get()).left).cast() }
+    }
+}
+
 /// An allocator around another one, which a [`Profiler`](crate::Profiler) records. Without a profiler it does nothing.
 ///
 /// ```
@@ -124,10 +133,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
 #[inline(always)]
 fn tick(size: usize) -> bool {
     LOCAL.with(|local| {
-        // SAFETY: the sampler is used by this thread only, and no reference to it lives longer than a call.
-        let left = unsafe { &mut (*local.sampler.get()).left };
-        *left = left.wrapping_sub(size as i64);
-        *left < 0
+        let left = local.left().get().wrapping_sub(size as i64);
+        local.left().set(left);
+        left < 0
     })
 }
 
@@ -160,6 +168,7 @@ impl User {
 impl Drop for User {
     fn drop(&mut self) {
         USERS.fetch_sub(1, SeqCst);
+        // SAFETY: as in `enter`. The thread that entered leaves: the pointer keeps this from being sent to another one.
         unsafe { (*self.local).is_inside.set(false) };
     }
 }
@@ -170,7 +179,7 @@ unsafe fn is_due(local: &Local, size: usize) -> bool {
     let changes = CHANGES.load(Acquire);
     let rate = RATE.load(Relaxed);
     if rate == 0 {
-        (*local.sampler.get()).left = IDLE;
+        local.left().set(IDLE);
         return false;
     }
     if local.changes.replace(changes) == changes {
@@ -237,10 +246,9 @@ pub(crate) fn filter() -> *mut sys::pprofdelta_heap_filter {
 
 /// Is a [`Heap`] the global allocator? An allocation shows it.
 pub(crate) fn is_global() -> bool {
-    let left = || LOCAL.with(|local| unsafe { (*local.sampler.get()).left });
-    LOCAL.with(|local| unsafe { (*local.sampler.get()).left = IDLE });
+    LOCAL.with(|local| local.left().set(IDLE));
     drop(std::hint::black_box(Box::new([0_u8; 64])));
-    left() != IDLE
+    LOCAL.with(|local| local.left().get() != IDLE)
 }
 
 /// From now on, allocations are sampled at this rate and tracked by this tracker. This thread begins at once, others
@@ -249,7 +257,7 @@ pub(crate) fn begin(tracker: *mut sys::pprofdelta_heap, rate: u64) {
     TRACKER.store(tracker, SeqCst);
     RATE.store(rate, Relaxed);
     CHANGES.fetch_add(1, Release);
-    LOCAL.with(|local| unsafe { (*local.sampler.get()).left = 0 });
+    LOCAL.with(|local| local.left().set(0));
 }
 
 /// No allocation is a sample any more. Those that are tracked still end.
@@ -300,7 +308,7 @@ pub(crate) extern "C" fn after_fork_in_child() {
     USERS.store(0, SeqCst); // the other threads are not here
     CHANGES.fetch_add(1, Release); // other samples than in the parent
     LOCAL.with(|local| {
-        unsafe { (*local.sampler.get()).left = 0 };
+        local.left().set(0);
         local.is_inside.set(false);
     });
 }
@@ -308,6 +316,7 @@ pub(crate) extern "C" fn after_fork_in_child() {
 fn fork_step(step: sys::pprofdelta_fork) {
     let tracker = LOCAL.with(|local| local.forking.get());
     if !tracker.is_null() {
+        // SAFETY: the thread counts as a user of the tracker since `before_fork`, so it was not freed.
         unsafe { sys::pprofdelta_heap_fork(tracker, step, crate::profiler::now()) };
     }
 }
@@ -322,10 +331,11 @@ mod tests {
     #[test]
     fn allocates_as_the_allocator_that_it_wraps() {
         let heap = Heap::new(System);
-        let left = || LOCAL.with(|local| unsafe { (*local.sampler.get()).left });
-        LOCAL.with(|local| unsafe { (*local.sampler.get()).left = IDLE });
+        let left = || LOCAL.with(|local| local.left().get());
+        LOCAL.with(|local| local.left().set(IDLE));
         for (size, align) in [(1, 1), (24, 8), (64, 64), (5000, 4096)] {
             let layout = Layout::from_size_align(size, align).unwrap();
+            // SAFETY: each block is freed once, with the layout that it has, and is read where it was written.
             unsafe {
                 let before = left();
                 let ptr = heap.alloc(layout);
@@ -340,9 +350,10 @@ mod tests {
                 heap.dealloc(zeroed, layout);
             }
         }
-        LOCAL.with(|local| unsafe { (*local.sampler.get()).left = 63 });
+        LOCAL.with(|local| local.left().set(63));
         assert!(!tick(63) && tick(1), "the first byte that is not left");
         let layout = Layout::new::<u64>();
+        // SAFETY: as above.
         unsafe { heap.dealloc(heap.alloc(layout), layout) };
         assert_eq!(left(), IDLE, "nothing is recorded");
     }

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![warn(clippy::undocumented_unsafe_blocks)]
 
 /// Methods of a builder that set the member of the same name.
 macro_rules! setters {
@@ -8,6 +9,16 @@ macro_rules! setters {
             Self { $name, ..self }
         }
     )*};
+}
+
+/// A struct of the library: its size, and 0 in all other members.
+macro_rules! sized {
+    ($type:ty) => {{
+        // SAFETY: its members are numbers, pointers and functions that may be absent.
+        let mut made: $type = unsafe { std::mem::zeroed() };
+        made.size = std::mem::size_of_val(&made);
+        made
+    }};
 }
 
 #[rustfmt::skip]

@@ -113,8 +113,9 @@ impl ProfilerBuilder {
         if !heap::is_global() {
             return Err(Error::usage("pprofdelta::Heap is not the #[global_allocator] of the program"));
         }
-        AROUND_FORK.call_once(|| unsafe {
-            pthread_atfork(heap::before_fork, heap::after_fork_in_parent, heap::after_fork_in_child);
+        AROUND_FORK.call_once(|| {
+            // SAFETY: the functions are there as long as the program.
+            unsafe { pthread_atfork(heap::before_fork, heap::after_fork_in_parent, heap::after_fork_in_child) };
         });
         let tracker = self.resource.with(|resource| self.make_tracker(resource))?;
         let (deliver, on_error) = (self.deliver, self.on_error);
@@ -150,9 +151,7 @@ impl ProfilerBuilder {
 
     fn make_tracker(&self, resource: &[*const c_char]) -> Result<*mut sys::pprofdelta_heap> {
         let resource = attributes(resource);
-        // SAFETY: all of its members may be 0.
-        let mut options: sys::pprofdelta_heap_options = unsafe { mem::zeroed() };
-        options.size = mem::size_of_val(&options);
+        let mut options = sized!(sys::pprofdelta_heap_options);
         options.flags = sys::PPROFDELTA_HEAP_AGES;
         options.period = self.rate;
         options.started_nanos = now();
@@ -166,6 +165,7 @@ impl ProfilerBuilder {
         #[cfg(feature = "symbols")]
         crate::symbols::set(&mut options);
         let mut tracker = null_mut();
+        // SAFETY: the resource is there until the library, which copies it, returns, and the filter as long as the program.
         unsafe { checked(|err| sys::pprofdelta_heap_new(&options, &mut tracker, err))? };
         Ok(tracker)
     }
@@ -271,6 +271,7 @@ struct Shared {
 // SAFETY: the functions of a tracker may be called by several threads at once. It is freed when the profiler, which has the
 // worker's thread joined, is dropped.
 unsafe impl Send for Shared {}
+// SAFETY: as above.
 unsafe impl Sync for Shared {}
 
 /// Abandons the window unless it was committed.
@@ -278,14 +279,15 @@ struct Begun(*mut sys::pprofdelta_heap);
 
 impl Drop for Begun {
     fn drop(&mut self) {
+        // SAFETY: `deliver` has the tracker as long as this.
         unsafe { sys::pprofdelta_heap_abandon(self.0) };
     }
 }
 
 impl Shared {
     fn describe(&self) -> sys::pprofdelta_heap_stats {
-        let mut stats: sys::pprofdelta_heap_stats = unsafe { mem::zeroed() };
-        stats.size = mem::size_of_val(&stats);
+        let mut stats = sized!(sys::pprofdelta_heap_stats);
+        // SAFETY: the tracker is valid as long as this struct.
         unsafe { sys::pprofdelta_heap_describe(self.tracker, &mut stats) };
         stats
     }
@@ -297,19 +299,22 @@ impl Shared {
 
     /// Ends a window, and commits it if it was delivered.
     fn deliver(&self, deliver: &mut dyn FnMut(&Batch<'_>) -> io::Result<()>) -> Result<()> {
-        let mut window: sys::pprofdelta_heap_window = unsafe { mem::zeroed() };
-        window.size = mem::size_of_val(&window);
+        let mut window = sized!(sys::pprofdelta_heap_window);
+        // SAFETY: the tracker is valid as long as this struct; so below.
         unsafe { checked(|err| sys::pprofdelta_heap_begin(self.tracker, now(), &mut window, err))? };
         let begun = Begun(self.tracker);
         self.has_failed.store(true, Relaxed);
         let mut bytes = Vec::new();
         // The compressor may allocate.
-        heap::paused(|| unsafe {
-            with_sink(&mut bytes, |sink, err| sys::pprofdelta_heap_write(self.tracker, self.inuse, sink, err))
+        heap::paused(|| {
+            // SAFETY: see above.
+            unsafe { with_sink(&mut bytes, |sink, err| sys::pprofdelta_heap_write(self.tracker, self.inuse, sink, err)) }
         })?;
         deliver(&Batch { bytes: &bytes, window: &window, ending: self.ending })
             .map_err(|source| Error::of(Status::Sink, "write", "a window was not delivered".into(), Some(source)))?;
-        if unsafe { sys::pprofdelta_heap_commit(begun.0) } != sys::PPROFDELTA_OK {
+        // SAFETY: see above.
+        let status = unsafe { sys::pprofdelta_heap_commit(begun.0) };
+        if status != sys::PPROFDELTA_OK {
             return Err(Error::usage("the window was ended by another call")); // it was written, and only this call ends it
         }
         self.has_failed.store(false, Relaxed);
@@ -421,6 +426,7 @@ impl Profiler {
 
     /// The next profile is a full one: for a receiver that has lost windows.
     pub fn resync(&self) {
+        // SAFETY: the tracker is valid until this is dropped.
         unsafe { sys::pprofdelta_heap_resync(self.shared.tracker) };
     }
 

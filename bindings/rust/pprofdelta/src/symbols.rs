@@ -11,7 +11,7 @@ struct Names {
     frames: Vec<sys::pprofdelta_frame>,
 }
 
-// SAFETY: the pointers are into `strings`.
+// SAFETY: the pointers are into `strings`, which goes with them.
 unsafe impl Send for Names {}
 
 static NAMES: Mutex<Names> = Mutex::new(Names { strings: Vec::new(), frames: Vec::new() });
