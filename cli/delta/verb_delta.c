@@ -124,7 +124,8 @@ static int perform(run *r, int argc, char **argv)
     cli_progress_start();
     if (pprofdelta_new(&o->library, NULL, &r->context, &err))
         return cli_options_error(cli_input_name(first), &err);
-    pprofdelta_set_started(r->context, o->started_nanos);
+    if (o->started_nanos)
+        pprofdelta_set_started(r->context, o->started_nanos);
     code = o->state ? continue_state(r) : compare(r);
     if (code)
         return code;
