@@ -9,8 +9,8 @@ import re
 import zlib
 
 from flames import data_of, paths_of
-from leaking import KIND, MINUTE, film, film_in, heap, leaks, resident, series, AGED, HEAP_AREAS, scene
-from samples import T0
+from leaking import KIND, film, film_in, heap, leaks, resident, series, AGED, HEAP_AREAS, scene
+from samples import MINUTE, T0
 from pb import profile
 
 EVIL = '</script><img src=x onerror=alert(1)>|`[a](javascript:b) @user #1 www.example.org\n| **x** | & \\'

@@ -8,11 +8,10 @@ import subprocess
 import termios
 import time
 
-from pb import gz, profile, read
+from outputs import OLD
+from pb import profile, read
 from samples import T0, large
 from windows import start
-
-OLD = gz(profile([], types=["old/count"]))
 
 
 def wait_until(condition, process):

@@ -8,7 +8,7 @@ import json
 import random
 import re
 
-from flames import data_of, stacks_of
+from flames import data_of, folded, stacks_of
 from pb import HEAP, Stack, Writer, profile
 from samples import pair
 
@@ -115,10 +115,6 @@ def expect_folded(model, filters, column, folds=True):
             line = ";".join(names) or "(no stack)"
             sums[line] = sums.get(line, 0) + sample[1][column]
     return {line: value for line, value in sums.items() if value}
-
-
-def folded(text):
-    return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in text.splitlines()}
 
 
 def arguments(filters):

@@ -42,9 +42,8 @@ def stacks_of(data, which="self", number=0):
     return got
 
 
-def folded_of(t, *args):
-    lines = t.succeeds("show", "--folded", *args).text.splitlines()
-    return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in lines}
+def folded(text):
+    return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in text.splitlines()}
 
 
 def test_the_page_has_the_profile(t):
@@ -72,7 +71,7 @@ def test_the_page_has_what_folded_has(t):
     t.write("a", profile(samples))
     data = data_of(page(t, "a"))
     for number, kind in enumerate(one["type"] for one in data["types"]):
-        want = folded_of(t, "a", "--type", kind)
+        want = folded(t.succeeds("show", "--folded", "a", "--type", kind).text)
         t.equal(stacks_of(data, number=number),
                 {("" if path == "(no stack)" else path): value for path, value in want.items()})
 

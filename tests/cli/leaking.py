@@ -6,10 +6,9 @@ import os
 import random
 
 from pb import HEAP, Stack, gz, profile, read
-from samples import SECOND, T0
+from samples import MINUTE, T0
 from live import TRACKER, stamp
 
-MINUTE = 60 * SECOND
 KIND = "space/bytes"
 
 

@@ -3,9 +3,7 @@
 import os
 
 from pb import gz, profile, read
-from samples import SECOND, T0
-
-MINUTE = 60 * SECOND
+from samples import MINUTE, T0
 
 
 def look(host, n):

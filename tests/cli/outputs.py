@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import stat
@@ -385,9 +386,5 @@ def test_compression(t):
                         (("--compress=zstd", "-9"), b"\x28\xb5\x2f\xfd"), (("--compress=none",), b"\x0a")):
         data = t.succeeds(before, after, *args).out
         t.equal(data[:len(magic)], magic, str(args))
-        if magic[0] != 0x28:
+        if magic[0] != 0x28 or shutil.which("zstd"):
             is_delta(t, data)
-    try:
-        is_delta(t, t.succeeds(before, after, "--compress=zstd").out)
-    except FileNotFoundError:
-        pass  # no zstd command to read it with

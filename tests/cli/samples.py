@@ -6,8 +6,9 @@ from pb import HEAP, Stack, gz, load, profile
 
 TESTDATA = os.environ.get("PD_TESTDATA") or os.path.join(os.path.dirname(__file__), "../../testdata")
 SECOND = 10**9
+MINUTE = 60 * SECOND
 T0 = 1_700_000_000 * SECOND  # 2023-11-14T22:13:20Z
-T1 = T0 + 60 * SECOND
+T1 = T0 + MINUTE
 
 # One function that went on, one that stood still, one that is new; then the delta of the two.
 PREV = [(("work", "main"), [10, 1000, 1, 100]), (("idle", "main"), [5, 500, 5, 500])]

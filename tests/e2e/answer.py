@@ -7,9 +7,9 @@ dark, prints, and asks the network for nothing. Skipped (77) where there is no C
 import flame
 from answers import EVIL
 from flame import end, prepare  # noqa: F401 (what run.py calls)
-from leaking import HEAP_AREAS, KIND, MINUTE, film, heap, scene, series
+from leaking import HEAP_AREAS, KIND, film, heap, scene, series
 from pb import HEAP, profile
-from samples import T0
+from samples import MINUTE, T0
 
 TYPES = [*HEAP, "rss_space/bytes"]
 

@@ -9,7 +9,6 @@ import concurrent.futures
 import os
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 
@@ -85,17 +84,16 @@ def test_the_web_interface(t):
     process = subprocess.Popen(["go", "tool", "pprof", "-http=" + at, "-no_browser", t.path("delta")],
                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                env={**os.environ, "PPROF_TMPDIR": t.dir}, start_new_session=True)
+
+    def has_page():
+        try:
+            with urllib.request.urlopen(f"http://{at}/ui/flamegraph?si=alloc_objects", timeout=harness.TIMEOUT) as page:
+                return b"main.allocateLarge" in page.read()
+        except urllib.error.URLError:
+            return False
+
     try:
-        for _ in range(200):  # until it listens
-            try:
-                with urllib.request.urlopen(f"http://{at}/ui/flamegraph?si=alloc_objects",
-                                            timeout=harness.TIMEOUT) as page:
-                    t.contains(page.read().decode(), "main.allocateLarge")
-                break
-            except urllib.error.URLError:
-                time.sleep(0.1)
-        else:
-            t.check(False, "it does not listen")
+        t.check(harness.until(has_page), "it does not listen, or the function is not in its page")
     finally:
         os.killpg(process.pid, 15)
         process.wait()
