@@ -273,7 +273,7 @@ def test_a_leak_that_slows_its_program_down(t):
     done = [int(100000 * (1 - 0.88 ** i)) for i in range(16)]
     files = [heap(t, f"{i:02}.pb.gz", i, {"leak": (n, n), "serve_it": (30 * n, 20)}) for i, n in enumerate(done)]
     t.equal(suspects(leaks(t, *files)), ["leak"])
-    files = [heap(t, f"steady{i:02}.pb.gz", i, {"leak": (n, n), "serve_it": (99999 * i, 20)}) for i, n in enumerate(done)]
+    files = [heap(t, f"steady{i:02}", i, {"leak": (n, n), "serve_it": (99999 * i, 20)}) for i, n in enumerate(done)]
     t.equal(leaks(t, *files)["runs"][0]["findings"][0]["reason"], "slowing")
 
 

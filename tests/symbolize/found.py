@@ -226,8 +226,8 @@ def test_servers_are_asked_only_if_the_user_says_so(t):
 
 def test_wrong_command_lines(t):
     t.write("in.pb", pb.profile([(("a",), [1, 2, 3, 4])]))
-    for code, line in ((2, "symbolize"), (2, "symbolize in.pb in.pb"), (2, "symbolize in.pb --debug-dir missing"),
-                       (2, "symbolize in.pb --compress xz"), (2, "show in.pb --debug-dir missing"), (1, "symbolize missing.pb")):
+    for code, line in ((2, "symbolize"), (2, "symbolize in.pb in.pb"), (2, "symbolize in.pb --debug-dir none"),
+                       (2, "symbolize in.pb --compress xz"), (2, "show in.pb --debug-dir no"), (1, "symbolize no.pb")):
         t.fails(code, *line.split())
     t.contains(t.succeeds("symbolize", "--help").text, "--debug-dir")
     t.equal(t.succeeds("symbolize", "in.pb", "-q", "-o", "out.pb").err, "")
