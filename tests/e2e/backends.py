@@ -24,7 +24,7 @@ server = None
 
 def prepare(folder):
     global server
-    program = real.go_program(os.path.join(real.here, "backend"), ".")
+    program = real.go_program(os.path.join(real.here, "backend"), ".", cgo="1")  # for the zstd of its database
     data = os.path.join(folder, "data")
     os.mkdir(data)
     server = real.Program(program, data)

@@ -80,7 +80,7 @@ def made_once(folder, *steps):
     return folder
 
 
-def go_program(source, what, *flags):
+def go_program(source, what, *flags, cgo="0"):
     """Returns the path of a program. Go links it again only when it has changed, so it is linked once for all tests that
     run it. Without cgo, as in gotests.py: what one test has compiled, another need not compile."""
     need("go")
@@ -91,7 +91,7 @@ def go_program(source, what, *flags):
     with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         made(f"{what} of {os.path.basename(source)}", ["go", "build", "-trimpath", *flags, "-o", folder + "/", what], source,
-             {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": "0",
+             {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": cgo,
               **({} if has_cache else {"GOCACHE": os.path.join(folder, "go-cache")})})
     return os.path.join(folder, os.path.basename(os.path.realpath(os.path.join(source, what))))
 
