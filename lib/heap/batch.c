@@ -236,7 +236,9 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     uint64_t ticket;
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
+    uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
     pd_lock_take(&heap->exporting);
+    heap->writer.loads = loads;
     pprofdelta_status status = pd_life_write(life, sink, &ticket, err);
     if (!status)
         status = pd_life_wrote(life, ticket, compose_and_send(heap, inuse, sink, err), err);
@@ -441,11 +443,12 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     pd_batch_writer *writer = &heap->writer;
     if (heap->options.flags & PPROFDELTA_NO_MAPPINGS)
         return;
+    uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
     pd_lock_take(&heap->exporting);
     pd_heap_enter(heap); /* settles the child of a fork */
     pd_heap_leave(heap);
     /* If memory is short, these sites have no mapping in the end. */
-    if (pd_places_read(&writer->places, &writer->mem, NULL) == PPROFDELTA_OK) {
+    if (pd_places_read(&writer->places, loads, &writer->mem, NULL) == PPROFDELTA_OK) {
         note_era(heap);
         pd_heap_note_maps(heap);
     }

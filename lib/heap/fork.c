@@ -10,6 +10,8 @@ static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, int64_t now
 {
     pd_export_init(heap, 0, now);
     heap->is_child = true;
+    heap->writer.places.watch =
+        PD_WATCH_ALWAYS; /* a thread that is gone may have the loader's lock */
     heap->sites.window++;
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
@@ -61,7 +63,6 @@ static void keep(pprofdelta_heap *heap)
 void pd_heap_settle(pprofdelta_heap *heap)
 {
     heap->is_child = false;
-    heap->writer.places.watch = PD_WATCH_ALWAYS;
     pd_export_make_id(heap);
     heap->sites.held_peak = 0;
     keep(heap);

@@ -94,6 +94,7 @@ typedef struct pd_batch_writer {
     pd_buffer resource; /* OTLP: encoded */
     pd_compressor compressor;
     pd_places places;
+    uint64_t loads;                  /* of the loader, before the window is written */
     const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */
     size_t rows_len;
     const char *comment; /* NULL: none */

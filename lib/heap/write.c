@@ -220,7 +220,7 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                  .types = pd_has_ages(&heap->sites) ? PD_FREED_BYTES + 1 : PD_HEAP_TYPES,
                  .kind = kind};
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
-    PD_TRY(pd_places_begin(&writer->places, &writer->mem, err));
+    PD_TRY(pd_places_begin(&writer->places, writer->loads, &writer->mem, err));
     pd_compact_begin(&writer->compact, &writer->mem, err);
     pd_export_hold_peak(heap);
     write_types(&w);

@@ -45,9 +45,13 @@ static pprofdelta_status read_maps(pd_places *p, pd_mem *mem, uint64_t loads, pp
     return status;
 }
 
-pprofdelta_status pd_places_read(pd_places *p, pd_mem *mem, pprofdelta_error *err)
+uint64_t pd_places_loads(const pd_places *p)
 {
-    uint64_t loads = p->watch == PD_WATCH_LOADER ? pd_maps_loads() : p->loads;
+    return p->watch == PD_WATCH_LOADER ? pd_maps_loads() : 0;
+}
+
+pprofdelta_status pd_places_read(pd_places *p, uint64_t loads, pd_mem *mem, pprofdelta_error *err)
+{
     bool is_current = p->is_whole && p->loads == loads && p->watch != PD_WATCH_ALWAYS;
     return is_current ? PPROFDELTA_OK : read_maps(p, mem, loads, err);
 }
@@ -200,11 +204,11 @@ pprofdelta_status pd_places_find_mapped(pd_places *p, pd_mem *mem, uint64_t addr
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-pprofdelta_status pd_places_begin(pd_places *p, pd_mem *mem, pprofdelta_error *err)
+pprofdelta_status pd_places_begin(pd_places *p, uint64_t loads, pd_mem *mem, pprofdelta_error *err)
 {
     p->round++;
     p->is_reread = false;
-    return p->has_mappings ? pd_places_read(p, mem, err) : PPROFDELTA_OK;
+    return p->has_mappings ? pd_places_read(p, loads, mem, err) : PPROFDELTA_OK;
 }
 
 /* pd_compact_mapping.has of a mapping that is added. */

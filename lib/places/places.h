@@ -81,12 +81,17 @@ typedef struct pd_places {
     bool is_reread; /* the mappings were read again for this profile */
 } pd_places;        /* zero it to begin */
 
-/* Reads the mappings if they were never read, or as `watch` says. May wait for a dlopen that is under
- * way. */
-pprofdelta_status pd_places_read(pd_places *places, pd_mem *mem, pprofdelta_error *err);
+/* What the loader has loaded by now, for the next two. Waits for a dlopen that is under way, so it is called without
+ * a lock that a fork waits for. */
+uint64_t pd_places_loads(const pd_places *places);
+
+/* Reads the mappings if they were never read, or as `watch` says. */
+pprofdelta_status pd_places_read(pd_places *places, uint64_t loads, pd_mem *mem,
+                                 pprofdelta_error *err);
 
 /* Begins a profile: reads the mappings, and nothing is written yet. */
-pprofdelta_status pd_places_begin(pd_places *places, pd_mem *mem, pprofdelta_error *err);
+pprofdelta_status pd_places_begin(pd_places *places, uint64_t loads, pd_mem *mem,
+                                  pprofdelta_error *err);
 
 /* The number of the place of an address. A new one is symbolized. Its mapping is not known yet. */
 pprofdelta_status pd_places_find(pd_places *places, pd_mem *mem, uint64_t address, uint32_t *out,

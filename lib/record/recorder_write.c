@@ -157,7 +157,7 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_bytes out;
     uint64_t written;
     PD_TRY(pd_recorder_judge(r, err));
-    PD_TRY(pd_places_begin(&r->places, &r->mem, err));
+    PD_TRY(pd_places_begin(&r->places, pd_places_loads(&r->places), &r->mem, err));
     pd_tally_begin(&tally, &r->window, r->how);
     PD_TRY(choose(r, &tally, err));
     if (r->flags & PPROFDELTA_VERIFY)
