@@ -2,7 +2,7 @@
 
 bool pd_bytes_contain(pd_bytes bytes, const char *text)
 {
-    return memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL;
+    return bytes.len && memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL;
 }
 
 pd_bytes pd_bytes_take_word(pd_bytes *rest, const char *separators)

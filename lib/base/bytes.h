@@ -41,7 +41,7 @@ bool pd_bytes_contain(pd_bytes bytes, const char *text);
 /* What follows the first `len`. */
 static inline pd_bytes pd_bytes_behind(pd_bytes bytes, size_t len)
 {
-    return (pd_bytes){bytes.ptr + len, bytes.len - len};
+    return len ? (pd_bytes){bytes.ptr + len, bytes.len - len} : bytes; /* ptr may be NULL */
 }
 
 /* A little endian number of up to 8 bytes. */
