@@ -26,9 +26,9 @@
  * block that is resized is taken as a new one, unless each allocation is a sample. */
 static bool is_beside_realloc = true;
 
-/* is_done: a condition that holds after the call if the block was freed, moved or resized; kept: where it is
- * then. */
-#define RESIZE(name, result_type, is_done, kept, parameters, arguments)                            \
+/* is_done: a condition that holds after the call if the block was freed, moved or resized; now: where it is
+ * after the call. */
+#define RESIZE(name, result_type, is_done, now, parameters, arguments)                             \
     static result_type(*real_##name) parameters;                                                   \
     PD_SLOW static result_type our_##name parameters                                               \
     {                                                                                              \
@@ -36,7 +36,6 @@ static bool is_beside_realloc = true;
         pd_resizing resizing;                                                                      \
         pd_slow_resize(&resizing, ptr, is_beside_realloc ? pd_real_size(ptr) : 0);                 \
         result_type result = real_##name arguments;                                                \
-        void *now = (is_done) ? kept : ptr;                                                        \
         size_t after = resizing.before && !resizing.is_exact ? pd_real_size(now) : size;           \
         pd_slow_resized(&resizing, now, (is_done) ? after : resizing.before, &caller);             \
         return result;                                                                             \
@@ -46,7 +45,7 @@ static bool is_beside_realloc = true;
  * is as before if it has not the requested size. */
 #define OF_JEMALLOC(ALLOCATE, RESIZE, RELEASE)                                                     \
     ALLOCATE(mallocx, size, true, (size_t size, int flags), (size, flags))                         \
-    RESIZE(rallocx, void *, result != NULL, result, (void *ptr, size_t size, int flags),           \
+    RESIZE(rallocx, void *, result, result ? result : ptr, (void *ptr, size_t size, int flags),    \
            (ptr, size, flags))                                                                     \
     RESIZE(xallocx, size_t, result >= size, ptr,                                                   \
            (void *ptr, size_t size, size_t extra, int flags), (ptr, size, extra, flags))           \
@@ -62,7 +61,8 @@ static bool is_beside_realloc = true;
     ALLOCATE(tc_memalign, size, PD_NO_MEMORY, (size_t alignment, size_t size), (alignment, size))  \
     ALLOCATE(tc_valloc, size, PD_NO_MEMORY, (size_t size), (size))                                 \
     ALLOCATE(tc_pvalloc, size, PD_NO_MEMORY, (size_t size), (size))                                \
-    RESIZE(tc_realloc, void *, result || !size, result, (void *ptr, size_t size), (ptr, size))     \
+    RESIZE(tc_realloc, void *, result || !size, result || !size ? result : ptr,                    \
+           (void *ptr, size_t size), (ptr, size))                                                  \
     RELEASE(tc_free, (void *ptr), (ptr))                                                           \
     RELEASE(tc_cfree, (void *ptr), (ptr))                                                          \
     RELEASE(cfree, (void *ptr), (ptr))                                                             \

@@ -2,7 +2,8 @@
 
 bool pd_bytes_contain(pd_bytes bytes, const char *text)
 {
-    return bytes.len && memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL;
+    pd_bytes wanted = pd_bytes_of(text);
+    return bytes.len && memmem(bytes.ptr, bytes.len, wanted.ptr, wanted.len) != NULL;
 }
 
 pd_bytes pd_bytes_take_word(pd_bytes *rest, const char *separators)

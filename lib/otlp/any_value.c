@@ -264,7 +264,8 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
 
 static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);
 
-void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit, pd_bytes value)
+void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t key_number, uint64_t unit,
+                        pd_bytes value)
 {
     pd_field f, element;
     int64_t num = 0;
@@ -289,7 +290,7 @@ void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t u
         break;
     case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
         while (!r->parse.status && pd_reader_find(&f.body, PD_OTLP_ARRAY_VALUE_VALUES, &element))
-            pd_any_value_label(r, key, number, unit, pd_reader_bytes(element.body));
+            pd_any_value_label(r, key, key_number, unit, pd_reader_bytes(element.body));
         return;
     case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
         if (find_number(r, f.body, &num, &num_unit))
@@ -299,7 +300,7 @@ void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t u
     default:
         str = string_in(r, &f);
     }
-    pd_request_label(r, number, str, num, num_unit);
+    pd_request_label(r, key_number, str, num, num_unit);
 }
 
 /* Is the list what stands for one number of several with different units: "value", an int, and

@@ -23,8 +23,8 @@ void pd_any_value_check(pd_request *r, const char *name, pd_reader value);
 /* What of a checked value is read: from its first known field on. Empty if it has none. */
 pd_bytes pd_any_value_known(pd_bytes value);
 
-/* Appends the labels of a value to the record in r->part. number: the number of the key. */
-void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit,
+/* Appends the labels of a value to the record in r->part. key_number: that of the key. */
+void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t key_number, uint64_t unit,
                         pd_bytes value);
 
 /* The number of a string with the bytes in hexadecimal. */

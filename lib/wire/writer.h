@@ -107,7 +107,7 @@ static inline void pd_write_fixed64(pd_writer *writer, pd_buffer *buffer, uint32
 static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, const uint8_t *ptr,
                                 size_t len)
 {
-    uint8_t *p = len ? pd_write_room(writer, buffer, len) : NULL;
+    uint8_t *p = ptr && len ? pd_write_room(writer, buffer, len) : NULL;
     if (!p)
         return;
     memcpy(p, ptr, len);
