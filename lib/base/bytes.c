@@ -2,8 +2,8 @@
 
 bool pd_bytes_contain(pd_bytes bytes, const char *text)
 {
-    pd_bytes wanted = pd_bytes_of(text);
-    return bytes.len && memmem(bytes.ptr, bytes.len, wanted.ptr, wanted.len) != NULL;
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes have no NUL */
+    return bytes.len && memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL;
 }
 
 pd_bytes pd_bytes_take_word(pd_bytes *rest, const char *separators)
