@@ -2,13 +2,13 @@
 
 bool pd_bytes_contain(pd_bytes bytes, const char *text)
 {
-    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes have no NUL */
     return bytes.len && memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL;
 }
 
 pd_bytes pd_bytes_take_word(pd_bytes *rest, const char *separators)
 {
     pd_bytes word = {rest->ptr, 0};
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): NUL is no separator */
     while (word.len < rest->len && !memchr(separators, rest->ptr[word.len], strlen(separators)))
         word.len++;
     *rest = pd_bytes_behind(*rest, word.len + (word.len < rest->len));
