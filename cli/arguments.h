@@ -28,8 +28,7 @@ typedef struct cli_command {
     const char *before;        /* the lines of --help before those of the options */
     const char *after;         /* and after them; NULL: none */
     const cli_option *options; /* that of --help is the last */
-    bool
-        is_for_command; /* the first operand ends the options: it is a command, with its arguments */
+    bool is_for_command; /* the operands are a command with its arguments: it ends the options */
     const char *missing; /* the message if there is no operand; NULL: there need not be one */
     unsigned verb;       /* its bit in cli_option.not_of; 0: none */
 } cli_command;

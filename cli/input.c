@@ -191,8 +191,8 @@ static int open_file(cli_file file, char why[CLI_WHY_ROOM])
 static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
 {
     *in = (cli_input){.name = cli_input_name(file.path)};
-    uint64_t most =
-        file.found_in ? CLI_FOUND_MAX : PTRDIFF_MAX - 1; /* a process cannot have more */
+    /* A process cannot have more than PTRDIFF_MAX. */
+    uint64_t most = file.found_in ? CLI_FOUND_MAX : PTRDIFF_MAX - 1;
     int fd = open_file(file, why);
     if (fd < 0)
         return FOREIGN;

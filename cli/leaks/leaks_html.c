@@ -96,7 +96,8 @@ static double grain_at(int at)
 
 static double grain_of(const strip *one, double grain)
 {
-    return one->row->verdict.kind != CLI_LEAKS_NONE || one->row->group ? grain / (double)FINER : grain;
+    return one->row->verdict.kind != CLI_LEAKS_NONE || one->row->group ? grain / (double)FINER
+                                                                       : grain;
 }
 
 /* The others are shown if something is left out. */

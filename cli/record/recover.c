@@ -218,7 +218,7 @@ static pprofdelta_status set_account(remains *r, pprofdelta_error *err)
 {
     static account to;
     pd_remains_account *from = &((pd_remains_head *)(void *)r->bytes)->account;
-    const int64_t age = r->head->alive_nanos - from->nanos;
+    const double age = ((double)r->head->alive_nanos - (double)from->nanos) / 1e9;
     size_t count = 0;
     if (!r->head->has_account)
         return PPROFDELTA_OK;
@@ -227,7 +227,7 @@ static pprofdelta_status set_account(remains *r, pprofdelta_error *err)
         count = read_rows(from, &to);
     if (count)
         snprintf(to.comment, sizeof to.comment, "%.*s; as of %.1f s before the end",
-                 (int)sizeof from->comment - 1, from->comment, (double)(age > 0 ? age : 0) / 1e9);
+                 (int)sizeof from->comment - 1, from->comment, age > 0 ? age : 0);
     else
         snprintf(to.comment, sizeof to.comment,
                  "pprofdelta: no account: the process ended before its first one");
