@@ -1,3 +1,4 @@
+/* What is found in bytes, or taken off their front: see bytes.h. */
 #include "base/bytes.h"
 
 bool pd_bytes_contain(pd_bytes bytes, const char *text)
