@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from gotests import ARROW, ENVIRONMENT, MODULE, ORACLE, check, go, main, real, step, tests
+from gotests import ARROW, ENVIRONMENT, MODULE, ORACLE, check, download, go, main, real, step, tests
 
 PACKAGE = "./pprofdelta"
 FUZZ_TIME = "2s"
@@ -27,10 +27,12 @@ PROCESSOR = os.path.join(real.root, "bindings", "otelcol")
 COLLECTOR = os.path.join(PROCESSOR, "collector")  # a whole Collector, in a module of its own
 HAND_WRITTEN = ["./pprofdelta", "./deltahttp/...", "./internal/proftest"]
 SYSTEMS = ["windows/amd64", "js/wasm"]  # no file is of one system only
+# The generated code is not optimised where compiling takes longer than the tests. (Go's own runtime crashes on 386 if it
+# is not optimised, too.) The fuzzers do not count its branches: that takes longest.
+UNOPTIMISED = "-gcflags=./internal/...=-N -l"
 # The machines that run a processor's programs, what runs them elsewhere, and the tests: of sizes of 32 bits, and of
-# traps, whose signals are the system's. For 386 the generated code is not optimised: compiling takes longer than
-# the tests. (Go's own runtime crashes on 386 if it is not optimised, too.)
-PROCESSORS = {"386": (("x86_64", "i686"), "qemu-i386-static", "-gcflags=./internal/...=-N -l", "IsTheDifference|Stored|Hostile|Sum|AtTheSameTime"),
+# traps, whose signals are the system's.
+PROCESSORS = {"386": (("x86_64", "i686"), "qemu-i386-static", UNOPTIMISED, "IsTheDifference|Stored|Hostile|Sum|AtTheSameTime"),
               "arm64": (("aarch64",), "qemu-aarch64-static", "-gcflags=", "Stored|LosesOnly")}
 
 
@@ -47,7 +49,8 @@ def fuzzers():
     check("the fuzzers have names", names)
     for name in names:
         # What it finds new is kept in Go's cache; a failure is written to bindings/go/pprofdelta/testdata/fuzz.
-        step(f"fuzz {name}", "test", "-vet=off", "-run=^$", f"-fuzz=^{name}$", f"-fuzztime={FUZZ_TIME}", "-fuzzminimizetime=1s", PACKAGE)
+        step(f"fuzz {name}", "test", "-vet=off", "-run=^$", f"-fuzz=^{name}$", f"-fuzztime={FUZZ_TIME}", "-fuzzminimizetime=1s",
+             f"{UNOPTIMISED} -d=libfuzzer=0", PACKAGE)
 
 
 def check_format(*modules):
@@ -55,8 +58,8 @@ def check_format(*modules):
     check("gofmt", ran.returncode == 0 and not ran.stdout, ran.stdout.decode() + ran.stderr.decode())
     for module in modules:
         step(f"go vet in {module}", "vet", "./...", cwd=module)
-        step(f"go mod verify in {module}", "mod", "verify", cwd=module)
-        step(f"go mod tidy in {module}", "mod", "tidy", "-diff", cwd=module)
+        step(f"go mod verify in {module}", "mod", "verify", cwd=module, GOWORK="off")
+        step(f"go mod tidy in {module}", "mod", "tidy", "-diff", cwd=module, GOWORK="off")
 
 
 def processors():
@@ -77,7 +80,7 @@ def checked(name, program, *args, **environment):
 def checkers():
     """Programs that check the sources, which the Go of this machine builds."""
     pinned = os.path.join(real.here, "staticcheck")
-    real.made("go mod download", ["go", "mod", "download"], pinned, ENVIRONMENT)
+    download(pinned)
     with tempfile.TemporaryDirectory(prefix="pprofdelta-checkers-") as folder:
         linter, typecheck = (os.path.join(folder, name) for name in ("staticcheck", "typecheck"))
         step("staticcheck is built", "build", "-o", linter, "honnef.co/go/tools/cmd/staticcheck", cwd=pinned)
@@ -91,7 +94,7 @@ def checkers():
 
 def collector():
     for module in (PROCESSOR, COLLECTOR):
-        real.made("go mod download", ["go", "mod", "download"], module, ENVIRONMENT)
+        download(module)
     check_format(PROCESSOR, COLLECTOR)
     for module in (PROCESSOR, COLLECTOR):
         tests(os.path.basename(module), "./...", cwd=module)

@@ -28,6 +28,11 @@ def go(*args, cwd=MODULE, **environment):
     return ran.returncode == 0, ran.stdout.decode("utf-8", "replace")
 
 
+def download(module):
+    """What its go.mod needs, and not what any module of its workspace might."""
+    real.made("go mod download", ["go", "mod", "download"], module, {**ENVIRONMENT, "GOWORK": "off"})
+
+
 def step(name, *args, **environment):
     is_good, output = go(*args, **environment)
     check(name, is_good, output[-3000:])
@@ -61,7 +66,7 @@ def main(run, *needs):
     def with_modules():
         real.need("go", *needs)
         for module in (MODULE, ORACLE, ARROW):
-            real.made("go mod download", ["go", "mod", "download"], module, ENVIRONMENT)
+            download(module)
         run()
 
     real.script(with_modules, finish)
