@@ -45,6 +45,8 @@ def lay(source, folder, left_out):
     shutil.copytree(os.path.join(source, PACKAGE, "testdata"), os.path.join(package, "testdata"),
                     copy_function=shutil.copyfile)
     module = os.path.join(real.root, "bindings", "go")
+    real.made("go mod edit", ["go", "mod", "edit", "-replace",
+                              f"github.com/pprofdelta/pprofdelta/bindings/go={module}"], folder)
     real.made("go work init", ["go", "work", "init", ".", module], folder)
 
 

@@ -1,5 +1,5 @@
 // The module has the path of the one that fastdelta is internal to, so that fastdelta's test files find this
-// tree's adapter and their own pprofutils under the names that they import. fastdeltas.py makes its workspace.
+// tree's adapter and their own pprofutils under the names that they import.
 module github.com/DataDog/dd-trace-go/v2
 
 go 1.26.0
@@ -16,3 +16,5 @@ require (
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
+
+replace github.com/pprofdelta/pprofdelta/bindings/go => ../../../bindings/go
