@@ -22,7 +22,7 @@ import tempfile
 from gotests import ARROW, ENVIRONMENT, MODULE, ORACLE, check, download, go, main, real, step, tests
 
 PACKAGE = "./pprofdelta"
-FUZZ_TIME = "2s"
+FUZZ_TIME = "150x"  # executions: with a time, an execution that the end meets fails
 PROCESSOR = os.path.join(real.root, "bindings", "otelcol")
 COLLECTOR = os.path.join(PROCESSOR, "collector")  # a whole Collector, in a module of its own
 HAND_WRITTEN = ["./pprofdelta", "./deltahttp/...", "./internal/proftest"]

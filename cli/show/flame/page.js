@@ -240,8 +240,9 @@ function makePage(data, report) {
 
   let late = 0;
 
-  /* What is no step back replaces the address, later: browsers limit how often that may be done. */
+  /* What is no step back replaces the address, later or before the next step: browsers limit how often that may be done. */
   function go(changes, isStep = true) {
+    if (isStep) writeAddress("replaceState");
     show({ ...shown, ...changes });
     clearTimeout(late);
     if (isStep) writeAddress("pushState");
