@@ -43,7 +43,6 @@ static const char damaged[] = "is cut or damaged: it cannot be recovered; remove
 /* Says why the file is left alone. */
 static int leave_alone(cli_recovering *how, remains *r, const char *why)
 {
-    how->refused++;
     r->is_left = true;
     return how->is_silent ? CLI_DONE : cli_error("%s: %s", r->path, why);
 }

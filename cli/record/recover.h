@@ -18,12 +18,12 @@
 #include <stdint.h>
 
 typedef struct cli_recovering {
-    const char *to;         /* a shell command that gets the profiles; NULL: into the folder */
-    int64_t timeout_nanos;  /* of it; 0: none */
-    bool is_silent;         /* what is left alone is not mentioned */
-    size_t recovered;       /* windows */
-    size_t empty;           /* processes of which everything had arrived */
-    size_t living, refused; /* files that were left alone */
+    const char *to;        /* a shell command that gets the profiles; NULL: into the folder */
+    int64_t timeout_nanos; /* of it; 0: none */
+    bool is_silent;        /* what is left alone is not mentioned */
+    size_t recovered;      /* windows */
+    size_t empty;          /* processes of which everything had arrived */
+    size_t living;         /* files that were left alone: their processes live */
 } cli_recovering;
 
 /* Recovers all there is. Prints what is wrong, and a note for each window; returns an exit code: that of the

@@ -29,13 +29,13 @@ static const cli_command command = {
              "command line; 4 the command of --to failed: the file stays for the next run\n",
 };
 
-static void print_total(const cli_recovering *how)
+static void print_total(const cli_recovering *how, int code)
 {
     if (how->living)
         cli_note("processes that live, or are being recovered: %zu", how->living);
     if (how->empty)
         cli_note("processes whose windows had all arrived: %zu", how->empty);
-    if (!how->recovered && !how->living && !how->empty && !how->refused)
+    if (!code && !how->recovered && !how->living && !how->empty)
         cli_note("nothing to recover: no process was killed while it was recorded");
 }
 
@@ -52,6 +52,6 @@ int cli_recover(int argc, char **argv)
         int failed = cli_recover_folder(arguments.operands[i], &how);
         code = failed ? failed : code;
     }
-    print_total(&how);
+    print_total(&how, code);
     return code;
 }

@@ -109,3 +109,8 @@ def test_record_fails_as_env_does(t):
                  *([f"--threshold={share}", "true"] for share in ("0%", "101%", "80 %", "%", "0080%", "-1%")),
                  ["--timeout=never", "true"], ["--timeout=1s", "true"], ["--timeout=25h", "--to=x", "true"]):
         t.contains(t.fails(125, "record", *args).err, "try pprofdelta record --help")
+
+
+def test_recover_that_failed_does_not_say_that_nothing_was_killed(t):
+    t.equal(t.fails(1, "recover", "nowhere").err, "pprofdelta: nowhere: cannot open: No such file or directory\n")
+    t.contains(t.succeeds("recover", ".").err, "nothing to recover")
