@@ -187,7 +187,7 @@ void pd_live_end(void)
 {
     if (state != THERE)
         return;
-    pd_region_head()->magic = 0;
+    pd_region_head()->magic = PD_REMAINS_OVER;
     remove_file();
     state = NONE;
 }

@@ -35,8 +35,13 @@ static void print_total(const cli_recovering *how)
         cli_note("processes that live, or are being recovered: %zu", how->living);
     if (how->empty)
         cli_note("processes whose windows had all arrived: %zu", how->empty);
-    if (!how->recovered && !how->living && !how->empty && !how->refused)
-        cli_note("nothing to recover: no process was killed while it was recorded");
+    if (how->early)
+        cli_note("processes that were killed within milliseconds of their first sample, of which "
+                 "nothing "
+                 "can be made: %zu",
+                 how->early);
+    if (!how->recovered && !how->living && !how->empty && !how->early && !how->refused)
+        cli_note("nothing to recover: no killed process has left a file");
 }
 
 int cli_recover(int argc, char **argv)

@@ -155,6 +155,18 @@ def test_what_is_not_the_agents_is_left_alone(t):
         t.contains(line, why)
 
 
+def test_a_process_that_is_killed_at_once(t):
+    """Its file is not complete: it goes, and a note says that nothing is made of it."""
+    out = t.path("out")
+    os.mkdir(out)
+    for name, content in (("empty", b""), ("early", bytes(100000))):
+        with open(os.path.join(out, f"heap.{name}.1.live"), "wb", opener=lambda path, how: os.open(path, how, 0o600)) as file:
+            file.write(content)
+    ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
+    t.equal((ran.returncode, os.listdir(out)), (0, []), ran.stderr)
+    t.contains(ran.stderr, "of which nothing can be made: 2")
+
+
 def test_a_sum_recovers(t):
     """Of a directory: what its files add up to, with the last window."""
     kill(t.binary, PERL, t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
