@@ -25,6 +25,7 @@ typedef struct region {
 static region regions[PD_REMAINS_AREAS];
 static bool is_taken[PD_REMAINS_MOST / PAGE];
 static bool has_begun;
+static atomic_bool is_outside; /* pages of the reserve hold a part of the tracker */
 
 enum { UNUSED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
 
@@ -109,7 +110,10 @@ void *pd_region_map(void *cookie, size_t size)
     for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
         block = take(&regions[i], size);
     errno = kept;
-    return block || atomic_load(&pd_is_confined) ? block : pd_reserve_map(size);
+    if (block || atomic_load(&pd_is_confined))
+        return block;
+    atomic_store(&is_outside, true);
+    return pd_reserve_map(size);
 }
 
 void pd_region_unmap(void *cookie, void *ptr, size_t size)
@@ -185,7 +189,7 @@ bool pd_region_has_private(void)
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         if (regions[i].area.base && !regions[i].is_shared)
             return true;
-    return false;
+    return atomic_load(&is_outside);
 }
 
 int pd_region_share(int fd, bool is_all)
@@ -194,7 +198,14 @@ int pd_region_share(int fd, bool is_all)
     for (unsigned i = 0; i < PD_REMAINS_AREAS && !error; i++)
         if (regions[i].area.base && (is_all || !regions[i].is_shared))
             error = share(&regions[i], fd);
-    return error;
+    return !error && atomic_load(&is_outside) ? ENOSPC : error;
+}
+
+void pd_region_leave(void)
+{
+    pd_region_fork_prepare();
+    pd_region_fork_child();
+    pd_region_fork_parent();
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */

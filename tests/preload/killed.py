@@ -21,7 +21,7 @@ if __name__ == "__main__":
 
 import recorded
 from accounts import PARTS, Account
-from agents import checked, only, start, until
+from agents import checked, only, plainly, start, target, until
 from pb import load
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
@@ -165,6 +165,25 @@ def test_a_process_that_is_killed_at_once(t):
     ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
     t.equal((ran.returncode, os.listdir(out)), (0, []), ran.stderr)
     t.contains(ran.stderr, "of which nothing can be made: 2")
+
+
+def test_a_file_system_without_room(t):
+    """The file for the last window grows until there is no room. Then it goes, and the profiles have its room."""
+    script = 'mount -t tmpfs -o size=$0 none full && "$@"; code=$?; cp full/out/* kept; exit $code'
+    under = lambda size: ["unshare", "-rm", "sh", "-c", script, size]
+    os.mkdir(t.path("full"))
+    if not shutil.which("unshare") or plainly(t, "unshare", "-rm", "mount", "-t", "tmpfs", "none", "full").code:
+        t.skip("no file system can be mounted here")
+    for size in ("600k", "800k", "1m"):
+        shutil.rmtree(t.path("kept"), ignore_errors=True)
+        os.mkdir(t.path("kept"))
+        ran = plainly(t, *under(size), t.binary, "record", "-q", "-o", "full/out", "--rate=1", "--interval=50ms", "--",
+                      target(t, "starve"), "not", "15")
+        t.equal((ran.code, live_files(t.path("kept"))), (0, []), ran.err)
+        t.contains(ran.err, "the file for it cannot grow in")
+        windows = only(t, checked(t, t.path("kept")))
+        t.equal(sum(values[recorded.ALLOC_OBJECTS] for p in windows for stack, values in p.samples
+                    if "leak_by_turns" in stack), 1 << 15)
 
 
 def test_a_sum_recovers(t):
