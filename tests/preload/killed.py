@@ -186,6 +186,16 @@ def test_a_file_system_without_room(t):
                     if "leak_by_turns" in stack), 1 << 15)
 
 
+def test_a_tracker_that_grows(t):
+    """What is in a new table is in the file at once, and not a second later."""
+    for seconds in (0.1, 0.2, 0.3):
+        out = t.path(f"grown{seconds}")
+        kill(t.binary, [target(t, "starve"), "not", "16"], out, seconds, ["--rate=1", "--interval=1h"])
+        ran = recover(t.binary, out)
+        t.equal((ran.returncode, live_files(out)), (0, []), ran.stderr)
+        t.check(len(only(t, recorded.profiles(out))) == 1, ran.stderr)
+
+
 def test_a_sum_recovers(t):
     """Of a directory: what its files add up to, with the last window."""
     kill(t.binary, PERL, t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
