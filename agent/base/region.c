@@ -25,6 +25,9 @@ typedef struct region {
 static region regions[PD_REMAINS_AREAS];
 static bool is_taken[PD_REMAINS_MOST / PAGE];
 static bool has_begun;
+static atomic_bool has_grown;  /* an area was added, or pages of the reserve were taken */
+static atomic_bool is_outside; /* pages of the reserve hold a part of the tracker */
+static atomic_bool is_full;    /* the file system has no room for a page */
 
 enum { UNUSED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
 
@@ -63,6 +66,7 @@ static bool reserve(region *r)
 #endif
     r->area = (pd_area){
         .base = base, .pages = len / PAGE, .is_taken = is_taken + pd_remains_area_off(i) / PAGE};
+    atomic_store(&has_grown, true);
     return true;
 }
 
@@ -84,6 +88,7 @@ static char *take(region *r, size_t size)
     if (block && (is_confined ? (size_t)(block - r->area.base) + size > r->ready
                               : !make_ready(r, block, size))) {
         pd_area_give(&r->area, block, size);
+        atomic_store(&is_full, r->is_shared);
         return NULL;
     }
     if (block && has_begun)
@@ -109,7 +114,10 @@ void *pd_region_map(void *cookie, size_t size)
     for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
         block = take(&regions[i], size);
     errno = kept;
-    return block || atomic_load(&pd_is_confined) ? block : pd_reserve_map(size);
+    if (block || atomic_load(&pd_is_confined))
+        return block;
+    atomic_store(&has_grown, !atomic_exchange(&is_outside, true) || atomic_load(&has_grown));
+    return pd_reserve_map(size);
 }
 
 void pd_region_unmap(void *cookie, void *ptr, size_t size)
@@ -180,12 +188,18 @@ static int share(region *r, int fd)
     return error;
 }
 
+bool pd_region_has_grown(void)
+{
+    return atomic_load_explicit(&has_grown, memory_order_relaxed) &&
+           atomic_exchange(&has_grown, false);
+}
+
 bool pd_region_has_private(void)
 {
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         if (regions[i].area.base && !regions[i].is_shared)
             return true;
-    return false;
+    return atomic_load(&is_outside);
 }
 
 int pd_region_share(int fd, bool is_all)
@@ -194,7 +208,16 @@ int pd_region_share(int fd, bool is_all)
     for (unsigned i = 0; i < PD_REMAINS_AREAS && !error; i++)
         if (regions[i].area.base && (is_all || !regions[i].is_shared))
             error = share(&regions[i], fd);
+    if (!error && atomic_load(&is_outside))
+        error = atomic_load(&is_full) ? ENOSPC : EFBIG;
     return error;
+}
+
+void pd_region_leave(void)
+{
+    pd_region_fork_prepare();
+    pd_region_fork_child();
+    pd_region_fork_parent();
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */

@@ -33,12 +33,20 @@ void pd_region_spare(void);
 /* NULL: there is no area. */
 pd_remains_head *pd_region_head(void);
 
-/* Returns whether an area is not shared yet. */
+/* Returns whether there is more to share since the last call. */
+bool pd_region_has_grown(void);
+
+/* Returns whether an area is not shared yet, or pages of the reserve are in use: then the file has less than
+ * the tracker. */
 bool pd_region_has_private(void);
 
 /* Makes the areas that are private, or all, a mapping of the file, which is empty or has the others. Nobody
- * may use them meanwhile. Returns 0 or an errno value; then those that failed are as they were. */
+ * may use them meanwhile. Returns 0 or an errno value; then those that failed are as they were.
+ * ENOSPC or EFBIG also if pages of the reserve are in use. */
 int pd_region_share(int fd, bool is_all);
+
+/* Makes the areas private again, with their contents, as far as there is memory. Nobody may use them meanwhile. */
+void pd_region_leave(void);
 
 /* Around fork, with the tracker's locks. child: returns false if there was no memory for its copy; then
  * the child must not use the tracker. */

@@ -14,6 +14,7 @@
 
 #define PD_REMAINS_ENDING ".live" /* of the name; a number may follow: ".live.1" */
 #define PD_REMAINS_MAGIC  UINT64_C(0x0265766c66647070)
+#define PD_REMAINS_OVER   UINT64_C(0x0065766c66647070) /* the last window was written */
 
 /* The sizes of the areas: each is as large as all before it together, so that a small tracker takes little
  * address space. */

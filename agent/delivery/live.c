@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/notice.h"
 #include "agent/base/region.h"
+#include "agent/base/self.h"
 #include "agent/delivery/spool.h"
 
 #include <errno.h>
@@ -139,18 +140,36 @@ static void make_file(void)
     state = why ? FAILED : THERE;
 }
 
+/* The file has no room for all of the tracker. What it took is free then for profiles. */
+static void give_up(int error)
+{
+    pprofdelta_heap *heap = pd_agent_heap();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pd_region_leave();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
+    remove_file();
+    state = FAILED;
+    pd_notice_print(PD_NOTICE_LIVE,
+                    "if this process is killed, its last window is lost: the file for it cannot "
+                    "grow in %s: %s",
+                    pd_the_agent.settings.dir, pd_words_of_error(error));
+}
+
 /* The tracker has grown. */
 static void extend_file(void)
 {
+    int error = 0;
     char path[PD_SPOOL_PATH_MAX];
     struct stat status;
     int base = pd_spool_path(&name, path);
     int fd = pd_open_high(openat(base, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == file_dev &&
         status.st_ino == file_ino)
-        move_tracker(fd, false);
+        error = move_tracker(fd, false);
     if (fd >= 0)
         close(fd);
+    if (error)
+        give_up(error);
 }
 
 void pd_live_beat(void)
@@ -165,6 +184,8 @@ void pd_live_beat(void)
         return;
     if (pd_region_has_private())
         extend_file();
+    if (state != THERE)
+        return;
     head->alive_nanos = pd_now();
     head->next_number = atomic_load(&pd_the_agent.next_number);
 }
@@ -173,6 +194,8 @@ bool pd_live_is_there(void)
 {
     char path[PD_SPOOL_PATH_MAX];
     struct stat status;
+    if (state == THERE && !atomic_load(&pd_is_confined) && pd_region_has_private())
+        extend_file();
     int base = state == THERE ? pd_spool_path(&name, path) : -1;
     return state == THERE && fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
            status.st_dev == file_dev && status.st_ino == file_ino;
@@ -187,7 +210,7 @@ void pd_live_end(void)
 {
     if (state != THERE)
         return;
-    pd_region_head()->magic = 0;
+    pd_region_head()->magic = PD_REMAINS_OVER;
     remove_file();
     state = NONE;
 }

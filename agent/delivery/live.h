@@ -19,7 +19,8 @@ void pd_live_prepare(void);
  * it that the process lives. */
 void pd_live_beat(void);
 
-/* Returns whether the file is still where it was made. */
+/* Returns whether the file is still where it was made, and has all of the tracker. If there is no room for that,
+ * it gives the file up. */
 bool pd_live_is_there(void);
 
 /* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */

@@ -6,6 +6,7 @@
 #include "agent/base/notice.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/real.h"
+#include "agent/base/region.h"
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/largest_sites.h"
@@ -233,6 +234,8 @@ static unsigned work(bool has_table)
             check_company(last, has_table);
             return requested;
         }
+        if (requested & PD_REQUEST_GROWN)
+            prepare_for_death();
         if (requested & PD_REQUEST_WINDOW)
             export_if_free(PD_DELIVER_ASKED);
         else if (clock_now() >= deadline)
@@ -346,6 +349,8 @@ void pd_worker_sampled(uint64_t n)
         return;
     if (atomic_load_explicit(&state, memory_order_relaxed) == NONE)
         pd_worker_start();
+    if (pd_region_has_grown())
+        pd_worker_ask(PD_REQUEST_GROWN);
     if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();
 }

@@ -30,7 +30,8 @@ typedef enum pd_request {
     PD_REQUEST_WINDOW = 1u << 0, /* deliver a window now */
     PD_REQUEST_TOP = 1u << 1,    /* report the largest sites: the threshold was passed */
     PD_REQUEST_STOP = 1u << 2,   /* end: the process ends */
-    PD_REQUEST_RETIRE = 1u << 3  /* end, but the process goes on */
+    PD_REQUEST_RETIRE = 1u << 3, /* end, but the process goes on */
+    PD_REQUEST_GROWN = 1u << 4   /* the tracker has tables that are not in the file yet */
 } pd_request;
 
 /* Call after the n-th sample (counting from 0). Starts the thread if that was not done, and

@@ -75,11 +75,7 @@ static bool is_without_base(const cli_leaks_file *last, const cli_leaks_file *fi
 cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
 {
     cli_leaks_order_report report = {0};
-    int64_t latest = INT64_MIN;
-    for (size_t i = 0; i < len; i++) {
-        report.moved += files[i].time_nanos < latest;
-        latest = files[i].time_nanos > latest ? files[i].time_nanos : latest;
-    }
+    size_t first = SIZE_MAX; /* operand of the later files of the run */
     sort(files, len);
     const cli_leaks_file *last = NULL;
     for (size_t i = 0; i < len; i++) {
@@ -91,6 +87,12 @@ cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
         report.gaps += file->role == CLI_LEAKS_GAP;
         if (file->role == CLI_LEAKS_WINDOW)
             last = file;
+    }
+    for (size_t i = len; i-- > 0;) {
+        if (i + 1 == len || files[i].run != files[i + 1].run)
+            first = SIZE_MAX;
+        report.moved += files[i].role != CLI_LEAKS_AGAIN && files[i].operand > first;
+        first = files[i].operand < first ? files[i].operand : first;
     }
     return report;
 }

@@ -27,7 +27,7 @@ typedef struct cli_leaks_file {
 
 /* What the plan changed. */
 typedef struct cli_leaks_order_report {
-    size_t moved; /* files that are older than one before them on the command line */
+    size_t moved; /* files that are older than one of their run before them on the command line */
     size_t again;
     size_t gaps;
 } cli_leaks_order_report;

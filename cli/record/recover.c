@@ -33,7 +33,8 @@ typedef struct remains {
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
-    bool is_left; /* the file is left alone */
+    bool is_left;  /* the file is left alone */
+    bool is_early; /* the process ended before its file was complete */
 } remains;
 
 static const char damaged[] = "is cut or damaged: it cannot be recovered; remove it";
@@ -102,11 +103,13 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
 static int read_file(cli_recovering *how, remains *r)
 {
     pd_remains_head head;
+    r->is_early = !r->status.st_size;
     if ((uint64_t)r->status.st_size < sizeof head ||
         !read_all(r->fd, (uint8_t *)&head, sizeof head))
         return r->status.st_size ? leave_alone(how, r, "is cut: it cannot be recovered; remove it")
                                  : CLI_DONE;
-    if (!head.magic)
+    r->is_early = !head.magic;
+    if (r->is_early || head.magic == PD_REMAINS_OVER)
         return CLI_DONE;
     if (head.magic != PD_REMAINS_MAGIC)
         return leave_alone(how, r,
@@ -282,7 +285,7 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
     if (r->head && r->heap && !is_empty(r))
         code = write_window(how, r);
     else
-        how->empty++;
+        *(r->is_early ? &how->early : &how->empty) += 1;
     *is_over = !code;
     return code;
 }

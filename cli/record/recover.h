@@ -23,6 +23,7 @@ typedef struct cli_recovering {
     bool is_silent;        /* what is left alone is not mentioned */
     size_t recovered;      /* windows */
     size_t empty;          /* processes of which everything had arrived */
+    size_t early;          /* processes that ended before their file was complete */
     size_t living;         /* files that were left alone: their processes live */
 } cli_recovering;
 

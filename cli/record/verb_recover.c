@@ -35,8 +35,12 @@ static void print_total(const cli_recovering *how, int code)
         cli_note("processes that live, or are being recovered: %zu", how->living);
     if (how->empty)
         cli_note("processes whose windows had all arrived: %zu", how->empty);
-    if (!code && !how->recovered && !how->living && !how->empty)
-        cli_note("nothing to recover: no process was killed while it was recorded");
+    if (how->early)
+        cli_note("processes that were killed within milliseconds of their first sample, of which "
+                 "nothing can be made: %zu",
+                 how->early);
+    if (!code && !how->recovered && !how->living && !how->empty && !how->early)
+        cli_note("nothing to recover: no killed process has left a file");
 }
 
 int cli_recover(int argc, char **argv)

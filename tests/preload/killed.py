@@ -21,7 +21,7 @@ if __name__ == "__main__":
 
 import recorded
 from accounts import PARTS, Account
-from agents import checked, only, start, until
+from agents import checked, only, plainly, start, target, until
 from pb import load
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
@@ -153,6 +153,47 @@ def test_what_is_not_the_agents_is_left_alone(t):
                       ("hard", "of this user alone"), ("pipe", "is a pipe")):
         line, = [line for line in ran.stderr.splitlines() if f"heap.{name}." in line]
         t.contains(line, why)
+
+
+def test_a_process_that_is_killed_at_once(t):
+    """Its file is not complete: it goes, and a note says that nothing is made of it."""
+    out = t.path("out")
+    os.mkdir(out)
+    for name, content in (("empty", b""), ("early", bytes(100000))):
+        with open(os.path.join(out, f"heap.{name}.1.live"), "wb", opener=lambda path, how: os.open(path, how, 0o600)) as file:
+            file.write(content)
+    ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
+    t.equal((ran.returncode, os.listdir(out)), (0, []), ran.stderr)
+    t.contains(ran.stderr, "of which nothing can be made: 2")
+
+
+def test_a_file_system_without_room(t):
+    """The file for the last window grows until there is no room. Then it goes, and the profiles have its room."""
+    script = 'mount -t tmpfs -o size=$0 none full && "$@"; code=$?; cp full/out/* kept; exit $code'
+    under = lambda size: ["unshare", "-rm", "sh", "-c", script, size]
+    os.mkdir(t.path("full"))
+    if not shutil.which("unshare") or plainly(t, "unshare", "-rm", "mount", "-t", "tmpfs", "none", "full").code:
+        t.skip("no file system can be mounted here")
+    for size in ("600k", "800k", "1m"):
+        shutil.rmtree(t.path("kept"), ignore_errors=True)
+        os.mkdir(t.path("kept"))
+        ran = plainly(t, *under(size), t.binary, "record", "-q", "-o", "full/out", "--rate=1", "--interval=50ms", "--",
+                      target(t, "starve"), "not", "15")
+        t.equal((ran.code, live_files(t.path("kept"))), (0, []), ran.err)
+        t.contains(ran.err, "the file for it cannot grow in")
+        windows = only(t, checked(t, t.path("kept")))
+        t.equal(sum(values[recorded.ALLOC_OBJECTS] for p in windows for stack, values in p.samples
+                    if "leak_by_turns" in stack), 1 << 15)
+
+
+def test_a_tracker_that_grows(t):
+    """What is in a new table is in the file at once, and not a second later."""
+    for seconds in (0.1, 0.2, 0.3):
+        out = t.path(f"grown{seconds}")
+        kill(t.binary, [target(t, "starve"), "not", "16"], out, seconds, ["--rate=1", "--interval=1h"])
+        ran = recover(t.binary, out)
+        t.equal((ran.returncode, live_files(out)), (0, []), ran.stderr)
+        t.check(len(only(t, recorded.profiles(out))) == 1, ran.stderr)
 
 
 def test_a_sum_recovers(t):

@@ -3,6 +3,7 @@
  *     starve exit      ends with status 3 if errno is ENOMEM
  *     starve abort     aborts
  *     starve go-on     frees some of it, allocates 100 blocks more, and ends with status 0
+ *     starve not       uses up nothing
  *
  * starve HOW BITS has called malloc from 2^BITS distinct stacks before. */
 #include "leaking.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static void *spare; /* for go-on */
 
@@ -64,8 +66,13 @@ int main(int argc, char **argv)
     unsigned bits = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     if (argc < 2 || setrlimit(RLIMIT_AS, &limit))
         return 2;
-    for (unsigned turns = 0; bits && turns < 1u << bits; turns++)
+    for (unsigned turns = 0; bits && turns < 1u << bits; turns++) {
         leak_by_turns(bits, turns);
+        if (!strcmp(argv[1], "not") && turns % 512 == 0)
+            usleep(5000); /* the agent's thread takes part */
+    }
+    if (!strcmp(argv[1], "not"))
+        return 0;
     spare = malloc(100 << 10);
     errno = 0;
     use_up(NULL);
