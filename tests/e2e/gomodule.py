@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from gotests import ARROW, ENVIRONMENT, MODULE, ORACLE, check, download, go, main, real, step, tests
+from gotests import ALONE, ARROW, ENVIRONMENT, MODULE, ORACLE, check, go, main, real, step, tests
 
 PACKAGE = "./pprofdelta"
 FUZZ_TIME = "150x"  # executions: with a time, an execution that the end meets fails
@@ -80,7 +80,7 @@ def checked(name, program, *args, **environment):
 def checkers():
     """Programs that check the sources, which the Go of this machine builds."""
     pinned = os.path.join(real.here, "staticcheck")
-    download(pinned)
+    real.made("go mod download", ["go", "mod", "download"], pinned, ALONE)
     with tempfile.TemporaryDirectory(prefix="pprofdelta-checkers-") as folder:
         linter, typecheck = (os.path.join(folder, name) for name in ("staticcheck", "typecheck"))
         step("staticcheck is built", "build", "-o", linter, "honnef.co/go/tools/cmd/staticcheck", cwd=pinned)
@@ -94,7 +94,7 @@ def checkers():
 
 def collector():
     for module in (PROCESSOR, COLLECTOR):
-        download(module)
+        real.made("go mod download", ["go", "mod", "download"], module, ALONE)
     check_format(PROCESSOR, COLLECTOR)
     for module in (PROCESSOR, COLLECTOR):
         tests(os.path.basename(module), "./...", cwd=module)

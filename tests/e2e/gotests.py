@@ -17,6 +17,7 @@ ORACLE = os.path.join(MODULE, "oracletest")  # a module with the tests that need
 ARROW = os.path.join(MODULE, "deltaarrow")  # a module that needs Arrow's
 # With -trimpath, Go's cache has what another copy of this tree compiled.
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false -trimpath"}
+ALONE = {**ENVIRONMENT, "GOWORK": "off"}  # without its workspace, whose modules need more
 LIMIT = 4 * real.TIMEOUT
 
 
@@ -26,11 +27,6 @@ def go(*args, cwd=MODULE, **environment):
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                          timeout=LIMIT)
     return ran.returncode == 0, ran.stdout.decode("utf-8", "replace")
-
-
-def download(module):
-    """What its go.mod needs, and not what any module of its workspace might."""
-    real.made("go mod download", ["go", "mod", "download"], module, {**ENVIRONMENT, "GOWORK": "off"})
 
 
 def step(name, *args, **environment):
@@ -66,7 +62,7 @@ def main(run, *needs):
     def with_modules():
         real.need("go", *needs)
         for module in (MODULE, ORACLE, ARROW):
-            download(module)
+            real.made("go mod download", ["go", "mod", "download"], module, ALONE)
         run()
 
     real.script(with_modules, finish)

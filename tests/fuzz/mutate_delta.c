@@ -58,6 +58,12 @@ static void change_both(draft *d)
     change(d, &d->cur, (buf){0});
 }
 
+static void change_copy(draft *d)
+{
+    d->cur = d->prev;
+    change(d, &d->cur, d->prev);
+}
+
 static void swap(draft *d)
 {
     buf kept = d->prev;
@@ -67,31 +73,19 @@ static void swap(draft *d)
 
 static void mutate(draft *d)
 {
-    switch (rng_below(&d->rng, 16)) {
-    case 0:
-    case 1:
+    size_t of_16 = rng_below(&d->rng, 16);
+    if (of_16 < 2)
         LLVMFuzzerMutate(d->header, PAIR_LEN, PAIR_LEN);
-        break;
-    case 2:
+    else if (of_16 < 3)
         swap(d);
-        break;
-    case 3:
-    case 4:
-        d->cur = d->prev;
-        change(d, &d->cur, d->prev);
-        break;
-    case 5:
-    case 6:
+    else if (of_16 < 5)
+        change_copy(d);
+    else if (of_16 < 7)
         change_both(d);
-        break;
-    case 7:
-    case 8:
-    case 9:
+    else if (of_16 < 10)
         change(d, &d->prev, d->cur);
-        break;
-    default:
+    else
         change(d, &d->cur, d->prev);
-    }
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)

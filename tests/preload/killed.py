@@ -160,9 +160,8 @@ def test_a_process_that_is_killed_at_once(t):
     out = t.path("out")
     os.mkdir(out)
     for name, content in (("empty", b""), ("early", bytes(100000))):
-        with open(os.path.join(out, f"heap.{name}.1.live"), "wb", opener=lambda path, how: os.open(path, how, 0o600)) as file:
-            file.write(content)
-    ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
+        os.chmod(t.write(f"out/heap.{name}.1.live", content), 0o600)
+    ran = recover(t.binary, out)
     t.equal((ran.returncode, os.listdir(out)), (0, []), ran.stderr)
     t.contains(ran.stderr, "of which nothing can be made: 2")
 

@@ -215,20 +215,12 @@ static model_function *draw_twin_function(gen *g, const model_function *f)
     model *m = &g->m;
     model_function *twin = arena_alloc(&g->arena, sizeof *twin);
     *twin = *f;
-    switch (rng_below(&g->rng, 4)) {
-    case 0:
-        twin->name = arena_format(&g->arena, "%s'", f->name);
-        break;
-    case 1:
-        twin->system_name = arena_format(&g->arena, "%s'", f->system_name);
-        break;
-    case 2:
-        twin->filename = arena_format(&g->arena, "%s'", f->filename);
-        break;
-    default:
+    const char **texts[] = {&twin->name, &twin->system_name, &twin->filename};
+    size_t what = rng_below(&g->rng, 4);
+    if (what < 3)
+        *texts[what] = arena_format(&g->arena, "%s'", *texts[what]);
+    else
         twin->start_line++;
-        break;
-    }
     ARENA_PUSH(&g->arena, m->functions, m->functions_len, m->functions_cap, twin);
     return twin;
 }
@@ -256,22 +248,15 @@ static void draw_sibling(gen *g, model_location *l)
 {
     const model *m = &g->m;
     *l = *m->locations[rng_below(&g->rng, m->locations_len)];
-    switch (rng_below(&g->rng, 5)) {
-    case 0:
+    size_t what = rng_below(&g->rng, 5); /* 4: the same, with another id */
+    if (what == 0)
         l->is_folded = !l->is_folded;
-        break;
-    case 1:
+    else if (what == 1)
         draw_lines(g, l, 1 + rng_below(&g->rng, 2));
-        break;
-    case 2:
+    else if (what == 2)
         l->mapping = m->mappings_len ? m->mappings[rng_below(&g->rng, m->mappings_len)] : NULL;
-        break;
-    case 3:
+    else if (what == 3)
         change_last_line(g, l);
-        break;
-    default: /* the same, with another id */
-        break;
-    }
 }
 
 static void draw_location(gen *g)
