@@ -157,8 +157,7 @@ def test_what_is_not_the_agents_is_left_alone(t):
 
 def test_a_process_that_is_killed_at_once(t):
     """Its file is not complete: it goes, and a note says that nothing is made of it."""
-    out = t.path("out")
-    os.mkdir(out)
+    os.mkdir(out := t.path("out"))
     for name, content in (("empty", b""), ("early", bytes(100000))):
         os.chmod(t.write(f"out/heap.{name}.1.live", content), 0o600)
     ran = recover(t.binary, out)
