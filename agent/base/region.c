@@ -25,7 +25,7 @@ typedef struct region {
 static region regions[PD_REMAINS_AREAS];
 static bool is_taken[PD_REMAINS_MOST / PAGE];
 static bool has_begun;
-static atomic_bool has_grown;  /* an area was added, or pages of the reserve were taken */
+static atomic_bool has_grown;  /* an area was added, or is_outside has become true */
 static atomic_bool is_outside; /* pages of the reserve hold a part of the tracker */
 static atomic_bool is_full;    /* the file system has no room for a page */
 
@@ -116,7 +116,8 @@ void *pd_region_map(void *cookie, size_t size)
     errno = kept;
     if (block || atomic_load(&pd_is_confined))
         return block;
-    atomic_store(&has_grown, !atomic_exchange(&is_outside, true) || atomic_load(&has_grown));
+    if (!atomic_exchange(&is_outside, true))
+        atomic_store(&has_grown, true);
     return pd_reserve_map(size);
 }
 

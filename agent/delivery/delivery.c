@@ -48,11 +48,11 @@ static bool to_file(delivery *d)
     int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
                                &number, &where);
     if (error) {
-        const char *fate = pd_live_fate(); /* it may make room for the next one */
+        pd_live_fit(); /* it may make room for the next profile */
         pd_text_add(&d->why, "%s: %s%s: %s", pd_the_agent.settings.dir,
                     d->is_last ? "the last profile cannot be written"
                                : "a profile cannot be written; the next one will have its events",
-                    d->is_last ? fate : "", pd_words_of_error(error));
+                    d->is_last ? pd_live_fate() : "", pd_words_of_error(error));
         return false;
     }
     atomic_store(&pd_the_agent.next_number, number + 1);

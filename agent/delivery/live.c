@@ -172,6 +172,12 @@ static void extend_file(void)
         give_up(error);
 }
 
+void pd_live_fit(void)
+{
+    if (state == THERE && !atomic_load(&pd_is_confined) && pd_region_has_private())
+        extend_file();
+}
+
 void pd_live_beat(void)
 {
     const pd_settings *settings = &pd_the_agent.settings;
@@ -180,10 +186,7 @@ void pd_live_beat(void)
         return;
     if (state == NONE)
         make_file();
-    if (state != THERE)
-        return;
-    if (pd_region_has_private())
-        extend_file();
+    pd_live_fit();
     if (state != THERE)
         return;
     head->alive_nanos = pd_now();
@@ -194,8 +197,7 @@ bool pd_live_is_there(void)
 {
     char path[PD_SPOOL_PATH_MAX];
     struct stat status;
-    if (state == THERE && !atomic_load(&pd_is_confined) && pd_region_has_private())
-        extend_file();
+    pd_live_fit();
     int base = state == THERE ? pd_spool_path(&name, path) : -1;
     return state == THERE && fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
            status.st_dev == file_dev && status.st_ino == file_ino;

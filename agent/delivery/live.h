@@ -19,8 +19,10 @@ void pd_live_prepare(void);
  * it that the process lives. */
 void pd_live_beat(void);
 
-/* Returns whether the file is still where it was made, and has all of the tracker. If there is no room for that,
- * it gives the file up. */
+/* Gives the file what the tracker has more than it. If there is no room for that, the file goes. */
+void pd_live_fit(void);
+
+/* The same. Returns whether the file is where it was made, and so has all of the tracker. */
 bool pd_live_is_there(void);
 
 /* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */

@@ -75,7 +75,7 @@ static bool is_without_base(const cli_leaks_file *last, const cli_leaks_file *fi
 cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
 {
     cli_leaks_order_report report = {0};
-    size_t first = SIZE_MAX; /* operand of the later files of the run */
+    size_t first = SIZE_MAX; /* of the operands of the later files of the run */
     sort(files, len);
     const cli_leaks_file *last = NULL;
     for (size_t i = 0; i < len; i++) {
