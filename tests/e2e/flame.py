@@ -362,6 +362,9 @@ def test_an_address_leads_back(t, page):
     t.contains(page.detail(), "all, total 16")
     page.do("history.forward()")
     t.contains(page.detail(), "right, total 4")
+    page.do("const key = (to, key) => to.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true})), s = element('search');"
+            "s.value = 'deep', key(s, 'Enter'), key(document.body, 'i'), history.back()")  # at once
+    t.contains(page.run(where), "search=deep")
 
     def at(address):
         shared.open("about:blank")

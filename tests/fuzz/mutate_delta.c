@@ -58,12 +58,6 @@ static void change_both(draft *d)
     change(d, &d->cur, (buf){0});
 }
 
-static void change_copy(draft *d)
-{
-    d->cur = d->prev;
-    change(d, &d->cur, d->prev);
-}
-
 static void swap(draft *d)
 {
     buf kept = d->prev;
@@ -74,15 +68,15 @@ static void swap(draft *d)
 static void mutate(draft *d)
 {
     size_t of_16 = rng_below(&d->rng, 16);
+    if (of_16 == 3 || of_16 == 4)
+        d->cur = d->prev;
     if (of_16 < 2)
         LLVMFuzzerMutate(d->header, PAIR_LEN, PAIR_LEN);
     else if (of_16 < 3)
         swap(d);
-    else if (of_16 < 5)
-        change_copy(d);
-    else if (of_16 < 7)
+    else if (of_16 == 5 || of_16 == 6)
         change_both(d);
-    else if (of_16 < 10)
+    else if (of_16 >= 7 && of_16 < 10)
         change(d, &d->prev, d->cur);
     else
         change(d, &d->cur, d->prev);
