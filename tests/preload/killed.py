@@ -178,7 +178,7 @@ def test_a_file_system_without_room(t):
         ran = plainly(t, *under(size), t.binary, "record", "-q", "-o", "full/out", "--rate=1", "--interval=50ms", "--",
                       target(t, "starve"), "not", "15")
         t.equal((ran.code, live_files(t.path("kept"))), (0, []), ran.err)
-        t.contains(ran.err, "the file for it cannot grow in")
+        t.contains(ran.err, "the file for it cannot ")  # be made in, or grow in
         windows = only(t, checked(t, t.path("kept")))
         t.equal(sum(values[recorded.ALLOC_OBJECTS] for p in windows for stack, values in p.samples
                     if "leak_by_turns" in stack), 1 << 15)
@@ -207,16 +207,20 @@ def test_a_sum_recovers(t):
 def test_the_account_is_that_of_the_window_before(t):
     """If there was none, a comment says so."""
     shutil.which("perl") or t.skip("perl is not here")
-    for number, asked in enumerate((False, True)):
-        out = t.path(f"out{number}")
-        process = start(t, *PERL, options=["-o", out, "--rate=4k"])
-        t.check(until(lambda: is_ready(out)), "no file came")
-        if asked:
-            process.send_signal(signal.SIGUSR2)
-            t.check(until(lambda: recorded.files(out)), "no window came")
-        process.kill()
-        process.communicate()
-        t.equal(recover(t.binary, out).returncode, 0)
+    for asked in False, True:
+        for attempt in range(9):
+            out = t.path(f"out{asked}{attempt}")
+            process = start(t, *PERL, options=["-o", out, "--rate=4k"])
+            t.check(until(lambda: is_ready(out)), "no file came")
+            if asked:
+                process.send_signal(signal.SIGUSR2)
+                t.check(until(lambda: recorded.files(out)), "no window came")
+                time.sleep(0.05 * attempt)  # of a process without a sample since then there is no second window
+            process.kill()
+            process.communicate()
+            t.equal(recover(t.binary, out).returncode, 0)
+            if len(os.listdir(out)) == 1 + asked:
+                break
         accounts = [Account(t, window) for window in only(t, checked(t, out))]
         t.equal(len(accounts), 1 + asked)
         t.equal(({part: accounts[-1].part(part) for part in PARTS}, accounts[-1].total > 0),
