@@ -56,7 +56,7 @@ void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t si
 
 cli_string cli_keep_string(cli_string string)
 {
-    char *copy = cli_keep(string.len, 1);
+    char *copy = cli_keep(string.len + 1, 1);
     memcpy(copy, string.ptr, string.len);
     return (cli_string){copy, string.len};
 }

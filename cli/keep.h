@@ -24,7 +24,7 @@ void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t si
 #define CLI_KEEP_MORE(list, more)                                                                  \
     ((list) = cli_keep_more(list, list##_len, more, &list##_cap, sizeof *(list)))
 
-/* A copy of the string. */
+/* A copy of the string, with a NUL behind it. */
 cli_string cli_keep_string(cli_string string);
 
 /* Numbers texts in the order of their bytes: numbers[i] is that of texts[i]. Equal texts have one

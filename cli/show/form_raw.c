@@ -2,11 +2,19 @@
  *
  * The form is stable, so that diff compares two profiles: records are in the order of the file, ids
  * are unchanged, and quoted strings lose nothing. A filter takes samples away, and nothing else. The
- * records of an OTLP request are its own, and refer to the tables of the dictionary by index. */
+ * records of an OTLP request are its own, and refer to the tables of the dictionary by index.
+ *
+ * Of two profiles, the records are those of a third, which the library computes: what CUR has more or
+ * less than PREV. */
 #include "show/shown.h"
 
+#include "cli.h"
+#include "keep.h"
+#include "message.h"
 #include "output_file.h"
 #include "show/record_text.h"
+
+#include <stdlib.h>
 
 static const char before[] = "time_nanos: <time_nanos>\n"
                              "duration_nanos: <duration_nanos>\n"
@@ -82,6 +90,49 @@ static const char request[] =
     "<[dictionary.link_table|>  <#>: trace <h:trace_id> span <h:span_id>\n<]>"
     "string_table:\n"
     "<[dictionary.string_table|>  <#>: <q:string_table>\n<]>";
+
+/* Writes CUR - PREV. Returns an exit code. */
+static int subtract(const cli_profile profiles[CLI_SIDES], const pprofdelta_options *options,
+                    cli_buffer *change)
+{
+    const cli_input *prev = &profiles[0].input, *cur = &profiles[1].input;
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = change};
+    pprofdelta *context;
+    pprofdelta_error err;
+    if (pprofdelta_new(options, NULL, &context, &err))
+        return cli_library_error(cur->name, &err);
+    int code = CLI_DONE;
+    if (pprofdelta_base(context, prev->bytes, prev->len, &err))
+        code = cli_library_error(prev->name, &err);
+    else if (pprofdelta_window(context, cur->bytes, cur->len, &sink, NULL, &err))
+        code = cli_inputs_error(CLI_TWO_FILES, prev->name, cur->name, &err);
+    pprofdelta_free(context);
+    return code;
+}
+
+int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *options)
+{
+    const cli_profile *cur = &profiles[1];
+    size_t types = cur->view->n_sample_type;
+    const char **counters = cli_keep(types, sizeof *counters);
+    for (size_t i = 0; i < types; i++)
+        counters[i] = cli_keep_string(cli_profile_type(cur, i)).ptr;
+    pprofdelta_options each = *options;
+    each.counters = counters;
+    each.counters_len = types;
+    each.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
+    each.flags = PPROFDELTA_FORCE | PPROFDELTA_NO_STAMP | PPROFDELTA_ABSENT_TYPES;
+    each.format = cur->request ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    cli_buffer change = {NULL};
+    const char *name = cur->input.name;
+    int code = subtract(profiles, &each, &change);
+    for (size_t i = 0; i < CLI_SIDES; i++)
+        cli_profile_free(&profiles[i]);
+    if (!code)
+        return cli_profile_take(profiles, (cli_input){name, change.bytes, change.len}, options);
+    free(change.bytes);
+    return code;
+}
 
 int cli_show_raw(cli_shown *shown)
 {

@@ -167,7 +167,9 @@ cli_show_form cli_show_folded, cli_show_json, cli_show_flame;
 /* What becomes of what each stack allocates, of one profile with ages. */
 cli_show_form cli_show_lifetimes;
 
-/* One profile only; of an OTLP request, its own records. */
+/* One profile only; of an OTLP request, its own records. cli_raw_of_two puts a profile of what CUR has more
+ * or less than PREV into the place of the first. Prints what is wrong; returns an exit code. */
 cli_show_form cli_show_raw;
+int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *options);
 
 #endif

@@ -126,8 +126,6 @@ static int check_options(const show_options *options)
     if (len > CLI_SIDES)
         return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
                          files[CLI_SIDES]);
-    if (len > 1 && options->form == RAW)
-        return cli_usage("--raw shows one profile");
     if (options->type && options->form == LIFETIMES)
         return cli_usage("--type is not for --lifetimes, which shows what ended by its age");
     if ((options->shown.is_by_cum || (options->top && options->form != LIFETIMES)) && options->form)
@@ -159,7 +157,7 @@ static int choose_type(const show_options *options, cli_shown *shown)
 }
 
 /* The limit counts for both profiles together. */
-static int load(const show_options *options, cli_profile *profiles)
+static int load(show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
@@ -172,7 +170,11 @@ static int load(const show_options *options, cli_profile *profiles)
             return code;
         library.max_memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
     }
-    return CLI_DONE;
+    if (options->form != RAW || options->arguments.operands_len == 1)
+        return CLI_DONE;
+    options->shown.sides = 1;
+    library.max_memory = options->max_memory;
+    return cli_raw_of_two(profiles, &library);
 }
 
 static int load_and_print(show_options *options, cli_profile *profiles)

@@ -300,6 +300,19 @@ functions:
 """)
 
 
+def test_raw_of_two(t):
+    """What CUR has more or less than PREV, in every type: a sample that is gone is negative."""
+    gone, more, same, new = ((name, "main") for name in ("gone", "more", "same", "new"))
+    names = two(t, [(gone, [4, 40, 2, 20]), (more, [1, 10, 9, 90]), (same, [7, 70, 7, 70])],
+                [(more, [3, 30, 1, 10]), (same, [7, 70, 7, 70]), (new, [1, 8, 1, 8])], types=None)
+    rows = lambda *args: t.succeeds("show", "--raw", *names, *args).text.split("samples:\n")[1].split("locations:")[0]
+    t.equal(sorted(row.split(":")[0] for row in rows().splitlines()), ["  -4 -40 -2 -20", "  1 8 1 8", "  2 20 -8 -80"])
+    t.equal(rows("--focus=new").split(":")[0], "  1 8 1 8")
+    t.contains(t.fails(1, "show", "--raw", *reversed(names)).err, "swapped?")
+    t.write("other", profile([(new, [1])], types=["x/count"]))
+    t.contains(t.fails(1, "show", "--raw", names[0], "other").err, "the value types differ")
+
+
 def test_json(t):
     labelled = Stack("f", "main", labels={"k": 'v"\n', "n": 7})
     t.write("a", gz(profile([(labelled, [1, -2]), ((), [2**63 - 1, 3])],
