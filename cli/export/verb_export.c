@@ -299,6 +299,9 @@ int cli_export(int argc, char **argv)
         return code;
     if (!r.dir)
         return cli_usage("-o DIR is missing: pprofdelta export FILE... -o DIR");
+    if (!strcmp(r.dir, "-"))
+        return cli_usage(
+            "-o -: the tables are four files, in a folder: pprofdelta export FILE... -o DIR");
     if (cli_check_files(r.files.operands, r.files.operands_len, r.files.operands_len > 1))
         return CLI_USAGE;
     cli_progress_start();

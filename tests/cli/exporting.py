@@ -152,6 +152,7 @@ def test_what_is_refused_leaves_the_folder_as_it_was(t):
                         (["--max-memory=3k", one], "--max-memory")):
         for folder in "out", "new":
             t.contains(t.fails(1, "export", *args, "-o", folder).err, *said)
+    t.contains(t.fails(2, "export", one, "-o", "-").err, "four files, in a folder")
     for limit in range(0, 2000, 200):  # bytes of a file: a full disk, for one table after the other
         result = t.fails(1, "export", two, "-o", "out", preexec_fn=lambda most=limit: resource.setrlimit(
             resource.RLIMIT_FSIZE, (most, most)))
