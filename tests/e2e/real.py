@@ -107,14 +107,14 @@ def node_modules():
     return made_once(folder, ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"])
 
 
-def python_with(requirements):
-    """A Python that has what the file pins, with the hashes that it names."""
-    source = os.path.join(here, requirements)
-    folder = kept("python-%d.%d" % sys.version_info[:2], source)
+def python_with(*files, python=sys.executable):
+    """A Python that has what the files pin."""
+    files = [os.path.join(here, file) for file in files]
+    folder = kept("python" + os.path.realpath(python).replace("/", "-"), *files)
     program = os.path.join(folder, "bin", "python")
-    made_once(folder, [sys.executable, "-m", "venv", "--clear", folder],
-              [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-               "--only-binary=:all:", "--require-hashes", "-r", source])
+    made_once(folder, [python, "-m", "venv", "--clear", folder],
+              [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:",
+               "--no-binary=pyspark", *(word for file in files for word in ("-r", file))])
     return program
 
 
