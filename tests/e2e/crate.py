@@ -115,6 +115,8 @@ def main():
     # Of each copy of this tree: what cargo has compiled of another passes for new if the sources here are older.
     tree = hashlib.sha256(WORKSPACE.encode()).hexdigest()[:8]
     os.environ["CARGO_TARGET_DIR"] = os.path.join(real.kept("crate", os.path.join(WORKSPACE, "Cargo.lock")), tree)
+    if shutil.which("ccache"):  # the C library is compiled twice, by clippy too
+        os.environ.update(CC="ccache " + os.environ.get("CC", "cc"), CCACHE_BASEDIR=real.root, CCACHE_NOHASHDIR="1")
     tests("tests")
     tests("all features", "-p", "pprofdelta", "--all-features", "--test", "system")
     if os.environ.get("PPROFDELTA_ALLOCATORS"):
