@@ -1,16 +1,23 @@
 # A clean root: Debian's smallest set, for what a machine that has nothing installs and runs. Sourced. Takes root's
 # rights and Debian's mirror, which the host's own apt knows.
 
-# clean_root DIRECTORY: makes one there. The trap that it sets removes it. With $UNPACKED, a folder, Debian's set is
-# unpacked there if it is empty, and copied: several roots of one run need it once.
+# clean_root DIRECTORY: makes one there. The trap that it sets removes it. Root's cache keeps Debian's set for a month.
 clean_root() {
-    local root=$1 from=${UNPACKED:-$1} suite mirror
+    local root=$1 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/pprofdelta-root suite mirror kept
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    mirror=$(apt-get indextargets --format '$(SITE) $(CODENAME)' | sed -n "s/ $suite\$//p" | head -n 1)
+    kept=$cache/$suite-$(date +%Y-%m).tar
     # shellcheck disable=SC2064 # as it is now
     trap "remove_root '$root'" EXIT
-    [ -e "$from/etc" ] || debootstrap --variant=minbase --include=ca-certificates "$suite" "$from" "$mirror"
-    [ "$from" = "$root" ] || cp -a "$from/." "$root"
+    if [ -e "$kept" ]; then
+        tar -C "$root" -xpf "$kept" --numeric-owner
+    else
+        mirror=$(apt-get indextargets --format '$(SITE) $(CODENAME)' | sed -n "s/ $suite\$//p" | head -n 1)
+        debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$mirror"
+        mkdir -p "$cache"
+        rm -f "$cache"/*
+        tar -C "$root" -cf "$kept.$$" --numeric-owner .
+        mv "$kept.$$" "$kept"
+    fi
     cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io" # a root that is lost with the machine is made again
     mount -t proc proc "$root/proc"
