@@ -36,6 +36,9 @@ def symbolized(t, *options):
     return Symbolized(t.load("out.pb"))
 
 
+compiled = {}  # programs by compiler and options
+
+
 class Elf:
     """What readelf says of a file."""
 
@@ -55,8 +58,13 @@ class Elf:
     @classmethod
     def of_shapes(cls, t, *options, compiler="g++", name="shapes"):
         """... of the program of shapes.cc, which it compiles."""
-        run(tool(compiler), os.path.join(HERE, "shapes.cc"), "-o", t.path(name), "-Wl,--build-id",
-            *(options or ("-g", "-O2")), cwd=t.dir)
+        options = options or ("-g", "-O2")
+        if (compiler, options) in compiled:
+            os.chmod(t.write(name, compiled[compiler, options]), 0o755)
+        else:
+            run(tool(compiler), os.path.join(HERE, "shapes.cc"), "-o", t.path(name), "-Wl,--build-id", *options, cwd=t.dir)
+            if "-gsplit-dwarf" not in options:  # of which parts are in the folder
+                compiled[compiler, options] = t.load(name)
         return cls(t.path(name))
 
     def code(self):
