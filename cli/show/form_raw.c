@@ -123,7 +123,7 @@ int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *op
     each.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
     each.flags = PPROFDELTA_FORCE | PPROFDELTA_NO_STAMP | PPROFDELTA_ABSENT_TYPES;
     each.format = cur->request ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
-    cli_buffer change = {NULL};
+    cli_buffer change = {0};
     const char *name = cur->input.name;
     int code = subtract(profiles, &each, &change);
     for (size_t i = 0; i < CLI_SIDES; i++)

@@ -353,7 +353,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     if (is_other || join == PPROFDELTA_JOIN_RESYNC)
         PD_TRY(begin_sum(a, err));
     PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
-                           cur->tables.samples, err));
+                           cur->tables.samples, false, err));
     PD_TRY(pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err));
     return check_sums(a, stamp, err);
 }

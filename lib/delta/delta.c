@@ -25,7 +25,7 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_input *input, bool keeps_
     pd_sample_taker taker = {.ledger = &pd->spare};
     if (keeps_rows) {
         PD_TRY(pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
-                               samples, err));
+                               samples, false, err));
         input->window.is_tight = pd->mem.is_tight;
         taker = (pd_sample_taker){.window = &input->window};
     }
@@ -80,12 +80,11 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool omits, pprofdelta_err
     pd_input *cur = &pd->cur;
     size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
     pd_window_abandon(&cur->window);
-    pprofdelta_status status =
-        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
-                        omits ? samples / 8 : samples, err);
-    cur->window.omits = omits;
+    PD_TRY(pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
+                           omits ? samples / 8 : samples, omits, err));
     cur->window.is_tight = !cur->source.is_whole || pd->mem.is_tight;
-    return status ? status : pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
+    PD_TRY(pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err));
+    return cur->window.is_late ? pd_window_order(&cur->window, &pd->mem, err) : PPROFDELTA_OK;
 }
 
 /* Everything up to a window that is filled but not judged. */
@@ -101,15 +100,8 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     if (known && !by_identity)
         PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, known, &pd->cur.tables, err));
     PD_TRY(pd_remember_input(pd, &pd->cur, known, &pd->next, err));
-    /* Unchanged samples need rows in a negative delta, and where an open attempt may have had more.
-     * Without rows it does not pay where many samples are equal, which are then added up in their row. */
-    size_t entries = pd->ledger.keys.len;
-    bool can_omit = known && !pd_is_negative(pd) && !pd->ledger.is_open &&
-                    pd->cur.tables.samples <= entries + entries / 8;
-    PD_TRY(read_samples(pd, can_omit, err));
-    if (pd->cur.window.lacks_row)
-        PD_TRY(read_samples(pd, false, err));
-    return PPROFDELTA_OK;
+    /* Unchanged samples need rows in a negative delta, and where an open attempt may have had more. */
+    return read_samples(pd, known && !by_identity && !pd->ledger.is_open, err);
 }
 
 /* ---- ... judged, and made a delta ------------------------------------------------------------ */

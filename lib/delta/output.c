@@ -60,7 +60,8 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pprofdelta_status status = cur->source.is_whole ? PPROFDELTA_OK : pd_input_rewind(cur, err);
     pd_tally_begin(tally, &cur->window, how);
-    for (size_t row = 0; row < cur->window.len && !status; row++) {
+    for (size_t i = 0; i < cur->window.len && !status; i++) {
+        size_t row = pd_window_row_at(&cur->window, i);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);

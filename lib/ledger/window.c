@@ -9,6 +9,8 @@ static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
     size_t before = w->trace_cap;
     PD_TRY(pd_ledger_reserve(w->ledger, mem, need, err));
     PD_TRY(PD_RESERVE(mem, w->trace, w->ledger->keys.cap, err));
+    if (w->omits)
+        PD_TRY(PD_RESERVE(mem, w->place, w->ledger->keys.cap, err));
     if (w->trace_cap > before)
         memset(w->trace + before, 0, (w->trace_cap - before) * sizeof *w->trace);
     return PPROFDELTA_OK;
@@ -45,14 +47,15 @@ pprofdelta_status pd_window_grow(pd_window *w, pd_mem *mem, pprofdelta_error *er
 }
 
 pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, size_t stride,
-                                  size_t rows, pprofdelta_error *err)
+                                  size_t rows, bool omits, pprofdelta_error *err)
 {
     w->ledger = ledger;
     w->stride = stride;
     w->len = 0;
     w->duplicates = 0;
     w->guess = 0;
-    w->is_tight = w->omits = w->lacks_row = false;
+    w->omits = omits;
+    w->is_tight = w->is_late = false;
     w->unchanged = 0;
     memset(w->lifted, 0, sizeof w->lifted);
     w->lifted_len = 0;
@@ -84,15 +87,65 @@ void pd_window_lift(pd_window *w)
 void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
 {
     uint32_t row = pd_window_row_of(w, entry);
-    w->duplicates++;
-    for (size_t i = 0; i < w->stride; i++) {
-        if (row == PD_ROW_UNCHANGED) {
-            w->lacks_row |= values[i] != 0;
-            continue;
-        }
-        int64_t *sum = pd_window_values(w, row) + i;
-        *sum = (int64_t)((uint64_t)*sum + (uint64_t)values[i]);
+    if (row == PD_ROW_UNCHANGED) {
+        const int64_t *base = pd_ledger_base(w->ledger, entry);
+        int64_t *late = pd_window_add_row(w, entry, w->place[entry]);
+        for (size_t i = 0; i < w->stride; i++)
+            late[i] = i < w->ledger->counters ? base[i] : 0;
+        row = pd_window_row_of(w, entry);
+        w->unchanged--;
+        w->is_late = true;
     }
+    int64_t *sums = pd_window_values(w, row);
+    for (size_t i = 0; i < w->stride; i++)
+        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
+    w->duplicates++;
+}
+
+/* Moves the row at `at` down in a heap of rows, in which none has a lower origin than those below it. */
+static void sift(uint32_t *rows, const uint64_t *origin, size_t at, size_t len)
+{
+    for (size_t child; (child = 2 * at + 1) < len; at = child) {
+        child += child + 1 < len && origin[rows[child]] < origin[rows[child + 1]];
+        if (origin[rows[at]] >= origin[rows[child]])
+            return;
+        PD_SWAP(uint32_t, rows[at], rows[child]);
+    }
+}
+
+static void sort(uint32_t *rows, const uint64_t *origin, size_t len)
+{
+    for (size_t i = len / 2; i-- > 0;)
+        sift(rows, origin, i, len);
+    for (size_t end = len; end-- > 1;) {
+        PD_SWAP(uint32_t, rows[0], rows[end]);
+        sift(rows, origin, 0, end);
+    }
+}
+
+/* The rows whose origins are below that of a row before them are few. They are sorted at the end of the
+ * order, and merged with the others from there. */
+pprofdelta_status pd_window_order(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+{
+    PD_TRY(PD_RESERVE(mem, w->order, w->len, err));
+    size_t late = w->len, len = 0;
+    uint64_t highest = 0;
+    for (size_t row = 0; row < w->len; row++)
+        if (w->origin[row] < highest)
+            w->order[--late] = (uint32_t)row;
+        else
+            highest = w->origin[row];
+    sort(w->order + late, w->origin, w->len - late);
+    highest = 0;
+    for (size_t row = 0; row < w->len; row++) {
+        if (w->origin[row] < highest)
+            continue;
+        highest = w->origin[row];
+        while (late < w->len && w->origin[w->order[late]] < highest)
+            w->order[len++] = w->order[late++];
+        w->order[len++] = (uint32_t)row;
+    }
+    return PPROFDELTA_OK;
 }
 
 /* Sets what the entry has in the attempt: no counter is below its base. */
@@ -159,5 +212,7 @@ void pd_window_release(pd_window *w, pd_mem *mem)
     PD_RELEASE(mem, w->origin);
     PD_RELEASE(mem, w->values);
     PD_RELEASE(mem, w->trace);
+    PD_RELEASE(mem, w->place);
+    PD_RELEASE(mem, w->order);
     *w = (pd_window){0};
 }

@@ -9,13 +9,14 @@
  *              values      [counters... | gauges...]; equal samples are added up
  *
  *     entry e  trace[e]    0, the row of the entry + 1, or the mark of an unchanged sample
+ *              place[e]    the origin of an unchanged sample
  *
  * Rows are in order of first appearance, which is the order of the output: their origins rise.
  *
  * A sample is unchanged if its counters are those of the ledger and its gauges are 0. Most samples
- * of most profiles are, and none of them is in the output. A door can leave out their rows. They
- * are needed after all if such a sample comes again with other values, and in a restart: the door
- * then fills the window again. */
+ * of most profiles are, and none of them is in the output. A door can leave out their rows. If such a
+ * sample comes again, its row is made late, and the rows are put in order when all are there. In a restart
+ * all rows are needed: the door then fills the window again. */
 #ifndef PD_LEDGER_WINDOW_H
 #define PD_LEDGER_WINDOW_H
 
@@ -32,13 +33,15 @@ typedef struct pd_window {
     uint64_t *origin;
     int64_t *values;
     uint32_t *trace;      /* one for each entry that the ledger has room for */
+    uint64_t *place;      /* likewise, if omits */
+    uint32_t *order;      /* if is_late, of pd_window_order: the rows by origin */
     size_t len, rows_cap; /* rows, and the room for rows */
-    size_t entry_cap, origin_cap, values_cap, trace_cap;
+    size_t entry_cap, origin_cap, values_cap, trace_cap, place_cap, order_cap;
     uint64_t duplicates; /* samples added to an earlier one */
     uint32_t guess;      /* the probable entry of the next sample */
     bool is_tight;       /* set by the door after pd_window_begin: grows in small steps */
-    bool omits;          /* likewise, if no attempt is open: unchanged samples get no rows */
-    bool lacks_row;      /* an unchanged sample came again: fill the window with all rows */
+    bool omits;          /* unchanged samples get no rows */
+    bool is_late;        /* a row was made for a sample that had come before */
     size_t unchanged;    /* entries with an unchanged sample */
     /* What pd_window_lift added, for each counter, and the number of rows that it changed. */
     pprofdelta_sum lifted[PPROFDELTA_MAX_TYPES];
@@ -46,9 +49,9 @@ typedef struct pd_window {
 } pd_window; /* zero it to begin */
 
 /* Begins a window on a ledger without uncommitted entries, with room for `rows` rows. Borrows the
- * ledger. */
+ * ledger. omits: unchanged samples get no rows; for a ledger without an open attempt. */
 pprofdelta_status pd_window_begin(pd_window *window, pd_mem *mem, pd_ledger *ledger, size_t stride,
-                                  size_t rows, pprofdelta_error *err);
+                                  size_t rows, bool omits, pprofdelta_error *err);
 
 static inline int64_t *pd_window_values(const pd_window *window, size_t row)
 {
@@ -59,6 +62,14 @@ static inline int64_t *pd_window_values(const pd_window *window, size_t row)
 static inline uint32_t pd_window_row_of(const pd_window *window, size_t entry)
 {
     return window->trace[entry] - 1;
+}
+
+/* If a row is late: finds the order of their origins. The i-th row in it is that of pd_window_row_at. */
+pprofdelta_status pd_window_order(pd_window *window, pd_mem *mem, pprofdelta_error *err);
+
+static inline size_t pd_window_row_at(const pd_window *window, size_t i)
+{
+    return window->is_late ? window->order[i] : i;
 }
 
 /* Returns the counters of an entry in this window, or NULL. */
@@ -88,7 +99,17 @@ pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_erro
  * had in the attempt, which may have arrived. */
 void pd_window_lift(pd_window *window);
 
-/* Adds a sample whose entry is in the window already. */
+/* Makes a row, for which there is room. Its values are to be set. */
+static inline int64_t *pd_window_add_row(pd_window *w, uint32_t entry, uint64_t origin)
+{
+    size_t row = w->len++;
+    w->entry[row] = entry;
+    w->trace[entry] = (uint32_t)row + 1;
+    w->origin[row] = origin;
+    return pd_window_values(w, row);
+}
+
+/* Adds a sample whose entry is in the window already, and makes its row if it was unchanged. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
 
 /* Loads the slot of a sample that is added after `before` others, unless its entry will be guessed. */
@@ -119,16 +140,13 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
     }
     if (w->omits && pd_window_is_unchanged(w, entry, values)) {
         w->trace[entry] = PD_ROW_UNCHANGED + 1;
+        w->place[entry] = origin;
         w->unchanged++;
         return PPROFDELTA_OK;
     }
-    size_t row = w->len++;
-    w->entry[row] = entry;
-    w->trace[entry] = (uint32_t)row + 1;
-    w->origin[row] = origin;
-    int64_t *out = pd_window_values(w, row);
+    int64_t *row = pd_window_add_row(w, entry, origin);
     for (size_t i = 0; i < w->stride; i++)
-        out[i] = values[i];
+        row[i] = values[i];
     return PPROFDELTA_OK;
 }
 

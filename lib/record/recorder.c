@@ -185,7 +185,7 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     }
     if (r->is_scaled && !r->ledger.side_len) /* entries have carries from now on */
         PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
-    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err));
+    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, false, err));
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
     r->outline.period = how->period;
     r->trouble.status = PPROFDELTA_OK;

@@ -75,7 +75,8 @@ TEST(more_elements_than_there_are_numbers_are_refused)
         CHECK(pd_keymap_reserve(&entries.keys, &mem, needs[i], &err) == PPROFDELTA_E_LIMIT);
         CHECK(err.status == PPROFDELTA_E_LIMIT);
         CHECK(pd_ledger_reserve(&entries, &mem, needs[i], NULL) == PPROFDELTA_E_LIMIT);
-        CHECK(pd_window_begin(&rows, &mem, &entries, 64, needs[i], NULL) == PPROFDELTA_E_LIMIT);
+        CHECK(pd_window_begin(&rows, &mem, &entries, 64, needs[i], false, NULL) ==
+              PPROFDELTA_E_LIMIT);
     }
     CHECK(t.calls == 0 && mem.used == 0);
 }
