@@ -1,14 +1,11 @@
-"""The examples of the documentation run, the types are right, and the signatures have the options."""
+"""The examples of the documentation run, and the signatures have the options."""
 
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import inspect
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,49 +70,3 @@ def test_the_options_stand_in_the_signatures() -> None:
     rows = re.findall(r"^\| (`\w.*?) \| (`.*?`) \|", readme.split("## Options")[1], re.M)
     told = {name: value for names, values in rows for name, value in zip(names.split(", "), values.split(", "), strict=True)}
     assert told == {f"`{name}`": f"`{value!r}`".replace("'", '"') for name, value in defaults.items()}
-
-
-mypy_is_here = pytest.mark.skipif(not importlib.util.find_spec("mypy"), reason="mypy is not installed")
-
-
-def checked(*arguments: object, folder: Path) -> None:
-    command = [sys.executable, "-m", *map(str, arguments)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-@mypy_is_here
-def test_the_types_are_right(tmp_path: Path) -> None:
-    tests = Path(__file__).parent
-    # Without pyspark and pyarrow, which only pprofdelta.spark needs: its tests check its types.
-    mypy = "mypy", "--strict", "--ignore-missing-imports", "--allow-subclassing-any", "--cache-dir", tmp_path
-    checked(*mypy, "-p", "pprofdelta", folder=tests)
-    checked(*mypy, *sorted(tests.glob("*.py")), folder=tests)
-
-
-@mypy_is_here
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.14"])  # the oldest, the first with Buffer, the newest
-def test_numpy_arrays_have_the_right_type(version: str, tmp_path: Path) -> None:
-    pytest.importorskip("numpy")
-    (tmp_path / "user.py").write_text(USER)
-    checked("mypy", "--strict", "--python-version", version, "--cache-dir", "/dev/null", "user.py", folder=tmp_path)
-
-
-USER = """
-import mmap
-import numpy as np
-import pprofdelta
-array = np.zeros(3, dtype=np.uint8)
-context = pprofdelta.Context.load(array, level=9, started=None, on_reset=pprofdelta.OnReset.CLAMP)
-with context.window(array) as window:
-    context.base(memoryview(window.delta))
-pprofdelta.Adder(resource={"a": "b"}, format="otlp").add(mmap.mmap(-1, 3))
-total: bytes = pprofdelta.sum(array, bytearray(3), force=True)
-pprofdelta.delta("profile", array)  # type: ignore[arg-type]
-pprofdelta.delta(array, array, on_reset="never")  # type: ignore[arg-type]
-"""
-
-
-@mypy_is_here
-def test_the_stub_is_what_the_extension_has(tmp_path: Path) -> None:
-    checked("mypy.stubtest", "pprofdelta._core", folder=tmp_path)

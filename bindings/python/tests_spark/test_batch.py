@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -161,14 +158,3 @@ def test_a_wrong_argument_fails_before_any_task(spark: SparkSession) -> None:
     ):
         with pytest.raises(error):
             deltas(df, **options)
-
-
-@pytest.mark.skipif(not importlib.util.find_spec("mypy"), reason="mypy is not installed")
-def test_the_types_are_right(tmp_path: Path) -> None:
-    here = Path(__file__).resolve().parent
-    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path)]
-    for what in (["-p", "pprofdelta"], [str(path) for path in sorted(here.glob("*.py"))]):
-        ran = subprocess.run(
-            [*command, *what], capture_output=True, text=True, check=False, cwd=here.parent / "tests"
-        )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
