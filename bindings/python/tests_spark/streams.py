@@ -1,4 +1,5 @@
-"""Streams of Parquet files: each file is a micro-batch of its own. As a program, a job: streams.py FOLDER [rows]"""
+"""Streams of Parquet files: each file is a micro-batch of its own. As a program, a job with two queries at the same
+time, one that writes deltas and one that writes rows: streams.py FOLDER"""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ ARROW = pa.schema([("target", pa.string()), ("time", pa.int64()), ("profile", pa
 
 
 class Stream:
-    """A folder with the input, the output and the checkpoint of a query, which writes deltas or rows."""
+    """A folder with the input, and with the output and the checkpoint of a query, which writes deltas or rows."""
 
     def __init__(self, folder: Path, is_rows: bool = False) -> None:
         self.is_rows = is_rows
-        self.input, self.output, self.checkpoint = folder / "in", folder / "out", folder / "checkpoint"
+        own = folder / ("rows" if is_rows else "deltas")
+        self.input, self.output, self.checkpoint = folder / "in", own / "out", own / "checkpoint"
         self.input.mkdir(parents=True, exist_ok=True)
         self.files = 0
 
@@ -68,5 +70,7 @@ class Stream:
 if __name__ == "__main__":
     session = SparkSession.builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    Stream(Path(sys.argv[1]), "rows" in sys.argv).run(session, partitions=2, lateness=LATENESS, expire_after=SECOND)
+    both = Stream(Path(sys.argv[1])), Stream(Path(sys.argv[1]), is_rows=True)
+    for query in [one.start(session, partitions=2, lateness=LATENESS, expire_after=SECOND) for one in both]:
+        query.awaitTermination()
     session.stop()
