@@ -1,7 +1,7 @@
 """A profile of more than 2 GiB: run.py large PPROFDELTA
 
-Longer than any 32-bit offset reaches with a sign: two million samples, the same few over and over,
-between two strings of 768 MiB each. As gzip members of which most are the same, it is a small
+Longer than any 32-bit offset reaches with a sign: 260,000 samples, the same few over and over, between
+two strings of 1 GiB each. As gzip members of which most are the same, it is a small
 file that is made in a moment. Skipped where there is not the memory.
 """
 
@@ -12,8 +12,8 @@ import pb
 import real
 
 MEMORY = 5 << 30
-STRING = 3 << 28
-BLOCKS, IN_BLOCK = 512, 4096  # of samples
+STRING = 1 << 30
+BLOCKS, IN_BLOCK = 64, 4096  # of samples
 DEPTH = 250
 TYPES = ["alloc_objects/count", "alloc_space/bytes"]
 
@@ -48,7 +48,7 @@ def block(values):
 
 
 def lay(t, name, values, time):
-    """In the middle of the samples, and behind the last of them, 768 MiB of one string."""
+    """In the middle of the samples, and behind the last of them, 1 GiB of one string."""
     w = pb.Writer(TYPES)
     w.mapping(1, 0x1000, 1 << 20, file="/bin/app")
     w.string("name")
@@ -85,5 +85,5 @@ def test_more_than_two_gigabytes(t):
 
 def test_no_more_memory_than_allowed(t):
     lay(t, "cur", [3, 1 << 40], 10**9)
-    result = t.fails(1, "check", "cur", "--max-memory=1G")
+    result = t.fails(1, "check", "cur", "--max-memory=1500M")
     t.contains(result.err, "pprofdelta: cur: ", "--max-memory")

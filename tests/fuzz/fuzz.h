@@ -15,7 +15,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-extern size_t fuzz_reader_quick; /* of fuzz_reader.c: samples that the quick reader took */
+extern size_t fuzz_reader_quick;  /* of fuzz_reader.c: samples that the quick reader took */
+extern size_t fuzz_delta_starved; /* of fuzz_delta.c: so many allocations fail in turn */
 
 #define require(condition)                                                                         \
     do {                                                                                           \

@@ -278,11 +278,11 @@ static void spoil(const trial *t, pprofdelta *context, tracker *memory)
     free(copy);
 }
 
+size_t fuzz_delta_starved = 1;
 /* The nth allocation fails. Who carries on after that gets what he would have got. */
-static void starve(const trial *t)
+static void starve(const trial *t, size_t nth)
 {
-    const uint8_t *nth = t->in.header + PAIR_NTH;
-    tracker memory = {.fail_at = (nth[0] | (size_t)nth[1] << 8) % 512 + 1, .is_alone = true};
+    tracker memory = {.fail_at = nth % 512 + 1, .is_alone = true};
     pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta *context = NULL;
@@ -421,7 +421,8 @@ static void try_all(trial *t)
     t->first = &d;
     t->has_base = base(context, t->in.prev) == PPROFDELTA_OK;
     window(context, &memory, t->in.cur, &d);
-    starve(t);
+    for (size_t i = 0; i < fuzz_delta_starved; i++)
+        starve(t, (t->in.header[PAIR_NTH] | (size_t)t->in.header[PAIR_NTH + 1] << 8) + i);
     squeeze(t);
     if (d.status == PPROFDELTA_OK) {
         require_file(t, &d);

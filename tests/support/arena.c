@@ -11,7 +11,7 @@ typedef struct arena_block {
     _Alignas(max_align_t) uint8_t data[];
 } arena_block;
 
-enum { BLOCK_SIZE = 64 << 10, ALIGNMENT = _Alignof(max_align_t) };
+enum { BLOCK_SIZE = 16 << 10, ALIGNMENT = _Alignof(max_align_t) };
 
 static arena_block *block_new(size_t size)
 {

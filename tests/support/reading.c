@@ -101,7 +101,8 @@ uint64_t reading_walk(const ProtobufCMessage *m, reading_visit *visit, void *coo
             const ProtobufCMessage *inside = ((ProtobufCMessage *const *)(const void *)at)[n];
             unknown_fields += inside ? reading_walk(inside, visit, cookie) : 0;
         }
-        for (size_t n = 0; n < len && visit && has_string(f); n++)
+        bool is_visited = visit && f->type == PROTOBUF_C_TYPE_INT64 && len && has_string(f);
+        for (size_t n = 0; n < len && is_visited; n++)
             visit(cookie, ((const int64_t *)(const void *)at)[n]);
     }
     return unknown_fields;

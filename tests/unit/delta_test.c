@@ -19,7 +19,7 @@ static void draw_piece(stage *s, twin *t)
 
 TEST(pairs_are_as_the_oracle_says)
 {
-    seed_range range = seeds(25);
+    seed_range range = seeds(12);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         ENDS(stage_end) stage s;
         stage_begin(&s, seed);
@@ -106,7 +106,7 @@ static const char *step(stage *s, twin *t)
 
 TEST(sequences_are_as_the_oracle_says)
 {
-    seed_range range = seeds(30);
+    seed_range range = seeds(15);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         ENDS(stage_end) stage s;
         stage_begin(&s, seed + 100000);

@@ -52,10 +52,10 @@ TEST(what_fails_leaves_nothing_behind)
 /* In every mode and format, whole and in pieces: who carries on gets what he would have got. */
 TEST(each_allocation_may_fail)
 {
-    enum { MOST = 128 };
     ENDS(arena_free) arena a = {0};
     ENDS(gen_free) gen g;
     gen_init(&g, 3001);
+    fuzz_delta_starved = 128; /* whatever else is promised does not depend on the allocation */
     for (uint8_t mode = 0; mode < 15; mode++) {
         const uint8_t how = mode < 5 ? mode : 43 + mode; /* plain; gzip or zstd */
         serial_style style = {
@@ -63,15 +63,13 @@ TEST(each_allocation_may_fail)
         buf prev = serial_write(&a, &g.m, &style);
         gen_evolve(&g, GEN_DECREASE | GEN_VANISH | GEN_RENAME);
         buf cur = serial_write(&a, &g.m, &style);
-        for (uint8_t nth = 0; nth < MOST; nth++) {
-            uint8_t header[PAIR_HEADER] = {how, mode % 2 ? 64 : 0, nth, [PAIR_AT] = 20};
-            buf input = buf_begin(&a);
-            pair_set_len(header, prev.len);
-            buf_add(&input, header, sizeof header);
-            buf_add(&input, prev.ptr, prev.len);
-            buf_add(&input, cur.ptr, cur.len);
-            CHECK(!LLVMFuzzerTestOneInput(input.ptr, input.len));
-        }
+        uint8_t header[PAIR_HEADER] = {how, mode % 2 ? 64 : 0, [PAIR_AT] = 20};
+        buf input = buf_begin(&a);
+        pair_set_len(header, prev.len);
+        buf_add(&input, header, sizeof header);
+        buf_add(&input, prev.ptr, prev.len);
+        buf_add(&input, cur.ptr, cur.len);
+        CHECK(!LLVMFuzzerTestOneInput(input.ptr, input.len));
     }
 }
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 16, SLOTS = 2048, STACKS = 40, BATCHES = 150, DEPTH = 4 };
+enum { THREADS = 16, SLOTS = 2048, STACKS = 40, BATCHES = 100, DEPTH = 4 };
 
 enum { FREE, BUSY, ALIVE, DEFERRED };
 

@@ -210,7 +210,7 @@ static bool try(const trial *s, course c, uint64_t limit, bool did, buf want)
 static void try_shape(const shape *of)
 {
     /* A step is this part of the limit. */
-    const unsigned fine = is_short_run() ? 10 : 20, coarse = is_short_run() ? 3 : 10;
+    const unsigned fine = is_short_run() ? 5 : 20, coarse = is_short_run() ? 2 : 5;
     trial s;
     bool did[COURSES] = {false};
     size_t refused = 0, did_all = 0;

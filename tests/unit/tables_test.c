@@ -86,7 +86,7 @@ static const char *differ_in_stamp(const both *b)
 
 TEST(windows_say_what_pprof_says)
 {
-    seed_range range = slow_seeds(60);
+    seed_range range = slow_seeds(30);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         ENDS(stage_end) stage s;
         ENDS(both_end) both b = {0};
@@ -348,7 +348,7 @@ TEST(each_allocation_may_fail)
         buf profile = testdata_file(&a, "valid/mutex.2.pb.gz");
         both_begin(&want, (pprofdelta_options)PPROFDELTA_OPTIONS_INIT, &a);
         CHECK(!both_window(&want, &a, profile, &status) && !status);
-        for (size_t nth = 1; has_failed; nth++)
+        for (size_t nth = 1; has_failed; nth += is_short_run() ? 7 : 1)
             fail_at(&a, &want, profile, nth, is_alone, &has_failed);
     }
 }
@@ -413,7 +413,7 @@ TEST(what_a_limit_allows_a_higher_one_allows)
     size_t fitted = 0, refused = 0;
     both_begin(&want, (pprofdelta_options)PPROFDELTA_OPTIONS_INIT, &a);
     CHECK(!both_window(&want, &a, profile, &status));
-    for (uint64_t limit = 64 << 10; limit < 4 << 20; limit += limit / 16) {
+    for (uint64_t limit = 64 << 10; limit < 4 << 20; limit += limit / (is_short_run() ? 4 : 16)) {
         table_mail mail = {0};
         pprofdelta_sink sink = table_sink(&mail);
         pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
