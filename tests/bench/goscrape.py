@@ -121,9 +121,7 @@ def compare(scraper, samples, targets, rounds, every, times=0):
     else:
         with concurrent.futures.ThreadPoolExecutor(len(COMPUTERS)) as pool:
             runs = list(zip(COMPUTERS, pool.map(one, COMPUTERS)))
-    ran = {}
-    for name, r in sorted(runs, key=lambda run: run[1]["cpu_seconds"], reverse=True):
-        ran[name] = r
+    ran = dict(sorted(runs, key=lambda run: run[1]["cpu_seconds"], reverse=True))  # of each the last, which took least
     ran = {name: ran[name] for name in COMPUTERS}
     later = targets * (rounds - 1)
     base = ran["none"]

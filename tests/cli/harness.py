@@ -25,8 +25,7 @@ class Skip(Exception):
 
 class Result:
     def __init__(self, code, out, err):
-        self.code, self.out, self.err_bytes = code, out, err
-        self.err = err.decode("utf-8", "replace")
+        self.code, self.out, self.err = code, out, err.decode("utf-8", "replace")
 
     @property
     def text(self):

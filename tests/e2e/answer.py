@@ -35,10 +35,9 @@ def reopen(t, address):
 
 def colours(page, selector):
     """The colours of a canvas, from the bottom to the top of its middle, each once in a row."""
-    got = page.run(f"(one => {{ const c = one.getContext('2d'), found = []; for (let y = one.height - 22; y > 16; y--) {{"
-                   " const p = [...c.getImageData(one.width >> 1, y, 1, 1).data].join(); if (found.at(-1) !== p) found.push(p) }"
-                   f" return found }})(document.querySelector('{selector}'))")
-    return got
+    return page.run(f"(one => {{ const c = one.getContext('2d'), found = []; for (let y = one.height - 22; y > 16; y--) {{"
+                    " const p = [...c.getImageData(one.width >> 1, y, 1, 1).data].join(); if (found.at(-1) !== p) found.push(p) }"
+                    f" return found }})(document.querySelector('{selector}'))")
 
 
 def rows(page, selector):

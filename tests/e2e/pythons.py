@@ -32,12 +32,9 @@ def prepare(folder):
 
 def subtracted(t, *counters):
     """What protobuf says of the files prev, cur and delta."""
-    raw = []
-    for name in ("prev", "cur", "delta"):
-        raw.append(t.write(name + ".raw", pb.inflate(t.load(name))))
-    said = real.made("subtract.py", [python, os.path.join(real.here, "python", "subtract.py"), descriptors,
-                                     *raw, *counters], t.dir)
-    return json.loads(said)
+    raw = [t.write(name + ".raw", pb.inflate(t.load(name))) for name in ("prev", "cur", "delta")]
+    return json.loads(real.made("subtract.py", [python, os.path.join(real.here, "python", "subtract.py"), descriptors,
+                                                *raw, *counters], t.dir))
 
 
 def test_ddtrace(t):

@@ -24,14 +24,8 @@
 
 #include <unistd.h>
 
-enum {
-    SLOTS = 6,
-    FRAMES = 6,
-    PLACES = 2 * FRAMES,
-    MOST_DEPTH = 40,
-    MOST_LABELS = 8,
-    MOST_EXPORTS = 12
-};
+enum { SLOTS = 6, FRAMES = 6, PLACES = 2 * FRAMES };
+enum { MOST_DEPTH = 40, MOST_LABELS = 8, MOST_EXPORTS = 12 };
 
 /* A sample on its way, and what it should become. */
 typedef struct slot {

@@ -12,14 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-    THREADS = 16,
-    ROUNDS = 1000,
-    MOST_ROUNDS = 50 * ROUNDS,
-    FORKS = 24,
-    EXPORTS = 24,
-    DISTINCT = 97
-};
+enum { THREADS = 16, ROUNDS = 1000, MOST_ROUNDS = 50 * ROUNDS };
+enum { FORKS = 24, EXPORTS = 24, DISTINCT = 97 };
 
 static const pprofdelta_value_type types[] = {{"samples", "count", 0}, {"cpu", "nanoseconds", 0}};
 

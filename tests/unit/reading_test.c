@@ -10,13 +10,8 @@ enum { PIECE = 128 << 10 };
 #define GB8 (UINT64_C(8) << 30)
 
 /* Short names, so that a row is a line. */
-enum {
-    PLAIN = PD_FORMAT_PLAIN,
-    GZIP = PD_FORMAT_GZIP,
-    ZSTD = PD_FORMAT_ZSTD,
-    WHOLE = 0,
-    STREAM = PIECE
-};
+enum { PLAIN = PD_FORMAT_PLAIN, GZIP = PD_FORMAT_GZIP, ZSTD = PD_FORMAT_ZSTD };
+enum { WHOLE = 0, STREAM = PIECE };
 
 typedef enum role { INPUT, LONG, KEPT } role;
 

@@ -94,14 +94,8 @@ typedef enum fate {
 
 typedef enum door { STATE, CONTEXT } door;
 
-enum {
-    RESTARTS = SHIFTED + 1,
-    FALLS = FELL + 1,
-    KINDS = EQUAL + 1,
-    FATES = KILLED + 1,
-    KEYS = 8,
-    DOORS = 2
-};
+enum { RESTARTS = SHIFTED + 1, FALLS = FELL + 1, KINDS = EQUAL + 1, FATES = KILLED + 1 };
+enum { KEYS = 8, DOORS = 2 };
 
 /* A profile of a process: in its `life`, how much was counted of each key. */
 typedef struct look {

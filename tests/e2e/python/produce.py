@@ -22,8 +22,7 @@ kept = []
 
 
 def keep(count):
-    for _ in range(count):
-        kept.append(bytearray(16384))
+    kept.extend(bytearray(16384) for _ in range(count))
 
 
 def churn(count):
