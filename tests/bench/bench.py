@@ -225,7 +225,7 @@ def is_bounded(pair):
 
 def max_memory(pair):
     """Less than the command would use, which is up to four times the plain profile."""
-    return f"--max-memory={os.path.getsize(pair.cur) * 5 // 4}"
+    return f"--max-memory={os.path.getsize(pair.cur) * 2}"
 
 
 def end_to_end(bench, pair):
