@@ -173,7 +173,6 @@ static int load(show_options *options, cli_profile *profiles)
     if (options->form != RAW || options->arguments.operands_len == 1)
         return CLI_DONE;
     options->shown.sides = 1;
-    library.max_memory = options->max_memory;
     return cli_raw_of_two(profiles, &library);
 }
 
