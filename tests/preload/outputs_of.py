@@ -28,9 +28,10 @@ def python(rounds, *more):
 
 
 def test_every_interval(t):
-    quiet(t, record(t, *python(60), options=["--interval=100ms"]))
-    windows = only(t, checked(t, t.path("out")))
-    t.check(len(windows) >= 4, f"{len(windows)} windows of 600 ms by 100 ms")
+    process = start(t, *python(3000), options=["--interval=100ms"])
+    t.check(until(lambda: counted(t) >= 4), "no four windows came")
+    t.equal(stop(t, process), (b"", b""))
+    t.check(len(only(t, checked(t, t.path("out")))) >= 4, "windows")
 
 
 def test_threshold(t):
@@ -171,10 +172,12 @@ def test_the_command(t):
     """It gets all, also where there is a folder."""
     for number, folder in enumerate(([], ["-o", t.path("out")])):
         t.check(not os.path.exists(t.path("out")), "there are files too")
-        quiet(t, record(t, *python(30), options=["--interval=100ms", f"--to=gzip -dc >got{number}.$$.pb", *folder]))
-        got = [name for name in os.listdir(t.dir) if name.startswith(f"got{number}.")]
-        t.check(len(got) >= 2, f"{len(got)} profiles")
-        t.succeeds("check", *got)
+        process = subprocess.Popen([t.binary, "record", "-q", "--interval=100ms", f"--to=gzip -dc >got{number}.$$.pb", *folder, "--",
+                                    *python(3000)], cwd=t.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        got = lambda: glob.glob(t.path(f"got{number}.*"))
+        t.check(until(lambda: len(got()) >= 2), "no two profiles came")
+        t.equal(stop(t, process), (b"", b""))
+        t.succeeds("check", *got())
     t.equal(os.listdir(t.path("out")), [], "files")
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 
 import recorded
-from agents import (checked, near, only, plainly, quiet, record, same, target)
+from agents import (checked, counted, near, only, plainly, quiet, record, same, target)
 from starting import copy, other_libc, script
 
 EVERYTHING = "--rate=1"  # a sample of each allocation: the numbers are exact
@@ -86,9 +86,12 @@ def test_the_peak(t):
     late, early = {"make_late": (150, 150 * 10000)}, {"make_early": (100, 100 * 10000)}
     for what, options in (("", []), ("slowly", ["--interval=5ms"]), ("slowly", ["--interval=5ms", "--snapshot"]),
                           ("fork", [])):
-        shutil.rmtree(t.path("out"), ignore_errors=True)
-        ran = record(t, target(t, "peak"), what, options=["--rate=1", *options], end=None)
-        t.equal(ran.code, 0, ran.err)
+        for _ in range(9):  # until it has windows
+            shutil.rmtree(t.path("out"), ignore_errors=True)
+            ran = record(t, target(t, "peak"), what, options=["--rate=1", *options], end=None)
+            t.equal(ran.code, 0, ran.err)
+            if what != "slowly" or counted(t) > 3:
+                break
         t.check(re.search(r"; peak of the live heap: 4\.5 MiB, after \d+\.\d s$", ran.noise[0]), ran.err)
         found = checked(t, t.path("out"))
         t.equal(len(found), 2 if what == "fork" else 1, "processes")
