@@ -17,11 +17,13 @@
 #include <unistd.h>
 
 enum { NONE, THERE, FAILED };
+enum { NANOS_PER_SECOND = 1000000000 };
 
 static int state;
 static pd_fixed_text name; /* of the file, with a slash before it; valid while THERE */
 static dev_t file_dev;     /* which file that is */
 static ino_t file_ino;
+static int64_t ended;      /* when the last window arrived; what comes next is an end or an exec */
 
 /* A write to a mapped file of one of these never needs more room than was allocated. */
 static bool is_on_known_system(int fd)
@@ -184,7 +186,7 @@ void pd_live_beat(void)
     pd_remains_head *head = pd_region_head();
     if (!head || !settings->live || !*settings->dir)
         return;
-    if (state == NONE)
+    if (state == NONE && (uint64_t)(pd_now() - ended) > NANOS_PER_SECOND)
         make_file();
     pd_live_fit();
     if (state != THERE)
@@ -210,6 +212,7 @@ const char *pd_live_fate(void)
 
 void pd_live_end(void)
 {
+    ended = pd_now();
     if (state != THERE)
         return;
     pd_region_head()->magic = PD_REMAINS_OVER;
@@ -219,5 +222,6 @@ void pd_live_end(void)
 
 PD_IN_CHILD void pd_live_forget(void)
 {
+    ended = 0;
     state = NONE;
 }

@@ -2,7 +2,8 @@
  *
  *     the agent's thread begins      heap.PROGRAM.PID.live appears, and is locked
  *     every second                   the time goes into it
- *     the last window has arrived    it is removed: at the end of the process, before an exec
+ *     the last window has arrived    it is removed: at the end of the process, before an exec. A thread that begins
+ *                                    only then makes none for a second, or it would stay
  *     the process is killed          it stays; pprofdelta recover, record and leaks find it
  *
  * No descriptor stays open: the mapping keeps the file and its lock. The child of a fork gets a file of its own
