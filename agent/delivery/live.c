@@ -23,7 +23,7 @@ static int state;
 static pd_fixed_text name; /* of the file, with a slash before it; valid while THERE */
 static dev_t file_dev;     /* which file that is */
 static ino_t file_ino;
-static int64_t ended;      /* when the last window arrived; what comes next is an end or an exec */
+static int64_t ended; /* when the last window arrived; what comes next is an end or an exec */
 
 /* A write to a mapped file of one of these never needs more room than was allocated. */
 static bool is_on_known_system(int fd)
