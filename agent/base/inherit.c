@@ -108,6 +108,11 @@ static void answer(void *cookie)
     q->is_yes = is_there(entry, len) && (!found.obstacle || found.error);
 }
 
+bool pd_inherit_is_lost(char *const envp[])
+{
+    return own_name && !atomic_load(&pd_is_confined) && !(envp && find_setting(envp));
+}
+
 size_t pd_inherit_size(const char *program, char *const envp[])
 {
     enum {

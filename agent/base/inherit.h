@@ -16,10 +16,14 @@
 #ifndef PD_AGENT_INHERIT_H
 #define PD_AGENT_INHERIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Finds out the name of the agent's file. Call once, before the others. */
 void pd_inherit_begin(void);
+
+/* Does the environment lack the agent, so that it is not loaded? */
+bool pd_inherit_is_lost(char *const envp[]);
 
 /* Returns the size of a copy of the environment without the agent, or 0 if the program can be
  * given envp itself. envp may be NULL. */

@@ -178,9 +178,13 @@ static void send_left(void *program)
 {
     pd_launch_result found;
     pd_launch_check(program, &found);
+    if (found.error)
+        return;
     pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded from here on: %s becomes %s, which %s",
                     pd_program_name(), found.path,
-                    found.obstacle ? found.obstacle : "cannot reach the agent's file");
+                    found.obstacle
+                        ? found.obstacle
+                        : "does not get the agent's file by LD_PRELOAD, or cannot reach it");
     if (atomic_load(&files))
         pd_summary_end();
 }

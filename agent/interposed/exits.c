@@ -50,7 +50,13 @@ PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
         }                                                                                          \
     } while (0)
 #define INHERIT(program, envp) INHERIT_OR((void)0, program, envp) /* by another process */
-#define BECOME(program, envp)  INHERIT_OR(pd_summary_leave(heir), program, envp)
+#define BECOME(program, envp)                                                                      \
+    do {                                                                                           \
+        if (pd_inherit_is_lost(envp))                                                              \
+            pd_summary_leave(program);                                                             \
+        else                                                                                       \
+            INHERIT_OR(pd_summary_leave(heir), program, envp);                                     \
+    } while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 PD_PUBLIC int execve(const char *path, char *const argv[], char *const envp[])

@@ -127,6 +127,10 @@ def test_a_program_that_becomes_another(t):
     t.equal(len(ran.noise), 1, ran.err)
     for how in ("posix_spawn", "vfork"):
         t.lacks(record(t, target(t, "starts"), how, static, end=None).err, "from here on")
+    ran = record(t, "env", "-i", target(t, "inherits"), options=["--rate=1"], end=None)
+    t.contains(ran.noise[0], "from here on: env becomes ", "does not get the agent's file by LD_PRELOAD")
+    t.equal(ran.out, b"not set\n")
+    t.lacks(record(t, "env", "-i", "there-is-none", options=["--rate=1"], end=None).err, "from here on")
 
 
 def test_a_small_address_space(t):
