@@ -137,9 +137,13 @@ class Context(Handle):
         `UsageError`. The profile may be gzip, zstd or plain, or a text heap profile of jemalloc or
         gperftools.
         """
-        if self._pending:
-            raise UsageError("a window is pending: call commit() or abandon() first, or put it in a `with` statement")
-        delta, raw, tables = self._core.window(profile)
+        try:
+            delta, raw, tables = self._core.window(profile)
+        except UsageError:
+            if not self._pending:
+                raise
+            told = "a window is pending: call commit() or abandon() first, or put it in a `with` statement"
+            raise UsageError(told) from None
         window = Window(delta, report_of(raw))
         object.__setattr__(window, "_tables", tables and Tables(*tables))
         object.__setattr__(window, "_context", weakref.ref(self))
