@@ -53,9 +53,7 @@ class Account:
 def standing(t, *arguments, options=("--rate=1",), env=None):
     """Runs the program until it stands still, asks for two profiles, and ends it. Returns what it said,
     its account, and RSS between the profiles."""
-    process = subprocess.Popen(
-        [t.binary, "record", "-q", "-o", t.path("out"), *options, "--", target(t, "account"), *arguments],
-        cwd=t.dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    process = start(t, target(t, "account"), *arguments, options=options, stdin=subprocess.PIPE, env=env)
     said = {}
     for line in process.stdout:
         words = line.decode().split()

@@ -33,11 +33,14 @@ def plainly(t, *command, **kwargs):
                               stdin=subprocess.DEVNULL, check=False, **kwargs))
 
 
+def recording(t, command, options, end="-q"):
+    where = () if any(o.startswith(("-o", "--to")) for o in options) else ("-o", t.path("out"))
+    return [t.binary, "record", *where, *([end] if end else []), *options, "--", *command]
+
+
 def record(t, *command, options=(), end="-q", **kwargs):
     """Runs the command under `pprofdelta record -o out`, without the messages at its end."""
-    where = () if any(o.startswith(("-o", "--to")) for o in options) else ("-o", t.path("out"))
-    return plainly(t, t.binary, "record", *where, *([end] if end else []), *options, "--", *command,
-                   **kwargs)
+    return plainly(t, *recording(t, command, options, end), **kwargs)
 
 
 def by_hand(t, **kwargs):
@@ -153,9 +156,8 @@ def only(t, found):
     return next(iter(found.values()))
 
 
-def start(t, *command, options=(), **kwargs):
-    return subprocess.Popen([t.binary, "record", "-q", "-o", t.path("out"), *options, "--", *command],
-                            cwd=t.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def start(t, *command, options=(), stdin=subprocess.DEVNULL, **kwargs):
+    return subprocess.Popen(recording(t, command, options), cwd=t.dir, stdin=stdin, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, **kwargs)
 
 

@@ -3,14 +3,12 @@
 import os
 import re
 import signal
-import subprocess
 
 import recorded
-from agents import TIMEOUT, checked, only, plainly, quiet, record, same, target, until
+from agents import TIMEOUT, checked, only, plainly, quiet, record, recording, same, start, target, until
 
 EVERYTHING = "--rate=1"  # a sample of each allocation: the numbers are exact
-FATAL = ("HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "PIPE", "ALRM", "TERM", "XCPU", "XFSZ",
-         "VTALRM", "PROF")
+FATAL = "HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "PIPE", "ALRM", "TERM", "XCPU", "XFSZ", "VTALRM", "PROF"
 
 
 def number(name):
@@ -159,10 +157,8 @@ def test_pipelines(t):
     code = "x = [bytes(50000) for _ in range(100)]\nimport signal\n" \
            "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\nwhile True: print('y' * 1000)"
     script = '"$@" | head -c 10; exit ${PIPESTATUS[0]}'
-    done = subprocess.run(["bash", "-c", script, "x", t.binary, "record", "--rate=4k", "-o",
-                           t.path("out"), "--", "/usr/bin/python3", "-c", code], cwd=t.dir,
-                          capture_output=True, check=False, timeout=TIMEOUT)
-    t.equal((done.returncode, done.stdout), (128 + signal.SIGPIPE, b"y" * 10))
+    ran = plainly(t, "bash", "-c", script, "x", *recording(t, ["/usr/bin/python3", "-c", code], ["--rate=4k"]))
+    t.equal((ran.code, ran.out), (128 + signal.SIGPIPE, b"y" * 10))
     t.check(sum(p.total(recorded.ALLOC_BYTES) for p in only(t, checked(t, t.path("out")))) > 4e6,
             "the last window is missing")
 
@@ -179,9 +175,7 @@ while True:
 
 def start_loop(t, command, **more):
     """Under `record --to`, and waits until it has allocated."""
-    process = subprocess.Popen([t.binary, "record", "-q", "--rate=4k", f"--to={command}", "--",
-                                "/usr/bin/python3", "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    process = start(t, "/usr/bin/python3", "-c", LOOP, options=["--rate=4k", f"--to={command}"], **more)
     t.equal(process.stdout.readline(), b"ready\n")
     return process
 
