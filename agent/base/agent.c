@@ -21,7 +21,7 @@ uint64_t pd_nanos_of(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * PD_NANOS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
 int64_t pd_now(void)

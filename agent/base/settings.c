@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NANOS_PER_SECOND = 1000000000 };
-
 /* Reads a decimal number, with a fraction if scale > 1. The result is in parts of 1/scale. Returns what
  * is behind the number, or NULL if there is none. */
 static const char *read_decimal(const char *text, uint64_t scale, uint64_t *out)
@@ -69,8 +67,8 @@ static uint64_t timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
 {
     enum { LEAST = 5, MOST = 60 };
     if (given_nanos)
-        return (given_nanos + (uint64_t)NANOS_PER_SECOND - 1) / (uint64_t)NANOS_PER_SECOND;
-    uint64_t seconds = interval_nanos / (uint64_t)NANOS_PER_SECOND;
+        return (given_nanos + PD_NANOS_PER_SECOND - 1) / PD_NANOS_PER_SECOND;
+    uint64_t seconds = interval_nanos / PD_NANOS_PER_SECOND;
     return seconds < LEAST ? LEAST : seconds > MOST ? MOST : seconds;
 }
 
@@ -163,8 +161,8 @@ static const struct {
     size_t off; /* of the member */
     uint64_t scale, least, most;
 } numbers[] = {
-    {PD_VARIABLE_INTERVAL, offsetof(pd_settings, interval_nanos), (uint64_t)NANOS_PER_SECOND,
-     (uint64_t)NANOS_PER_SECOND / 1000, INT64_MAX / 2},
+    {PD_VARIABLE_INTERVAL, offsetof(pd_settings, interval_nanos), PD_NANOS_PER_SECOND,
+     PD_NANOS_PER_SECOND / 1000, INT64_MAX / 2},
     {PD_VARIABLE_RATE, offsetof(pd_settings, rate), 1, 1, PD_RATE_MAX},
     {PD_VARIABLE_SIGNAL, offsetof(pd_settings, signal), 1, 0, NSIG},
     {PD_VARIABLE_SNAPSHOT, offsetof(pd_settings, snapshot), 1, 0, 1},
@@ -173,8 +171,8 @@ static const struct {
     {PD_VARIABLE_PRESSURE, offsetof(pd_settings, pressure), 1, 0, 1},
     {PD_VARIABLE_PID, offsetof(pd_settings, command_pid), 1, 0, INT_MAX},
     {PD_VARIABLE_QUIET, offsetof(pd_settings, is_quiet), 1, 0, 1},
-    {PD_VARIABLE_TIMEOUT, offsetof(pd_settings, timeout), (uint64_t)NANOS_PER_SECOND, 0,
-     PD_TIMEOUT_SECONDS_MAX *(uint64_t)NANOS_PER_SECOND},
+    {PD_VARIABLE_TIMEOUT, offsetof(pd_settings, timeout), PD_NANOS_PER_SECOND, 0,
+     PD_TIMEOUT_SECONDS_MAX *PD_NANOS_PER_SECOND},
 };
 
 /* Returns NULL, or the name of the variable whose value is not a number within its bounds. */
@@ -207,7 +205,7 @@ static const char *read_destination(pd_settings *settings)
 
 const char *pd_settings_read(pd_settings *settings)
 {
-    *settings = (pd_settings){.interval_nanos = 60 * (uint64_t)NANOS_PER_SECOND,
+    *settings = (pd_settings){.interval_nanos = 60 * PD_NANOS_PER_SECOND,
                               .rate = 512 << 10,
                               .signal = SIGUSR2,
                               .account = 1,

@@ -39,6 +39,8 @@
 
 #include <sys/types.h>
 
+#define PD_NANOS_PER_SECOND UINT64_C(1000000000)
+
 enum { PD_PATH_MAX = 1024 };
 
 typedef enum pd_keep { PD_KEEP_ALL, PD_KEEP_FILES, PD_KEEP_BYTES, PD_KEEP_NANOS } pd_keep;

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 enum { NONE, THERE, FAILED };
-enum { NANOS_PER_SECOND = 1000000000 };
 
 static int state;
 static pd_fixed_text name; /* of the file, with a slash before it; valid while THERE */
@@ -186,7 +185,7 @@ void pd_live_beat(void)
     pd_remains_head *head = pd_region_head();
     if (!head || !settings->live || !*settings->dir)
         return;
-    if (state == NONE && (uint64_t)(pd_now() - ended) > NANOS_PER_SECOND)
+    if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
         make_file();
     pd_live_fit();
     if (state != THERE)

@@ -128,7 +128,7 @@ static void add_peak(pd_fixed_text *text)
     pd_text_add(text, "; peak of the live heap: ");
     add_bytes(text, (uint64_t)stats.peak_bytes);
     pd_text_add(text, ", after ");
-    add_tenths(text, (uint64_t)after, 1000000000);
+    add_tenths(text, (uint64_t)after, PD_NANOS_PER_SECOND);
     pd_text_add(text, " s");
 }
 
@@ -174,27 +174,29 @@ void pd_summary_end(void)
         send_next(count == 1);
 }
 
-static void send_left(void *program)
+typedef struct departure {
+    const char *program, *why;
+} departure;
+
+static void send_left(void *cookie)
 {
+    const departure *d = cookie;
     pd_launch_result found;
-    pd_launch_check(program, &found);
+    pd_launch_check(d->program, &found);
     if (found.error)
         return;
     pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded from here on: %s becomes %s, which %s",
-                    pd_program_name(), found.path,
-                    found.obstacle
-                        ? found.obstacle
-                        : "does not get the agent's file by LD_PRELOAD, or cannot reach it");
+                    pd_program_name(), found.path, found.obstacle ? found.obstacle : d->why);
     if (atomic_load(&files))
         pd_summary_end();
 }
 
-void pd_summary_leave(const char *program)
+void pd_summary_leave(const char *program, const char *why)
 {
     int kept = errno;
     if (!is_ours() || !pd_agent_heap() || !pd_self_enter())
         return;
-    pd_own_stack_call(send_left, (void *)program);
+    pd_own_stack_call(send_left, &(departure){program, why});
     pd_self_leave();
     errno = kept;
 }

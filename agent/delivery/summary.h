@@ -12,7 +12,8 @@ void pd_summary_wrote(uint64_t number);
 void pd_summary_begin(void);
 void pd_summary_end(void);
 
-/* Before the process becomes a program into which the agent is not loaded. */
-void pd_summary_leave(const char *program);
+/* Before the process becomes a program into which the agent is not loaded. `why` is said, as the end of a sentence about
+ * the program, if nothing in its file is in the way. */
+void pd_summary_leave(const char *program, const char *why);
 
 #endif

@@ -53,9 +53,9 @@ PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
 #define BECOME(program, envp)                                                                      \
     do {                                                                                           \
         if (pd_inherit_is_lost(envp))                                                              \
-            pd_summary_leave(program);                                                             \
+            pd_summary_leave(program, "has no LD_PRELOAD with the agent in its environment");      \
         else                                                                                       \
-            INHERIT_OR(pd_summary_leave(heir), program, envp);                                     \
+            INHERIT_OR(pd_summary_leave(heir, "cannot reach the agent's file"), program, envp);    \
     } while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 

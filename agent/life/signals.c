@@ -31,7 +31,7 @@ static struct sigaction action_of(pd_signal_handler *function)
 
 static void on_fatal(int number)
 {
-    const uint64_t patience = 1000000000;
+    const uint64_t patience = PD_NANOS_PER_SECOND;
     int kept = errno, none = 0;
     if (getpid() == 1) /* of a container, which has no default actions */
         return;

@@ -35,13 +35,11 @@ static atomic_bool has_no_main; /* the main thread ends or has ended; its destru
 static pthread_key_t key_of_main;
 static bool has_key;
 
-static const uint64_t nanos_per_second = 1000000000;
-
 /* Waits until *word differs from `value`, or until it is woken or the timeout. */
 static void futex_wait(const void *word, uint32_t value, uint64_t nanos)
 {
-    const struct timespec timeout = {.tv_sec = (time_t)(nanos / nanos_per_second),
-                                     .tv_nsec = (long)(nanos % nanos_per_second)};
+    const struct timespec timeout = {.tv_sec = (time_t)(nanos / PD_NANOS_PER_SECOND),
+                                     .tv_nsec = (long)(nanos % PD_NANOS_PER_SECOND)};
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
 }
 
@@ -177,9 +175,9 @@ static _Noreturn void end_process(bool has_table, int exit_code)
 /* Returns how long to wait before the next check of the other threads. */
 static uint64_t next_pause(company now, uint64_t pause)
 {
-    const uint64_t longest = nanos_per_second / 16;
+    const uint64_t longest = PD_NANOS_PER_SECOND / 16;
     if (now == WITH_MAIN && !atomic_load(&has_no_main))
-        return nanos_per_second;
+        return PD_NANOS_PER_SECOND;
     return pause * 2 < longest ? pause * 2 : longest;
 }
 
@@ -222,7 +220,7 @@ static bool is_pressed(void)
 static unsigned work(bool has_table)
 {
     const uint64_t interval = pd_the_agent.settings.interval_nanos;
-    uint64_t pause = atomic_load(&has_no_main) ? nanos_per_second / 1000 : nanos_per_second;
+    uint64_t pause = atomic_load(&has_no_main) ? PD_NANOS_PER_SECOND / 1000 : PD_NANOS_PER_SECOND;
     uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
     company last = WITH_MAIN;
     bool was_pressed = false; /* since the last window on time */

@@ -66,7 +66,7 @@ def test_memory_pressure(t):
     until(lambda: wait(time.monotonic_ns() // 1000) or counted(t), 60)
     t.equal((counted(t), process.poll()), (1, None))
     stop(t, process)
-    t.equal(only(t, checked(t, t.path("out")))[0].sequence, 1)
+    t.contains([[1], [1, 2]], [p.sequence for p in only(t, checked(t, t.path("out")))])
     ran = plainly(t, *under("-t tmpfs", "none", "", *run(20)))
     t.equal((ran.code, ran.out), (0, b"20\n"))
     t.contains("\n".join(ran.noise), "--pressure has no effect")

@@ -128,7 +128,7 @@ def test_a_program_that_becomes_another(t):
     for how in ("posix_spawn", "vfork"):
         t.lacks(record(t, target(t, "starts"), how, static, end=None).err, "from here on")
     ran = record(t, "env", "-i", target(t, "inherits"), options=["--rate=1"], end=None)
-    t.contains(ran.noise[0], "from here on: env becomes ", "does not get the agent's file by LD_PRELOAD")
+    t.contains(ran.noise[0], "from here on: env becomes ", "has no LD_PRELOAD with the agent in its environment")
     t.equal(ran.out, b"not set\n")
     t.lacks(record(t, "env", "-i", "there-is-none", options=["--rate=1"], end=None).err, "from here on")
 
