@@ -8,6 +8,7 @@ import subprocess
 import termios
 import time
 
+from harness import TIMEOUT
 from outputs import OLD
 from pb import profile, read
 from samples import T0, large
@@ -39,7 +40,7 @@ def test_signal_while_a_pipe_is_full(t):
 
         wait_until(is_full, process)
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=TIMEOUT)
         os.close(reader)
         t.equal(process.returncode, -number)
         t.equal(t.litter(), [])
@@ -55,7 +56,7 @@ def test_signal_while_nobody_opens_the_pipe(t):
     except subprocess.TimeoutExpired:
         pass
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=TIMEOUT)
     t.equal(process.returncode, -signal.SIGTERM)
 
 
@@ -69,7 +70,7 @@ def test_signal_while_the_temporary_file_grows(t):
             process = start(t, *args, "-o", "out")
             wait_until(t.litter, process)
             process.send_signal(number)
-            process.communicate(timeout=60)
+            process.communicate(timeout=TIMEOUT)
             t.equal(t.litter(), [], "left behind")
             if process.returncode == 0:
                 t.equal(len(read(t.load("out")).samples), 1)

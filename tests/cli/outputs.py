@@ -10,6 +10,7 @@ import stat
 import subprocess
 import threading
 
+from harness import TIMEOUT
 from pb import gz, profile, read
 from samples import DELTA, T0, cur, large, pair
 
@@ -225,7 +226,7 @@ def test_much_text_into_a_closed_pipe(t):
         os.close(writer)
         t.equal(len(os.read(reader, 10)), 10)
         os.close(reader)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=TIMEOUT)
         t.equal((process.returncode, err), (0, b""), form)
 
 

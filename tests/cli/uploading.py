@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import until
+from harness import TIMEOUT, until
 from pb import gz, read
 from samples import DELTA, T0, T1, cur
 from windows import ONE, THREE, TWO, looks, stands, start, status, wait_for, window_of
@@ -212,7 +212,7 @@ def test_it_ends_when_we_are_killed(t):
     a = start(t, "--state", "s", TWO, *sh("echo $$ >pid; touch running; exec sleep 100"))
     wait_for(t, "running")
     a.kill()
-    a.communicate(timeout=60)
+    a.communicate(timeout=TIMEOUT)
     t.check(until(lambda: is_gone(int(t.load("pid")))), "lives on")
     stands(t, before, attempts=1)  # and what it wrote is FILE
     t.equal(read(t.succeeds("--state", "s", THREE).out).values()["work;main"][:2], [8, 900])

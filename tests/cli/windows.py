@@ -11,7 +11,7 @@ import stat
 import subprocess
 import time
 
-from harness import until
+from harness import TIMEOUT, until
 from outputs import into_a_closed_pipe
 from pb import gz, profile, read
 from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, prev
@@ -284,7 +284,7 @@ def start(t, *args, **kwargs):
 
 
 def wait_for(t, name):
-    t.check(until(lambda: os.path.exists(t.path(name)), 60), f"{name} never came")
+    t.check(until(lambda: os.path.exists(t.path(name))), f"{name} never came")
 
 
 # An uploader that says that it runs and ends when it may.
@@ -311,7 +311,7 @@ def test_two_runs_at_once(t):
         t.check(not os.path.exists(t.path("running 2")), "both at once")
         t.write("go", b"")
         for process in (a, b):
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=TIMEOUT)
             t.equal(process.returncode, 0, err.decode())
         t.contains(err.decode(), f"note: s: waiting: {user}")
         want = 1 if before is None else 2
@@ -331,7 +331,7 @@ def test_the_directory_is_locked_where_there_is_no_state(t):
     waiting = start(t, "--state", "s", one, "-o", "out")
     t.contains(waiting.stderr.readline().decode(), f"note: s: waiting: {user}")
     os.close(folder)
-    waiting.communicate(timeout=60)
+    waiting.communicate(timeout=TIMEOUT)
     t.equal(waiting.returncode, 0)
     t.equal(status(t)["sequence"], 1)
 
@@ -342,7 +342,7 @@ def test_a_state_that_is_taken_away_meanwhile(t):
     wait_for(t, "running 1")
     os.unlink(t.path("s"))
     t.write("go", b"")
-    _, err = a.communicate(timeout=60)
+    _, err = a.communicate(timeout=TIMEOUT)
     t.equal((a.returncode, err), (0, b""))  # what it knows went with the file
     t.check(not os.path.exists(t.path("s")), "made one")
     t.equal(t.litter(), [])
@@ -360,7 +360,7 @@ def test_signals(t):
         with open(t.path("pid"), encoding="utf-8") as file:
             child = int(file.read())
         a.send_signal(number)
-        a.communicate(timeout=60)
+        a.communicate(timeout=TIMEOUT)
         t.equal(a.returncode, -number)
         stands(t, before, str(number), tried)
         try:
@@ -392,7 +392,7 @@ def test_an_ignored_signal_stays_ignored(t):
     a.send_signal(signal.SIGHUP)
     time.sleep(0.1)
     t.write("go", b"")
-    _, err = a.communicate(timeout=60)
+    _, err = a.communicate(timeout=TIMEOUT)
     t.equal(a.returncode, 0, err.decode())
 
 

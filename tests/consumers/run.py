@@ -21,9 +21,12 @@ from checks import check, finish  # noqa: E402
 from pages import read  # noqa: E402
 
 
+TIMEOUT = 3600  # for what hangs; nothing here measures time
+
+
 def run(*args, env=None, **kwargs):
     return subprocess.run(args, capture_output=True, check=False, env={**os.environ, **(env or {})},
-                          timeout=600, **kwargs)
+                          timeout=TIMEOUT, **kwargs)
 
 
 def have(*programs):

@@ -16,7 +16,7 @@ sys.path[:0] = [os.path.join(root, "tests", "support")]
 from checks import check, finish, put  # noqa: E402
 from pages import read  # noqa: E402
 
-TIMEOUT = 900  # for what hangs
+TIMEOUT = 3600  # for what hangs
 
 readme = read("README.md")
 place = tempfile.TemporaryDirectory(prefix="pprofdelta-demo-")

@@ -26,7 +26,7 @@ root, tool = (os.path.abspath(path) for path in sys.argv[1:3])
 sys.path[:0] = [os.path.join(root, "tests", "support")]
 from checks import check, finish, put  # noqa: E402
 from pages import blocks, examples, one  # noqa: E402
-TIMEOUT = 100  # for a run that does not end
+TIMEOUT = 3600  # for a run that does not end
 SHORT, LONG = "0.4", "90"  # the seconds that stand for the recipe's
 
 

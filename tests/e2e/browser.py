@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-TIMEOUT = 60  # for a browser that hangs
+TIMEOUT = 3600  # for a browser that hangs
 
 
 def find():

@@ -18,7 +18,7 @@ ARROW = os.path.join(MODULE, "deltaarrow")  # a module that needs Arrow's
 # With -trimpath, Go's cache has what another copy of this tree compiled.
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false -trimpath"}
 ALONE = {**ENVIRONMENT, "GOWORK": "off"}  # without its workspace, whose modules need more
-LIMIT = 4 * real.TIMEOUT
+LIMIT = real.TIMEOUT
 
 
 def go(*args, cwd=MODULE, **environment):

@@ -16,7 +16,7 @@ import urllib.request
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
-TIMEOUT = 240  # for what hangs; nothing here measures time
+TIMEOUT = 3600  # for what hangs; nothing here measures time
 
 
 class Missing(Exception):
@@ -43,10 +43,10 @@ def need(*programs):
 def made(what, command, cwd, env=None):
     """Runs a step of making something; its last words are the reason where it fails."""
     try:
-        ran = subprocess.run(command, cwd=cwd, capture_output=True, check=False, timeout=4 * TIMEOUT,
+        ran = subprocess.run(command, cwd=cwd, capture_output=True, check=False, timeout=TIMEOUT,
                              stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
     except subprocess.TimeoutExpired:
-        raise Missing(f"{what}: not done within {4 * TIMEOUT} seconds") from None
+        raise Missing(f"{what}: not done within {TIMEOUT} seconds") from None
     if ran.returncode:
         said = (ran.stderr or ran.stdout).decode("utf-8", "replace").strip()
         raise Missing(f"{what}: {said[-400:]}")

@@ -9,7 +9,7 @@ import os
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, *(os.path.join(here, "..", name) for name in ("cli", "support"))]
+sys.path[:0] = [here, *(os.path.join(here, "..", name) for name in ("cli", "leaks", "preload", "support", "symbolize"))]
 sys.dont_write_bytecode = True
 
 import real  # noqa: E402

@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
 sys.dont_write_bytecode = True
 
+from harness import TIMEOUT  # noqa: E402
 from pb import gz, profile, read  # noqa: E402
 
 MINUTE = 60 * 10**9
@@ -72,7 +73,7 @@ class Scenario:
     # ---- running -----------------------------------------------------------------------------------
 
     def command(self, folder, *args, env=None):
-        return subprocess.run([self.binary, *args], cwd=folder, capture_output=True, timeout=120,
+        return subprocess.run([self.binary, *args], cwd=folder, capture_output=True, timeout=TIMEOUT,
                               env={**os.environ, "LD_PRELOAD": self.shim, **(env or {})}, stdin=subprocess.DEVNULL, check=False)
 
     def prepare(self, folder):

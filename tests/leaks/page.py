@@ -1,15 +1,10 @@
 """Does "Find a leak in ten minutes" work as it is written? The commands are those of README.md, with shorter
-times. `./server` is a server with planted leaks; for Go, a loopback server hands out its heap profiles, one
-for each request. The verdict is that of the windows' times here, so only the run is checked, not the
-suspects."""
+times. `./server` is a server with planted leaks; tests/e2e/pprofs.py has that of Go. The verdict is that of the
+windows' times here, so only the run is checked, not the suspects."""
 
-import http.server
 import os
 import re
-import shutil
-import subprocess
 import sys
-import threading
 
 from planted import HERE, build
 
@@ -59,38 +54,3 @@ def test_cpp(t):
 def test_rust(t):
     put_server(t, build(t, "rust"), 12, 500)
     check_report(t, shell(t, commands("pprofdelta record"), **{"60s": "1h"}))
-
-
-def test_go(t):
-    program = build(t, "go")
-    if not shutil.which("curl"):
-        t.skip("there is no curl")
-    os.mkdir(t.path("made"))
-    subprocess.run([program, "made", "12", "2000"], check=True, cwd=t.dir, env={**os.environ, "RATE": "1"})
-    made = sorted(os.listdir(t.path("made")))
-    asked = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            """The third answer is an error, and the fifth breaks off: neither leaves a file."""
-            asked.append(self.path)
-            body = t.load(os.path.join("made", made.pop(0)))
-            self.send_response(503 if len(asked) == 3 else 200 if self.path == "/debug/pprof/heap" else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[:100] if len(asked) == 5 else body)
-
-        def log_message(self, *args):
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        out = shell(t, commands("mkdir"), **{"localhost:6060": f"127.0.0.1:{server.server_port}",
-                                                  "sleep 60": "sleep 0"})
-    finally:
-        server.shutdown()
-        server.server_close()
-    check_report(t, out, least=7)
-    t.equal(sorted(os.listdir(t.path("profiles"))),
-            [f"{i:02}.pb.gz" for i in range(1, 11) if i not in (3, 5)])

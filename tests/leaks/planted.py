@@ -103,10 +103,6 @@ def test_cpp(t):
     check_all(t, "cpp", server)
 
 
-def test_go(t):
-    check_all(t, "go", build(t, "go"))
-
-
 def test_rust(t):
     check_all(t, "rust", build(t, "rust"))
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import recorded
-from agents import allocator, checked, counted, only, plainly, start, target, until
+from agents import TIMEOUT, allocator, checked, counted, only, plainly, start, target, until
 
 ANONYMOUS, LIVE, SLACK = "[anonymous mappings]", "[live heap]", "[allocator slack]"
 DIRTY, CLEAN = "[file mappings, private dirty]", "[file mappings, clean or shared]"
@@ -66,7 +66,7 @@ def standing(t, *arguments, options=("--rate=1",), env=None):
         os.kill(pid, signal.SIGUSR2)
         t.check(until(lambda i=i: counted(t) >= i), "no profile came")
         rss = rss or resident(pid)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=TIMEOUT)
     t.equal((process.returncode, err.decode()), (0, ""), "the program")
     return said, pid, rss
 
@@ -222,7 +222,7 @@ def test_without_proc(t):
         t.skip("no namespaces here")
     # record itself finds the agent by /proc: so it runs first
     process = start(t, *unshare, target(t, "account"), "leak", options=["--rate=1"])
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=TIMEOUT)
     t.equal((process.returncode, err.decode()), (0, ""), f"the program said {out}")
     profiles = [p for ps in recorded.profiles(t.path("out")).values() for p in ps]
     leaked = [p for p in profiles if p.by_function(recorded.INUSE_BYTES).get("?", 0) > MIB]
@@ -237,7 +237,7 @@ def test_short_windows(t):
     """Accounts may take a hundredth of the time: windows of a millisecond may have none, and say so. The
     last one of a program has one in any case."""
     process = start(t, target(t, "account"), "slack", options=["--rate=1", "--interval=1ms"])
-    process.communicate(timeout=60)
+    process.communicate(timeout=TIMEOUT)
     profiles = only(t, checked(t, t.path("out")))
     for profile in profiles:
         account = Account(t, profile)

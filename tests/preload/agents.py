@@ -7,9 +7,8 @@ import signal
 import subprocess
 
 import recorded
-from harness import until  # noqa: F401: the tests have it from here
+from harness import TIMEOUT, until  # noqa: F401: the tests have them from here
 
-TIMEOUT = 120
 AGENT = "libpprofdelta-agent"
 
 
@@ -88,19 +87,6 @@ def need(t, *programs):
     for program in programs:
         if not shutil.which(program):
             t.skip(f"{program} is not here")
-
-
-def opened(t, *paths, index="inuse_space"):
-    """What `go tool pprof -top` makes of it; that it can is what is checked."""
-    need(t, "go")
-    done = subprocess.run(["go", "tool", "pprof", "-top", "-nodecount=10000",
-                           f"-sample_index={index}", *paths],
-                          capture_output=True, text=True, check=False, timeout=600,
-                          env={**os.environ, "GOFLAGS": "-mod=mod", "HOME": t.dir,
-                               "GOCACHE": os.environ.get("GOCACHE", "/var/tmp/pprofdelta-gocache")})
-    t.check(done.returncode == 0, f"go tool pprof: {done.stderr[-500:]}")
-    t.contains(done.stdout, "flat%")
-    return done.stdout
 
 
 def recovered(t, folder, killed):

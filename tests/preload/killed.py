@@ -21,7 +21,7 @@ if __name__ == "__main__":
 
 import recorded
 from accounts import PARTS, Account
-from agents import checked, only, plainly, start, target, until
+from agents import TIMEOUT, checked, only, plainly, start, target, until
 from pb import load
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
@@ -62,7 +62,7 @@ def kill(binary, command, folder, seconds, options):
 
 def recover(binary, folder):
     """A child of a fork, which was killed too, may have the file for a moment longer."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT
     while True:
         ran = subprocess.run([binary, "recover", folder], capture_output=True, text=True, check=False)
         if "processes that live" not in ran.stderr or time.monotonic() > deadline:
@@ -306,7 +306,7 @@ def test_out_of_memory_kills(t):
         for number in range(3):
             process = start(t, "perl", "-e", "while (1) { push @kept, 'x' x 50000; }", preexec_fn=enter,
                             options=["-o", t.path(f"out{number}"), "--rate=16k", "--interval=20ms"])
-            process.communicate(timeout=120)
+            process.communicate(timeout=TIMEOUT)
             t.equal(process.returncode, -signal.SIGKILL)
             t.equal(judge_windows(t.binary, t.dir, t.path(f"out{number}"), TOP["perl"], LIMIT // 2), [])
     finally:

@@ -72,15 +72,3 @@ def test_rust(t):
         names = {f[0] for frames in symbolized(t).frames for f in frames}
         t.check(any(re.search(r"shapes::.*Shelf.*keep$", name) for name in names), f"{names}")
         t.equal([name for name in names if re.match(r"_[ZR]|.*::h[0-9a-f]{16}$", name)], [])
-
-
-def test_pprof_uses_the_names_and_lines(t):
-    elf = Elf.of_shapes(t)
-    t.write("in.pb", located(elf, elf.addresses("shapes", "plain_c")))
-    t.succeeds("symbolize", "in.pb", "-o", "out.pb.gz")
-    go = tool("go")
-    top = run(go, "tool", "pprof", "-top", "-nodecount=100", t.path("out.pb.gz"))
-    t.contains(top, "shapes::Store::fill", "shapes::Store::keep (inline)", "plain_c")
-    t.lacks(top, "[shapes]")
-    listed = run(go, "tool", "pprof", "-list", "Store::keep", t.path("out.pb.gz"))
-    t.contains(listed, "kept.push_back(", "shapes.cc")

@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
 
 import pb  # noqa: E402
-from harness import Skip  # noqa: E402
+from harness import TIMEOUT, Skip  # noqa: E402
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -27,7 +27,7 @@ def tool(*names):
 
 def run(*command, **how):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=120, **how).stdout.decode()
+                          timeout=TIMEOUT, **how).stdout.decode()
 
 
 def symbolized(t, *options):

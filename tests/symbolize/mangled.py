@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 
+import harness
 import pb
 from compiled import Symbolized
 
@@ -115,6 +116,6 @@ def test_as_cxxfilt(t):
         t.skip("c++filt is missing")
     for name, plain in [(name, plain) for name, plain in NAMES.items()
                         if name.startswith("_Z") and "17h" not in name]:
-        got = subprocess.run(["c++filt", "-p", name], stdout=subprocess.PIPE, timeout=60,
+        got = subprocess.run(["c++filt", "-p", name], stdout=subprocess.PIPE, timeout=harness.TIMEOUT,
                              check=True).stdout.decode().strip()
         t.equal(got, plain)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Real dumps of jemalloc and gperftools: allocators.py PPROFDELTA ALLOCATING
+"""Real dumps of jemalloc and gperftools: dumps.py PPROFDELTA ALLOCATING
 
 A program whose allocations are known runs under each allocator and dumps twice; the delta must
 say what it did in between: exactly where every allocation is recorded, and closely where one in
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
+sys.path.insert(0, here)
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
@@ -107,6 +107,6 @@ def test_jemalloc_without_sums(t):
 
 
 if __name__ == "__main__":
-    import allocators
-    allocators.allocating = os.path.abspath(sys.argv[2])
-    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [allocators], *sys.argv[3:]))
+    import dumps
+    dumps.allocating = os.path.abspath(sys.argv[2])
+    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [dumps], *sys.argv[3:]))

@@ -1,4 +1,4 @@
-"""A profile of more than 2 GiB: run.py large PPROFDELTA
+"""A profile of more than 2 GiB: large.py PPROFDELTA
 
 Longer than any 32-bit offset reaches with a sign: 260,000 samples, the same few over and over, between
 two strings of 1 GiB each. As gzip members of which most are the same, it is a small
@@ -7,9 +7,13 @@ file that is made in a moment. Skipped where there is not the memory.
 
 import gzip
 import os
+import sys
 
-import pb
-import real
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+import pb  # noqa: E402
 
 MEMORY = 5 << 30
 STRING = 1 << 30
@@ -35,9 +39,9 @@ def free_memory():
     return free
 
 
-def prepare(_):
+def need_memory(t):
     if free_memory() < MEMORY:
-        raise real.Missing(f"less than {MEMORY >> 30} GiB of memory are free")
+        t.skip(f"less than {MEMORY >> 30} GiB of memory are free")
 
 
 def block(values):
@@ -69,6 +73,7 @@ def lay(t, name, values, time):
 
 
 def test_more_than_two_gigabytes(t):
+    need_memory(t)
     length = lay(t, "cur", [3, 1 << 40], 2 * 10**9)
     t.check(length > 1 << 31, f"only {length} bytes")
     t.write("prev", pb.gz(pb.profile([(("name",), [1, 1])], types=TYPES, time=10**9)))
@@ -84,6 +89,12 @@ def test_more_than_two_gigabytes(t):
 
 
 def test_no_more_memory_than_allowed(t):
+    need_memory(t)
     lay(t, "cur", [3, 1 << 40], 10**9)
     result = t.fails(1, "check", "cur", "--max-memory=1500M")
     t.contains(result.err, "pprofdelta: cur: ", "--max-memory")
+
+
+if __name__ == "__main__":
+    import large
+    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [large], *sys.argv[2:]))

@@ -1,4 +1,4 @@
-/* A program whose allocations are known to the object, for tests/e2e/allocators.py. It runs under
+/* A program whose allocations are known to the object, for tests/cli/dumps.py. It runs under
  * an allocator that was preloaded, which dumps its heap profile after each of two rounds.
  *
  *     allocating PATTERN     a name with %d for the number of the dump (jemalloc only; gperftools
