@@ -31,7 +31,6 @@
 #include "message.h"
 #include "show/flame_tree.h"
 #include "show/page_file.h"
-#include "show/short_names.h"
 
 #include <errno.h>
 #include <math.h>
@@ -150,7 +149,12 @@ static void name_frames(scene *s)
     cli_frame *frames = cli_keep(len + 1, sizeof *frames);
     char *room = cli_keep(CLI_SHORT_NAME_MAX, 1);
     for (size_t i = 0; i < texts; i++)
-        names[i] = cli_keep_string(cli_short_name(rows->texts[i], room));
+        names[i] = rows->texts[i];
+    for (size_t i = 0; i < len; i++) {
+        cli_string name = cli_frame_short_name(&rows->frames[i].text, room);
+        if (name.ptr == room)
+            names[rows->frames[i].name] = cli_keep_string(name);
+    }
     names[texts] = cli_string_of("(other stacks)");
     s->names = cli_keep_numbered(names, texts + 1, numbers, &s->names_len);
     for (size_t i = 0; i < len; i++)

@@ -13,7 +13,6 @@
 #include "leaks/leaks.h"
 
 #include "keep.h"
-#include "show/short_names.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -53,7 +52,7 @@ static void put_cause(const cli_leaks_cause *cause)
 {
     char room[CLI_SHORT_NAME_MAX];
     const cli_frame_text *frame = cause->frame ? &cause->frame->text : NULL;
-    put_code(frame ? cli_short_name(frame->name, room) : cli_string_of("(no stack)"));
+    put_code(frame ? cli_frame_short_name(frame, room) : cli_string_of("(no stack)"));
     if (frame && frame->file.len) {
         putchar(' ');
         put_code(cli_string_base(frame->file));
@@ -63,7 +62,7 @@ static void put_cause(const cli_leaks_cause *cause)
     if (!cause->caller)
         return;
     fputs(", called by ", stdout);
-    put_code(cli_short_name(cause->caller->text.name, room));
+    put_code(cli_frame_short_name(&cause->caller->text, room));
 }
 
 static void put_left(size_t left)

@@ -1,7 +1,7 @@
 /* One frame of a stack as text: see frame.h. */
 #include "show/frame.h"
 
-#include "show/short_names.h"
+#include "language.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -49,14 +49,22 @@ cli_frame_text cli_frame_of(const cli_profile *profile, const Pd__View__Location
     const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
     const Pd__View__Function *function =
         line ? cli_profile_function(profile, line->function_id) : NULL;
+    cli_string file = cli_profile_string(profile, function ? function->filename : 0);
+    cli_string module = cli_profile_string(profile, mapping ? mapping->filename : 0);
     return (cli_frame_text){
         .name = function ? function_name(profile, function)
                          : make_name(made, profile, location, mapping),
-        .file = cli_profile_string(profile, function ? function->filename : 0),
+        .file = file,
         .line = line ? line->line : 0,
-        .module = cli_profile_string(profile, mapping ? mapping->filename : 0),
+        .module = module,
         .is_nameless = !function,
+        .is_foreign = function && cli_is_foreign(file, module),
     };
+}
+
+cli_string cli_frame_short_name(const cli_frame_text *frame, char to[CLI_SHORT_NAME_MAX])
+{
+    return frame->is_foreign ? frame->name : cli_short_name(frame->name, to);
 }
 
 int cli_frame_compare_places(const cli_frame_text *a, const cli_frame_text *b)
@@ -93,12 +101,12 @@ void cli_frames_put(const cli_frame_text *frames, size_t len, const char *indent
     size_t width = 0;
     char shortened[CLI_SHORT_NAME_MAX];
     for (size_t i = 0; i < len; i++) {
-        size_t columns = cli_string_columns(cli_short_name(frames[i].name, shortened));
+        size_t columns = cli_string_columns(cli_frame_short_name(&frames[i], shortened));
         if (columns > width && columns <= WIDEST_NAME)
             width = columns;
     }
     for (size_t i = 0; i < len; i++) {
-        cli_string name = cli_short_name(frames[i].name, shortened);
+        cli_string name = cli_frame_short_name(&frames[i], shortened);
         size_t columns = cli_string_columns(name);
         fputs(indent, stdout);
         cli_string_put(stdout, name, CLI_TEXT_SHOWN);

@@ -1,6 +1,7 @@
 /* The names of C++ functions as people say them: see short_names.h.
  *
- * One pass copies the name, and leaves out what stands at a place. */
+ * One pass copies the name, and leaves out what stands at a place. Only what C++ and Rust write is left out,
+ * because the language of a name may not be known. */
 #include "show/short_names.h"
 
 #include <string.h>
@@ -95,10 +96,12 @@ static size_t default_arguments(cli_string text)
 
 static size_t left_out(const shortening *s)
 {
+    cli_string done = {s->to, s->len};
     size_t len = abi_tag(s->rest) + default_arguments(s->rest);
-    if (cli_string_ends((cli_string){s->to, s->len}, "::"))
+    if (cli_string_ends(done, "::") && memmem(done.ptr, done.len, "std::", 5))
         len += abi_space(s->rest);
-    return len || !cli_string_begins(s->rest, " >") ? len : 1;
+    bool is_between = done.len && s->rest.ptr[-1] == '>' && cli_string_begins(s->rest, " >");
+    return len || !is_between ? len : 1;
 }
 
 /* ---- std::basic_string<char> -------------------------------------------------------------- */

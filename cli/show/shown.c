@@ -5,7 +5,6 @@
 #include "show/shown.h"
 
 #include "keep.h"
-#include "show/short_names.h"
 #include "show/wrappers.h"
 
 #include <stdlib.h>
@@ -88,9 +87,12 @@ static void number_names(work *w)
     for (size_t i = 0; i < frames; i++)
         texts[i] = w->frames[i].text.name;
     cli_string *names = cli_keep_numbered(texts, frames, numbers, &full);
+    bool *is_foreign = cli_keep(full, sizeof *is_foreign);
+    for (size_t i = 0; i < frames; i++)
+        is_foreign[numbers[i]] |= w->frames[i].text.is_foreign;
     for (size_t i = 0; i < full && w->is_short; i++) {
         char room[CLI_SHORT_NAME_MAX];
-        cli_string name = cli_short_name(names[i], room);
+        cli_string name = is_foreign[i] ? names[i] : cli_short_name(names[i], room);
         names[i] = name.ptr == room ? cli_keep_string(name) : name;
     }
     uint32_t *of_full = cli_keep(full, sizeof *of_full);

@@ -1,9 +1,12 @@
 /* Which frames of a stack say nothing about the program: see wrappers.h.
  *
  * A frame is judged by its name; an inlined one, which may be named without its class, by its source
- * file, too. Without a name, it is judged by the file that it lies in: an allocator's library, or the C
+ * file, too. The names here are those of C, C++, Rust and Go, so a frame of another language (language.h) is
+ * none. Without a name, a frame is judged by the file that it lies in: an allocator's library, or the C
  * library below main. */
 #include "show/wrappers.h"
+
+#include "language.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -232,7 +235,9 @@ static unsigned named_kind(cli_string name, cli_string source)
 unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless)
 {
     cli_string base = cli_string_base(file);
-    unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name, source);
+    unsigned kind = is_nameless                    ? CLI_FRAME_IS_NAMELESS
+                    : cli_is_foreign(source, file) ? 0
+                                                   : named_kind(name, source);
     if (is_among(allocator_files, base))
         kind |= CLI_FRAME_ALLOCATES;
     if ((is_nameless || kind & CLI_FRAME_STARTS) && is_among(libc_files, base))
@@ -246,7 +251,8 @@ bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source
         if (contains(source, library_parts[i]))
             return true;
     return is_in_library(source) || is_among(library_folders, file) ||
-           is_among(library_folders, source) || is_among(library_names, name);
+           is_among(library_folders, source) ||
+           (is_among(library_names, name) && !cli_is_foreign(source, file));
 }
 
 /* ---- cutting ------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "symbolize/symbolize_view.h"
 
 #include "keep.h"
+#include "language.h"
 #include "symbolize/demangle.h"
 
 #include <string.h>
@@ -75,10 +76,11 @@ static void demangle(names *n, cli_edit *edit)
     }
 }
 
-/* A name that differs from the system name was demangled before. */
+/* A name that differs from the system name was demangled before. In other languages, _Za is a name. */
 static bool is_wanted(const cli_profile *profile, const Pd__View__Function *function)
 {
     return (function->name == function->system_name || !function->system_name) &&
+           !cli_is_foreign(cli_profile_string(profile, function->filename), cli_string_of("")) &&
            is_mangled(cli_profile_string(profile, function->name));
 }
 

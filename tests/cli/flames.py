@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from pb import HEAP, Stack, gz, profile
+from pb import HEAP, Stack, Writer, gz, profile
 from samples import CUR, PREV, T0, T1, cur, pair, prev, two
 from showing import terminal
 
@@ -145,6 +145,39 @@ def test_what_a_page_replaces(t):
     for old in (b"", b"<!DOCTYPE HTML>\n<p>", b"\xef\xbb\xbf\n <html>", want.encode()):
         t.write("page.html", old)
         t.equal(page(t, "cur"), want)
+
+
+# ---- names ---------------------------------------------------------------------------------------------
+
+# Of each language, a name as its profilers write it, and its source file.
+NAMES = [("Kernel::sleep - > [c function]", ""), ("Kernel::sleep - > [c function]", "lib/kernel.rb"),
+         ("Integer#<=>", "lib/sort.rb"), ("block in Set::List<Set::Item<Integer> >#each", "lib/set.rb"),
+         ("std::list<int, std::allocator<int> >::f", "app/list.rb"), ("Outer.<locals>.<lambda>", "app.py"),
+         ("<module>", "app.py"), ("java.util.Map<String,List<Item> >::put", "Map.java"), ("app.Main.<init>", "Main.java"),
+         ("slices.SortFunc[go.shape.[]int,int]", "sort.go"), ("main.(*Tree[...]).Walk", "tree.go"),
+         ("Object.<anonymous>", "app.js"), ("get std::_V2::x > >", "x.mjs"), ("App\\Std::__1::call<T<U> >", "Std.php"),
+         ("System.List`1[A::B<C<D> >]::Add", "List.cs"), ("std::_V2::run", "V2.pm"), ("Api::_V2::call", ""),
+         ("_Zaa", "min.js"), ("clone", "lib/tree.rb"), ("malloc", "Arena.java")]
+CXX = [("std::vector<int, std::allocator<int> >::push_back", "", "std::vector<int>::push_back"),
+       ("std::_V2::error_category::name", "/usr/src/x.cc", "std::error_category::name"),
+       ("a::List<a::Item<int> >::add", "list.hpp", "a::List<a::Item<int>>::add"),
+       ("alloc::vec::Vec<u8, alloc::alloc::Global>::put", "src/lib.rs", "alloc::vec::Vec<u8>::put")]
+
+
+def test_only_names_of_cxx_and_rust_are_short(t):
+    """By the source file of the frame; without one, by what only C++ and Rust write."""
+    rows = [(name, file, name) for name, file in NAMES] + CXX
+    for name, file, want in rows:
+        w = Writer(["space/bytes"])
+        w.sample([1, 2], [7])
+        for at, (one, source) in enumerate(((name, file), ("root", file)), 1):
+            w.location(at, 0, 0, [(at, 1)])
+            w.function(at, one, source)
+        t.write("a", w.bytes())
+        t.equal(t.succeeds("show", "--folded", "a").text, f"root;{want} 7\n")
+        for form in ("--stacks", "--top"):
+            t.contains(t.succeeds("show", form, "a").text, want)
+        t.equal(sorted(data_of(page(t, "a"))["names"]), sorted(["root", want]))
 
 
 # ---- two profiles ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ there is no Chromium.
 """
 
 import functools
+import json
 import random
 import re
 
@@ -473,8 +474,16 @@ def test_names_and_times_are_short(t):
             ("github.com/a/b.(*T).Method", 14, "b.(*T).Method"), ("github.com/a/b.(*T).Method", 7, "Method"),
             ("github.com/a/b.(*T).Method", 4, "Met\u2026"), ("std::map<int, a::b>::insert(int, a::b)", 12, "map::insert"),
             ("std::map<int, a::b>::insert(int, a::b)", 7, "insert"), ("a.Outer.func1", 9, "Outer.fu\u2026"),
-            ("a/b.glob..func12", 8, "glob..f\u2026"), ("(no name)", 5, "(no \u2026"), ("<<<<<<<<", 4, "<<<\u2026")):
-        t.equal(page.run(f"shorten({name!r}, {room})"), want, f"{name} {room}")
+            ("a/b.glob..func12", 8, "glob..f\u2026"), ("(no name)", 5, "(no \u2026"), ("<<<<<<<<", 4, "<<<\u2026"),
+            # Names in brackets, generics and paths of other languages.
+            ("java.util.ArrayList.<init>", 16, "ArrayList.<init>"), ("java.util.ArrayList.<init>", 6, "<init>"),
+            ("java.util.Map<String,List<Item>>.put(Object)", 8, "Map.put"), ("Object.<anonymous>", 12, "<anonymous>"),
+            ("Outer.<locals>.<lambda>", 10, "<lambda>"), ("Integer#<=>", 10, "Integer#<\u2026"),
+            ("slices.SortFunc[...]", 8, "SortFunc"), ("main.(*Tree[go.shape.int]).Walk", 14, "(*Tree).Walk"),
+            ("App\\Http\\Kernel::handle", 14, "Kernel::handle"), ("Elixir.Foo.baz/2", 9, "Foo.baz/2"),
+            ("System.List`1[[System.String, mscorlib]].Add", 10, "Add"), ("(anonymous:L#12)", 10, "(anonymou\u2026"),
+            ("<a::Vec<T> as a::Extend<T>>::extend", 12, "extend"), ("f()::{lambda(int)#1}::operator()", 10, "operator()")):
+        t.equal(page.run(f"shorten({json.dumps(name)}, {room})"), want, f"{name} {room}")
     page.clean()
 
 

@@ -140,6 +140,30 @@ TEST(frames_without_a_name_are_judged_by_file)
                              cli_string_of(""), true) == files[i].kind);
 }
 
+/* The names of C, C++, Rust and Go mean nothing in another language. */
+TEST(frames_of_other_languages_are_of_the_program)
+{
+    static const struct {
+        const char *name, *source, *file;
+    } rows[] = {
+        {"clone", "lib/tree.rb", ""},       {"malloc", "src/Arena.java", ""},
+        {"main", "app/__main__.py", ""},    {"runtime.main", "runtime.py", ""},
+        {"tc_login", "auth.php", ""},       {"std::panic::run", "Std/Panic.pm", ""},
+        {"core::alloc", "core.js", ""},     {"_start", "<string>", ""},
+        {"clone", "node:internal/url", ""}, {"clone", "", "/opt/app.jar"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cli_string name = cli_string_of(rows[i].name), file = cli_string_of(rows[i].file),
+                   source = cli_string_of(rows[i].source);
+        CHECK_MSG(!cli_frame_kind(name, file, source, false), "%s", rows[i].name);
+        CHECK_MSG(!cli_frame_is_of_library(name, file, source), "%s", rows[i].name);
+    }
+    CHECK(cli_frame_kind(cli_string_of("clone"), cli_string_of("libc.so.6"),
+                         cli_string_of("clone.S"), false) == (S | L));
+    CHECK(cli_frame_is_of_library(cli_string_of("x"), cli_string_of(""),
+                                  cli_string_of("/app/site-packages/x.py")));
+}
+
 TEST(inlined_frames_are_judged_by_source)
 {
     static const struct {
@@ -293,6 +317,10 @@ TEST(names_are_short)
         {"operator", "operator"},
         {"a::operator", "a::operator"},
         {"a::[abi:", "a::[abi:"},
+        /* of other languages, without a file that says so */
+        {"Kernel::sleep - > [c function]", "Kernel::sleep - > [c function]"},
+        {"Api::_V2::call", "Api::_V2::call"},
+        {"Foo::cmp < a > b", "Foo::cmp < a > b"},
     };
     static char to[CLI_SHORT_NAME_MAX];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

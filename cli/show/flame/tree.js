@@ -346,20 +346,32 @@ function* weighMatches(layout, hits) {
 
 /* ---- names and numbers ----------------------------------------------------------------------------- */
 
-/* A name as short as can be read: without arguments and template arguments, without the path of its
- * package, and then without its package or class. */
+/* The end of the first package or class of a name, outside of brackets; 0 if there is none. */
+function endOfHome(text) {
+  let depth = 0;
+  for (let i = 0; i < text.length - 1; i++) {
+    if ("<([{".includes(text[i - 1])) depth++;
+    if (depth && ">)]}".includes(text[i - 1])) depth--;
+    if (!depth && text.startsWith("::", i)) return i + 2;
+    if (!depth && text[i] === "." && text[i + 1] !== ".") return i + 1;
+  }
+  return 0;
+}
+
+/* A name as short as can be read: without arguments and type arguments, without the path of its
+ * package, and then without its package or class. What stands in brackets by itself is a name: "<init>",
+ * "(*T)", "<lambda>", "Integer#<=>". */
 function shorten(name, room) {
   if (name.length <= room) return name;
-  let text = name.replace(/\((?:[^()]|\([^()]*\))*\)(?: const)?$/, "");
+  let text = name.replace(/(?<=[\w)>\]])(?<!operator)\((?:[^()]|\([^()]*\))*\)(?: const)?$/, "");
   for (let before = ""; before !== text && text.length > room;) {
     before = text;
-    text = text.replace(/<[^<>]*>/g, "");
+    text = text.replace(/(?<=\w)(?<!operator)(?:<[^<>]*>|\[[^[\]]*\])/g, "");
   }
-  if (text.length > room) text = text.slice(text.lastIndexOf("/") + 1);
+  if (text.length > room) text = text.replace(/^.*[/\\](?=.*[^\d])/, ""); /* f/2 is a function of Erlang */
   while (text.length > room) {
-    const cut = /::|\.+(?=[^.])/.exec(text);
-    const rest = cut ? text.slice(cut.index + cut[0].length) : "";
-    if (!rest || /^func\d+(?:\.|$)/.test(rest)) break;
+    const rest = text.slice(endOfHome(text));
+    if (rest === text || /^func\d+(?:\.|$)/.test(rest)) break;
     text = rest;
   }
   if (!text) text = name;
