@@ -35,15 +35,17 @@ static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
 /* Is it a control character, of the terminal or of the direction of text? */
 static bool is_control(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
+           code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Escapes each byte of the character as \xNN. */
-static void escape_bytes(cli_glyph *glyph, const unsigned char *text)
+/* Escapes each byte of the character as \xNN; in a script, the backslash too. */
+static void escape_bytes(cli_glyph *glyph, const unsigned char *text, cli_text_form form)
 {
     for (size_t i = 0; i < glyph->taken; i++)
-        glyph->len += (size_t)sprintf(glyph->bytes + glyph->len, "\\x%02x", text[i]);
+        glyph->len += (size_t)sprintf(glyph->bytes + glyph->len,
+                                      form == CLI_TEXT_SCRIPT ? "\\\\x%02x" : "\\x%02x", text[i]);
 }
 
 static void set(cli_glyph *glyph, const char *bytes)
@@ -55,7 +57,7 @@ static void set(cli_glyph *glyph, const char *bytes)
 bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph)
 {
     const unsigned char *text = (const unsigned char *)string->ptr;
-    bool is_json = form == CLI_TEXT_JSON || form == CLI_TEXT_SCRIPT;
+    bool is_json = form == CLI_TEXT_JSON;
     uint32_t code = 0;
     if (!string->len)
         return false;
@@ -71,7 +73,7 @@ bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph)
     else if (known && is_control(code) && is_json)
         glyph->len = (size_t)sprintf(glyph->bytes, "\\u%04x", (unsigned)code & 0xffff);
     else if (!known || is_control(code))
-        escape_bytes(glyph, text);
+        escape_bytes(glyph, text, form);
     else
         memcpy(glyph->bytes, text, known);
     glyph->columns = glyph->len ? glyph->len : 1;

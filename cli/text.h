@@ -14,7 +14,7 @@ typedef enum cli_text_form {
     CLI_TEXT_SHOWN,  /* control characters and bytes that are not UTF-8 become \xNN */
     CLI_TEXT_QUOTED, /* between double quotes, which the caller writes; loses nothing */
     CLI_TEXT_JSON,   /* the same for JSON; bytes that are not UTF-8 become \ufffd */
-    CLI_TEXT_SCRIPT  /* JSON in which no '<' ends the script element that it stands in */
+    CLI_TEXT_SCRIPT /* JSON for a page: of the text as it is shown, and no '<' ends the script element */
 } cli_text_form;
 
 /* One character: the bytes to print, and the number of input bytes that it takes. */

@@ -69,7 +69,16 @@ char *cli_share_format(pprofdelta_sum part, pprofdelta_sum whole, char buf[CLI_S
 {
     if (cli_sum_is_zero(whole))
         return strcpy(buf, "-");
-    snprintf(buf, CLI_SHARE_ROOM, "%.1f%%", 100 * cli_sum_double(part) / cli_sum_double(whole));
+    double share = cli_sum_double(part) / cli_sum_double(whole), size = share < 0 ? -share : share;
+    double scale = 1;
+    while (size / scale >= 1000) /* three digits are shown */
+        scale *= 10;
+    if (scale > 1)
+        share = (int)(share / scale + (share < 0 ? -0.5 : 0.5)) * scale;
+    if (size < 10)
+        snprintf(buf, CLI_SHARE_ROOM, "%.1f%%", 100 * share);
+    else
+        snprintf(buf, CLI_SHARE_ROOM, "%.*f times", size < 100 ? 1 : 0, share);
     return buf;
 }
 

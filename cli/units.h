@@ -35,7 +35,7 @@ pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b);
 /* Writes the sum in decimal and returns buf. */
 char *cli_sum_format(pprofdelta_sum sum, char buf[48]);
 
-/* "12.3%", or "-" if the whole is 0. Returns buf. */
+/* "12.3%"; "10900 times" if it is ten times the whole or more; "-" if the whole is 0. Returns buf. */
 enum { CLI_SHARE_ROOM = 48 };
 char *cli_share_format(pprofdelta_sum part, pprofdelta_sum whole, char buf[CLI_SHARE_ROOM]);
 

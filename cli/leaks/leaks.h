@@ -399,7 +399,7 @@ void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
 void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
 
 /* Writes the object of a run, with so many of the findings that are shown. */
-void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings);
+void cli_leaks_put_run(FILE *to, cli_text_form form, const cli_leaks_run *run, size_t findings);
 
 /* Writes the page. Prints what is wrong; returns an exit code. */
 int cli_leaks_put_html(const cli_leaks_work *work);

@@ -289,7 +289,7 @@ static void put_scene(FILE *to, scene s, double grain)
     cli_shown shown = shown_of(&s);
     cli_flame_tree tree = cli_flame_tree_make(&shown);
     fputs("{\"report\":", to);
-    cli_leaks_put_run(to, run, findings);
+    cli_leaks_put_run(to, CLI_TEXT_SCRIPT, run, findings);
     cli_flame_tree_put(to, &tree);
     PUT(to, ",\n\"film\":{\"grain\":$,\n\"points\":[", J(grain));
     for (size_t i = 0; i < run->film.len; i++)

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define J        CLI_JSON
-#define PUT(...) cli_json_put(to, CLI_TEXT_JSON, __VA_ARGS__)
+#define PUT(...) cli_json_put(to, form, __VA_ARGS__)
 
 /* What is below 0 is not known, and becomes null. */
 static double known(double value)
@@ -16,28 +16,29 @@ static double known(double value)
     return value < 0 ? INFINITY : value;
 }
 
-static void put_frame(FILE *to, const cli_leaks_frame *frame)
+static void put_frame(FILE *to, cli_text_form form, const cli_leaks_frame *frame)
 {
     PUT("{\"function\": $, \"file\": $, \"line\": $}", J(frame->text.name), J(frame->text.file),
         J(frame->text.line));
 }
 
-static void put_stack(FILE *to, const cli_leaks_rows *rows, size_t row)
+static void put_stack(FILE *to, cli_text_form form, const cli_leaks_rows *rows, size_t row)
 {
     fputs(", \"stack\": [", to);
     for (size_t i = 0; i < rows->rows[row].path_len; i++) {
         fputs(i ? ", " : "", to);
-        put_frame(to, cli_leaks_frame_at(rows, &rows->rows[row], i));
+        put_frame(to, form, cli_leaks_frame_at(rows, &rows->rows[row], i));
     }
     fputs("]", to);
 }
 
 /* What grew: a stack, or areas of the resident memory. */
-static void put_what(FILE *to, const cli_leaks_run *run, const cli_leaks_finding *f)
+static void put_what(FILE *to, cli_text_form form, const cli_leaks_run *run,
+                     const cli_leaks_finding *f)
 {
     fputs(f->cause.frame ? "\"place\": " : "\"place\": null", to);
     if (f->cause.frame)
-        put_frame(to, f->cause.frame);
+        put_frame(to, form, f->cause.frame);
     fputs(", \"areas\": [", to);
     for (size_t i = 0; i < f->areas_len; i++) {
         const cli_leaks_row *area = &run->areas.rows[f->areas[i]];
@@ -45,14 +46,15 @@ static void put_what(FILE *to, const cli_leaks_run *run, const cli_leaks_finding
         PUT("{\"area\": $, \"growth\": $, \"now\": $",
             J(cli_leaks_area_name(&run->areas, f->areas[i])), J(area->verdict.growth),
             J(area->now));
-        put_stack(to, &run->areas, f->areas[i]);
+        put_stack(to, form, &run->areas, f->areas[i]);
         fputs("}", to);
     }
     fputs("]", to);
-    put_stack(to, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
+    put_stack(to, form, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
 }
 
-static void put_evidence(FILE *to, const cli_leaks_run *run, const cli_leaks_evidence *e)
+static void put_evidence(FILE *to, cli_text_form form, const cli_leaks_run *run,
+                         const cli_leaks_evidence *e)
 {
     if (e->age)
         PUT("{\"older_than_windows\": $, \"settled\": $, \"freed\": $, \"alive\": $, \"needed\": "
@@ -65,7 +67,8 @@ static void put_evidence(FILE *to, const cli_leaks_run *run, const cli_leaks_evi
 }
 
 /* The table: for each point of birth, what was freed, by age. */
-static void put_survival(FILE *to, const cli_leaks_run *run, const cli_leaks_cohorts *cohorts)
+static void put_survival(FILE *to, cli_text_form form, const cli_leaks_run *run,
+                         const cli_leaks_cohorts *cohorts)
 {
     size_t points = run->rows.points;
     if (!cohorts) {
@@ -84,7 +87,8 @@ static void put_survival(FILE *to, const cli_leaks_run *run, const cli_leaks_coh
     fputs("]}", to);
 }
 
-static void put_finding(FILE *to, const cli_leaks_run *run, const cli_leaks_finding *f)
+static void put_finding(FILE *to, cli_text_form form, const cli_leaks_run *run,
+                        const cli_leaks_finding *f)
 {
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_verdict *v = &f->verdict;
@@ -95,16 +99,16 @@ static void put_finding(FILE *to, const cli_leaks_run *run, const cli_leaks_find
         J(cli_string_of(cli_leaks_reasons[v->reason].word)), J(cli_string_of(words[f->what])),
         J(f->now), J(f->objects), J(v->slope * 3600), J(v->growth), J(v->noise), J(v->doubt),
         J(known(f->rate * 3600)), J(known(f->age)));
-    put_evidence(to, run, &v->evidence);
+    put_evidence(to, form, run, &v->evidence);
     fputs(", \"survival\": ", to);
-    put_survival(to, run, f->cohorts);
+    put_survival(to, form, run, f->cohorts);
     PUT(", \"stacks\": $, \"group\": $, \"shared\": $, ", J(f->stacks), J(f->group),
         f->what == CLI_LEAKS_SHARED ? J(run->rows.texts[f->shared]) : CLI_JSON_NULL);
-    put_what(to, run, f);
+    put_what(to, form, run, f);
     fputs("}", to);
 }
 
-static void put_head(FILE *to, const cli_leaks_run *run)
+static void put_head(FILE *to, cli_text_form form, const cli_leaks_run *run)
 {
     const cli_leaks_findings *findings = &run->findings;
     char begin[48], end[48];
@@ -122,14 +126,14 @@ static void put_head(FILE *to, const cli_leaks_run *run)
         J(findings->suspects), J(findings->unknown));
 }
 
-void cli_leaks_put_run(FILE *to, const cli_leaks_run *run, size_t findings)
+void cli_leaks_put_run(FILE *to, cli_text_form form, const cli_leaks_run *run, size_t findings)
 {
     fputs("{", to);
-    put_head(to, run);
+    put_head(to, form, run);
     fputs("\"findings\": [", to);
     for (size_t i = 0; i < findings && !ferror(to); i++) {
         fputs(i ? ",\n" : "\n", to);
-        put_finding(to, run, run->findings.shown[i]);
+        put_finding(to, form, run, run->findings.shown[i]);
     }
     fputs("\n]}", to);
 }
@@ -142,6 +146,6 @@ void cli_leaks_put_json(const cli_leaks_work *w, size_t at)
                "\"runs\": [",
                w->order.moved, w->order.again, w->order.gaps);
     fputs(at ? ",\n" : "\n", stdout);
-    cli_leaks_put_run(stdout, run, run->findings.shown_len);
+    cli_leaks_put_run(stdout, CLI_TEXT_JSON, run, run->findings.shown_len);
     fputs(at + 1 == w->runs_len ? "\n]}\n" : "", stdout);
 }

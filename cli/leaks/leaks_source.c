@@ -24,6 +24,20 @@ static FILE *open_source(cli_string name)
     return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
+/* Writes the beginning of a line. A tab is four spaces, and the end of a line of Windows is none of it. */
+static void put_line(FILE *to, const char *text, size_t len)
+{
+    char plain[4 * COLUMNS];
+    size_t plain_len = 0;
+    for (size_t i = 0; i < len; i++)
+        if (text[i] == '\t')
+            for (int k = 0; k < 4; k++)
+                plain[plain_len++] = ' ';
+        else if (text[i] != '\r' || i + 1 < len)
+            plain[plain_len++] = text[i];
+    cli_string_put(to, (cli_string){plain, plain_len}, CLI_TEXT_SCRIPT);
+}
+
 /* Writes a place and the beginnings of the lines around it, if its file is at hand. */
 static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
 {
@@ -41,7 +55,7 @@ static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
         if (is_begin && n > first)
             putc(',', to);
         if (is_begin && n >= first)
-            cli_string_put(to, (cli_string){text, len}, CLI_TEXT_SCRIPT);
+            put_line(to, text, len);
         is_begin = text[len] == '\n';
     }
     fputs("]]", to);

@@ -40,16 +40,23 @@ static void put_profile(page *p, const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
     const Pd__View__Mapping *binary = view->n_mapping ? view->mapping[0] : NULL;
-    char at[48], span[48], comment[CLI_COMMENT_MAX];
+    char at[48], span[48];
+    const char *comma = "";
     int64_t time = view->time_nanos, duration = view->duration_nanos;
     PUT("{\"file\":$,\"time\":$,\"duration\":$,\"samples\":$,\"isDelta\":$,\"comments\":[",
         J(cli_string_of(profile->input.name)),
         J(cli_string_of(time ? cli_instant_format(time, at) : "")),
         J(cli_string_of(duration ? cli_span_format(duration, span) : "")), J(view->n_sample),
         J((bool)profile->census.is_stamped));
-    for (size_t i = 0; i < view->n_comment; i++)
-        PUT(i ? ",$" : "$",
-            J(cli_heading_comment(cli_profile_string(profile, view->comment[i]), comment)));
+    for (size_t i = 0; i < view->n_comment; i++) {
+        cli_string comment = cli_profile_string(profile, view->comment[i]);
+        if (cli_string_begins(comment,
+                              "pprofdelta: ")) /* the time and the duration say what it means */
+            continue;
+        fputs(comma, p->file.to);
+        cli_string_put(p->file.to, comment, CLI_TEXT_SCRIPT);
+        comma = ",";
+    }
     PUT("],\"binary\":$,\"buildId\":$}",
         J(cli_profile_string(profile, binary ? binary->filename : 0)),
         J(cli_profile_string(profile, binary ? binary->build_id : 0)));

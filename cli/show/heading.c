@@ -42,9 +42,13 @@ static void put_binary(const cli_profile *profile, const char *title)
     putchar('\n');
 }
 
-cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
+enum { COMMENT_MAX = 1024 };
+
+/* A comment as it is shown: in a stamp of pprofdelta the times are readable. Returns the comment
+ * itself, or one in buf. */
+static cli_string readable(cli_string comment, char buf[COMMENT_MAX])
 {
-    enum { MOST = CLI_COMMENT_MAX / 4 }; /* every stamp is shorter */
+    enum { MOST = COMMENT_MAX / 4 }; /* every stamp is shorter */
     static const char *const times[] = {" from=", " to="};
     char text[MOST + 1] = "", *rest = text, *end, time[48];
     size_t len = 0;
@@ -183,7 +187,7 @@ static void put_request(const cli_profile *profile)
 static void put_one(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    char text[48], comment[CLI_COMMENT_MAX];
+    char text[48], comment[COMMENT_MAX];
     put_input(profile, "file");
     put_request(profile);
     put_binary(profile, "binary");
@@ -194,7 +198,7 @@ static void put_one(const cli_profile *profile)
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string whole = cli_profile_string(profile, view->comment[i]);
         fputs("comment   ", stdout);
-        cli_string_put(stdout, cli_heading_comment(whole, comment), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, readable(whole, comment), CLI_TEXT_SHOWN);
         putchar('\n');
     }
 }

@@ -145,11 +145,6 @@ void cli_heading_put(const cli_shown *shown);
 void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, const char *noun,
                              const char *changed);
 
-/* A comment as it is shown: in a stamp of pprofdelta the times are readable. Returns the comment
- * itself, or one in buf. */
-enum { CLI_COMMENT_MAX = 1024 };
-cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX]);
-
 /* ---- the forms (form_*.c) ---- */
 
 /* Prints to stdout, which it ends, or writes the page of --flame. May sort the stacks. Returns an exit

@@ -8,12 +8,13 @@ import random
 import re
 import zlib
 
-from flames import data_of, paths_of
+from flames import CONTROLS, data_of, paths_of
 from leaking import KIND, film, film_in, heap, leaks, resident, series, AGED, HEAP_AREAS, scene
 from samples import MINUTE, T0
 from pb import profile
 
 EVIL = '</script><img src=x onerror=alert(1)>|`[a](javascript:b) @user #1 www.example.org\n| **x** | & \\'
+EVIL_SHOWN = EVIL.replace("\n", "\\x0a")
 
 
 def page_of(t, *args):
@@ -160,10 +161,33 @@ def test_names_in_the_page_stay_data(t):
     for mark in ("</script>", "<img", "<script", "onerror="):
         t.equal(text.count(mark), plain.count(mark), mark)
     run = data["runs"][0]
-    t.equal((run["report"]["binary"], run["report"]["findings"][0]["stack"][0]["function"]), (EVIL, EVIL))
+    t.equal((run["report"]["binary"], run["report"]["findings"][0]["stack"][0]["function"]), (EVIL_SHOWN,) * 2)
     t.check(EVIL.split("\n", maxsplit=1)[0][:100] in str(run["film"]["source"]), "no source")
     t.contains(text, "default-src 'none'")
     t.equal(re.findall(r"https?://|@import|url\(|<link(?! rel=\"icon\" href=\"data:,\")", text), [])
+
+
+def strings_of(data):
+    """All texts of the data."""
+    if isinstance(data, (dict, list)):
+        return [text for one in (data.values() if isinstance(data, dict) else data) for text in strings_of(one)]
+    return [data] if isinstance(data, str) else []
+
+
+def test_the_page_and_the_comment_escape_as_the_terminal_does(t):
+    for raw, shown in CONTROLS.items():
+        files = [heap(t, f"{i}", i, {raw: (100 * i + 100,) * 2}, filename=f"/bin/{raw}") for i in range(8)]
+        t.write("app.go", (f"\tif {raw}\r\n" * 40).encode())
+        run = page_of(t, *files, "--source")[1]["runs"][0]
+        texts = strings_of(run)
+        t.equal([text for text in texts if any(one in text for one in "\x1b\x7f\t\r\n\x9b\u202e\u2066\u061c")], [])
+        t.equal((run["report"]["binary"], run["report"]["findings"][0]["place"]["function"]), (f"/bin/{shown}", shown))
+        t.check(shown in run["names"], f"names: {run['names']}")
+        t.check(f"    if {shown.replace(chr(92) + 'x09', '    ')}" in texts, f"source: {run['film']['source']}")
+        t.contains(t.succeeds("leaks", *files).text, shown)
+        text = t.succeeds("leaks", "--markdown", *files).text
+        t.contains(re.sub("&#([0-9]+);", lambda found: chr(int(found.group(1))), text), shown)
+        t.check(not any(one in text for one in "\x1b\x7f\t\x9b\u202e\u2066\u061c"), text)
 
 
 def test_source_lines(t):

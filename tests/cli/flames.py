@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from pb import HEAP, Stack, Writer, gz, profile
+from pb import HEAP, Stack, Writer, chunk, gz, number, profile
 from samples import CUR, PREV, T0, T1, cur, pair, prev, two
 from showing import terminal
 
@@ -107,8 +107,39 @@ def test_names_stay_data(t):
     t.equal(text.count("</script>"), 2)
     t.lacks(text, "<script>alert", "\u2028")
     data = data_of(text)
-    t.check(evil in data["names"], str(data["names"]))
-    t.check("\ufffd\ufffd" in data["names"], str(data["names"]))
+    shown = evil.replace("\n", "\\x0a").replace("\0", "\\x00").replace("\u2028", "\\xe2\\x80\\xa8")
+    t.equal(sorted(data["names"]), sorted([shown, "\\xff\\xfe", "main"]))
+
+
+# What a terminal or a browser obeys instead of showing it, and how it is shown.
+CONTROLS = {"a \u202egnirts\u202c b": "a \\xe2\\x80\\xaegnirts\\xe2\\x80\\xac b", "\x1b[31m\x7f": "\\x1b[31m\\x7f",
+            "x\u2066y\u2069\u061c": "x\\xe2\\x81\\xa6y\\xe2\\x81\\xa9\\xd8\\x9c", "t\tb": "t\\x09b", "\x9b8m": "\\xc2\\x9b8m"}
+
+
+def test_a_page_escapes_as_the_terminal_does(t):
+    """Names, files, labels, types, comments, and the name of the profile itself."""
+    for raw, shown in CONTROLS.items():
+        w = Writer([f"{raw}/{raw}"])
+        w.sample([1], [7], [(raw, raw), (raw, (5, raw))])
+        w.mapping(1, 1 << 20, 1 << 21, 0, raw, raw)
+        w.location(1, 1, (1 << 20) + 1, [(1, 7)])
+        w.function(1, raw, raw)
+        t.write(raw, w.bytes() + chunk(6, raw.encode()) + number(13, len(w.index)))
+        data = data_of(page(t, raw, "--focus", "."))
+        one, kind = data["profiles"][0], data["types"][0]
+        t.equal((data["names"], data["files"]), ([shown], [shown]))
+        t.equal(sorted(data["labels"]), sorted([f"{shown}={shown}", f"{shown}=5{shown}"]))
+        t.equal((one["file"], one["binary"], one["buildId"], one["comments"]), (shown, shown, shown, [shown]))
+        t.equal((kind["type"], kind["unit"]), (shown, shown))
+        t.contains(data["notes"][0][1], f"100.0% of {shown}")
+        t.contains(t.succeeds("show", raw, "--stacks").text, f"    {shown}  {shown}:7\n")
+        t.lacks(t.load("page.html").decode(), raw)
+
+
+def test_stamps_are_not_shown_as_they_are(t):
+    t.write("a", cur(comments=["pprofdelta: account rss=31821824 live_estimate=0 heap_resident=0", "own",
+                               "pprofdelta: delta from=1700000000000000000 to=1700000060000000000", "pprofdelta"]))
+    t.equal(data_of(page(t, "a"))["profiles"][0]["comments"], ["own", "pprofdelta"])
 
 
 def test_odd_pages(t):

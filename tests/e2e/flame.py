@@ -18,6 +18,7 @@ from samples import T0, T1
 ROW = 20  # of the graph, in pixels
 
 OBJECTS = "alloc_objects"  # the type that is shown first
+OTHERS = ["alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"]
 
 # Twelve of sixteen objects below left, four below right; by bytes it is the other way round.
 SAMPLES = [(("parse", "left", "main"), [8, 100, 1, 1]), (("left", "main"), [4, 100, 1, 1]),
@@ -81,6 +82,12 @@ class Page:
         return tuple(self.run(
             f"[...document.querySelector('#graph').getContext('2d').getImageData({x}, {y}, 1, 1).data]"))
 
+    def ground(self):
+        """What the graph shows below its frames: its last row is empty."""
+        rows = self.run("document.querySelector('#graph').clientHeight") / ROW
+        self.t.equal(rows % 1, 0)
+        return self.colour(0.5, int(rows) - 1)
+
     def detail(self):
         return self.text("#detail")
 
@@ -128,7 +135,7 @@ def on_page(*profiles):
 def test_renders(t, page):
     t.equal(page.run("document.title"), "a \u2013 pprofdelta")
     t.contains(page.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z")
-    ground = page.colour(0.5, 12)
+    ground = page.ground()
     t.equal(ground, (255, 255, 255, 255))
     for share, row in ((0.5, 0), (0.5, 1), (0.3, 2), (0.9, 2), (0.3, 3), (0.78, 3), (0.78, 4)):
         t.check(page.colour(share, row) != ground, f"nothing at {share}, {row}")
@@ -146,7 +153,7 @@ def test_renders(t, page):
 def test_zooms(t, page):
     page.click(0.9, 2)
     t.contains(page.detail(), "right, total 4 (25.0%), self 1 (6.3%)")
-    ground = page.colour(0.5, 12)
+    ground = page.ground()
     t.check(page.colour(0.1, 2) != ground, "right is not as wide as the graph")
     t.check(page.colour(0.1, 3) != ground and page.colour(0.74, 3) != ground, "deep is 3 of 4")
     t.equal(page.colour(0.77, 3), ground, "right's own quarter")
@@ -183,7 +190,7 @@ def test_finds(t, page):
 def test_obeys_keys(t, page):
     page.walk(("ArrowDown ArrowDown", "left, total 12"),  # the graph has the keys from the start
               ("ArrowRight", "right, total 4"), ("ArrowDown Enter", "deep, total 3 (18.8%)"))
-    t.check(page.colour(0.99, 3) != page.colour(0.5, 12), "deep is not as wide as the graph")
+    t.check(page.colour(0.99, 3) != page.ground(), "deep is not as wide as the graph")
     page.walk(("Backspace", "right, total 4"), ("Escape", "all, total 16"),
               ("ArrowDown ArrowDown ArrowRight ArrowLeft ArrowUp", "main, total 16"), ("t", "main, total 800B"))
     # Everything can be reached with Tab alone: what has the focus says who it is.
@@ -201,7 +208,7 @@ def test_obeys_keys(t, page):
 def test_switches_types(t, page):
     t.equal(page.value("#type"), "1")
     t.contains(page.detail(), "all, total 800B")
-    ground = page.colour(0.5, 12)
+    ground = page.ground()
     t.check(page.colour(0.5, 4) != ground, "by bytes, deep is wider")
     page.choose("#type", 0)
     t.contains(page.detail(), "all, total 16")
@@ -230,13 +237,13 @@ def test_light_and_dark(t, page):
     t.equal(page.run(ground), "rgb(255, 255, 255)")
     shared.scheme("dark")
     t.equal(page.run(ground), "rgb(21, 24, 27)")
-    t.equal(page.colour(0.5, 12), (21, 24, 27, 255))
+    t.equal(page.ground(), (21, 24, 27, 255))
     page.click_on("#theme")
     t.equal(page.text("#theme"), "Theme: light")
-    t.equal((page.run(ground), page.colour(0.5, 12)), ("rgb(255, 255, 255)", (255,) * 4))
+    t.equal((page.run(ground), page.ground()), ("rgb(255, 255, 255)", (255,) * 4))
     page.click_on("#theme")
     shared.scheme("light")
-    t.equal((page.run(ground), page.colour(0.5, 12)), ("rgb(21, 24, 27)", (21, 24, 27, 255)))
+    t.equal((page.run(ground), page.ground()), ("rgb(21, 24, 27)", (21, 24, 27, 255)))
 
 
 @on_page(*PAIR)
@@ -263,6 +270,80 @@ def test_paints_growth_and_shrinkage(t, page):
 def test_paints_negative_values(t, page):
     down, up = page.colour(0.25, 2), page.colour(0.75, 2)
     t.check(down[2] > down[0] + 20 and up[0] > up[2] + 20, f"{down} {up}")
+
+
+# Base and new value have opposite signs, or differ by a factor of thousands.
+SIGNS = ([(("up", "main"), [-5, 100, 0, 0]), (("down", "main"), [5, 7, 0, 0]), (("new", "main"), [0, 10, 0, 0])],
+         [(("up", "main"), [5, 1089492, 0, 0]), (("down", "main"), [-5, 0, 0, 0]), (("new", "main"), [1, 120, 0, 0])])
+
+
+@on_page(*(profile(samples, default=OBJECTS) for samples in SIGNS))
+def test_opposite_signs_and_large_changes(t, page):
+    for width in ("larger", "now", "before", "change"):
+        page.choose("#width", width)
+        down, up = page.colour(0.2, 2), page.colour(0.7, 2)  # of equal width, in the order of their names
+        ink = page.run("getComputedStyle(document.body).color")
+        for name, colour, more, less in (("down", down, 2, 0), ("up", up, 0, 2)):
+            t.check(colour[more] > colour[less] + 20, f"{name} {width}: {colour}")
+            t.check(f"rgb({colour[0]}, {colour[1]}, {colour[2]})" != ink, "it is painted in the colour of the text")
+    page.choose("#width", "larger")
+    page.focus()
+    page.walk(("ArrowDown ArrowDown", "down, 5 \u2192 -5, change -10 (-200.0%)"),
+              ("ArrowRight", "up, -5 \u2192 5, change +10 (200.0%)"),
+              ("t Escape ArrowDown ArrowDown", "up, 100B \u2192 1.04MiB, change +1.04MiB (10,900 times)"),
+              ("ArrowRight", "new, 10B \u2192 120B, change +110B (11 times)"))
+    t.contains(page.text("#totals"), "+1.04MiB (9,310 times)")
+    for part, whole, want in ((9.99, 1, "999.0%"), (10, 1, "10 times"), (-1089392.9, 100, "-10,900 times"),
+                              (12345, 1000, "12.3 times"), (1, 0, "-")):
+        t.equal(page.run(f"formatShare({part}, {whole})"), want)
+
+
+def test_the_graph_is_as_high_as_its_frames(t):
+    """Up to a share of the window. A zoom changes nothing below the graph."""
+    height = "document.querySelector('#view').clientHeight"
+    for depth, rows in ((1, 3), (2, 4), (6, 8)):
+        t.write("a", profile([(tuple(f"f{i}" for i in range(depth)), [1, 1, 1, 1])]))
+        page = Page(t, "a")
+        t.equal(page.run(height), rows * ROW)
+        page.click(0.5, depth)
+        t.equal(page.run(height), rows * ROW, "zoomed")
+        for key in "ig":
+            page.keys(key)
+            t.equal(page.run(height), rows * ROW, key)
+    t.write("a", profile([(tuple(f"f{i}" for i in range(200)), [1, 1, 1, 1])]))
+    t.equal(Page(t, "a").run(height), 0.6 * 900 - 2)
+    t.write("a", profile([]))
+    page = Page(t, "a")
+    t.equal(page.run(height), 3 * ROW)
+    page.clean()
+
+
+TRICK, SHOWN = "a \u202egnirts\u202c b", "a \\xe2\\x80\\xaegnirts\\xe2\\x80\\xac b"
+
+
+def test_directions_and_controls_are_shown(t):
+    """In titles, tables, tooltips, labels, the search, and what is copied: as the terminal shows them."""
+    name = TRICK + "\x1b\u2066"
+    t.write(name, profile([(Stack(name, "main", labels={"k": name}), [1, 1, 1, 1])], comments=[name], filename=name,
+                          types=[f"{name}/{name}", *OTHERS]))
+    shown = SHOWN + "\\x1b\\xe2\\x81\\xa6"
+    page = Page(t, name, "--type", name)
+    t.equal(page.run("document.title"), f"{shown} \u2013 pprofdelta")
+    page.keys("/")
+    page.type("xae")
+    t.equal([row[-1] for row in page.functions()], [shown])
+    page.keys("Enter")
+    t.contains(page.detail(), shown)
+    page.focus()
+    page.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
+             "{ value: { writeText: async text => { window.copied.push(text) } } })")
+    page.keys("c")
+    t.equal(page.run("window.copied"), [shown])
+    shared.point(*page.point(0.5, 2))
+    t.contains(page.text("#tip"), shown)
+    everything = page.run("document.documentElement.outerHTML")
+    t.equal([hex(ord(one)) for one in everything if one in "\u202e\u202c\u2066\x1b"], [])
+    page.clean()
 
 
 @on_page()
@@ -414,7 +495,7 @@ def test_width_by_the_change(t, page):
     t.equal(page.value("#width"), "change")
     t.contains(page.run("location.hash"), "width=change")
     # parse below left grew by 16, fresh by 6, and deep lost 3: 25 in all; what did not change is gone.
-    ground = page.colour(0.5, 12)
+    ground = page.ground()
     t.check(page.colour(0.3, 3) != ground and page.colour(0.63, 2) != ground, "left is 16 of 25")
     t.equal(page.colour(0.7, 3), ground, "fresh calls nothing")
     page.focus()
@@ -463,10 +544,10 @@ def test_lists_its_keys(t, page):
 def test_names_and_times_are_short(t):
     second = 10 ** 9
     t.write("a", profile(SAMPLES, time=T0 + 123456789, duration=98100279, default=OBJECTS,
-                         comments=["pprofdelta: delta from=1700000000000000001 to=1700000000123456789"]))
+                         comments=["pprofdelta: delta from=1 to=1700000000123456789", "1.5 s of own"]))
     page = Page(t, "a")
     t.equal(page.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z, a delta of 98.1ms; "
-            "pprofdelta: delta from=2023-11-14T22:13:20Z to=2023-11-14T22:13:20Z")
+            "1.5 s of own")
     t.write("b", profile([(Stack("f", labels={"n": 1}), [3 * second + 7])], types=["delay/nanoseconds"]))
     t.contains(Page(t, "b").detail(), "all, total 3.00s (100.0%), self 0ns")
     for name, room, want in (

@@ -42,6 +42,34 @@ TEST(add_equals_128_bit_addition)
     }
 }
 
+/* Of ten times and more, three digits. */
+TEST(shares)
+{
+    static const struct {
+        int64_t part, whole;
+        const char *text;
+    } rows[] = {
+        {1, 0, "-"},
+        {1, 3, "33.3%"},
+        {-1, 8, "-12.5%"},
+        {999, 100, "999.0%"},
+        {10, 1, "10.0 times"},
+        {-123, 10, "-12.3 times"},
+        {1234, 10, "123 times"},
+        {10893929, 1000, "10900 times"},
+        {-10893929, 1000, "-10900 times"},
+        {9996, 10, "1000 times"},
+        {INT64_MIN, 1, "-9220000000000000000 times"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[CLI_SHARE_ROOM];
+        pprofdelta_sum part = {0, 0}, whole = {0, 0};
+        cli_sum_add(&part, rows[i].part);
+        cli_sum_add(&whole, rows[i].whole);
+        CHECK_MSG(!strcmp(cli_share_format(part, whole, text), rows[i].text), "%s", text);
+    }
+}
+
 TEST(format_of_the_extremes)
 {
     static const struct {

@@ -4,7 +4,7 @@
  * skipped with its whole subtree. So the cost of a picture depends on what is visible, not on the
  * size of the profile. canvas.dataset has the work of the last picture: frames drawn and nodes visited. */
 
-const ROW = 20, FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
+const ROW = 20, LEAST_ROWS = 3, FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
 
 function makeGraph(canvas, extent, view, names) {
   const context = canvas.getContext("2d");
@@ -12,7 +12,7 @@ function makeGraph(canvas, extent, view, names) {
   const state = {
     layout: null, hits: null, zoom: 0, selected: 0, hover: -1,
     left: 0, span: 1, /* the visible part of the layout's axis */
-    width: 0, height: 0, animation: 0,
+    rows: 0, width: 0, height: 0, animation: 0,
   };
   let ink = null, glyph = 7, tree = null;
 
@@ -140,7 +140,8 @@ function makeGraph(canvas, extent, view, names) {
   }
 
   /* The canvas is as large as the visible part. The extent behind it sets the scroll bar: it goes
-   * down to the row below the last one that has a frame of a pixel. */
+   * down to the row below the last one that has a frame of a pixel. The view is as high, up to its largest
+   * height; a zoom makes it no lower, so that what is below it stays where it is. */
   function fit() {
     const { weight } = state.layout, end = state.zoom + tree.size[state.zoom];
     const pixel = weight[state.zoom] / Math.max(view.clientWidth, 1);
@@ -149,6 +150,8 @@ function makeGraph(canvas, extent, view, names) {
       if (!(weight[i] >= pixel) && i > state.zoom) { i += tree.size[i] - 1; continue; }
       if (tree.row[i] >= deepest) deepest = tree.row[i] + 1;
     }
+    state.rows = Math.max(state.rows, deepest + 1);
+    view.style.setProperty("--height", `${state.rows * ROW}px`);
     extent.style.height = `${Math.max((deepest + 1) * ROW, view.clientHeight)}px`;
     state.width = view.clientWidth;
     state.height = view.clientHeight;
@@ -192,6 +195,7 @@ function makeGraph(canvas, extent, view, names) {
       tree = layout.tree;
       state.zoom = state.selected = zoom < tree.len && layout.weight[zoom] > 0 ? zoom : 0;
       state.hover = -1;
+      state.rows = LEAST_ROWS;
       fit();
       view.scrollTop = 0;
       if (tree.name[0] >= 0 && !state.zoom) view.scrollTop = (tree.row[0] + 0.5) * ROW - state.height / 2;

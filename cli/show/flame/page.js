@@ -39,7 +39,7 @@ function makePage(data, report) {
     document.title = `${title} \u2013 pprofdelta`;
     element("title").textContent = title;
     element("facts").textContent = data.facts ?? data.profiles.map(describe).join(" \u2192 ") +
-      data.profiles.at(-1).comments.map((comment) => `; ${formatTimes(comment)}`).join("");
+      data.profiles.at(-1).comments.map((comment) => `; ${comment}`).join("");
     element("notes").hidden = data.notes.length === 0;
     element("notes").append(...data.notes.map(([name, text]) => {
       const line = document.createElement("li");
@@ -55,7 +55,7 @@ function makePage(data, report) {
 
   function putTotals(now, before) {
     const parts = [`${layout.type.type}: ${isPair ? `${formatValue(before, unit())} \u2192 ` : ""}${formatValue(now, unit())}`];
-    if (isPair) parts.push(`${formatChange(now - before, unit())} (${formatShare(now - before, before)})`);
+    if (isPair) parts.push(formatChangeOf(now, before, unit()));
     if (values.isKept) parts.push(`with the label ${shown.label}`);
     element("totals").textContent = parts.join(", ");
   }
@@ -80,7 +80,7 @@ function makePage(data, report) {
     const parts = [];
     if (isPair) {
       parts.push(`${formatValue(layout.before[i], unit())} \u2192 ${formatValue(total, unit())}`,
-        `change ${formatChange(total - layout.before[i], unit())} (${formatShare(total - layout.before[i], layout.before[i])})`,
+        `change ${formatChangeOf(total, layout.before[i], unit())}`,
         `self ${formatChange(self - layout.selfBefore[i], unit())}`);
     } else {
       parts.push(`total ${formatValue(total, unit())} (${formatShare(layout.weight[i], layout.weight[0])})`,

@@ -279,11 +279,12 @@ function* layOut(tree, type, self, before, width) {
   return layout;
 }
 
-/* From -1 (there is nothing of it now) to 1 (there was nothing of it before). */
+/* From -1 (there is nothing of it now, or its value fell below 0) to 1 (there was nothing of it before, or
+ * its value rose above 0). */
 function changeOf(layout, i) {
   if (!layout.isPair) return layout.weight[i] ? layout.now[i] / layout.weight[i] : 0;
   const larger = Math.max(Math.abs(layout.now[i]), Math.abs(layout.before[i]));
-  return larger ? (layout.now[i] - layout.before[i]) / larger : 0;
+  return larger ? Math.min(Math.max((layout.now[i] - layout.before[i]) / larger, -1), 1) : 0;
 }
 
 /* The functions of the table and the totals: sums by name. A recursive call counts once. */
@@ -398,8 +399,16 @@ function formatChange(value, unit) {
   return (value > 0 ? "+" : "") + formatValue(value, unit);
 }
 
+/* "12.3%", and "10,900 times" if it is ten times the whole or more. */
 function formatShare(part, whole) {
-  return whole ? (100 * part / whole).toFixed(1) + "%" : "-";
+  const share = part / whole;
+  if (!whole) return "-";
+  return Math.abs(share) < 10 ? `${(100 * share).toFixed(1)}%` : `${Number(share.toPrecision(3)).toLocaleString("en-US")} times`;
+}
+
+/* A change, and how large it is beside what was before. */
+function formatChangeOf(now, before, unit) {
+  return `${formatChange(now - before, unit)} (${formatShare(now - before, Math.abs(before))})`;
 }
 
 /* Times to the second, durations and labels in nanoseconds to three digits. */
