@@ -4,6 +4,8 @@ It draws the windows, compares any two, leads from a finding to its stack, obeys
 dark, prints, and asks the network for nothing. Skipped (77) where there is no Chromium.
 """
 
+import re
+
 import flame
 from answers import EVIL_SHOWN, EVIL
 from flame import end, prepare  # noqa: F401 (what run.py calls)
@@ -125,6 +127,36 @@ def test_light_dark_and_paper(t):
     t.equal(colours(page, "#film"), light)
     page.do("window.dispatchEvent(new Event('afterprint'))")
     t.equal(colours(page, "#film"), dark)
+
+
+LONG = "github.com/example/server/internal/session.(*Manager).create"
+
+
+def test_a_narrow_screen_has_a_card_for_each_finding(t):
+    """No text breaks to a few letters a line, nothing is wider than the screen, and every number has its title."""
+    files = [heap(t, f"{w:02}", w, {(f"{LONG}{i}", f"handle{i}", "main"): ((100 + i) * (w + 1),) * 2 for i in range(20)})
+             for w in range(16)]
+    page = open_page(t, *files, "--top=20")
+    wide = page.run("document.querySelector('#findings').clientHeight")
+    try:
+        flame.shared.resize(400, 800)
+        t.equal(page.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0)
+        cells = page.run("[...document.querySelectorAll('#findings tbody tr')].map(row => [...row.cells].map(cell => "
+                         "(b => [cell.className, b.x, b.right, b.height, getComputedStyle(cell, '::before').content])"
+                         "(cell.getBoundingClientRect())))")
+        t.equal(len(cells), 20)
+        for row in cells:
+            for kind, left, right, height, _ in row:
+                t.check(0 <= left and right <= 400 and height <= 4 * 20, f"{kind}: {left} to {right}, {height} high")
+            t.check(row[1][2] - row[1][1] > 250 and row[5][2] - row[5][1] > 250, f"{row}")
+            t.equal([re.findall("[A-Z][a-z]+", content) for kind, *_, content in row if not kind], [["Now"], ["Slope"], ["Sure"]])
+        high = page.run("document.querySelector('#findings').clientHeight")
+        t.check(high < 20 * 130, f"{high} pixels for 20 findings")
+        t.equal(page.run("getComputedStyle(document.querySelector('#findings thead')).display"), "none")
+    finally:
+        flame.shared.resize(1200, 900)
+    t.equal(page.run("document.querySelector('#findings').clientHeight"), wide)
+    page.clean()
 
 
 def test_names_are_only_text(t):

@@ -160,6 +160,10 @@ class Browser:
                   features=[{"name": "prefers-color-scheme", "value": name}])
         self.settle()
 
+    def resize(self, width, height):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.settle()
+
     def close(self):
         try:
             self.session = None

@@ -15,7 +15,8 @@ function fillTable(table, columns, rows) {
   const lines = rows.map(({ cells, isChosen }) => {
     const line = make("tr", "", isChosen ? "chosen" : "");
     line.append(...cells.map((cell, i) => {
-      const kind = columns[i][1], place = make("td", typeof cell === "string" ? cell : "", kind);
+      const [title, kind] = columns[i], place = make("td", typeof cell === "string" ? cell : "", kind);
+      place.dataset.title = title;
       if (kind === "bar") {
         place.append(make("span"));
         place.firstChild.style.width = `${(100 * cell).toFixed(1)}%`;
