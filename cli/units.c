@@ -29,6 +29,11 @@ int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b)
     return (a.lo > b.lo) - (a.lo < b.lo);
 }
 
+int cli_sum_by_size(pprofdelta_sum a, pprofdelta_sum b)
+{
+    return cli_sum_compare(cli_sum_size(b), cli_sum_size(a));
+}
+
 pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b)
 {
     pprofdelta_sum difference = {a.lo - b.lo, (int64_t)((uint64_t)a.hi - (uint64_t)b.hi)};

@@ -28,6 +28,9 @@ pprofdelta_sum cli_sum_size(pprofdelta_sum sum);
 /* Negative if a < b, 0 if they are equal, positive if a > b. */
 int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b);
 
+/* The same by their absolute values, the larger one first. */
+int cli_sum_by_size(pprofdelta_sum a, pprofdelta_sum b);
+
 double cli_sum_double(pprofdelta_sum sum);
 
 pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b);

@@ -33,7 +33,7 @@ typedef struct entry {
 static int by_weight(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
-    int order = cli_sum_compare(cli_sum_size(y->weight), cli_sum_size(x->weight));
+    int order = cli_sum_by_size(x->weight, y->weight);
     return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 

@@ -85,16 +85,11 @@ static void add_stack(const cli_shown *shown, row *rows, const cli_stack *stack,
     }
 }
 
-static int by_size(pprofdelta_sum x, pprofdelta_sum y)
-{
-    return cli_sum_compare(cli_sum_size(y), cli_sum_size(x));
-}
-
 static int by_sums(const void *a, const void *b)
 {
     const row *x = a, *y = b;
-    int order = by_size(x->first, y->first);
-    order = order ? order : by_size(x->second, y->second);
+    int order = cli_sum_by_size(x->first, y->first);
+    order = order ? order : cli_sum_by_size(x->second, y->second);
     return order ? order : (x->name > y->name) - (x->name < y->name);
 }
 

@@ -58,12 +58,13 @@ typedef struct cli_shown {
     size_t sides;
     const cli_filters *filters;
     cli_types types;
-    size_t chosen;    /* the type in types that is sorted by */
-    size_t preferred; /* the default type: chosen, unless it is 0 in every sample */
-    bool only_chosen; /* the user has named it */
-    bool is_by_cum;   /* tables are sorted by cumulative values */
-    size_t most;      /* rows, or stacks */
-    const char *page; /* the file of --flame; "-" is stdout */
+    size_t chosen;             /* the type in types that is sorted by */
+    size_t preferred;          /* the default type: chosen, unless it is 0 in every sample */
+    bool only_chosen;          /* the user has named it */
+    bool is_by_cum;            /* tables are sorted by cumulative values */
+    size_t most;               /* rows, or stacks */
+    const char *page;          /* the file of --flame; "-" is stdout */
+    const cli_filters *peeked; /* the functions of --peek: their names match any of them */
 
     /* Set by cli_shown_make: */
     const cli_string *names; /* distinct, in the order of their bytes */
@@ -157,6 +158,9 @@ cli_show_form cli_show_table;
 
 /* The stacks that count most, or that changed most. */
 cli_show_form cli_show_stacks;
+/* Functions with their callers and callees. */
+cli_show_form cli_show_peek;
+
 cli_show_form cli_show_folded, cli_show_json, cli_show_flame;
 
 /* What becomes of what each stack allocates, of one profile with ages. */

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum { DEFAULT_TOP = 10 };
-typedef enum show_form { TABLE, RAW, FOLDED, JSON, FLAME, STACKS, LIFETIMES } show_form;
-static cli_show_form *const forms[] = {cli_show_table,    cli_show_raw,   cli_show_folded,
-                                       cli_show_json,     cli_show_flame, cli_show_stacks,
-                                       cli_show_lifetimes};
+typedef enum show_form { TABLE, RAW, FOLDED, JSON, FLAME, STACKS, LIFETIMES, PEEK } show_form;
+static cli_show_form *const forms[] = {cli_show_table,     cli_show_raw,   cli_show_folded,
+                                       cli_show_json,      cli_show_flame, cli_show_stacks,
+                                       cli_show_lifetimes, cli_show_peek};
 
 typedef struct show_options {
     cli_arguments arguments; /* whose operands are the files */
@@ -23,7 +23,7 @@ typedef struct show_options {
     size_t top; /* 0: not given */
     size_t stacks;
     cli_shown shown;
-    cli_filters filters;
+    cli_filters filters, peeked;
     uint64_t max_memory;
     cli_symbolizing names;
 } show_options;
@@ -31,8 +31,8 @@ typedef struct show_options {
 static int set_form(show_options *options, show_form form)
 {
     if (options->form && options->form != form)
-        return cli_usage("--stacks, --lifetimes, --flame, --folded, --raw and --json exclude "
-                         "each other");
+        return cli_usage("--stacks, --peek, --lifetimes, --flame, --folded, --raw and --json "
+                         "exclude each other");
     options->form = form;
     return CLI_DONE;
 }
@@ -48,6 +48,13 @@ static int take_page(const cli_option *option, const char *value, void *options)
     show_options *o = options;
     int code = cli_take_name(option, value, &o->shown.page);
     return code ? code : set_form(o, FLAME);
+}
+
+static int take_peek(const cli_option *option, const char *value, void *options)
+{
+    show_options *o = options;
+    int code = cli_filters_take(option, value, &o->peeked);
+    return code ? code : set_form(o, PEEK);
 }
 
 /* --top, --top=N, or --top N if the next argument is a number; the same for --stacks. */
@@ -67,6 +74,8 @@ static int take_number(const cli_option *option, const char *value, void *option
 static const cli_option table[] = {
     {"--stacks", 0, CLI_MAY_HAVE_VALUE, take_number, 0, STACKS, 0,
      "      --stacks[=N]       the N (10) heaviest stacks, with files and lines\n"},
+    {"--peek", 0, CLI_VALUE, take_peek, 0, CLI_FILTER_FOCUS, 0,
+     "      --peek=REGEX       functions by name, with their callers and callees\n"},
     {"--lifetimes", 0, CLI_ALONE, take_form, 0, LIFETIMES, 0,
      "      --lifetimes        for each stack: what is freed soon, what lives on\n"},
     {"--flame", 0, CLI_VALUE, take_page, 0, 0, 0,
@@ -129,9 +138,10 @@ static int check_options(const show_options *options)
     if (options->type && options->form == LIFETIMES)
         return cli_usage("--type is not for --lifetimes, which shows what ended by its age");
     if ((options->shown.is_by_cum || (options->top && options->form != LIFETIMES)) && options->form)
-        return cli_usage("%s is for the table, not for --stacks, --flame, --folded, --raw or "
-                         "--json",
-                         options->shown.is_by_cum ? "--cum" : "--top");
+        return cli_usage(
+            "%s is for the table, not for --stacks, --peek, --flame, --folded, --raw or "
+            "--json",
+            options->shown.is_by_cum ? "--cum" : "--top");
     if (options->form == RAW && cli_filters_of(&options->filters, CLI_FILTER_HIDE))
         return cli_usage("--hide is not for --raw, which shows records as they are");
     if (options->type && is_whole(options))
@@ -182,6 +192,8 @@ static int load_and_print(show_options *options, cli_profile *profiles)
     shown->sides = options->arguments.operands_len;
     shown->profiles = profiles;
     shown->filters = &options->filters;
+    shown->peeked = &options->peeked;
+    options->filters.shows_wrappers |= options->form == PEEK; /* malloc has callers, too */
     shown->only_chosen = options->type != NULL;
     shown->most = options->form == STACKS ? options->stacks
                   : options->top          ? options->top

@@ -17,7 +17,7 @@ import harness  # noqa: E402
 
 MODULES = ("usage", "inputs", "outputs", "ends", "deltas", "cumulative", "resets", "started", "reports", "checking",
            "showing", "filters", "windows", "uploading", "otlp", "requests", "summing", "merging", "exporting", "live",
-           "leaking", "lifetimes", "flames", "answers", "terminals", "texts", "worlds")
+           "leaking", "lifetimes", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
