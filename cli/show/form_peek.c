@@ -21,16 +21,19 @@
 
 enum { VALUE = 12, SHARE = 8, OWN = 2 * VALUE + 3 * SHARE, CALLS = VALUE + SHARE };
 
+/* The calls of a function: of its callers, and to its callees. */
+enum { CALLERS, CALLEES, WAYS };
+
 typedef struct function {
-    pprofdelta_sum flat, cum;
     uint32_t name;
     bool is_wanted;
-    size_t seen; /* the number of the last stack that has it */
+    pprofdelta_sum flat, cum;
+    size_t seen;          /* the number of the last stack that has it */
+    size_t calls_1[WAYS]; /* the first one, plus 1; 0: none */
 } function;
 
-/* What a function has by another one, its caller or its callee. */
 typedef struct call {
-    uint32_t of, other;
+    uint32_t of, other, way;
     pprofdelta_sum value;
     size_t seen;
 } call;
@@ -38,11 +41,10 @@ typedef struct call {
 typedef struct peek {
     const cli_shown *shown;
     pprofdelta_sum total;
-    function *functions; /* by their names */
-    call *callers;       /* of: the callee */
-    size_t callers_len, callers_cap;
-    call *callees; /* the same, of: the caller */
-    cli_numbers by_pair;
+    function *functions; /* by their names, until they are sorted */
+    call *calls;         /* of the functions that are wanted */
+    size_t calls_len, calls_cap;
+    cli_numbers by_key;
 } peek;
 
 /* ---- adding up ---------------------------------------------------------------------------- */
@@ -61,41 +63,33 @@ static pprofdelta_sum value_of(const cli_shown *shown, const cli_stack *stack)
     return is_taken ? cli_sum_minus((pprofdelta_sum){0}, value) : value;
 }
 
-static call *find_call(peek *p, uint32_t callee, uint32_t caller)
+static void add_call(peek *p, const uint32_t key[3], pprofdelta_sum value, size_t number)
 {
-    uint32_t pair[] = {callee, caller};
-    size_t number = cli_numbers_of(&p->by_pair, cli_key_of(pair, sizeof pair), p->callers_len);
-    if (number == p->callers_len) {
-        CLI_KEEP_MORE(p->callers, 1);
-        p->callers[p->callers_len++] = (call){.of = callee, .other = caller};
-    }
-    return &p->callers[number];
-}
-
-static void add_call(peek *p, uint32_t callee, uint32_t caller, pprofdelta_sum value, size_t number)
-{
-    if (callee == caller || !(p->functions[callee].is_wanted || p->functions[caller].is_wanted))
+    if (key[0] == key[1] || !p->functions[key[0]].is_wanted)
         return;
-    call *c = find_call(p, callee, caller);
-    if (c->seen != number)
-        add(&c->value, value);
-    c->seen = number;
+    size_t at = cli_numbers_of(&p->by_key, cli_key_of(key, 3 * sizeof *key), p->calls_len);
+    if (at == p->calls_len) {
+        CLI_KEEP_MORE(p->calls, 1);
+        p->calls[p->calls_len++] = (call){.of = key[0], .other = key[1], .way = key[2]};
+    }
+    if (p->calls[at].seen != number)
+        add(&p->calls[at].value, value);
+    p->calls[at].seen = number;
 }
 
 static void add_stack(peek *p, const cli_stack *stack, size_t number)
 {
     pprofdelta_sum value = value_of(p->shown, stack);
-    if (cli_sum_is_zero(value))
-        return;
     for (size_t i = 0; i < stack->len; i++) {
         function *f = &p->functions[stack->frames[i]->name];
+        uint32_t callee = i ? stack->frames[i - 1]->name : f->name;
         if (!i)
             add(&f->flat, value);
-        else
-            add_call(p, stack->frames[i - 1]->name, f->name, value, number);
         if (f->seen != number)
             add(&f->cum, value);
         f->seen = number;
+        add_call(p, (uint32_t[]){callee, f->name, CALLERS}, value, number);
+        add_call(p, (uint32_t[]){f->name, callee, CALLEES}, value, number);
     }
 }
 
@@ -119,6 +113,7 @@ static int by_function(const void *a, const void *b)
 {
     const call *x = a, *y = b;
     int order = (x->of > y->of) - (x->of < y->of);
+    order = order ? order : (x->way > y->way) - (x->way < y->way);
     order = order ? order : cli_sum_by_size(x->value, y->value);
     return order ? order : (x->other > y->other) - (x->other < y->other);
 }
@@ -131,32 +126,21 @@ static int by_flat(const void *a, const void *b)
     return order ? order : (x->name > y->name) - (x->name < y->name);
 }
 
-static void sort_calls(peek *p)
-{
-    p->callees = cli_keep(p->callers_len, sizeof *p->callees);
-    for (size_t i = 0; i < p->callers_len; i++) {
-        const call *c = &p->callers[i];
-        p->callees[i] = (call){.of = c->other, .other = c->of, .value = c->value};
-    }
-    if (!p->callers_len)
-        return;
-    qsort(p->callers, p->callers_len, sizeof *p->callers, by_function);
-    qsort(p->callees, p->callers_len, sizeof *p->callees, by_function);
-}
-
-static bool is_printed(const function *f)
-{
-    return f->is_wanted && !(cli_sum_is_zero(f->flat) && cli_sum_is_zero(f->cum));
-}
-
 /* Moves the functions to print to the front. Returns their number. */
-static size_t sort_functions(peek *p)
+static size_t sort(peek *p)
 {
     size_t len = 0;
-    for (size_t i = 0; i < p->shown->names_len; i++)
-        if (is_printed(&p->functions[i]))
-            p->functions[len++] = p->functions[i];
-    qsort(p->functions, len, sizeof *p->functions, by_flat);
+    if (p->calls_len)
+        qsort(p->calls, p->calls_len, sizeof *p->calls, by_function);
+    for (size_t i = p->calls_len; i; i--)
+        p->functions[p->calls[i - 1].of].calls_1[p->calls[i - 1].way] = i;
+    for (size_t i = 0; i < p->shown->names_len; i++) {
+        function f = p->functions[i];
+        if (f.is_wanted && !(cli_sum_is_zero(f.flat) && cli_sum_is_zero(f.cum)))
+            p->functions[len++] = f;
+    }
+    if (len)
+        qsort(p->functions, len, sizeof *p->functions, by_flat);
     return len;
 }
 
@@ -177,31 +161,21 @@ static void put_share(pprofdelta_sum part, pprofdelta_sum whole)
     printf(" %*s", SHARE - 1, cli_share_format(part, whole, text));
 }
 
-static void put_name(const peek *p, uint32_t name)
+/* Puts out the calls of one function. */
+static void put_calls(const peek *p, const function *f, uint32_t way)
 {
-    cli_string_put(stdout, p->shown->names[name], CLI_TEXT_SHOWN);
-    putchar('\n');
-}
-
-/* Prints the calls of one function. */
-static void put_calls(const peek *p, const call *calls, const function *f)
-{
-    size_t from = 0, end = p->callers_len;
-    while (from < end) { /* the first one is between them */
-        size_t middle = (from + end) / 2;
-        if (calls[middle].of < f->name)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    for (; from < p->callers_len && calls[from].of == f->name; from++) {
-        if (cli_sum_is_zero(calls[from].value))
+    for (size_t i = f->calls_1[way]; i && i <= p->calls_len; i++) {
+        const call *c = &p->calls[i - 1];
+        if (c->of != f->name || c->way != way)
+            return;
+        if (cli_sum_is_zero(c->value))
             continue;
         printf("%*s", OWN, "");
-        put_value(p, calls[from].value);
-        put_share(calls[from].value, f->cum);
+        put_value(p, c->value);
+        put_share(c->value, f->cum);
         fputs(" |   ", stdout);
-        put_name(p, calls[from].other);
+        cli_string_put(stdout, p->shown->names[c->other], CLI_TEXT_SHOWN);
+        putchar('\n');
     }
 }
 
@@ -225,8 +199,7 @@ int cli_show_peek(cli_shown *shown)
     peek p = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
     pprofdelta_sum sum = {0};
     add_up(&p);
-    sort_calls(&p);
-    size_t len = sort_functions(&p);
+    size_t len = sort(&p);
     cli_heading_put(shown);
     cli_heading_put_caption(shown, len, len, "function", "");
     puts("");
@@ -237,9 +210,9 @@ int cli_show_peek(cli_shown *shown)
         const function *f = &p.functions[i];
         add(&sum, f->flat);
         puts(line);
-        put_calls(&p, p.callers, f);
+        put_calls(&p, f, CALLERS);
         put_function(&p, f, sum);
-        put_calls(&p, p.callees, f);
+        put_calls(&p, f, CALLEES);
     }
     return cli_output_end_text();
 }
