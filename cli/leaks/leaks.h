@@ -82,10 +82,10 @@ typedef struct cli_leaks_row {
  *     rows     one for each distinct stack: its part of path, and the values
  *
  * Two locations are one place if they have the same address in the same file, whatever the ids and
- * the load addresses are; without an address, if they have the same lines. Labels do not matter. A
- * series has one point for each block of windows: the lowest in-use value in the block, since memory
- * that is given back within a block does not leak. So a row has the same size for 10 windows and for
- * 10,000. */
+ * the load addresses are; without an address or a file, if they have the same lines and address. Labels
+ * do not matter. A series has one point for each block of windows: the lowest in-use value in the block,
+ * since memory that is given back within a block does not leak. So a row has the same size for 10
+ * windows and for 10,000. */
 typedef struct cli_leaks_rows {
     cli_leaks_row *rows;
     size_t len, cap;

@@ -21,30 +21,28 @@ static uint32_t number_text(cli_leaks_rows *rows, cli_string *text)
     return (uint32_t)number;
 }
 
-/* The identity of an address: its file, and the place in the file. */
-static cli_key key_of_address(const cli_profile *profile, const Pd__View__Location *location)
+/* The build id of the mapping, or else its file; empty: neither. */
+static cli_string file_of(const cli_profile *profile, const Pd__View__Mapping *mapping)
 {
-    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
-    uint64_t words[4] = {1, 0, 0, location->address};
-    cli_string id = cli_string_of("");
-    if (mapping) {
-        id = cli_profile_string(profile, mapping->build_id);
-        cli_string name = cli_profile_string(profile, mapping->filename);
-        if (!id.len)
-            id = (cli_string){name.ptr, cli_profile_file_len(name)};
-    }
-    if (mapping && id.len) {
-        cli_key file = cli_key_of(id.ptr, id.len);
-        words[1] = file.lo;
-        words[2] = file.hi;
-        words[3] += mapping->file_offset - mapping->memory_start;
-    }
+    cli_string id = cli_profile_string(profile, mapping ? mapping->build_id : 0);
+    cli_string name = cli_profile_string(profile, mapping ? mapping->filename : 0);
+    return id.len ? id : (cli_string){name.ptr, cli_profile_file_len(name)};
+}
+
+/* The place in the file. */
+static cli_key key_in_file(const Pd__View__Location *location, const Pd__View__Mapping *mapping,
+                           cli_string id)
+{
+    cli_key file = cli_key_of(id.ptr, id.len);
+    uint64_t words[] = {file.lo, file.hi,
+                        location->address + mapping->file_offset - mapping->memory_start};
     return cli_key_of(words, sizeof words);
 }
 
+/* The lines, and the address if there is one. */
 static cli_key key_of_lines(const cli_profile *profile, const Pd__View__Location *location)
 {
-    cli_key key = {2, 0};
+    cli_key key = {2, location->address};
     for (size_t i = 0; i < location->n_line; i++) {
         const Pd__View__Line *line = location->line[i];
         const Pd__View__Function *function = cli_profile_function(profile, line->function_id);
@@ -84,8 +82,10 @@ static void add_frames(cli_leaks_rows *rows, const cli_profile *profile,
 static uint32_t number_place(cli_leaks_rows *rows, const cli_profile *profile,
                              const Pd__View__Location *location)
 {
-    cli_key key =
-        location->address ? key_of_address(profile, location) : key_of_lines(profile, location);
+    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    cli_string file = file_of(profile, mapping);
+    cli_key key = location->address && file.len ? key_in_file(location, mapping, file)
+                                                : key_of_lines(profile, location);
     uint32_t number = (uint32_t)cli_numbers_of(&rows->by_place, key, rows->places_len);
     if (number == rows->places_len) {
         CLI_KEEP_MORE(rows->places, 1);

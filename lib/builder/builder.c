@@ -173,10 +173,9 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
 {
     PD_TRY(begin_push(s, frame != NULL));
     pd_function_parts parts = pd_function_parts_of(frame);
-    pd_key lines = pd_location_key_lines_begin(false);
+    pd_key lines = pd_location_key_lines_begin(address, false);
     pd_sample_frame f = {.address = address, .size = sizeof f + pd_packed_frame_size(&parts)};
-    f.ident = address ? pd_location_key_address(PD_NOWHERE_MAPPED, address, false)
-                      : pd_location_key_line(lines, parts.key, frame->line, frame->column);
+    f.ident = pd_location_key_line(lines, parts.key, frame->line, frame->column);
     PD_TRY(s->status = pd_buffer_room(&s->mem, &s->frames, f.size, NULL));
     pd_buffer_put(&s->frames, &f, sizeof f);
     pd_pack_frame(&s->frames, &parts, frame->line, frame->column);

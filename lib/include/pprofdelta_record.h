@@ -280,9 +280,9 @@ PPROFDELTA_API pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *bu
  * nothing and return the same status, and so does pprofdelta_sample_add, which then adds
  * nothing. */
 
-/* Pushes a frame; the leaf comes first. If address is not 0, the frame is identified by it and not
- * by its line. A builder has no mappings, so an address has a meaning in this process only. Use 0
- * if profiles of several processes are put together, and for numbers that are not addresses. */
+/* Pushes a frame; the leaf comes first. The frame is identified by its line, and by its address if that
+ * is not 0. A builder has no mappings, so an address has a meaning in this process only. Use 0 if
+ * profiles of several processes are put together. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *sample,
                                                               const pprofdelta_frame *frame,
                                                               uint64_t address);

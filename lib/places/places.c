@@ -108,7 +108,7 @@ static const uint8_t *frames_of(const pd_places *p, const pd_symbol_place *place
 
 static pd_key key_of_lines(const pd_places *p, const pd_symbol_place *place)
 {
-    pd_key key = pd_location_key_lines_begin(false);
+    pd_key key = pd_location_key_lines_begin(0, false);
     const uint8_t *at = frames_of(p, place);
     for (size_t i = 0; i < place->frames_len; i++)
         key = pd_packed_frame_key(key, &at);

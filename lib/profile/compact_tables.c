@@ -235,7 +235,7 @@ uint32_t pd_compact_tables_location(pd_compact *c, uint32_t mapping, uint64_t ad
                              m->start, m->file_offset);
     }
     bool is_by_lines = !address && lines, is_new;
-    pd_key id = is_by_lines ? pd_location_key_lines_begin(is_folded)
+    pd_key id = is_by_lines ? pd_location_key_lines_begin(0, is_folded)
                             : pd_location_key_address(place, address, is_folded);
     for (size_t i = 0; i < lines && (is_by_lines || !build_id); i++) {
         const line_row *l = &ROWS(line_row, c->lines)[i];

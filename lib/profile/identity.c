@@ -184,9 +184,9 @@ pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame)
     return parts;
 }
 
-pd_key pd_location_key_lines_begin(bool is_folded)
+pd_key pd_location_key_lines_begin(uint64_t address, bool is_folded)
 {
-    return (pd_key){is_folded ? SEED_LINES_FOLDED : SEED_LINES, 0};
+    return (pd_key){is_folded ? SEED_LINES_FOLDED : SEED_LINES, address};
 }
 
 pd_key pd_location_key_line(pd_key so_far, pd_key function, int64_t line, int64_t column)

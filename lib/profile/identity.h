@@ -7,9 +7,10 @@
  *
  *     address - memory_start + file_offset   =   address + bias
  *
- * Lines of a location with an address are not used: the same program counter is the same place even
- * if the symbolizer gave it another file name. A location without an address is identified by its
- * lines.
+ * There, its lines are not used: the same program counter is the same place even if the symbolizer
+ * gave it another file name. Without a file, an address may be no program counter (interpreters put
+ * the offset of a bytecode there). So every other location is identified by its lines, and by its
+ * address if it has one; without lines, by its address alone.
  *
  * A file is identified by its build id, else by its name without the mark of a deleted file. A
  * mapping without a build id and with no name, or a made-up one (see below), has no file: its
@@ -100,11 +101,17 @@ typedef struct pd_place {
 pd_key pd_file_key(pd_bytes filename, pd_bytes build_id);
 pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset);
 
-/* The identity of a location with an address, or with neither address nor lines. */
+/* Do its lines take part in the identity of a location that has lines? */
+static inline bool pd_location_is_by_lines(pd_place place, uint64_t address)
+{
+    return !address || !pd_key_is_set(place.file);
+}
+
+/* The identity of a location by its address, or of one with neither address nor lines. */
 pd_key pd_location_key_address(pd_place place, uint64_t address, bool is_folded);
 
-/* The identity of a location without an address: begin, then each line in order. */
-pd_key pd_location_key_lines_begin(bool is_folded);
+/* The identity of a location by its lines, with its address or 0: begin, then each line in order. */
+pd_key pd_location_key_lines_begin(uint64_t address, bool is_folded);
 pd_key pd_location_key_line(pd_key so_far, pd_key function, int64_t line, int64_t column);
 
 /* A function from the keys of its strings. */

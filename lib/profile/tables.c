@@ -416,7 +416,7 @@ static pd_key key_of_string(const pd_tables *t, uint32_t index)
 
 static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
 {
-    pd_key key = pd_location_key_lines_begin(location->is_folded);
+    pd_key key = pd_location_key_lines_begin(location->address, location->is_folded);
     for (size_t i = 0; i < location->lines_len; i++) {
         const pd_line *line = &t->lines[location->lines_first + i];
         pd_key function = {0, 0};
@@ -454,17 +454,18 @@ pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *e
 pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
     PD_TRY(PD_RESERVE(mem, t->idents, t->locations_len, err));
-    t->by_address = t->by_lines = 0;
+    t->by_address = t->by_lines = t->by_both = 0;
     for (size_t i = 0; i < t->locations_len; i++) {
         const pd_location *location = &t->locations[i];
-        if (!location->address && location->lines_len) {
+        pd_place place =
+            location->mapping == PD_NONE ? PD_NOWHERE_MAPPED : t->places[location->mapping];
+        if (location->lines_len && pd_location_is_by_lines(place, location->address)) {
             if (!t->by_lines++)
                 PD_TRY(begin_keys(t, mem, err));
             t->idents[i] = key_of_lines(t, location);
+            t->by_both += location->address != 0;
             continue;
         }
-        pd_place place =
-            location->mapping == PD_NONE ? PD_NOWHERE_MAPPED : t->places[location->mapping];
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }

@@ -120,6 +120,7 @@ typedef struct pd_tables {
     uint64_t unknown_fields;        /* outside samples */
     uint64_t sample_unknown_fields; /* inside samples: counted by the second pass */
     uint64_t by_address, by_lines;  /* numbers of locations */
+    uint64_t by_both;               /* those by_lines that have an address */
     bool is_stamped;                /* a comment is a delta's stamp */
 } pd_tables;                        /* zero it to begin */
 

@@ -228,8 +228,10 @@ static void make_report(work *w)
     report->samples_out = w->rows_len;
     report->duplicates = w->cur.records - w->cur.samples_len;
     for (size_t i = 0; i < w->cur.view->n_location; i++) {
-        const Pd__View__Location *l = w->cur.view->location[i];
-        !l->address && l->n_line ? report->by_lines++ : report->by_address++;
+        const reading_location *l = &w->cur.locations[i];
+        bool has_file = l->mapping != NOWHERE && w->cur.mappings[l->mapping].file;
+        bool is_place = !l->view->n_line || (l->view->address && has_file);
+        is_place ? report->by_address++ : report->by_lines++;
     }
     report->unknown_fields = w->cur.unknown_fields;
     const oracle *o = w->o;

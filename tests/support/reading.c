@@ -260,15 +260,17 @@ static const char *lines_text(const reading *r, const ids *known, const Pd__View
     return buf_string(&b);
 }
 
-/* The identity of a location whose mapping has the identity `file`; NULL: no mapping, or no name.
- */
+/* The identity of a location whose mapping has the identity `file`; NULL: no mapping, or no name. An
+ * address says which code it is only in a file. */
 static const char *identity_text(const reading *r, const Pd__View__Location *v,
                                  const reading_mapping *m, const char *file, const char *lines)
 {
     buf b = buf_begin(r->arena);
     buf_text(&b, v->is_folded ? "folded " : "");
-    if (!v->address && v->n_line) {
+    if (v->n_line && !(v->address && file)) {
         buf_text(&b, lines);
+        if (v->address)
+            buf_format(&b, "at %" PRIx64, v->address);
         return buf_string(&b);
     }
     uint64_t address = v->address;

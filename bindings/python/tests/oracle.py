@@ -41,17 +41,17 @@ class Reading:
 
     def _place(self, location: Any) -> Any:
         s = self.strings
-        if not location.address:
-            return tuple(
-                (s[f.name], s[f.system_name], s[f.filename], f.start_line, line.line, line.column)
-                for line in location.line
-                for f in [self.functions[line.function_id]]
-            )
         mapping = self.mappings.get(location.mapping_id)
-        if not mapping:
-            return ("", location.address, location.is_folded)
-        relative = location.address - mapping.memory_start + mapping.file_offset
-        return (s[mapping.build_id] or s[mapping.filename], relative, location.is_folded)
+        file = mapping and (s[mapping.build_id] or s[mapping.filename])
+        if location.address and file:
+            relative = location.address - mapping.memory_start + mapping.file_offset
+            return (file, relative, location.is_folded)
+        lines = tuple(
+            (s[f.name], s[f.system_name], s[f.filename], f.start_line, line.line, line.column)
+            for line in location.line
+            for f in [self.functions[line.function_id]]
+        )
+        return (lines, location.address, location.is_folded)
 
     def _label(self, label: Any) -> Any:
         s = self.strings
