@@ -64,6 +64,7 @@ static void put_report(const pprofdelta_report *from)
     put32(from->clock_set_back != 0);
     put64(from->id);
     put64(from->left_out);
+    put32(from->may_be_two_kinds != 0);
 }
 
 static void put_memory(const pprofdelta_memory *from)

@@ -108,6 +108,11 @@ typedef struct pd_ruling {
     pprofdelta_restart restart; /* between the profile that was seen last and cur */
     pd_stretch window;
     bool is_set_back; /* the clock was set back since the profile that was seen last */
+    bool is_late;     /* that profile, of an earlier attempt, is the later one */
+    bool may_be_two_kinds;
+    bool
+        has_other_keys; /* the ledger's are of an older version, which merged places that cur has */
+    bool is_anew;       /* nothing that is remembered can be subtracted: a restart, or other keys */
 } pd_ruling;
 
 /* Is a window under way whose delta was made? */
@@ -152,7 +157,7 @@ static inline bool pd_is_negative(const pprofdelta *pd)
 /* Decides what the filled window is and how it will be remembered (pd->how). */
 pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err);
 
-/* Has the main mapping another build id than the last one? */
+/* Has the main mapping another build id than the last one, and not only another place in the order? */
 bool pd_judge_other_build(const pprofdelta *pd);
 
 /* ---- remember.c ------------------------------------------------------------------------------ */

@@ -106,7 +106,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 
 /* ---- ... judged, and made a delta ------------------------------------------------------------ */
 
-/* In a restart, cur's mappings have nothing to do with those before, and every sample is new. */
+/* Cur's mappings have nothing to do with those before, and every sample is new. */
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
     if (pd->mapped.is_renamed)
@@ -140,23 +140,24 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
 {
     const pd_input *cur = &pd->cur;
     pprofdelta_report *r = &pd->report;
-    bool goes_on = pd_has_seen(pd) && !ruling->restart, is_request = cur->otlp.is_read;
+    bool goes_on = pd_has_seen(pd) && !ruling->is_anew, is_request = cur->otlp.is_read;
     pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns, pd->types, r);
     r->samples_in = cur->tables.samples;
     r->samples_out = pd->compact.samples;
     r->by_address = cur->tables.by_address;
     r->by_lines = cur->tables.by_lines;
     r->files_replaced = goes_on ? pd->mapped.files_replaced : 0;
-    r->other_build = goes_on && pd_judge_other_build(pd);
+    r->other_build = goes_on && pd->mapped.has_main && pd_judge_other_build(pd);
     r->unknown_fields = is_request ? cur->otlp.unknown_fields
                                    : cur->tables.unknown_fields + cur->tables.sample_unknown_fields;
     r->left_out = is_request ? left_out(pd) : 0;
-    r->had_base = pd->has_base || ruling->restart;
+    r->had_base = ruling->restart || (pd->has_base && !ruling->is_anew);
     r->id = pd->id;
     if (!pd_has_sequence(pd))
         r->sequence = r->attempt = r->id = 0;
     r->may_be_window = pd->may_be_window;
     r->clock_set_back = ruling->is_set_back;
+    r->may_be_two_kinds = ruling->may_be_two_kinds;
     r->is_same = is_same_again(pd, r);
 }
 
@@ -170,6 +171,10 @@ static void settle_window(pprofdelta *pd)
 /* The delta was made. It may arrive, even if it is abandoned. */
 static void open_attempt(pprofdelta *pd, const pd_ruling *ruling)
 {
+    if (ruling->is_late) {
+        pd->next.time_nanos = pd->last.time_nanos;
+        pd->next.duration_nanos = pd->last.duration_nanos;
+    }
     if (!pd_is_negative(pd))
         settle_window(pd);
     if (ruling->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
@@ -189,7 +194,7 @@ static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_er
     pprofdelta_status status = fill_window(pd, err);
     if (!status)
         status = pd_judge_window(pd, &ruling, err);
-    if (!status && ruling.restart)
+    if (!status && ruling.is_anew)
         status = fill_again(pd, err);
     else if (!status)
         pd_window_lift(&pd->cur.window);

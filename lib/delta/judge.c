@@ -124,9 +124,7 @@ pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
 
 bool pd_judge_other_build(const pprofdelta *pd)
 {
-    const pd_buffer *last = &pd->last.build_id, *next = &pd->next.build_id;
-    return last->len && next->len &&
-           (last->len != next->len || memcmp(last->ptr, next->ptr, last->len) != 0);
+    return pd->mapped.main_replaced && pd->last.build_id.len && pd->next.build_id.len;
 }
 
 /* Do the stamps say that cur's heap is not the one that prev was of? One process has one heap after
@@ -172,7 +170,8 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
     static const char *const why[] = {
         [PPROFDELTA_RESTART_NONE] = "a counter went backwards",
         [PPROFDELTA_RESTART_STARTED] = "the target was started after prev was taken",
-        [PPROFDELTA_RESTART_BUILD_ID] = "the main mapping has another build id",
+        [PPROFDELTA_RESTART_BUILD_ID] = "half of what prev had counted, or more, is gone, and the "
+                                        "main mapping has another build id",
         [PPROFDELTA_RESTART_MASS] = "half of what prev had counted, or more, is gone",
         [PPROFDELTA_RESTART_ANY] = "a counter went backwards",
         [PPROFDELTA_RESTART_LIVE] =
@@ -190,6 +189,30 @@ static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err
                    pd_time_shown(pd->last.time_nanos).text);
 }
 
+/* Is cur, which comes after a later profile, later than what it is subtracted from? The later profile was
+ * an attempt at this window, and not of a new process. */
+static bool is_after_base(const pprofdelta *pd)
+{
+    const pd_stretch *open = &pd->life.series.last;
+    return pd_series_is_open(&pd->life.series) && !open->restart &&
+           pd->cur.tables.header.time_nanos >= open->from_nanos &&
+           pd_reset_has_growth(&pd->cur.window);
+}
+
+static bool is_by_counters(pprofdelta_restart restart)
+{
+    return restart == PPROFDELTA_RESTART_MASS || restart == PPROFDELTA_RESTART_BUILD_ID;
+}
+
+/* A profile of another kind with equal types looks like a restart, and so does the next one of the first
+ * kind. */
+static bool may_be_two_kinds(const pprofdelta *pd, pprofdelta_restart restart)
+{
+    const pd_key *last = &pd->last.kind, *next = &pd->next.kind;
+    bool is_other = pd_key_is_set(*last) && !pd_key_equal(*last, *next);
+    return is_by_counters(restart) && (is_other || is_by_counters(pd->life.series.last.restart));
+}
+
 /* The verdict on cur after the profile that was seen last. */
 static pprofdelta_status find_restart(const pprofdelta *pd, pd_ruling *ruling,
                                       pprofdelta_error *err)
@@ -198,20 +221,25 @@ static pprofdelta_status find_restart(const pprofdelta *pd, pd_ruling *ruling,
                             .started_nanos = pd->started_nanos,
                             .prev_time_nanos = pd->last.time_nanos,
                             .other_build = pd_judge_other_build(pd),
-                            .main_moved = pd->mapped.main_moved,
-                            .is_other_heap = is_other_heap(pd)};
+                            .is_other_heap = is_other_heap(pd),
+                            .has_other_keys = ruling->has_other_keys};
     pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
     ruling->is_set_back = is_before(pd);
     if (is_other_service(pd, verdict.restart))
         return refuse_service(pd, err);
     /* An earlier profile of the process that was seen already has nothing that the later one does not
-     * have. A restart that is known without the counters is none. */
-    if (ruling->is_set_back && verdict.has_loss && !verdict.has_increase &&
-        verdict.restart != PPROFDELTA_RESTART_STARTED && verdict.restart != PPROFDELTA_RESTART_ANY)
-        return refuse_late(pd, err);
+     * have. A restart that is known without the counters is none. An attempt may have been later. */
+    ruling->is_late = ruling->is_set_back && verdict.has_loss && !verdict.has_increase &&
+                      verdict.restart != PPROFDELTA_RESTART_STARTED &&
+                      verdict.restart != PPROFDELTA_RESTART_ANY;
+    if (ruling->is_late) {
+        ruling->is_set_back = false;
+        return is_after_base(pd) ? PPROFDELTA_OK : refuse_late(pd, err);
+    }
     if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && (verdict.restart || verdict.has_decrease))
         return refuse_reset(verdict, err);
     ruling->restart = verdict.restart;
+    ruling->may_be_two_kinds = may_be_two_kinds(pd, verdict.restart);
     return PPROFDELTA_OK;
 }
 
@@ -219,17 +247,24 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_
 {
     const pd_header *cur = &pd->cur.tables.header;
     bool is_first = !pd_has_seen(pd);
-    *ruling = (pd_ruling){.how = PD_SUBTRACT_CLAMP};
+    pd_series series = pd->life.series;
+    *ruling = (pd_ruling){.how = PD_SUBTRACT_CLAMP,
+                          .has_other_keys = pd->ledger.has_old_keys && pd->cur.tables.by_both};
     if (!is_first)
         PD_TRY(find_restart(pd, ruling, err));
+    ruling->is_anew = ruling->restart || ruling->has_other_keys;
+    if (ruling->is_anew)
+        pd_series_end_open(&series);
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(pd->last.time_nanos, cur->time_nanos);
-    ruling->window = pd_series_next(&pd->life.series, ruling->restart, cur->time_nanos, elapsed);
+    ruling->window = pd_series_next(&series, ruling->restart, cur->time_nanos, elapsed);
     if (pd_is_negative(pd)) { /* each attempt is against the base */
         ruling->how = PD_SUBTRACT_NEGATIVE;
         ruling->window.duration_nanos = elapsed;
-    } else if (is_first && pd->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
+    } else if ((is_first && pd->first == PPROFDELTA_FIRST_ZERO) ||
+               (ruling->has_other_keys && !ruling->restart)) { /* it begins where it ends */
         ruling->how = PD_SUBTRACT_ALL;
         ruling->window.from_nanos = ruling->window.to_nanos;
+        ruling->window.duration_nanos = 0;
     } else if (is_first || ruling->restart) {
         ruling->how = PD_SUBTRACT_NOTHING;
     }

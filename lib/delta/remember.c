@@ -26,6 +26,9 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
     out->time_nanos = t->header.time_nanos;
     out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
     out->rate = input->dump.rate;
+    out->kind = pd_label_names_key(
+        t->strings[t->header.period_type.type], /* a hash of three strings */
+        t->strings[t->header.period_type.unit], t->strings[t->header.default_sample_type.index]);
     out->build_id.len = out->binary.len = 0;
     if (t->mappings_len) {
         PD_TRY(copy_text(&pd->mem, &out->build_id, t->strings[t->mappings[0].build_id], err));

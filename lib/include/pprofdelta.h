@@ -124,8 +124,7 @@ typedef struct pprofdelta_type_report {
 typedef enum pprofdelta_restart {
     PPROFDELTA_RESTART_NONE = 0,
     PPROFDELTA_RESTART_STARTED,  /* the target began after prev's time (pprofdelta_set_started) */
-    PPROFDELTA_RESTART_BUILD_ID, /* another build id on the main mapping, which is in another place
-                                    or has lost half of a counter, or more */
+    PPROFDELTA_RESTART_BUILD_ID, /* the same as MASS, and the main mapping has another build id */
     PPROFDELTA_RESTART_MASS,     /* half of a counter, or more, went away */
     PPROFDELTA_RESTART_ANY,      /* a decrease, with PPROFDELTA_ON_RESET_RESTART */
     /* The stamp of cur's live heap (pprofdelta_heap.h) has another id than prev's, or begins after
@@ -148,10 +147,12 @@ typedef struct pprofdelta_report {
     uint64_t files_replaced; /* mappings of cur whose file was replaced, removed or renamed since
                                 prev: the counters show the same process, or options.on_reset
                                 says so */
-    int other_build;         /* likewise: the main mapping has another build id than in prev */
+    int other_build; /* likewise: the main mapping is one of them, and has another build id */
     uint64_t unknown_fields; /* fields of cur that its format does not have; they are skipped */
     int had_base;            /* 0: the context was empty, or only had attempts at this window (see
-                     options.first) */
+                     options.first). 0 with a sequence above 1: a window of a state that an older
+                     version wrote, which merged locations of cur. What that remembers cannot be
+                     compared: the window begins anew, as with FIRST_ZERO */
     pprofdelta_restart restart; /* between this window and the one before it: the same in all
                                    attempts */
     int64_t from_nanos; /* prev's time; 0 if unknown, or if the window begins with the process */
@@ -178,6 +179,10 @@ typedef struct pprofdelta_report {
      * the attributes of the resource and the scope, and those of profiles, mappings and locations that
      * a pprof profile has no field for. */
     uint64_t left_out;
+    /* 1: a restart by the counters alone, and prev and cur may be of two kinds that have the same value
+     * types, such as Go's mutex and block profiles: the period type or the default type is another, or the
+     * window before began with such a restart, too. Each kind needs a context of its own. */
+    int may_be_two_kinds;
 } pprofdelta_report;
 
 /* What a context remembers. */
@@ -266,7 +271,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_new(const pprofdelta_options *option
 PPROFDELTA_API void pprofdelta_free(pprofdelta *pd);
 
 /* Sets when the target process began, in nanoseconds since 1970 (0: unknown). If that is after the
- * time of the last profile, the next window is a restart. Valid until it is set again. */
+ * time of the last profile, the next window is a restart. Valid until it is set again. Some profiles have
+ * no time (the text heap profiles). Only INT64_MAX is after these: set it if the process is known to have
+ * begun after the last profile was taken. */
 PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos);
 
 /* Makes the context remember this profile, whatever it remembered before. In an empty context it

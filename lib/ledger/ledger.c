@@ -5,7 +5,7 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters)
     pd_keymap_clear(&ledger->keys);
     ledger->counters = counters;
     ledger->committed = ledger->kept = ledger->living = 0;
-    ledger->is_open = false;
+    ledger->is_open = ledger->has_old_keys = false;
     ledger->window = 0;
 }
 

@@ -36,7 +36,9 @@ typedef struct pd_ledger {
         side_cap; /* in values, entries and bytes; at least keys.cap entries */
     size_t counters;
     size_t committed, kept;
-    bool is_open;    /* there is an open attempt */
+    bool is_open; /* there is an open attempt */
+    /* It is of a state of format 6, in which the keys of addresses in no file are without lines. */
+    bool has_old_keys;
     size_t living;   /* entries in the last window */
     uint32_t window; /* number of the last window; 0: nothing is remembered */
 } pd_ledger;         /* zero it and set counters to begin */

@@ -51,6 +51,12 @@ static bool any_lost_half(const pd_window *w)
     return false;
 }
 
+static bool has_started_since(const pd_reset_facts *facts)
+{
+    int64_t unless_known = INT64_MAX - 1, prev = facts->prev_time_nanos;
+    return facts->started_nanos && facts->started_nanos > (prev ? prev : unless_known);
+}
+
 /* Decides by the counters in w->ledger->base. */
 static pd_verdict judge(const pd_window *w, const pd_reset_facts *facts)
 {
@@ -58,14 +64,11 @@ static pd_verdict judge(const pd_window *w, const pd_reset_facts *facts)
     if (facts->on_reset == PPROFDELTA_ON_RESET_CLAMP ||
         facts->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return verdict;
-    if (facts->started_nanos && facts->prev_time_nanos &&
-        facts->started_nanos > facts->prev_time_nanos)
+    if (has_started_since(facts))
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     else if (facts->is_other_heap)
         verdict.restart = PPROFDELTA_RESTART_LIVE;
-    else if (facts->other_build && facts->main_moved)
-        verdict.restart = PPROFDELTA_RESTART_BUILD_ID;
-    else if (verdict.has_loss && any_lost_half(w))
+    else if (verdict.has_loss && !facts->has_other_keys && any_lost_half(w))
         verdict.restart =
             facts->other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
     else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && verdict.has_decrease)
@@ -81,6 +84,11 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
     pd_verdict verdict = judge(w, facts);
     pd_ledger_exchange(w->ledger);
     return verdict;
+}
+
+bool pd_reset_has_growth(const pd_window *w)
+{
+    return compare(w).has_increase;
 }
 
 static uint64_t duration_of(const pd_span *span)

@@ -24,11 +24,11 @@
 
 typedef struct pd_reset_facts {
     pprofdelta_on_reset on_reset;
-    int64_t started_nanos;   /* start of the process, or 0 */
+    int64_t started_nanos;   /* start of the process, or 0; INT64_MAX: after prev */
     int64_t prev_time_nanos; /* time of the profile that was seen last, or 0 */
     bool other_build;        /* the build ids of the main mapping are known and differ */
-    bool main_moved; /* and the main mapping is in another place, which a live process cannot do */
-    bool is_other_heap; /* the stamps are of two live heaps */
+    bool is_other_heap;      /* the stamps are of two live heaps */
+    bool has_other_keys;     /* a sample that vanished may be one that is new */
 } pd_reset_facts;
 
 typedef struct pd_verdict {
@@ -41,6 +41,9 @@ typedef struct pd_verdict {
 /* Decides about a filled window, by the profile that was seen last: the ledger's is the open
  * attempt, if there is one. Changes nothing. */
 pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
+
+/* Has anything been counted since the ledger's base, whatever the open attempt had? */
+bool pd_reset_has_growth(const pd_window *window);
 
 typedef struct pd_span {
     int64_t time_nanos;     /* 0: unknown */

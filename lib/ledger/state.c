@@ -22,6 +22,7 @@ typedef struct stream {
     pprofdelta_status status;
     uint64_t off;   /* of chunk */
     size_t at, len; /* the next byte of chunk; the bytes in it, or its size if a state is written */
+    uint64_t format;
     uint8_t chunk[CHUNK];
 } stream;
 
@@ -246,6 +247,7 @@ static void pass_remembered(stream *s, pd_remembered *last)
     last->live_to_nanos = pass_time(s, last->live_to_nanos);
     pass_name(s, &last->build_id);
     pass_name(s, &last->binary);
+    last->kind = s->format > PD_STATE_FORMAT_OLDEST ? pass_key(s, last->kind) : (pd_key){0, 0};
     pass_mappings(s, &last->mapped);
 }
 
@@ -335,6 +337,8 @@ static void read_ledger(stream *s, pd_ledger *ledger, size_t entries)
 
 static void pass_ledger(stream *s, pd_ledger *ledger, bool is_open)
 {
+    bool is_oldest = s->format == PD_STATE_FORMAT_OLDEST;
+    ledger->has_old_keys = is_oldest || pass_number(s, ledger->has_old_keys, 1, "entry");
     size_t entries = (size_t)pass_number(s, ledger->kept, PD_KEYMAP_MAX, "entry");
     size_t committed =
         is_open ? (size_t)pass_number(s, ledger->committed, entries, "entry") : entries;
@@ -351,9 +355,10 @@ static void pass_ledger(stream *s, pd_ledger *ledger, bool is_open)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void refuse_format(stream *s, uint64_t format)
+static void check_format(stream *s, uint64_t format)
 {
-    if (s->status || format == PD_STATE_FORMAT)
+    s->format = format;
+    if (s->status || (format >= PD_STATE_FORMAT_OLDEST && format <= PD_STATE_FORMAT))
         return;
     bool is_newer = format > PD_STATE_FORMAT;
     s->status = pd_because(
@@ -376,7 +381,7 @@ static void pass_intro(stream *s)
                        pd_fail(s->err, PPROFDELTA_E_STATE, "state", NULL, PPROFDELTA_NOWHERE, 0,
                                "this is not a state that pprofdelta wrote"));
     pass_bytes(s, magic, sizeof magic);
-    refuse_format(s, pass_number(s, PD_STATE_FORMAT, UINT64_MAX, "format"));
+    check_format(s, pass_number(s, PD_STATE_FORMAT, UINT64_MAX, "format"));
 }
 
 /* The end: the checksum, and whether the open attempt has arrived. Returns that. */

@@ -7,9 +7,9 @@
  *     windows   is there a base?
  *               sequence, attempt, begin, end, duration, restart: of the committed window,
  *               and of the last one, whose attempt is 0 if it is not open
- *     profile   time, duration, rate of a dump, live id, live end, build id and binary as texts
+ *     profile   time, duration, rate of a dump, live id, live end, build id and binary as texts, kind 16
  *     mappings  how many; [ start | limit | offset | identity 16 | file 16 ] ...
- *     entries   how many; if a window is open, how many are committed
+ *     entries   do they have keys of format 6? how many; if a window is open, how many are committed
  *               [ key 16 | twice its age, 1 more if the open attempt had more of it | each counter
  *                 | how much more the attempt had of each counter, if it had more ] ...
  *     end       XXH3-128 of everything before, 16 | 0, or 1: the open attempt has arrived
@@ -20,6 +20,7 @@
  *
  * No result is valid before the checksum is. Memory for what the numbers announce is allocated only
  * as the bytes arrive. Magic and format stay the same in later formats. All doors use this format.
+ * Format 6 can be read, too: it has no kind, and does not say that its keys are its own.
  *
  * A state has to be on disk before its delta is sent, and it is large. When the delta has arrived,
  * the last byte is overwritten, and the reader commits the attempt. */
@@ -34,7 +35,8 @@
 
 enum {
     PD_STATE_MAGIC_LEN = 8,
-    PD_STATE_FORMAT = 6,
+    PD_STATE_FORMAT = 7,
+    PD_STATE_FORMAT_OLDEST = 6,
     PD_STATE_TEXT_MAX = 1 << 20, /* bytes of a text */
     PD_STATE_END = 17            /* bytes of the checksum and the last byte */
 };
@@ -63,6 +65,7 @@ typedef struct pd_remembered {
     int64_t live_to_nanos;  /* end of that stamp */
     pd_buffer build_id;     /* of the main mapping; empty: none */
     pd_buffer binary;       /* the file name of the main mapping; empty: none */
+    pd_key kind;            /* of the types of its period and its default; {0, 0}: not known */
     pd_mapped_list mapped;  /* the mappings of the ledger's keys */
 } pd_remembered;
 

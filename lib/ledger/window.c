@@ -164,8 +164,10 @@ void pd_window_settle(pd_window *w, pd_commit how)
 {
     pd_ledger *ledger = w->ledger;
     size_t kept = 0;
-    if (how == PD_COMMIT_REPLACE)
+    if (how == PD_COMMIT_REPLACE) {
         ledger->committed = 0;
+        ledger->has_old_keys = false;
+    }
     for (size_t entry = 0; entry < ledger->keys.len; entry++) {
         const int64_t *values = pd_window_counters(w, entry);
         if (!values && entry >= ledger->committed)

@@ -55,17 +55,6 @@ static const pd_mapped *find_place(const pd_mapped_list *known, const pd_mapping
     return NULL;
 }
 
-/* Returns whether the profile's first mapping is another binary than the known one, in another
- * place. */
-static bool has_main_moved(const pd_mapped_list *known, const pd_tables *t)
-{
-    const pd_mapping *m = &t->mappings[0];
-    const pd_mapped *main = &known->list[0];
-    return has_range(m->start, m->limit) && has_range(main->start, main->limit) &&
-           !same_place(main, m) && !find_identity(known, t->places[0].file, m) &&
-           !has_identity(t, main->identity);
-}
-
 /* The known mapping that is mapping `index`, or NULL. */
 static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *t, size_t index,
                                   size_t *files_replaced)
@@ -93,7 +82,8 @@ pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
     *out = facts;
     if (!known->len || !t->mappings_len)
         return PPROFDELTA_OK;
-    facts.main_moved = has_main_moved(known, t);
+    facts.main_replaced = !find_identity(known, t->places[0].file, &t->mappings[0]) &&
+                          !has_identity(t, known->list[0].identity);
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
         t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;

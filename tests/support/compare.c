@@ -287,12 +287,14 @@ const char *compare_report(arena *a, const expectation *x, const pprofdelta_repo
     const struct {
         const char *name;
         int64_t got, want;
-    } members[] = {
-        MEMBER(samples_in),     MEMBER(samples_out), MEMBER(matched),        MEMBER(fresh),
-        MEMBER(vanished),       MEMBER(clamped),     MEMBER(duplicates),     MEMBER(by_address),
-        MEMBER(by_lines),       MEMBER(had_base),    MEMBER(unknown_fields), MEMBER(restart),
-        MEMBER(files_replaced), MEMBER(other_build), MEMBER(from_nanos),     MEMBER(to_nanos),
-        MEMBER(sequence),       MEMBER(attempt),     MEMBER(is_same),        MEMBER(may_be_window)};
+    } members[] = {MEMBER(samples_in),      MEMBER(samples_out),    MEMBER(matched),
+                   MEMBER(fresh),           MEMBER(vanished),       MEMBER(clamped),
+                   MEMBER(duplicates),      MEMBER(by_address),     MEMBER(by_lines),
+                   MEMBER(had_base),        MEMBER(unknown_fields), MEMBER(restart),
+                   MEMBER(files_replaced),  MEMBER(other_build),    MEMBER(from_nanos),
+                   MEMBER(to_nanos),        MEMBER(sequence),       MEMBER(attempt),
+                   MEMBER(is_same),         MEMBER(may_be_window),  MEMBER(clock_set_back),
+                   MEMBER(may_be_two_kinds)};
 #undef MEMBER
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (members[i].got != members[i].want)

@@ -135,11 +135,12 @@ static void replace_file(gen *g)
 {
     static const char *const names[] = {"/bin/app", "/bin/app (deleted)", "", "/lib/moved.so"};
     model_mapping *map = g->m.mappings[pick(g, g->m.mappings_len)], before = *map;
+    bool was_named = is_named(g, map);
     if (chance(g, 50))
         map->build_id = chance(g, 30) ? "" : arena_format(&g->arena, "build%zu", pick(g, 4));
     else
         map->filename = names[pick(g, 4)];
-    if (!is_named(g, map)) /* locations may become equal to others */
+    if (is_named(g, map) != was_named) /* locations may become equal to others */
         *map = before;
 }
 

@@ -184,15 +184,12 @@ static pprofdelta_restart find_restart(const work *w)
     pprofdelta_on_reset mode = o->options->on_reset;
     if (!o->has_seen || mode == PPROFDELTA_ON_RESET_CLAMP || mode == PPROFDELTA_ON_RESET_NEGATIVE)
         return PPROFDELTA_RESTART_NONE;
-    if (w->seen->time_nanos && o->started_nanos && o->started_nanos > w->seen->time_nanos)
+    if (w->seen->time_nanos ? o->started_nanos && o->started_nanos > w->seen->time_nanos
+                            : o->started_nanos == INT64_MAX)
         return PPROFDELTA_RESTART_STARTED;
-    const char *before = w->seen->build_id, *now = reading_main_build_id(&w->cur);
-    bool other_build = *before && *now && strcmp(before, now) != 0;
-    if (other_build && w->main_moved)
-        return PPROFDELTA_RESTART_BUILD_ID;
     for (size_t t = 0; t < w->types_len; t++)
         if (w->types[t].is_counter && mass_fell(w, t))
-            return other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
+            return w->other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
     if (mode == PPROFDELTA_ON_RESET_RESTART && any_fell(w))
         return PPROFDELTA_RESTART_ANY;
     return PPROFDELTA_RESTART_NONE;
@@ -210,22 +207,46 @@ static bool is_other_service(const work *w)
            mappings_differ(w->arena, w->seen->binary, mappings_binary(w->arena, &w->cur));
 }
 
-/* Returns whether cur is an earlier profile that comes late: something fell or is missing, and nothing
- * grew or is new. */
-static bool is_late(const work *w)
+/* Returns whether a sample is new or has grown. */
+static bool any_grew(const work *w)
 {
-    bool fell = any_fell(w), grew = false;
-    for (size_t i = 0; i < w->ledger->len; i++)
-        fell |= w->is_gone[i] && w->ledger->entries[i].seen == w->ledger->window;
+    bool grew = false;
     for (size_t i = 0; i < w->cur.samples_len; i++) {
         grew |= !w->matches[i];
         for (size_t t = 0; w->matches[i] && t < w->types_len; t++)
             grew |= w->types[t].is_counter &&
                     w->cur.samples[i].values[t] > w->matches[i]->base[w->columns[t]];
     }
+    return grew;
+}
+
+/* Returns whether cur is an earlier profile that comes late: something fell or is missing, and nothing
+ * grew or is new. */
+static bool is_late(const work *w)
+{
+    bool fell = any_fell(w);
+    for (size_t i = 0; i < w->ledger->len; i++)
+        fell |= w->is_gone[i] && w->ledger->entries[i].seen == w->ledger->window;
     bool is_known =
         w->restart == PPROFDELTA_RESTART_STARTED || w->restart == PPROFDELTA_RESTART_ANY;
-    return w->is_set_back && fell && !grew && !is_known;
+    return w->is_set_back && fell && !any_grew(w) && !is_known;
+}
+
+/* Returns whether that later profile was only an attempt at this window, and cur is later than where the
+ * window begins. */
+static bool is_after_base(work *w)
+{
+    const oracle *o = w->o;
+    const ledger *seen = w->seen;
+    ledger_match(w, &o->held);
+    bool grew = any_grew(w);
+    ledger_match(w, seen);
+    return grew && o->attempts && !o->restart && w->cur.view->time_nanos >= o->from_nanos;
+}
+
+static bool is_by_counters(pprofdelta_restart restart)
+{
+    return restart == PPROFDELTA_RESTART_MASS || restart == PPROFDELTA_RESTART_BUILD_ID;
 }
 
 /* ---- The calls ------------------------------------------------------------------------------- */
@@ -276,6 +297,7 @@ status_set oracle_base(oracle *o, const void *bytes, size_t len)
     if (!o->sequence)
         o->sequence = o->committed = 1;
     o->attempts = 0; /* what was open has ended */
+    o->restart = PPROFDELTA_RESTART_NONE;
     o->to_nanos = o->held.time_nanos;
     return STATUS(PPROFDELTA_OK);
 }
@@ -326,9 +348,19 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
     w.restart = find_restart(&w);
     if (is_other_service(&w))
         return STATUS(PPROFDELTA_E_OTHER_TARGET);
-    if (is_late(&w))
+    w.is_late = is_late(&w);
+    if (w.is_late && !is_after_base(&w))
         return STATUS(PPROFDELTA_E_OLDER);
-    if (o->options->on_reset == PPROFDELTA_ON_RESET_FAIL && (w.restart || any_fell(&w)))
+    if (w.is_late) {
+        w.is_set_back = false;
+        w.restart = PPROFDELTA_RESTART_NONE;
+    }
+    w.may_be_two_kinds =
+        is_by_counters(w.restart) &&
+        (is_by_counters(o->restart) ||
+         strcmp(o->attempts ? o->next.kind : o->held.kind, reading_kind(&w.cur)) != 0);
+    if (!w.is_late && o->options->on_reset == PPROFDELTA_ON_RESET_FAIL &&
+        (w.restart || any_fell(&w)))
         return STATUS(PPROFDELTA_E_RESET);
     if (w.restart && w.is_renamed) /* another process has other mappings */
         reading_make(w.arena, bytes, len, &w.cur);

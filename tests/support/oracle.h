@@ -64,6 +64,7 @@ typedef struct ledger {
     uint64_t entered; /* number of windows so far */
     uint64_t window;  /* number of the last profile */
     int64_t time_nanos, duration_nanos;
+    const char *kind;     /* the types of the period, and the default type */
     const char *build_id; /* of the main mapping */
     const char *binary;   /* the file name of the main mapping */
     known_mapping *mappings;

@@ -81,6 +81,11 @@ static ledger begin_ledger(const work *w)
     ledger l = {.time_nanos = w->time_nanos,
                 .duration_nanos = w->duration_nanos,
                 .types_len = w->types_len};
+    if (w->is_late) {
+        l.time_nanos = w->seen->time_nanos;
+        l.duration_nanos = w->seen->duration_nanos;
+    }
+    l.kind = arena_text(&l.arena, reading_kind(&w->cur));
     l.build_id = arena_text(&l.arena, reading_main_build_id(&w->cur));
     l.binary = arena_text(&l.arena, mappings_binary(w->arena, &w->cur));
     l.types = ARENA_ARRAY(&l.arena, const char *, l.types_len);

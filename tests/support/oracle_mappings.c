@@ -45,17 +45,16 @@ static const known_mapping *recognise(work *w, const reading_mapping *m)
     return by_place;
 }
 
-static bool has_main_moved(const work *w)
+/* Has the main binary a build id that the ledger does not know, and is the one that it knows gone? */
+static bool is_other_build(const work *w)
 {
     const ledger *l = w->seen;
-    const Pd__View__Mapping *m = w->cur.mappings[0].view;
-    const known_mapping *k = &l->mappings[0];
     bool is_known = false;
     for (size_t i = 0; i < l->mappings_len; i++)
         is_known = is_known ||
                    (w->cur.mappings[0].name && same(l->mappings[i].name, w->cur.mappings[0].name));
-    return m->memory_start < m->memory_limit && k->start < k->limit && !same_place(k, m) &&
-           !is_known && !any_has_name(&w->cur, k->name);
+    return !is_known && !any_has_name(&w->cur, l->mappings[0].name) && *l->build_id &&
+           *reading_main_build_id(&w->cur);
 }
 
 static const char *mapping_name(arena *a, const reading *r, size_t index)
@@ -107,7 +106,7 @@ void mappings_recognise(work *w, const void *bytes, size_t len)
     size_t count = w->cur.view->n_mapping;
     if (!count || !w->seen->mappings_len)
         return;
-    w->main_moved = has_main_moved(w);
+    w->other_build = is_other_build(w);
     const char **files = ARENA_ARRAY(w->arena, const char *, count);
     for (size_t i = 0; i < count; i++) {
         const known_mapping *k = recognise(w, &w->cur.mappings[i]);

@@ -237,15 +237,15 @@ static void make_report(work *w)
     const oracle *o = w->o;
     report->had_base = o->has_base || w->restart;
     report->restart = o->restart;
-    const char *before = w->seen->build_id, *now = reading_main_build_id(&w->cur);
     if (o->has_seen && !w->restart) {
         report->files_replaced = w->files_replaced;
-        report->other_build = *before && *now && strcmp(before, now) != 0;
+        report->other_build = w->has_main && w->other_build;
     }
     report->from_nanos = o->from_nanos;
     report->to_nanos = o->to_nanos;
     report->clock_set_back = w->is_set_back;
     report->may_be_window = w->may_be_window;
+    report->may_be_two_kinds = w->may_be_two_kinds;
     report->is_same = o->has_base && !o->restart && !report->fresh && report->to_nanos &&
                       report->from_nanos == report->to_nanos && w->is_same_time;
     for (size_t t = 0; t < w->types_len; t++)

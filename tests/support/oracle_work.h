@@ -10,7 +10,7 @@ typedef struct work {
     arena *arena; /* of the window */
     reading cur;
     int64_t time_nanos, duration_nanos; /* of cur; the output's header differs */
-    bool may_be_window;
+    bool may_be_window, may_be_two_kinds;
     expected_type *types;
     size_t types_len;
     const ledger
@@ -22,9 +22,10 @@ typedef struct work {
     int64_t **lifts;            /* per sample and type: what an earlier attempt had more; or NULL */
     pprofdelta_restart restart; /* since the profile that was seen last */
     bool is_set_back, is_same_time;
-    bool is_base;                /* cur is no window */
-    bool is_renamed, main_moved; /* the result for the mappings */
-    bool has_main, has_common;   /* the main mapping is known; a file has a known name */
+    bool is_late;                 /* cur is older than the attempt before it */
+    bool is_base;                 /* cur is no window */
+    bool is_renamed, other_build; /* the result for the mappings */
+    bool has_main, has_common;    /* the main mapping is known; a file has a known name */
     size_t files_replaced;
     expected_row *rows;
     size_t rows_len;

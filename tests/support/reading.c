@@ -440,6 +440,16 @@ const char *reading_main_build_id(const reading *r)
     return r->view->n_mapping ? reading_string(r, r->view->mapping[0]->build_id) : "";
 }
 
+const char *reading_kind(const reading *r)
+{
+    const Pd__View__Profile *p = r->view;
+    buf b = buf_begin(r->arena);
+    quote_index(r, &b, p->period_type ? p->period_type->type : 0);
+    quote_index(r, &b, p->period_type ? p->period_type->unit : 0);
+    quote_index(r, &b, p->default_sample_type);
+    return buf_string(&b);
+}
+
 const char *reading_header(const reading *r)
 {
     const Pd__View__Profile *p = r->view;

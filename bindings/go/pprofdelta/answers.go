@@ -63,13 +63,15 @@ type Report struct {
 	// same process, or [WithOnReset] says so
 	FilesReplaced uint64
 
-	// likewise: the main mapping has another build id than in prev
+	// likewise: the main mapping is one of them, and has another build id
 	OtherBuild bool
 
 	// fields of cur that its format does not have; they are skipped
 	UnknownFields uint64
 
-	// false: the computer was empty, or only had attempts at this window (see [WithFirstZero])
+	// false: the computer was empty, or only had attempts at this window (see [WithFirstZero]). 0 with
+	// a sequence above 1: a window of a state that an older version wrote, which merged locations of
+	// cur. What that remembers cannot be compared: the window begins anew, as with FirstZero
 	HadBase bool
 
 	// between this window and the one before it: the same in all attempts
@@ -113,6 +115,11 @@ type Report struct {
 	// also the attributes of the resource and the scope, and those of profiles, mappings and locations
 	// that a pprof profile has no field for.
 	LeftOut uint64
+
+	// a restart by the counters alone, and prev and cur may be of two kinds that have the same value
+	// types, such as Go's mutex and block profiles: the period type or the default type is another, or
+	// the window before began with such a restart, too. Each kind needs a computer of its own.
+	MayBeTwoKinds bool
 }
 
 // Remembered is what a computer remembers (see [Computer.Describe]).
@@ -273,8 +280,7 @@ const (
 	// the target began after prev's time ([Computer.SetStarted])
 	RestartStarted
 
-	// another build id on the main mapping, which is in another place or has lost half of a counter,
-	// or more
+	// the same as MASS, and the main mapping has another build id
 	RestartBuildID
 
 	// half of a counter, or more, went away
@@ -567,6 +573,7 @@ func (a *answer) report() Report {
 		ClockSetBack:  a.flag(),
 		ID:            a.u64(),
 		LeftOut:       a.u64(),
+		MayBeTwoKinds: a.flag(),
 	}
 }
 

@@ -17,8 +17,7 @@ class Restart(StrEnum):
     NONE = "none"
     #: the target began after prev's time (`Context.set_started`)
     STARTED = "started"
-    #: another build id on the main mapping, which is in another place or has lost half of a counter, or
-    #: more
+    #: the same as MASS, and the main mapping has another build id
     BUILD_ID = "build_id"
     #: half of a counter, or more, went away
     MASS = "mass"
@@ -284,11 +283,13 @@ class Report:
     #: mappings of cur whose file was replaced, removed or renamed since prev: the counters show the same
     #: process, or the option `on_reset` says so
     files_replaced: int
-    #: likewise: the main mapping has another build id than in prev
+    #: likewise: the main mapping is one of them, and has another build id
     other_build: bool
     #: fields of cur that its format does not have; they are skipped
     unknown_fields: int
-    #: False: the context was empty, or only had attempts at this window (see the option `first`)
+    #: False: the context was empty, or only had attempts at this window (see the option `first`). 0 with a
+    #: sequence above 1: a window of a state that an older version wrote, which merged locations of cur.
+    #: What that remembers cannot be compared: the window begins anew, as with FIRST_ZERO
     had_base: bool
     #: between this window and the one before it: the same in all attempts
     restart: Restart
@@ -319,10 +320,14 @@ class Report:
     #: attributes of the resource and the scope, and those of profiles, mappings and locations that a pprof
     #: profile has no field for.
     left_out: int
+    #: a restart by the counters alone, and prev and cur may be of two kinds that have the same value
+    #: types, such as Go's mutex and block profiles: the period type or the default type is another, or the
+    #: window before began with such a restart, too. Each kind needs a context of its own.
+    may_be_two_kinds: bool
 
 
 def report_of(raw: tuple[Any, ...]) -> Report:
-    values = [*raw[0:13], RESTARTS[raw[13]], *raw[14:19], tuple(map(type_report_of, raw[19])), *raw[20:25]]
+    values = [*raw[0:13], RESTARTS[raw[13]], *raw[14:19], tuple(map(type_report_of, raw[19])), *raw[20:26]]
     return Report(*values)
 
 

@@ -65,7 +65,7 @@ static PyObject *core_stamp(const pprofdelta_stamp *from)
 
 PyObject *core_report(const pprofdelta_report *from)
 {
-    return Py_BuildValue("(KKKKKKKKKKNKNiLLKKKNNNNKK)",
+    return Py_BuildValue("(KKKKKKKKKKNKNiLLKKKNNNNKKN)",
                          (unsigned long long)from->samples_in,
                          (unsigned long long)from->samples_out,
                          (unsigned long long)from->matched,
@@ -90,7 +90,8 @@ PyObject *core_report(const pprofdelta_report *from)
                          PyBool_FromLong(from->may_be_window != 0),
                          PyBool_FromLong(from->clock_set_back != 0),
                          (unsigned long long)from->id,
-                         (unsigned long long)from->left_out);
+                         (unsigned long long)from->left_out,
+                         PyBool_FromLong(from->may_be_two_kinds != 0));
 }
 
 PyObject *core_memory(const pprofdelta_memory *from)

@@ -444,6 +444,7 @@ pub struct pprofdelta_report {
     pub clock_set_back: c_int,
     pub id: u64,
     pub left_out: u64,
+    pub may_be_two_kinds: c_int,
 }
 
 #[repr(C)]

@@ -144,8 +144,7 @@ pub enum Restart {
     None = 0,
     /// The target began after prev's time (`Context::set_started`)
     Started = 1,
-    /// Another build id on the main mapping, which is in another place or has lost half of a
-    /// counter, or more
+    /// The same as MASS, and the main mapping has another build id
     BuildId = 2,
     /// Half of a counter, or more, went away
     Mass = 3,
@@ -292,11 +291,13 @@ pub struct Report {
     /// Mappings of cur whose file was replaced, removed or renamed since prev: the counters show
     /// the same process, or on_reset says so
     pub files_replaced: u64,
-    /// Likewise: the main mapping has another build id than in prev
+    /// Likewise: the main mapping is one of them, and has another build id
     pub other_build: bool,
     /// Fields of cur that its format does not have; they are skipped
     pub unknown_fields: u64,
-    /// False: the context was empty, or only had attempts at this window (see first)
+    /// False: the context was empty, or only had attempts at this window (see first). 0 with a
+    /// sequence above 1: a window of a state that an older version wrote, which merged locations of
+    /// cur. What that remembers cannot be compared: the window begins anew, as with FIRST_ZERO
     pub had_base: bool,
     /// Between this window and the one before it: the same in all attempts
     pub restart: Restart,
@@ -329,6 +330,11 @@ pub struct Report {
     /// the attributes of the resource and the scope, and those of profiles, mappings and locations
     /// that a pprof profile has no field for.
     pub left_out: u64,
+    /// A restart by the counters alone, and prev and cur may be of two kinds that have the same
+    /// value types, such as Go's mutex and block profiles: the period type or the default type is
+    /// another, or the window before began with such a restart, too. Each kind needs a context of
+    /// its own.
+    pub may_be_two_kinds: bool,
 }
 
 impl Report {
@@ -361,6 +367,7 @@ impl Report {
             clock_set_back: from.clock_set_back != 0,
             id: from.id,
             left_out: from.left_out,
+            may_be_two_kinds: from.may_be_two_kinds != 0,
         }
     }
 }

@@ -213,6 +213,7 @@ pub fn assertions() -> Vec<String> {
         offset!(pprofdelta_report, clock_set_back),
         offset!(pprofdelta_report, id),
         offset!(pprofdelta_report, left_out),
+        offset!(pprofdelta_report, may_be_two_kinds),
         size!(pprofdelta_memory),
         offset!(pprofdelta_memory, size),
         offset!(pprofdelta_memory, has_base),
