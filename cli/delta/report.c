@@ -36,7 +36,8 @@ static const struct {
 } restarts[] = {
     [PPROFDELTA_RESTART_STARTED] = {"started",
                                     "the program started after the first profile was taken"},
-    [PPROFDELTA_RESTART_BUILD_ID] = {"build_id", "the main binary has another build id"},
+    [PPROFDELTA_RESTART_BUILD_ID] = {"build_id", "at least half of the value of a counter is gone, "
+                                                 "and the main binary has another build id"},
     [PPROFDELTA_RESTART_MASS] = {"mass", "at least half of the value of a counter is gone"},
     [PPROFDELTA_RESTART_ANY] = {"decrease", "a counter went backwards"},
     [PPROFDELTA_RESTART_LIVE] =
@@ -132,6 +133,16 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
     if (report->restart != PPROFDELTA_RESTART_NONE)
         cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
                  restarts[report->restart].reason);
+    if (report->may_be_two_kinds)
+        cli_note(
+            "%s and %s may be two kinds of profile with the same types, such as mutex and block; "
+            "then it was no restart, and each kind needs a state of its own",
+            prev_name, cur_name);
+    if (!report->had_base && report->sequence > 1)
+        cli_note(
+            "%s: was written by an older version, which took functions at one address for one; "
+            "%s cannot be compared with it, so this window begins anew, as with --first=zero",
+            prev_name, cur_name);
     if (report->clock_set_back)
         cli_note("%s: the clock was set back since %s; the window counts, and ends no earlier than "
                  "the last one",
@@ -141,10 +152,6 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
                  "process counts as the same",
                  cur_name, report->files_replaced,
                  report->files_replaced == 1 ? "mapping" : "mappings", prev_name);
-    else if (report->other_build)
-        cli_note("%s: the main binary has another build id than in %s; the process counts as the "
-                 "same",
-                 cur_name, prev_name);
     if (report->clamped && (options->library.on_reset == PPROFDELTA_ON_RESET_AUTO ||
                             options->library.on_reset == PPROFDELTA_ON_RESET_CLAMP))
         cli_note("%s: %" PRIu64 " %s went backwards since %s and %s clamped to zero", cur_name,
@@ -250,12 +257,14 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
         J((bool)r->other_build), J((bool)r->restart), J(text_of(restarts[r->restart].name)));
     put_window_json(out, r->from_nanos, r->to_nanos);
     PUT(out,
-        ", \"had_base\": $, \"same\": $, \"may_be_window\": $, \"clock_set_back\": $, \"id\": $, "
-        "\"sequence\": $, \"attempt\": $, \"unknown_fields\": $, \"left_out\": $, "
+        ", \"had_base\": $, \"same\": $, \"may_be_window\": $, \"clock_set_back\": $, "
+        "\"may_be_two_kinds\": $, \"id\": $, \"sequence\": $, \"attempt\": $, \"unknown_fields\": "
+        "$, \"left_out\": $, "
         "\"output_bytes\": $, \"unread_bytes\": $, \"types\": [",
         J((bool)r->had_base), J((bool)r->is_same), J((bool)r->may_be_window),
-        J((bool)r->clock_set_back), J(id_of(r->id, id)), J(r->sequence), J(r->attempt),
-        J(r->unknown_fields), J(r->left_out), J(r->output_len), J(unread));
+        J((bool)r->clock_set_back), J((bool)r->may_be_two_kinds), J(id_of(r->id, id)),
+        J(r->sequence), J(r->attempt), J(r->unknown_fields), J(r->left_out), J(r->output_len),
+        J(unread));
     for (size_t i = 0; i < r->types_len; i++) {
         put_type_json(out, &r->types[i], i);
         for (int c = 0; c < SUMS; c++)

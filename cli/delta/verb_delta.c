@@ -42,6 +42,37 @@ typedef struct run {
     uint64_t unread;  /* bytes of delta that the uploader did not read */
 } run;
 
+/* ---- the start of the program ---------------------------------------------------------------- */
+
+/* Is the time after the last change of the file? */
+static bool is_after(int64_t nanos, const struct timespec *changed)
+{
+    const int64_t second = 1000000000;
+    return nanos / second != changed->tv_sec ? nanos / second > changed->tv_sec
+                                             : nanos % second > changed->tv_nsec;
+}
+
+/* Gives the start to the library, which compares it with the time of the profile that it remembers.
+ * Text heap profiles have no time: that of the file, which was written after the profile was taken,
+ * stands in. prev: the file; NULL: there is none. */
+static int set_started(run *r, const char *name, const struct stat *prev)
+{
+    int64_t started = r->options.started_nanos;
+    pprofdelta_memory m = {.size = sizeof m};
+    if (!started)
+        return CLI_DONE;
+    pprofdelta_describe(r->context, &m);
+    if (m.types_len && !(m.attempts ? m.open_to_nanos : m.to_nanos)) {
+        if (!prev || !S_ISREG(prev->st_mode))
+            return cli_error("%s: the profile has no time that --started could be compared with; "
+                             "give it as a regular file, whose time stands in",
+                             name);
+        started = is_after(started, &prev->st_mtim) ? INT64_MAX : 0;
+    }
+    pprofdelta_set_started(r->context, started);
+    return CLI_DONE;
+}
+
 /* ---- two files ------------------------------------------------------------------------------- */
 
 /* Of two dumps without a time the library cannot tell it. */
@@ -63,6 +94,10 @@ static int compare(run *r)
         return code;
     if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
         return cli_library_error(r->prev.name, &err);
+    struct stat prev;
+    bool is_file = strcmp(o->prev, "-") != 0 && !stat(o->prev, &prev);
+    if ((code = set_started(r, r->prev.name, is_file ? &prev : NULL)))
+        return code;
     cli_input_free(&r->prev); /* before those of CUR are read */
     if ((code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory)))
         return code;
@@ -86,7 +121,8 @@ static int continue_state(run *r)
         return code;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
         return cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
-    if ((code = cli_state_open(&r->state, o)) || (code = cli_state_load(&r->state, r->context)))
+    if ((code = cli_state_open(&r->state, o)) || (code = cli_state_load(&r->state, r->context)) ||
+        (code = set_started(r, o->state, &r->state.is)))
         return code;
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
@@ -124,8 +160,6 @@ static int perform(run *r, int argc, char **argv)
     cli_progress_start();
     if (pprofdelta_new(&o->library, NULL, &r->context, &err))
         return cli_options_error(cli_input_name(first), &err);
-    if (o->started_nanos)
-        pprofdelta_set_started(r->context, o->started_nanos);
     code = o->state ? continue_state(r) : compare(r);
     if (code)
         return code;

@@ -74,10 +74,10 @@ bool reading_is_stamp(const reading *r, size_t comment);
 /* The file of a mapping by its name, without " (deleted)"; NULL if the name is made up. */
 const char *reading_file(arena *a, const char *name);
 
-/* "" if there is no mapping or it has none. */
 /* The types of the period, and the default type. */
 const char *reading_kind(const reading *r);
 
+/* "" if there is no mapping or it has none. */
 const char *reading_main_build_id(const reading *r);
 
 /* "5:bytes": a string with its length. */
