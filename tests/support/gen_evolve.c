@@ -147,7 +147,7 @@ static void replace_file(gen *g)
 static void rename_line(gen *g)
 {
     model_location *l = g->m.locations[pick(g, g->m.locations_len)];
-    if (!l->address)
+    if (!l->address || !l->mapping || !is_named(g, l->mapping)) /* it is known by its lines */
         return;
     model_line *lines = ARENA_ARRAY(&g->arena, model_line, 1);
     *lines = (model_line){gen_pick_function(g), rng_magnitude(&g->rng, 10), 0};

@@ -112,11 +112,13 @@ typedef struct course {
     look looks[MOST];
     sent sent[MOST];
     size_t looks_len, sent_len;
-    buf state;             /* STATE: on disk; empty: there is none */
-    unsigned low, high;    /* the magnitudes of all processes so far */
-    const look *last_seen; /* by a window that was handed out */
-    /* Of each life: the most that was handed out, and what was of that when a delta arrived. */
-    int64_t seen[MOST][KEYS], delivered[MOST][KEYS];
+    buf state;              /* STATE: on disk; empty: there is none */
+    unsigned low, high;     /* the magnitudes of all processes so far */
+    const look *last_seen;  /* by a window that was handed out */
+    pprofdelta_report open; /* of the window that was not acknowledged; attempt 0: none */
+    /* Of each life: the most that was handed out, and what was of that when a delta arrived, and when one
+     * was acknowledged. */
+    int64_t seen[MOST][KEYS], delivered[MOST][KEYS], acknowledged[MOST][KEYS];
 } course;
 
 /* Counter `heavy` is a thousand times 2 to the magnitude, the others ten times that. */
@@ -227,14 +229,24 @@ static void end_window(course *c, bool is_acknowledged)
     }
 }
 
-/* One run with this look. Only the profile that is late is refused. */
+/* Is the late look later than where the open window begins, which may not have arrived? */
+static bool continues_base(const course *c, const look *l)
+{
+    bool grew = false;
+    for (unsigned key = 0; key < KEYS; key++)
+        grew |= l->counts[key] > c->acknowledged[l->life][key];
+    return grew && c->open.attempt && !c->open.restart && l->time >= c->open.from_nanos;
+}
+
+/* One run with this look. Only a profile that is late is refused. */
 static void run(course *c, const look *l, bool is_late, fate end)
 {
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_census census;
     collector got = {.bytes = buf_begin(&c->arena)};
     pprofdelta_status status = hand_out(c, l, &got, &report);
-    CHECK_MSG(status == (is_late ? PPROFDELTA_E_OLDER : PPROFDELTA_OK), "status %d", status);
+    bool is_refused = is_late && !continues_base(c, l);
+    CHECK_MSG(status == (is_refused ? PPROFDELTA_E_OLDER : PPROFDELTA_OK), "status %d", status);
     if (status) {
         if (c->door == STATE) {
             pprofdelta_free(c->pd);
@@ -253,13 +265,21 @@ static void run(course *c, const look *l, bool is_late, fate end)
         CHECK_MSG(c->sent[i].stamp.sequence != census.stamp.sequence || c->sent[i].life == l->life,
                   "sequence %llu has two processes", (unsigned long long)census.stamp.sequence);
     }
-    c->last_seen = l;
+    if (is_late)
+        CHECK(report.attempt == c->open.attempt + 1 && !report.restart && !report.clock_set_back &&
+              report.to_nanos == c->open.to_nanos);
+    else
+        c->last_seen = l;
+    c->open = report;
+    c->open.attempt = end == ARRIVED ? 0 : report.attempt;
     c->sent[c->sent_len++] = (sent){census.stamp, end <= UNANSWERED, got.bytes, l->life};
     for (unsigned key = 0; key < KEYS; key++) {
         int64_t *seen = &c->seen[l->life][key];
         *seen = l->counts[key] > *seen ? l->counts[key] : *seen;
         if (end <= UNANSWERED)
             c->delivered[l->life][key] = *seen;
+        if (end == ARRIVED)
+            c->acknowledged[l->life][key] = *seen;
     }
     end_window(c, end == ARRIVED);
 }
@@ -415,6 +435,66 @@ TEST(many_courses_of_ten_windows)
         }
         play(i, way, choices, 10);
     }
+}
+
+static buf counted(build *b, int64_t time, const char *old, const char *fresh)
+{
+    build_free(b);
+    *b = (build){0};
+    build_types(b, "alloc_objects/count");
+    build_sample(b, "old main", old);
+    if (fresh)
+        build_sample(b, "fresh main", fresh);
+    b->m.time_nanos = time;
+    return build_bytes(b);
+}
+
+/* The attempt of the later profile may have arrived, so the next one has as much of what both have, and ends
+ * as late. What only the later profile has comes with the next window. */
+TEST(an_earlier_profile_continues_an_abandoned_window)
+{
+    for (int has_base = 0; has_base < 2; has_base++) {
+        ENDS(scene_end) scene s;
+        ENDS(build_free) build b = {0};
+        scene_begin(&s, NULL);
+        if (has_base)
+            scene_base(&s, counted(&b, 1000, "10", NULL));
+        CHECK_STR(scene_pending(&s, counted(&b, 4000, "40", "7")),
+                  has_base ? "old;main 30, fresh;main 7" : "old;main 40, fresh;main 7");
+        pprofdelta_abandon(s.pd);
+        CHECK_STR(scene_pending(&s, counted(&b, 2000, "11", NULL)),
+                  has_base ? "old;main 30" : "old;main 40");
+        CHECK(s.report.attempt == 2 && s.report.to_nanos == 4000 && !s.report.clock_set_back);
+        pprofdelta_abandon(s.pd);
+        scene_pending(&s,
+                      counted(&b, 900, "9", NULL)); /* before the base, or with less than it had */
+        CHECK(s.status == (has_base ? PPROFDELTA_E_OLDER : PPROFDELTA_OK));
+        pprofdelta_abandon(s.pd);
+        scene_pending(&s, counted(&b, 3000, "10", NULL));
+        CHECK(s.status == (has_base ? PPROFDELTA_E_OLDER : PPROFDELTA_OK));
+        pprofdelta_abandon(s.pd);
+        scene_window(&s, counted(&b, 3000, "30", NULL));
+        CHECK(s.report.attempt == (has_base ? 3 : 5) && s.report.to_nanos == 4000);
+        CHECK_STR(scene_window(&s, counted(&b, 5000, "41", "9")), "old;main 1, fresh;main 9");
+        CHECK(s.report.from_nanos == 4000 && s.out.view->duration_nanos == 1000);
+        scene_window(&s, counted(&b, 4500, "40", "9")); /* nothing is open */
+        CHECK(s.status == PPROFDELTA_E_OLDER);
+    }
+}
+
+/* An attempt of a new process is not continued by the old one. */
+TEST(a_profile_from_before_a_restart_stays_late)
+{
+    ENDS(scene_end) scene s;
+    ENDS(build_free) build b = {0};
+    scene_begin(&s, NULL);
+    scene_base(&s, counted(&b, 1000, "5", NULL));
+    pprofdelta_set_started(s.pd, 3000);
+    CHECK_STR(scene_pending(&s, counted(&b, 4000, "40", NULL)), "old;main 40");
+    CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED);
+    pprofdelta_abandon(s.pd);
+    scene_pending(&s, counted(&b, 2000, "6", NULL));
+    CHECK(s.status == PPROFDELTA_E_OLDER);
 }
 
 /* Restarts by which an older rule lost data: between two attempts at the first window, twice between two

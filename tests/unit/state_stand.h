@@ -23,9 +23,10 @@ enum {
     HAS_BASE = COUNTERS + 1 + 14 + 6 + 12 + 6 + 14 + 6 + 12 + 6, /* behind the names */
     COMMITTED = HAS_BASE + 1,                                    /* a window takes 9 bytes, */
     LAST = COMMITTED + 9,
-    PROFILE = LAST + 9, /* the profile 22, */
-    MAPPINGS = PROFILE + 21,
-    ENTRIES = MAPPINGS + 1 + 9 + 32,
+    PROFILE = LAST + 9, /* the profile 37, */
+    MAPPINGS = PROFILE + 37,
+    OLD_KEYS = MAPPINGS + 1 + 9 + 32,
+    ENTRIES = OLD_KEYS + 1,
     KEYS = ENTRIES + 1 /* and the first two entries 19 each */
 };
 

@@ -63,6 +63,7 @@ static const forgery forgeries[] = {
     {PROFILE + 3, 1, "\x80\x80\x80\x80\x10", 5, "rate"},
     {MAPPINGS, 1, "\x81\x20", 2, "mapping"},
     {MAPPINGS, 1, "\x80\x20", 2, "not valid"},
+    {OLD_KEYS, 1, "\x02", 1, "entry"},
     {ENTRIES, 1, "\x03", 1, "checksum is wrong"},
     {ENTRIES, 1, "\x05", 1, "cut off"},
     {ENTRIES, 1, "\x84\0", 2, "not valid"}, /* longer than it has to be */
