@@ -175,7 +175,8 @@ func TestStateOfAnEmptyComputer(t *testing.T) {
 // TestStoredStates: a state of each format that is promised to load is in testdata. The command has written them.
 func TestStoredStates(t *testing.T) {
 	next := read("valid/heap.2.pb.gz")
-	for name, attempt := range map[string]uint64{"states/format-6.committed": 1, "states/format-6.open": 2} {
+	for name, attempt := range map[string]uint64{"states/format-6.committed": 1, "states/format-6.open": 2,
+		"states/format-7.committed": 1, "states/format-7.open": 2} {
 		stored := read(name)
 		c := loaded(stored)
 		found := rememberedBy(c)
@@ -191,11 +192,11 @@ func TestStoredStates(t *testing.T) {
 		if got := deltaOf(c, next); !bytes.Equal(got, deltaOf(fresh, next)) {
 			t.Errorf("%s: another delta", name)
 		}
-		for format, reason := range map[byte]Reason{5: ReasonNone, 7: ReasonNewerState} {
+		for format, reason := range map[byte]Reason{5: ReasonNone, 8: ReasonNewerState} {
 			other := bytes.Clone(stored)
 			other[8] = format
 			e := statusOf(t, name, c.Load(t.Context(), bytes.NewReader(other)), ErrState)
-			if e.Reason != reason || !strings.Contains(e.Text, fmt.Sprintf("format %d; this one knows 6", format)) {
+			if e.Reason != reason || !strings.Contains(e.Text, fmt.Sprintf("format %d; this one knows 7", format)) {
 				t.Errorf("format %d: %v: %v", format, e.Reason, e)
 			}
 		}
