@@ -36,8 +36,9 @@ static const struct {
 } restarts[] = {
     [PPROFDELTA_RESTART_STARTED] = {"started",
                                     "the program started after the first profile was taken"},
-    [PPROFDELTA_RESTART_BUILD_ID] = {"build_id", "at least half of the value of a counter is gone, "
-                                                 "and the main binary has another build id"},
+    [PPROFDELTA_RESTART_BUILD_ID] =
+        {"build_id",
+         "half of the value of a counter is gone, and the main binary is another build"},
     [PPROFDELTA_RESTART_MASS] = {"mass", "at least half of the value of a counter is gone"},
     [PPROFDELTA_RESTART_ANY] = {"decrease", "a counter went backwards"},
     [PPROFDELTA_RESTART_LIVE] =

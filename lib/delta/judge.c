@@ -170,8 +170,8 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
     static const char *const why[] = {
         [PPROFDELTA_RESTART_NONE] = "a counter went backwards",
         [PPROFDELTA_RESTART_STARTED] = "the target was started after prev was taken",
-        [PPROFDELTA_RESTART_BUILD_ID] = "half of what prev had counted, or more, is gone, and the "
-                                        "main mapping has another build id",
+        [PPROFDELTA_RESTART_BUILD_ID] =
+            "half of what prev had counted is gone, and the main mapping has another build id",
         [PPROFDELTA_RESTART_MASS] = "half of what prev had counted, or more, is gone",
         [PPROFDELTA_RESTART_ANY] = "a counter went backwards",
         [PPROFDELTA_RESTART_LIVE] =

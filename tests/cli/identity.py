@@ -127,7 +127,7 @@ def test_a_restart_in_another_order_is_not_another_build(t):
                        placed({LIBA: 9, LIBB: 10}, [LIBB, LIBA], T1))
     t.equal(got, {"/lib/liba.so": [9, 9], "/lib/libb.so": [10, 10]})
     t.contains(said, "a restart", "half of the value")
-    t.lacks(said, "build id")
+    t.lacks(said, "another build")
 
 
 def test_a_new_build_that_outgrew_the_old_one_is_a_restart(t):
@@ -141,7 +141,7 @@ def test_a_new_build_that_outgrew_the_old_one_is_a_restart(t):
         is_same_place = start == 0x400000
         # In the same place the mass is found again: nothing shows that this is not a file that was replaced.
         t.equal(got["/srv/app"], [99000, 99000] if is_same_place else [100000, 100000])
-        t.contains(said, "were replaced" if is_same_place else "the main binary has another build id")
+        t.contains(said, "were replaced" if is_same_place else "the main binary is another build")
 
 
 # ---- two kinds of profile ----------------------------------------------------------------------------

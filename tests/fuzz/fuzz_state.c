@@ -1,8 +1,8 @@
 /* Bytes as a state, as they are and once more with sums that are right: whoever wants to do harm
  * can compute these, too.
  *
- *   - what is taken is saved as the very same bytes: there is one way to write a state; and an
- *     attempt that has arrived is one that was committed
+ *   - what is taken is saved as the very same bytes, unless it is of an older format: there is one way
+ *     to write a state; and an attempt that has arrived is one that was committed
  *   - what is taken can be used: a window over it keeps the law of conservation, and so does the
  *     next
  *   - what is refused is a state's fault, says so, and leaves the context as it was
@@ -19,6 +19,8 @@ static const uint8_t look[] = {
     'l',  'l',  'o', 'c', '_',  's',  'p',  'a', 'c', 'e', 0x32, 5,    'b',  'y',  't',  'e',
     's',  0x32, 11,  'i', 'n',  'u',  's',  'e', '_', 's', 'p',  'a',  'c',  'e',
 };
+
+enum { FORMAT_AT = 8 };
 
 static pprofdelta_status try_window(pprofdelta *pd, buf *out)
 {
@@ -73,14 +75,15 @@ static pprofdelta *new_context(const pprofdelta_allocator *allocator)
     return pd;
 }
 
-/* What was loaded is saved as it was, unless its last attempt has arrived: that is committed then. */
+/* What was loaded is saved as it was, unless it is of an older format, or its last attempt has arrived: that
+ * is committed then. */
 static void require_the_same(pprofdelta *pd, buf given, buf again)
 {
     pprofdelta_memory m = {.size = sizeof m};
     pprofdelta_describe(pd, &m);
     if (given.ptr[given.len - 1])
         require(!m.attempts && m.has_base);
-    else
+    else if (given.ptr[FORMAT_AT] == again.ptr[FORMAT_AT])
         require(buf_equal(again, given));
 }
 

@@ -54,6 +54,14 @@ TEST(functions_with_one_address_in_no_file_are_two)
     }
 }
 
+TEST(a_profile_of_an_interpreter_keeps_its_functions)
+{
+    ENDS(scene_end) scene s;
+    scene_begin(&s, NULL);
+    buf profile = testdata_file(&s.arena, "regress/functions-at-one-address.pb");
+    CHECK_STR(scene_window(&s, profile), "first 10 100, second 20 200");
+}
+
 TEST(a_function_with_two_addresses_in_no_file_is_two_places)
 {
     for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {

@@ -41,7 +41,7 @@ typedef struct forgery {
 } forgery;
 
 static const forgery forgeries[] = {
-    {FORMAT, 1, "\x07", 1, "newer pprofdelta"},
+    {FORMAT, 1, "\x08", 1, "newer pprofdelta"},
     {FORMAT, 1, "\x05", 1, "older pprofdelta"},
     {TYPES, 1, "\x41", 1, "sample_type"},
     {TYPES, 1, "\0", 1, "checksum is wrong"},
