@@ -112,6 +112,10 @@ def deltas(t, prev, cur):
     state = t.succeeds("--state", "s", "cur", "-o", "w")
     os.remove(t.path("s"))
     t.equal(read(pair.out).values(), read(t.load("w")).values())
+    for name in "prev", "cur": # which has no rule that the first mapping is the main binary
+        t.succeeds("--state", "s", name, "--format=otlp", "--no-stamp", "-o", name + ".otlp")
+        os.remove(t.path("s"))
+    t.equal(read(t.succeeds("prev.otlp", "cur.otlp").out).values(), read(pair.out).values())
     return read(pair.out).values(), pair.err + state.err
 
 
