@@ -110,9 +110,8 @@ typedef struct pd_ruling {
     bool is_set_back; /* the clock was set back since the profile that was seen last */
     bool is_late;     /* that profile, of an earlier attempt, is the later one */
     bool may_be_two_kinds;
-    bool
-        has_other_keys; /* the ledger's are of an older version, which merged places that cur has */
-    bool is_anew;       /* nothing that is remembered can be subtracted: a restart, or other keys */
+    bool has_other_keys; /* the ledger is of an older version, which merged places that cur has */
+    bool is_anew; /* nothing that is remembered can be subtracted: a restart, or other keys */
 } pd_ruling;
 
 /* Is a window under way whose delta was made? */

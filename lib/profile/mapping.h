@@ -24,11 +24,10 @@ struct pd_tables;
 
 /* The result for a profile. */
 typedef struct pd_mapped_facts {
-    bool is_renamed; /* some places were changed, and the locations identified again */
-    bool
-        main_replaced; /* the identity of the main mapping is new, and that of the known one is gone */
-    bool has_main;     /* the main mapping is a known one, perhaps by its place only */
-    bool has_common;       /* a mapping of a file has a known identity */
+    bool is_renamed;    /* some places were changed, and the locations identified again */
+    bool main_replaced; /* the main mapping's identity is new, and that of the known one is gone */
+    bool has_main;      /* the main mapping is a known one, perhaps by its place only */
+    bool has_common;    /* a mapping of a file has a known identity */
     size_t files_replaced; /* mappings recognised by their place only */
 } pd_mapped_facts;
 
