@@ -45,25 +45,64 @@ static void make_grammar(const cli_command *command, grammar *g)
     }
 }
 
-/* getopt has refused the token. What is ambiguous is unknown, too. */
-static int refuse(const grammar *g, int kind, const char *token)
+static cli_suggestion nearest_option(const grammar *g, const char *word, size_t word_len)
 {
-    char name[SHOWN + 1];
-    size_t dashes = token[1] == '-' ? 2 : 1, len = strcspn(token, "=");
-    if (dashes == 2)
-        snprintf(name, sizeof name, "%.*s", len < SHOWN ? (int)len : SHOWN, token);
-    else
-        snprintf(name, sizeof name, "-%c", optopt);
-    if (kind == ':')
-        return cli_usage("%s needs a value", name);
-    if (dashes == 2 && optopt)
-        return cli_usage("%s takes no value", name);
-    cli_suggestion nearest = cli_suggest_for(token + dashes, len - dashes);
+    cli_suggestion nearest = cli_suggest_for(word, word_len);
     for (const struct option *option = g->options; option->name; option++)
         cli_suggest_consider(&nearest, option->name);
-    return nearest.meant
-               ? cli_usage("there is no option %s; did you mean --%s?", name, nearest.meant)
-               : cli_usage("there is no option %s", name);
+    return nearest;
+}
+
+/* Is the token an option of pprof with one dash ("-output=x", "-http=:1"), or "-o=x"? getopt would read
+ * another value in it. "-help" is what it seems. */
+static bool has_one_dash(const grammar *g, const char *token)
+{
+    size_t len = strcspn(token, "=");
+    if (token[0] != '-' || len < 2 || token[1] == '-' || !strcmp(token, "-help"))
+        return false;
+    const char *letter = strchr(g->letters + 2, token[1]);
+    return len == 2 ? token[2] && letter && letter[1] == ':'
+                    : !nearest_option(g, token + 1, len - 1).distance ||
+                          cli_suggest_instead(token + 1, len - 1);
+}
+
+/* The clause that says what was probably meant by the word; NULL: nothing is near. If it abbreviates
+ * several options, these were meant. */
+static const char *meant_by(const grammar *g, const char *word, size_t word_len, bool is_long,
+                            char clause[SHOWN * 4])
+{
+    const char *instead = cli_suggest_instead(word, word_len);
+    cli_suggestion nearest = nearest_option(g, word, word_len);
+    size_t found = 0, len = (size_t)sprintf(clause, "did you mean ");
+    for (const struct option *option = g->options; is_long && option->name; option++)
+        if (word_len && !strncmp(option->name, word, word_len) && len < SHOWN * 3)
+            len += (size_t)sprintf(clause + len, "%s--%s", found++ ? " or " : "", option->name);
+    if (!found && (!*nearest.meant || (instead && nearest.distance)))
+        return instead;
+    sprintf(clause + len, "%s%s?", found ? "" : "--", found ? "" : nearest.meant);
+    return clause;
+}
+
+/* getopt has refused the token, or has_one_dash. What is ambiguous is unknown, too. */
+static int refuse(const grammar *g, int kind, const char *token)
+{
+    char name[SHOWN + 1], clause[SHOWN * 4], letter[] = {'-', (char)optopt, 0};
+    size_t dashes = token[1] == '-' ? 2 : 1, len = strcspn(token, "=");
+    bool is_long = dashes == 2;
+    snprintf(name, sizeof name, "%.*s", len < SHOWN ? (int)len : SHOWN, token);
+    if (kind == ':')
+        return cli_usage("%s needs a value", is_long ? name : letter);
+    if (is_long && optopt)
+        return cli_usage("%s takes no value", name);
+    if (len == 2 && !is_long && !optopt)
+        return cli_usage("%s=%.40s: a value follows its letter without =: %s %.40s", name,
+                         token + 3, name, token + 3);
+    const char *meant = meant_by(g, token + dashes, len - dashes, is_long, clause);
+    if (!meant && !is_long && optopt) {
+        memcpy(name, letter, sizeof letter);
+        meant = cli_suggest_instead(letter + 1, 1);
+    }
+    return cli_usage("there is no option %s%s%s", name, meant ? "; " : "", meant ? meant : "");
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -77,6 +116,8 @@ static int next(cli_arguments *arguments, const grammar *g)
         !arguments->has_ended && at < arguments->argc && !strcmp(arguments->argv[at], "-");
     opterr = 0;
     optopt = 0;
+    if (!arguments->has_ended && at < arguments->argc && has_one_dash(g, arguments->argv[at]))
+        return '?';
     if (!arguments->has_ended && !is_stdin)
         got = getopt_long(arguments->argc, arguments->argv, g->letters, g->options, NULL);
     arguments->has_ended |= at < arguments->argc && !strcmp(arguments->argv[at], "--");

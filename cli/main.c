@@ -37,13 +37,20 @@ static const struct verb *find_verb(const char *word)
     return NULL;
 }
 
-/* The verb that was probably meant, or NULL. */
-static const char *nearest_verb(const char *word)
+static const char all_verbs[] =
+    "there are show, check, sum, merge, record, symbolize, leaks, export and recover";
+
+/* What was probably meant by a word that is no verb; NULL: nothing is near. */
+static const char *meant_by(const char *word, const char *before, char clause[64])
 {
-    cli_suggestion suggestion = cli_suggest_for(word, strlen(word));
+    cli_suggestion nearest = cli_suggest_for(word, strlen(word));
+    const char *instead = cli_suggest_instead(word, strlen(word));
     for (size_t i = 0; i < VERBS; i++)
-        cli_suggest_consider(&suggestion, verbs[i].name);
-    return suggestion.meant;
+        cli_suggest_consider(&nearest, verbs[i].name);
+    if (instead || !*nearest.meant)
+        return instead;
+    snprintf(clause, 64, "did you mean %s%s?", before, nearest.meant);
+    return clause;
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv)
@@ -56,32 +63,31 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 /* pprofdelta help [VERB] */
 static int help_about(int argc, char **argv)
 {
-    static char option[] = "--help";
+    static char option[] = "--help", clause[64];
     if (argc > 2)
         return cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
-    if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
+    if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help") || !strcmp(argv[1], "delta"))
         return cli_delta(2, (char *[]){argv[0], option, NULL});
     const struct verb *verb = find_verb(argv[1]);
-    const char *meant = nearest_verb(argv[1]);
-    if (!verb && meant)
-        return cli_usage("there is no verb %.60s; did you mean %s?", argv[1], meant);
-    if (!verb)
-        return cli_usage("there is no verb %.60s; there are show, check, sum, merge, record, "
-                         "symbolize, leaks, export and recover",
-                         argv[1]);
-    char *line[] = {argv[1], option, NULL};
-    return run_verb(verb, 2, line);
+    if (verb)
+        return run_verb(verb, 2, (char *[]){argv[1], option, NULL});
+    const char *meant = meant_by(argv[1], "", clause);
+    return cli_usage("there is no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
 }
 
-/* A first operand that is no verb is a profile. */
+/* A first operand that is no verb is a profile. One profile alone is none of a delta, so "version"
+ * alone means the option. */
 static int run_delta(int argc, char **argv)
 {
-    bool is_file = argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK);
-    const char *meant = is_file ? NULL : nearest_verb(argv[1]);
-    if (meant)
-        return cli_usage("there is no file and no verb %.60s; did you mean pprofdelta %s?", argv[1],
-                         meant);
-    return cli_delta(argc, argv);
+    static char option[] = "--version", clause[64];
+    if (argc == 2 && !strcmp(argv[1], "version"))
+        return cli_delta(2, (char *[]){argv[0], option, NULL});
+    if (argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK))
+        return cli_delta(argc, argv);
+    const char *meant = meant_by(argv[1], "pprofdelta ", clause);
+    if (!meant && argc > 2)
+        return cli_delta(argc, argv);
+    return cli_usage("there is no file and no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
 }
 
 /* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
+#include "suggest.h"
 #include "units.h"
 
 #include <stdlib.h>
@@ -198,6 +199,20 @@ char *cli_profile_list_types(const cli_profile *profile, char text[CLI_TYPES_ROO
             len += cli_string_write(text + len, CLI_TYPES_ROOM - len, words[k]);
     }
     return text;
+}
+
+int cli_profile_no_type(const cli_profile *profile, const char *name)
+{
+    char there[CLI_TYPES_ROOM], type[CLI_LONGEST_WORD + 2];
+    cli_suggestion nearest = cli_suggest_for(name, strcspn(name, "/"));
+    for (size_t i = 0; i < profile->view->n_sample_type; i++) {
+        cli_string_write(type, sizeof type, cli_profile_type(profile, i));
+        cli_suggest_consider(&nearest, type);
+    }
+    bool is_near = *nearest.meant && nearest.distance; /* else only the unit is another one */
+    return cli_error("%s: no sample type is named \"%s\"; %s%s%sthere are: %s", profile->input.name,
+                     name, is_near ? "did you mean " : "", is_near ? nearest.meant : "",
+                     is_near ? "? " : "", cli_profile_list_types(profile, there));
 }
 
 /* Is `name` "TYPE" or "TYPE/UNIT" of this type? */

@@ -69,6 +69,10 @@ cli_string cli_profile_unit(const cli_profile *profile, size_t column);
 enum { CLI_TYPES_ROOM = 1024 };
 char *cli_profile_list_types(const cli_profile *profile, char text[CLI_TYPES_ROOM]);
 
+/* Prints that the profile has no such type, and which it has. Returns CLI_FAILED: another profile may
+ * have the type, so the command line is not wrong. */
+int cli_profile_no_type(const cli_profile *profile, const char *name);
+
 /* A profile of memory has bytes. In others, the time in an allocator is what is looked for. */
 bool cli_profile_has_bytes(const cli_profile *profile);
 

@@ -196,9 +196,11 @@ static int check_without_state(cli_options *options)
                                                           : NULL;
     if (given)
         return cli_usage("%s needs --state FILE, which is missing", given);
+    if (len < 1)
+        return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (len < 2)
-        return cli_usage("%s: pprofdelta PREV CUR [-o OUT]",
-                         len ? "the second profile is missing" : "two profiles are missing");
+        return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]; pprofdelta "
+                         "show FILE prints one");
     if (len > 2)
         return cli_usage(
             "%.60s: is one operand too many; a delta needs two profiles, and a command "

@@ -95,11 +95,10 @@ static size_t column_of(const cli_profile *profile, const char *name)
 static int refuse_types(const cli_profile *profile, const char *type)
 {
     char types[CLI_TYPES_ROOM];
-    cli_profile_list_types(profile, types);
     if (type)
-        return cli_error("%s: has no sample type %.60s; there are: %s", profile->input.name, type,
-                         types);
-    cli_error("%s: has no in-use values; there are: %s", profile->input.name, types);
+        return cli_profile_no_type(profile, type);
+    cli_error("%s: has no in-use values; there are: %s", profile->input.name,
+              cli_profile_list_types(profile, types));
     return cli_hint("leaks needs what is in use at the end of each window: profiles of "
                     "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
 }

@@ -79,12 +79,9 @@ int cli_types_match(cli_shown *shown)
     return cli_hint("--raw shows everything else in the profile");
 }
 
-/* The exit code of a type that is not there is not that of a wrong command line, because another
- * profile may have it. */
 int cli_types_choose(const cli_shown *shown, const char *name, size_t *chosen)
 {
     const cli_profile *cur = last_of(shown);
-    char there[CLI_TYPES_ROOM];
     int wanted =
         name ? cli_profile_find_type(cur, cli_string_of(name)) : cli_profile_default_type(cur);
     for (size_t i = 0; i < shown->types.len; i++) {
@@ -94,10 +91,7 @@ int cli_types_choose(const cli_shown *shown, const char *name, size_t *chosen)
     }
     if (!name)
         return CLI_DONE;
-    if (shown->sides > 1)
-        return refuse_pair(shown, name);
-    return cli_error("%s: no sample type is named \"%s\"; there are: %s", cur->input.name, name,
-                     cli_profile_list_types(cur, there));
+    return wanted < 0 ? cli_profile_no_type(cur, name) : refuse_pair(shown, name);
 }
 
 /* ---- another type than the default one ---------------------------------------------------- */

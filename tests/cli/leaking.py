@@ -504,7 +504,7 @@ def test_another_type(t):
     t.equal(suspects(report), ["leak"])
     t.equal(report["runs"][0]["findings"][0]["per_hour"], 6000)
     t.contains(t.succeeds("leaks", "--type=inuse_objects/count", *files).text, "+6000/h, 1600 now")
-    t.contains(t.fails(1, "leaks", "--type=other", *files).err, "has no sample type other; there are")
+    t.contains(t.fails(1, "leaks", "--type=other", *files).err, 'no sample type is named "other"; there are')
     goroutines = series(t, "go", (profile([(("stuck", "main"), [50 * i + 1]), (("idle",), [9])],
                                           types=["goroutine/count"], time=T0 + i * MINUTE) for i in range(12)))
     t.equal(suspects(leaks(t, "--type=goroutine", *goroutines)), ["stuck"])

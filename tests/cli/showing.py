@@ -91,6 +91,10 @@ def test_a_type_that_is_not_there(t):
             result = t.fails(1, "show", after, *form, f"--type={name}")
             t.equal(result.err, f'pprofdelta: {after}: no sample type is named "{name}"' + there)
             t.equal(result.out, b"")
+    for name in ("aloc_space", "alloc_spcae", "aloc_space/bytes"):
+        for files in ((after,), (before, after)):
+            t.contains(t.fails(1, "show", *files, f"--type={name}").err, "did you mean alloc_space? there are: ")
+        t.contains(t.fails(1, "leaks", before, after, f"--type={name}").err, "did you mean alloc_space? there are: ")
     for option in ("-c", "-g"):
         result = t.fails(1, before, after, option, "nonsense")
         t.contains(result.err, 'no value type is named "nonsense"' + there)

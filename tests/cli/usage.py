@@ -26,12 +26,30 @@ def test_only_what_is_near_is_suggested(t):
         t.equal(result.err, f"pprofdelta: {word}: cannot open: No such file or directory\n")
 
 
+def test_a_suggested_option_is_there(t):
+    """... whatever pprof, perf and others call it: what a message names is in a help."""
+    source = os.path.join(os.path.dirname(__file__), "../../cli/suggest.c")
+    with open(source, encoding="utf-8") as file:
+        words = re.findall(r"\w+", " ".join(re.findall(r'^    \{"([\w ]+)"', file.read(), re.M)))
+    verbs = ("show", "check", "sum", "merge", "record", "symbolize", "leaks", "export", "recover")
+    helps = {verb: t.succeeds(*([verb] if verb else []), "--help").text for verb in ("", *verbs)}
+    t.check(len(words) > 50, "found no words")
+    for word in words:
+        said = t.fails(2, "check", f"--{word}=x", "a").err
+        t.contains(said, f"there is no option --{word}; ")
+        clause = re.sub(r"\s+", " ", said.split("; ", 1)[1].split("pprofdelta: try")[0])
+        for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", clause):
+            verb = re.findall(r"pprofdelta (\w+) \S+ " + option, clause)
+            t.contains(helps[verb[0]] if verb and verb[0] in verbs else "".join(helps.values()), option)
+
+
 def test_help(t):
     """It fits a terminal, and needs nothing else of the line."""
     result = t.succeeds("--help")
     t.check(len(result.text.splitlines()) <= 40, "more lines than a terminal has")
     t.equal(result.err, "")
-    for args in (("-h",), ("help",), ("help", "--help"), ("help", "help"), ("--help", "nowhere.pb", "--nonsense")):
+    for args in (("-h",), ("help",), ("help", "--help"), ("help", "help"), ("help", "delta"), ("-help",),
+                 ("--help", "nowhere.pb", "--nonsense")):
         t.equal(t.succeeds(*args).out, result.out)
     for verb in ((), ("show",), ("check",), ("sum",), ("record",)):
         shown = t.succeeds(*verb, "--help")
@@ -52,6 +70,10 @@ def test_version(t):
                          r"v1development\n", result.text), result.text)
     t.equal(result.err, "")
     t.equal(t.succeeds("nowhere.pb", "--version").out, result.out)
+    t.equal(t.succeeds("version").out, result.out)
+    prev, cur = pair(t)
+    t.write("version", t.load(prev))
+    delta_of(t, "version", cur)
 
 
 def delta_of(t, *args, **kwargs):
