@@ -192,6 +192,9 @@ asked["meson"] = re.search(r"meson_version: '>= ([\d.]+)'", builds).group(1)
 readme = read("README.md")
 missing = [name for name, least in asked.items() if not re.search(rf"\b(lib)?{name}\s{least}\b", readme, re.I)]
 check("README.md has the versions that meson.build asks for", len(asked) > 5 and not missing, (asked, missing))
+options = re.findall(r"^option\('(\w+)', type: 'feature'", read("meson_options.txt"), re.M)
+missing = [name for name in options if f"`-D{name}" not in readme + read("CONTRIBUTING.md")]
+check("README.md or CONTRIBUTING.md has every optional part of the build", len(options) > 2 and not missing, missing)
 lists = {system: re.search(rf"^    {system} ((?:.*\\\n)*.*)", readme, re.M).group(1)
          for system in ("dnf install", "apk add", "pacman -S")}
 lists["./dev"] = re.search(r'^base_packages="(.*?)"', read("dev"), re.M | re.S).group(1)
