@@ -212,7 +212,11 @@ static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CL
 
 static int refuse(const char *name, int wrong, const char *why)
 {
-    return wrong == TOO_LARGE ? cli_memory_error(name, why) : cli_error("%s: %s", name, why);
+    if (wrong == TOO_LARGE)
+        return cli_memory_error(name, why);
+    cli_error("%s: %s", name, why);
+    return wrong == EISDIR ? cli_hint("leaks, sum and recover take a directory of profiles")
+                           : CLI_FAILED;
 }
 
 int cli_input_read(cli_input *in, cli_file file, uint64_t limit)

@@ -139,7 +139,8 @@ static int take_signal(const cli_option *option, const char *value, void *out)
         return cli_bad_value(option->name, value,
                              "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
     if (!pd_launch_may_ask(number))
-        return cli_usage("--signal=%s: this signal cannot ask for a profile", value);
+        return cli_usage(
+            "--signal=%s: this signal cannot ask for a profile; USR1, USR2 and HUP can", value);
     *(int *)out = number;
     return CLI_DONE;
 }

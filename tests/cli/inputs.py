@@ -85,6 +85,9 @@ def test_missing_and_unreadable(t):
         t.check(result.err.startswith(f"pprofdelta: {name}: cannot "), result.err)
         t.contains(result.err, why)
         t.equal(result.out, b"")
+    for verb in ("show", "check", "symbolize"):
+        t.contains(t.run(verb, "folder").err, "folder: cannot read: Is a directory",
+                   "hint: leaks, sum and recover take a directory")
 
 
 def test_closed_stdin(t):
