@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PAGE = 4096 };
@@ -70,11 +72,30 @@ static bool reserve(region *r)
     return true;
 }
 
+/* Has the kernel write to each page, which allocates it. The call fails where the file system has no room; a
+ * write of this process would end it. The pages hold zeros. */
+static bool have_written(char *block, size_t size)
+{
+    enum { MASK = _NSIG / 8 };
+    for (char *page = block; page < block + size; page += PAGE) {
+        if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, page, MASK))
+            return false;
+        memset(page, 0, MASK);
+    }
+    return true;
+}
+
+/* Allocates pages of the file. MADV_POPULATE_WRITE is of Linux 5.14, and older headers lack it. */
+static bool allocate(char *block, size_t size)
+{
+    enum { POPULATE_WRITE = 23 };
+    return !madvise(block, size, POPULATE_WRITE) || (errno == EINVAL && have_written(block, size));
+}
+
 /* Makes pages usable. */
 static bool make_ready(const region *r, char *block, size_t size)
 {
-    enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE of Linux 5.14, which older headers lack */
-    return r->is_shared ? madvise(block, size, POPULATE_WRITE) == 0
+    return r->is_shared ? allocate(block, size)
                         : mprotect(block, size, PROT_READ | PROT_WRITE) == 0;
 }
 
