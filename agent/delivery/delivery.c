@@ -91,6 +91,7 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
     const pprofdelta_heap_inuse inuse =
         pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pd_reserve_allow(true);
+    pd_function_names_open();
     pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);
     pd_function_names_close();
     pd_reserve_allow(false);

@@ -208,8 +208,8 @@ static atomic_bool is_stale;
 
 static void empty(void)
 {
-    if (cache)
-        madvise(cache, sizeof *cache, MADV_DONTNEED); /* back to zeros */
+    if (cache && madvise(cache, sizeof *cache, MADV_DONTNEED)) /* back to zeros */
+        memset(cache, 0, sizeof *cache);                       /* which locked memory is not */
     names_len = 0;
     text_len = 1;
 }
@@ -224,15 +224,12 @@ void pd_function_names_begin(void)
         madvise(cache, sizeof *cache, MADV_DONTFORK);
 }
 
-static bool prepare(void)
+void pd_function_names_open(void)
 {
     if (!cache)
         pd_function_names_begin();
-    if (!cache)
-        return false;
     if (atomic_exchange(&is_stale, false))
         empty();
-    return true;
 }
 
 static name *slot_of(uint64_t address)
@@ -273,7 +270,7 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
 {
     (void)cookie;
     enum { LONGEST = 4096 };
-    if (!pd_loader_answers(0) || !prepare() || !address)
+    if (!cache || atomic_load(&is_stale) || !address || !pd_loader_answers(0))
         return;
     name *slot = slot_of(address);
     if (!slot->address) {

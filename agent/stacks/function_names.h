@@ -22,13 +22,17 @@
  * that fails, profiles have no names. */
 void pd_function_names_begin(void);
 
-/* A pprofdelta_symbolizer. */
+/* Call before a profile, and before its mappings are read. */
+void pd_function_names_open(void);
+
+/* A pprofdelta_symbolizer. Finds nothing more in a profile during which code was unloaded: other code may be
+ * where that was. */
 void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *out);
 
 /* Releases the tables of the files. Call when a profile is done. */
 void pd_function_names_close(void);
 
-/* Empties the cache before the next profile. Call after code was unloaded, from any thread. */
+/* Ends the names of this profile, and empties the cache before the next one. Call after code was unloaded, from any thread. */
 void pd_function_names_forget(void);
 
 /* Call in the child of a fork: drops the cache, which another thread may have been changing. */

@@ -150,12 +150,18 @@ static pprofdelta_status make_place(pd_places *p, pd_mem *mem, const pprofdelta_
     return status;
 }
 
-/* ... with the lines that the symbolizer has for the address. */
-static pprofdelta_status symbolize(pd_places *p, pd_mem *mem, uint64_t address,
+static bool is_gone(const pd_places *p, uint32_t map)
+{
+    return map < p->known_maps_len && p->spans[p->known_maps[map].span].gone;
+}
+
+/* ... with the lines that the symbolizer has for the address. It is not asked about a mapping that is gone: other
+ * code may be there now. */
+static pprofdelta_status symbolize(pd_places *p, pd_mem *mem, uint64_t address, uint32_t map,
                                    pd_symbol_place *place, pprofdelta_error *err)
 {
     pprofdelta_symbol symbol = {0};
-    if (p->symbolize)
+    if (p->symbolize && !is_gone(p, map))
         p->symbolize(p->symbolize_cookie, address, &symbol);
     pprofdelta_status status = make_place(p, mem, &symbol, place, err);
     place->address = p->has_return_addresses && address ? address - 1 : address;
@@ -171,7 +177,7 @@ static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address,
     *out = pd_keymap_find(&p->keys, key);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    PD_TRY(symbolize(p, mem, address, &place, err));
+    PD_TRY(symbolize(p, mem, address, map, &place, err));
     pprofdelta_status status = PD_GROW(mem, p->places, p->keys.len + 1, err);
     if (!status)
         status = pd_keymap_room(&p->keys, mem, key, err);

@@ -223,6 +223,20 @@ def test_plugins(t):
     t.equal(sums, {"leak_in_one": 5 * 20 * 100000, "leak_in_two": 5 * 10 * 300000})
 
 
+def test_the_names_of_plugins(t):
+    """Those in the windows are of the code that was there, also where memory cannot be given back to the kernel."""
+    paths = [target(t, f"libplugin_{name}.so") for name in ("one", "two")]
+    for how in ((), ("locked",)):
+        out = t.path(f"out{len(how)}")
+        ran = record(t, target(t, "plugin"), *paths, "300", *how, options=["-o", out, EVERYTHING, "--interval=5ms"])
+        ran.code == 77 and t.skip("memory cannot be locked here")
+        t.equal(ran.code, 0, quiet(t, ran).err)
+        found = [pair for window in only(t, checked(t, out)) for pair in window.names()]
+        own = [(names, name) for names, name in found if name in ("use", "main", "run", "leak_in_one", "leak_in_two")]
+        t.check({"use", "main"} <= {name for _, name in own}, f"these functions have names: {own}")
+        t.equal({(names[0], name) for names, name in own if names != [name]}, set(), "names, and what they should be")
+
+
 def test_manners(t):
     """Neither descriptors nor children nor signals nor errno show that somebody is there."""
     for options in (["--interval=5ms", "--rate=512"], ["--interval=5ms", "--to=cat >>got"]):

@@ -50,6 +50,7 @@ class Profile:
         self.path = path
         read = pb.read(pb.load(path))
         self.comments, self.types, self.mappings = read.comments, read.types, read.binaries
+        self.locations = read.locations.values()
         places = {number: self._name(mapping, address) if address or not names else names[0]
                   for number, (mapping, address, names) in read.locations.items()}
         self.samples = [(tuple(places[i] for i in stack), values)
@@ -67,6 +68,10 @@ class Profile:
             return "?"
         start, _, offset, path, _ = self.mappings[mapping]
         return name_of(path, address - start + offset) if os.path.exists(path) else "?"
+
+    def names(self):
+        """Of each location that has names: those, and that of the file."""
+        return [(names, self._name(mapping, address)) for mapping, address, names in self.locations if names and address]
 
     def total(self, column):
         return sum(values[column] for _, values in self.samples)

@@ -1,5 +1,7 @@
 /* The same source thrice: two plugins, which leak under names of their own, and the program that
- * loads and unloads them in turn. */
+ * loads and unloads them in turn:
+ *
+ *     plugin ONE TWO [ROUNDS [locked]]     with ROUNDS, each is loaded for a millisecond; locked: mlockall(2) */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -27,6 +29,10 @@ int run(int count, size_t size)
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static useconds_t stay; /* how long a plugin is loaded */
 
 static int use(const char *path, int count, size_t size)
 {
@@ -36,6 +42,7 @@ static int use(const char *path, int count, size_t size)
         return -1;
     memcpy(&run, &found, sizeof run);
     int result = run(count, size);
+    usleep(stay);
     dlclose(plugin);
     return result;
 }
@@ -44,8 +51,13 @@ int main(int argc, char **argv)
 {
     if (argc < 3)
         return 2;
-    for (int i = 0; i < 5; i++)
-        printf("%d %d\n", use(argv[1], 20, 100000), use(argv[2], 10, 300000));
+    int rounds = argc > 3 ? atoi(argv[3]) : 5;
+    size_t size = argc > 3 ? 1000 : 100000;
+    if (argc > 4 && mlockall(MCL_CURRENT | MCL_FUTURE))
+        return 77;
+    stay = argc > 3 ? 1000 : 0;
+    for (int i = 0; i < rounds; i++)
+        printf("%d %d\n", use(argv[1], 20, size), use(argv[2], 10, 3 * size));
     return 0;
 }
 #endif
