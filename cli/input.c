@@ -1,6 +1,7 @@
 /* The files that are read: see input.h. */
 #include "input.h"
 
+#include "agent/base/remains.h"
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
@@ -138,6 +139,11 @@ static const char *foreign(const cli_input *in)
     bool is_foreign = !pprofdelta_identify(in->bytes, CLI_INPUT_HEAD, &kind, &what, NULL) &&
                       kind != PPROFDELTA_FILE_PROFILE && kind != PPROFDELTA_FILE_OTLP &&
                       kind != PPROFDELTA_FILE_TEXT;
+    uint64_t magic;
+    memcpy(&magic, in->bytes, sizeof magic);
+    if (is_foreign && magic == PD_REMAINS_MAGIC)
+        what =
+            "the live file of a recorded process, and pprofdelta recover DIR makes a profile of it";
     return is_foreign ? what : NULL;
 }
 

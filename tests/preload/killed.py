@@ -268,6 +268,14 @@ def test_the_account_is_that_of_the_window_before(t):
         t.contains(accounts[-1].comment, "s before the end" if asked else "ended before its first one")
 
 
+def test_a_live_file_is_no_profile(t):
+    """A pattern of the shell may name it among the profiles: what it is, and what to do, is said."""
+    kill(t.binary, PERL, t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    live, = live_files(t.path("out"))
+    for args in (("show", live), ("check", live), ("sum", live), ("leaks", live), (live, live)):
+        t.contains(t.fails(1, *args).err, "the live file of a recorded process", "pprofdelta recover DIR")
+
+
 def test_a_command_gets_the_window(t):
     """If it fails, the file stays. A process that lives is left alone."""
     out = t.path("out")
