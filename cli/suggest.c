@@ -61,6 +61,8 @@ static const struct {
     {"cum flat sort", "pprofdelta show FILE --cum sorts by cumulative values"},
     {"stacks traces list weblist annotate disasm source lines",
      "pprofdelta show FILE --stacks=N prints the heaviest stacks with files and lines"},
+    {"peek tree callers callees",
+     "pprofdelta show FILE --peek=REGEX prints functions with their callers and callees"},
     {"flame flamegraph graph http web html svg png pdf gif dot",
      "pprofdelta show FILE --flame=OUT.html writes a page with a flame graph"},
     {"folded collapse collapsed script",
