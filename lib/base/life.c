@@ -31,15 +31,16 @@ pd_stretch pd_series_next(const pd_series *series, pprofdelta_restart restart, i
 
 /* ---- the life -------------------------------------------------------------------------------- */
 
-static pprofdelta_status refuse_in_sink(const pd_life *life, pprofdelta_error *err)
+pprofdelta_status pd_life_refuse_in_sink(const pd_life *life, pprofdelta_error *err)
 {
-    return life->is_in_sink ? pd_refuse(err, "a sink is being called: it must return first")
+    return life->is_in_sink ? pd_refuse(err, "a sink is being called: it must return, or the window be "
+                                          "abandoned, first")
                             : PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_life_begin(pd_life *life, pprofdelta_error *err)
 {
-    PD_TRY(refuse_in_sink(life, err));
+    PD_TRY(pd_life_refuse_in_sink(life, err));
     if (life->stage != PD_IDLE)
         return pd_refuse(err, "a window is under way: commit it or abandon it first");
     life->stage = PD_OPEN;
@@ -57,7 +58,7 @@ pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint
                                 pprofdelta_error *err)
 {
     PD_TRY(pd_sink_check(sink, life->is_tables, err));
-    PD_TRY(refuse_in_sink(life, err));
+    PD_TRY(pd_life_refuse_in_sink(life, err));
     if (life->stage == PD_IDLE)
         return pd_refuse(err, "no window is under way: begin one first");
     life->stage = PD_OPEN;
@@ -105,19 +106,32 @@ int pd_sink_call(const pprofdelta_sink *sink, bool is_tables, const void *data, 
 {
     if (!is_tables)
         return sink->write(sink->cookie, data, len);
-    pprofdelta_tables *tables = (pprofdelta_tables *)data;
-    int refused = sink->tables(sink->cookie, tables);
-    pd_handed_release(tables);
-    return refused;
+    return sink->tables(sink->cookie, (pprofdelta_tables *)data);
+}
+
+uint64_t pd_life_sink_begin(pd_life *life)
+{
+    life->is_in_sink = true;
+    return life->ticket;
+}
+
+bool pd_life_sink_end(pd_life *life, uint64_t ticket, const void *data)
+{
+    if (ticket != life->ticket)
+        return false;
+    life->is_in_sink = false;
+    if (life->is_tables && data)
+        pd_handed_release((pprofdelta_tables *)data);
+    return true;
 }
 
 int pd_life_sink_write(void *cookie, const void *data, size_t len)
 {
     const pd_life_sink *s = cookie;
-    s->life->is_in_sink = s->life->is_handed_out = true;
+    uint64_t ticket = pd_life_sink_begin(s->life);
+    s->life->is_handed_out = true;
     int refused = pd_sink_call(s->sink, s->life->is_tables, data, len);
-    s->life->is_in_sink = false;
-    return refused;
+    return !pd_life_sink_end(s->life, ticket, data) || refused;
 }
 
 pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_status status,
@@ -135,13 +149,13 @@ static void end(pd_life *life)
 {
     life->series = pd_life_series(life);
     life->stage = PD_IDLE;
-    life->is_handed_out = false;
+    life->is_handed_out = life->is_in_sink = false;
     life->ticket++;
 }
 
 pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err)
 {
-    PD_TRY(refuse_in_sink(life, err));
+    PD_TRY(pd_life_refuse_in_sink(life, err));
     if (life->stage != PD_WRITTEN)
         return pd_refuse(err, life->stage == PD_IDLE
                                   ? "no window is under way: begin one first"
@@ -154,10 +168,9 @@ pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err)
 
 bool pd_life_abandon(pd_life *life)
 {
-    if (life->stage == PD_IDLE)
-        return false;
+    bool had_window = life->stage != PD_IDLE;
     end(life);
-    return true;
+    return had_window;
 }
 
 pd_series pd_life_series(const pd_life *life)

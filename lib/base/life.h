@@ -7,7 +7,9 @@
  *                               +--- write failed --+
  *
  * A door asks here first and touches its data only after PPROFDELTA_OK. A call that is refused
- * changes nothing. While a sink is called, only abandon is allowed.
+ * changes nothing. While a sink is called, only abandon is allowed. A sink may be left by an exception or a
+ * longjmp and never return: abandon ends its call, too. A sink that returns after that finds another ticket,
+ * and touches nothing.
  *
  * A series numbers the windows of a door: see "Sequence and attempt" in pprofdelta.h.
  *
@@ -79,7 +81,7 @@ typedef struct pd_life {
     pd_stage stage;
     bool is_in_sink;    /* a sink is being called */
     bool is_handed_out; /* a sink was called with this window */
-    uint64_t ticket;    /* of this window: changes when it ends */
+    uint64_t ticket;    /* of this window: changes when it ends, and at each abandon */
     pd_stretch window;  /* the window under way, once it was numbered */
     pd_series series;   /* without the window under way */
 } pd_life;              /* zero it to begin */
@@ -97,6 +99,9 @@ void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int6
 pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
                                 pprofdelta_error *err);
 
+/* E_USAGE while a sink is called. */
+pprofdelta_status pd_life_refuse_in_sink(const pd_life *life, pprofdelta_error *err);
+
 /* E_USAGE without a sink that takes tables, or else bytes. */
 pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, bool is_tables, pprofdelta_error *err);
 
@@ -105,12 +110,17 @@ pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, bool is_tables, ppr
 pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
                                 pprofdelta_error *err);
 
-/* Calls the caller's sink. Tables are a pprofdelta_tables; what the sink does not move is released. */
-int pd_sink_call(const pprofdelta_sink *sink, bool is_tables, const void *data, size_t len);
 void pd_handed_release(struct pprofdelta_tables *tables); /* those that were not moved */
 
+/* A call of the caller's sink in three steps. begin returns the ticket for end. Tables are a pprofdelta_tables;
+ * end releases what the sink did not move (NULL: nothing). If the call was abandoned, end does nothing and
+ * returns false. */
+uint64_t pd_life_sink_begin(pd_life *life);
+int pd_sink_call(const pprofdelta_sink *sink, bool is_tables, const void *data, size_t len);
+bool pd_life_sink_end(pd_life *life, uint64_t ticket, const void *data);
+
 /* A sink that calls another one, with tables if the life says so. The life is in the sink meanwhile, and the
- * window was handed out. (With a lock that guards the life: pd_lock_sink_write.) */
+ * window was handed out. Refuses if the call was abandoned. (With a lock that guards the life: pd_lock_sink_write.) */
 typedef struct pd_life_sink {
     pd_life *life;
     const pprofdelta_sink *sink;
@@ -129,8 +139,8 @@ pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_statu
 /* Ends the window: it has arrived. E_USAGE unless its last write succeeded. */
 pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err);
 
-/* Ends the window. If a sink was called with it, it stays open in the series. Returns whether there
- * was a window. Read what the door needs of the window before. */
+/* Ends the window, and the call of a sink. If a sink was called with the window, it stays open in the series.
+ * Returns whether there was a window. Read what the door needs of the window before. */
 bool pd_life_abandon(pd_life *life);
 
 /* The series as it is if the window under way does not arrive. */

@@ -75,11 +75,11 @@ void pd_lock_rest(pd_lock *lock)
 int pd_lock_sink_write(void *cookie, const void *data, size_t len)
 {
     const pd_lock_sink *s = cookie;
-    s->life->is_in_sink = s->life->is_handed_out = true;
+    uint64_t ticket = pd_life_sink_begin(s->life);
+    s->life->is_handed_out = true;
     bool is_tables = s->life->is_tables;
     pd_lock_give(s->lock);
     int refused = pd_sink_call(s->sink, is_tables, data, len);
     pd_lock_take(s->lock);
-    s->life->is_in_sink = false;
-    return refused;
+    return !pd_life_sink_end(s->life, ticket, data) || refused;
 }

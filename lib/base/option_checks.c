@@ -1,8 +1,14 @@
 #include "base/option_checks.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { MOST = 4096 }; /* a larger size was never set */
+
+static bool is_size(size_t size)
+{
+    return size >= sizeof size && size <= MOST;
+}
 
 pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err)
 {
@@ -10,13 +16,22 @@ pprofdelta_status pd_options_read(void *own, size_t len, const void *given, ppro
     if (!given)
         return PPROFDELTA_OK;
     memcpy(&size, given, sizeof size);
-    if (size < sizeof size || size > MOST)
+    if (!is_size(size))
         return pd_refuse(err, "options.size is not the size of the struct");
     for (size_t i = len; i < size; i++)
         if (((const uint8_t *)given)[i])
             return pd_refuse(err, "options has a member that this version does not know");
     memcpy(own, given, size < len ? size : len);
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_result_check(const void *out, pprofdelta_error *err)
+{
+    size_t size = sizeof size;
+    if (out)
+        memcpy(&size, out, sizeof size);
+    return is_size(size) ? PPROFDELTA_OK
+                         : pd_refuse(err, "the size of a result is not the size of its struct");
 }
 
 void pd_result_write(void *out, const void *own, size_t len)

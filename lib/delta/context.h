@@ -59,7 +59,8 @@ struct pprofdelta {
     pd_bytes encoded; /* the delta that was made, compressed: the compressor's, or the writer's */
     pd_input proof;   /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
-    pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
+    pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];     /* of the report, */
+    pprofdelta_type_report described[PPROFDELTA_MAX_TYPES]; /* and of what is remembered */
     /* The tests' choice. */
     size_t piece; /* 0; or every profile is a stream, with pieces of this size */
     bool is_always_tight;
@@ -118,6 +119,14 @@ typedef struct pd_ruling {
 static inline bool pd_is_pending(const pprofdelta *pd)
 {
     return pd->is_made && pd->life.stage != PD_IDLE;
+}
+
+/* Refuses a change of what is remembered while it is needed. */
+static inline pprofdelta_status pd_refuse_change(const pprofdelta *pd, pprofdelta_error *err)
+{
+    PD_TRY(pd_life_refuse_in_sink(&pd->life, err));
+    return pd_is_pending(pd) ? pd_refuse(err, "a window was written: commit it or abandon it first")
+                             : PPROFDELTA_OK;
 }
 
 /* Does the context hold a profile, perhaps one without samples? */

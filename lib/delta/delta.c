@@ -64,8 +64,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 {
     pd_bytes given = {bytes, len};
     PD_TRY(pd_context_refuse_null(bytes, len, err));
-    if (pd_is_pending(pd))
-        return pd_refuse(err, "a window was written: commit it or abandon it first");
+    PD_TRY(pd_refuse_change(pd, err));
     pprofdelta_status status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
         err->is_prev = 1;
@@ -231,6 +230,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
     uint64_t ticket;
+    PD_TRY(pd_result_check(report, err));
     PD_TRY(pd_life_write(&pd->life, sink, &ticket, err));
     if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "

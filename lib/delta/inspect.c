@@ -151,9 +151,12 @@ void pprofdelta_profile_free(pprofdelta_profile *profile)
     pprofdelta_free(pd);
 }
 
-void pprofdelta_profile_census(const pprofdelta_profile *profile, pprofdelta_census *out)
+pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
+                                            pprofdelta_census *out)
 {
+    PD_TRY(pd_result_check(out, NULL));
     pd_result_write(out, &profile->census, sizeof profile->census);
+    return PPROFDELTA_OK;
 }
 
 /* ---- the bytes ------------------------------------------------------------------------------- */

@@ -37,6 +37,33 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
     return pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
 }
 
+/* The caller's sink or source of a state. The context can be described meanwhile, but not changed. */
+typedef struct outside {
+    pd_life *life;
+    const pprofdelta_sink *sink;
+    const pprofdelta_source *source;
+} outside;
+
+static int save_some(void *cookie, const void *data, size_t len)
+{
+    const outside *o = cookie;
+    bool was_in_sink = o->life->is_in_sink; /* of a write, which saves the attempt before it sends it */
+    uint64_t ticket = pd_life_sink_begin(o->life);
+    int refused = o->sink->write(o->sink->cookie, data, len);
+    if (!pd_life_sink_end(o->life, ticket, NULL))
+        return 1;
+    o->life->is_in_sink = was_in_sink;
+    return refused;
+}
+
+static int load_some(void *cookie, void *buf, size_t len, size_t *got)
+{
+    const outside *o = cookie;
+    uint64_t ticket = pd_life_sink_begin(o->life);
+    int failed = o->source->read(o->source->cookie, buf, len, got);
+    return !pd_life_sink_end(o->life, ticket, NULL) || failed;
+}
+
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                                   pprofdelta_error *err)
 {
@@ -48,18 +75,20 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                       .series = pd_life_series(&pd->life),
                       .id = pd->id,
                       .has_base = pd->has_base};
-    return pd_state_write(&state, sink, err);
+    outside o = {.life = &pd->life, .sink = sink};
+    return pd_state_write(&state, &(pprofdelta_sink){.write = save_some, .cookie = &o}, err);
 }
 
 pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
                                   pprofdelta_error *err)
 {
-    if (pd_is_pending(pd))
-        return pd_refuse(err, "a window was written: commit it or abandon it first");
+    PD_TRY(pd_refuse_change(pd, err));
     if (!source || !source->read)
         return pd_refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
-    PD_TRY(pd_state_read(&state, &pd->mem, source, err));
+    outside o = {.life = &pd->life, .source = source};
+    pprofdelta_source guarded = {.read = load_some, .cookie = &o};
+    PD_TRY(pd_state_read(&state, &pd->mem, &guarded, err));
     pd_take_spare(pd);
     pd->life.series = state.series;
     pd->id = state.id ? state.id : pd->id;
@@ -73,7 +102,7 @@ static void name_types(pprofdelta *pd)
 {
     const char *text = (const char *)pd->schema.text.ptr;
     for (size_t i = 0; i < pd->schema.len; i++)
-        pd->types[i] = (pprofdelta_type_report){.type = text + pd->schema.names[i].type,
+        pd->described[i] = (pprofdelta_type_report){.type = text + pd->schema.names[i].type,
                                                 .unit = text + pd->schema.names[i].unit,
                                                 .is_counter = i < pd->schema.counters};
 }
@@ -101,20 +130,22 @@ static pprofdelta_memory describe(pprofdelta *pd)
     name_types(pd);
     for (size_t entry = 0; entry < pd->ledger.committed; entry++)
         for (size_t i = 0; i < pd->ledger.counters; i++)
-            pd_sum_add(&pd->types[i].prev, pd_ledger_base(&pd->ledger, entry)[i]);
+            pd_sum_add(&pd->described[i].prev, pd_ledger_base(&pd->ledger, entry)[i]);
     if (pd->last.build_id.len) {
         pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see copy_text */
         out.build_id = (const char *)pd->last.build_id.ptr;
     }
     out.samples = pd->ledger.kept;
     out.unseen = pd->ledger.kept - pd->ledger.living;
-    out.types = pd->types;
+    out.types = pd->described;
     out.types_len = pd->schema.len;
     return out;
 }
 
-void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
+pprofdelta_status pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
 {
+    PD_TRY(pd_result_check(out, NULL));
     pprofdelta_memory memory = describe(pd);
     pd_result_write(out, &memory, sizeof memory);
+    return PPROFDELTA_OK;
 }

@@ -52,8 +52,7 @@ void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
     heap->export = (pd_heap_export){.life = heap->export.life,
                                     .id = id,
                                     .started_nanos = started_nanos,
-                                    .ended_nanos = started_nanos > INT64_MIN ? started_nanos - 1
-                                                                             : started_nanos,
+                                    .ended_nanos = started_nanos,
                                     .is_full_due = true,
                                     .newer = PD_NEITHER};
     pd_life_forked(&heap->export.life, started_nanos);
@@ -71,11 +70,10 @@ void pprofdelta_heap_resync(pprofdelta_heap *heap)
     __atomic_store_n(&heap->export.is_resync_wanted, 1, __ATOMIC_RELAXED);
 }
 
-/* The end of a batch that is begun now. */
+/* The end of a batch that is begun now: later than that of the last one. */
 static int64_t end_of(const pd_heap_export *e, int64_t now)
 {
-    bool is_later = now > e->ended_nanos || e->ended_nanos == INT64_MAX;
-    return is_later ? now : e->ended_nanos + 1;
+    return now > e->ended_nanos ? now : e->ended_nanos + 1;
 }
 
 /* The next batch. A receiver of OTLP or tables adds counters up whatever the kind is, so that a full batch would
@@ -129,6 +127,9 @@ static void begin(pprofdelta_heap *heap, int64_t now)
 pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
                                         pprofdelta_heap_window *window, pprofdelta_error *err)
 {
+    if (now > PD_HEAP_LATEST)
+        return pd_refuse(err, "now is later than the time of a batch can be");
+    PD_TRY(pd_result_check(window, err));
     pd_lock_take(&heap->exporting);
     pd_heap_enter(heap);
     pprofdelta_status status = pd_life_begin(&heap->export.life, err);
@@ -215,7 +216,7 @@ static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap
     pd_lock_sink unlocked = {&heap->exporting, &heap->export.life, sink};
     pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
     pd_bytes raw;
-    uint64_t written;
+    uint64_t written, ticket = heap->export.life.ticket;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
     pd_heap_note_maps(heap);
     const pd_life *life = &heap->export.life;
@@ -223,8 +224,9 @@ static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap
     note(heap, &sent, false); /* a sink is about to be called */
     if (!status)
         status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
-    /* After E_MEMORY the caller may write again with fewer symbols. */
-    if (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP)
+    /* After E_MEMORY the caller may write again with fewer symbols. If the window was abandoned meanwhile, the
+     * buffers may be those of the next one. */
+    if (ticket == life->ticket && (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
         release_buffers(writer);
     return status;
 }
@@ -246,12 +248,22 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     return status;
 }
 
+static bool have_arrays(const pprofdelta_heap_row *rows, size_t len)
+{
+    bool is_sound = rows || !len;
+    for (size_t i = 0; i < len && is_sound; i++)
+        is_sound = (rows[i].frames || !rows[i].frames_len) && (rows[i].stack || !rows[i].depth);
+    return is_sound;
+}
+
 pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofdelta_heap_row *rows,
                                             size_t rows_len, const char *comment,
                                             pprofdelta_error *err)
 {
     pd_batch_writer *writer = &heap->writer;
     pprofdelta_status status = PPROFDELTA_OK;
+    if (!have_arrays(rows, rows_len))
+        return pd_refuse(err, "an array of rows is NULL, and its length is not 0");
     pd_lock_take(&heap->exporting);
     if (!heap->options.gauge)
         status = pd_refuse(err, "options.gauge is not set");

@@ -35,7 +35,9 @@ int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     pd_deferral *queue = &heap->deferral;
     int answer = PPROFDELTA_HEAP_DROPPED;
     pd_heap_enter(heap);
-    if (queue->len >= queue->max) {
+    if (!pd_event_admit(heap, event)) {
+        answer = PPROFDELTA_HEAP_DROPPED;
+    } else if (queue->len >= queue->max) {
         heap->stats.dropped_deferred++;
     } else {
         uint32_t number = pd_entry_make(heap, event, key, PD_ENTRY_DEFERRED);

@@ -8,7 +8,7 @@
 
 static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, int64_t now)
 {
-    pd_export_init(heap, 0, now);
+    pd_export_init(heap, 0, now < PD_HEAP_LATEST ? now : PD_HEAP_LATEST);
     heap->is_child = true;
     heap->writer.places.watch =
         PD_WATCH_ALWAYS; /* a thread that is gone may have the loader's lock */

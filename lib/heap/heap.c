@@ -39,6 +39,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
         return pd_refuse(err, "options.gauge is not the name of a gauge, or has no unit");
     if (o->period > INT64_MAX)
         return pd_refuse(err, "options.period is more than a profile can tell");
+    if (o->started_nanos > PD_HEAP_LATEST)
+        return pd_refuse(err, "options.started_nanos is later than the time of a batch can be");
     o->max_live = or_default(o->max_live, UINT32_C(1) << 22);
     o->max_sites = or_default(o->max_sites, UINT32_C(1) << 20);
     o->max_depth = or_default(o->max_depth, 512);
@@ -165,8 +167,9 @@ const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *h
     return heap->filter;
 }
 
-void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
+pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
 {
+    PD_TRY(pd_result_check(out, NULL));
     pd_heap_enter(heap);
     pprofdelta_heap_stats stats = heap->stats;
     stats.deferred = heap->deferral.len;
@@ -176,4 +179,5 @@ void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
     stats.changed = heap->sites.changed_len[heap->sites.gathering];
     pd_heap_leave(heap);
     pd_result_write(out, &stats, sizeof stats);
+    return PPROFDELTA_OK;
 }

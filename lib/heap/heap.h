@@ -120,6 +120,9 @@ typedef struct pd_heap_maps {
     pd_heap_map at[];
 } pd_heap_maps;
 
+/* No time of the caller is later: there are 18 minutes of nanoseconds for batches that end later than others. */
+#define PD_HEAP_LATEST (INT64_MAX - (INT64_C(1) << 40))
+
 #define PD_HEAP_MOST_DEPTH (UINT32_C(1) << 17)
 
 /* The format of the tables: a recovery reads no others. */
@@ -141,6 +144,7 @@ struct pprofdelta_heap {
     bool is_short_of_room; /* something was dropped for which removed sites might have made room */
     bool owns_filter;
     bool is_child; /* of a fork; pd_heap_settle is still to be called */
+    pprofdelta_weight allocated; /* all that was ever counted: no sum of the tables is more */
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */
     pd_heap_export export;
@@ -180,6 +184,10 @@ static inline void pd_heap_leave(pprofdelta_heap *heap)
  * if there is no room; the drop is counted. An older entry with the same pointer ends. */
 uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
                        pd_entry_state state);
+
+/* Can the event be counted: has it its arrays, a weight that is not below 0, and do all sums stay within 64
+ * bits? If not, it counts as refused. */
+bool pd_event_admit(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
 
 /* Counts an entry that was deferred, as the event has it now. Returns false if there is no room: it has
  * ended. */

@@ -392,6 +392,8 @@ static void continue_windows(recovery *r)
 
 static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
 {
+    if (r->from.areas_len && !r->from.areas)
+        return pd_refuse(err, "remains.areas is NULL, and its length is not 0");
     for (size_t i = 0; i < r->from.areas_len; i++) {
         const pprofdelta_heap_area *area = &r->from.areas[i];
         if (!area->bytes || area->base % sizeof(uint64_t) || area->len > SIZE_MAX - r->size)
@@ -415,6 +417,8 @@ static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
         r->dead.entries.made > r->size / sizeof(pd_entry) + PD_POOL_CHUNK)
         return refuse(err, "the remains are damaged: more elements than there is room for");
     r->note = r->dead.export.notes[r->dead.export.note & 1];
+    if (r->dead.export.started_nanos > PD_HEAP_LATEST || r->note.ended_nanos > PD_HEAP_LATEST)
+        return refuse(err, "the remains are damaged: a time is too late");
     return PPROFDELTA_OK;
 }
 

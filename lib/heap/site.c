@@ -31,7 +31,8 @@ static size_t kept_depth(const pd_sites *sites, const pprofdelta_heap_event *eve
 
 pd_key pd_site_key(const pd_sites *sites, const pprofdelta_heap_event *event)
 {
-    return pd_trace_key(event, kept_depth(sites, event));
+    return pd_trace_has_arrays(event) ? pd_trace_key(event, kept_depth(sites, event))
+                                      : (pd_key){0, 0};
 }
 
 static uint32_t find(const pd_sites *sites, pd_key key)

@@ -113,7 +113,7 @@ bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_
                    uint32_t max_ended);
 void pd_sites_fini(pd_sites *sites);
 
-/* The identity of the event's site. Needs no lock. */
+/* The identity of the event's site; that of an event without its arrays is 0. Needs no lock. */
 pd_key pd_site_key(const pd_sites *sites, const pprofdelta_heap_event *event);
 
 /* The number of the event's site, which is made if it is new. Returns 0 if there is no room: the pool is

@@ -34,6 +34,12 @@ typedef struct pd_traces {
 
 void pd_traces_fini(pd_traces *traces);
 
+/* Has the event no array that is NULL and whose length is not 0? */
+static inline bool pd_trace_has_arrays(const pprofdelta_heap_event *event)
+{
+    return (event->stack || !event->depth) && (event->labels || !event->labels_len);
+}
+
 /* The identity of a trace: its addresses in order, its labels in any order. */
 pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth);
 

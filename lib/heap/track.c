@@ -152,10 +152,10 @@ bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_
     bool is_moved = event->ptr != entry->ptr;
     if (is_moved)
         end_former(heap, event->ptr);
-    uint32_t site = hold_site(heap, event, key);
+    uint32_t site = pd_event_admit(heap, event) ? hold_site(heap, event, key) : 0;
     if (!site) {
         pd_entry_end(heap, number);
-        heap->stats.cancelled--; /* it was dropped */
+        heap->stats.cancelled--; /* it was dropped or refused */
         return false;
     }
     pd_site_at(&heap->sites, entry->site)->holders--;
@@ -192,6 +192,7 @@ static int64_t coarse_now(void)
 static void count_begin(pprofdelta_heap *heap, uint32_t site, const pprofdelta_weight *weight)
 {
     pd_site_begins(&heap->sites, site, weight);
+    pd_weight_add(&heap->allocated, weight);
     pd_heap_add(&heap->stats.inuse_objects, weight->objects);
     pd_heap_add(&heap->stats.inuse_bytes, weight->bytes);
     if (heap->stats.inuse_bytes > heap->stats.peak_bytes)
@@ -310,6 +311,16 @@ static void shrink(pprofdelta_heap *heap, uint32_t block, size_t before, size_t 
     }
 }
 
+bool pd_event_admit(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
+{
+    const pprofdelta_weight *weight = &event->weight, *all = &heap->allocated;
+    bool is_sound = pd_trace_has_arrays(event) && weight->objects >= 0 && weight->bytes >= 0 &&
+                    weight->objects <= INT64_MAX - all->objects &&
+                    weight->bytes <= INT64_MAX - all->bytes;
+    heap->stats.refused += !is_sound;
+    return is_sound;
+}
+
 int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
 {
     if (!event->ptr)
@@ -317,7 +328,9 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     pd_key key = pd_site_key(&heap->sites, event);
     pd_heap_enter(heap);
     uint32_t number = event->is_piece ? find(heap, event->ptr) : 0;
-    if (number && pd_entry_at(heap, number)->state == PD_ENTRY_LIVE) {
+    if (!pd_event_admit(heap, event)) {
+        number = 0;
+    } else if (number && pd_entry_at(heap, number)->state == PD_ENTRY_LIVE) {
         number = add_piece(heap, number, event, key);
     } else {
         number = pd_entry_make(heap, event, key, PD_ENTRY_LIVE);

@@ -349,8 +349,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelt
 PPROFDELTA_API pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
                                                  pprofdelta_error *err);
 
-/* Sets *out to what the context remembers. */
-PPROFDELTA_API void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out);
+/* Sets *out to what the context remembers. E_USAGE if out->size is not set. */
+PPROFDELTA_API pprofdelta_status pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out);
 
 /* ---------------------------------------------------------------------------------------------
  * The sum: a cumulative profile plus deltas, the inverse of the subtraction

@@ -313,8 +313,9 @@ typedef struct pprofdelta_heap_event {
     int is_piece;
 } pprofdelta_heap_event;
 
-/* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room:
- * the allocation is counted as dropped in the stats, and appears in no profile. If the pointer is
+/* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room, or if
+ * the event is not valid: the allocation is counted as dropped or as refused in the stats, and appears
+ * in no profile. If the pointer is
  * already tracked, its end was not seen: the older allocation ends first (stats.replaced). */
 PPROFDELTA_API int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
 
@@ -362,7 +363,8 @@ PPROFDELTA_API void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelt
 
 /* What pprofdelta_heap_defer returns. */
 enum {
-    PPROFDELTA_HEAP_DROPPED = 0,  /* no room: the allocation appears in no profile */
+    /* No room, or the event is not valid: the allocation appears in no profile. */
+    PPROFDELTA_HEAP_DROPPED = 0,
     PPROFDELTA_HEAP_DEFERRED = 1, /* deferred */
     PPROFDELTA_HEAP_COMPLETE_SOON =
         2 /* deferred, and more than half of max_deferred is in use: call
@@ -428,7 +430,8 @@ typedef struct pprofdelta_heap_window {
 
 /* Begins a window with all events up to now; later events go into the next one. Takes constant time.
  * now: nanoseconds since 1970. If it is not later than the end of the last batch, this batch ends one
- * nanosecond after that. window may be NULL. E_USAGE if a window is under way.
+ * nanosecond after that. window may be NULL. E_USAGE if a window is under way, or if now is in the last
+ * 2^40 nanoseconds before INT64_MAX, which are kept for batches that end later than now.
  *
  * A batch is FULL
  *   - until a FULL batch has been committed,
@@ -463,8 +466,8 @@ typedef struct pprofdelta_heap_row {
 /* Sets the rows that pprofdelta_heap_write adds to the window under way, and a comment for the
  * profile (NULL: none). The mappings of the addresses are those at the time of the write. Rows with
  * the value 0 are not written. Everything is borrowed until the window is committed or abandoned,
- * and is forgotten then. E_USAGE without a window or without options.gauge, or while a sink of this
- * tracker is being called. */
+ * and is forgotten then. E_USAGE without a window or without options.gauge, while a sink of this
+ * tracker is being called, or if an array is NULL and its length is not 0. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap,
                                                            const pprofdelta_heap_row *rows,
                                                            size_t rows_len, const char *comment,
@@ -592,9 +595,14 @@ typedef struct pprofdelta_heap_stats {
     int64_t peak_objects, peak_bytes; /* in use when most bytes were in use */
     int64_t peak_nanos;               /* when that was, by CLOCK_REALTIME; 0: never */
     uint64_t dropped_ages; /* ended without an age in the profiles: no room; PPROFDELTA_HEAP_AGES */
+    /* Neither tracked nor deferred: an array of the event is NULL and its length is not 0, its weight is
+     * below 0, or with it all that was ever tracked would not fit in 64 bits. */
+    uint64_t refused;
 } pprofdelta_heap_stats;
 
-PPROFDELTA_API void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out);
+/* E_USAGE if out->size is not set. */
+PPROFDELTA_API pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap,
+                                                          pprofdelta_heap_stats *out);
 
 #ifdef __cplusplus
 }

@@ -66,9 +66,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_profile_open(const pprofdelta_option
 /* Frees the profile, and what was returned of it. profile may be NULL. */
 PPROFDELTA_API void pprofdelta_profile_free(pprofdelta_profile *profile);
 
-/* Sets *out to what the profile has: of a request, what the profile has that is made of it. */
-PPROFDELTA_API void pprofdelta_profile_census(const pprofdelta_profile *profile,
-                                              pprofdelta_census *out);
+/* Sets *out to what the profile has: of a request, what the profile has that is made of it. E_USAGE if
+ * out->size is not set. */
+PPROFDELTA_API pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
+                                                           pprofdelta_census *out);
 
 /* Sets *out to the inflated bytes of the pprof profile. A text heap profile is converted to an
  * unsampled profile, and an OTLP request to one profile with all its samples. The bytes belong to the

@@ -163,6 +163,7 @@ static pprofdelta_status symbolize(pd_places *p, pd_mem *mem, uint64_t address, 
     pprofdelta_symbol symbol = {0};
     if (p->symbolize && !is_gone(p, map))
         p->symbolize(p->symbolize_cookie, address, &symbol);
+    symbol.frames_len = symbol.frames ? symbol.frames_len : 0;
     pprofdelta_status status = make_place(p, mem, &symbol, place, err);
     place->address = p->has_return_addresses && address ? address - 1 : address;
     return status;

@@ -100,63 +100,70 @@ static const uint8_t profile[] = {0x0a, 0x04, 0x08, 0x01, 0x10, 0x02, 0x12, 0x03
                                   0x32, 0x00, 0x32, 0x05, 'd',  'e',  'l',  'a',  'y',  0x32, 0x0b,
                                   'n',  'a',  'n',  'o',  's',  'e',  'c',  'o',  'n',  'd',  's'};
 
-static void fill_report(void *out)
+static pprofdelta_status fill_report(void *out)
 {
     pprofdelta *pd;
-    REQUIRE(!pprofdelta_new(&numbered, NULL, &pd, NULL));
-    CHECK(!pprofdelta_window(pd, profile, sizeof profile, &sink, out, NULL));
+    CHECK(!pprofdelta_new(&numbered, NULL, &pd, NULL));
+    pprofdelta_status status = pprofdelta_window(pd, profile, sizeof profile, &sink, out, NULL);
     pprofdelta_free(pd);
+    return status;
 }
 
-static void fill_memory(void *out)
+static pprofdelta_status fill_memory(void *out)
 {
     pprofdelta *pd;
-    REQUIRE(!pprofdelta_new(&numbered, NULL, &pd, NULL));
+    CHECK(!pprofdelta_new(&numbered, NULL, &pd, NULL));
     CHECK(!pprofdelta_base(pd, profile, sizeof profile, NULL));
-    pprofdelta_describe(pd, out);
+    pprofdelta_status status = pprofdelta_describe(pd, out);
     pprofdelta_free(pd);
+    return status;
 }
 
-static void fill_census(void *out)
+static pprofdelta_status fill_census(void *out)
 {
     pprofdelta_profile *opened;
-    REQUIRE(!pprofdelta_profile_open(NULL, NULL, profile, sizeof profile, &opened, NULL));
-    pprofdelta_profile_census(opened, out);
+    CHECK(!pprofdelta_profile_open(NULL, NULL, profile, sizeof profile, &opened, NULL));
+    pprofdelta_status status = pprofdelta_profile_census(opened, out);
     pprofdelta_profile_free(opened);
+    return status;
 }
 
-static void fill_recorder_report(void *out)
+static pprofdelta_status fill_recorder_report(void *out)
 {
     pprofdelta_recorder *r;
-    REQUIRE(!pprofdelta_recorder_new(&recorder_plain, NULL, &r, NULL));
+    CHECK(!pprofdelta_recorder_new(&recorder_plain, NULL, &r, NULL));
     CHECK(!pprofdelta_recorder_begin(r, &(pprofdelta_recording){.time_nanos = 1}, NULL));
-    CHECK(!pprofdelta_recorder_write(r, &sink, out, NULL));
+    pprofdelta_status status = pprofdelta_recorder_write(r, &sink, out, NULL);
     pprofdelta_recorder_free(r);
+    return status;
 }
 
-static void fill_builder_report(void *out)
+static pprofdelta_status fill_builder_report(void *out)
 {
     pprofdelta_builder *b;
-    REQUIRE(!pprofdelta_builder_new(&builder_plain, NULL, &b, NULL));
+    CHECK(!pprofdelta_builder_new(&builder_plain, NULL, &b, NULL));
     CHECK(!pprofdelta_builder_begin(b, NULL));
-    CHECK(!pprofdelta_builder_write(b, &sink, out, NULL));
+    pprofdelta_status status = pprofdelta_builder_write(b, &sink, out, NULL);
     pprofdelta_builder_free(b);
+    return status;
 }
 
-static void fill_heap_window(void *out)
+static pprofdelta_status fill_heap_window(void *out)
 {
     pprofdelta_heap *heap;
-    REQUIRE(!pprofdelta_heap_new(&heap_plain, &heap, NULL));
-    CHECK(!pprofdelta_heap_begin(heap, 1, out, NULL));
+    CHECK(!pprofdelta_heap_new(&heap_plain, &heap, NULL));
+    pprofdelta_status status = pprofdelta_heap_begin(heap, 1, out, NULL);
     pprofdelta_heap_free(heap);
+    return status;
 }
 
-static void fill_heap_stats(void *out)
+static pprofdelta_status fill_heap_stats(void *out)
 {
     pprofdelta_heap *heap;
-    REQUIRE(!pprofdelta_heap_new(&heap_plain, &heap, NULL));
-    pprofdelta_heap_describe(heap, out);
+    CHECK(!pprofdelta_heap_new(&heap_plain, &heap, NULL));
+    pprofdelta_status status = pprofdelta_heap_describe(heap, out);
     pprofdelta_heap_free(heap);
+    return status;
 }
 
 static bool is_marked(const caller *c, size_t from)
@@ -171,7 +178,7 @@ TEST(results_may_be_shorter_or_longer)
 {
     static const struct {
         const char *name;
-        void (*fill)(void *out);
+        pprofdelta_status (*fill)(void *out);
         size_t size, last; /* where the last member is */
     } doors[] = {
         {"report", fill_report, sizeof(pprofdelta_report), offsetof(pprofdelta_report, id)},
@@ -192,16 +199,20 @@ TEST(results_may_be_shorter_or_longer)
         for (size_t given = size - MEMBER; given <= size + MEMBER; given += MEMBER) {
             caller c = caller_of(NULL, 0, given);
             memset(c.bytes + sizeof c.size, MARK, sizeof c.bytes - sizeof c.size);
-            doors[i].fill(&c);
+            CHECK_MSG(!doors[i].fill(&c), "%s", doors[i].name);
             CHECK_MSG(c.size == given, "%s", doors[i].name);
             CHECK_MSG(is_marked(&c, given < size ? given : size), "%s: %zu bytes for %zu",
                       doors[i].name, given, size);
             CHECK_MSG(is_marked(&c, doors[i].last) == (given <= doors[i].last),
                       "%s: %zu bytes for %zu", doors[i].name, given, size);
         }
-        caller none = caller_of(NULL, 0, 0);
-        doors[i].fill(&none);
-        CHECK_MSG(is_marked(&none, sizeof none.size), "%s", doors[i].name);
+        static const size_t not_set[] = {0, sizeof(size_t) - 1, 4097, SIZE_MAX};
+        for (size_t n = 0; n < sizeof not_set / sizeof *not_set; n++) {
+            caller c = caller_of(NULL, 0, 0);
+            c.size = not_set[n];
+            CHECK_MSG(doors[i].fill(&c) == PPROFDELTA_E_USAGE, "%s", doors[i].name);
+            CHECK_MSG(is_marked(&c, sizeof c.size), "%s", doors[i].name);
+        }
     }
 }
 
