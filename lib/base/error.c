@@ -36,6 +36,12 @@ pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what)
     return PD_FAIL(err, PPROFDELTA_E_MEMORY, "memory", NULL, "no memory for %s", what);
 }
 
+pprofdelta_status pd_no_fit(pprofdelta_error *err, uint64_t offset, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_LIMIT, "delta", "sample.value", PPROFDELTA_NOWHERE, offset,
+                   "%s in 64 bits", what);
+}
+
 pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what)
 {
     return PD_FAIL(err, PPROFDELTA_E_USAGE, "options", NULL, "%s", what);

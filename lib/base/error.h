@@ -34,6 +34,11 @@ __attribute__((cold)) pprofdelta_status pd_no_memory(pprofdelta_error *err, cons
 /* Fails with E_USAGE: a wrong argument, or a call out of order. */
 __attribute__((cold)) pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what);
 
+/* Fails with E_LIMIT, in the values of samples: "<what> in 64 bits". offset: that of the sample. */
+__attribute__((cold)) pprofdelta_status pd_no_fit(pprofdelta_error *err, uint64_t offset,
+                                                  const char *what);
+#define PD_SUM_FITS_NOT "equal samples are added up, and their sum does not fit"
+
 /* Calls a function, and returns its status from the caller if it failed. For a caller that has nothing to
  * undo: otherwise keep the status in a variable. */
 #define PD_TRY(call)                                                                               \

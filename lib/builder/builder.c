@@ -130,15 +130,38 @@ static bool is_of_parent(const pprofdelta_sample *s)
     return s->generation != atomic_load_explicit(&s->builder->generation, memory_order_relaxed);
 }
 
-void pd_builder_drain(pprofdelta_builder *b)
+/* Gathers the samples of a list, of which *list is what is left. */
+static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_sample **list,
+                                pprofdelta_error *err)
 {
-    pprofdelta_sample *s = atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire), *next;
-    for (; s; s = next) {
-        next = s->next;
+    for (pprofdelta_sample *s; (s = *list);) {
         if (!is_of_parent(s))
-            pd_collected_add(&b->gathering, s);
+            PD_TRY(pd_collected_add(&b->gathering, s, err));
+        *list = s->next;
         recycle(s);
     }
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_builder_drain(pprofdelta_builder *b, pprofdelta_error *err)
+{
+    pprofdelta_status status = gather(b, &b->waiting, err);
+    if (!status) {
+        b->waiting = atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire);
+        status = gather(b, &b->waiting, err);
+    }
+    atomic_store_explicit(&b->trouble, (int)status, memory_order_relaxed);
+    return status;
+}
+
+/* The same if nobody else is at it. Returns whether there is no room for more. */
+static pprofdelta_status try_to_drain(pprofdelta_builder *b, pprofdelta_error *err)
+{
+    if (!pd_lock_try(&b->adding))
+        return PPROFDELTA_OK;
+    pprofdelta_status status = pd_builder_drain(b, err);
+    pd_lock_give(&b->adding);
+    return status;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -187,8 +210,9 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
 pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *s, size_t type, int64_t value)
 {
     PD_TRY(begin_push(s, s && type < s->builder->outline.types));
-    s->values[type] = (int64_t)((uint64_t)s->values[type] + (uint64_t)value);
-    return PPROFDELTA_OK;
+    if (!pd_values_add(&s->values[type], &value, 1))
+        s->status = PPROFDELTA_E_LIMIT;
+    return s->status;
 }
 
 pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *s, const pprofdelta_label *label)
@@ -212,7 +236,10 @@ static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *
 {
     if (status == PPROFDELTA_E_USAGE)
         return pd_refuse(err, "a sample was given a NULL, or a type that there is not");
-    return PD_FAIL(err, status, "memory", NULL, "no memory for a sample, or less than max_memory");
+    return PD_FAIL(err, status, "memory", NULL, "%s",
+                   status == PPROFDELTA_E_MEMORY
+                       ? "no memory for a sample"
+                       : "a sample takes more than max_memory, or its values do not fit in 64 bits");
 }
 
 pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *err)
@@ -225,10 +252,13 @@ pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *
         recycle(s);
         return status ? add_failed(status, err) : PPROFDELTA_OK;
     }
-    push(&b->queue, s, &s->next);
-    if (pd_lock_try(&b->adding)) {
-        pd_builder_drain(b);
-        pd_lock_give(&b->adding);
+    if (atomic_load_explicit(&b->trouble, memory_order_relaxed))
+        status = try_to_drain(b, err);
+    if (status) {
+        recycle(s);
+        return status;
     }
+    push(&b->queue, s, &s->next);
+    try_to_drain(b, NULL); /* what finds no room waits */
     return PPROFDELTA_OK;
 }

@@ -8,10 +8,13 @@
  * thread that finds the lock taken (by another thread, or by itself, if a sampler interrupted it or is
  * called by the allocator) leaves its sample to the next one that finds it free.
  *
+ * A sample for which there is no memory waits in `waiting` for the next one that drains the queue, so what was added
+ * is not lost. While samples wait, new ones are refused.
+ *
  * begin swaps the collection with an empty one and moves it to the outgoing collection. A window that
  * is abandoned leaves its samples in the outgoing collection, and the next begin adds its own to them.
  *
- *     adding   the collection `gathering`
+ *     adding   the collection `gathering`, and `waiting`
  *     work     everything else. It is held during begin, commit and abandon, and during write except
  *              while the sink is called. It is taken before adding
  *
@@ -39,6 +42,8 @@ struct pprofdelta_builder {
     /* Samples that were added. */
     pd_lock adding;
     pd_collected gathering;
+    pprofdelta_sample *waiting; /* those that `gathering` has no room for */
+    atomic_int trouble;         /* the status of the last try to gather them; OK: none waits */
     /* Windows. */
     pd_lock work;
     pd_collected spare, outgoing;
@@ -48,7 +53,8 @@ struct pprofdelta_builder {
     pd_compressor compressor;
 };
 
-/* Moves the samples of the queue to the collection. The caller holds `adding`. */
-void pd_builder_drain(pprofdelta_builder *builder);
+/* Moves the samples that wait, and those of the queue, to the collection. The caller holds `adding`. E_MEMORY, or
+ * E_LIMIT: the rest waits. */
+pprofdelta_status pd_builder_drain(pprofdelta_builder *builder, pprofdelta_error *err);
 
 #endif

@@ -11,18 +11,28 @@
 
 #include <unistd.h>
 
+/* If the outgoing collection is full, the window has what is in it, and the rest waits in the spare one for the next
+ * window. */
+static pprofdelta_status move_out(pprofdelta_builder *b, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_collected_move(&b->outgoing, &b->spare, err);
+    return status == PPROFDELTA_E_LIMIT && b->outgoing.keys.len ? PPROFDELTA_OK : status;
+}
+
 /* Moves all samples that were added so far to the outgoing collection. If that fails, the rest
- * stays where it is, in the spare collection and in the one that gathers samples. */
+ * stays where it is. Samples that wait are gathered once there is room again. */
 static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
-    PD_TRY(pd_collected_move(&b->outgoing, &b->spare, err));
-    bool is_empty = !b->outgoing.keys.len && !b->outgoing.in;
-    pd_collected *to = is_empty ? &b->outgoing : &b->spare;
-    pd_lock_take(&b->adding);
-    pd_builder_drain(b);
-    PD_SWAP(pd_collected, b->gathering, *to);
-    pd_lock_give(&b->adding);
-    return pd_collected_move(&b->outgoing, &b->spare, err);
+    pprofdelta_status status = PPROFDELTA_OK, waiting;
+    for (bool goes_on = true; goes_on && !status && !b->spare.keys.len;) {
+        pd_lock_take(&b->adding);
+        waiting = pd_builder_drain(b, err);
+        goes_on = waiting && b->gathering.keys.len;
+        PD_SWAP(pd_collected, b->gathering, b->spare);
+        pd_lock_give(&b->adding);
+        status = waiting && !goes_on ? waiting : move_out(b, err);
+    }
+    return status;
 }
 
 /* ---- the four steps -------------------------------------------------------------------------- */
@@ -30,10 +40,13 @@ static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 static pprofdelta_status begin(pprofdelta_builder *b, pprofdelta_error *err)
 {
     PD_TRY(pd_life_begin(&b->life, err));
-    pprofdelta_status status = gather(b, err);
+    pprofdelta_error why;
+    pprofdelta_status status = move_out(b, &why);
+    if (!status)
+        status = gather(b, &why);
     if (status) {
         pd_life_abandon(&b->life);
-        return status;
+        return pd_fail_as(err, &why);
     }
     int64_t now = pd_time_now();
     pd_life_number(&b->life, PPROFDELTA_RESTART_NONE, now,

@@ -85,13 +85,12 @@ static pprofdelta_status add(pd_collected *c, const incoming *s, pprofdelta_erro
     uint32_t known = pd_keymap_find(&c->keys, s->key);
     if (known == PD_KEYMAP_NONE)
         return add_new(c, s, err);
-    int64_t *sums = values_of(c, known);
-    for (size_t i = 0; i < c->types; i++)
-        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)s->values[i]);
+    c->lost += !pd_values_add(values_of(c, known), s->values, c->types);
     return PPROFDELTA_OK;
 }
 
-void pd_collected_add(pd_collected *c, const pprofdelta_sample *s)
+pprofdelta_status pd_collected_add(pd_collected *c, const pprofdelta_sample *s,
+                                   pprofdelta_error *err)
 {
     incoming sample = {.key = pd_identity_key(&s->hash),
                        .values = s->values,
@@ -99,12 +98,21 @@ void pd_collected_add(pd_collected *c, const pprofdelta_sample *s)
                        .frames = s->frames.ptr,
                        .labels = {s->labels.ptr, s->labels.len},
                        .labels_len = s->labels_len};
-    c->in++;
-    c->lost += add(c, &sample, NULL) != PPROFDELTA_OK;
+    pprofdelta_status status = add(c, &sample, err);
+    if (status == PPROFDELTA_E_LIMIT && !c->keys.len) { /* arrays that are empty may be too large */
+        pd_collected_release(c);
+        status = add(c, &sample, err);
+        c->lost += status == PPROFDELTA_E_LIMIT;
+        status = status == PPROFDELTA_E_LIMIT ? PPROFDELTA_OK : status;
+    }
+    c->in += !status;
+    return status;
 }
 
 pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofdelta_error *err)
 {
+    if (!c->keys.len)
+        PD_SWAP(pd_collected, *c, *from);
     for (size_t i = 0; i < from->keys.len; i++) {
         const pd_collected_head *h = &from->heads[i];
         incoming sample = {.key = from->keys.keys[i],

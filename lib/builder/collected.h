@@ -11,6 +11,7 @@
 #ifndef PD_BUILDER_COLLECTED_H
 #define PD_BUILDER_COLLECTED_H
 
+#include "base/sum.h"
 #include "places/packed.h"
 #include "pprofdelta_record.h"
 #include "profile/compact.h"
@@ -65,11 +66,13 @@ typedef struct pd_collected {
     pd_buffer bytes;
     size_t frames_len;
     size_t heads_cap, values_cap, frames_cap, place_at_cap;
-    uint64_t in, lost; /* samples that were added; samples for which there was no memory */
+    uint64_t in, lost; /* samples that were added; those of them that were left out */
 } pd_collected;        /* zero it, then set mem and types */
 
-/* Adds a sample. If there is no memory, counts it as lost. */
-void pd_collected_add(pd_collected *collected, const pprofdelta_sample *sample);
+/* Adds a sample. If its sum with an equal one does not fit in 64 bits, or if it alone takes more than the limit, it is
+ * left out and counted as lost. */
+pprofdelta_status pd_collected_add(pd_collected *collected, const pprofdelta_sample *sample,
+                                   pprofdelta_error *err);
 
 /* Moves all samples of `from`. If it fails, the rest stays in `from` and can be moved later. */
 pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,

@@ -307,12 +307,6 @@ pprofdelta_status pd_sum_open_stacks(pprofdelta_adder *a, pd_sum *s, pd_compact 
     return pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
 }
 
-pprofdelta_status pd_sum_refuse_overflow(size_t row, pprofdelta_error *err)
-{
-    return pd_fail(err, PPROFDELTA_E_LIMIT, "sum", "sample.value", row, PPROFDELTA_NOWHERE,
-                   "the sum does not fit into 64 bits");
-}
-
 /* Checks that each counter of the sum fits in 64 bits. */
 static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
                                     pprofdelta_error *err)
@@ -328,7 +322,7 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
         for (size_t i = 0; i < ledger->counters; i++)
             if (!(is_anew && a->is_gauge[i]) &&
                 __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &any))
-                return pd_sum_refuse_overflow(row, err);
+                return pd_no_fit(err, w->origin[row], PD_SUM_FITS_NOT);
     }
     return PPROFDELTA_OK;
 }

@@ -62,8 +62,6 @@ bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *r
 pprofdelta_status pd_sum_open_stacks(pprofdelta_adder *a, pd_sum *s, pd_compact *to,
                                      pprofdelta_error *err);
 
-pprofdelta_status pd_sum_refuse_overflow(size_t row, pprofdelta_error *err);
-
 /* Adds the counters of a pending window to the ledger. */
 pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err);
 

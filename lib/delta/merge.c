@@ -85,10 +85,6 @@ static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_
         key = pd_key_of_words(words, 4, 0);
     size_t new = total->keys.len;
     uint32_t known = pd_keymap_find(&total->keys, key);
-    int64_t any;
-    for (size_t i = 0; i < total->counters && known != PD_KEYMAP_NONE; i++)
-        if (__builtin_add_overflow(pd_ledger_base(total, known)[i], row[i], &any))
-            return pd_sum_refuse_overflow(entry, err);
     PD_TRY(pd_ledger_put(total, &a->pd->mem, key, row, err));
     if (known != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;

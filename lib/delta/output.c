@@ -41,16 +41,19 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 }
 
 /* From a row's order to that of cur's columns; what was counted in samples, as what it stands for. */
-static void arrange(pprofdelta *pd, const int64_t *row, int64_t *values)
+static pprofdelta_status arrange(pprofdelta *pd, const int64_t *row, int64_t *values,
+                                 pprofdelta_error *err)
 {
     const pd_columns *columns = &pd->cur.columns;
     for (size_t i = 0; i < columns->len; i++)
         values[i] = row[columns->slot[i]];
     if (!pd->cur.dump.rate)
-        return;
-    pd_dump_unsample(&pd->cur.dump, values);
+        return PPROFDELTA_OK;
+    if (!pd_dump_unsample(&pd->cur.dump, values))
+        return pd_no_fit(err, PPROFDELTA_NOWHERE, "an unsampled value does not fit");
     for (size_t i = 0; i < columns->len; i++)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
@@ -59,14 +62,15 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
     pd_input *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pprofdelta_status status = cur->source.is_whole ? PPROFDELTA_OK : pd_input_rewind(cur, err);
-    pd_tally_begin(tally, &cur->window, how);
+    if (!status)
+        status = pd_tally_begin(tally, &cur->window, how, err);
     for (size_t i = 0; i < cur->window.len && !status; i++) {
         size_t row = pd_window_row_at(&cur->window, i);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        arrange(pd, row_values, values);
-        if (!cur->source.is_whole)
+        status = arrange(pd, row_values, values, err);
+        if (!status && !cur->source.is_whole)
             status = pd_input_record(cur, row, err);
         if (status)
             break;
@@ -88,7 +92,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
             !pd_subtract_vanished(&cur->window, entry, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        arrange(pd, row_values, values);
+        PD_TRY(arrange(pd, row_values, values, err));
         pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
     }
     return PPROFDELTA_OK;

@@ -287,15 +287,18 @@ PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample 
                                                               const pprofdelta_frame *frame,
                                                               uint64_t address);
 
-/* Adds to the value of options.types[type]. Values that nothing was added to are 0. */
+/* Adds to the value of options.types[type]. Values that nothing was added to are 0. E_LIMIT if the sum
+ * does not fit in 64 bits. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *sample,
                                                               size_t type, int64_t value);
 
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *sample,
                                                               const pprofdelta_label *label);
 
-/* Ends the sample and adds it to the next window. Equal samples are added up. A sample whose values
- * are all 0 is left out. Never waits: neither for a window nor for another sample. */
+/* Ends the sample and adds it to the next window. Equal samples are added up; one whose sum does not fit
+ * in 64 bits is left out (samples_lost). A sample whose values are all 0 is left out. E_MEMORY or E_LIMIT:
+ * there is no room for the samples that were added before, and this one is not added. Never waits: neither
+ * for a window nor for another sample. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *sample,
                                                        pprofdelta_error *err);
 
@@ -315,14 +318,15 @@ typedef struct pprofdelta_builder_report {
     int64_t to_nanos;      /* when the window was begun */
     uint64_t samples_in;   /* samples that were added */
     uint64_t samples_out;  /* samples in the profile: distinct ones */
-    uint64_t samples_lost; /* added while there was no memory to keep them */
+    uint64_t samples_lost; /* left out: the sum with equal samples does not fit in 64 bits, or the
+                              sample alone takes more than max_memory */
     uint64_t strings;      /* strings in the profile */
     uint64_t output_len;   /* bytes given to the sink */
 } pprofdelta_builder_report;
 
 /* Begins a window with all samples that were added up to now. Later samples go into the next
- * window. If it fails with E_MEMORY or E_LIMIT, no window is begun and all samples stay for the
- * next one. E_USAGE if a window is under way. */
+ * window, and so do those that max_memory has no room for. If it fails with E_MEMORY or E_LIMIT, no
+ * window is begun and all samples stay for the next one. E_USAGE if a window is under way. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *builder,
                                                           pprofdelta_error *err);
 

@@ -1,5 +1,7 @@
 #include "ledger/ledger.h"
 
+#include "base/sum.h"
+
 void pd_ledger_clear(pd_ledger *ledger, size_t counters)
 {
     pd_keymap_clear(&ledger->keys);
@@ -43,8 +45,10 @@ pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, cons
         PD_TRY(pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, len), err));
     uint32_t entry = pd_keymap_add(&ledger->keys, key);
     int64_t *base = pd_ledger_base(ledger, entry);
-    for (size_t i = 0; i < ledger->counters; i++)
-        base[i] = (int64_t)((entry < len ? (uint64_t)base[i] : 0) + (uint64_t)counters[i]);
+    if (entry < len && !pd_values_add(base, counters, ledger->counters))
+        return pd_no_fit(err, PPROFDELTA_NOWHERE, PD_SUM_FITS_NOT);
+    for (size_t i = 0; i < ledger->counters && entry == len; i++)
+        base[i] = counters[i];
     return PPROFDELTA_OK;
 }
 

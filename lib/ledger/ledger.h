@@ -78,7 +78,7 @@ static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
     return ledger->base + entry * ledger->counters;
 }
 
-/* Adds a sample to a ledger that is being filled. The counters of equal keys are added up.
+/* Adds a sample to a ledger that is being filled. The counters of equal keys are added up: E_LIMIT if they do not fit.
  * pd_ledger_settle ends the filling. */
 pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,
                                 pprofdelta_error *err);

@@ -36,7 +36,7 @@ bool pd_subtract_vanished(const pd_window *w, uint32_t entry, int64_t *out)
 
 /* Adds up the ledger's counters, those of the entries that the window does not have, and those that
  * have not changed. */
-static void book_base(pd_tally *tally, const pd_window *w)
+static void book_base(pd_tally *tally, const pd_window *w, pd_subtraction how)
 {
     const pd_ledger *ledger = w->ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++) {
@@ -46,6 +46,8 @@ static void book_base(pd_tally *tally, const pd_window *w)
         for (size_t i = 0; i < ledger->counters; i++) {
             pprofdelta_type_report *sums = &tally->types[i];
             pd_sum_add(&sums->prev, base[i]);
+            tally->is_too_large |= how == PD_SUBTRACT_NEGATIVE && base[i] == INT64_MIN &&
+                                   row == PD_ROW_NONE;
             if (row >= PD_ROW_UNCHANGED)
                 pd_sum_add(row == PD_ROW_NONE ? &sums->vanished : &sums->cur, base[i]);
         }
@@ -53,13 +55,18 @@ static void book_base(pd_tally *tally, const pd_window *w)
     tally->matched += w->unchanged;
 }
 
-static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
+/* What is clamped, and whether all differences fit. */
+static void book_differences(pd_tally *tally, const pd_window *w, size_t row, bool clamps)
 {
     const int64_t *base = pd_ledger_base(w->ledger, w->entry[row]);
     const int64_t *values = pd_window_values(w, row);
     bool is_clamped = false;
     for (size_t i = 0; i < w->ledger->counters; i++) {
-        if (values[i] >= base[i])
+        int64_t any;
+        bool fits = !__builtin_sub_overflow(values[i], base[i], &any);
+        bool is_lower = clamps && values[i] < base[i];
+        tally->is_too_large |= !fits && !is_lower;
+        if (!is_lower)
             continue;
         pd_sum_add_unsigned(&tally->types[i].clamped, (uint64_t)base[i] - (uint64_t)values[i]);
         is_clamped = true;
@@ -78,12 +85,12 @@ static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subt
             continue;
         }
         tally->matched++;
-        if (how == PD_SUBTRACT_CLAMP)
-            book_clamped(tally, w, row);
+        book_differences(tally, w, row, how == PD_SUBTRACT_CLAMP);
     }
 }
 
-void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
+pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how,
+                                 pprofdelta_error *err)
 {
     size_t counters = w->ledger->counters;
     bool has_prev = how == PD_SUBTRACT_CLAMP || how == PD_SUBTRACT_NEGATIVE;
@@ -91,7 +98,7 @@ void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
     *tally = (pd_tally){0};
     book_rows(tally, w, known, how);
     if (has_prev)
-        book_base(tally, w);
+        book_base(tally, w, how);
     tally->clamped += w->lifted_len;
     for (size_t i = 0; i < counters; i++) {
         pprofdelta_type_report *sums = &tally->types[i];
@@ -102,6 +109,9 @@ void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
         if (how == PD_SUBTRACT_ALL) /* as if prev were cur */
             tally->types[i].prev = tally->types[i].cur;
     }
+    return tally->is_too_large ? pd_no_fit(err, PPROFDELTA_NOWHERE,
+                                           "the difference of two counters does not fit")
+                               : PPROFDELTA_OK;
 }
 
 void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len)

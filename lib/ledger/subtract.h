@@ -28,11 +28,13 @@ bool pd_subtract_vanished(const pd_window *window, uint32_t entry, int64_t *out)
 
 typedef struct pd_tally {
     uint64_t matched, fresh, vanished, clamped;
+    bool is_too_large; /* a difference does not fit in 64 bits */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES]; /* in the order of a row; without names */
 } pd_tally;
 
-/* Sets the sums of a filled window, all but delta. */
-void pd_tally_begin(pd_tally *tally, const pd_window *window, pd_subtraction how);
+/* Sets the sums of a filled window, all but delta. E_LIMIT if the rows of the output do not fit in 64 bits. */
+pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_window *window, pd_subtraction how,
+                                 pprofdelta_error *err);
 
 /* Adds a row of the output to delta. */
 void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len);

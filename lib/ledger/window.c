@@ -84,7 +84,8 @@ void pd_window_lift(pd_window *w)
     }
 }
 
-void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
+pprofdelta_status pd_window_add_again(pd_window *w, uint32_t entry, uint64_t origin,
+                                      const int64_t *values, pprofdelta_error *err)
 {
     uint32_t row = pd_window_row_of(w, entry);
     if (row == PD_ROW_UNCHANGED) {
@@ -96,10 +97,10 @@ void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
         w->unchanged--;
         w->is_late = true;
     }
-    int64_t *sums = pd_window_values(w, row);
-    for (size_t i = 0; i < w->stride; i++)
-        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
+    if (!pd_values_add(pd_window_values(w, row), values, w->stride))
+        return pd_no_fit(err, origin, PD_SUM_FITS_NOT);
     w->duplicates++;
+    return PPROFDELTA_OK;
 }
 
 /* Moves the row at `at` down in a heap of rows, in which none has a lower origin than those below it. */

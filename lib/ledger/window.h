@@ -109,8 +109,10 @@ static inline int64_t *pd_window_add_row(pd_window *w, uint32_t entry, uint64_t 
     return pd_window_values(w, row);
 }
 
-/* Adds a sample whose entry is in the window already, and makes its row if it was unchanged. */
-void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
+/* Adds a sample whose entry is in the window already, and makes its row if it was unchanged. E_LIMIT if a sum does not
+ * fit in 64 bits. */
+pprofdelta_status pd_window_add_again(pd_window *window, uint32_t entry, uint64_t origin,
+                                      const int64_t *values, pprofdelta_error *err);
 
 /* Loads the slot of a sample that is added after `before` others, unless its entry will be guessed. */
 static inline void pd_window_prefetch(const pd_window *w, uint32_t before, pd_key key)
@@ -134,10 +136,8 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
         entry = pd_keymap_add(keys, key);
     }
     w->guess = entry + 1;
-    if (__builtin_expect(w->trace[entry] != 0, 0)) {
-        pd_window_add_again(w, entry, values);
-        return PPROFDELTA_OK;
-    }
+    if (__builtin_expect(w->trace[entry] != 0, 0))
+        return pd_window_add_again(w, entry, origin, values, err);
     if (w->omits && pd_window_is_unchanged(w, entry, values)) {
         w->trace[entry] = PD_ROW_UNCHANGED + 1;
         w->place[entry] = origin;

@@ -107,8 +107,8 @@ static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
 /* Unsamples the increment of a row, in the order of rows. carries are those of its counters: read
- * and changed. */
-void pd_recorder_unsample(const pprofdelta_recorder *recorder, int64_t block_size,
+ * and changed. Returns false if a value does not fit in 64 bits. */
+bool pd_recorder_unsample(const pprofdelta_recorder *recorder, int64_t block_size,
                           const int64_t *raw, pd_carry *carries, int64_t *out);
 
 /* The carries of a row at the beginning of the window. */

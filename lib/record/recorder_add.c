@@ -135,6 +135,8 @@ static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_re
     for (size_t i = 0; i < r->columns.len; i++)
         any |= row[r->columns.slot[i]] = record->values[i];
     pprofdelta_status status = any ? add(r, record, row, err) : PPROFDELTA_OK;
+    if (status)
+        err->offset = PPROFDELTA_NOWHERE; /* the origin of a row is the number of its record */
     r->samples_in++;
     return status;
 }

@@ -55,21 +55,24 @@ static pd_scale heap_scale(const pprofdelta_recorder *r, int64_t block_size, int
     return pd_scale_of_size(size, (double)r->outline.period);
 }
 
-void pd_recorder_unsample(const pprofdelta_recorder *r, int64_t block_size, const int64_t *raw,
+bool pd_recorder_unsample(const pprofdelta_recorder *r, int64_t block_size, const int64_t *raw,
                           pd_carry *carries, int64_t *out)
 {
     pd_carry none;
     if (!r->is_scaled) {
         memcpy(out, raw, r->schema.len * sizeof *out);
-        return;
+        return true;
     }
+    bool fits = true;
     for (size_t i = 0; i < r->schema.len; i++) {
         pd_scale scale = r->scales[i];
         if (r->kind == PPROFDELTA_KIND_HEAP) /* (objects, bytes) twice */
             scale = heap_scale(r, block_size, raw[i & ~(size_t)1], raw[i | 1]);
         none = 0;
         out[i] = pd_scale_apply(scale, raw[i], i < r->schema.counters ? &carries[i] : &none);
+        fits &= pd_scale_fits(raw[i], out[i]);
     }
+    return fits;
 }
 
 void pd_recorder_load_carries(const pprofdelta_recorder *r, size_t row, pd_carry *carries)

@@ -67,15 +67,17 @@ static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t 
     pd_key key = key_of(r, &e);
     PD_TRY(reserve(r, key, err));
     size_t emitted = r->shown.len, nth = pd_keymap_add(&r->shown, key);
-    int64_t *sums = values_of(r, nth);
+    int64_t *sums = values_of(r, nth), arranged[PPROFDELTA_MAX_TYPES];
     if (nth == emitted) {
         r->emitted[nth] = e;
         r->frames_len += e.depth;
         memset(sums, 0, r->columns.len * sizeof *sums);
     }
     for (size_t i = 0; i < r->columns.len; i++)
-        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[r->columns.slot[i]]);
-    return PPROFDELTA_OK;
+        arranged[i] = values[r->columns.slot[i]];
+    return pd_values_add(sums, arranged, r->columns.len)
+               ? PPROFDELTA_OK
+               : pd_no_fit(err, PPROFDELTA_NOWHERE, PD_SUM_FITS_NOT);
 }
 
 static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
@@ -89,7 +91,8 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
             continue;
         pd_tally_output(tally, raw, r->schema.len);
         pd_recorder_load_carries(r, row, carries);
-        pd_recorder_unsample(r, pd_recorder_kept(r, row).row.block_size, raw, carries, values);
+        if (!pd_recorder_unsample(r, pd_recorder_kept(r, row).row.block_size, raw, carries, values))
+            return pd_no_fit(err, PPROFDELTA_NOWHERE, "an unsampled value does not fit");
         if (pd_compact_has_value(values, r->schema.len))
             PD_TRY(emit(r, row, values, err));
     }
@@ -158,7 +161,7 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     uint64_t written;
     PD_TRY(pd_recorder_judge(r, err));
     PD_TRY(pd_places_begin(&r->places, pd_places_loads(&r->places), &r->mem, err));
-    pd_tally_begin(&tally, &r->window, r->how);
+    PD_TRY(pd_tally_begin(&tally, &r->window, r->how, err));
     PD_TRY(choose(r, &tally, err));
     if (r->flags & PPROFDELTA_VERIFY)
         PD_TRY(pd_tally_check(&tally, &r->schema, err));

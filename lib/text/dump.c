@@ -249,8 +249,8 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
         PD_TRY(pd_records_next(records, &record, &has_one, m->writer.err));
         if (!has_one)
             break;
-        if (!is_raw)
-            pd_dump_unsample(text, record.values + first_value(text));
+        if (!is_raw && !pd_dump_unsample(text, record.values + first_value(text)))
+            return pd_no_fit(m->writer.err, record.off, "an unsampled value does not fit");
         PD_TRY(write_sample(m, &record));
     }
     map_signs signs;
@@ -294,11 +294,16 @@ pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes
     return PPROFDELTA_OK;
 }
 
-void pd_dump_unsample(const pd_dump *text, int64_t *values)
+bool pd_dump_unsample(const pd_dump *text, int64_t *values)
 {
     size_t len = PD_TEXT_VALUES - first_value(text);
-    for (size_t i = 0; i < len; i += 2)
+    bool fits = true;
+    for (size_t i = 0; i < len; i += 2) {
+        int64_t objects = values[i], bytes = values[i + 1];
         pd_unsample(text->rate, &values[i], &values[i + 1]);
+        fits &= pd_scale_fits(objects, values[i]) && pd_scale_fits(bytes, values[i + 1]);
+    }
+    return fits;
 }
 
 void pd_dump_release(pd_dump *text, pd_mem *mem)

@@ -39,8 +39,9 @@ typedef struct pd_dump {
 pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err);
 
-/* Unsamples the values of one sample, in the order of the profile's columns. */
-void pd_dump_unsample(const pd_dump *text, int64_t *values);
+/* Unsamples the values of one sample, in the order of the profile's columns. Returns false if one does not fit in 64
+ * bits. */
+bool pd_dump_unsample(const pd_dump *text, int64_t *values);
 
 void pd_dump_release(pd_dump *text, pd_mem *mem);
 

@@ -6,7 +6,7 @@
  *     added up sample by sample, once; what was flushed while it was under way may be in the next
  *   - written again as OTLP it means the same (otlp_model.h)
  *   - one that is refused or has no memory loses nothing; what had no memory when it was flushed is
- *     counted as lost, and is the only thing that is missing
+ *     in the next one, or the call that flushed it failed
  *   - trouble with a sample is sticky and is told when it is flushed; a wrong call is refused
  *   - the child of a fork has nothing of the parent's, and the parent everything
  *   - every failure fills in the error struct, no success touches it, and everything is given
@@ -46,8 +46,6 @@ typedef struct trial {
     slot slots[SLOTS];
     uint64_t sequence;
     unsigned exports;
-    model_sample *doubtful; /* flushed while an allocation failed: in, or counted as lost */
-    bool is_sure;           /* no allocation may fail before the next export */
     /* Somebody flushes this slot in the middle of the next allocation; 0: nobody, else 1 more. */
     size_t interrupting;
     model_sample *interrupted; /* who did, in an export: in it, or in the next */
@@ -180,13 +178,13 @@ static void push_label(trial *t, slot *s)
 static void push_value(trial *t, slot *s)
 {
     size_t type = program_below(&t->in, TYPES + 1), refused = t->memory.refused;
-    int64_t value = (int64_t)program_number(&t->in);
+    int64_t value = (int64_t)program_number(&t->in) >> 16; /* their sums fit in 64 bits */
     bool is_right = type < t->m.types_len;
     if (!s->m)
         return;
     pprofdelta_status status = pprofdelta_sample_push_value(s->sample, type, value);
     if (pushed(t, s, refused, is_right, status))
-        s->m->values[type] = (int64_t)((uint64_t)s->m->values[type] + (uint64_t)value);
+        s->m->values[type] += value;
 }
 
 static bool counts(const trial *t, const slot *s)
@@ -202,16 +200,12 @@ static model_sample *flush(trial *t, slot *s)
     model_sample *m = counts(t, s) ? s->m : NULL;
     s->m = NULL; /* nobody else may flush it now */
     pprofdelta_status status = pprofdelta_sample_add(s->sample, &err);
-    require(status == s->status);
+    bool is_refused = m && status == PPROFDELTA_E_MEMORY; /* there is no memory for those before it */
+    require(is_refused ? t->memory.refused > refused : status == s->status);
     fuzz_require_told(&err, status);
-    if (m)
+    if (m && !is_refused)
         ARENA_PUSH(&t->arena, t->m.samples, t->m.samples_len, t->m.samples_cap, m);
-    if (t->memory.refused > refused) { /* only a new sample takes memory */
-        require(m && !t->doubtful);
-        t->doubtful = m;
-        t->is_sure = true;
-    }
-    return m;
+    return is_refused ? NULL : m;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -234,13 +228,13 @@ static void release(void *cookie, void *ptr)
     inner.release(inner.cookie, ptr);
 }
 
-/* One allocation fails, or is interrupted: never both, so that it is known what is missing. */
+/* One allocation fails, or is interrupted. */
 static void arm(trial *t, unsigned which, bool interrupts)
 {
     t->memory.fail_at = t->interrupting = 0;
     if (interrupts)
         t->interrupting = 1 + which % SLOTS;
-    else if (!t->is_sure)
+    else
         t->memory.fail_at = t->memory.calls + 1 + which;
 }
 
@@ -250,7 +244,7 @@ static void become_child(trial *t)
 {
     t->m.samples_len = 0;
     t->sequence = 0;
-    t->doubtful = t->interrupted = NULL;
+    t->interrupted = NULL;
     for (size_t i = 0; i < SLOTS; i++)
         t->slots[i].is_stale = true;
 }
@@ -262,10 +256,8 @@ static void fork_by_hand(trial *t, unsigned how)
     slot *s = &t->slots[how / 4 % SLOTS];
     t->memory.fail_at = t->interrupting = 0;
     pprofdelta_builder_fork(t->b, PPROFDELTA_FORK_PREPARE);
-    if (how & 2 && s->m && counts(t, s)) {
+    if (how & 2 && s->m && counts(t, s))
         flush(t, s);
-        t->is_sure = true; /* it may be anybody's call that takes it out of the queue */
-    }
     if (how & 1) {
         pprofdelta_builder_fork(t->b, PPROFDELTA_FORK_CHILD);
         become_child(t);
@@ -318,14 +310,6 @@ static live_sums sums_of(arena *a, buf profile, reading *r)
     return sums;
 }
 
-/* A sample of zeros stands for one that was lost. */
-static model_sample *lost_one(trial *t)
-{
-    model_sample *m = arena_alloc(&t->export_arena, sizeof *m);
-    m->values = ARENA_ARRAY(&t->export_arena, int64_t, TYPES);
-    return m;
-}
-
 static void require_report(trial *t, const pprofdelta_builder_report *report, const reading *r)
 {
     require(report->pid == getpid() && report->sequence > t->sequence);
@@ -347,16 +331,9 @@ static void arrived(trial *t, const pprofdelta_builder_report *report)
 {
     const serial_style style = {0};
     reading got, want;
-    size_t len = t->m.samples_len, in = report->samples_in, lost = 0;
+    size_t len = t->m.samples_len, in = report->samples_in;
     require(in <= t->asked && in + (t->interrupted != NULL) >= t->asked);
-    for (size_t i = 0; i < in && t->doubtful; i++) {
-        if (t->m.samples[i] != t->doubtful)
-            continue;
-        lost = report->samples_lost;
-        t->m.samples[i] = lost ? lost_one(t) : t->doubtful;
-        t->doubtful = NULL;
-    }
-    require(report->samples_lost == lost && lost <= 1);
+    require(report->samples_lost == 0);
     t->m.samples_len = in;
     live_sums said = sums_of(&t->export_arena, t->output, &got);
     buf profile = serial_write(&t->export_arena, &t->m, &style);
@@ -367,7 +344,6 @@ static void arrived(trial *t, const pprofdelta_builder_report *report)
         t->m.samples[i - in] = t->m.samples[i];
     t->m.samples_len = len - in;
     t->sequence = report->sequence;
-    t->is_sure &= t->m.samples_len > 0;
 }
 
 /* What is flushed in the middle of it is in the next export. */

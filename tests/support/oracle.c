@@ -249,6 +249,34 @@ static bool is_by_counters(pprofdelta_restart restart)
     return restart == PPROFDELTA_RESTART_MASS || restart == PPROFDELTA_RESTART_BUILD_ID;
 }
 
+/* Returns whether the records of a sample cannot be added up in 64 bits. Of a base, only its counters are. */
+static bool sums_overflow(const work *w)
+{
+    for (size_t t = 0; t < w->types_len; t++)
+        if (w->cur.overflows[t] && (w->types[t].is_counter || !w->is_base))
+            return true;
+    return false;
+}
+
+/* Returns whether a difference that is to be written leaves 64 bits. */
+static bool differences_overflow(const work *w)
+{
+    bool is_clamped = !is_negative(w->o);
+    int64_t any;
+    for (size_t i = 0; i < w->cur.samples_len; i++)
+        for (size_t t = 0; w->matches[i] && t < w->types_len; t++) {
+            int64_t cur = w->cur.samples[i].values[t], base = w->matches[i]->base[w->columns[t]];
+            if (w->types[t].is_counter && !(is_clamped && cur < base) &&
+                __builtin_sub_overflow(cur, base, &any))
+                return true;
+        }
+    for (size_t i = 0; i < w->ledger->len && !is_clamped; i++)
+        for (size_t t = 0; w->is_gone[i] && t < w->types_len; t++)
+            if (w->types[t].is_counter && w->ledger->entries[i].base[w->columns[t]] == INT64_MIN)
+                return true;
+    return false;
+}
+
 /* ---- The calls ------------------------------------------------------------------------------- */
 
 void oracle_init(oracle *o, const pprofdelta_options *options)
@@ -283,6 +311,8 @@ status_set oracle_base(oracle *o, const void *bytes, size_t len)
     arena a = {0};
     work w = {.o = o, .arena = &a, .is_base = true};
     status_set wrong = open_profile(&w, bytes, len);
+    if (!wrong && sums_overflow(&w))
+        wrong = STATUS(PPROFDELTA_E_LIMIT);
     if (wrong) {
         arena_free(&a);
         return wrong;
@@ -344,6 +374,8 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
         return wrong;
     if (o->has_seen && !is_negative(o))
         mappings_recognise(&w, bytes, len);
+    if (sums_overflow(&w))
+        return STATUS(PPROFDELTA_E_LIMIT);
     ledger_match(&w, w.seen);
     w.restart = find_restart(&w);
     if (is_other_service(&w))
@@ -368,6 +400,8 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
         ledger_lift(&w);
     static const ledger nothing = {0};
     ledger_match(&w, w.restart ? &nothing : &o->held);
+    if (sums_overflow(&w) || differences_overflow(&w))
+        return STATUS(PPROFDELTA_E_LIMIT);
     w.result = arena_alloc(w.arena, sizeof *w.result);
     number_window(&w);
     work_write_down(&w);

@@ -356,6 +356,7 @@ static void add_up(reading *r, reading_sample *records, size_t len)
     if (len)
         qsort(sorted, len, sizeof *sorted, compare_records);
     reading_sample *first = NULL;
+    r->overflows = ARENA_ARRAY(r->arena, bool, types);
     for (size_t i = 0; i < len; i++) {
         if (!first || strcmp(first->key, sorted[i]->key) != 0) {
             first = sorted[i];
@@ -363,8 +364,8 @@ static void add_up(reading *r, reading_sample *records, size_t len)
             continue;
         }
         for (size_t t = 0; t < types; t++)
-            first->values[t] =
-                (int64_t)((uint64_t)first->values[t] + (uint64_t)sorted[i]->values[t]);
+            r->overflows[t] |= __builtin_add_overflow(first->values[t], sorted[i]->values[t],
+                                                      &first->values[t]);
     }
     r->records = len;
     r->samples = records;

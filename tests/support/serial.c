@@ -301,7 +301,7 @@ static int64_t *draw_part(serial *s, int64_t *values)
     int64_t *taken = ARENA_ARRAY(s->arena, int64_t, s->m->types_len);
     for (size_t i = 0; i < s->m->types_len; i++) {
         if (s->style->wide_splits)
-            taken[i] = (int64_t)rng_next(r);
+            taken[i] = (int64_t)rng_next(r) >> 4; /* four of them fit in 64 bits */
         else
             taken[i] = values[i] > 0 ? (int64_t)rng_below(r, (size_t)values[i] + 1) : 0;
         values[i] = (int64_t)((uint64_t)values[i] - (uint64_t)taken[i]);

@@ -40,7 +40,7 @@ typedef struct serial_style {
     bool shuffle_columns; /* equal (type, unit) pairs keep their order */
     bool shuffle_samples; /* changes which of two equal samples is first */
     bool write_unused;    /* functions, locations and mappings that no sample uses */
-    bool wide_splits;     /* the values of a split sample may wrap around */
+    bool wide_splits;     /* the values of a split sample may be below zero, and far apart */
     unsigned explicit_zeros, long_varints, unknown_fields, said_twice; /* percent, see emitter */
     unsigned split_samples;  /* percent of samples that are split into several records */
     unsigned repeat_strings; /* percent of uses of a string that add it to the table again */
