@@ -125,19 +125,26 @@ static bool inflate_member(struct libdeflate_decompressor *gzip, reading *src, p
     return !read_trailer(src, libdeflate_crc32(0, out, made), made, NULL);
 }
 
-static bool inflate_quick(pd_bytes file, pd_buffer *into)
+static bool inflate_quick(pd_inflater *u, pd_buffer *into)
 {
-    reading src = {file.ptr, file.len, 0};
-    struct libdeflate_decompressor *gzip = libdeflate_alloc_decompressor();
-    bool is_good = gzip && into->cap;
+    reading src = {u->in.ptr, u->in.len, 0};
+    if (!u->gzip)
+        u->gzip = libdeflate_alloc_decompressor();
+    bool is_good = u->gzip && into->cap;
     into->len = 0;
     while (is_good && src.pos < src.len)
         is_good = pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP &&
-                  inflate_member(gzip, &src, into);
+                  inflate_member(u->gzip, &src, into);
     if (!is_good)
         into->len = 0;
-    libdeflate_free_decompressor(gzip);
     return is_good;
+}
+
+static void end(pd_inflater *u)
+{
+    pd_buffer_release(u->mem, &u->state);
+    libdeflate_free_decompressor(u->gzip);
+    u->gzip = NULL;
 }
 
 /* ---- the careful way ----------------------------------------------------------------------- */
@@ -250,4 +257,4 @@ static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room,
     return status;
 }
 
-const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, NULL, announced, inflate_quick, NULL};
+const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick, NULL};

@@ -34,12 +34,13 @@ typedef struct pd_inflater {
     uint64_t member_len; /* what it has inflated to */
     /* gzip */
     uint32_t crc;
-    pd_buffer state; /* zlib's */
+    pd_buffer state; /* zlib's; kept */
+    void *gzip;      /* libdeflate's decompressor; kept */
     /* zstd */
     size_t frame_size;
-    void *zstd;         /* ZSTD_DCtx */
+    void *zstd;         /* ZSTD_DCtx; kept */
     uint64_t zstd_held; /* what it is counted as in mem */
-} pd_inflater;          /* zero it to begin */
+} pd_inflater;          /* zero it to begin. What is kept serves the next file, too */
 
 /* How much a file says that it inflates to. 0: it does not say, or says what cannot be. */
 uint64_t pd_inflate_announced(pd_bytes file);
@@ -55,12 +56,12 @@ typedef struct pd_decoder {
      * than `room` only at the end, which sets is_done, or on failure. */
     pprofdelta_status (*some)(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
                               pprofdelta_error *err);
-    void (*end)(pd_inflater *inflater); /* gives back what is its own; or NULL */
+    void (*end)(pd_inflater *inflater); /* gives back what it keeps; or NULL */
     uint64_t (*announced)(
         pd_bytes file); /* as pd_inflate_announced; NULL: the length of the file */
-    /* The quick way, or NULL: inflates a file whose content fits in into->cap. Returns false for a file
+    /* The quick way, or NULL: inflates the file, if its content fits in into->cap. Returns false for a file
      * that it refuses. */
-    bool (*quick)(pd_bytes file, pd_buffer *into);
+    bool (*quick)(pd_inflater *inflater, pd_buffer *into);
     /* The first bytes of a file that may be cut off, if `some` cannot tell them, or NULL. Returns how
      * many there are. *is_good: there are some, or the file is empty. */
     size_t (*head)(pd_bytes file, uint8_t *out, size_t room, bool *is_good);

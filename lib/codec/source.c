@@ -60,9 +60,9 @@ static void inflate_end(pd_inflater *u)
 {
     if (!u->decoder) /* it is zeroed */
         return;
-    if (u->decoder->end)
-        u->decoder->end(u);
-    pd_buffer_release(u->mem, &u->state);
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
+        if (decoders[i]->end)
+            decoders[i]->end(u);
     *u = (pd_inflater){0};
 }
 
@@ -71,8 +71,13 @@ static void inflate_end(pd_inflater *u)
 static void inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded)
 {
     uint64_t most = ((uint64_t)file.len + 1) * PD_INFLATE_RATIO - 1;
-    inflate_end(u); /* what a decoder accepts may depend on what it has read */
+    if (mem->is_tight)
+        inflate_end(u);
     *u = (pd_inflater){.mem = mem,
+                       .state = u->state,
+                       .gzip = u->gzip,
+                       .zstd = u->zstd,
+                       .zstd_held = u->zstd_held,
                        .in = file,
                        .decoder = decoders[pd_format_of(file.ptr, file.len)],
                        .most = is_bounded ? most : UINT64_MAX};
@@ -138,13 +143,13 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
     uint64_t announced = pd_inflate_announced(s->file);
     pprofdelta_status status = believe(s, announced, err);
     const pd_decoder *decoder = s->inflater.decoder;
-    bool is_read = !status && decoder->quick && decoder->quick(s->file, w);
+    bool is_read = !status && decoder->quick && decoder->quick(&s->inflater, w);
     if (!status && !is_read)
         status = inflate_whole(s, err);
-    inflate_end(&s->inflater);
-    if (s->mem
-            ->is_tight) /* what is held depends neither on the limit nor on a false announcement */
+    if (s->mem->is_tight) { /* what is held depends neither on the limit nor on a false announcement */
+        inflate_end(&s->inflater);
         pd_mem_trim(s->mem, &w->ptr, &w->cap, w->len + 1, 1);
+    }
     s->whole = (pd_bytes){w->ptr, w->len};
     return status;
 }
@@ -186,6 +191,11 @@ pprofdelta_status pd_source_rewind(pd_source *s, pprofdelta_error *err)
 {
     bool has_first = s->is_whole || !s->base;
     return has_first ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->piece, err);
+}
+
+void pd_source_rest(pd_source *s)
+{
+    inflate_end(&s->inflater);
 }
 
 void pd_source_end(pd_source *s)

@@ -59,6 +59,9 @@ static inline uint64_t pd_source_len(const pd_source *source)
 /* Inflates what is left, to check it. */
 pprofdelta_status pd_source_finish(pd_source *source, pprofdelta_error *err);
 
+/* Gives back what inflates the next file. What this one has inflated to stays; it is whole. */
+void pd_source_rest(pd_source *source);
+
 /* Gives everything back. Does nothing if the source is zeroed. */
 void pd_source_end(pd_source *source);
 

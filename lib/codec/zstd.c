@@ -63,11 +63,13 @@ static pprofdelta_status measure(pd_bytes in, size_t pos, size_t *size, pprofdel
 
 /* ---- the window ---------------------------------------------------------------------------- */
 
+enum { BLOCKS = 2 * (128 << 10) + 4096 };
+
 /* How much the library holds for a frame: its window, or the content if that is shorter, and two
  * blocks. */
 static uint64_t window_of(const uint8_t *frame, size_t size)
 {
-    enum { DESCRIPTOR = 4, SINGLE_SEGMENT = 0x20, BLOCKS = 2 * (128 << 10) + 4096 };
+    enum { DESCRIPTOR = 4, SINGLE_SEGMENT = 0x20 };
     if (size <= DESCRIPTOR + 1 || (frame[0] & 0xf0) == 0x50) /* of no content */
         return 0;
     uint64_t content = content_of(frame, size);
@@ -127,7 +129,10 @@ static pprofdelta_status begin_frame(pd_inflater *u, pprofdelta_error *err)
         return PPROFDELTA_OK;
     }
     PD_TRY(measure(u->in, u->pos, &u->frame_size, err));
-    PD_TRY(hold(u, window_of(at, u->frame_size), err));
+    uint64_t need = window_of(at, u->frame_size);
+    if (need && need < u->zstd_held && need != content_of(at, u->frame_size) + BLOCKS)
+        end(u); /* which damaged frames are accepted depends on the window, so it is not a larger one */
+    PD_TRY(hold(u, need, err));
     if (!u->zstd)
         PD_TRY(new_decompressor(u, err));
     ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);

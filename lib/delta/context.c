@@ -124,6 +124,7 @@ static void release_work(pprofdelta *pd)
     pd_input_release(&pd->cur);
     pd_input_release(&pd->proof);
     pd_input_trim(&pd->prev);
+    pd_source_rest(&pd->prev.source);
     pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
     pd_transfer_release(&pd->prev.transfer, mem);
     trim_text(mem, &pd->schema.text);
