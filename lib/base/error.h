@@ -39,6 +39,12 @@ __attribute__((cold)) pprofdelta_status pd_no_fit(pprofdelta_error *err, uint64_
                                                   const char *what);
 #define PD_SUM_FITS_NOT "equal samples are added up, and their sum does not fit"
 
+/* Refuses a NULL where there must be something. */
+static inline pprofdelta_status pd_need(const void *given, pprofdelta_error *err)
+{
+    return given ? PPROFDELTA_OK : pd_refuse(err, "an argument is NULL that must not be");
+}
+
 /* Calls a function, and returns its status from the caller if it failed. For a caller that has nothing to
  * undo: otherwise keep the status in a variable. */
 #define PD_TRY(call)                                                                               \

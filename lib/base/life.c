@@ -33,9 +33,10 @@ pd_stretch pd_series_next(const pd_series *series, pprofdelta_restart restart, i
 
 pprofdelta_status pd_life_refuse_in_sink(const pd_life *life, pprofdelta_error *err)
 {
-    return life->is_in_sink ? pd_refuse(err, "a sink is being called: it must return, or the window be "
-                                          "abandoned, first")
-                            : PPROFDELTA_OK;
+    return life->is_in_sink
+               ? pd_refuse(err, "a sink is being called: it must return, or the window be "
+                                "abandoned, first")
+               : PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_life_begin(pd_life *life, pprofdelta_error *err)

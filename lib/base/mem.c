@@ -125,6 +125,8 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
 {
     void *made = NULL;
     size_t cap = 0;
+    if (allocator && (!allocator->resize || !allocator->release))
+        return pd_refuse(err, "the allocator has no resize or no release");
     pd_mem_init(mem, allocator, max_memory ? max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
     pprofdelta_status status = pd_mem_reserve(mem, &made, &cap, 1, size, err);
     if (made) {

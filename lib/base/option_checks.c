@@ -27,9 +27,9 @@ pprofdelta_status pd_options_read(void *own, size_t len, const void *given, ppro
 
 pprofdelta_status pd_result_check(const void *out, pprofdelta_error *err)
 {
-    size_t size = sizeof size;
-    if (out)
-        memcpy(&size, out, sizeof size);
+    size_t size;
+    PD_TRY(pd_need(out, err));
+    memcpy(&size, out, sizeof size);
     return is_size(size) ? PPROFDELTA_OK
                          : pd_refuse(err, "the size of a result is not the size of its struct");
 }

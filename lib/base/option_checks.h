@@ -9,7 +9,7 @@
  * another version may be shorter, or longer with a tail of zeros. NULL: the defaults. */
 pprofdelta_status pd_options_read(void *own, size_t len, const void *given, pprofdelta_error *err);
 
-/* Refuses a result of the caller (NULL: none) whose size was not set. Before anything else is done. */
+/* Refuses a result of the caller whose size was not set. Before anything else is done. */
 pprofdelta_status pd_result_check(const void *out, pprofdelta_error *err);
 
 /* Copies `own`, which has `len` bytes, to a result of the caller that begins with its size: the members

@@ -38,10 +38,12 @@ enum { PD_CARRY_BYTES = 3 };
  * by its magnitude and leaves *carry unchanged. */
 int64_t pd_scale_apply(pd_scale scale, int64_t value, pd_carry *carry);
 
-/* Does what pd_scale_apply made of a value fit in 64 bits? */
-static inline bool pd_scale_fits(int64_t value, int64_t scaled)
+/* Is what pd_scale_apply made of a value its product, and not only the limit? */
+static inline bool pd_scale_fits(pd_scale scale, int64_t value, int64_t scaled)
 {
-    return scaled == value || (scaled != INT64_MAX && scaled != INT64_MIN);
+    bool is_one =
+        scale.shift >= 0 && scale.shift < 64 && scale.mantissa == UINT64_C(1) << scale.shift;
+    return (is_one && scaled == value) || (scaled != INT64_MAX && scaled != INT64_MIN);
 }
 
 /* A carry in PD_CARRY_BYTES bytes. */

@@ -33,6 +33,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
                                          pprofdelta_builder **out, pprofdelta_error *err)
 {
     pprofdelta_builder_options o;
+    PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     pd_mem mem;
     pprofdelta_builder *b = NULL;
@@ -236,10 +237,11 @@ static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *
 {
     if (status == PPROFDELTA_E_USAGE)
         return pd_refuse(err, "a sample was given a NULL, or a type that there is not");
-    return PD_FAIL(err, status, "memory", NULL, "%s",
-                   status == PPROFDELTA_E_MEMORY
-                       ? "no memory for a sample"
-                       : "a sample takes more than max_memory, or its values do not fit in 64 bits");
+    return PD_FAIL(
+        err, status, "memory", NULL, "%s",
+        status == PPROFDELTA_E_MEMORY
+            ? "no memory for a sample"
+            : "a sample takes more than max_memory, or its values do not fit in 64 bits");
 }
 
 pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *err)

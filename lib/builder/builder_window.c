@@ -91,7 +91,8 @@ pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdel
 {
     pprofdelta_builder_report done;
     uint64_t ticket;
-    PD_TRY(pd_result_check(report, err));
+    if (report)
+        PD_TRY(pd_result_check(report, err));
     pd_lock_take(&b->work);
     pprofdelta_status status = pd_life_write(&b->life, sink, &ticket, err);
     if (!status)

@@ -146,7 +146,8 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
     bool is_read = !status && decoder->quick && decoder->quick(&s->inflater, w);
     if (!status && !is_read)
         status = inflate_whole(s, err);
-    if (s->mem->is_tight) { /* what is held depends neither on the limit nor on a false announcement */
+    if (s->mem
+            ->is_tight) { /* what is held depends neither on the limit nor on a false announcement */
         inflate_end(&s->inflater);
         pd_mem_trim(s->mem, &w->ptr, &w->cap, w->len + 1, 1);
     }

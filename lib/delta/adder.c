@@ -25,6 +25,7 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
     pprofdelta *pd;
     pprofdelta_adder *adder = NULL;
     size_t cap = 0;
+    PD_TRY(pd_need(out, err));
     PD_TRY(pprofdelta_new(options, allocator, &pd, err));
     pprofdelta_status status = pd_mem_reserve(&pd->mem, &adder, &cap, 1, sizeof *adder, err);
     if (status) {

@@ -34,6 +34,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
                                  pprofdelta_error *err)
 {
     pprofdelta_options o;
+    PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     pd_mem mem;
     pprofdelta *pd = NULL;

@@ -230,7 +230,8 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
     uint64_t ticket;
-    PD_TRY(pd_result_check(report, err));
+    if (report)
+        PD_TRY(pd_result_check(report, err));
     PD_TRY(pd_life_write(&pd->life, sink, &ticket, err));
     if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "

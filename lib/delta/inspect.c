@@ -121,6 +121,7 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
 {
     pprofdelta *pd;
     pprofdelta_profile *profile = NULL;
+    PD_TRY(pd_need(out, err));
     PD_TRY(pd_context_refuse_null(bytes, len, err));
     PD_TRY(pprofdelta_new(options, allocator, &pd, err));
     size_t cap = 0;
@@ -167,6 +168,7 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
     pd_input *input = &profile->pd->cur;
     pd_reading reading = {
         .bytes = profile->bytes, .is_whole = true, .takes_several = true, .unsamples = true};
+    PD_TRY(pd_need(out && out_len ? out : NULL, err));
     PD_TRY(pd_input_open(input, &reading, err));
     count_request(&input->otlp, &profile->census); /* which is in another place now */
     *out = input->source.whole.ptr;
@@ -230,6 +232,7 @@ pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_f
 {
     pd_head first;
     pd_mem mem;
+    PD_TRY(pd_need(kind && name ? kind : NULL, err));
     if (!head && len)
         return pd_refuse(err, "head is NULL and len is not 0");
     pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);

@@ -47,7 +47,8 @@ typedef struct outside {
 static int save_some(void *cookie, const void *data, size_t len)
 {
     const outside *o = cookie;
-    bool was_in_sink = o->life->is_in_sink; /* of a write, which saves the attempt before it sends it */
+    bool was_in_sink =
+        o->life->is_in_sink; /* of a write, which saves the attempt before it sends it */
     uint64_t ticket = pd_life_sink_begin(o->life);
     int refused = o->sink->write(o->sink->cookie, data, len);
     if (!pd_life_sink_end(o->life, ticket, NULL))
@@ -103,8 +104,8 @@ static void name_types(pprofdelta *pd)
     const char *text = (const char *)pd->schema.text.ptr;
     for (size_t i = 0; i < pd->schema.len; i++)
         pd->described[i] = (pprofdelta_type_report){.type = text + pd->schema.names[i].type,
-                                                .unit = text + pd->schema.names[i].unit,
-                                                .is_counter = i < pd->schema.counters};
+                                                    .unit = text + pd->schema.names[i].unit,
+                                                    .is_counter = i < pd->schema.counters};
 }
 
 static pprofdelta_memory describe(pprofdelta *pd)

@@ -129,7 +129,8 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
 {
     if (now > PD_HEAP_LATEST)
         return pd_refuse(err, "now is later than the time of a batch can be");
-    PD_TRY(pd_result_check(window, err));
+    if (window)
+        PD_TRY(pd_result_check(window, err));
     pd_lock_take(&heap->exporting);
     pd_heap_enter(heap);
     pprofdelta_status status = pd_life_begin(&heap->export.life, err);

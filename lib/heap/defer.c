@@ -29,7 +29,7 @@ static void append(pprofdelta_heap *heap, uint32_t number)
 
 int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
 {
-    if (!event->ptr)
+    if (!event || !event->ptr)
         return PPROFDELTA_HEAP_DROPPED;
     pd_key key = pd_site_key(&heap->sites, event);
     pd_deferral *queue = &heap->deferral;

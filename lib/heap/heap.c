@@ -117,6 +117,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
                                       pprofdelta_error *err)
 {
     pprofdelta_heap_options o;
+    PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     pd_pages pages;
     pd_pages_init(&pages, o.pages, UINT64_MAX);

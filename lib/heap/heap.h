@@ -143,7 +143,7 @@ struct pprofdelta_heap {
     uint32_t is_sweeping;  /* atomic */
     bool is_short_of_room; /* something was dropped for which removed sites might have made room */
     bool owns_filter;
-    bool is_child; /* of a fork; pd_heap_settle is still to be called */
+    bool is_child;               /* of a fork; pd_heap_settle is still to be called */
     pprofdelta_weight allocated; /* all that was ever counted: no sum of the tables is more */
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */

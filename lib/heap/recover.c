@@ -440,6 +440,7 @@ pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains
                                           const pprofdelta_heap_options *options,
                                           pprofdelta_heap **out, pprofdelta_error *err)
 {
+    PD_TRY(pd_need(remains && out ? out : NULL, err));
     recovery r = {.from = *remains};
     PD_TRY(read_root(&r, err));
     PD_TRY(make_tracker(&r, options, err));

@@ -47,7 +47,7 @@ size_t pprofdelta_heap_sweep(pprofdelta_heap *heap, size_t most, pprofdelta_heap
     asked batch[AT_ONCE];
     size_t ended = 0;
     bool is_done = false;
-    if (__atomic_exchange_n(&heap->is_sweeping, 1, __ATOMIC_ACQUIRE))
+    if (!alive || __atomic_exchange_n(&heap->is_sweeping, 1, __ATOMIC_ACQUIRE))
         return 0;
     while (most && !is_done) {
         size_t len = next_live(heap, batch, most < AT_ONCE ? most : AT_ONCE, &is_done);

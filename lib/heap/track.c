@@ -323,7 +323,7 @@ bool pd_event_admit(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
 
 int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
 {
-    if (!event->ptr)
+    if (!event || !event->ptr)
         return 0;
     pd_key key = pd_site_key(&heap->sites, event);
     pd_heap_enter(heap);
@@ -374,7 +374,7 @@ static uint32_t held(const pprofdelta_heap *heap, const pprofdelta_heap_realloc 
 int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
                                   pprofdelta_heap_realloc *r)
 {
-    if (!ptr)
+    if (!ptr || !r)
         return 0;
     pd_heap_enter(heap);
     uint32_t number = find(heap, ptr);

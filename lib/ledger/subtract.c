@@ -46,8 +46,8 @@ static void book_base(pd_tally *tally, const pd_window *w, pd_subtraction how)
         for (size_t i = 0; i < ledger->counters; i++) {
             pprofdelta_type_report *sums = &tally->types[i];
             pd_sum_add(&sums->prev, base[i]);
-            tally->is_too_large |= how == PD_SUBTRACT_NEGATIVE && base[i] == INT64_MIN &&
-                                   row == PD_ROW_NONE;
+            tally->is_too_large |=
+                how == PD_SUBTRACT_NEGATIVE && base[i] == INT64_MIN && row == PD_ROW_NONE;
             if (row >= PD_ROW_UNCHANGED)
                 pd_sum_add(row == PD_ROW_NONE ? &sums->vanished : &sums->cur, base[i]);
         }
@@ -109,9 +109,9 @@ pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtrac
         if (how == PD_SUBTRACT_ALL) /* as if prev were cur */
             tally->types[i].prev = tally->types[i].cur;
     }
-    return tally->is_too_large ? pd_no_fit(err, PPROFDELTA_NOWHERE,
-                                           "the difference of two counters does not fit")
-                               : PPROFDELTA_OK;
+    return tally->is_too_large
+               ? pd_no_fit(err, PPROFDELTA_NOWHERE, "the difference of two counters does not fit")
+               : PPROFDELTA_OK;
 }
 
 void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len)

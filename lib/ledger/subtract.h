@@ -28,7 +28,7 @@ bool pd_subtract_vanished(const pd_window *window, uint32_t entry, int64_t *out)
 
 typedef struct pd_tally {
     uint64_t matched, fresh, vanished, clamped;
-    bool is_too_large; /* a difference does not fit in 64 bits */
+    bool is_too_large;                                  /* a difference does not fit in 64 bits */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES]; /* in the order of a row; without names */
 } pd_tally;
 

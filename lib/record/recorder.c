@@ -89,6 +89,7 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
                                           pprofdelta_recorder **out, pprofdelta_error *err)
 {
     pprofdelta_recorder_options o;
+    PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     fill_kind(&o);
     pprofdelta_builder_options shared = shared_options(&o);

@@ -119,11 +119,12 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
 
 static pprofdelta_status check_record(const pprofdelta_record *record, pprofdelta_error *err)
 {
-    if (!record->values || (record->depth && !record->stack) ||
+    if (!record || !record->values || (record->depth && !record->stack) ||
         (record->labels_len && !record->labels))
-        return pd_refuse(err,
-                         "a record has no values, or an array that is NULL and whose length is "
-                         "not 0");
+        return pd_refuse(
+            err,
+            "there is no record, or it has no values, or an array that is NULL and whose length is "
+            "not 0");
     return PPROFDELTA_OK;
 }
 

@@ -70,7 +70,7 @@ bool pd_recorder_unsample(const pprofdelta_recorder *r, int64_t block_size, cons
             scale = heap_scale(r, block_size, raw[i & ~(size_t)1], raw[i | 1]);
         none = 0;
         out[i] = pd_scale_apply(scale, raw[i], i < r->schema.counters ? &carries[i] : &none);
-        fits &= pd_scale_fits(raw[i], out[i]);
+        fits &= pd_scale_fits(scale, raw[i], out[i]);
     }
     return fits;
 }

@@ -176,7 +176,8 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
 {
     pprofdelta_report done;
     uint64_t ticket;
-    PD_TRY(pd_result_check(report, err));
+    if (report)
+        PD_TRY(pd_result_check(report, err));
     PD_TRY(pd_life_write(&r->life, sink, &ticket, err));
     r->is_full = true;
     if (r->trouble.status && err)

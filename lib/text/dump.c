@@ -265,16 +265,18 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
     return m->writer.status;
 }
 
-void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
+bool pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
 {
     if (rate < 2 || !*objects || !*bytes)
-        return;
+        return true;
+    const int64_t before[] = {*objects, *bytes};
     double size = fabs((double)*bytes / (double)*objects);
     pd_scale scale = pd_scale_of_size(size, (double)rate);
     pd_carry none = 0;
     *objects = pd_scale_apply(scale, *objects, &none);
     none = 0;
     *bytes = pd_scale_apply(scale, *bytes, &none);
+    return pd_scale_fits(scale, before[0], *objects) && pd_scale_fits(scale, before[1], *bytes);
 }
 
 pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
@@ -298,11 +300,8 @@ bool pd_dump_unsample(const pd_dump *text, int64_t *values)
 {
     size_t len = PD_TEXT_VALUES - first_value(text);
     bool fits = true;
-    for (size_t i = 0; i < len; i += 2) {
-        int64_t objects = values[i], bytes = values[i + 1];
-        pd_unsample(text->rate, &values[i], &values[i + 1]);
-        fits &= pd_scale_fits(objects, values[i]) && pd_scale_fits(bytes, values[i + 1]);
-    }
+    for (size_t i = 0; i < len; i += 2)
+        fits &= pd_unsample(text->rate, &values[i], &values[i + 1]);
     return fits;
 }
 

@@ -19,8 +19,8 @@
 
 /* Scales *objects and *bytes in place, rounded to the nearest number. Both stay unchanged if rate
  * is below 2 (all allocations are recorded) or if one of them is 0 (the size is unknown). A result
- * that does not fit in 64 bits becomes the largest number that does. */
-void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes);
+ * that does not fit in 64 bits becomes the largest number that does, and false is returned. */
+bool pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes);
 
 typedef struct pd_dump {
     uint32_t rate; /* one byte in `rate` is sampled; 1: all are; 0: the last input was not text */

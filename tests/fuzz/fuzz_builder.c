@@ -200,7 +200,8 @@ static model_sample *flush(trial *t, slot *s)
     model_sample *m = counts(t, s) ? s->m : NULL;
     s->m = NULL; /* nobody else may flush it now */
     pprofdelta_status status = pprofdelta_sample_add(s->sample, &err);
-    bool is_refused = m && status == PPROFDELTA_E_MEMORY; /* there is no memory for those before it */
+    bool is_refused =
+        m && status == PPROFDELTA_E_MEMORY; /* there is no memory for those before it */
     require(is_refused ? t->memory.refused > refused : status == s->status);
     fuzz_require_told(&err, status);
     if (m && !is_refused)

@@ -364,8 +364,8 @@ static void add_up(reading *r, reading_sample *records, size_t len)
             continue;
         }
         for (size_t t = 0; t < types; t++)
-            r->overflows[t] |= __builtin_add_overflow(first->values[t], sorted[i]->values[t],
-                                                      &first->values[t]);
+            r->overflows[t] |=
+                __builtin_add_overflow(first->values[t], sorted[i]->values[t], &first->values[t]);
     }
     r->records = len;
     r->samples = records;

@@ -45,7 +45,7 @@ typedef struct reading {
     reading_location *locations;
     reading_sample *samples; /* in order of first appearance */
     size_t samples_len;
-    size_t records; /* number of records */
+    size_t records;  /* number of records */
     bool *overflows; /* by column: adding up the records of a sample leaves 64 bits */
     uint64_t unknown_fields;
 } reading;

@@ -111,6 +111,81 @@ TEST(the_steady_state_allocates_nothing)
     CHECK_MSG(t.memory.calls == calls, "%zu allocations", t.memory.calls - calls);
 }
 
+enum { SAMPLES = 60, KINDS = 25 };
+
+/* Adds samples of many kinds. Counts those that were added, by kind. */
+static void add_kinds(bench *t, int64_t counts[KINDS])
+{
+    char name[32];
+    for (int i = 0; i < SAMPLES; i++) {
+        pprofdelta_sample *s = pprofdelta_sample_start(t->b);
+        snprintf(name, sizeof name, "f%d", i % KINDS);
+        const pprofdelta_frame frame = {.name = name}, caller = {.name = "main"};
+        const pprofdelta_label label = {.key = "kind", .num = i % KINDS};
+        pprofdelta_sample_push_frame(s, &frame, 0);
+        pprofdelta_sample_push_frame(s, &caller, 0);
+        pprofdelta_sample_push_label(s, &label);
+        pprofdelta_sample_push_value(s, 0, 1);
+        counts[i % KINDS] += pprofdelta_sample_add(s, NULL) == PPROFDELTA_OK;
+    }
+}
+
+/* Removes what arrived from the counts. */
+static void arrive(bench *t, buf profile, int64_t counts[KINDS])
+{
+    reading r;
+    REQUIRE(reading_make(&t->arena, profile.ptr, profile.len, &r) == PPROFDELTA_OK);
+    for (size_t i = 0; i < r.view->n_sample; i++)
+        counts[r.view->sample[i]->label[0]->num] -= r.view->sample[i]->value[0];
+}
+
+/* Returns whether an allocation failed. */
+static bool add_with_failures(size_t at, bool is_alone, uint64_t max_memory)
+{
+    bench t = {.memory = {.fail_at = at, .is_alone = is_alone}};
+    pprofdelta_allocator allocator = tracker_allocator(&t.memory);
+    pprofdelta_builder_options o = plain_options();
+    int64_t counts[KINDS] = {0}, none[KINDS] = {0};
+    o.max_memory = max_memory;
+    if (pprofdelta_builder_new(&o, &allocator, &t.b, NULL))
+        return true;
+    add_kinds(&t, counts);
+    bool has_failed = t.memory.refused != 0;
+    t.memory.fail_at = 0;
+    for (int window = 0; window < 3;
+         window++) { /* what max_memory has no room for is in the next one */
+        collector c = {.bytes = buf_begin(&t.arena), .fail_at = window == 1};
+        pprofdelta_sink sink = collector_sink(&c);
+        pprofdelta_builder_report report = {.size = sizeof report};
+        pprofdelta_status status = builder_send(t.b, &sink, &report, &t.err);
+        CHECK_MSG(status == (window == 1 ? PPROFDELTA_E_SINK : PPROFDELTA_OK), "at %zu: %s", at,
+                  t.err.text);
+        if (status)
+            continue;
+        CHECK(report.samples_lost == 0);
+        arrive(&t, c.bytes, counts);
+        if (!max_memory)
+            CHECK_MSG(!memcmp(counts, none, sizeof none), "at %zu, window %d", at, window);
+    }
+    CHECK_MSG(!memcmp(counts, none, sizeof none), "at %zu, limit %llu", at,
+              (unsigned long long)max_memory);
+    bench_end(&t);
+    return has_failed;
+}
+
+/* A sample that was added is in the profile, and no other one is. */
+TEST(whichever_allocation_fails_what_was_added_arrives)
+{
+    for (int is_alone = 0; is_alone < 2; is_alone++) {
+        size_t at = 1;
+        while (add_with_failures(at, is_alone, 0))
+            at++;
+        CHECK_MSG(at > 20, "%zu allocations", at);
+    }
+    for (uint64_t limit = 2000; limit < 20000; limit += 100)
+        add_with_failures(0, false, limit);
+}
+
 TEST(max_memory_is_kept_and_what_is_lost_is_told)
 {
     tracker memory = {0};

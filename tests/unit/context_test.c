@@ -8,6 +8,8 @@
 #include "otlp_model.h"
 #include "scene.h"
 
+#include <setjmp.h>
+
 /* A process of two stacks, with an address and with lines. Each look is taken a microsecond later. */
 typedef struct two_stacks {
     build b;
@@ -300,6 +302,97 @@ static pd_tally book(const pprofdelta_report *report)
     pd_tally tally = {0};
     memcpy(tally.types, report->types, report->types_len * sizeof *report->types);
     return tally;
+}
+
+/* A description between two writes of one window leaves the report as it was. */
+TEST(each_write_of_a_window_has_the_same_report)
+{
+    ENDS(two_stacks_end) two_stacks p;
+    two_stacks_begin(&p);
+    ENDS(context_end) pprofdelta *pd = NULL;
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    collector c = {.bytes = buf_begin(&p.b.arena)};
+    const pprofdelta_sink sink = collector_sink(&c);
+    buf prev = two_stacks_look(&p, 10), cur = two_stacks_look(&p, 17);
+    CHECK(!pprofdelta_base(pd, prev.ptr, prev.len, NULL));
+    CHECK(!pprofdelta_begin(pd, cur.ptr, cur.len, NULL));
+    pprofdelta_type_report types[2];
+    for (int written = 0; written < 2; written++) {
+        pprofdelta_report report = {.size = sizeof report};
+        pprofdelta_memory memory = {.size = sizeof memory};
+        REQUIRE(!pprofdelta_write(pd, &sink, &report, NULL) && report.types_len == 2);
+        CHECK(!written || !memcmp(types, report.types, sizeof types));
+        memcpy(types, report.types, sizeof types);
+        CHECK(types[0].delta.lo == 7 && types[0].prev.lo == 110);
+        CHECK(!pprofdelta_describe(pd, &memory) && memory.types != report.types);
+        CHECK(!memcmp(types, report.types, sizeof types));
+        CHECK(memory.types[0].prev.lo == 110 && !memory.types[0].delta.lo);
+    }
+}
+
+static int refuse_within(void *cookie, const void *data, size_t len)
+{
+    pprofdelta *pd = cookie;
+    const pprofdelta_sink sink = {.write = refuse_within, .cookie = pd};
+    const pprofdelta_source source = {.read = NULL};
+    (void)data, (void)len;
+    CHECK(pprofdelta_begin(pd, "", 0, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_write(pd, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_base(pd, "", 0, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_load(pd, &source, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_commit(pd) == PPROFDELTA_E_USAGE);
+    return 0;
+}
+
+static int abandon_within(void *cookie, const void *data, size_t len)
+{
+    (void)data, (void)len;
+    pprofdelta_abandon(cookie);
+    return 0;
+}
+
+static jmp_buf out_of_callback;
+
+static int leave(void *cookie, const void *data, size_t len)
+{
+    (void)cookie, (void)data, (void)len;
+    longjmp(out_of_callback, 1);
+}
+
+static int leave_source(void *cookie, void *to, size_t len, size_t *got)
+{
+    (void)cookie, (void)to, (void)len, (void)got;
+    longjmp(out_of_callback, 1);
+}
+
+/* What is remembered is not changed while it is saved; a callback that did not return is forgotten by abandon. */
+TEST(states_and_their_callbacks)
+{
+    ENDS(two_stacks_end) two_stacks p;
+    two_stacks_begin(&p);
+    ENDS(context_end) pprofdelta *pd = NULL;
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    buf prev = two_stacks_look(&p, 10), cur = two_stacks_look(&p, 17);
+    const pprofdelta_sink refuses = {.write = refuse_within, .cookie = pd},
+                          abandons = {.write = abandon_within, .cookie = pd},
+                          leaves = {.write = leave};
+    const pprofdelta_source source = {.read = leave_source};
+    CHECK(!pprofdelta_base(pd, prev.ptr, prev.len, NULL));
+    CHECK(pprofdelta_save(pd, &refuses, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_save(pd, &abandons, NULL) == PPROFDELTA_E_SINK);
+    if (!setjmp(out_of_callback))
+        pprofdelta_save(pd, &leaves, NULL);
+    CHECK(pprofdelta_begin(pd, cur.ptr, cur.len, NULL) == PPROFDELTA_E_USAGE);
+    pprofdelta_abandon(pd);
+    if (!setjmp(out_of_callback))
+        pprofdelta_load(pd, &source, NULL);
+    CHECK(pprofdelta_begin(pd, cur.ptr, cur.len, NULL) == PPROFDELTA_E_USAGE);
+    pprofdelta_abandon(pd);
+    collector c = {.bytes = buf_begin(&p.b.arena)};
+    const pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_report report = {.size = sizeof report};
+    CHECK(pprofdelta_window(pd, cur.ptr, cur.len, &sink, &report, NULL) == PPROFDELTA_OK);
+    CHECK(report.types[0].delta.lo == 7);
 }
 
 TEST(verify_sees_what_does_not_add_up)

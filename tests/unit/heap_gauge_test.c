@@ -128,6 +128,13 @@ TEST(misuse_is_refused)
     end(&s);
     begin(&s, (pprofdelta_heap_options)GAUGE);
     CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    begun(&s, 2);
+    CHECK(pprofdelta_heap_set_gauge(s.heap, NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    rows[0].depth = 1;
+    CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    rows[0] = (pprofdelta_heap_row){NULL, 1, stack, 1, 1};
+    CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_heap_set_gauge(s.heap, NULL, 0, NULL, NULL) == PPROFDELTA_OK);
 }
 
 TEST_MAIN()

@@ -48,6 +48,7 @@ TEST(options_are_checked)
         {"max_live", {.max_live = UINT32_MAX}},
         {"max_sites", {.max_sites = UINT32_MAX}},
         {"max_depth", {.max_depth = UINT32_MAX}},
+        {"started_nanos", {.started_nanos = INT64_MAX}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pprofdelta_heap_options options = bad[i].options;
@@ -77,6 +78,57 @@ TEST(null_is_never_tracked)
     CHECK(!pprofdelta_heap_untrack(heap, NULL));
     CHECK(!pprofdelta_heap_realloc_begin(heap, NULL, &r));
     CHECK(stats_of(heap).sites == 1 && stats_of(heap).dropped_memory == 0);
+}
+
+static int lose_its_stack(void *cookie, pprofdelta_heap_event *event)
+{
+    (void)cookie;
+    event->stack = NULL;
+    return 1;
+}
+
+TEST(an_array_that_is_null_has_no_length)
+{
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    pprofdelta_heap_event events[] = {event_at(1), event_at(1), event_at(2)};
+    pprofdelta_heap_realloc r;
+    events[0].stack = NULL;
+    events[1].labels_len = 1;
+    for (size_t i = 0; i < 2; i++) {
+        CHECK(!pprofdelta_heap_track(heap, &events[i]));
+        CHECK(pprofdelta_heap_defer(heap, &events[i]) == PPROFDELTA_HEAP_DROPPED);
+    }
+    CHECK(stats_of(heap).refused == 4 && stats_of(heap).sites == 1);
+    CHECK(pprofdelta_heap_defer(heap, &events[2]) == PPROFDELTA_HEAP_DEFERRED);
+    CHECK(pprofdelta_heap_complete(heap, lose_its_stack, NULL) == 0);
+    pprofdelta_heap_stats s = stats_of(heap);
+    CHECK(s.refused == 5 && s.live == 0 && s.completed == 0 && s.cancelled == 0);
+    CHECK(!pprofdelta_heap_track(heap, NULL) && !pprofdelta_heap_defer(heap, NULL));
+    CHECK(track(heap, 1) && !pprofdelta_heap_realloc_begin(heap, live_pointer(1), NULL));
+    CHECK(pprofdelta_heap_sweep(heap, 1, NULL, NULL, NULL) == 0 && stats_of(heap).live == 1);
+    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
+    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
+}
+
+/* Each window ends later than it begins and than the one before, at every time that is accepted. */
+TEST(windows_end_later_at_every_time)
+{
+    static const int64_t latest = INT64_MAX - (INT64_C(1) << 40);
+    const int64_t times[] = {0, 1, -1, INT64_MIN, latest, latest + 1, INT64_MAX};
+    for (size_t started = 0; started < 5; started++) {
+        ENDS(heap_end)
+        pprofdelta_heap *heap = make((pprofdelta_heap_options){.started_nanos = times[started]});
+        int64_t last = times[started];
+        for (size_t i = 0; i < 21; i++) {
+            pprofdelta_heap_window w = {.size = sizeof w};
+            pprofdelta_status status = pprofdelta_heap_begin(heap, times[i % 7], &w, NULL);
+            CHECK(status == (i % 7 < 5 ? PPROFDELTA_OK : PPROFDELTA_E_USAGE));
+            CHECK_MSG(status || (w.to_nanos > last && w.to_nanos > w.from_nanos),
+                      "%" PRId64 " after %" PRId64, w.to_nanos, last);
+            last = status ? last : w.to_nanos;
+            pprofdelta_heap_abandon(heap);
+        }
+    }
 }
 
 TEST(a_pointer_that_was_freed_unseen_gives_way)

@@ -34,10 +34,9 @@ typedef enum call {
     CALLS
 } call;
 
-static const char *const names[CALLS] = {"begin",      "write",      "write refused",
-                                         "write NULL", "write back", "write ended",
-                                         "write left", "commit",     "abandon",
-                                         "write short"};
+static const char *const names[CALLS] = {"begin",      "write",       "write refused", "write NULL",
+                                         "write back", "write ended", "write left",    "commit",
+                                         "abandon",    "write short"};
 
 /* What a write that succeeded says of itself. */
 typedef struct said {
