@@ -193,13 +193,16 @@ static pd_compact_header make_header(writing *w)
     const pprofdelta_heap_window *b = &w->heap->export.batch;
     /* If nothing is in use at the end, readers begin with when most was. */
     const char *type = w->is_all && !w->has_inuse ? "peak_space" : "inuse_space";
+    int64_t duration;
+    if (__builtin_sub_overflow(b->to_nanos, b->from_nanos, &duration))
+        duration = INT64_MAX;
     return (pd_compact_header){
         .has_period_type = true,
         .period_type = string(w, "space"),
         .period_unit = string(w, "bytes"),
         .period = (int64_t)w->heap->options.period,
         .time_nanos = b->to_nanos,
-        .duration_nanos = b->to_nanos > b->from_nanos ? b->to_nanos - b->from_nanos : 0,
+        .duration_nanos = duration > 0 ? duration : 0,
         .default_sample_type = string(w, type),
         .series = b->id,
         .sequence = b->sequence,

@@ -8,6 +8,7 @@ static int put(void *out, const void *data, size_t len) { return fwrite(data, 1,
 static pprofdelta_sink to_stdout(void) { return (pprofdelta_sink){.write = put, .cookie = stdout}; }
 */
 import "C"
+import "errors"
 import "os"
 import "unsafe"
 
@@ -15,11 +16,15 @@ func main() { // consumer PREV CUR >DELTA
 	var pd *C.pprofdelta
 	var err C.pprofdelta_error
 	sink := C.to_stdout()
-	prev, _ := os.ReadFile(os.Args[1])
-	cur, _ := os.ReadFile(os.Args[2])
+	prev, wrong := os.ReadFile(os.Args[1])
+	cur, wrongToo := os.ReadFile(os.Args[2])
+	if errors.Join(wrong, wrongToo) != nil {
+		os.Stderr.WriteString(errors.Join(wrong, wrongToo).Error())
+		os.Exit(1)
+	}
 	if C.pprofdelta_new(nil, nil, &pd, &err) != C.PPROFDELTA_OK ||
-		C.pprofdelta_base(pd, unsafe.Pointer(&prev[0]), C.size_t(len(prev)), &err) != 0 ||
-		C.pprofdelta_window(pd, unsafe.Pointer(&cur[0]), C.size_t(len(cur)), &sink, nil, &err) != 0 {
+		C.pprofdelta_base(pd, unsafe.Pointer(unsafe.SliceData(prev)), C.size_t(len(prev)), &err) != 0 ||
+		C.pprofdelta_window(pd, unsafe.Pointer(unsafe.SliceData(cur)), C.size_t(len(cur)), &sink, nil, &err) != 0 {
 		os.Stderr.WriteString(C.GoString(&err.text[0]))
 		os.Exit(1)
 	}

@@ -6,6 +6,7 @@ Go and Python as its user would, through pkg-config, and lets each make the bund
 completions are asked what they complete. What is not installed here is skipped, with its name.
 """
 
+import gzip
 import json
 import os
 import re
@@ -78,6 +79,10 @@ def seen(profile):
 
 
 want = seen(run(tool, *pair).stdout)
+long_pair = [os.path.join(folder, f"long.{n}.pb") for n in (1, 2)]  # with a string that nothing uses
+for short, long in zip(pair, long_pair):
+    with gzip.open(short) as source_file, open(long, "wb") as file:
+        file.write(source_file.read() + b"\x32\x80\x80\x80\x0a" + bytes(20 << 20))
 env = {"PKG_CONFIG_PATH": os.path.join(libdir, "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": folder,
        "LD_LIBRARY_PATH": libdir}
 
@@ -95,6 +100,12 @@ def makes_the_delta(name, *command):
     ran_ = run(*command, pair[0], __file__, env=env)
     check(name + " tells what is wrong", ran_.returncode == 1 and b"not a pprof profile" in ran_.stderr,
           ran_.stderr.decode())
+    ran_ = run(*command, pair[0], out("missing"), env=env)
+    check(name + " names a file that is missing", ran_.returncode == 1 and b"missing" in ran_.stderr, ran_)
+    ran_ = run(*command, env=env)
+    check(name + " needs two files", ran_.returncode > 0 and ran_.stderr, ran_)
+    ran_ = run(*command, *long_pair, env=env)
+    check(name + " reads long files", ran_.returncode == 0 and seen(ran_.stdout) == want, ran_.stderr.decode())
 
 
 def compiles(name, *command):

@@ -1,5 +1,6 @@
 #include <pprofdelta.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int to_file(void *cookie, const void *data, size_t len)
 {
@@ -8,7 +9,7 @@ static int to_file(void *cookie, const void *data, size_t len)
 
 int main(int argc, char **argv) /* agent SCRAPE DELTA [SCRAPE DELTA]... */
 {
-    static char bytes[64 << 20];
+    char *bytes = NULL;
     pprofdelta *pd;
     pprofdelta_error err = {0};
     pprofdelta_status status = pprofdelta_new(NULL, NULL, &pd, &err);
@@ -17,7 +18,11 @@ int main(int argc, char **argv) /* agent SCRAPE DELTA [SCRAPE DELTA]... */
         if (!in || !out)
             return perror(argv[in ? i + 1 : i]), 1;
         pprofdelta_sink sink = {.write = to_file, .cookie = out};
-        size_t len = fread(bytes, 1, sizeof bytes, in);
+        size_t len = 0, got = 1;
+        for (; got && (bytes = realloc(bytes, len + (1 << 20))); len += got)
+            got = fread(bytes + len, 1, 1 << 20, in);
+        if (!bytes || ferror(in))
+            return perror(argv[i]), 1;
         status = pprofdelta_window(pd, bytes, len, &sink, NULL, &err);
         if (fclose(out) == 0 && !status)
             pprofdelta_commit(pd); /* it is safe: the next window begins here */
@@ -27,5 +32,5 @@ int main(int argc, char **argv) /* agent SCRAPE DELTA [SCRAPE DELTA]... */
     }
     if (status)
         fprintf(stderr, "%s: %s\n", err.stage, err.text);
-    return pprofdelta_free(pd), status != PPROFDELTA_OK;
+    return pprofdelta_free(pd), free(bytes), status != PPROFDELTA_OK;
 }

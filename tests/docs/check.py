@@ -4,6 +4,7 @@ sections. The version is one. recipe.py and demo.py run what README.md tells a u
 
 usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION RECORDS RECEIVER"""
 
+import gzip
 import glob
 import json
 import os
@@ -37,6 +38,11 @@ def check_agent(folder):
     raw = [re.sub(r"pprofdelta: delta.*", "", run(tool, "show", "--raw", f).stdout).replace(f, "")
            for f in (second, by_tool)]
     check("agent.c and the command agree", raw[0] == raw[1] and "Samples" in raw[0].title())
+    long = os.path.join(folder, "long")  # with a string that nothing uses
+    with gzip.open(two) as source, open(long, "wb") as file:
+        file.write(source.read() + b"\x32\x80\x80\x80\x28" + bytes(80 << 20))
+    ran = run(agent, one, first, long, second)
+    check("agent.c reads long files", ran.returncode == 0 and os.path.getsize(second), ran.stderr)
 
 
 def check_records(folder):
