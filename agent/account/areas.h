@@ -6,7 +6,7 @@
 #define PD_AGENT_AREAS_H
 
 #include "agent/base/text.h"
-#include "base/mem.h"
+#include "base/bytes.h"
 
 /* ---- areas: /proc/self/smaps ----------------------------------------------------------------- */
 

@@ -105,6 +105,32 @@ template <typename Call> void enter(Call call)
     }
 }
 
+// An exception of the caller's sink does not pass through the library, which is C: the sink has refused the profile.
+template <typename Call> int guarded(Call call)
+{
+#if defined(__cpp_exceptions)
+    try {
+        return call();
+    } catch (...) {
+        return -1;
+    }
+#else
+    return call();
+#endif
+}
+
+inline int write(void *cookie, const void *data, size_t len)
+{
+    const auto *sink = static_cast<const pprofdelta_sink *>(cookie);
+    return guarded([&] { return sink->write(sink->cookie, data, len); });
+}
+
+inline int hand_over(void *cookie, pprofdelta_tables *tables)
+{
+    const auto *sink = static_cast<const pprofdelta_sink *>(cookie);
+    return guarded([&] { return sink->tables(sink->cookie, tables); });
+}
+
 [[gnu::noinline, gnu::cold]] inline void may_be_tracked(const void *ptr)
 {
     enter([&] { pprofdelta_heap_untrack(tracker, ptr); });
@@ -165,14 +191,18 @@ inline pprofdelta_status start(pprofdelta_heap_options options, pprofdelta_error
     return status;
 }
 
-// Ends a window and writes its profile. If that fails, the next window has its events, too.
+// Ends a window and writes its profile. If that fails, the next window has its events, too. A sink that throws has
+// refused the profile: E_SINK.
 inline pprofdelta_status window(const pprofdelta_sink &sink, pprofdelta_error *err)
 {
     pprofdelta_status status = pprofdelta_heap_begin(tracker, now(), nullptr, err);
     if (status != PPROFDELTA_OK)
         return status;
+    const pprofdelta_sink guard = {sink.write ? detail::write : nullptr,
+                                   const_cast<pprofdelta_sink *>(&sink),
+                                   sink.tables ? detail::hand_over : nullptr};
     pprofdelta_sampler_pause(&sampler); // the compressor calls malloc
-    status = pprofdelta_heap_write(tracker, PPROFDELTA_HEAP_BY_FORMAT, &sink, err);
+    status = pprofdelta_heap_write(tracker, PPROFDELTA_HEAP_BY_FORMAT, &guard, err);
     pprofdelta_sampler_resume(&sampler);
     if (status == PPROFDELTA_OK)
         return pprofdelta_heap_commit(tracker);

@@ -95,8 +95,7 @@ typedef struct pprofdelta_recorder_options {
                        _NO_MAPPINGS */
     pprofdelta_kind kind;
     /* Any but NEGATIVE. With CLAMP the recorder does not look for restarts: only
-     * pprofdelta_recording.restarted reports one. It then stores nothing of records that did not change,
-     * and is faster. */
+     * pprofdelta_recording.restarted reports one. */
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     pprofdelta_compression compression;

@@ -9,9 +9,8 @@
  * looked up. The exception are program counters that lead a stack, if a symbolizer may hide them:
  * hidden frames are not part of the key.
  *
- * Most records have not changed since the last window. With PPROFDELTA_ON_RESET_CLAMP they get no row
- * (see window.h). Where the recorder looks for restarts itself they do: if counting began again at
- * zero, all of them are written.
+ * Most records have not changed since the last window. They get a row all the same: if counting began again at
+ * zero, which is known at the end of the window only, all of them are written.
  *
  * The arena stores, for each row of the window, what is needed if it is written:
  *

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +21,27 @@ static int keep(void *cookie, const void *data, std::size_t len)
 {
     static_cast<std::string *>(cookie)->append(static_cast<const char *>(data), len);
     return 0;
+}
+
+static int lack_memory(void *, const void *, size_t)
+{
+    throw std::bad_alloc();
+}
+
+// The window that its sink left can be abandoned, and is sent again.
+static void throw_from_a_sink(pprofdelta_builder *builder)
+{
+    const pprofdelta_sink sink = {lack_memory, nullptr, nullptr};
+    bool has_thrown = false;
+    check("begin", pprofdelta_builder_begin(builder, nullptr) == PPROFDELTA_OK);
+    try {
+        pprofdelta_builder_write(builder, &sink, nullptr, nullptr);
+    } catch (const std::bad_alloc &) {
+        has_thrown = true;
+    }
+    check("an exception passes through", has_thrown);
+    check("its sink did not return", pprofdelta_builder_commit(builder) == PPROFDELTA_E_USAGE);
+    pprofdelta_builder_abandon(builder);
 }
 
 static void use_builder()
@@ -51,6 +73,7 @@ static void use_builder()
     pprofdelta_sink sink = {keep, &out, nullptr};
     pprofdelta_builder_report report = pprofdelta_builder_report();
     report.size = sizeof report;
+    throw_from_a_sink(builder);
     check("a window",
           pprofdelta_builder_begin(builder, nullptr) == PPROFDELTA_OK &&
               pprofdelta_builder_write(builder, &sink, &report, nullptr) == PPROFDELTA_OK);

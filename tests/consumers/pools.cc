@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -54,6 +55,12 @@ int put(void *out, const void *data, size_t len)
     return std::fwrite(data, 1, len, static_cast<FILE *>(out)) != len;
 }
 
+// As std::string::append does without memory.
+int lack_memory(void *, const void *, size_t)
+{
+    throw std::bad_alloc();
+}
+
 // Takes 1000 blocks of 48 bytes and gives 600 of them back.
 [[gnu::noinline]] void cache(std::vector<void *> &kept)
 {
@@ -83,6 +90,8 @@ int main()
     std::thread([&] { cache(kept); }).join();
     void *grown = grow(grow(grow(nullptr, 0, 100), 100, 100000), 100000, 10000);
     pprofdelta_alloc::freed(early);
+    if (pprofdelta_alloc::window({lack_memory, nullptr, nullptr}, &err) != PPROFDELTA_E_SINK)
+        return std::fprintf(stderr, "the sink threw, and the window was not refused\n"), 1;
     if (pprofdelta_alloc::window(sink, &err) != PPROFDELTA_OK)
         return std::fprintf(stderr, "%s\n", err.text), 1;
     pprofdelta_alloc::freed(grown);

@@ -187,6 +187,10 @@ for header, name in (("pprofdelta_common.h", "libpprofdelta.3"), ("pprofdelta.h"
 for path, most in (("README.md", 220), ("man/pprofdelta.1", 400)):
     lines = len(read(*path.split("/")).splitlines())
     check(f"{path} has at most {most} lines", lines <= most, lines)
+internal = {name for path in glob.glob("agent/**/*.[ch]", root_dir=root, recursive=True)
+            for name in re.findall(r'#include "([^"]+)"', read(path)) if os.path.exists(os.path.join(root, "lib", name))}
+check("agent/meson.build names the internal headers that the agent uses", internal ==
+      set(re.findall(r"^#     (\w+/\w+\.h) ", read("agent", "meson.build"), re.M)), internal)
 check("--version prints meson's version", version in run(tool, "--version").stdout)
 check("the header has it", f'"{version}"' in read("lib", "include", "pprofdelta_common.h"))
 check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)

@@ -377,6 +377,7 @@ pub struct pprofdelta_heap_stats {
     pub peak_bytes: i64,
     pub peak_nanos: i64,
     pub dropped_ages: u64,
+    pub refused: u64,
 }
 
 #[repr(C)]
@@ -569,7 +570,10 @@ extern "C" {
         out: *mut *mut pprofdelta_heap,
         err: *mut pprofdelta_error,
     ) -> pprofdelta_status;
-    pub fn pprofdelta_heap_describe(heap: *mut pprofdelta_heap, out: *mut pprofdelta_heap_stats);
+    pub fn pprofdelta_heap_describe(
+        heap: *mut pprofdelta_heap,
+        out: *mut pprofdelta_heap_stats,
+    ) -> pprofdelta_status;
     pub fn pprofdelta_new(
         options: *const pprofdelta_options,
         allocator: *const pprofdelta_allocator,
@@ -616,7 +620,10 @@ extern "C" {
         source: *const pprofdelta_source,
         err: *mut pprofdelta_error,
     ) -> pprofdelta_status;
-    pub fn pprofdelta_describe(pd: *mut pprofdelta, out: *mut pprofdelta_memory);
+    pub fn pprofdelta_describe(
+        pd: *mut pprofdelta,
+        out: *mut pprofdelta_memory,
+    ) -> pprofdelta_status;
     pub fn pprofdelta_adder_new(
         options: *const pprofdelta_options,
         allocator: *const pprofdelta_allocator,

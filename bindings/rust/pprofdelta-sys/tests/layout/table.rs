@@ -158,6 +158,7 @@ pub fn assertions() -> Vec<String> {
         offset!(pprofdelta_heap_stats, peak_bytes),
         offset!(pprofdelta_heap_stats, peak_nanos),
         offset!(pprofdelta_heap_stats, dropped_ages),
+        offset!(pprofdelta_heap_stats, refused),
         size!(pprofdelta_options),
         offset!(pprofdelta_options, size),
         offset!(pprofdelta_options, flags),
