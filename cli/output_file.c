@@ -98,8 +98,8 @@ static int refuse_terminal(const char *name)
     return cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
 }
 
-/* The file that path leads to through symbolic links. It need not exist if path is none. Returns NULL
- * with errno set. */
+/* The file that path leads to through symbolic links. It need not exist if path is none. Returns
+ * NULL with errno set. */
 static char *target_of(const char *path)
 {
     struct stat st;
@@ -125,8 +125,8 @@ static bool is_same_name(const char *path, const char *other)
            st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
 }
 
-/* Which existing file OUT may replace: a profile a profile, a page a page, a table a table, and all an
- * empty file. Every other file stays. Its name does not matter. */
+/* Which existing file OUT may replace: a profile a profile, a page a page, a table a table, and all
+ * an empty file. Every other file stays. Its name does not matter. */
 static int check_old(const cli_output *out)
 {
     char why[CLI_WHY_ROOM];
@@ -236,7 +236,8 @@ static int make(char *name)
 }
 
 /* Removes a regular file of this user that no process has locked, or that has its target's name
- * already. The file is locked while it is removed, so that a process that has just created it notices. */
+ * already. The file is locked while it is removed, so that a process that has just created it
+ * notices. */
 static void remove_left_over(int folder, const char *name)
 {
     struct stat st;
@@ -283,8 +284,8 @@ static void remove_temporary(cli_output *out)
     end_temporary(out);
 }
 
-/* The name has the hash (FNV-1a) of the last name of the owner, which keeps it short. Returns 0 or an
- * errno value. */
+/* The name has the hash (FNV-1a) of the last name of the owner, which keeps it short. Returns 0 or
+ * an errno value. */
 static int create_temporary(cli_output *out)
 {
     const char *owner = out->state ? out->state : out->target;
@@ -328,8 +329,8 @@ static int sync_all(int fd)
     return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
 }
 
-/* Gives the temporary file the name of the target. Returns 0, or -1 with errno set. A new target gets it
- * by a link, which replaces nothing. On a file system without links, a look has to do. */
+/* Gives the temporary file the name of the target. Returns 0, or -1 with errno set. A new target
+ * gets it by a link, which replaces nothing. On a file system without links, a look has to do. */
 static int put_in_place(const cli_output *out)
 {
     struct stat st;

@@ -71,10 +71,10 @@ typedef struct cli_output {
     int failure;      /* the exit code of a failure that was printed, else 0 */
 } cli_output;
 
-/* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what is
- * written may replace it. A profile replaces only a profile or an empty file, a page only a page or an
- * empty file, a table only a table or an empty file, by whatever name. Prints what is wrong; returns an exit
- * code. Close *out whatever is returned. */
+/* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what
+ * is written may replace it. A profile replaces only a profile or an empty file, a page only a page
+ * or an empty file, a table only a table or an empty file, by whatever name. Prints what is wrong;
+ * returns an exit code. Close *out whatever is returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
 /* For a sink whose cookie is a cli_output. A failure is printed at once and kept in out->failure. */
@@ -90,8 +90,8 @@ void cli_output_close(cli_output *out);
 /* Opens the directory of path; how: O_RDONLY or O_PATH. Returns -1 with errno set. */
 int cli_folder_open(const char *path, int how);
 
-/* Has one of these signals come, which ends this process when the signals of *before are blocked, and no
- * others? */
+/* Has one of these signals come, which ends this process when the signals of *before are blocked,
+ * and no others? */
 bool cli_is_ending(const sigset_t *before);
 
 /* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */

@@ -43,8 +43,8 @@ int cli_state_open_to_read(cli_state *state, const char *path);
 /* Loads FILE into the context. Does nothing if FILE does not exist. */
 int cli_state_load(cli_state *state, pprofdelta *context);
 
-/* Replaces FILE by the state of the context, or creates it, and syncs it. CLI_OVERTAKEN: another run has
- * created it since cli_state_open. If it does not return CLI_DONE, nothing may be sent. */
+/* Replaces FILE by the state of the context, or creates it, and syncs it. CLI_OVERTAKEN: another
+ * run has created it since cli_state_open. If it does not return CLI_DONE, nothing may be sent. */
 int cli_state_replace(cli_state *state, pprofdelta *context);
 
 /* The delta has arrived: says so in FILE, and syncs that. */

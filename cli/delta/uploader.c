@@ -24,12 +24,13 @@ enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
 /* ---- the guard -----------------------------------------------------------------------------------
  *
- * The uploader has a process group of its own, so that it and all that it started can be ended. The group
- * has the foreground of the terminal if the group of this process had it, so the uploader may read the
- * terminal. A third process, the guard, leads the group. It lives as long as the uploader, and
+ * The uploader has a process group of its own, so that it and all that it started can be ended. The
+ * group has the foreground of the terminal if the group of this process had it, so the uploader may
+ * read the terminal. A third process, the guard, leads the group. It lives as long as the uploader. It
  *   - kills the group if this process has ended without doing so
- *   - passes to the group of this process what the terminal sends to that of the uploader: Ctrl-C, Ctrl-Z,
- *     and SIGTTIN if the uploader reads the terminal in the background. So all of a job ends or stops. */
+ *   - passes to the group of this process what the terminal sends to that of the uploader: Ctrl-C,
+ *     Ctrl-Z, and SIGTTIN if the uploader reads the terminal in the background. So all of a job ends
+ *     or stops. */
 typedef struct job {
     pid_t ours;           /* the group of this process */
     pid_t group;          /* the process of the guard, and its group */
@@ -38,7 +39,8 @@ typedef struct job {
     struct termios modes; /* of the terminal before */
 } job;
 
-/* Moves the foreground of the terminal from one group to another, if the first has it. SIGTTOU is blocked. */
+/* Moves the foreground of the terminal from one group to another, if the first has it. SIGTTOU is
+ * blocked. */
 static bool pass_terminal(const job *j, pid_t from, pid_t to)
 {
     return tcgetpgrp(j->tty) == from && !tcsetpgrp(j->tty, to);
@@ -94,9 +96,9 @@ static void end_guard(const job *j)
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-/* Becomes the command, with the file `input` on its stdin. Signals that this process ignored from the start
- * stay ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main ignores. Writes errno to
- * told if it cannot; otherwise execvp closes it. */
+/* Becomes the command, with the file `input` on its stdin. Signals that this process ignored from
+ * the start stay ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main
+ * ignores. Writes errno to told if it cannot; otherwise execvp closes it. */
 static _Noreturn void become(const job *j, char *const *argv, const pprofdelta_report *report,
                              int input, pid_t parent, const sigset_t *mask, int told)
 {
@@ -117,7 +119,8 @@ static _Noreturn void become(const job *j, char *const *argv, const pprofdelta_r
     _exit(127);
 }
 
-/* Starts the command. Returns 0 when a process has become the command; an errno value if none could. */
+/* Starts the command. Returns 0 when a process has become the command; an errno value if none
+ * could. */
 static int start(job *j, char *const *argv, const pprofdelta_report *report, int input,
                  const sigset_t *mask)
 {
@@ -154,8 +157,8 @@ static bool is_stopping(int number)
     return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
-/* Stops the uploader and this process until SIGCONT. Returns false if this process does not stop, because no
- * shell is there that could continue it. */
+/* Stops the uploader and this process until SIGCONT. Returns false if this process does not stop,
+ * because there is no shell that could continue it. */
 static bool suspend(const job *j, int number)
 {
     static const struct timespec at_once;
@@ -177,8 +180,8 @@ static bool suspend(const job *j, int number)
     return was_stopped;
 }
 
-/* Waits for the uploader until the deadline (0: none). The watched signals are blocked. *signal_number
- * is the signal that arrived if INTERRUPTED is returned. */
+/* Waits for the uploader until the deadline (0: none). The watched signals are blocked.
+ * *signal_number is the signal that arrived if INTERRUPTED is returned. */
 static outcome await(const job *j, const sigset_t *watched, int64_t deadline, int *status,
                      int *signal_number)
 {
@@ -271,8 +274,8 @@ static int make_input(const cli_buffer *delta)
     return -1;
 }
 
-/* Waits for the uploader, and ends it if it takes too long. *interrupted is the signal that ends this process,
- * too. */
+/* Waits for the uploader, and ends it if it takes too long. *interrupted is the signal that ends
+ * this process, too. */
 static outcome oversee(const job *j, const cli_uploader *uploader, const sigset_t *watched,
                        int *status, int *interrupted)
 {
@@ -313,8 +316,8 @@ static int fail(void)
     return CLI_UPLOAD;
 }
 
-/* Runs the uploader with this input. The signals of `watched` are blocked; *mask has those that were before.
- * Returns whether it failed; *interrupted is the signal that ends this process then. */
+/* Runs the uploader with this input. The signals of `watched` are blocked; *mask has those that
+ * were before. Returns whether it failed; *interrupted is the signal that ends this process then. */
 static bool run(const cli_uploader *uploader, const pprofdelta_report *report, int input,
                 const sigset_t *watched, const sigset_t *mask, int *interrupted)
 {

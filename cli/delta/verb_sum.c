@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a file joins the last one, if many files of a sum do: the first of them, and the last one before it. */
+/* How a file joins the last one, if many files of a sum do: the first of them, and the last one
+ * before it. */
 typedef struct joined {
     size_t len;
     const char *name, *last;
@@ -74,8 +75,8 @@ static bool counts(pprofdelta_join join)
            join != PPROFDELTA_JOIN_GAP;
 }
 
-/* What is said of a file of a sum, before and after the name of the last one, if that belongs to it. A gap is
- * noted or refused later, because a full profile may come. */
+/* What is said of a file of a sum, before and after the name of the last one, if that belongs to
+ * it. A gap is noted or refused later, because a full profile may come. */
 static const struct {
     const char *before, *after;
 } notes[PPROFDELTA_JOIN_APART] = {

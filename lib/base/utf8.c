@@ -71,8 +71,8 @@ pprofdelta_status pd_utf8_repair(pd_bytes text, pd_mem *mem, pd_buffer *out, ppr
     return PPROFDELTA_OK;
 }
 
-/* Is the well-formed sequence a control character, of the terminal (C0, DEL, C1) or of the direction and the
- * lines of text (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069)? */
+/* Is the well-formed sequence a control character, of the terminal (C0, DEL, C1) or of the
+ * direction and the lines of text (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069)? */
 static bool is_control(const uint8_t *at, size_t len)
 {
     if (len == 1)
