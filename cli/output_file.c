@@ -87,7 +87,9 @@ int cli_folder_open(const char *path, int how)
 
 static int fail(cli_output *out, const char *verb, int error)
 {
-    const char *what = out->is_state ? "replace the state" : verb;
+    const char *what = out->is_new     ? "create the state in its directory"
+                       : out->is_state ? "replace the state"
+                                       : verb;
     return out->failure = cli_system_error(out->name, what, error);
 }
 
@@ -96,8 +98,8 @@ static int refuse_terminal(const char *name)
     return cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
 }
 
-/* The file that path leads to through symbolic links. It need not exist if path is none. Returns NULL
- * with errno set. */
+/* The file that path leads to through symbolic links. It need not exist if path is none. Returns
+ * NULL with errno set. */
 static char *target_of(const char *path)
 {
     struct stat st;
@@ -123,8 +125,8 @@ static bool is_same_name(const char *path, const char *other)
            st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
 }
 
-/* Which existing file OUT may replace: a profile a profile, a page a page, a table a table, and all an
- * empty file. Every other file stays. Its name does not matter. */
+/* Which existing file OUT may replace: a profile a profile, a page a page, a table a table, and all
+ * an empty file. Every other file stays. Its name does not matter. */
 static int check_old(const cli_output *out)
 {
     char why[CLI_WHY_ROOM];
@@ -233,15 +235,17 @@ static int make(char *name)
     return -1;
 }
 
-/* Removes a regular file of this user that no process has locked. The file is locked while it is
- * removed, so that a process that has just created it notices. */
+/* Removes a regular file of this user that no process has locked, or that has its target's name
+ * already. The file is locked while it is removed, so that a process that has just created it
+ * notices. */
 static void remove_left_over(int folder, const char *name)
 {
     struct stat st;
     int fd = cli_regular_open(folder, name, O_RDWR | O_NOFOLLOW, NULL);
     if (fd < 0)
         return;
-    if (!fstat(fd, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB))
+    if (!fstat(fd, &st) && st.st_uid == geteuid() &&
+        (st.st_nlink > 1 || !flock(fd, LOCK_EX | LOCK_NB)))
         unlinkat(folder, name, 0);
     close(fd);
 }
@@ -280,8 +284,8 @@ static void remove_temporary(cli_output *out)
     end_temporary(out);
 }
 
-/* The name has the hash (FNV-1a) of the last name of the owner, which keeps it short. Returns 0 or an
- * errno value. */
+/* The name has the hash (FNV-1a) of the last name of the owner, which keeps it short. Returns 0 or
+ * an errno value. */
 static int create_temporary(cli_output *out)
 {
     const char *owner = out->state ? out->state : out->target;
@@ -325,14 +329,35 @@ static int sync_all(int fd)
     return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
 }
 
+/* Gives the temporary file the name of the target. Returns 0, or -1 with errno set. A new target
+ * gets it by a link, which replaces nothing. On a file system without links, a look has to do. */
+static int put_in_place(const cli_output *out)
+{
+    struct stat st;
+    if (!out->is_new)
+        return rename(out->temporary, out->target);
+    if (!link(out->temporary, out->target)) {
+        unlink(out->temporary);
+        return 0;
+    }
+    if (errno != EPERM && errno != EOPNOTSUPP)
+        return -1;
+    if (lstat(out->target, &st))
+        return rename(out->temporary, out->target);
+    errno = EEXIST;
+    return -1;
+}
+
 static int replace(cli_output *out)
 {
     /* Some file systems report a failed write only to close. The file stays open, and locked. */
     int copy = dup(out->fd);
     if (copy < 0 || close(copy) || (out->state && sync_all(out->fd)) ||
-        cli_is_ending(&out->before) || rename(out->temporary, out->target)) {
+        cli_is_ending(&out->before) || put_in_place(out)) {
         int error = errno;
         remove_temporary(out);
+        if (out->is_new && error == EEXIST)
+            return out->failure = CLI_OVERTAKEN;
         return fail(out, "replace", error);
     }
     end_temporary(out);

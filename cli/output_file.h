@@ -17,9 +17,9 @@
  * SIGKILL and a power cut leave a temporary file behind. The next one of the same owner removes it:
  * HASH is 8 digits of the owner's name. In a run with a state, the owner of all files is the state,
  * because OUT may have another name in each run. Otherwise the owner is OUT. Each file is locked (flock)
- * while its process lives, so a file that can be locked is left over. A file of another user, another
- * owner or another kind is left alone. If the file system has no locks, nothing is removed. A process
- * has one temporary file at a time.
+ * while its process lives, so a file that can be locked is left over, and so is one that has its target's
+ * name already. A file of another user, another owner or another kind is left alone. If the file system has
+ * no locks, nothing is removed. A process has one temporary file at a time.
  *
  * Tables are the exception: their caller writes several at once, and blocks the signals before the first
  * byte of the first. The user has named the folder of a table, but not the file, so only a regular file
@@ -60,6 +60,7 @@ typedef struct cli_output {
     bool is_page;      /* a page: it is no failure if the reader of stdout closes the pipe */
     bool is_table;     /* a table, of which several are written at once (see below) */
     bool is_state;     /* the output is the state itself, which nobody else may read */
+    bool is_new;       /* if target exists already, finish returns CLI_OVERTAKEN */
     bool is_unread;    /* the reader has closed the pipe */
     cli_output_kind kind;
     const char *name; /* for messages: OUT as it was given, or "(stdout)" */
@@ -70,10 +71,10 @@ typedef struct cli_output {
     int failure;      /* the exit code of a failure that was printed, else 0 */
 } cli_output;
 
-/* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what is
- * written may replace it. A profile replaces only a profile or an empty file, a page only a page or an
- * empty file, a table only a table or an empty file, by whatever name. Prints what is wrong; returns an exit
- * code. Close *out whatever is returned. */
+/* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what
+ * is written may replace it. A profile replaces only a profile or an empty file, a page only a page
+ * or an empty file, a table only a table or an empty file, by whatever name. Prints what is wrong;
+ * returns an exit code. Close *out whatever is returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
 /* For a sink whose cookie is a cli_output. A failure is printed at once and kept in out->failure. */
@@ -89,8 +90,8 @@ void cli_output_close(cli_output *out);
 /* Opens the directory of path; how: O_RDONLY or O_PATH. Returns -1 with errno set. */
 int cli_folder_open(const char *path, int how);
 
-/* Has one of these signals come, which ends this process when the signals of *before are blocked, and no
- * others? */
+/* Has one of these signals come, which ends this process when the signals of *before are blocked,
+ * and no others? */
 bool cli_is_ending(const sigset_t *before);
 
 /* SIGINT, SIGTERM and SIGHUP, without those that this process ignores (nohup, a background job). */

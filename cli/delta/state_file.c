@@ -15,49 +15,45 @@
 
 /* ---- opening and locking --------------------------------------------------------------------- */
 
-static int cannot_open(const char *path, int error)
-{
-    return error == ELOOP ? cli_error("%s: is a symbolic link, which a state must not be", path)
-                          : cli_system_error(path, "open the state", error);
-}
-
 /* Refuses a file that is not regular, or that belongs to another user. Root may use the state of
  * another user, and does not become its owner. */
-static int examine(cli_state *state)
+static int judge(const cli_state *state)
 {
-    if (fstat(state->lock, &state->is))
-        return cannot_open(state->path, errno);
-    if (!state->exists)
-        return CLI_DONE;
+    if (S_ISLNK(state->is.st_mode))
+        return cli_error("%s: is a symbolic link, which a state must not be", state->path);
     if (!S_ISREG(state->is.st_mode))
         return cli_error("%s: is not a regular file, which a state must be", state->path);
-    if (state->is.st_uid != geteuid() && geteuid() != 0)
-        return cli_error("%s: belongs to another user (%lu), and only its owner may use a state",
-                         state->path, (unsigned long)state->is.st_uid);
-    return CLI_DONE;
+    if (state->is.st_uid == geteuid() || geteuid() == 0)
+        return CLI_DONE;
+    cli_error("%s: belongs to another user (%lu), and only its owner may use a state", state->path,
+              (unsigned long)state->is.st_uid);
+    return cli_hint(
+        "give the name of a new file, in a directory where no other user can create one");
 }
 
-/* Opens FILE, or its directory if FILE does not exist. */
-static int open_either(cli_state *state)
+static int examine(cli_state *state)
 {
-    state->exists = true;
-    state->lock = open(state->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (state->lock < 0 && errno != ENOENT)
-        return cannot_open(state->path, errno);
-    if (state->lock < 0) {
-        state->exists = false;
-        state->lock = cli_folder_open(state->path, O_RDONLY);
-        if (state->lock < 0)
-            return cli_system_error(state->path, "create the state in its directory", errno);
-    }
-    return examine(state);
+    return fstat(state->lock, &state->is) ? cli_system_error(state->path, "open the state", errno)
+                                          : judge(state);
+}
+
+/* Opens FILE. If it is not there, that is no failure, and state->lock is -1. */
+static int open_file(cli_state *state, int how)
+{
+    state->lock = open(state->path, how | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (state->lock >= 0)
+        return examine(state);
+    int error = errno;
+    if (error == ENOENT)
+        return CLI_DONE;
+    bool is_known = (error == ELOOP || error == EACCES) && !lstat(state->path, &state->is);
+    int code = is_known ? judge(state) : CLI_DONE;
+    return code ? code : cli_system_error(state->path, "open the state", error);
 }
 
 static int take_lock(const cli_state *state, const cli_options *options)
 {
-    /* If there is no state yet, its directory is locked. */
-    const char *user = state->exists ? "another run is using this state"
-                                     : "another run is creating a state in this directory";
+    static const char user[] = "another run is using this state";
     if (!flock(state->lock, LOCK_EX | LOCK_NB))
         return CLI_DONE;
     if (errno == EWOULDBLOCK && options->no_wait)
@@ -74,32 +70,30 @@ static int take_lock(const cli_state *state, const cli_options *options)
 static bool is_current(const cli_state *state)
 {
     struct stat st;
-    if (lstat(state->path, &st))
-        return !state->exists && errno == ENOENT;
-    return state->exists && st.st_dev == state->is.st_dev && st.st_ino == state->is.st_ino;
+    return !lstat(state->path, &st) && st.st_dev == state->is.st_dev &&
+           st.st_ino == state->is.st_ino;
 }
 
 int cli_state_open(cli_state *state, const cli_options *options)
 {
     *state = (cli_state){.path = options->state, .lock = -1};
     for (;;) {
-        int code = open_either(state);
-        code = code ? code : take_lock(state, options);
-        if (code)
+        int code = open_file(state, O_RDWR);
+        if (code || state->lock < 0)
+            return code;
+        if ((code = take_lock(state, options)))
             return code;
         if (is_current(state))
-            break;
+            return examine(state);
         close(state->lock);
-        state->lock = -1;
     }
-    return examine(state);
 }
 
 int cli_state_open_to_read(cli_state *state, const char *path)
 {
-    *state = (cli_state){.path = path, .exists = true};
-    state->lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return state->lock < 0 ? cannot_open(path, errno) : examine(state);
+    *state = (cli_state){.path = path};
+    int code = open_file(state, O_RDONLY);
+    return code || state->lock >= 0 ? code : cli_system_error(path, "open the state", ENOENT);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -132,7 +126,7 @@ static int refuse_foreign(const char *path, const pprofdelta_error *err)
 
 int cli_state_load(cli_state *state, pprofdelta *context)
 {
-    if (!state->exists)
+    if (state->lock < 0)
         return CLI_DONE;
     pprofdelta_error err;
     const pprofdelta_source source = {read_some, state};
@@ -152,13 +146,14 @@ int cli_state_replace(cli_state *state, pprofdelta *context)
                        .kind = CLI_OUTPUT_REPLACE,
                        .state = state->path,
                        .is_state = true,
+                       .is_new = state->lock < 0,
                        .name = state->path,
                        .target = strdup(state->path)};
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &next};
     int code;
     if (!next.target)
         return cli_system_error(state->path, "replace the state", ENOMEM);
-    if (!is_current(state))
+    if (state->lock >= 0 && !is_current(state))
         code = cli_error("%s: is no longer the file that this run locked; nothing was sent",
                          state->path);
     else if (pprofdelta_save(context, &sink, &err))
@@ -166,10 +161,10 @@ int cli_state_replace(cli_state *state, pprofdelta *context)
     else
         code = cli_output_finish(&next);
     if (!code) { /* the file stays open: its lock is the one of the state now */
-        close(state->lock);
+        if (state->lock >= 0)
+            close(state->lock);
         state->lock = next.fd;
         next.fd = -1;
-        state->exists = true;
         code = examine(state);
     }
     cli_output_close(&next);

@@ -1,6 +1,6 @@
 /* The state file: it keeps the last profile of one target for one consumer between runs.
  *
- *     open      lock FILE, or, if it does not exist, its directory
+ *     open      lock FILE, if it exists
  *     load      FILE -> context
  *     replace   context -> a temporary file, synced -> FILE: a full disk fails here
  *     arrived   overwrite the last byte of FILE, and sync it
@@ -11,7 +11,11 @@
  * byte that is there already.
  *
  * The lock is on the file, which is replaced. So a run that has waited for the lock checks that FILE
- * is the file that it locked. The temporary file is locked before it is renamed to FILE. */
+ * is the file that it locked. The temporary file is locked before it is renamed to FILE.
+ *
+ * Nothing is locked before there is a FILE: a lock on the directory would be one for all states in it, and
+ * other users could hold it. Several runs may make the first state at once. It gets its name only if no
+ * other run was first; otherwise this run begins again, with the state that is there. */
 #ifndef CLI_STATE_FILE_H
 #define CLI_STATE_FILE_H
 
@@ -22,8 +26,7 @@
 
 typedef struct cli_state {
     const char *path;
-    int lock;       /* the locked descriptor of FILE or of its directory; -1: none; close it */
-    bool exists;    /* FILE exists, and is what is locked */
+    int lock;       /* the locked descriptor of FILE; -1: it does not exist; close it */
     struct stat is; /* what is locked */
     int failure;    /* the exit code of a failure that was printed, else 0 */
 } cli_state;
@@ -40,8 +43,8 @@ int cli_state_open_to_read(cli_state *state, const char *path);
 /* Loads FILE into the context. Does nothing if FILE does not exist. */
 int cli_state_load(cli_state *state, pprofdelta *context);
 
-/* Replaces FILE by the state of the context, and syncs it. If it does not return CLI_DONE, nothing may
- * be sent. */
+/* Replaces FILE by the state of the context, or creates it, and syncs it. CLI_OVERTAKEN: another
+ * run has created it since cli_state_open. If it does not return CLI_DONE, nothing may be sent. */
 int cli_state_replace(cli_state *state, pprofdelta *context);
 
 /* The delta has arrived: says so in FILE, and syncs that. */

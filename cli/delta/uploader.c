@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,17 +22,87 @@
 
 enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
+/* ---- the guard -----------------------------------------------------------------------------------
+ *
+ * The uploader has a process group of its own, so that it and all that it started can be ended. The
+ * group has the foreground of the terminal if the group of this process had it, so the uploader may
+ * read the terminal. A third process, the guard, leads the group. It lives as long as the uploader. It
+ *   - kills the group if this process has ended without doing so
+ *   - passes to the group of this process what the terminal sends to that of the uploader: Ctrl-C,
+ *     Ctrl-Z, and SIGTTIN if the uploader reads the terminal in the background. So all of a job ends
+ *     or stops. */
+typedef struct job {
+    pid_t ours;           /* the group of this process */
+    pid_t group;          /* the process of the guard, and its group */
+    pid_t child;          /* the uploader */
+    int tty;              /* the terminal of this process; -1: none */
+    struct termios modes; /* of the terminal before */
+} job;
+
+/* Moves the foreground of the terminal from one group to another, if the first has it. SIGTTOU is
+ * blocked. */
+static bool pass_terminal(const job *j, pid_t from, pid_t to)
+{
+    return tcgetpgrp(j->tty) == from && !tcsetpgrp(j->tty, to);
+}
+
+static _Noreturn void guard(const job *j, pid_t parent)
+{
+    siginfo_t from;
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    while (getppid() == parent) {
+        int number = sigwaitinfo(&all, &from);
+        if (number == SIGUSR1 && getppid() == parent)
+            _exit(0); /* as it was told to */
+        if (number > 0 && number != SIGUSR1 && from.si_code == SI_KERNEL)
+            kill(-j->ours, number);
+    }
+    pass_terminal(j, getpid(), j->ours);
+    kill(-getpid(), SIGKILL);
+    _exit(1);
+}
+
+static void wait_for(pid_t child)
+{
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+/* Returns 0, or an errno value. */
+static int start_guard(job *j)
+{
+    pid_t parent = getpid();
+    j->group = fork();
+    if (!j->group)
+        guard(j, parent);
+    if (j->group < 0)
+        return errno;
+    setpgid(j->group, j->group); /* the guard does it, too: one of both is first */
+    pass_terminal(j, j->ours, j->group);
+    return 0;
+}
+
+/* Ends the guard, when it has passed on what came before. */
+static void end_guard(const job *j)
+{
+    pass_terminal(j, j->group, j->ours);
+    kill(j->group, SIGUSR1);
+    wait_for(j->group);
+}
+
 /* ---- the child ------------------------------------------------------------------------------- */
 
-/* Becomes the command, with the file `input` on its stdin. Signals that this process ignored from the start
- * stay ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main ignores. Writes errno to
- * told if it cannot; otherwise execvp closes it. */
-static _Noreturn void become(char *const *argv, const pprofdelta_report *report, int input,
-                             pid_t parent, const sigset_t *mask, int told)
+/* Becomes the command, with the file `input` on its stdin. Signals that this process ignored from
+ * the start stay ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main
+ * ignores. Writes errno to told if it cannot; otherwise execvp closes it. */
+static _Noreturn void become(const job *j, char *const *argv, const pprofdelta_report *report,
+                             int input, pid_t parent, const sigset_t *mask, int told)
 {
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent has already ended */
+    if (setpgid(0, j->group) || getppid() != parent) /* the guard or the parent has ended */
         _exit(127);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
@@ -48,33 +119,26 @@ static _Noreturn void become(char *const *argv, const pprofdelta_report *report,
     _exit(127);
 }
 
-static void wait_for(pid_t child)
-{
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
-    }
-}
-
-/* Starts the command. Returns its process when it has become the command; -1 with errno set if it could
- * not. */
-static pid_t start(char *const *argv, const pprofdelta_report *report, int input,
-                   const sigset_t *mask)
+/* Starts the command. Returns 0 when a process has become the command; an errno value if none
+ * could. */
+static int start(job *j, char *const *argv, const pprofdelta_report *report, int input,
+                 const sigset_t *mask)
 {
     int ends[2], error = 0;
     pid_t parent = getpid();
     if (pipe2(ends, O_CLOEXEC))
-        return -1;
-    pid_t child = fork();
-    if (!child)
-        become(argv, report, input, parent, mask, ends[1]);
-    error = child < 0 ? errno : 0;
+        return errno;
+    j->child = fork();
+    if (!j->child)
+        become(j, argv, report, input, parent, mask, ends[1]);
+    error = j->child < 0 ? errno : 0;
     close(ends[1]);
-    while (child > 0 && read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {
+    while (j->child > 0 && read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {
     }
     close(ends[0]);
-    if (child > 0 && error)
-        wait_for(child);
-    errno = error;
-    return error ? -1 : child;
+    if (j->child > 0 && error)
+        wait_for(j->child);
+    return error;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -86,21 +150,49 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED } outcome;
+typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED, STUCK } outcome;
 
-/* Waits for the child until the deadline (0: none). The watched signals are blocked. *signal_number
- * is the signal that arrived if INTERRUPTED is returned. */
-static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int *status,
+static bool is_stopping(int number)
+{
+    return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+/* Stops the uploader and this process until SIGCONT. Returns false if this process does not stop,
+ * because there is no shell that could continue it. */
+static bool suspend(const job *j, int number)
+{
+    static const struct timespec at_once;
+    sigset_t stop, go_on;
+    sigemptyset(&stop);
+    sigaddset(&stop, number);
+    sigemptyset(&go_on);
+    sigaddset(&go_on, SIGCONT);
+    sigprocmask(SIG_BLOCK, &go_on, NULL);
+    kill(-j->group, number);
+    pass_terminal(j, j->group, j->ours);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &stop, NULL); /* stops here */
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    bool was_stopped = sigtimedwait(&go_on, NULL, &at_once) == SIGCONT;
+    sigprocmask(SIG_UNBLOCK, &go_on, NULL);
+    pass_terminal(j, j->ours, j->group);
+    kill(-j->group, SIGCONT);
+    return was_stopped;
+}
+
+/* Waits for the uploader until the deadline (0: none). The watched signals are blocked.
+ * *signal_number is the signal that arrived if INTERRUPTED is returned. */
+static outcome await(const job *j, const sigset_t *watched, int64_t deadline, int *status,
                      int *signal_number)
 {
     for (;;) {
-        pid_t got = waitpid(child, status, WNOHANG);
-        if (got == child)
+        pid_t got = waitpid(j->child, status, WNOHANG);
+        if (got == j->child)
             return ENDED;
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) { /* its status is lost */
-            kill(-child, SIGKILL);
+            kill(-j->group, SIGKILL);
             *status = -1;
             return ENDED;
         }
@@ -109,27 +201,30 @@ static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int
             return TIMED_OUT;
         struct timespec wait = {(time_t)(left / SECOND), (long)(left % SECOND)};
         int came = sigtimedwait(watched, NULL, &wait);
-        if (came > 0 && came != SIGCHLD) {
+        if (came > 0 && is_stopping(came)) {
+            if (!suspend(j, came) && came != SIGTSTP)
+                return STUCK;
+        } else if (came > 0 && came != SIGCHLD) {
             *signal_number = came;
             return INTERRUPTED;
         }
     }
 }
 
-/* Ends the child and everything it started: SIGTERM first, then SIGKILL. */
-static void end(pid_t child)
+/* Ends the uploader and everything it started: SIGTERM first, then SIGKILL. */
+static void end(const job *j)
 {
     int status, ignored;
     int64_t deadline = now() + GRACE_SECONDS * SECOND;
     sigset_t only_child;
     sigemptyset(&only_child);
     sigaddset(&only_child, SIGCHLD);
-    kill(-child, SIGTERM);
-    kill(-child, SIGCONT); /* it may be stopped */
-    outcome how = await(child, &only_child, deadline, &status, &ignored);
-    kill(-child, SIGKILL);
+    kill(-j->group, SIGTERM);
+    kill(-j->group, SIGCONT); /* it may be stopped */
+    outcome how = await(j, &only_child, deadline, &status, &ignored);
+    kill(-j->group, SIGKILL);
     if (how != ENDED)
-        wait_for(child);
+        wait_for(j->child);
 }
 
 /* ---- what was read -----------------------------------------------------------------------------
@@ -179,20 +274,32 @@ static int make_input(const cli_buffer *delta)
     return -1;
 }
 
-/* Waits for the child, whose watched signals are blocked. Returns whether it failed, and prints why. */
-static bool has_failed(const cli_uploader *uploader, pid_t child, const sigset_t *watched,
-                       int *interrupted)
+/* Waits for the uploader, and ends it if it takes too long. *interrupted is the signal that ends
+ * this process, too. */
+static outcome oversee(const job *j, const cli_uploader *uploader, const sigset_t *watched,
+                       int *status, int *interrupted)
+{
+    int64_t deadline = uploader->timeout_nanos ? now() + uploader->timeout_nanos : 0;
+    outcome how = await(j, watched, deadline, status, interrupted);
+    if (how == ENDED)
+        return how;
+    end(j);
+    if (tcgetpgrp(j->tty) == j->group) /* it may have turned the echo off */
+        tcsetattr(j->tty, TCSADRAIN, &j->modes);
+    return how;
+}
+
+/* Prints why the uploader failed. Returns whether it did. */
+static bool has_failed(const cli_uploader *uploader, outcome how, int status)
 {
     char span[48];
-    int status = -1;
     const char *name = uploader->argv[0];
-    int64_t deadline = uploader->timeout_nanos ? now() + uploader->timeout_nanos : 0;
-    outcome how = await(child, watched, deadline, &status, interrupted);
-    if (how != ENDED)
-        end(child);
     if (how == TIMED_OUT)
         cli_error("%s: was ended because it took longer than %s", name,
                   cli_span_format(uploader->timeout_nanos, span));
+    else if (how == STUCK)
+        cli_error("%s: was ended because it uses the terminal, and pprofdelta is in the background",
+                  name);
     else if (how == ENDED && WIFSIGNALED(status))
         cli_error("%s: was ended by signal %d (%s)", name, WTERMSIG(status),
                   strsignal(WTERMSIG(status)));
@@ -209,25 +316,46 @@ static int fail(void)
     return CLI_UPLOAD;
 }
 
+/* Runs the uploader with this input. The signals of `watched` are blocked; *mask has those that
+ * were before. Returns whether it failed; *interrupted is the signal that ends this process then. */
+static bool run(const cli_uploader *uploader, const pprofdelta_report *report, int input,
+                const sigset_t *watched, const sigset_t *mask, int *interrupted)
+{
+    job j = {.ours = getpgrp(), .tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)};
+    int status = -1, error = start_guard(&j);
+    outcome how = ENDED;
+    tcgetattr(j.tty, &j.modes);
+    if (!error) {
+        error = start(&j, uploader->argv, report, input, mask);
+        how = error ? ENDED : oversee(&j, uploader, watched, &status, interrupted);
+        end_guard(&j);
+    }
+    if (j.tty >= 0)
+        close(j.tty);
+    if (cli_is_ending(mask)) /* Ctrl-C ends this process even if the uploader does not end by it */
+        return true;
+    return error ? cli_system_error(uploader->argv[0], "be run", error) != CLI_DONE
+                 : has_failed(uploader, how, status);
+}
+
 int cli_upload_run(const cli_uploader *uploader, const cli_buffer *delta,
                    const pprofdelta_report *report, uint64_t *unread)
 {
-    const char *name = uploader->argv[0];
+    static const int others[] = {SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU};
     int input = make_input(delta), interrupted = 0;
     if (input < 0) {
-        cli_system_error(name, "get the delta", errno);
+        cli_system_error(uploader->argv[0], "get the delta", errno);
         return fail();
     }
     bool is_marked = mark_unread(input);
     sigset_t watched, mask;
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     cli_ending_signals(&watched);
-    sigaddset(&watched, SIGCHLD);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        sigaddset(&watched, others[i]);
     sigprocmask(SIG_BLOCK, &watched, &mask);
     sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
-    pid_t child = start(uploader->argv, report, input, &mask);
-    bool is_lost = child < 0 ? cli_system_error(name, "be run", errno) != CLI_DONE
-                             : has_failed(uploader, child, &watched, &interrupted);
+    bool is_lost = run(uploader, report, input, &watched, &mask, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
     sigprocmask(SIG_SETMASK, &mask, NULL);
     *unread = is_marked ? count_unread(input, delta->len) : 0;

@@ -4,7 +4,7 @@
  * (as /dev/stdin), or in part. Only its exit status says if the delta has arrived; the bytes that
  * it did not read are counted for a note. Its stdout and stderr are those of this process. It has a
  * process group of its own, so that everything it starts can be ended with it. It is ended when
- * this process ends. */
+ * this process ends, also by SIGKILL. It may read the terminal if this process may. */
 #ifndef CLI_UPLOADER_H
 #define CLI_UPLOADER_H
 

@@ -111,14 +111,13 @@ static int compare(run *r)
 
 /* ---- with a state ---------------------------------------------------------------------------- */
 
-static int continue_state(run *r)
+/* Makes the delta, and a FILE that has this attempt. */
+static int try_window(run *r)
 {
     const cli_options *o = &r->options;
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &r->delta};
     pprofdelta_error err;
-    int code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory);
-    if (code)
-        return code;
+    int code;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
         return cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
     if ((code = cli_state_open(&r->state, o)) || (code = cli_state_load(&r->state, r->context)) ||
@@ -130,7 +129,20 @@ static int continue_state(run *r)
         return status == PPROFDELTA_E_SINK
                    ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
                    : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
-    if ((code = cli_state_replace(&r->state, r->context)))
+    return cli_state_replace(&r->state, r->context);
+}
+
+static int continue_state(run *r)
+{
+    const cli_options *o = &r->options;
+    int code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory);
+    if (code)
+        return code;
+    while ((code = try_window(r)) == CLI_OVERTAKEN) {
+        pprofdelta_abandon(r->context);
+        r->delta.len = 0;
+    }
+    if (code)
         return code;
     if (o->uploader.argv) {
         cli_progress_end(); /* from here on the terminal is the uploader's */

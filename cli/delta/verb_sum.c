@@ -16,6 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How a file joins the last one, if many files of a sum do: the first of them, and the last one
+ * before it. */
+typedef struct joined {
+    size_t len;
+    const char *name, *last;
+} joined;
+
 /* A file of a merge. */
 typedef struct window {
     const char *path;
@@ -28,8 +35,9 @@ typedef struct run {
     cli_output output;
     cli_folder folder; /* of a sum, if a directory was given */
     pprofdelta_adder *adder;
-    const char *last;          /* the last file that counts */
-    const char *gap;           /* the first file before which batches are missing, or NULL */
+    const char *last; /* the last file that counts */
+    const char *gap;  /* the first file before which batches are missing, or NULL */
+    joined joins[PPROFDELTA_JOIN_APART];
     window *windows;           /* of a merge, sorted; NULL: a sum */
     size_t replaced;           /* of a merge: files that do not count */
     size_t apart;              /* files before which windows are missing */
@@ -67,31 +75,42 @@ static bool counts(pprofdelta_join join)
            join != PPROFDELTA_JOIN_GAP;
 }
 
+/* What is said of a file of a sum, before and after the name of the last one, if that belongs to
+ * it. A gap is noted or refused later, because a full profile may come. */
+static const struct {
+    const char *before, *after;
+} notes[PPROFDELTA_JOIN_APART] = {
+    [PPROFDELTA_JOIN_RESTART] = {"the program restarted before this window; the sum covers the "
+                                 "time before and after the restart (for the time after it "
+                                 "only, begin with this file)",
+                                 NULL},
+    [PPROFDELTA_JOIN_ENDED] = {"a window is missing between ",
+                               " and this file: a restart ended it before it was "
+                               "acknowledged; if it did not arrive, it is lost"},
+    [PPROFDELTA_JOIN_AGAIN] = {"is the same window as ", ", sent again; this one counts"},
+    [PPROFDELTA_JOIN_STALE] = {"is an earlier attempt at the same window as ",
+                               "; it does not count"},
+    [PPROFDELTA_JOIN_EQUAL] = {"is the same attempt at the same window as ", "; it does not count"},
+    [PPROFDELTA_JOIN_UNTIMED] = {"neither this file nor ",
+                                 " has a time, so it is not known if a window is missing"},
+    [PPROFDELTA_JOIN_FORCED] = {"does not join ", "; it was added because of --force"},
+};
+
+/* One note for all files that join in this way. */
+static void note_joined(const joined *j, pprofdelta_join join)
+{
+    char others[64] = "";
+    if (j->len > 1)
+        snprintf(others, sizeof others, "; the same is true of %zu other %s", j->len - 1,
+                 j->len == 2 ? "file" : "files");
+    if (j->len)
+        cli_note("%s: %s%s%s%s", j->name, notes[join].before, notes[join].after ? j->last : "",
+                 notes[join].after ? notes[join].after : "", others);
+}
+
 static void note(run *r, const char *name, pprofdelta_join join)
 {
-    /* What is said of a file, before and after the name of the last one, if that belongs to it. A gap
-     * is noted or refused later: a full profile may come. */
-    static const struct {
-        const char *before, *after;
-    } notes[] = {
-        [PPROFDELTA_JOIN_RESTART] = {"the program restarted before this window; the sum covers the "
-                                     "time before and after the restart (for the time after it "
-                                     "only, begin with this file)",
-                                     NULL},
-        [PPROFDELTA_JOIN_ENDED] = {"a window is missing between ",
-                                   " and this file: a restart ended it before it was "
-                                   "acknowledged; if it did not arrive, it is lost"},
-        [PPROFDELTA_JOIN_AGAIN] = {"is the same window as ", ", sent again; this one counts"},
-        [PPROFDELTA_JOIN_STALE] = {"is an earlier attempt at the same window as ",
-                                   "; it does not count"},
-        [PPROFDELTA_JOIN_EQUAL] = {"is the same attempt at the same window as ",
-                                   "; it does not count"},
-        [PPROFDELTA_JOIN_UNTIMED] = {"neither this file nor ",
-                                     " has a time, so it is not known if a window is missing"},
-        [PPROFDELTA_JOIN_FORCED] = {"does not join ", "; it was added because of --force"},
-        [PPROFDELTA_JOIN_APART] = {NULL, NULL}, /* noted for its whole target */
-    };
-    const char *gap = r->gap, *before = notes[join].before, *after = notes[join].after;
+    const char *gap = r->gap;
     if (join == PPROFDELTA_JOIN_RESYNC)
         r->gap = NULL;
     else if (join == PPROFDELTA_JOIN_GAP && !gap)
@@ -103,8 +122,13 @@ static void note(run *r, const char *name, pprofdelta_join join)
     r->apart += join == PPROFDELTA_JOIN_APART;
     if (join == PPROFDELTA_JOIN_APART && !r->after_missing)
         r->after_missing = name;
-    if (before && !r->windows)
-        cli_note("%s: %s%s%s", name, before, after ? r->last : "", after ? after : "");
+    joined *joins = join < PPROFDELTA_JOIN_APART && notes[join].before ? &r->joins[join] : NULL;
+    if (joins && !joins->len++)
+        *joins = (joined){1, name, r->last};
+    if (join == PPROFDELTA_JOIN_ENDED && !r->windows) { /* each may be a loss */
+        note_joined(joins, join);
+        joins->len = 0;
+    }
 }
 
 static int add(run *r, cli_file file)
@@ -215,6 +239,8 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
         code = add(r, (cli_file){.path = r->windows ? r->windows[i].path : operands[i],
                                  .is_regular = r->windows || r->folder.dir,
                                  .found_in = r->folder.dir});
+    for (int join = 0; join < PPROFDELTA_JOIN_APART && !r->windows; join++)
+        note_joined(&r->joins[join], (pprofdelta_join)join);
     if (!code && !r->last)
         code = cli_error("%s: no file in it is a profile", arguments->operands[0]);
     if (code)

@@ -115,6 +115,18 @@ static void describe_type(const cli_shown *shown, cli_notes_put put, void *cooki
     put(cookie, "type", l.text);
 }
 
+/* The in-use values of a window of record are no levels that can be compared. */
+static void describe_in_use(const cli_shown *shown, cli_notes_put put, void *cookie)
+{
+    bool is_change = false;
+    for (size_t side = 0; side < shown->sides; side++)
+        is_change |= shown->profiles[side].census.stamp.live == PPROFDELTA_LIVE_DELTA;
+    if (shown->sides > 1 && is_change)
+        put(cookie, "in use",
+            "a window of record has the change in that window; pprofdelta sum of all windows up to "
+            "one has what was in use then");
+}
+
 static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put, void *cookie)
 {
     const cli_filter *filter = &shown->filters->list[at];
@@ -162,6 +174,7 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
     size_t folded = 0;
     if (shown->chosen != shown->preferred)
         describe_type(shown, put, cookie);
+    describe_in_use(shown, put, cookie);
     for (size_t i = 0; i < shown->filters->len; i++) {
         describe_filter(shown, i, put, cookie);
         has_filters |= shown->filters->list[i].kind != CLI_FILTER_HIDE;

@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -7,6 +9,7 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
                           const char *field, uint64_t element, uint64_t offset, const char *format,
                           ...)
 {
+    char text[sizeof err->text];
     if (!err)
         return status;
     err->status = status;
@@ -18,8 +21,9 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
     snprintf(err->field, sizeof err->field, "%s", field ? field : "");
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    pd_utf8_show(err->text, sizeof err->text, pd_bytes_of(text));
     return status;
 }
 

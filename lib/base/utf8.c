@@ -2,6 +2,8 @@
 
 #include "base/key.h"
 
+#include <stdio.h>
+
 /* The range of the second byte, which excludes overlong forms, surrogates, and what is above
  * U+10FFFF. */
 static bool is_second(uint8_t first, uint8_t second)
@@ -67,4 +69,33 @@ pprofdelta_status pd_utf8_repair(pd_bytes text, pd_mem *mem, pd_buffer *out, ppr
         at += len ? len : 1;
     }
     return PPROFDELTA_OK;
+}
+
+/* Is the well-formed sequence a control character, of the terminal (C0, DEL, C1) or of the
+ * direction and the lines of text (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069)? */
+static bool is_control(const uint8_t *at, size_t len)
+{
+    if (len == 1)
+        return *at < 0x20 || *at == 0x7f;
+    if (len == 2)
+        return at[0] == 0xc2 && at[1] < 0xa0;
+    return len == 3 && at[0] == 0xe2 &&
+           ((at[1] == 0x80 &&
+             (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae))) ||
+            (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+}
+
+void pd_utf8_show(char *out, size_t room, pd_bytes text)
+{
+    size_t len = 0, taken;
+    for (size_t at = 0; at < text.len; at += taken) {
+        size_t known = sequence_at(text, at);
+        bool is_escaped = !known || is_control(text.ptr + at, known);
+        taken = known ? known : 1;
+        if (taken * (is_escaped ? 4 : 1) >= room - len)
+            break;
+        for (size_t i = 0; i < taken; i++)
+            len += (size_t)snprintf(out + len, 5, is_escaped ? "\\x%02x" : "%c", text.ptr[at + i]);
+    }
+    out[len] = 0;
 }

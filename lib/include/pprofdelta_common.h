@@ -164,7 +164,8 @@ typedef struct pprofdelta_error {
                          input. In stage "state": in the state. In later stages: in the inflated
                          input */
     int is_prev;      /* 1: the error is in the profile of pprofdelta_base; else 0 */
-    char text[1024];  /* a sentence without the position: "no location has the id 99" */
+    char text[1024];  /* a sentence without the position: "no location has the id 99"; in UTF-8,
+                         with the control characters of quoted names as \xNN */
 } pprofdelta_error;
 
 /* ---------------------------------------------------------------------------------------------

@@ -44,6 +44,20 @@ def test_all_values_add_up(t):
     t.equal(read(t.succeeds("sum", "1", "2", "--no-stamp").out).comments, [])
 
 
+def test_two_windows_compare_changes(t):
+    """... which show says, of what is in use; of sums it does not."""
+    film(t)
+    said = ("a window of record has the change in that window; pprofdelta sum of all windows up to "
+            "one has what was in use then")
+    for files in (("2", "3"), ("1", "2")):
+        t.contains(t.succeeds("show", *files).text, f"\nin use    {said}\n")
+        for form in ("--folded", "--json"):
+            t.equal(t.succeeds("show", *files, form).err, f"pprofdelta: note: in use: {said}\n", form)
+    t.succeeds("sum", "1", "2", "-o", "until 2")
+    t.lacks(t.succeeds("show", "1", "until 2").text, said)
+    t.lacks(t.succeeds("show", "2").text, said)
+
+
 def test_a_gap_is_noticed(t):
     film(t)
     result = t.fails(1, "sum", "1", "2", "4", "-o", "out")

@@ -72,6 +72,14 @@ def test_of_equal_sequence_the_highest_attempt_counts(t):
         t.equal(t.succeeds("sum", *files.split(), "-q").err, "")
 
 
+def test_what_many_files_have_in_common_is_one_note(t):
+    film(t, 5)
+    files = [name for name in deltas(1, 5) for _ in range(8)]
+    result = t.succeeds("sum", *files, "-o", "out")
+    t.equal(result.err, "pprofdelta: note: delta.1: is the same attempt at the same window as delta.1; it does not count; "
+            "the same is true of 34 other files\n")
+
+
 def test_a_restart_begins_a_life(t):
     film(t, 7, reborn=5)
     t.equal(read(t.succeeds("sum", *deltas(1, 4)).out).something(), read(t.load("look.4")).something())

@@ -1,13 +1,18 @@
 """What a person sees who runs the command: lines that fit, and what takes long."""
 
+import fcntl
 import os
+import re
 import select
 import subprocess
+import termios
 
-from harness import TIMEOUT
+from harness import TIMEOUT, until
 from pb import gz, profile
 from samples import T0, T1, cur, pair, prev
 from showing import terminal
+from uploading import is_gone
+from windows import ONE, TWO, looks, status, wait_for
 
 
 def test_messages_fit_80_columns(t):
@@ -100,3 +105,170 @@ def test_no_progress_in_a_log(t):
     ready = select.select([process.stderr], [], [], 1.5)[0]
     t.equal(ready, [], "printed")
     process.communicate(cur(), timeout=TIMEOUT)
+
+
+# ---- an uploader at a terminal -----------------------------------------------------------------------
+
+# An uploader that asks at the terminal, as scp and curl -u do.
+ASKS = "pprofdelta -q --state s %s -- sh -c 'echo $$ >pid; read word </dev/tty; echo got:$word; cat >got'"
+
+
+class Shell:
+    """A shell at a terminal, interactive if it has no script; and what a person types."""
+
+    def __init__(self, t, *script):
+        looks(t)
+        t.succeeds("--state", "s", ONE, "-o", "out")
+        t.shell("true")  # makes the command's name
+        self.t, self.seen = t, ""
+        self.master, slave = t.open_terminal()
+        self.process = subprocess.Popen(
+            ["sh", *(script or ["-i"])], cwd=t.dir, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None,
+            env={**os.environ, "PATH": f"{t.path('bin')}:{os.environ['PATH']}", "PS1": "ready> ", "ENV": "", "TERM": "dumb"})
+        os.close(slave)
+
+    def type(self, keys):
+        os.write(self.master, keys.encode())
+
+    def see(self, pattern):
+        """Reads until it is there. Returns what matches the pattern's group."""
+        while not (found := re.search(pattern, self.seen)):
+            if not select.select([self.master], [], [], TIMEOUT)[0]:
+                raise AssertionError(f"waited for {pattern!r}, got {self.seen!r}")
+            self.seen += os.read(self.master, 65536).decode()
+        self.seen = self.seen[found.end():]
+        return found[1] if found.groups() else None
+
+    def run(self, line):
+        self.see("ready> ")
+        self.type(line + "\n")
+
+    def code(self):
+        self.run("echo code:$?.")
+        return int(self.see(r"code:(\d+)\."))
+
+    def uploader(self):
+        """The process, when it has said which one it is."""
+        self.t.check(until(lambda: os.path.exists(self.t.path("pid")) and self.t.load("pid").endswith(b"\n")), "does not run")
+        pid = int(self.t.load("pid"))
+        os.unlink(self.t.path("pid"))
+        return pid
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def wait_for_terminal(t, pid):
+    """Until the process waits in the foreground."""
+    def reads():
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            state, _, group, _, _, foreground = file.read().rsplit(")", 1)[1].split()[:6]
+        return state == "S" and group == foreground
+    t.check(until(reads), "never came to the foreground")
+
+
+def arrived(t, sequence):
+    got = status(t)
+    t.equal((got["sequence"], got["attempts"]), (sequence, 0))
+    t.check(t.load("got"), "it did not get the delta")
+
+
+def test_an_uploader_reads_the_terminal(t):
+    shell = Shell(t)
+    shell.run(ASKS % TWO)
+    shell.uploader()
+    shell.type("hello\n")
+    shell.see("got:hello")
+    t.equal(shell.code(), 0)
+    arrived(t, 2)
+    shell.run(f"pprofdelta -q --state s {TWO} -- true")  # and the terminal is ours again
+    t.equal(shell.code(), 0)
+    shell.close()
+
+
+def test_a_prompt_that_takes_too_long(t):
+    """The terminal is as it was before, also if a word was to be typed without echo."""
+    shell = Shell(t)
+    shell.run(f"pprofdelta -q --state s {TWO} --timeout=0.5 -- sh -c 'stty -echo </dev/tty; read word </dev/tty'")
+    t.equal(shell.code(), 4)
+    shell.run("stty -a")
+    shell.see(r"\s(echo)\s")
+    shell.close()
+
+
+def test_ctrl_c_at_an_uploader(t):
+    """... that waits for the terminal, or for something else, or handles it; a script that runs it ends, too."""
+    shell = Shell(t)
+    t.write("script", f"for n in 1 2; do {ASKS % TWO}; echo went on; done\n".encode())
+    handles = ASKS.replace("echo $$", 'trap "exit 7" INT; echo $$') % TWO
+    for attempts, line in enumerate((ASKS % TWO, "sh script", handles, ASKS.replace("read word </dev/tty", "sleep 100") % TWO), 1):
+        shell.run(line)
+        pid = shell.uploader()
+        if "sleep" not in line:
+            wait_for_terminal(t, pid)
+        shell.type("\x03")
+        t.equal(shell.code(), 130, line)
+        t.check(until(lambda pid=pid: is_gone(pid)), f"{line}: lives on")
+        t.equal(status(t)["attempts"], attempts, line)
+    shell.close()
+
+
+def test_ctrl_z_at_an_uploader(t):
+    """Both stop, and go on with fg; whether it reads the terminal or not."""
+    shell = Shell(t)
+    for sequence, waits in enumerate(("", "while ! [ -e go ]; do sleep 0.01; done; "), 2):
+        shell.run(ASKS.replace("read word", waits + "read word") % TWO)
+        pid = shell.uploader()
+        if not waits:
+            wait_for_terminal(t, pid)
+        shell.type("\x1a")
+        shell.see("topped|suspended")
+        t.check(until(lambda pid=pid: is_stopped(pid)), "the uploader was not stopped")
+        result = t.fails(1, "--state", "s", TWO, "--no-wait", "-o", "out")
+        t.contains(result.err, "another run is using this state")
+        shell.run("fg")
+        t.write("go", b"")
+        shell.type("hello\n")
+        shell.see("got:hello")
+        t.equal(shell.code(), 0)
+        arrived(t, sequence)
+    shell.close()
+
+
+def test_an_uploader_in_the_background(t):
+    """It may run. If it reads the terminal, the job stops, which the shell says."""
+    shell = Shell(t)
+    shell.run(f"pprofdelta -q --state s {TWO} -- sh -c 'cat >got; touch done' & wait")
+    wait_for(t, "done")
+    shell.run(f"{ASKS % TWO} &")
+    pid = shell.uploader()
+    t.check(until(lambda: is_stopped(pid)), "the uploader was not stopped")
+    shell.run("sleep 0.1; jobs")
+    shell.see("topped|suspended")
+    shell.run("fg")
+    shell.type("hello\n")
+    shell.see("got:hello")
+    t.equal(shell.code(), 0)
+    arrived(t, 3)
+    shell.close()
+
+
+def test_an_uploader_that_no_shell_can_continue(t):
+    """In the background, of a group that has lost its shell: it is ended, and the lock with it."""
+    t.write("job", f"{ASKS % TWO} 2>err; echo $? >part; mv part code\n".encode())
+    shell = Shell(t, "-c", "set -m; (sh job &) & while ! [ -e code ]; do sleep 0.01; done")
+    wait_for(t, "code")
+    t.equal(t.load("code"), b"4\n")
+    t.contains(t.load("err").decode(), "sh: was ended because it uses the terminal, and pprofdelta is in the background",
+               "hint: the next run covers this window too")
+    t.check(until(lambda: is_gone(int(t.load("pid")))), "lives on")
+    t.equal(status(t)["attempts"], 1)
+    shell.close()

@@ -207,15 +207,29 @@ def test_timeout(t):
 
 
 def test_it_ends_when_we_are_killed(t):
-    """The attempt stays, and nothing else is left."""
+    """With all that it started, also what asks not to be ended. The attempt stays, and nothing else is left."""
     before = begun(t)
-    a = start(t, "--state", "s", TWO, *sh("echo $$ >pid; touch running; exec sleep 100"))
-    wait_for(t, "running")
-    a.kill()
-    a.communicate(timeout=TIMEOUT)
-    t.check(until(lambda: is_gone(int(t.load("pid")))), "lives on")
-    stands(t, before, attempts=1)  # and what it wrote is FILE
+    for tried, script in enumerate(("exec sleep 100", "sleep 100 & wait", "trap '' TERM HUP INT; sleep 100 & sleep 100"), 1):
+        a = start(t, "--state", "s", TWO, *sh(f"echo $$ >pid; (echo $(exec sh -c 'echo $PPID') >child; sleep 100) & touch running; {script}"))
+        wait_for(t, "running")
+        wait_for(t, "child")
+        a.kill()
+        a.communicate(timeout=TIMEOUT)
+        for who in ("pid", "child"):
+            t.check(until(lambda who=who: is_gone(int(t.load(who)))), f"{script}: {who} lives on")
+            os.unlink(t.path(who))
+        os.unlink(t.path("running"))
+        stands(t, before, attempts=tried)  # and what it wrote is FILE
     t.equal(read(t.succeeds("--state", "s", THREE).out).values()["work;main"][:2], [8, 900])
+
+
+def test_what_it_leaves_behind_lives_on(t):
+    """A process that outlives an uploader that succeeded is not ended with it."""
+    begun(t)
+    t.succeeds("--state", "s", TWO, "-q", *sh("cat >/dev/null; sleep 100 >/dev/null 2>&1 & echo $! >pid"))
+    pid = int(t.load("pid"))
+    t.check(not is_gone(pid), "was ended")
+    os.kill(pid, 9)
 
 
 def test_the_report_and_the_notes_come_after_it(t):

@@ -195,7 +195,7 @@ def test_a_full_disk(t):
 
     result = t.fails(1, "--state", "s", "many", "--", "touch", "handed over",
                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)))
-    t.contains(result.err, "pprofdelta: s: cannot replace the state: File too large")
+    t.contains(result.err, "pprofdelta: s: cannot create the state in its directory: File too large")
     t.equal(sorted(os.listdir(t.dir)), ["many", "one.pb.gz", "three.pb.gz", "two.pb.gz"])
 
 
@@ -321,19 +321,64 @@ def test_two_runs_at_once(t):
         t.equal(t.litter(), [])
 
 
-def test_the_directory_is_locked_where_there_is_no_state(t):
+def test_a_lock_on_the_directory_does_not_matter(t):
+    """Everyone who can read a folder can lock it."""
     one, *_ = looks(t)
     folder = os.open(t.dir, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
-    user = "another run is creating a state in this directory"
-    t.contains(t.fails(1, "--state", "s", one, "--no-wait", "-o", "out").err, user)
-    t.check(not os.path.exists(t.path("s")), "there is a state")
-    waiting = start(t, "--state", "s", one, "-o", "out")
-    t.contains(waiting.stderr.readline().decode(), f"note: s: waiting: {user}")
+    t.equal(t.succeeds("--state", "s", one, "--no-wait", "-o", "out").err, "")
     os.close(folder)
-    waiting.communicate(timeout=TIMEOUT)
-    t.equal(waiting.returncode, 0)
     t.equal(status(t)["sequence"], 1)
+
+
+def test_many_states_are_created_in_one_directory_at_once(t):
+    looks(t)
+    os.mkdir(t.path("states"))
+    done = t.shell(f"seq 500 | xargs -P4 -I N pprofdelta -q --state states/N {ONE} --no-wait -- true")
+    t.equal((done.returncode, done.stderr), (0, ""))
+    t.equal(sorted(os.listdir(t.path("states")), key=int), [str(n) for n in range(1, 501)])
+
+
+def test_many_runs_create_one_state_at_once(t):
+    """Each of them has a window of its own, or says that another run uses the state."""
+    looks(t)
+    for way, codes in (("", {0}), ("--no-wait", {0, 1})):
+        script = (f"seq 24 | xargs -P8 -I N sh -c 'pprofdelta --state s {way} {ONE} -o N 2>N.err; "
+                  "echo $? >N.code'")
+        t.equal(t.shell(script).returncode, 0)
+        found = []
+        for n in range(1, 25):
+            code, err = int(t.load(f"{n}.code")), t.load(f"{n}.err").decode()
+            t.check(code in codes, f"{n}: {code}: {err}")
+            if code == 0:
+                found.append(int(window_of(t, t.load(str(n)))["seq"]))
+            else:
+                t.contains(err, "s: another run is using this state, and --no-wait was given")
+            os.unlink(t.path(str(n))) if code == 0 else None
+        t.equal(sorted(found), list(range(1, len(found) + 1)))
+        t.equal(status(t)["sequence"], len(found))
+        t.equal(t.litter(), [])
+        os.unlink(t.path("s"))
+
+
+def test_a_stranger_took_the_name(t):
+    """In a folder like /tmp a stranger can create FILE first: nothing is sent, and the message says what to do."""
+    one, *_ = looks(t)
+    nobody = t.as_nobody()
+    if not nobody:
+        t.skip("only the superuser can give a file to another user")
+    os.mkdir(t.path("shared"))
+    os.chmod(t.path("shared"), 0o1777)
+    for mode in (0o600, 0o666):
+        for name in ("s", "s.lock"):
+            t.write("shared/" + name, b"")
+            os.chmod(t.path("shared/" + name), mode)
+            os.chown(t.path("shared/" + name), 12345, 12345)
+        result = t.fails(1, "--state", "shared/s", one, "--", "touch", "shared/handed over", **nobody)
+        t.contains(result.err, "shared/s: belongs to another user (12345)",
+                   "hint: give the name of a new file, in a directory where no other user can create one")
+        t.equal(sorted(os.listdir(t.path("shared"))), ["s", "s.lock"])
+    t.succeeds("--state", "shared/t", one, "-o", "shared/out", **nobody)
 
 
 def test_a_state_that_is_taken_away_meanwhile(t):

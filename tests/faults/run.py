@@ -13,10 +13,14 @@ each of these it must hold that
     was killed had not yet renamed)
   - nothing is left behind by a run that was not killed, and by none after the next run
   - the next run makes the sum of what has arrived whole again: the last look
+Then another run is made before each call, with the same FILE: both have a window, or one says that the
+other uses FILE.
 """
 
 import errno
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -63,7 +67,7 @@ class Scenario:
     def __init__(self, binary, shim, name, has_state, arguments):
         self.binary, self.shim, self.name = binary, shim, name
         self.has_state, self.arguments = has_state, arguments
-        self.failures, self.checks = [], 0
+        self.failures, self.checks, self.met = [], 0, 0
 
     def check(self, holds, what):
         self.checks += 1
@@ -83,9 +87,9 @@ class Scenario:
         if self.has_state:
             self.command(folder, "--state", "s", "look.1", "-o", "delta.1")
 
-    def run(self, folder, how="", nth=0, log=None):
+    def run(self, folder, how="", nth=0, log=None, env=None):
         """The run in question. Leaves what came to stdout in OUT."""
-        env = {"PD_FAULT_HOW": how, "PD_FAULT_NTH": str(nth)}
+        env = {"PD_FAULT_HOW": how, "PD_FAULT_NTH": str(nth), **(env or {})}
         if log:
             env["PD_FAULT_LOG"] = log
         done = self.command(folder, "--state", "s", "look.2", *self.arguments, env=env)
@@ -112,7 +116,8 @@ class Scenario:
                 self.calls = file.read().split()
         self.check(self.code == (4 if self.name == "failing-uploader" else 0), "the rehearsal failed")
         self.check(len(self.calls) > 15, "the calls are not counted: is the library preloaded?")
-        for call in ("open", "read", "write", "fsync", "rename", "close", "flock", "mkostemp"):
+        placed = "rename" if self.has_state else "link"
+        for call in ("open", "read", "write", "fsync", placed, "close", "flock", "mkostemp"):
             self.check(call in self.calls, f"{call} is not among the calls")
         self.check(self.calls.count("fdatasync") == int(self.code == 0), "where is the arrival synced?")
         self.check(self.code != 0 or self.new == self.tried[:-1] + b"\1", "the last byte says that it arrived")
@@ -143,7 +148,7 @@ class Scenario:
         if call in ("memfd_create", "pipe2", "fork") and how.isdigit():
             self.check(done.returncode == 4, f"{what}: the uploader was not run, and the exit code is "
                                              f"{done.returncode}")
-        if how in ("short", str(errno.EINTR)) and (how == "short" or call in RESTARTED):
+        if how in ("short", str(errno.EPERM)) or (how == str(errno.EINTR) and call in RESTARTED):
             self.check(done.returncode == self.code, f"{what}: was not made again: {says}")
         if self.arguments:
             self.check(out in (None, self.delta), f"{what}: a part of the delta is in its place")
@@ -165,13 +170,36 @@ class Scenario:
         litter = [f for f in os.listdir(folder) if f.startswith(".pprofdelta")]
         self.check(not litter, f"{what}: the next run left {litter}")
 
+    def meet(self, folder, nth, call):
+        """Another run, made before this call: no window is lost, and nothing counts twice."""
+        what = f"{self.name}: another run before {call} (call {nth})"
+        env = {"PD_FAULT_RUN": f"{shlex.quote(self.binary)} --state s look.2 --no-wait -o OTHER 2>says || true"}
+        done = self.run(folder, "run", nth, env=env)
+        self.check(done.returncode == 0, f"{what}: {done.returncode}: {done.stderr.decode()}")
+        says = load(os.path.join(folder, "says")).decode()
+        outs = [name for name in ("OUT", "OTHER") if load(os.path.join(folder, name))]
+        if len(outs) == 1:
+            self.check("another run is using this state, and --no-wait was given" in says, f"{what}: {says}")
+        outs.sort(key=lambda name: int(re.search(r" seq=(\d+)", " ".join(read(load(os.path.join(folder, name))).comments))[1]))
+        self.command(folder, "sum", *(["delta.1"] if self.has_state else []), *outs, "-o", "total")
+        total = load(os.path.join(folder, "total"))
+        self.check(total and read(total).something() == read(look(2)).something(), f"{what}: the sum is not the truth")
+        litter = [f for f in os.listdir(folder) if f.startswith(".pprofdelta")]
+        self.check(not litter, f"{what}: left {litter}")
+        self.met += len(outs) == 2
+
     def play(self):
         self.rehearse()
         hows = [str(errno.EIO), str(errno.ENOSPC), str(errno.EINTR), "before", "after"]
         with tempfile.TemporaryDirectory() as stage:
             self.prepare(stage)
             for nth, call in enumerate(self.calls, 1):
-                for how in hows + (["short"] if call in ("read", "write") else []):
+                if self.code == 0:
+                    with tempfile.TemporaryDirectory() as folder:
+                        shutil.copytree(stage, folder, dirs_exist_ok=True)
+                        self.meet(folder, nth, call)
+                more = {"read": ["short"], "write": ["short"], "link": [str(errno.EPERM)]}
+                for how in hows + more.get(call, []):
                     with tempfile.TemporaryDirectory() as folder:
                         shutil.copytree(stage, folder, dirs_exist_ok=True)
                         log = os.path.join(folder, "log")
@@ -181,6 +209,7 @@ class Scenario:
                         # How often an uploader's pipe is fed depends on how quickly it reads.
                         if len(made) >= nth:
                             self.judge(folder, how, nth, made[nth - 1], done)
+        self.check(self.code or self.met > 5, "no two runs met")
 
 
 def main(binary, shim, only=""):

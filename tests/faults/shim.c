@@ -3,6 +3,7 @@
  *
  *     PD_FAULT_HOW   errno's number: the call fails with it and does nothing
  *                    before, after: the process is killed before the call or right after it
+ *                    run: the shell command PD_FAULT_RUN runs before the call
  *                    short: a write or a read moves one byte
  *     PD_FAULT_NTH   which call, from 1; 0: none
  *     PD_FAULT_LOG   a file where the names of the calls go, one a line
@@ -33,6 +34,7 @@
 static long nth, count;
 static int error_number; /* 0: another way to go wrong */
 static bool is_before, is_after, is_short;
+static char *run; /* a command, or NULL */
 static int log_fd = -1;
 static pid_t self;
 
@@ -51,6 +53,7 @@ __attribute__((constructor)) static void read_orders(void)
         is_before = !strcmp(how, "before");
         is_after = !strcmp(how, "after");
         is_short = !strcmp(how, "short");
+        run = strcmp(how, "run") ? NULL : getenv("PD_FAULT_RUN");
         error_number = (int)strtol(how, NULL, 10);
     }
     unsetenv("LD_PRELOAD");
@@ -79,6 +82,8 @@ static bool is_turn(const char *name)
         return false;
     if (is_before)
         die();
+    if (run && system(run))
+        _exit(99);
     return true;
 }
 
@@ -158,6 +163,7 @@ CALL(off64_t, lseek64, "lseek", (int fd, off64_t at, int whence), fd, at, whence
 CALL(int, fdatasync, "fdatasync", (int fd), fd)
 CALL(int, fsync, "fsync", (int fd), fd)
 CALL(int, rename, "rename", (const char *from, const char *to), from, to)
+CALL(int, link, "link", (const char *from, const char *to), from, to)
 CALL(int, flock, "flock", (int fd, int operation), fd, operation)
 CALL(int, fchmod, "fchmod", (int fd, mode_t mode), fd, mode)
 CALL(int, unlink, "unlink", (const char *path), path)

@@ -4,6 +4,9 @@
 
 #include "../support/test.h"
 
+#include "base/error.h"
+#include "text.h"
+
 #include <unistd.h>
 
 static const struct {
@@ -66,3 +69,43 @@ TEST(another_wording_has_the_same_hint)
 }
 
 TEST_MAIN()
+
+/* The text of an error of the library that quotes this name, and the name as the command shows it. */
+static void check_quoted(const char *name)
+{
+    char shown[64];
+    pprofdelta_error err;
+    PD_FAIL(&err, PPROFDELTA_E_MISMATCH, "delta", NULL, "%s", name);
+    cli_string_write(shown, sizeof shown, cli_string_of(name));
+    CHECK_STR(err.text, shown);
+}
+
+TEST(the_library_escapes_what_the_command_escapes)
+{
+    for (uint32_t code = 1; code < 0x110000; code++) {
+        char name[8] = {0};
+        if (code < 0x80)
+            name[0] = (char)code;
+        else
+            for (size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4, i = 0; i < len; i++)
+                name[i] = (char)((i ? 0x80 : 0xf00 >> len) |
+                                 (code >> 6 * (len - 1 - i) & (i ? 0x3f : 0x7fu >> len)));
+        check_quoted(name);
+    }
+    for (unsigned bytes = 0x8000; bytes < 0x10000; bytes++) /* also what is cut off or not UTF-8 */
+        check_quoted((const char[]){(char)(bytes >> 8), (char)(bytes & 0xff), 0});
+}
+
+TEST(a_long_text_is_cut_between_characters)
+{
+    char name[3 * sizeof((pprofdelta_error){0}.text)];
+    pprofdelta_error err;
+    for (size_t at = 0; at < 8; at++) {
+        memset(name, '\x1b', sizeof name);
+        memset(name, 'a', at);
+        name[sizeof name - 1] = 0;
+        PD_FAIL(&err, PPROFDELTA_E_MISMATCH, "delta", NULL, "%s", name);
+        size_t len = strlen(err.text);
+        CHECK(len < sizeof err.text && len > sizeof err.text - 6 && (len - at) % 4 == 0);
+    }
+}
