@@ -159,9 +159,7 @@ int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_opt
     if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);
     pprofdelta_profile_census(profile->opened, &profile->census);
-    count(profile, in->len);
-    if (bytes != in->bytes)
-        count(profile, len);
+    count(profile, len);
     return unpack(profile, bytes, len);
 }
 

@@ -61,7 +61,7 @@ static pprofdelta_sum value_of(const cli_shown *shown, const cli_stack *stack,
 {
     pprofdelta_sum value = {0};
     cli_sum_add(&value, sample->values[shown->types.column[stack->side][shown->chosen]]);
-    bool is_taken = stack->side + 1 < shown->sides;
+    bool is_taken = stack->side + (size_t)1 < shown->sides;
     return is_taken ? cli_sum_minus((pprofdelta_sum){0}, value) : value;
 }
 
