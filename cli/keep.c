@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "message.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,28 @@ typedef struct block {
 
 static block kept; /* the head of the list */
 
+static struct {
+    uint64_t left;
+    const char *name;
+} limit = {.left = UINT64_MAX};
+
+void cli_keep_at_most(uint64_t bytes, const char *name)
+{
+    limit.left = bytes;
+    limit.name = name;
+}
+
+/* Counts the bytes that a block has, from when on there is a limit. */
+static void count(void *memory, bool is_fresh)
+{
+    uint64_t size = malloc_usable_size(memory);
+    if (is_fresh && size > limit.left) {
+        cli_memory_error(limit.name, "what is shown of it takes more memory than the limit");
+        exit(CLI_FAILED);
+    }
+    limit.left = is_fresh ? limit.left - size : limit.left + size;
+}
+
 void *cli_keep(size_t len, size_t size)
 {
     block *fresh =
@@ -23,6 +46,7 @@ void *cli_keep(size_t len, size_t size)
         cli_error("there is not enough memory");
         exit(CLI_FAILED);
     }
+    count(fresh, true);
     *fresh = (block){.next = kept.next, .before = &kept};
     if (kept.next)
         kept.next->before = fresh;
@@ -38,6 +62,7 @@ void cli_drop(void *ptr)
     old->before->next = old->next;
     if (old->next)
         old->next->before = old->before;
+    count(old, false);
     free(old);
 }
 

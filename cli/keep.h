@@ -13,6 +13,10 @@
 /* Zeroed memory for `len` elements, for any type. */
 void *cli_keep(size_t len, size_t size);
 
+/* From now on, at most so many bytes more are kept at once. Otherwise the process ends with a message about the
+ * profile `name` and the limit, and with CLI_FAILED. */
+void cli_keep_at_most(uint64_t bytes, const char *name);
+
 /* Ends the use of a block before the process ends; NULL is none. */
 void cli_drop(void *ptr);
 

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
  * The handler of SIGALRM adds the seconds to the line and writes it. It uses only the struct below.
  * All other code changes the struct while the signal is blocked. */
 
-enum { NAME_COLUMNS = 48, LINE_ROOM = 512 };
+enum { FIRST = 2, NAME_COLUMNS = 48, LINE_ROOM = 512 };
 
 static struct {
     bool is_on, is_shown;
@@ -67,9 +68,10 @@ static void hold(int how)
     sigprocmask(how, &set, NULL);
 }
 
-static void set_timer(time_t seconds)
+/* From `first` seconds on, once a second; 0 ends it. */
+static void set_timer(time_t first)
 {
-    struct itimerval timer = {{seconds, 0}, {seconds, 0}};
+    struct itimerval timer = {{1, 0}, {first, 0}};
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
@@ -81,7 +83,8 @@ void cli_progress_start(void)
         sigaction(SIGALRM, &action, NULL))
         return;
     progress.is_on = true;
-    set_timer(1);
+    progress.seconds = FIRST - 1;
+    set_timer(FIRST);
 }
 
 void cli_progress_say(const char *doing, const char *name)
@@ -118,6 +121,13 @@ void cli_progress_end(void)
     set_timer(0);
     cli_progress_clear();
     progress.is_on = false;
+}
+
+void cli_progress_end_for_text(void)
+{
+    struct stat status;
+    if (fstat(STDOUT_FILENO, &status) || !S_ISREG(status.st_mode))
+        cli_progress_end();
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

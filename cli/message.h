@@ -73,7 +73,7 @@ void cli_message_raw(const char *bytes, size_t len);
  *
  *     pprofdelta: reading prev.pb.gz, 3 s
  *
- * It appears after a second and is erased before anything else is printed, and when the process ends.
+ * It appears after two seconds and is erased before anything else is printed, and when the process ends.
  * A timer draws it, so the code that takes long has no calls for it. If stderr is not a terminal, or
  * with --quiet, there is no timer. */
 
@@ -88,5 +88,8 @@ void cli_progress_clear(void);
 
 /* Stops the timer and erases the line, before other code uses the terminal. */
 void cli_progress_end(void);
+
+/* The same before text is printed to stdout, unless that is a regular file: a pipe may lead to the terminal. */
+void cli_progress_end_for_text(void);
 
 #endif

@@ -116,12 +116,29 @@ int cli_string_compare(cli_string a, cli_string b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* The number of characters at the beginning that are the same in every form. */
+static size_t count_plain(cli_string string)
+{
+    size_t len = 0;
+    while (len < string.len && string.ptr[len] >= ' ' && string.ptr[len] < 0x7f &&
+           string.ptr[len] != '"' && string.ptr[len] != '\\' && string.ptr[len] != '<')
+        len++;
+    return len;
+}
+
 void cli_string_put(FILE *out, cli_string string, cli_text_form form)
 {
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
-    for (cli_glyph glyph; cli_string_next(&string, form, &glyph);)
+    cli_glyph glyph;
+    do {
+        size_t len = count_plain(string);
+        fwrite(string.ptr, 1, len, out);
+        string = (cli_string){string.ptr + len, string.len - len};
+        if (!cli_string_next(&string, form, &glyph))
+            break;
         fwrite(glyph.bytes, 1, glyph.len, out);
+    } while (string.len);
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
 }

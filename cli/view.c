@@ -44,30 +44,33 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Reads the ids of a table, the first field of each of its messages. Most profiles have them in
- * order. */
+/* Reads the ids of a table, the first field of each of its messages. Most profiles have 1, 2, 3 ... */
 static void ids_make(cli_ids *ids, ProtobufCMessage *const *table, size_t len)
 {
-    size_t sorted = 1;
+    bool is_dense = true;
     cli_drop(ids->ids);
     *ids = (cli_ids){cli_keep(len, sizeof *ids->ids), len};
     for (size_t i = 0; i < len; i++) {
         const char *id = (const char *)table[i] + table[i]->descriptor->fields[0].offset;
         ids->ids[i].index = i;
         memcpy(&ids->ids[i].id, id, sizeof ids->ids[i].id);
+        is_dense &= ids->ids[i].id == i + 1;
     }
-    while (sorted < len && ids->ids[sorted - 1].id < ids->ids[sorted].id)
-        sorted++;
-    if (sorted < len)
+    if (!is_dense) {
         qsort(ids->ids, len, sizeof *ids->ids, by_id);
+        return;
+    }
+    cli_drop(ids->ids);
+    ids->ids = NULL;
 }
 
-static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
+size_t cli_ids_find(const cli_ids *ids, uint64_t id)
 {
-    struct cli_id key = {id, 0};
-    if (id && id <= ids->len && ids->ids[id - 1].id == id) /* the ids are 1, 2, 3 ... */
-        return &ids->ids[id - 1];
-    return bsearch(&key, ids->ids, ids->len, sizeof *ids->ids, by_id);
+    struct cli_id key = {id, 0}, *found;
+    if (!ids->ids)
+        return id && id <= ids->len ? id - 1 : SIZE_MAX;
+    found = bsearch(&key, ids->ids, ids->len, sizeof *ids->ids, by_id);
+    return found ? found->index : SIZE_MAX;
 }
 
 void cli_profile_index(cli_profile *profile)
@@ -92,12 +95,35 @@ static int refuse(const cli_profile *profile)
         name, "showing this profile takes more memory than there is, or than the limit");
 }
 
+/* The bytes count that are in memory beside the view. */
+static void count(cli_profile *profile, uint64_t len)
+{
+    profile->memory_left -= len < profile->memory_left ? len : profile->memory_left;
+}
+
+/* Unpacks all but the samples. */
+static Pd__View__Profile *unpack_tables(cli_profile *profile, const uint8_t *bytes, size_t len)
+{
+    ProtobufCAllocator allocator = cli_profile_allocator(profile);
+    size_t rest_len = cli_samples_rest(bytes, len, NULL);
+    uint8_t *rest = take(profile, rest_len + 1);
+    if (!rest)
+        return NULL;
+    cli_samples_rest(bytes, len, rest);
+    Pd__View__Profile *view = pd__view__profile__unpack(&allocator, rest_len, rest);
+    free(rest);
+    profile->memory_left += rest_len + 1;
+    return view;
+}
+
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
 {
     ProtobufCAllocator allocator = cli_profile_allocator(profile);
-    profile->view = pd__view__profile__unpack(&allocator, len, bytes);
-    if (!profile->view)
+    profile->view = unpack_tables(profile, bytes, len);
+    if (!profile->view || !cli_samples_find(bytes, len, &profile->samples))
         return refuse(profile);
+    if (profile->samples.made)
+        count(profile, (uint64_t)(profile->samples.end - profile->samples.at));
     if (profile->census.request) {
         profile->request = pd__otlp__request__unpack(&allocator, profile->census.request_len,
                                                      profile->census.request);
@@ -133,6 +159,7 @@ int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_opt
     if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);
     pprofdelta_profile_census(profile->opened, &profile->census);
+    count(profile, len);
     return unpack(profile, bytes, len);
 }
 
@@ -143,6 +170,7 @@ void cli_profile_free(cli_profile *profile)
         pd__view__profile__free_unpacked(profile->view, &allocator);
     if (profile->request)
         pd__otlp__request__free_unpacked(profile->request, &allocator);
+    cli_drop(profile->samples.made);
     cli_drop(profile->locations.ids);
     cli_drop(profile->functions.ids);
     cli_drop(profile->mappings.ids);
@@ -160,22 +188,16 @@ cli_string cli_profile_string(const cli_profile *profile, int64_t index)
     return (cli_string){(const char *)text->data, text->len};
 }
 
-size_t cli_profile_location_index(const cli_profile *profile, uint64_t id)
-{
-    const struct cli_id *found = ids_find(&profile->locations, id);
-    return found ? found->index : 0;
-}
-
 const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id)
 {
-    const struct cli_id *found = ids_find(&profile->functions, id);
-    return found ? profile->view->function[found->index] : NULL;
+    size_t found = cli_ids_find(&profile->functions, id);
+    return found < profile->functions.len ? profile->view->function[found] : NULL;
 }
 
 Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id)
 {
-    const struct cli_id *found = ids_find(&profile->mappings, id);
-    return found ? profile->view->mapping[found->index] : NULL;
+    size_t found = cli_ids_find(&profile->mappings, id);
+    return found < profile->mappings.len ? profile->view->mapping[found] : NULL;
 }
 
 cli_string cli_profile_type(const cli_profile *profile, size_t column)
@@ -234,23 +256,18 @@ int cli_profile_find_type(const cli_profile *profile, cli_string name)
     return -1;
 }
 
-pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column)
+int64_t cli_profile_age(const cli_profile *profile, const cli_sample *sample)
 {
-    pprofdelta_sum sum = {0};
-    for (size_t i = 0; i < profile->view->n_sample; i++)
-        cli_sum_add(&sum, profile->view->sample[i]->value[column]);
-    return sum;
-}
-
-int64_t cli_profile_age(const cli_profile *profile, const Pd__View__Sample *sample)
-{
-    for (size_t i = 0; i < sample->n_label; i++) {
-        const Pd__View__Label *label = sample->label[i];
+    Pd__View__Sample *message = sample->has_labels ? cli_sample_unpack(sample) : NULL;
+    int64_t age = 0;
+    for (size_t i = message ? message->n_label : 0; i-- > 0;) { /* the first counts */
+        const Pd__View__Label *label = message->label[i];
         if (!label->str && cli_string_is(cli_profile_string(profile, label->key), "age") &&
             cli_string_is(cli_profile_string(profile, label->num_unit), "windows"))
-            return label->num;
+            age = label->num;
     }
-    return 0;
+    cli_sample_drop(message);
+    return age;
 }
 
 int cli_profile_default_type(const cli_profile *profile)

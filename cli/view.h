@@ -1,4 +1,4 @@
-/* One profile in memory, unpacked into the message structs of proto/.
+/* One profile in memory, unpacked into the message structs of proto/, but for its samples (view_samples.h).
  *
  * The library has checked the profile before it is unpacked, so every id and every index in it
  * leads somewhere. */
@@ -10,6 +10,7 @@
 #include "pprofdelta_profile.h"
 #include "profile.pb-c.h"
 #include "text.h"
+#include "view_samples.h"
 
 #include <stdbool.h>
 
@@ -18,7 +19,7 @@ typedef struct cli_ids {
     struct cli_id {
         uint64_t id;
         size_t index;
-    } * ids;
+    } * ids; /* NULL: the ids are 1, 2, 3 ... */
     size_t len;
 } cli_ids;
 
@@ -27,9 +28,10 @@ typedef struct cli_profile {
     pprofdelta_options options; /* how it is written again */
     pprofdelta_profile *opened;
     pprofdelta_census census;
-    Pd__View__Profile *view;
+    Pd__View__Profile *view; /* without samples */
+    cli_samples samples;
     Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
-    uint64_t memory_left;       /* bytes more that the view may take */
+    uint64_t memory_left;       /* bytes more that the profile may take */
     bool is_over_limit; /* unpacking failed: memory_left was too small, or there was no more */
     cli_ids locations, functions, mappings;
 } cli_profile;
@@ -58,8 +60,16 @@ Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
  * memory without a file. */
 size_t cli_profile_file_len(cli_string name);
 
+/* The index of the record that has this id; SIZE_MAX: there is none. */
+size_t cli_ids_find(const cli_ids *ids, uint64_t id);
+
 /* The index of the location that has this id; 0 if there is none. */
-size_t cli_profile_location_index(const cli_profile *profile, uint64_t id);
+static inline size_t cli_profile_location_index(const cli_profile *profile, uint64_t id)
+{
+    const cli_ids *ids = &profile->locations;
+    size_t index = ids->ids ? cli_ids_find(ids, id) : id - 1;
+    return index < ids->len ? index : 0;
+}
 
 /* The name and the unit of a sample type. A column is the index of a sample type. */
 cli_string cli_profile_type(const cli_profile *profile, size_t column);
@@ -85,9 +95,6 @@ int cli_profile_default_type(const cli_profile *profile);
 
 /* The age of what ended in a sample of a live heap, in windows; 0 without the label "age". A hostile one is
  * negative. */
-int64_t cli_profile_age(const cli_profile *profile, const Pd__View__Sample *sample);
-
-/* The sum of one column over all samples. */
-pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column);
+int64_t cli_profile_age(const cli_profile *profile, const cli_sample *sample);
 
 #endif

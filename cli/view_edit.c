@@ -176,11 +176,13 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     const Pd__View__Profile *view = profile->view;
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = out};
     pprofdelta_error err;
-    size_t len = pd__view__profile__get_packed_size(view);
+    size_t tables_len = pd__view__profile__get_packed_size(view);
+    size_t len = tables_len + cli_samples_copy(&profile->samples, NULL);
     uint8_t *bytes = len <= profile->memory_left ? malloc(len + 1) : NULL;
     if (!bytes)
         return cli_memory_error(profile->input.name, "there is not enough memory to write it");
     pd__view__profile__pack(view, bytes);
+    cli_samples_copy(&profile->samples, bytes + tables_len);
     pprofdelta_profile *edited = NULL;
     pprofdelta_status status =
         pprofdelta_profile_open(&profile->options, NULL, bytes, len, &edited, &err);

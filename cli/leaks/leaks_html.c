@@ -65,8 +65,10 @@ typedef struct scene {
     double grain;
     const cli_string *names;
     size_t names_len;
-    const cli_frame **paths;   /* as run->rows.path has them; then the frame of the others */
-    Pd__View__Sample *samples; /* of the rows and of the others; none has a label */
+    /* A profile of which each location is a frame, and each sample a row; then those of the others. The value is
+     * the number of the row. */
+    cli_profile profile;
+    cli_source source;
 } scene;
 
 /* ---- what is shown -------------------------------------------------------------------------- */
@@ -162,10 +164,43 @@ static void name_frames(scene *s)
             (cli_frame){.text = rows->frames[i].text, .name = numbers[rows->frames[i].name]};
     frames[len].text.file = frames[len].text.module = cli_string_of("");
     frames[len].name = numbers[texts];
-    s->paths = cli_keep(rows->path_len + 1, sizeof *s->paths);
+    s->source.frames = frames;
+    s->source.first = cli_keep(len + 2, sizeof *s->source.first);
+    for (size_t i = 0; i <= len + 1; i++)
+        s->source.first[i] = (uint32_t)i;
+    s->profile.locations.len = len + 1;
+}
+
+static void make_samples(scene *s)
+{
+    const cli_leaks_rows *rows = &s->run->rows;
+    size_t len = rows->len + 1;
+    uint64_t *ids = cli_keep(rows->path_len + 1, sizeof *ids);
+    int64_t *values = cli_keep(len, sizeof *values);
+    Pd__View__Sample *list = cli_keep(len, sizeof *list),
+                     **samples = cli_keep(len, sizeof *samples);
     for (size_t i = 0; i < rows->path_len; i++)
-        s->paths[i] = &frames[rows->path[i]];
-    s->paths[rows->path_len] = &frames[len];
+        ids[i] = rows->path[i] + 1;
+    ids[rows->path_len] = rows->frames_len + 1;
+    for (size_t i = 0; i < len; i++) {
+        bool is_row = i < rows->len;
+        list[i] = (Pd__View__Sample)PD__VIEW__SAMPLE__INIT;
+        list[i].n_location_id = is_row ? rows->rows[i].path_len : 1;
+        list[i].location_id = ids + (is_row ? rows->rows[i].path : rows->path_len);
+        list[i].n_value = 1;
+        list[i].value = values + i;
+        values[i] = (int64_t)i;
+        samples[i] = &list[i];
+    }
+    Pd__View__Profile view = PD__VIEW__PROFILE__INIT;
+    view.n_sample = len;
+    view.sample = samples;
+    uint8_t *bytes = cli_keep(pd__view__profile__get_packed_size(&view), 1);
+    cli_samples_find(bytes, pd__view__profile__pack(&view, bytes), &s->profile.samples);
+    cli_drop(ids);
+    cli_drop(values);
+    cli_drop(list);
+    cli_drop(samples);
 }
 
 static scene scene_of(const cli_leaks_run *run, const cli_leaks_how *how)
@@ -173,26 +208,35 @@ static scene scene_of(const cli_leaks_run *run, const cli_leaks_how *how)
     scene s = {.run = run, .how = how};
     s.stacks = reel_of(run, &run->rows, &run->film.stacks);
     s.areas = reel_of(run, &run->areas, &run->film.areas);
-    s.samples = cli_keep(run->rows.len + 1, sizeof *s.samples);
     name_frames(&s);
+    make_samples(&s);
     return s;
 }
 
 static cli_shown shown_of(const scene *s)
 {
     const reel *r = &s->stacks;
-    cli_shown shown = {.names = s->names, .names_len = s->names_len};
+    cli_samples rest = s->profile.samples;
+    cli_shown shown = {.sides = 1,
+                       .sources = {s->source},
+                       .frames = s->source.frames,
+                       .frames_len = s->run->rows.frames_len,
+                       .names = s->names,
+                       .names_len = s->names_len};
+    shown.sources[0].profile = shown.profiles = &s->profile;
     shown.stacks = cli_keep(r->len + 1, sizeof *shown.stacks);
     for (size_t i = 0; i <= r->len; i++) {
-        const cli_frame **path =
-            &s->paths[i < r->len ? r->list[i].row->path : s->run->rows.path_len];
-        size_t from = 0, to = 1;
+        cli_sample sample;
+        size_t from = 0, to = 1, len = i < r->len ? r->list[i].row->path_len : 1;
+        cli_samples_next(&rest, &sample);
         if (!is_shown(r, i, s->grain))
             continue;
         if (i < r->len)
             cli_leaks_cut(s->run, r->list[i].row, s->how->all_frames, &from, &to);
-        shown.stacks[shown.len++] = (cli_stack){path + from, to - from, &s->samples[i], 0};
+        shown.stacks[shown.len] = cli_stack_of(&sample, 0);
+        cli_stack_cut(&shown, &shown.stacks[shown.len++], from, len - to);
     }
+    cli_stacks_sort(&shown, false);
     return shown;
 }
 
@@ -235,7 +279,7 @@ static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const c
     fputs(",\n\"stacks\":[", to);
     for (size_t i = 0; i < shown->len; i++) {
         const cli_flame_end *end = &tree->ends[i];
-        size_t at = (size_t)(shown->stacks[end->stack].sample - s->samples);
+        size_t at = (size_t)cli_stack_value(shown, &shown->stacks[end->stack], 0);
         const cli_leaks_row *row = s->stacks.list[at].row;
         PUT(to, i ? ",\n[$,$,$,$,$,$" : "[$,$,$,$,$,$", J(end->node - last), J(at),
             J(steps_to_cause(s, row)), J((int)row->verdict.kind), J((int)row->verdict.reason),

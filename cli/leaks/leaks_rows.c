@@ -100,16 +100,17 @@ static uint32_t number_place(cli_leaks_rows *rows, const cli_profile *profile,
 static const uint32_t NOT_NUMBERED = UINT32_MAX;
 
 static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
-                               const Pd__View__Sample *sample, uint32_t *place_of)
+                               const cli_sample *sample, uint32_t *place_of)
 {
-    size_t len = sample->n_location_id;
-    CLI_KEEP_MORE(rows->path, len);
+    size_t len = 0;
+    CLI_KEEP_MORE(rows->path,
+                  (size_t)(sample->path_end - sample->path)); /* ids have a byte or more */
     uint32_t *path = rows->path + rows->path_len;
-    for (size_t i = 0; i < len; i++) {
-        size_t at = cli_profile_location_index(profile, sample->location_id[i]);
+    for (const uint8_t *next = sample->path; next < sample->path_end;) {
+        size_t at = cli_profile_location_index(profile, cli_path_next(&next, sample->is_tagged));
         if (place_of[at] == NOT_NUMBERED)
             place_of[at] = number_place(rows, profile, profile->view->location[at]);
-        path[i] = place_of[at];
+        path[len++] = place_of[at];
     }
     size_t number =
         cli_numbers_of(&rows->by_stack, cli_key_of(path, len * sizeof *path), rows->len);
@@ -245,12 +246,12 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
 /* ---- windows ------------------------------------------------------------------------------ */
 
 static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
-                       const cli_leaks_columns *columns, const Pd__View__Sample *sample,
+                       const cli_leaks_columns *columns, const cli_sample *sample,
                        uint32_t *place_of)
 {
     double values[CLI_LEAKS_COLUMNS];
     for (size_t i = 0; i < CLI_LEAKS_COLUMNS; i++)
-        values[i] = columns->of[i] == SIZE_MAX ? 0 : (double)sample->value[columns->of[i]];
+        values[i] = columns->of[i] == SIZE_MAX ? 0 : (double)sample->values[columns->of[i]];
     bool has_ages = columns->of[CLI_LEAKS_FREED_OBJECTS] != SIZE_MAX;
     double level = values[CLI_LEAKS_LEVEL], freed = values[CLI_LEAKS_FREED_OBJECTS];
     if (level == 0 && values[CLI_LEAKS_ALLOCATED] == 0 && freed == 0)
@@ -309,8 +310,9 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     for (size_t i = 0; i < view->n_location; i++)
         place_of[i] = NOT_NUMBERED;
     begin_window(rows, moment->since);
-    for (size_t i = 0; i < view->n_sample; i++)
-        add_sample(rows, profile, columns, view->sample[i], place_of);
+    cli_sample sample;
+    for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);)
+        add_sample(rows, profile, columns, &sample, place_of);
     end_window(rows, moment);
     cli_drop(place_of);
     rows->has_ages =

@@ -243,7 +243,7 @@ static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t co
         return false;
     for (size_t i = 0; i < r->run->rows.len; i++)
         before += r->run->rows.rows[i].now;
-    return cli_sum_double(cli_profile_total(profile, column)) < before;
+    return cli_sum_double(profile->samples.totals[column]) < before;
 }
 
 /* Refuses stacks that take more memory than the limit. */
@@ -262,7 +262,7 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
 {
     cli_leaks_run *run = r->run;
     size_t column = column_of(profile, "rss_space/bytes");
-    if (column == SIZE_MAX || cli_sum_is_zero(cli_profile_total(profile, column)))
+    if (column == SIZE_MAX || cli_sum_is_zero(profile->samples.totals[column]))
         return;
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;

@@ -297,6 +297,7 @@ static int recover_one(const cli_folder *folder, const char *path, cli_recoverin
                  .folder = dirfd(folder->dir),
                  .fd = -1};
     bool is_over = false;
+    cli_progress_say("recovering", path);
     int code = recover_file(how, &r, &is_over);
     if (is_over && unlinkat(r.folder, r.name, 0))
         code = cli_system_error(path, "remove", errno);

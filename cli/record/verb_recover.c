@@ -52,6 +52,8 @@ int cli_recover(int argc, char **argv)
         return code;
     if (how.timeout_nanos && !how.to)
         return cli_usage("--timeout is for the command of --to, which is missing");
+    if (!how.to) /* whose command has the terminal */
+        cli_progress_start();
     for (size_t i = 0; i < arguments.operands_len; i++) {
         int failed = cli_recover_folder(arguments.operands[i], &how);
         code = failed ? failed : code;

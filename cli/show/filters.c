@@ -193,10 +193,12 @@ static bool keeps_label(const cli_filter *filter, const cli_profile *profile,
 }
 
 bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,
-                             const Pd__View__Sample *sample)
+                             const cli_sample *sample)
 {
-    for (size_t i = 0; i < sample->n_label; i++)
-        if (keeps_label(filter, profile, sample->label[i]))
-            return true;
-    return false;
+    Pd__View__Sample *message = sample->has_labels ? cli_sample_unpack(sample) : NULL;
+    bool keeps = false;
+    for (size_t i = 0; message && i < message->n_label && !keeps; i++)
+        keeps = keeps_label(filter, profile, message->label[i]);
+    cli_sample_drop(message);
+    return keeps;
 }

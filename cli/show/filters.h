@@ -56,6 +56,6 @@ bool cli_pattern_matches(const regex_t *pattern, cli_string string);
 
 /* Whether a TAG keeps the sample. */
 bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,
-                             const Pd__View__Sample *sample);
+                             const cli_sample *sample);
 
 #endif

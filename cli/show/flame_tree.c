@@ -2,6 +2,7 @@
 #include "show/flame_tree.h"
 
 #include "keep.h"
+#include "numbers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,11 +43,51 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Distinct texts, or sets of numbers. */
+typedef struct found {
+    cli_numbers numbers;
+    cli_string *list;
+    size_t list_len, list_cap;
+} found;
+
+/* The number of the bytes in the order in which they were found. They are kept, or dropped if they are not
+ * new. */
+static uint32_t number_of(found *f, cli_string bytes)
+{
+    size_t number = cli_numbers_of(&f->numbers, cli_key_of(bytes.ptr, bytes.len), f->list_len);
+    if (number < f->list_len) {
+        cli_drop((char *)bytes.ptr);
+        return (uint32_t)number;
+    }
+    CLI_KEEP_MORE(f->list, 1);
+    f->list[f->list_len++] = bytes;
+    return (uint32_t)number;
+}
+
+/* The number of the set of the sample's labels. */
+static uint32_t find_set(const cli_shown *shown, const cli_stack *stack, found *labels, found *sets)
+{
+    cli_sample sample;
+    cli_sample_read(stack->sample, &sample);
+    Pd__View__Sample *message = sample.has_labels ? cli_sample_unpack(&sample) : NULL;
+    size_t len = message ? message->n_label : 0;
+    uint32_t *set = cli_keep(len, sizeof *set);
+    for (size_t i = 0; i < len; i++)
+        set[i] = number_of(labels, text_of(&shown->profiles[stack->side], message->label[i]));
+    qsort(set, len, sizeof *set, by_number);
+    cli_sample_drop(message);
+    return number_of(sets, (cli_string){(const char *)set, len * sizeof *set});
+}
+
 /* "3,7": the sorted numbers of a set of labels. */
-static cli_string set_of(uint32_t *labels, size_t len)
+static cli_string set_text(const uint32_t *label_of, cli_string set)
 {
     enum { DIGITS = 11 };
+    size_t len = set.len / sizeof(uint32_t);
+    uint32_t *labels = (uint32_t *)set.ptr;
     char *text = cli_keep(len * DIGITS + 1, 1), *end = text;
+    for (size_t i = 0; i < len; i++)
+        labels[i] = label_of[labels[i]];
     qsort(labels, len, sizeof *labels, by_number);
     for (size_t i = 0; i < len; i++)
         end += sprintf(end, "%s%" PRIu32, i ? "," : "", labels[i]);
@@ -56,65 +97,74 @@ static cli_string set_of(uint32_t *labels, size_t len)
 static void number_labels(cli_flame_tree *tree)
 {
     const cli_shown *shown = tree->shown;
-    size_t len = 0;
+    found labels = {.list = NULL}, sets = {.list = NULL};
     for (size_t i = 0; i < shown->len; i++)
-        len += shown->stacks[i].sample->n_label;
-    cli_string *texts = cli_keep(len, sizeof *texts), *to = texts;
-    for (size_t i = 0; i < shown->len; i++) {
-        const cli_stack *stack = &shown->stacks[i];
-        for (size_t k = 0; k < stack->sample->n_label; k++)
-            *to++ = text_of(&shown->profiles[stack->side], stack->sample->label[k]);
-    }
-    number_texts(&tree->labels, texts, len);
-    cli_string *sets = cli_keep(shown->len, sizeof *sets);
-    uint32_t *of = tree->labels.of;
-    for (size_t i = 0; i < shown->len; i++) {
-        sets[i] = set_of(of, shown->stacks[i].sample->n_label);
-        of += shown->stacks[i].sample->n_label;
-    }
-    number_texts(&tree->sets, sets, shown->len);
+        tree->ends[i] = (cli_flame_end){.stack = (uint32_t)i,
+                                        .set = find_set(shown, &shown->stacks[i], &labels, &sets)};
+    number_texts(&tree->labels, labels.list, labels.list_len);
+    for (size_t i = 0; i < sets.list_len; i++)
+        sets.list[i] = set_text(tree->labels.of, sets.list[i]);
+    number_texts(&tree->sets, sets.list, sets.list_len);
+    for (size_t i = 0; i < shown->len; i++)
+        tree->ends[i].set = tree->sets.of[tree->ends[i].set];
 }
 
 /* ---- nodes -------------------------------------------------------------------------------- */
 
-/* The number of names that both stacks begin with, at the root. */
-static size_t count_shared(const cli_stack *a, const cli_stack *b)
+/* The nodes of a stack, root first, by their numbers from 1. */
+typedef struct path {
+    uint32_t *list;
+    size_t list_len, list_cap;
+} path;
+
+static const cli_frame *frame_of(const cli_flame_tree *tree, const cli_flame_node *node)
 {
-    size_t len = 0;
-    while (len < a->len && len < b->len &&
-           a->frames[a->len - 1 - len]->name == b->frames[b->len - 1 - len]->name)
-        len++;
-    return len;
+    return &tree->shown->frames[node->frame];
 }
 
 /* Takes the place of one more stack that has the node. */
-static void add_place(cli_flame_node *node, const cli_frame_text *frame, size_t side, bool is_first)
+static void add_place(const cli_flame_tree *tree, cli_flame_node *node, const cli_frame *frame)
 {
-    if (!is_first && side == node->side) {
-        cli_frame_join_places(&node->frame, frame);
-    } else if (is_first || side > node->side) {
-        node->frame = *frame;
-        node->side = side;
+    const cli_shown *shown = tree->shown;
+    const cli_frame *first = frame_of(tree, node), *second = shown->sources[1].frames;
+    cli_frame_text place = first->text;
+    if (frame == first)
+        return;
+    if (shown->sides > 1 && first < second && frame >= second) {
+        *node = (cli_flame_node){.frame = (uint32_t)(frame - shown->frames), .back = node->back};
+    } else if (shown->sides < 2 || (first < second) == (frame < second)) {
+        cli_frame_join_places(&place, &frame->text);
+        node->has_lines |= place.line != first->text.line;
+        node->has_files |=
+            place.file.len != first->text.file.len || place.module.len != first->text.module.len;
     }
 }
 
-/* path[d] is the number of the node at depth d of the stack before, from 1. */
-static void add_nodes(cli_flame_tree *tree, size_t at, uint32_t *path)
+/* p is the path of the stack before. */
+static void add_nodes(cli_flame_tree *tree, size_t at, path *p)
 {
-    static const cli_stack root = {.len = 0};
-    const cli_stack *stack = &tree->shown->stacks[at];
-    const cli_stack *before = at ? stack - 1 : &root;
-    size_t old = count_shared(before, stack);
-    for (size_t depth = 0; depth < stack->len; depth++) {
-        const cli_frame *frame = stack->frames[stack->len - 1 - depth];
-        if (depth >= old) {
-            size_t back = depth == old ? before->len - old : 0;
-            tree->nodes[tree->len++] = (cli_flame_node){.name = frame->name, .back = back};
-            path[depth] = (uint32_t)tree->len;
+    const cli_shown *shown = tree->shown;
+    const cli_frame *frame;
+    size_t depth = 0, before = p->list_len;
+    bool is_old = true;
+    for (cli_walk w = cli_walk_from_root(shown, &shown->stacks[at]); (frame = cli_walk_in(&w));) {
+        is_old = is_old && depth < before &&
+                 frame_of(tree, &tree->nodes[p->list[depth] - 1])->name == frame->name;
+        if (is_old) {
+            add_place(tree, &tree->nodes[p->list[depth++] - 1], frame);
+            continue;
         }
-        add_place(&tree->nodes[path[depth] - 1], &frame->text, stack->side, depth >= old);
+        CLI_KEEP_MORE(tree->nodes, 1);
+        tree->nodes[tree->nodes_len++] =
+            (cli_flame_node){.frame = (uint32_t)(frame - shown->frames),
+                             .back = (uint32_t)(before - depth) & ~0u >> 2};
+        p->list_len = depth;
+        CLI_KEEP_MORE(p->list, 1);
+        p->list[depth++] = (uint32_t)tree->nodes_len;
+        before = depth;
     }
-    tree->ends[at] = (cli_flame_end){at, stack->len ? path[stack->len - 1] : 0, tree->sets.of[at]};
+    p->list_len = depth;
+    tree->ends[at].node = depth ? p->list[depth - 1] : 0;
 }
 
 static int by_node(const void *a, const void *b)
@@ -125,31 +175,40 @@ static int by_node(const void *a, const void *b)
 }
 
 /* "src/main.c", "[libx.so]" or "". */
-static void number_files(cli_flame_tree *tree)
+static cli_string file_text(const cli_frame_text *frame)
 {
-    cli_string *texts = cli_keep(tree->len, sizeof *texts);
-    for (size_t i = 0; i < tree->len; i++) {
-        const cli_frame_text *frame = &tree->nodes[i].frame;
-        texts[i] = frame->file;
-        if (!frame->file.len && frame->module.len)
-            texts[i] = join(cli_string_of("["), frame->module, cli_string_of("]"));
-    }
-    number_texts(&tree->files, texts, tree->len);
+    if (frame->file.len)
+        return frame->file;
+    return frame->module.len ? join(cli_string_of("["), frame->module, cli_string_of("]"))
+                             : cli_string_of("");
 }
 
-cli_flame_tree cli_flame_tree_make(cli_shown *shown)
+/* Only the files of frames that nodes have are written. */
+static void number_files(cli_flame_tree *tree)
+{
+    const cli_shown *shown = tree->shown;
+    size_t none = shown->frames_len + 1;
+    cli_string *texts = cli_keep(none + 1, sizeof *texts), any = {NULL, 0};
+    for (size_t i = 0; i < tree->nodes_len; i++) {
+        const cli_flame_node *node = &tree->nodes[i];
+        cli_string *text = &texts[node->has_files ? none : node->frame];
+        if (!text->ptr)
+            *text = node->has_files ? cli_string_of("") : file_text(&frame_of(tree, node)->text);
+        any = *text;
+    }
+    for (size_t i = 0; i <= none && any.ptr; i++)
+        texts[i] = texts[i].ptr ? texts[i] : any;
+    number_texts(&tree->files, texts, any.ptr ? none + 1 : 0);
+}
+
+cli_flame_tree cli_flame_tree_make(const cli_shown *shown)
 {
     cli_flame_tree tree = {.shown = shown};
-    size_t frames = 0;
-    cli_shown_sort(shown, cli_stacks_by_names);
+    path p = {.list = NULL};
+    tree.ends = cli_keep(shown->len, sizeof *tree.ends);
     number_labels(&tree);
     for (size_t i = 0; i < shown->len; i++)
-        frames += shown->stacks[i].len;
-    tree.nodes = cli_keep(frames, sizeof *tree.nodes);
-    tree.ends = cli_keep(shown->len, sizeof *tree.ends);
-    uint32_t *path = cli_keep(frames, sizeof *path);
-    for (size_t i = 0; i < shown->len; i++)
-        add_nodes(&tree, i, path);
+        add_nodes(&tree, i, &p);
     qsort(tree.ends, shown->len, sizeof *tree.ends, by_node);
     number_files(&tree);
     return tree;
@@ -162,8 +221,8 @@ static void put_names(FILE *to, const cli_flame_tree *tree)
 {
     const cli_shown *shown = tree->shown;
     size_t *number_1 = cli_keep(shown->names_len, sizeof *number_1), len = 0;
-    for (size_t i = 0; i < tree->len; i++)
-        number_1[tree->nodes[i].name] = 1;
+    for (size_t i = 0; i < tree->nodes_len; i++)
+        number_1[frame_of(tree, &tree->nodes[i])->name] = 1;
     fputs(",\n\"names\":[", to);
     for (size_t i = 0; i < shown->names_len; i++) {
         if (!number_1[i])
@@ -173,8 +232,8 @@ static void put_names(FILE *to, const cli_flame_tree *tree)
         number_1[i] = ++len;
     }
     fputs("],\n\"name\":[", to);
-    for (size_t i = 0; i < tree->len; i++)
-        fprintf(to, "%zu,", number_1[tree->nodes[i].name] - 1);
+    for (size_t i = 0; i < tree->nodes_len; i++)
+        fprintf(to, "%zu,", number_1[frame_of(tree, &tree->nodes[i])->name] - 1);
     fputs("0]", to);
 }
 
@@ -194,16 +253,21 @@ void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree)
     size_t without = tree->files.len && !tree->files.texts[0].len;
     put_names(to, tree);
     fputs(",\n\"back\":[", to);
-    for (size_t i = 0; i < tree->len; i++)
-        fprintf(to, "%zu,", tree->nodes[i].back);
+    for (size_t i = 0; i < tree->nodes_len; i++)
+        fprintf(to, "%u,", (unsigned)tree->nodes[i].back);
     put_texts(to, "0],\n\"files\":[", &tree->files, without);
     fputs(",\n\"file\":[", to);
-    for (size_t i = 0; i < tree->len; i++)
-        fprintf(to, "%" PRId64 ",", (int64_t)tree->files.of[i] - (int64_t)without);
+    for (size_t i = 0; i < tree->nodes_len; i++) {
+        const cli_flame_node *node = &tree->nodes[i];
+        uint32_t file = tree->files.of[node->has_files ? tree->shown->frames_len + 1 : node->frame];
+        fprintf(to, "%" PRId64 ",", (int64_t)file - (int64_t)without);
+    }
     fputs("0],\n\"line\":[", to);
-    for (size_t i = 0; i < tree->len; i++) {
-        const cli_frame_text *frame = &tree->nodes[i].frame;
-        fprintf(to, "%" PRId64 ",", frame->file.len ? frame->line : 0);
+    for (size_t i = 0; i < tree->nodes_len; i++) {
+        const cli_flame_node *node = &tree->nodes[i];
+        const cli_frame_text *frame = &frame_of(tree, node)->text;
+        bool is_shown = frame->file.len && !node->has_files && !node->has_lines;
+        fprintf(to, "%" PRId64 ",", is_shown ? frame->line : 0);
     }
     put_texts(to, "0],\n\"labels\":[", &tree->labels, 0);
     fputs(",\n\"sets\":[", to);
@@ -228,7 +292,7 @@ static void put_column(FILE *to, const char *title, const cli_flame_tree *tree, 
         for (end = at; end < shown->len && !by_node(first, &tree->ends[end]); end++) {
             const cli_stack *stack = &shown->stacks[tree->ends[end].stack];
             if (stack->side == side)
-                cli_sum_add(&sum, stack->sample->value[shown->types.column[side][type]]);
+                cli_sum_add(&sum, cli_stack_value(shown, stack, type));
         }
         if (cli_sum_is_zero(sum))
             continue;

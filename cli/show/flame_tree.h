@@ -33,28 +33,26 @@ typedef struct cli_flame_texts {
 } cli_flame_texts;
 
 typedef struct cli_flame_node {
-    size_t name; /* the number in shown->names */
-    size_t back;
-    cli_frame_text frame;
-    size_t side; /* the frame is from this side */
+    uint32_t frame; /* one in shown->frames: of the last profile that has the node */
+    uint32_t back : 30;
+    uint32_t has_files : 1, has_lines : 1; /* several, so none is shown */
 } cli_flame_node;
 
 typedef struct cli_flame_end {
-    size_t stack;
-    uint32_t node, set;
+    uint32_t stack, node, set;
 } cli_flame_end;
 
 typedef struct cli_flame_tree {
     const cli_shown *shown;
     cli_flame_node *nodes; /* without the root */
-    size_t len;
+    size_t nodes_len, nodes_cap;
     cli_flame_end *ends;          /* of each stack, sorted by node and set */
-    cli_flame_texts files;        /* of each node; the first is empty if a node has none */
-    cli_flame_texts labels, sets; /* of each label of each stack, and of each stack */
+    cli_flame_texts files;        /* of each frame, then of a node without file */
+    cli_flame_texts labels, sets; /* of each distinct label, and of each set of them */
 } cli_flame_tree;
 
-/* Sorts the stacks and makes the tree. */
-cli_flame_tree cli_flame_tree_make(cli_shown *shown);
+/* Makes the tree of the stacks, which are sorted. */
+cli_flame_tree cli_flame_tree_make(const cli_shown *shown);
 
 /* Writes names to sets above, each with a comma in front. */
 void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree);

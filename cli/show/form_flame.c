@@ -46,7 +46,7 @@ static void put_profile(page *p, const cli_profile *profile)
     PUT("{\"file\":$,\"time\":$,\"duration\":$,\"samples\":$,\"isDelta\":$,\"comments\":[",
         J(cli_string_of(profile->input.name)),
         J(cli_string_of(time ? cli_instant_format(time, at) : "")),
-        J(cli_string_of(duration ? cli_span_format(duration, span) : "")), J(view->n_sample),
+        J(cli_string_of(duration ? cli_span_format(duration, span) : "")), J(profile->samples.len),
         J((bool)profile->census.is_stamped));
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string comment = cli_profile_string(profile, view->comment[i]);
@@ -91,8 +91,11 @@ static void put_page(page *p, const cli_flame_tree *tree)
 int cli_show_flame(cli_shown *shown)
 {
     page p = {.shown = shown};
+    int code = cli_stacks_collect(shown, false);
+    if (code)
+        return code;
     cli_flame_tree tree = cli_flame_tree_make(shown);
-    int code = cli_page_open(&p.file, shown->page, "--flame");
+    code = cli_page_open(&p.file, shown->page, "--flame");
     if (!code)
         put_page(&p, &tree);
     return cli_page_close(&p.file, code);

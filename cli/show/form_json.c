@@ -8,6 +8,8 @@
 #include "cli.h"
 #include "instant.h"
 #include "json.h"
+#include "keep.h"
+#include "message.h"
 #include "output_file.h"
 #include "show/record_text.h"
 
@@ -101,8 +103,7 @@ static void put_types(const cli_shown *shown)
         cli_record_put(cur, &cur->view->sample_type[shown->types.column[is_pair][i]]->base,
                        "{\"type\": <j:type>, \"unit\": <j:unit>");
         for (size_t side = 0; side < shown->sides; side++)
-            PUT(totals[side + is_pair],
-                J(cli_profile_total(&shown->profiles[side], shown->types.column[side][i])));
+            PUT(totals[side + is_pair], J(cli_types_total(shown, side, i)));
         for (size_t side = 0; side < shown->sides; side++) {
             size_t all = shown->filters->len * shown->profiles[side].view->n_sample_type;
             PUT(kept[side + is_pair],
@@ -161,23 +162,39 @@ static void put_frame(const cli_profile *profile, const cli_frame *frame)
     putchar('}');
 }
 
+typedef struct listing {
+    cli_shown *shown;
+    bool has_some;
+} listing;
+
 /* Stacks are leaf first, as in the profile. */
-static void put_samples(const cli_shown *shown)
+static uint64_t put_sample(void *cookie, const cli_stack *stack, const cli_sample *sample)
 {
-    fputs("\"samples\": [", stdout);
-    for (size_t i = 0; i < shown->len && !cli_output_is_over(); i++) {
-        const cli_stack *stack = &shown->stacks[i];
-        fputs(i ? ",\n" : "\n", stdout);
-        cli_record_put(shown->profiles, &stack->sample->base,
-                       "{\"values\": [<,value>], \"stack\": [");
-        for (size_t k = 0; k < stack->len; k++) {
-            fputs(k ? ", " : "", stdout);
-            put_frame(shown->profiles, stack->frames[k]);
-        }
-        cli_record_put(shown->profiles, &stack->sample->base,
-                       "], \"labels\": [<[label|, >{\"key\": <j:key>, <?str|>\"str\": <j:str><]>"
-                       "<!str|>\"num\": <num>, \"unit\": <j:num_unit><]>}<]>]}");
+    listing *l = cookie;
+    const cli_profile *profile = l->shown->profiles;
+    Pd__View__Sample *message = cli_sample_unpack(sample);
+    const cli_frame *frame;
+    const char *comma = "";
+    fputs(l->has_some ? ",\n" : "\n", stdout);
+    cli_record_put(profile, &message->base, "{\"values\": [<,value>], \"stack\": [");
+    for (cli_walk w = cli_walk_from_leaf(l->shown, stack); (frame = cli_walk_out(&w));) {
+        fputs(comma, stdout);
+        put_frame(profile, frame);
+        comma = ", ";
     }
+    cli_record_put(profile, &message->base,
+                   "], \"labels\": [<[label|, >{\"key\": <j:key>, <?str|>\"str\": <j:str><]>"
+                   "<!str|>\"num\": <num>, \"unit\": <j:num_unit><]>}<]>]}");
+    cli_sample_drop(message);
+    l->has_some = true;
+    return 0;
+}
+
+static void put_samples(cli_shown *shown)
+{
+    listing l = {.shown = shown};
+    fputs("\"samples\": [", stdout);
+    cli_shown_each(shown, 0, put_sample, &l);
 }
 
 /* A group of stacks with the same names. */
@@ -187,24 +204,24 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
     for (size_t side = 0; side < CLI_SIDES; side++) {
         fputs(titles[side], stdout);
         for (size_t i = 0; i < shown->types.len; i++)
-            PUT(i ? ", $" : "$", J(cli_shown_group_sum(shown, at, end, side, i)));
+            PUT(i ? ", $" : "$", J(cli_stacks_group_sum(shown, at, end, side, i)));
     }
     fputs("], \"stack\": [", stdout);
-    for (size_t i = 0; i < shown->stacks[at].len; i++) {
-        cli_frame_text frame = cli_shown_group_frame(shown, at, end, i);
-        fputs(i ? ", " : "", stdout);
-        PUT("{\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}", J(frame.name),
-            J(frame.file), J(frame.line), J(frame.module));
-    }
+    size_t len;
+    cli_frame_text *frames = cli_stacks_group_frames(shown, at, end, &len);
+    for (size_t i = 0; i < len; i++)
+        PUT(i ? ", {\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}"
+              : "{\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}",
+            J(frames[i].name), J(frames[i].file), J(frames[i].line), J(frames[i].module));
+    cli_drop(frames);
     fputs("]}", stdout);
 }
 
-static void put_groups(cli_shown *shown)
+static void put_groups(const cli_shown *shown)
 {
-    cli_shown_sort(shown, cli_stacks_by_names);
     fputs("\"stacks\": [", stdout);
     for (size_t at = 0, end; at < shown->len && !cli_output_is_over(); at = end) {
-        end = cli_shown_group_end(shown, at, cli_stacks_by_names);
+        end = cli_stacks_group_end(shown, at);
         fputs(at ? ",\n" : "\n", stdout);
         put_group(shown, at, end);
     }
@@ -213,6 +230,11 @@ static void put_groups(cli_shown *shown)
 int cli_show_json(cli_shown *shown)
 {
     bool is_pair = shown->sides > 1;
+    int code = is_pair ? cli_stacks_collect(shown, false)
+                       : cli_shown_each(shown, 0, cli_shown_count, shown);
+    if (code)
+        return code;
+    cli_progress_end_for_text();
     fputs(is_pair ? "{\n\"profiles\": [\n" : "", stdout);
     for (size_t side = 0; side < shown->sides; side++) {
         fputs(side ? ",\n" : "", stdout);

@@ -69,9 +69,10 @@ static aged *ages_of(const lives *l, size_t at, size_t end, size_t *len)
     aged *ages = cli_keep(end - at, sizeof *ages);
     *len = 0;
     for (; at < end; at++) {
-        const Pd__View__Sample *sample = l->shown->stacks[at].sample;
-        int64_t bytes = sample->value[l->shown->types.column[0][l->types[FREED]]];
-        int64_t age = cli_profile_age(l->shown->profiles, sample);
+        cli_sample sample;
+        cli_sample_read(l->shown->stacks[at].sample, &sample);
+        int64_t bytes = sample.values[l->shown->types.column[0][l->types[FREED]]];
+        int64_t age = cli_profile_age(l->shown->profiles, &sample);
         if (age >= 0 && bytes)
             ages[(*len)++] = (aged){age, bytes};
     }
@@ -86,8 +87,8 @@ static life make_life(const lives *l, size_t at, size_t end)
     aged *ages = ages_of(l, at, end, &len);
     life s = {.at = at,
               .end = end,
-              .alloc = cli_shown_group_sum(shown, at, end, 0, l->types[ALLOC]),
-              .inuse = cli_shown_group_sum(shown, at, end, 0, l->types[INUSE]),
+              .alloc = cli_stacks_group_sum(shown, at, end, 0, l->types[ALLOC]),
+              .inuse = cli_stacks_group_sum(shown, at, end, 0, l->types[INUSE]),
               .has_ended = len};
     for (size_t i = 0; i < len; i++)
         cli_sum_add(ages[i].age ? &s.later : &s.young, ages[i].bytes);
@@ -115,9 +116,8 @@ static void add_up(lives *l)
 {
     cli_shown *shown = l->shown;
     l->list = cli_keep(shown->len, sizeof *l->list);
-    cli_shown_sort(shown, cli_stacks_by_places);
     for (size_t at = 0, end; at < shown->len; at = end) {
-        end = cli_shown_group_end(shown, at, cli_stacks_by_places);
+        end = cli_stacks_group_end(shown, at);
         life s = make_life(l, at, end);
         if (s.has_ended || !cli_sum_is_zero(s.alloc) || !cli_sum_is_zero(s.inuse))
             l->list[l->len++] = s;
@@ -148,12 +148,14 @@ static void put_values(const life *s)
 static void put_stack(const cli_shown *shown, const cli_stack *stack)
 {
     char text[STACK] = "(no stack)";
-    size_t len = stack->len ? 0 : strlen(text), screen = cli_screen_width();
-    for (size_t i = 0; i < stack->len; i++) {
-        if (i)
+    size_t len = 0, screen = cli_screen_width();
+    const cli_frame *frame;
+    for (cli_walk w = cli_walk_from_leaf(shown, stack); (frame = cli_walk_out(&w));) {
+        if (len)
             len += cli_string_write(text + len, STACK - len, cli_string_of(" < "));
-        len += cli_string_write(text + len, STACK - len, shown->names[stack->frames[i]->name]);
+        len += cli_string_write(text + len, STACK - len, shown->names[frame->name]);
     }
+    len = len ? len : strlen(text);
     cli_string_put_cut(stdout, (cli_string){text, len},
                        screen > WIDTH + LEAST_STACK ? screen - WIDTH : LEAST_STACK);
     putchar('\n');
@@ -163,6 +165,7 @@ int cli_show_lifetimes(cli_shown *shown)
 {
     lives l = {.shown = shown};
     int code = find_types(&l);
+    code = code ? code : cli_stacks_collect(shown, true);
     if (code)
         return code;
     add_up(&l);

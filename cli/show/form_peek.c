@@ -39,7 +39,8 @@ typedef struct call {
 } call;
 
 typedef struct peek {
-    const cli_shown *shown;
+    cli_shown *shown;
+    size_t stacks; /* so far */
     pprofdelta_sum total;
     function *functions; /* by their names, until they are sorted */
     call *calls;         /* of the functions that are wanted */
@@ -55,11 +56,12 @@ static void add(pprofdelta_sum *sum, pprofdelta_sum value)
 }
 
 /* That of the type that is shown. What PREV has is taken away. */
-static pprofdelta_sum value_of(const cli_shown *shown, const cli_stack *stack)
+static pprofdelta_sum value_of(const cli_shown *shown, const cli_stack *stack,
+                               const cli_sample *sample)
 {
     pprofdelta_sum value = {0};
-    cli_sum_add(&value, stack->sample->value[shown->types.column[stack->side][shown->chosen]]);
-    bool is_taken = stack->side + 1 < shown->sides;
+    cli_sum_add(&value, sample->values[shown->types.column[stack->side][shown->chosen]]);
+    bool is_taken = stack->side + (size_t)1 < shown->sides;
     return is_taken ? cli_sum_minus((pprofdelta_sum){0}, value) : value;
 }
 
@@ -77,25 +79,32 @@ static void add_call(peek *p, const uint32_t key[3], pprofdelta_sum value, size_
     p->calls[at].seen = number;
 }
 
-static void add_stack(peek *p, const cli_stack *stack, size_t number)
+static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample *sample)
 {
-    pprofdelta_sum value = value_of(p->shown, stack);
-    for (size_t i = 0; i < stack->len; i++) {
-        function *f = &p->functions[stack->frames[i]->name];
-        uint32_t callee = i ? stack->frames[i - 1]->name : f->name;
-        if (!i)
-            add(&f->flat, value);
+    peek *p = cookie;
+    pprofdelta_sum value = value_of(p->shown, stack, sample);
+    size_t number = ++p->stacks;
+    function *f = NULL;
+    const cli_frame *frame;
+    uint64_t frames = 0;
+    for (cli_walk w = cli_walk_from_leaf(p->shown, stack); (frame = cli_walk_out(&w)); frames++) {
+        uint32_t callee = f ? f->name : frame->name;
+        if (!f)
+            add(&p->functions[callee].flat, value);
+        f = &p->functions[frame->name];
         if (f->seen != number)
             add(&f->cum, value);
         f->seen = number;
         add_call(p, (uint32_t[]){callee, f->name, CALLERS}, value, number);
         add_call(p, (uint32_t[]){f->name, callee, CALLEES}, value, number);
     }
+    return frames;
 }
 
-static void add_up(peek *p)
+/* Returns an exit code. */
+static int add_up(peek *p)
 {
-    const cli_shown *shown = p->shown;
+    cli_shown *shown = p->shown;
     p->functions = cli_keep(shown->names_len, sizeof *p->functions);
     for (size_t i = 0; i < shown->names_len; i++) {
         p->functions[i].name = (uint32_t)i;
@@ -103,8 +112,7 @@ static void add_up(peek *p)
             p->functions[i].is_wanted |=
                 cli_pattern_matches(&shown->peeked->list[k].pattern, shown->names[i]);
     }
-    for (size_t i = 0; i < shown->len; i++)
-        add_stack(p, &shown->stacks[i], i + 1);
+    return cli_shown_each(shown, 0, add_stack, p);
 }
 
 /* ---- the order ---------------------------------------------------------------------------- */
@@ -198,7 +206,9 @@ int cli_show_peek(cli_shown *shown)
         "-----------------------------------------------------------------------+-------------";
     peek p = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
     pprofdelta_sum sum = {0};
-    add_up(&p);
+    int code = add_up(&p);
+    if (code)
+        return code;
     size_t len = sort(&p);
     cli_heading_put(shown);
     cli_heading_put_caption(shown, len, len, "function", "");

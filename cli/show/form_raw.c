@@ -134,16 +134,25 @@ int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *op
     return code;
 }
 
+static uint64_t put_sample(void *profile, const cli_stack *stack, const cli_sample *one)
+{
+    Pd__View__Sample *message = cli_sample_unpack(one);
+    (void)stack;
+    cli_record_put(profile, &message->base, sample);
+    cli_sample_drop(message);
+    return 0;
+}
+
 int cli_show_raw(cli_shown *shown)
 {
     const cli_profile *profile = shown->profiles;
+    cli_progress_end_for_text();
     if (profile->request) {
         cli_record_put(profile, &profile->request->base, request);
         return cli_output_end_text();
     }
     cli_record_put(profile, &profile->view->base, before);
-    for (size_t i = 0; i < shown->len && !cli_output_is_over(); i++)
-        cli_record_put(profile, &shown->stacks[i].sample->base, sample);
+    cli_shown_each(shown, 0, put_sample, (void *)profile);
     cli_record_put(profile, &profile->view->base, after);
     cli_notes_print(shown);
     return cli_output_end_text();

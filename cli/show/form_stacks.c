@@ -18,10 +18,12 @@
 #include "show/shown.h"
 
 #include "keep.h"
+#include "message.h"
 #include "output_file.h"
 #include "show/screen.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* One stack to print. */
 typedef struct entry {
@@ -38,18 +40,16 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* Returns the stacks to print, without those of weight 0, and sets their number. */
-static entry *add_up(cli_shown *shown, size_t *len)
+static entry *add_up(const cli_shown *shown, size_t *len)
 {
-    cli_stack_order *order = shown->sides > 1 ? cli_stacks_by_names : cli_stacks_by_places;
     entry *entries = cli_keep(shown->len, sizeof *entries);
     *len = 0;
-    cli_shown_sort(shown, order);
     for (size_t at = 0, end; at < shown->len; at = end) {
-        end = cli_shown_group_end(shown, at, order);
-        entry e = {at, end, cli_shown_group_sum(shown, at, end, 0, shown->chosen)};
+        end = cli_stacks_group_end(shown, at);
+        entry e = {at, end, cli_stacks_group_sum(shown, at, end, 0, shown->chosen)};
         if (shown->sides > 1)
             e.weight =
-                cli_sum_minus(cli_shown_group_sum(shown, at, end, 1, shown->chosen), e.weight);
+                cli_sum_minus(cli_stacks_group_sum(shown, at, end, 1, shown->chosen), e.weight);
         if (!cli_sum_is_zero(e.weight))
             entries[(*len)++] = e;
     }
@@ -65,7 +65,7 @@ static void put_others(const cli_shown *shown, const entry *e)
     const char *comma = "  ";
     for (size_t i = 0; i < shown->types.len && !shown->only_chosen; i++) {
         char text[48];
-        pprofdelta_sum sum = cli_shown_group_sum(shown, e->at, e->end, 0, i);
+        pprofdelta_sum sum = cli_stacks_group_sum(shown, e->at, e->end, 0, i);
         if (i == shown->chosen)
             continue;
         fputs(comma, stdout);
@@ -80,7 +80,7 @@ static void put_values(const cli_shown *shown, const entry *e, const cli_ink *in
     cli_string unit = cli_types_unit(shown, shown->chosen);
     char text[CLI_CHANGE_ROOM];
     for (size_t side = 0; side < shown->sides && shown->sides > 1; side++) {
-        pprofdelta_sum sum = cli_shown_group_sum(shown, e->at, e->end, side, shown->chosen);
+        pprofdelta_sum sum = cli_stacks_group_sum(shown, e->at, e->end, side, shown->chosen);
         printf("%s%s", cli_units_format(sum, unit, text), side ? "  " : " -> ");
     }
     if (shown->sides > 1) {
@@ -97,19 +97,21 @@ static void put_values(const cli_shown *shown, const entry *e, const cli_ink *in
 
 static void put_stack(const cli_shown *shown, const entry *e)
 {
-    size_t len = shown->stacks[e->at].len;
-    cli_frame_text *frames = cli_keep(len, sizeof *frames);
-    for (size_t i = 0; i < len; i++)
-        frames[i] = cli_shown_group_frame(shown, e->at, e->end, i);
+    size_t len;
+    cli_frame_text *frames = cli_stacks_group_frames(shown, e->at, e->end, &len);
     if (!len)
         puts("    (no stack)");
     cli_frames_put(frames, len, "    ");
+    cli_drop(frames);
 }
 
 int cli_show_stacks(cli_shown *shown)
 {
     cli_ink ink = cli_screen_ink();
     size_t len;
+    int code = cli_stacks_collect(shown, shown->sides == 1);
+    if (code)
+        return code;
     const entry *entries = add_up(shown, &len);
     size_t stacks = len < shown->most ? len : shown->most;
     cli_heading_put(shown);
@@ -129,31 +131,39 @@ int cli_show_stacks(cli_shown *shown)
 /* Prints a name. ';' becomes ':', because ';' separates names; line ends are escaped. */
 static void put_name(cli_string name)
 {
-    for (cli_glyph glyph; cli_string_next(&name, CLI_TEXT_SHOWN, &glyph);)
-        if (glyph.bytes[0] == ';')
-            putchar(':');
-        else
-            fwrite(glyph.bytes, 1, glyph.len, stdout);
+    for (const char *end; (end = memchr(name.ptr, ';', name.len));) {
+        size_t len = (size_t)(end - name.ptr);
+        cli_string_put(stdout, (cli_string){name.ptr, len}, CLI_TEXT_SHOWN);
+        putchar(':');
+        name = (cli_string){end + 1, name.len - len - 1};
+    }
+    cli_string_put(stdout, name, CLI_TEXT_SHOWN);
 }
 
 static void put_folded(const cli_shown *shown, const cli_stack *stack)
 {
-    for (size_t i = stack->len; i-- > 0;) {
-        put_name(shown->names[stack->frames[i]->name]);
-        fputs(i ? ";" : "", stdout);
+    const cli_frame *frame;
+    bool is_first = true;
+    for (cli_walk w = cli_walk_from_root(shown, stack); (frame = cli_walk_in(&w));) {
+        fputs(is_first ? "" : ";", stdout);
+        put_name(shown->names[frame->name]);
+        is_first = false;
     }
-    if (!stack->len)
+    if (is_first)
         fputs("(no stack)", stdout);
 }
 
 int cli_show_folded(cli_shown *shown)
 {
-    cli_shown_sort(shown, cli_stacks_by_names);
+    int code = cli_stacks_collect(shown, false);
+    if (code)
+        return code;
+    cli_progress_end_for_text();
     for (size_t at = 0, end; at < shown->len && !cli_output_is_over(); at = end) {
         pprofdelta_sum sums[CLI_SIDES] = {{0}};
-        end = cli_shown_group_end(shown, at, cli_stacks_by_names);
+        end = cli_stacks_group_end(shown, at);
         for (size_t side = 0; side < shown->sides; side++)
-            sums[side] = cli_shown_group_sum(shown, at, end, side, shown->chosen);
+            sums[side] = cli_stacks_group_sum(shown, at, end, side, shown->chosen);
         if (cli_sum_is_zero(sums[0]) && cli_sum_is_zero(sums[1]))
             continue;
         put_folded(shown, &shown->stacks[at]);

@@ -55,34 +55,59 @@ typedef struct column {
 } column;
 
 typedef struct table {
-    const cli_shown *shown;
+    cli_shown *shown;
     row *rows;        /* sorted, without those whose values are all 0 */
     size_t len, most; /* most: rows that are printed */
     pprofdelta_sum total;
     column columns[PPROFDELTA_MAX_TYPES + 4];
     size_t columns_len;
     size_t dropped; /* types that there was no room for */
+    /* While the rows are added up: the number of the last stack that has the name, or the location. */
+    size_t *name_seen, *location_seen[CLI_SIDES], stacks;
 } table;
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-/* Adds the stack to the function that spent the time or memory, the leaf; and to each function of it
- * once, also if the function recurs. last_seen[name] is the number of the last stack that has the
- * name. */
-static void add_stack(const cli_shown *shown, row *rows, const cli_stack *stack, size_t *last_seen,
-                      size_t number)
+/* Adds the value to each function of these frames that is not in the stack so far. */
+static void add_cumulative(const table *t, size_t side, const cli_frame *from, const cli_frame *to,
+                           int64_t value)
 {
+    size_t cum = t->shown->types.len, stacks = t->stacks, *seen = t->name_seen;
+    uint64_t hides = t->shown->hides;
+    row *rows = t->rows;
+    for (; from < to; from++)
+        if (seen[from->name] != stacks && !(from->matches & hides)) {
+            cli_sum_add(&rows[from->name].sums[side][cum], value);
+            seen[from->name] = stacks;
+        }
+}
+
+/* Adds the stack to the function that spent the time or memory, the leaf; and to each function of it
+ * once, also if the function recurs. A location that recurs is looked at once. */
+static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample *sample)
+{
+    table *t = cookie;
+    const cli_shown *shown = t->shown;
     const size_t *columns = shown->types.column[stack->side];
-    const int64_t *values = stack->sample->value;
-    for (size_t i = 0; i < stack->len; i++) {
-        size_t name = stack->frames[i]->name;
-        pprofdelta_sum *sums = rows[name].sums[stack->side];
-        for (size_t t = 0; !i && t < shown->types.len; t++)
-            cli_sum_add(&sums[t], values[columns[t]]);
-        if (last_seen[name] != number)
-            cli_sum_add(&sums[shown->types.len], values[columns[shown->chosen]]);
-        last_seen[name] = number;
+    size_t *seen = t->location_seen[stack->side];
+    const cli_frame *leaf = cli_stack_leaf(shown, stack), *from, *to;
+    int64_t value = sample->values[columns[shown->chosen]];
+    uint64_t frames = 0;
+    bool is_part;
+    t->stacks++;
+    for (size_t i = 0; leaf && i < shown->types.len; i++)
+        cli_sum_add(&t->rows[leaf->name].sums[stack->side][i], sample->values[columns[i]]);
+    if (stack->is_hidden)
+        cli_sum_add(&t->rows[leaf->name].sums[stack->side][shown->types.len], value);
+    cli_walk walk = cli_walk_from_leaf(shown, stack);
+    for (size_t at; (at = cli_walk_location(&walk, &from, &to, &is_part)) != SIZE_MAX;) {
+        if (seen[at] == t->stacks)
+            continue;
+        seen[at] = is_part ? seen[at] : t->stacks;
+        add_cumulative(t, stack->side, from, to, value);
+        frames += (uint64_t)(to - from);
     }
+    return frames;
 }
 
 static int by_sums(const void *a, const void *b)
@@ -109,12 +134,16 @@ static bool finish_row(const cli_shown *shown, row *r)
     return has_value;
 }
 
-static void add_up(table *t)
+/* Returns an exit code. More frames than in other forms are no harm: they are not printed. */
+static int add_up(table *t)
 {
-    const cli_shown *shown = t->shown;
+    enum { MORE = 1 << 28 };
+    cli_shown *shown = t->shown;
     size_t names = shown->names_len, sums = shown->types.len + 1;
     size_t values = shown->sides > 1 ? VALUES : 1;
-    size_t *last_seen = cli_keep(names, sizeof *last_seen);
+    t->name_seen = cli_keep(names, sizeof *t->name_seen);
+    for (size_t k = 0; k < shown->sides; k++)
+        t->location_seen[k] = cli_keep(shown->profiles[k].view->n_location, sizeof(size_t));
     pprofdelta_sum *all = cli_keep(names * values * sums, sizeof *all);
     t->rows = cli_keep(names, sizeof *t->rows);
     for (size_t i = 0; i < names; i++) {
@@ -122,13 +151,13 @@ static void add_up(table *t)
         for (size_t k = 0; k < values; k++)
             t->rows[i].sums[k] = all + (i * values + k) * sums;
     }
-    for (size_t i = 0; i < shown->len; i++)
-        add_stack(shown, t->rows, &shown->stacks[i], last_seen, i + 1);
+    int code = cli_shown_each(shown, MORE, add_stack, t);
     for (size_t i = 0; i < names; i++)
         if (finish_row(shown, &t->rows[i]))
             t->rows[t->len++] = t->rows[i];
     qsort(t->rows, t->len, sizeof *t->rows, by_sums);
     t->most = t->len < shown->most ? t->len : shown->most;
+    return code;
 }
 
 /* ---- columns ------------------------------------------------------------------------------ */
@@ -280,7 +309,9 @@ static void put_table(table *t)
 int cli_show_table(cli_shown *shown)
 {
     table t = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
-    add_up(&t);
+    int code = add_up(&t);
+    if (code)
+        return code;
     cli_heading_put(shown);
     cli_heading_put_caption(shown, t.most, t.len, "function", " changed");
     putchar('\n');

@@ -10,6 +10,7 @@
 
 #include "instant.h"
 #include "keep.h"
+#include "message.h"
 #include "show/record_text.h"
 #include "show/screen.h"
 
@@ -23,7 +24,7 @@ static void put_input(const cli_profile *profile, const char *title)
     cli_string_put(stdout, cli_string_of(profile->input.name), CLI_TEXT_SHOWN);
     bool is_named = !strcmp(profile->census.format, "otlp");
     printf(" (%s%s, %zu samples%s)\n", is_named ? "OTLP" : profile->census.format,
-           profile->request && !is_named ? ", OTLP" : "", profile->view->n_sample,
+           profile->request && !is_named ? ", OTLP" : "", profile->samples.len,
            profile->census.is_stamped ? ", a delta" : "");
 }
 
@@ -90,24 +91,36 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : (x->name > y->name) - (x->name < y->name);
 }
 
+typedef struct resident {
+    cli_shown *shown;
+    size_t column;
+    part *parts;
+} resident;
+
+static uint64_t add_part(void *cookie, const cli_stack *stack, const cli_sample *sample)
+{
+    resident *r = cookie;
+    const cli_frame *leaf = cli_stack_leaf(r->shown, stack);
+    if (leaf)
+        cli_sum_add(&r->parts[leaf->name].bytes, sample->values[r->column]);
+    return 0;
+}
+
 /* Prints the parts of the samples that are kept, the largest first, with the resident memory above. Prints
  * nothing if the profile has none. */
-static void put_resident(const cli_shown *shown)
+static void put_resident(cli_shown *shown)
 {
     enum { MOST = 12 }; /* the agent writes fewer parts */
     const cli_profile *profile = shown->profiles;
     int type = cli_profile_find_type(profile, cli_string_of("rss_space/bytes"));
-    pprofdelta_sum total =
-        type < 0 ? (pprofdelta_sum){0} : cli_profile_total(profile, (size_t)type);
+    pprofdelta_sum total = type < 0 ? (pprofdelta_sum){0} : profile->samples.totals[type];
     if (cli_sum_is_zero(total))
         return;
     part *parts = cli_keep(shown->names_len, sizeof *parts);
     for (size_t i = 0; i < shown->names_len; i++)
         parts[i].name = i;
-    for (size_t i = 0; i < shown->len; i++)
-        if (shown->stacks[i].len)
-            cli_sum_add(&parts[shown->stacks[i].frames[0]->name].bytes,
-                        shown->stacks[i].sample->value[type]);
+    resident r = {shown, (size_t)type, parts};
+    cli_shown_each(shown, 0, add_part, &r);
     qsort(parts, shown->names_len, sizeof *parts, by_bytes);
     cli_string unit = cli_profile_unit(profile, (size_t)type);
     char text[48], share[CLI_SHARE_ROOM];
@@ -217,8 +230,9 @@ static void put_two(const cli_profile *profiles)
     printf("between   %s\n", is_known ? cli_span_format(span, text) : "unknown");
 }
 
-void cli_heading_put(const cli_shown *shown)
+void cli_heading_put(cli_shown *shown)
 {
+    cli_progress_end_for_text();
     (shown->sides > 1 ? put_two : put_one)(shown->profiles);
     put_totals(shown);
     if (shown->sides == 1 && !shown->only_chosen)

@@ -51,10 +51,11 @@ static void add_label(labels *l, const char *text)
 /* Adds the labels of all samples: their values if they have the key, or their keys if key is NULL. */
 static void find_labels(labels *l, const cli_profile *profile, const cli_string *key)
 {
-    const Pd__View__Profile *view = profile->view;
-    for (size_t i = 0; i < view->n_sample; i++) {
-        for (size_t k = 0; k < view->sample[i]->n_label; k++) {
-            const Pd__View__Label *label = view->sample[i]->label[k];
+    cli_sample sample;
+    for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);) {
+        Pd__View__Sample *message = sample.has_labels ? cli_sample_unpack(&sample) : NULL;
+        for (size_t k = 0; message && k < message->n_label; k++) {
+            const Pd__View__Label *label = message->label[k];
             cli_string name = cli_profile_string(profile, label->key);
             char text[LONGEST + 1];
             size_t len = 0;
@@ -67,6 +68,7 @@ static void find_labels(labels *l, const cli_profile *profile, const cli_string 
             cli_string_write(text + len, sizeof text - len, name);
             add_label(l, text);
         }
+        cli_sample_drop(message);
     }
 }
 
@@ -133,7 +135,7 @@ static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put
     size_t samples = 0, matched = 0;
     line l = {.len = 0};
     for (size_t side = 0; side < shown->sides; side++) {
-        samples += shown->profiles[side].view->n_sample;
+        samples += shown->profiles[side].samples.len;
         matched += shown->kept[side].matched[at];
     }
     if (filter->kind != CLI_FILTER_HIDE && shown->types.len) {
@@ -155,7 +157,7 @@ static void describe_kept(const cli_shown *shown, cli_notes_put put, void *cooki
     line l = {.len = 0};
     for (size_t side = 0; side < shown->sides; side++) {
         samples += shown->kept[side].samples;
-        all += shown->profiles[side].view->n_sample;
+        all += shown->profiles[side].samples.len;
     }
     add(&l, "%zu of %zu samples", samples, all);
     if (shown->types.len) {

@@ -4,27 +4,20 @@
  * each sample. Each frame of a location then has a few bits, and a sample is judged by those. */
 #include "show/shown.h"
 
+#include "cli.h"
 #include "keep.h"
+#include "message.h"
+#include "output_file.h"
 #include "show/wrappers.h"
 
-#include <stdlib.h>
-
-/* The frames of all locations of one profile. */
-typedef struct source {
-    const cli_profile *profile;
-    cli_frame *frames; /* those of location i are frames[first[i]] to frames[first[i + 1] - 1] */
-    size_t *first;
-    size_t len; /* of all frames */
-    bool is_heap;
-} source;
+#include <inttypes.h>
+#include <string.h>
 
 typedef struct work {
     cli_shown *shown;
-    source sources[CLI_SIDES];
     cli_frame *frames; /* those of all sides; the last stands for hidden ones */
     size_t len;
     bool is_short;  /* names are */
-    bool folds;     /* wrappers are hidden */
     uint64_t hides; /* the bits of the filters that hide */
 } work;
 
@@ -43,20 +36,20 @@ static void add_frame(work *w, const cli_profile *profile, const Pd__View__Locat
     w->frames[w->len++] = frame;
 }
 
-static void add_side(work *w, source *s)
+static void add_side(work *w, cli_source *s)
 {
     const Pd__View__Profile *view = s->profile->view;
     size_t from = w->len;
     s->frames = w->frames + from;
     for (size_t i = 0; i < view->n_location; i++) {
         const Pd__View__Location *location = view->location[i];
-        s->first[i] = w->len - from;
+        s->first[i] = (uint32_t)(w->len - from);
         for (size_t j = 0; j < location->n_line; j++)
             add_frame(w, s->profile, location, location->line[j]);
         if (!location->n_line)
             add_frame(w, s->profile, location, NULL);
     }
-    s->first[view->n_location] = s->len = w->len - from;
+    s->first[view->n_location] = (uint32_t)(w->len - from);
 }
 
 static void make_frames(work *w)
@@ -64,15 +57,17 @@ static void make_frames(work *w)
     size_t most = 1;
     for (size_t k = 0; k < w->shown->sides; k++) {
         const Pd__View__Profile *view = w->shown->profiles[k].view;
-        w->sources[k] = (source){.profile = &w->shown->profiles[k],
-                                 .is_heap = cli_profile_has_bytes(&w->shown->profiles[k]),
-                                 .first = cli_keep(view->n_location + 1, sizeof(size_t))};
+        w->shown->sources[k] =
+            (cli_source){.profile = &w->shown->profiles[k],
+                         .first = cli_keep(view->n_location + 1, sizeof(uint32_t)),
+                         .matches = cli_keep(view->n_location, sizeof(uint64_t)),
+                         .is_hidden = cli_keep(view->n_location, sizeof(bool))};
         for (size_t i = 0; i < view->n_location; i++)
             most += view->location[i]->n_line ? view->location[i]->n_line : 1;
     }
     w->frames = cli_keep(most, sizeof *w->frames);
     for (size_t k = 0; k < w->shown->sides; k++)
-        add_side(w, &w->sources[k]);
+        add_side(w, &w->shown->sources[k]);
     w->frames[w->len].text.name = cli_string_of(CLI_HIDDEN);
 }
 
@@ -100,6 +95,10 @@ static void number_names(work *w)
     shown->is_folded = cli_keep(shown->names_len, sizeof *shown->is_folded);
     for (size_t i = 0; i < frames; i++)
         w->frames[i].name = of_full[numbers[i]];
+    cli_drop(is_foreign);
+    cli_drop(of_full);
+    cli_drop(numbers);
+    cli_drop(texts);
 }
 
 /* ---- matches ------------------------------------------------------------------------------ */
@@ -114,11 +113,24 @@ static uint64_t match(const cli_filters *filters, cli_string text)
     return bits;
 }
 
+/* What a frame is; most that have its name are the same. last has that of the last frame with each name. */
+static unsigned char kind_of(const cli_shown *shown, const cli_frame *frame, const cli_frame **last)
+{
+    const cli_frame_text *text = &frame->text,
+                         *other = last[frame->name] ? &last[frame->name]->text : text;
+    bool is_same = other != text && other->module.ptr == text->module.ptr &&
+                   other->file.ptr == text->file.ptr && other->is_nameless == text->is_nameless;
+    return is_same ? last[frame->name]->kind
+                   : (unsigned char)cli_frame_kind(shown->names[frame->name], text->module,
+                                                   text->file, text->is_nameless);
+}
+
 /* The name as it is shown matches, the full one, the source file, and the file of the mapping. */
 static void judge_frames(work *w)
 {
     const cli_shown *shown = w->shown;
     uint64_t *names = cli_keep(shown->names_len, sizeof *names);
+    const cli_frame **last = cli_keep(shown->names_len, sizeof *last);
     for (size_t i = 0; i < shown->names_len; i++) {
         char room[CLI_SHORT_NAME_MAX];
         names[i] = match(shown->filters, cli_short_name(shown->names[i], room));
@@ -126,178 +138,324 @@ static void judge_frames(work *w)
     for (size_t i = 0; i < w->len; i++) {
         cli_frame *frame = &w->frames[i];
         const cli_frame_text *text = &frame->text;
-        frame->kind = (unsigned char)cli_frame_kind(shown->names[frame->name], text->module,
-                                                    text->file, text->is_nameless);
+        frame->kind = kind_of(shown, frame, last);
         frame->matches = names[frame->name] | match(shown->filters, text->name) |
                          match(shown->filters, text->file) | match(shown->filters, text->module);
+        last[frame->name] = frame;
     }
+    cli_drop(last);
+    cli_drop(names);
+}
+
+static void judge_locations(const cli_source *s, uint64_t hides)
+{
+    for (size_t i = 0; i < s->profile->view->n_location; i++) {
+        s->is_hidden[i] = true;
+        for (size_t k = s->first[i]; k < s->first[i + 1]; k++) {
+            s->matches[i] |= s->frames[k].matches;
+            s->is_hidden[i] &= (s->frames[k].matches & hides) != 0;
+        }
+    }
+}
+
+void cli_shown_make(cli_shown *shown, bool is_whole)
+{
+    work w = {.shown = shown,
+              .is_short = !is_whole,
+              .hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE)};
+    make_frames(&w);
+    number_names(&w);
+    judge_frames(&w);
+    for (size_t k = 0; k < shown->sides; k++)
+        judge_locations(&shown->sources[k], w.hides);
+    shown->frames = w.frames;
+    shown->frames_len = w.len;
+    shown->folds = !is_whole && !shown->filters->shows_wrappers;
+    shown->hides = w.hides;
+}
+
+/* ---- the frames of a stack ---------------------------------------------------------------- */
+
+static const uint32_t OVER = UINT32_MAX;
+
+cli_walk cli_walk_from_leaf(const cli_shown *shown, const cli_stack *stack)
+{
+    return (cli_walk){shown, stack, stack->leaf};
+}
+
+cli_walk cli_walk_from_root(const cli_shown *shown, const cli_stack *stack)
+{
+    return (cli_walk){shown, stack, stack->root};
+}
+
+/* The one frame of a stack of which all is hidden, then NULL. */
+static const cli_frame *walk_hidden(cli_walk *w)
+{
+    bool is_over = w->next.at == OVER;
+    w->next.at = OVER;
+    return is_over ? NULL : &w->shown->frames[w->shown->frames_len];
+}
+
+static const cli_frame *walk_out(cli_walk *w)
+{
+    for (;;) {
+        const cli_frame *from, *to;
+        bool is_part;
+        cli_place here = w->next;
+        if (cli_walk_location(w, &from, &to, &is_part) == SIZE_MAX)
+            return NULL;
+        if (from < to) {
+            w->next = (cli_place){here.at, here.frames + 1};
+            return from;
+        }
+    }
+}
+
+static const cli_frame *walk_in(cli_walk *w)
+{
+    const cli_stack *stack = w->stack;
+    const cli_source *source = &w->shown->sources[stack->side];
+    const uint8_t *path = stack->sample + stack->leaf.at;
+    while (w->next.at > stack->leaf.at) {
+        const uint8_t *at = stack->sample + w->next.at;
+        size_t index =
+            cli_profile_location_index(source->profile, cli_path_last(&at, path, stack->is_tagged));
+        uint32_t first = at == path ? stack->leaf.frames : 0;
+        uint32_t left = source->first[index + 1] - source->first[index] - w->next.frames;
+        if (left > first) {
+            w->next.frames++;
+            return source->frames + source->first[index] + left - 1;
+        }
+        w->next = (cli_place){(uint32_t)(at - stack->sample), 0};
+    }
+    return NULL;
+}
+
+const cli_frame *cli_walk_out(cli_walk *w)
+{
+    const cli_frame *frame = w->stack->is_hidden ? walk_hidden(w) : walk_out(w);
+    while (frame && frame->matches & w->shown->hides && !w->stack->is_hidden)
+        frame = walk_out(w);
+    return frame;
+}
+
+const cli_frame *cli_walk_in(cli_walk *w)
+{
+    const cli_frame *frame = w->stack->is_hidden ? walk_hidden(w) : walk_in(w);
+    while (frame && frame->matches & w->shown->hides && !w->stack->is_hidden)
+        frame = walk_in(w);
+    return frame;
+}
+
+const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack)
+{
+    const cli_source *source = &shown->sources[stack->side];
+    const cli_frame *from, *to;
+    bool is_part;
+    if (stack->is_hidden)
+        return &shown->frames[shown->frames_len];
+    cli_walk w = cli_walk_from_leaf(shown, stack);
+    for (size_t at; (at = cli_walk_location(&w, &from, &to, &is_part)) != SIZE_MAX;)
+        for (; from < to && !source->is_hidden[at]; from++)
+            if (!(from->matches & shown->hides))
+                return from;
+    return NULL;
+}
+
+/* ---- what is cut off ---------------------------------------------------------------------- */
+
+cli_stack cli_stack_of(const cli_sample *sample, size_t side)
+{
+    return (cli_stack){.sample = sample->from,
+                       .leaf = {(uint32_t)(sample->path - sample->from), 0},
+                       .root = {(uint32_t)(sample->path_end - sample->from), 0},
+                       .side = (unsigned char)side,
+                       .is_tagged = sample->is_tagged};
+}
+
+void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t root)
+{
+    cli_walk out = cli_walk_from_leaf(shown, stack), in = cli_walk_from_root(shown, stack);
+    while (leaf--)
+        walk_out(&out);
+    while (root--)
+        walk_in(&in);
+    stack->leaf = out.next;
+    stack->root = in.next;
+}
+
+/* The two ends of a stack, leaf first: as far as something may be cut off. */
+enum { LONGEST_END = 4096 };
+typedef struct ends {
+    const cli_frame *frames[2 * LONGEST_END];
+    unsigned char kinds[2 * LONGEST_END];
+    size_t len;
+} ends;
+
+static void add_end(ends *e, const cli_frame *frame)
+{
+    e->frames[e->len] = frame;
+    e->kinds[e->len++] = frame->kind;
+}
+
+static void swap_ends(ends *e, size_t a, size_t b)
+{
+    const cli_frame *frame = e->frames[a];
+    e->frames[a] = e->frames[b];
+    e->frames[b] = frame;
+    e->kinds[a] = e->frames[a]->kind;
+    e->kinds[b] = e->frames[b]->kind;
+}
+
+/* Each end has the frame at which the cut ends; what lies between does not matter. */
+static void find_ends(ends *e, const cli_shown *shown, const cli_stack *stack, bool is_heap)
+{
+    const unsigned inner = CLI_FRAME_ALLOCATES | CLI_FRAME_IN_LIBRARY;
+    const unsigned outer = CLI_FRAME_STARTS | CLI_FRAME_IS_MAIN;
+    cli_stack rest = *stack;
+    cli_walk leaf = cli_walk_from_leaf(shown, stack), root = cli_walk_from_root(shown, &rest);
+    const cli_frame *frame;
+    e->len = 0;
+    while (e->len < LONGEST_END && (frame = walk_out(&leaf))) {
+        add_end(e, frame);
+        if (!is_heap || !(frame->kind & inner))
+            break;
+    }
+    rest.leaf = leaf.next;
+    size_t first = e->len;
+    while (e->len - first < LONGEST_END && (frame = walk_in(&root))) {
+        add_end(e, frame);
+        if (e->len - first > 1 && !(frame->kind & outer))
+            break;
+    }
+    for (size_t a = first, b = e->len; a + 1 < b; a++, b--)
+        swap_ends(e, a, b - 1);
+}
+
+/* Cuts off the frames that are not shown. Returns the number of frames that were looked at. */
+static size_t cut(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
+{
+    size_t from = 0, to = 0;
+    find_ends(e, shown, stack, is_heap);
+    cli_wrappers_cut(e->kinds, e->len, is_heap, &from, &to);
+    for (size_t i = 0; i < e->len; i++)
+        if (i < from || i >= to)
+            shown->is_folded[e->frames[i]->name] = true;
+    cli_stack_cut(shown, stack, from, e->len - to);
+    return e->len;
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-/* Writes the frames of the sample, leaf first, unless `to` is NULL. Returns their number. */
-static size_t unfold(const source *s, const Pd__View__Sample *sample, const cli_frame **to)
+static uint64_t match_path(const cli_source *source, const cli_sample *sample)
 {
-    size_t len = 0;
-    for (size_t i = 0; i < sample->n_location_id; i++) {
-        size_t at = cli_profile_location_index(s->profile, sample->location_id[i]);
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every side was made */
-        for (size_t k = s->first[at]; k < s->first[at + 1]; k++, len++)
-            if (to)
-                to[len] = &s->frames[k];
-    }
-    return len;
+    uint64_t matched = 0;
+    for (const uint8_t *at = sample->path; at < sample->path_end;)
+        matched |= source->matches[cli_profile_location_index(
+            source->profile, cli_path_next(&at, sample->is_tagged))];
+    return matched;
 }
 
-static void add_values(pprofdelta_sum *sums, const Pd__View__Sample *sample)
+static void add_values(pprofdelta_sum *sums, const cli_sample *sample)
 {
-    for (size_t i = 0; i < sample->n_value; i++)
-        cli_sum_add(&sums[i], sample->value[i]);
+    for (size_t i = 0; i < sample->values_len; i++)
+        cli_sum_add(&sums[i], sample->values[i]);
 }
 
 /* Whether all filters keep the sample. Adds its values to those that each filter keeps. */
-static bool keep(const work *w, cli_kept *kept, const cli_profile *profile, const cli_stack *stack)
+static bool keep(const cli_shown *shown, const cli_source *source, cli_kept *kept,
+                 const cli_sample *sample)
 {
-    const cli_filters *filters = w->shown->filters;
-    const Pd__View__Sample *sample = stack->sample;
-    uint64_t matched = 0;
+    const cli_filters *filters = shown->filters;
+    uint64_t matched = filters->len ? match_path(source, sample) : 0;
     bool is_kept = true;
-    for (size_t i = 0; i < stack->len; i++)
-        matched |= stack->frames[i]->matches;
     for (size_t i = 0; i < filters->len; i++) {
         const cli_filter *filter = &filters->list[i];
         bool has_match = filter->kind == CLI_FILTER_TAG
-                             ? cli_filter_keeps_labels(filter, profile, sample)
+                             ? cli_filter_keeps_labels(filter, source->profile, sample)
                              : matched >> i & 1;
         bool keeps =
             filter->kind == CLI_FILTER_HIDE || has_match == (filter->kind != CLI_FILTER_IGNORE);
         kept->matched[i] += has_match;
         is_kept &= keeps;
         if (keeps)
-            add_values(kept->sums + i * sample->n_value, sample);
+            add_values(kept->sums + i * sample->values_len, sample);
     }
     if (is_kept)
-        add_values(kept->sums + filters->len * sample->n_value, sample);
+        add_values(kept->sums + filters->len * sample->values_len, sample);
     kept->samples += is_kept;
     return is_kept;
 }
 
-/* Takes out the frames that are not shown. */
-static void cut(const work *w, cli_stack *stack, const cli_frame **frames)
+/* The memory of one pass is that of the next. */
+static void begin_kept(const cli_shown *shown, cli_kept *kept, const cli_profile *profile)
 {
-    unsigned char *kinds = cli_keep(stack->len, 1);
-    size_t from = 0, to = stack->len, len = 0;
-    for (size_t i = 0; i < stack->len; i++)
-        kinds[i] = frames[i]->kind;
-    if (w->folds)
-        cli_wrappers_cut(kinds, stack->len, w->sources[stack->side].is_heap, &from, &to);
-    for (size_t i = 0; i < stack->len; i++)
-        if (i < from || i >= to)
-            w->shown->is_folded[frames[i]->name] = true;
-    for (size_t i = from; i < to; i++)
-        if (!(frames[i]->matches & w->hides))
-            frames[len++] = frames[i];
-    if (!len && stack->len)
-        frames[len++] = &w->frames[w->len];
-    stack->len = len;
-    cli_drop(kinds);
+    size_t filters = shown->filters->len;
+    size_t sums = (filters + 1) * profile->view->n_sample_type;
+    if (!kept->sums)
+        *kept = (cli_kept){.sums = cli_keep(sums, sizeof *kept->sums),
+                           .matched = cli_keep(filters, sizeof *kept->matched)};
+    memset(kept->sums, 0, sums * sizeof *kept->sums);
+    memset(kept->matched, 0, filters * sizeof *kept->matched);
+    kept->samples = 0;
 }
 
-static void select_samples(work *w, size_t k)
+/* As many frames as real profiles have, for their size: more than 8 inlined calls for each byte of an id
+ * are in none. */
+static uint64_t usual_frames(const cli_shown *shown)
 {
-    cli_shown *shown = w->shown;
-    const Pd__View__Profile *view = shown->profiles[k].view;
-    size_t sums = (shown->filters->len + 1) * view->n_sample_type;
-    shown->kept[k] = (cli_kept){.sums = cli_keep(sums, sizeof(pprofdelta_sum)),
-                                .matched = cli_keep(shown->filters->len, sizeof(size_t))};
-    for (size_t i = 0; i < view->n_sample; i++) {
-        cli_stack *stack = &shown->stacks[shown->len];
-        size_t len = unfold(&w->sources[k], view->sample[i], NULL);
-        const cli_frame **frames = cli_keep(len, sizeof *frames);
-        *stack = (cli_stack){frames, len, view->sample[i], k};
-        unfold(&w->sources[k], view->sample[i], frames);
-        if (!keep(w, &shown->kept[k], &shown->profiles[k], stack))
-            continue;
-        cut(w, stack, frames);
-        shown->len++;
+    enum { OF_SMALL = 1 << 20, FOR_A_BYTE = 8 };
+    uint64_t frames = OF_SMALL;
+    for (size_t k = 0; k < shown->sides; k++) {
+        const cli_samples *all = &shown->profiles[k].samples;
+        frames += FOR_A_BYTE * (uint64_t)(all->end - all->at);
     }
+    return frames;
 }
 
-void cli_shown_make(cli_shown *shown, bool is_whole)
+static int refuse(const cli_profile *profile, uint64_t most)
 {
-    size_t samples = 0;
-    work w = {.shown = shown,
-              .is_short = !is_whole,
-              .folds = !is_whole && !shown->filters->shows_wrappers,
-              .hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE)};
-    make_frames(&w);
-    number_names(&w);
-    judge_frames(&w);
-    for (size_t k = 0; k < shown->sides; k++)
-        samples += shown->profiles[k].view->n_sample;
-    shown->stacks = cli_keep(samples + 1, sizeof *shown->stacks);
-    for (size_t k = 0; k < shown->sides; k++)
-        select_samples(&w, k);
+    cli_error("%s: its stacks have more than %" PRIu64 " frames, most of them inlined calls: the "
+              "limit for a profile of this size",
+              profile->input.name, most);
+    return cli_hint("--raw shows the records as they are");
 }
 
-/* ---- groups ------------------------------------------------------------------------------- */
-
-int cli_stacks_by_names(const void *a, const void *b)
+int cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *cookie)
 {
-    const cli_stack *x = a, *y = b;
-    for (size_t i = 1; i <= x->len && i <= y->len; i++) {
-        uint32_t name = x->frames[x->len - i]->name, other = y->frames[y->len - i]->name;
-        if (name != other)
-            return name < other ? -1 : 1;
+    uint64_t frames = 0, most = more + usual_frames(shown);
+    ends e;
+    for (size_t k = 0; k < shown->sides; k++) {
+        const cli_source *source = &shown->sources[k];
+        const cli_profile *profile = source->profile;
+        bool is_heap = cli_profile_has_bytes(profile);
+        cli_sample sample;
+        begin_kept(shown, &shown->kept[k], profile);
+        for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);) {
+            if (!keep(shown, source, &shown->kept[k], &sample))
+                continue;
+            cli_stack stack = cli_stack_of(&sample, k);
+            if (shown->folds)
+                frames += cut(shown, &stack, &e, is_heap);
+            stack.is_hidden = sample.path < sample.path_end && !cli_stack_leaf(shown, &stack);
+            frames += take(cookie, &stack, &sample);
+            if (frames > most)
+                return refuse(profile, most);
+            if (cli_output_is_over())
+                return CLI_DONE;
+        }
     }
-    return (x->len > y->len) - (x->len < y->len);
+    return CLI_DONE;
 }
 
-int cli_stacks_by_places(const void *a, const void *b)
+uint64_t cli_shown_count(void *cookie, const cli_stack *stack, const cli_sample *sample)
 {
-    const cli_stack *x = a, *y = b;
-    int order = cli_stacks_by_names(a, b);
-    for (size_t i = 0; i < x->len && !order; i++)
-        if (x->frames[i] != y->frames[i])
-            order = cli_frame_compare_places(&x->frames[i]->text, &y->frames[i]->text);
-    return order;
-}
-
-void cli_shown_sort(cli_shown *shown, cli_stack_order *order)
-{
-    qsort(shown->stacks, shown->len, sizeof *shown->stacks, order);
-}
-
-size_t cli_shown_group_end(const cli_shown *shown, size_t at, cli_stack_order *order)
-{
-    size_t end = at + 1;
-    while (end < shown->len && !order(&shown->stacks[at], &shown->stacks[end]))
-        end++;
-    return end;
-}
-
-pprofdelta_sum cli_shown_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
-                                   size_t type)
-{
-    pprofdelta_sum sum = {0};
-    for (size_t i = at; i < end; i++)
-        if (shown->stacks[i].side == side)
-            cli_sum_add(&sum, shown->stacks[i].sample->value[shown->types.column[side][type]]);
-    return sum;
-}
-
-cli_frame_text cli_shown_group_frame(const cli_shown *shown, size_t at, size_t end, size_t i)
-{
-    const cli_stack *newest = &shown->stacks[at];
-    for (size_t k = at; k < end; k++)
-        if (shown->stacks[k].side > newest->side)
-            newest = &shown->stacks[k];
-    cli_frame_text frame = newest->frames[i]->text;
-    frame.name = shown->names[newest->frames[i]->name];
-    for (size_t k = at; k < end; k++) {
-        const cli_stack *stack = &shown->stacks[k];
-        if (stack->side == newest->side && stack->frames[i] != newest->frames[i])
-            cli_frame_join_places(&frame, &stack->frames[i]->text);
-    }
-    return frame;
+    const cli_frame *from, *to;
+    bool is_part;
+    uint64_t frames = 0;
+    (void)sample;
+    for (cli_walk w = cli_walk_from_leaf(cookie, stack);
+         cli_walk_location(&w, &from, &to, &is_part) != SIZE_MAX;)
+        frames += (uint64_t)(to - from);
+    return frames;
 }

@@ -2,14 +2,17 @@
  *
  *     profiles --> shown_types.c: which sample types
  *              --> shown.c: the frames of each location, with names (frame.c, short_names.c) that
- *                  both profiles share; what the filters match (filters.c); for each sample that they
- *                  keep, a stack without what is hidden (wrappers.c)
- *              --> one of form_*.c: print
+ *                  both profiles share; what the filters match (filters.c); which part of each stack is
+ *                  shown (wrappers.c)
+ *              --> one of form_*.c: goes through the stacks, or has them sorted (stacks.c), and prints
  *                      --> heading.c, notes.c: what stands above a table
  *                      --> screen.c, units.c: widths, colours, numbers
  *
  * Values do not change here: a total over all samples is that of the profile, and hiding a frame
- * takes no sample away. */
+ * takes no sample away.
+ *
+ * The stacks stay in the bytes of the profiles (view_samples.h). A form that needs no order goes through them
+ * and keeps none. One that sorts them keeps 40 bytes for each. */
 #ifndef CLI_SHOW_SHOWN_H
 #define CLI_SHOW_SHOWN_H
 
@@ -32,17 +35,38 @@ typedef struct cli_types {
 typedef struct cli_frame {
     cli_frame_text text;
     uint32_t name;                      /* the number of the name */
+    uint32_t place;                     /* that of the file and line; set by cli_stacks_sort */
     unsigned char kind;                 /* see wrappers.h */
     uint64_t matches;                   /* the bits of the filters that match it */
     const Pd__View__Location *location; /* NULL: stands for a stack of which all is hidden */
     const Pd__View__Line *line;         /* NULL: the location has none */
 } cli_frame;
 
+/* The frames of one profile: those of location i are frames[first[i]] to frames[first[i + 1] - 1]. */
+typedef struct cli_source {
+    const cli_profile *profile;
+    cli_frame *frames;
+    uint32_t *first;
+    uint64_t *matches; /* of each location: the bits of the filters that match any of its frames */
+    bool *is_hidden;   /* of each location: all its frames are */
+} cli_source;
+
+/* A place between two frames of a stack: behind so many bytes of the sample, and so many frames of the
+ * location there. */
+typedef struct cli_place {
+    uint32_t at, frames;
+} cli_place;
+
+/* A stack without what is cut off its ends: see cli_walk. */
 typedef struct cli_stack {
-    const cli_frame *const *frames; /* leaf first */
-    size_t len;
-    const Pd__View__Sample *sample;
-    size_t side; /* which profile it is from: 0, or 1 for the second */
+    const uint8_t *sample; /* as in cli_sample.from */
+    cli_place leaf, root;
+    cli_place next; /* this and the key are for stacks.c */
+    uint32_t key;
+    unsigned char side; /* which profile it is from: 0, or 1 for the second */
+    bool is_tagged;     /* see cli_sample */
+    bool is_hidden;     /* all frames are: one stands for them */
+    bool is_first;      /* of its group */
 } cli_stack;
 
 /* What the filters kept of one profile. */
@@ -67,35 +91,103 @@ typedef struct cli_shown {
     const cli_filters *peeked; /* the functions of --peek: their names match any of them */
 
     /* Set by cli_shown_make: */
+    cli_source sources[CLI_SIDES];
+    cli_frame
+        *frames; /* those of all sources; the last stands for a stack of which all is hidden */
+    size_t frames_len;
+    bool folds;              /* wrappers are hidden */
+    uint64_t hides;          /* the bits of the filters that hide */
     const cli_string *names; /* distinct, in the order of their bytes */
     size_t names_len;
-    bool *is_folded;   /* for each name: it is a wrapper that was hidden somewhere */
-    cli_stack *stacks; /* in the order of the samples; those of the first profile first */
-    size_t len;
+
+    /* Set by cli_shown_each: */
+    bool *is_folded; /* for each name: it is a wrapper that was hidden somewhere */
     cli_kept kept[CLI_SIDES];
+
+    /* Set by cli_stacks_sort: */
+    cli_stack *stacks;
+    size_t len;
 } cli_shown;
 
-/* Makes the stacks. is_whole: for the forms that show a profile whole; then only --hide takes frames
+/* Makes the frames. is_whole: for the forms that show a profile whole; then only --hide takes frames
  * away. Else the functions of allocators and start-up are hidden too, unless --all-frames, and names
  * are short. */
 void cli_shown_make(cli_shown *shown, bool is_whole);
 
-/* Two orders of stacks: by the names of their frames, root first; and of equal ones by the files and
- * lines. Stacks that compare equal are one group. */
-typedef int cli_stack_order(const void *a, const void *b);
-cli_stack_order cli_stacks_by_names, cli_stacks_by_places;
-void cli_shown_sort(cli_shown *shown, cli_stack_order *order);
+/* Goes through the samples that the filters keep, those of the first profile first. take returns the number of
+ * frames that it has looked at, or will. A few bytes can stand for very many frames, as where a stack has a
+ * location with many inlined calls again and again. If there are more than `more` and those that real
+ * profiles have, prints that. Returns an exit code. */
+typedef uint64_t cli_shown_take(void *cookie, const cli_stack *stack, const cli_sample *sample);
+int cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *cookie);
+
+/* For `take`: only counts the frames. cookie is the cli_shown. */
+cli_shown_take cli_shown_count;
+
+/* The whole stack of a sample; and without so many frames at its ends. */
+cli_stack cli_stack_of(const cli_sample *sample, size_t side);
+void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t root);
+
+/* The first frame that is shown; NULL: there is none. */
+const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack);
+
+/* Goes through the frames of a stack: from the leaf with cli_walk_out, from the root with cli_walk_in. They
+ * return NULL at the end. */
+typedef struct cli_walk {
+    const cli_shown *shown;
+    const cli_stack *stack;
+    cli_place next;
+} cli_walk;
+
+cli_walk cli_walk_from_leaf(const cli_shown *shown, const cli_stack *stack);
+cli_walk cli_walk_from_root(const cli_shown *shown, const cli_stack *stack);
+const cli_frame *cli_walk_out(cli_walk *walk);
+const cli_frame *cli_walk_in(cli_walk *walk);
+
+/* The next location outwards: the part of its frames that is shown. is_part: it has others. Returns its index;
+ * SIZE_MAX: there is none. */
+static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, const cli_frame **to,
+                                       bool *is_part)
+{
+    const cli_stack *stack = w->stack;
+    const cli_source *source = &w->shown->sources[stack->side];
+    const uint8_t *at = stack->sample + w->next.at;
+    if (w->next.at >= stack->root.at)
+        return SIZE_MAX;
+    size_t index =
+        cli_profile_location_index(source->profile, cli_path_next(&at, stack->is_tagged));
+    uint32_t first = w->next.frames;
+    w->next = (cli_place){(uint32_t)(at - stack->sample), 0};
+    uint32_t last = w->next.at == stack->root.at ? stack->root.frames : 0;
+    *from = source->frames + source->first[index] + first;
+    *to = source->frames + source->first[index + 1] - last;
+    *is_part = first || last;
+    return index;
+}
+
+/* ---- sorted stacks (stacks.c) ---- */
+
+/* Collects the stacks and sorts them. Returns an exit code. Those with the same names of frames are one
+ * group; by_places: and with the same files and lines. The order is that of the names, root first; of equal ones
+ * that of the files and lines, leaf first. */
+int cli_stacks_collect(cli_shown *shown, bool by_places);
+
+/* The same for stacks that are there. */
+void cli_stacks_sort(cli_shown *shown, bool by_places);
 
 /* The index behind the last stack of the group that begins at stacks[at]. */
-size_t cli_shown_group_end(const cli_shown *shown, size_t at, cli_stack_order *order);
+size_t cli_stacks_group_end(const cli_shown *shown, size_t at);
 
 /* The sum of a type over the stacks of a group that are from one side. */
-pprofdelta_sum cli_shown_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
-                                   size_t type);
+pprofdelta_sum cli_stacks_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
+                                    size_t type);
 
-/* Frame `i` of a group, counted from the leaf: of the last profile that has the group. What is not
- * the same in all stacks of the group that are from that profile is left out. */
-cli_frame_text cli_shown_group_frame(const cli_shown *shown, size_t at, size_t end, size_t i);
+/* The frames of a group, leaf first, of which there are *len: of the last profile that has the group. What
+ * is not the same in all stacks of the group that are from that profile is left out. Drop them (keep.h). */
+cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_t end, size_t *len);
+
+/* The value of a type. */
+int64_t cli_stack_value(const cli_shown *shown, const cli_stack *stack, size_t type);
 
 /* ---- sample types (shown_types.c) ---- */
 
@@ -139,7 +231,7 @@ void cli_notes_print(const cli_shown *shown);
 /* ---- what stands above a table (heading.c) ---- */
 
 /* Prints what is known about one profile, or about two. */
-void cli_heading_put(const cli_shown *shown);
+void cli_heading_put(cli_shown *shown);
 
 /* Prints "the first 10 of 812 functions that changed, by cumulative alloc_space", of which `changed` is
  * said if all of them are shown. Ends without a newline. */
@@ -148,8 +240,7 @@ void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, co
 
 /* ---- the forms (form_*.c) ---- */
 
-/* Prints to stdout, which it ends, or writes the page of --flame. May sort the stacks. Returns an exit
- * code. */
+/* Prints to stdout, which it ends, or writes the page of --flame. Returns an exit code. */
 typedef int cli_show_form(cli_shown *shown);
 
 /* The functions of one profile that count most, with all types or only the chosen one; or those that

@@ -22,17 +22,14 @@ cli_string cli_types_unit(const cli_shown *shown, size_t at)
 
 pprofdelta_sum cli_types_total(const cli_shown *shown, size_t side, size_t at)
 {
-    return cli_profile_total(&shown->profiles[side], shown->types.column[side][at]);
+    return shown->profiles[side].samples.totals[shown->types.column[side][at]];
 }
 
 bool cli_types_are_zero(const cli_shown *shown, size_t at)
 {
-    for (size_t side = 0; side < shown->sides; side++) {
-        const Pd__View__Profile *view = shown->profiles[side].view;
-        for (size_t i = 0; i < view->n_sample; i++)
-            if (view->sample[i]->value[shown->types.column[side][at]])
-                return false;
-    }
+    for (size_t side = 0; side < shown->sides; side++)
+        if (shown->profiles[side].samples.has_values[shown->types.column[side][at]])
+            return false;
     return true;
 }
 

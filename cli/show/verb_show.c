@@ -1,7 +1,9 @@
 /* pprofdelta show FILE, or PREV CUR: prints profiles for people and for other tools. */
 #include "show/shown.h"
 
+#include "agent/base/memory_limit.h"
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "output_file.h"
 #include "symbolize/symbolize_view.h"
@@ -105,7 +107,8 @@ static const cli_option table[] = {
     {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers), 0,
      0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
-     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (by default 7/8 of the\n"
+     "                         memory of the machine, or of the cgroup)\n"},
     CLI_NAMES_OPTIONS(offsetof(show_options, names)),
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };
@@ -180,10 +183,23 @@ static int load(show_options *options, cli_profile *profiles)
             return code;
         library.max_memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
     }
-    if (options->form != RAW || options->arguments.operands_len == 1)
-        return CLI_DONE;
-    options->shown.sides = 1;
-    return cli_raw_of_two(profiles, &library);
+    int code = CLI_DONE;
+    if (options->form == RAW && options->shown.sides > 1) {
+        options->shown.sides = 1;
+        code = cli_raw_of_two(profiles, &library);
+    }
+    const cli_profile *last = &profiles[options->shown.sides - 1];
+    cli_keep_at_most(last->memory_left, last->input.name);
+    cli_progress_say("adding up", last->input.name);
+    return code;
+}
+
+/* What is left is for what the limit does not count: the command itself, and the heap's own. */
+static uint64_t default_limit(void)
+{
+    pd_memory_limit limit;
+    pd_memory_limit_of_self(&limit);
+    return limit.bytes ? limit.bytes - limit.bytes / 8 : PPROFDELTA_DEFAULT_MAX_MEMORY;
 }
 
 static int load_and_print(show_options *options, cli_profile *profiles)
@@ -200,8 +216,6 @@ static int load_and_print(show_options *options, cli_profile *profiles)
                                           : DEFAULT_TOP;
     cli_progress_start();
     int code = load(options, profiles);
-    if (options->form != FLAME)
-        cli_progress_end();
     code = code ? code : choose_type(options, shown);
     if (code)
         return code;
@@ -212,7 +226,7 @@ static int load_and_print(show_options *options, cli_profile *profiles)
 int cli_show(int argc, char **argv)
 {
     show_options options = {.arguments = {.argc = argc, .argv = argv},
-                            .max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
+                            .max_memory = default_limit()};
     cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
     int code = cli_command_read(&command, &options.arguments, &options);
     code = code ? code : check_options(&options);

@@ -62,11 +62,12 @@ static int by_place(const void *a, const void *b)
 /* Marks the locations that are a leaf of some sample. */
 static bool *find_leaves(const cli_profile *profile)
 {
-    const Pd__View__Profile *view = profile->view;
-    bool *is_leaf = cli_keep(view->n_location, sizeof *is_leaf);
-    for (size_t i = 0; i < view->n_sample; i++)
-        if (view->sample[i]->n_location_id)
-            is_leaf[cli_profile_location_index(profile, view->sample[i]->location_id[0])] = true;
+    bool *is_leaf = cli_keep(profile->view->n_location, sizeof *is_leaf);
+    cli_sample sample;
+    for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);)
+        if (sample.path < sample.path_end)
+            is_leaf[cli_profile_location_index(
+                profile, cli_path_next(&sample.path, sample.is_tagged))] = true;
     return is_leaf;
 }
 

@@ -3,12 +3,14 @@
 import fcntl
 import json
 import os
+import random
 import re
 import struct
 import subprocess
 import termios
 
-from pb import Stack, gz, mapped, profile
+from inputs import peak_of
+from pb import Stack, Writer, chunk, gz, mapped, number, packed, profile, varint
 from samples import SECOND, T1, cur, pair, two
 
 
@@ -413,3 +415,86 @@ def test_what_the_process_is_made_of(t):
     t.contains(text, "resident  249KiB\n")  # 300 * 1000 - 299 * 150
     t.write("none.pb", profile([(("main",), (5, 0))], types=RSS, addresses=False))
     t.lacks(t.succeeds("show", "none.pb").text, "resident")
+
+
+# ---- large profiles, and small ones that stand for large ones ---------------------------------------------
+
+
+def deep(name, lines, samples, depth):
+    """A few bytes for samples * depth * lines frames."""
+    w = Writer(["alloc_space/bytes"])
+    w.function(1, name)
+    w.location(1, 0, 0, [(1, 1)] * lines)
+    sample = chunk(2, chunk(1, b"\x01" * depth) + packed(2, [10]))
+    return w.bytes() + sample * samples
+
+
+def test_a_stack_of_very_many_inlined_calls(t):
+    """The table looks at each frame of a location once in a stack, whatever is done with its frames."""
+    for name in ("work", "malloc", "_start"):
+        t.write(name, gz(deep(name, 5000, 400, 5000)))
+        t.contains(t.succeeds("show", name).text, f"3.91KiB  100.0%  3.91KiB  100.0%  {name}\n")
+    for args in (("--all-frames",), ("--focus=work",), ("--hide=other",)):
+        t.contains(t.succeeds("show", "work", *args).text, "3.91KiB  100.0%  3.91KiB  100.0%  work\n")
+    t.contains(t.succeeds("show", "work", "--hide=work").text, "3.91KiB  100.0%  3.91KiB  100.0%  (hidden)\n")
+    for args in (("--folded",), ("--json",), ("--stacks",), ("--flame=page.html",), ("--peek=work",)):
+        result = t.fails(1, "show", "work", *args)
+        t.contains(result.err, "work: its stacks have more than 17222", " frames", "--raw shows")
+        t.equal(result.out, b"")
+    t.check(peak_of(t, "show", t.path("work")) < peak_of(t, "check", t.path("work")) + 16, "stacks were unfolded")
+    # What is not so much is printed as before.
+    t.write("less", deep("f", 3, 2, 2))
+    t.equal(t.succeeds("show", "less", "--folded").text, "f;f;f;f;f;f 20\n")
+
+
+def test_memory_is_that_of_the_bytes(t):
+    """At most twice the inflated size, beside the command itself, in the forms that sort stacks, too."""
+    ids = random.Random(19).randbytes(1 << 20).translate(bytes(i % 100 + 1 for i in range(256)))
+    w = Writer(["alloc_space/bytes"])
+    for i in range(100):
+        w.function(i + 1, f"f{i}")
+        w.location(i + 1, 0, 0, [(i + 1, 1)])
+    body = b"".join(chunk(2, chunk(1, ids[i * 7:i * 7 + 300]) + b"\x10\x07") for i in range(100000))
+    data = w.bytes() + body
+    t.write("large", data)
+    t.write("small", w.bytes() + body[:10000])
+    for args in ((), ("--stacks",), ("--raw", "--focus=nothing"), ("--json", "--ignore=f")):
+        more = peak_of(t, "show", t.path("large"), *args) - peak_of(t, "show", t.path("small"), *args)
+        t.check(more < 2 * len(data) / (1 << 20), f"{args}: {more:.0f} MiB for {len(data) >> 20}")
+    # The limit counts what the forms keep, too.
+    limit = f"--max-memory={len(data) + (1 << 20)}"
+    t.contains(t.fails(1, "show", "large", "--stacks", limit).err, "large: ", "takes more memory than the limit",
+               "--max-memory=SIZE raises the limit")
+    t.succeeds("show", "large", limit)
+
+
+def test_samples_in_every_encoding(t):
+    """The ids of a sample in one piece or in several, with and without the table of ids in order."""
+    def whole(samples, ids):
+        w = Writer(["n/count"])
+        for i, at in enumerate(ids):
+            w.function(at, f"f{i}", "a.c")
+            w.location(at, 0, 0, [(at, i + 1)] * (i % 2 + 1))
+        return w.bytes() + b"".join(chunk(2, body) for body in samples)
+
+    def path(kind, ids, value):
+        one, rest = ids[0], ids[1:]
+        v = number(2, value)
+        return {"packed": packed(1, ids) + v,
+                "behind": v + packed(1, ids),
+                "single": b"".join(number(1, i) for i in ids) + v,
+                "mixed": number(1, one) + packed(1, rest) + v,
+                "pieces": packed(1, [one]) + packed(1, rest) + v,
+                "apart": number(1, one) + v + b"".join(number(1, i) for i in rest),
+                "long": b"".join(b"\x88\x00" + varint(i) for i in ids) + v}[kind]
+
+    forms = ((), ("--stacks",), ("--folded",), ("--raw",), ("--json",), ("--hide=f1",), ("--folded", "--focus=f2"))
+    for ids in ((1, 2, 3, 4), (7, 300, 5, 100000)):
+        stacks = [[ids[0], ids[3]], [ids[1], ids[2], ids[3]], [ids[0], ids[0], ids[1], ids[3]]]
+        want = None
+        for kind in ("packed", "behind", "single", "mixed", "pieces", "apart", "long"):
+            t.write("p", whole([path(kind, stack, i + 1) for i, stack in enumerate(stacks)], ids))
+            got = [re.sub(r'"inflated_bytes": \d+', "", t.succeeds("show", "p", *args).text) for args in forms]
+            want = want or got
+            t.equal(got, want, kind)
+        t.contains(want[2], "f3;f3;f0 1\n", "f3;f3;f1;f1;f0;f0 3\n", "f3;f3;f2;f1;f1 2\n")
