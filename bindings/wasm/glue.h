@@ -46,6 +46,13 @@ __attribute__((no_sanitize("coverage"))) void __sanitizer_cov_trace_pc(void)
         host_poll();
 }
 
+/* The library calls this between two pieces of what it inflates. */
+void pd_poll(void);
+void pd_poll(void)
+{
+    host_poll();
+}
+
 /* ---- buffers ------------------------------------------------------------------------------------- */
 
 typedef struct bytes {

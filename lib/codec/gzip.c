@@ -245,8 +245,7 @@ static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room,
                                       pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
-    /* It stops in the member that makes it too large, whatever the room, for that one is named. */
-    while (!status && !u->is_done && *made < room && u->len + *made <= u->most) {
+    while (!status && !u->is_done && *made < room) {
         size_t some = 0;
         if (!u->in_member)
             status = begin_member(u, err);

@@ -28,10 +28,11 @@ typedef struct pd_inflater {
     const struct pd_decoder *decoder;
     bool is_done; /* everything is inflated and checked */
     bool in_member;
-    uint64_t len;        /* what it has inflated to so far */
-    uint64_t most;       /* what it may inflate to */
-    size_t member_off;   /* where the member's deflate data begin, or the frame */
-    uint64_t member_len; /* what it has inflated to */
+    uint64_t len;    /* what it has inflated to so far */
+    uint64_t useful; /* of that: what the reader has use for, if it says so; else UINT64_MAX */
+    bool is_stream, is_too_much; /* see source.h */
+    size_t member_off;           /* where the member's deflate data begin, or the frame */
+    uint64_t member_len;         /* what it has inflated to */
     /* gzip */
     uint32_t crc;
     pd_buffer state; /* zlib's; kept */
@@ -44,6 +45,18 @@ typedef struct pd_inflater {
 
 /* How much a file says that it inflates to. 0: it does not say, or says what cannot be. */
 uint64_t pd_inflate_announced(pd_bytes file);
+
+/* Is called between two pieces. The host of a WebAssembly module may end the call there, but not in the
+ * quick way, which has no pieces: that is for files of so many bytes then. */
+#ifdef PD_POLL
+#define PD_QUICK_MOST (UINT64_C(8) << 20)
+void pd_poll(void);
+#else
+#define PD_QUICK_MOST UINT64_MAX
+static inline void pd_poll(void)
+{
+}
+#endif
 
 #define PD_REFUSE(err, offset, ...)                                                                \
     pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
@@ -62,9 +75,9 @@ typedef struct pd_decoder {
     /* The quick way, or NULL: inflates the file, if its content fits in into->cap. Returns false for a file
      * that it refuses. */
     bool (*quick)(pd_inflater *inflater, pd_buffer *into);
-    /* The first bytes of a file that may be cut off, if `some` cannot tell them, or NULL. Returns how
-     * many there are. *is_good: there are some, or the file is empty. */
-    size_t (*head)(pd_bytes file, uint8_t *out, size_t room, bool *is_good);
+    /* The same as `some` for the first bytes of a file that may be cut off, if that differs; or NULL. */
+    pprofdelta_status (*head)(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+                              pprofdelta_error *err);
 } pd_decoder;
 
 extern const pd_decoder pd_gzip_decoder, pd_zstd_decoder; /* gzip.c and zstd.c */

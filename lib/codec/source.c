@@ -67,10 +67,9 @@ static void inflate_end(pd_inflater *u)
 }
 
 /* Goes to the beginning of a file, which is borrowed until the inflater has ended or begins again.
- * is_bounded: what inflates to more than PD_INFLATE_RATIO times its length is PPROFDELTA_E_LIMIT. */
-static void inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded)
+ * is_stream: what inflates to too much is PPROFDELTA_E_LIMIT. */
+static void inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_stream)
 {
-    uint64_t most = ((uint64_t)file.len + 1) * PD_INFLATE_RATIO - 1;
     if (mem->is_tight)
         inflate_end(u);
     *u = (pd_inflater){.mem = mem,
@@ -80,18 +79,38 @@ static void inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bo
                        .zstd_held = u->zstd_held,
                        .in = file,
                        .decoder = decoders[pd_format_of(file.ptr, file.len)],
-                       .most = is_bounded ? most : UINT64_MAX};
+                       .is_stream = is_stream,
+                       .useful = UINT64_MAX};
 }
 
-/* As decoder->some. */
+/* A stream is held nowhere, so no lack of memory ends it. */
+static bool is_too_much(const pd_inflater *u)
+{
+    enum { SHORT = 1 << 20 };
+    uint64_t limit = u->mem->limit, most = limit > u->pos ? limit : u->pos;
+    bool is_thin = u->len > SHORT && u->len / PD_INFLATE_RATIO > u->pos;
+    bool is_idle = u->useful < u->len && u->len - u->useful > most;
+    return u->is_stream && (is_thin || is_idle);
+}
+
+/* As decoder->some. Stops between two steps, whose offsets do not depend on `room`. */
 static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
                                       pprofdelta_error *err)
 {
+    enum { STEP = 128 << 10 };
+    pprofdelta_status status = PPROFDELTA_OK;
     *made = 0;
-    pprofdelta_status status = u->decoder->some(u, out, room, made, err);
-    u->len += *made;
-    if ((!status || status == PPROFDELTA_E_INFLATE) && u->len > u->most)
-        status = too_large(u->mem, pd_inflate_announced(u->in) > u->mem->limit, u->member_off, err);
+    while (!status && !u->is_done && *made < room) {
+        size_t some = 0, left = room - *made, step = STEP - (size_t)(u->len % STEP);
+        pd_poll();
+        status = u->decoder->some(u, out + *made, left < step ? left : step, &some, err);
+        *made += some;
+        u->len += some;
+        u->is_too_much = !status && u->len % STEP == 0 && is_too_much(u);
+        if (u->is_too_much)
+            status =
+                too_large(u->mem, pd_inflate_announced(u->in) > u->mem->limit, u->member_off, err);
+    }
     return status;
 }
 
@@ -143,7 +162,8 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
     uint64_t announced = pd_inflate_announced(s->file);
     pprofdelta_status status = believe(s, announced, err);
     const pd_decoder *decoder = s->inflater.decoder;
-    bool is_read = !status && decoder->quick && decoder->quick(&s->inflater, w);
+    bool is_quick = decoder->quick && announced <= PD_QUICK_MOST;
+    bool is_read = !status && is_quick && decoder->quick(&s->inflater, w);
     if (!status && !is_read)
         status = inflate_whole(s, err);
     if (s->mem
@@ -279,15 +299,12 @@ pprofdelta_status pd_source_reach(pd_source *s, uint64_t from, uint64_t need, pd
 pprofdelta_status pd_source_head(pd_mem *mem, pd_bytes file, pd_head *head, pprofdelta_error *err)
 {
     pd_inflater u = {0};
-    pprofdelta_status status = PPROFDELTA_OK;
+    pprofdelta_error why;
     inflate_begin(&u, mem, file, false);
     head->len = 0;
-    if (u.decoder->head) {
-        head->len = u.decoder->head(file, head->bytes, sizeof head->bytes, &head->is_good);
-        return PPROFDELTA_OK;
-    }
-    status = inflate_some(&u, head->bytes, sizeof head->bytes, &head->len, err);
+    pprofdelta_status status = (u.decoder->head ? u.decoder->head : u.decoder->some)(
+        &u, head->bytes, sizeof head->bytes, &head->len, &why);
     inflate_end(&u);
     head->is_good = !status || head->len;
-    return status == PPROFDELTA_E_INFLATE ? PPROFDELTA_OK : status;
+    return status && status != PPROFDELTA_E_INFLATE ? pd_fail_as(err, &why) : PPROFDELTA_OK;
 }

@@ -3,7 +3,9 @@
  *
  *     whole      all bytes are in memory. A gzip file is inflated by libdeflate, the quick
  *                way. What that refuses is inflated again, the careful way, which has the words.
- *     streamed   what a file inflates to, a piece at a time, the careful way (inflate.h)
+ *     streamed   what a file inflates to, a piece at a time, the careful way (inflate.h). E_LIMIT if
+ *                more than the limit is of no use to the reader, or it inflates to more than 1 MiB and
+ *                PD_INFLATE_RATIO times what was read: so a bomb ends soon, however large it is
  *
  *     window     [ from ............ end | room for a piece ]
  *                  base

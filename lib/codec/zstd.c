@@ -173,25 +173,32 @@ static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room,
     ZSTD_outBuffer to = {.size = room};
     to.dst = out;
     pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && !u->is_done && to.pos < to.size && u->len + to.pos <= u->most)
+    while (!status && !u->is_done && to.pos < to.size)
         status = u->in_member ? read_part(u, &to, err) : begin_frame(u, err);
     *made = to.pos;
     return status;
 }
 
 /* A frame has to be whole before inflate_some takes it. */
-static size_t head_of(pd_bytes in, uint8_t *out, size_t room, bool *is_good)
+static pprofdelta_status inflate_head(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                                      pprofdelta_error *err)
 {
-    ZSTD_DCtx *zstd = ZSTD_createDCtx();
-    ZSTD_inBuffer from = {in.ptr, in.len, 0};
+    ZSTD_inBuffer from = {u->in.ptr, u->in.len, 0};
     ZSTD_outBuffer to = {.size = room};
     to.dst = out;
-    size_t left = zstd ? 0 : (size_t)-ZSTD_error_memory_allocation;
-    while (!ZSTD_isError(left) && from.pos < from.size && to.pos < to.size)
-        left = ZSTD_decompressStream(zstd, &to, &from);
-    *is_good = to.pos || left == 0;
-    ZSTD_freeDCtx(zstd);
-    return to.pos;
+    size_t left = 0;
+    pprofdelta_status status = new_decompressor(u, err);
+    while (!status && from.pos < from.size && to.pos < to.size) {
+        if (!left) /* a frame begins */
+            status = hold(u, window_of(u->in.ptr + from.pos, u->in.len - from.pos), err);
+        if (!status)
+            left = ZSTD_decompressStream(u->zstd, &to, &from);
+        if (ZSTD_isError(left))
+            status = refuse_frame(left, 0, err);
+    }
+    *made = to.pos;
+    bool is_cut = !status && left && to.pos < to.size;
+    return is_cut ? PD_REFUSE(err, u->in.len, "the file is cut off in a zstd frame") : status;
 }
 
-const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL, head_of};
+const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL, inflate_head};

@@ -139,6 +139,14 @@ static void release_work(pprofdelta *pd)
     pd_buffer_release(mem, &pd->compressor.out);
 }
 
+/* May a call that E_LIMIT has ended at this stage succeed with less memory? Limits of other stages are
+ * those of a profile, and a stream that inflates to too much does so again. */
+static bool may_fit(const pprofdelta *pd, const char *stage)
+{
+    bool is_too_much = pd->cur.source.inflater.is_too_much;
+    return !strcmp(stage, "memory") || (!strcmp(stage, "inflate") && !is_too_much);
+}
+
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
                                   pprofdelta_error *err)
 {
@@ -147,8 +155,7 @@ pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
     bool is_tight = pd->is_always_tight;
     if (!is_tight) {
         status = call(pd, cookie, &why);
-        is_tight = status == PPROFDELTA_E_LIMIT && /* other limits are those of a profile */
-                   (!strcmp(why.stage, "memory") || !strcmp(why.stage, "inflate"));
+        is_tight = status == PPROFDELTA_E_LIMIT && may_fit(pd, why.stage);
     }
     if (is_tight) {
         release_work(pd);

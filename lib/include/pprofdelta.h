@@ -80,7 +80,9 @@ typedef struct pprofdelta_options {
     uint64_t max_memory;         /* bytes that the context may hold, with the inflated input;
                                     0: PPROFDELTA_DEFAULT_MAX_MEMORY; in a 32-bit process at most
                                     1 GiB. Compressed input that may not fit is inflated a piece at
-                                    a time, once for each pass. What succeeds with one limit
+                                    a time, once for each pass, until more than max_memory is not
+                                    of samples, or until it is 1 MiB and 100 times what was read
+                                    of the input: it is refused then. What succeeds with one limit
                                     succeeds with every higher one, with the same bytes */
     const char *const *counters; /* more counters, "type" or "type/unit" */
     size_t counters_len;

@@ -99,7 +99,8 @@ typedef enum pprofdelta_file_kind {
 
 /* Guesses the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
  * compressed (gzip or zstd). *name is a static noun with its article ("a zip archive"). Compressed
- * data that cannot be inflated is PPROFDELTA_FILE_UNKNOWN. */
+ * data that cannot be inflated is PPROFDELTA_FILE_UNKNOWN. Returns E_LIMIT if a zstd frame needs a
+ * window of more than PPROFDELTA_DEFAULT_MAX_MEMORY. */
 PPROFDELTA_API pprofdelta_status pprofdelta_identify(const void *head, size_t len,
                                                      pprofdelta_file_kind *kind, const char **name,
                                                      pprofdelta_error *err);

@@ -258,6 +258,7 @@ static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const 
     case PD_PROFILE_SAMPLE:
         if (!t->samples++)
             t->samples_off = off;
+        t->samples_len += p->status ? 0 : (uint64_t)(r.end - f->start);
         break;
     case PD_PROFILE_MAPPING:
         read_mapping(p, t, r, off);
@@ -298,7 +299,7 @@ void pd_tables_begin(pd_tables *t)
     t->header = (pd_header){0};
     t->types_len = t->comments_len = t->strings_len = t->mappings_len = t->functions_len = 0;
     t->lines_len = t->locations_len = 0;
-    t->samples = t->samples_off = 0;
+    t->samples = t->samples_off = t->samples_len = 0;
     t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
     t->is_stamped = false;
     idmap_clear(&t->mapping_map);

@@ -117,6 +117,7 @@ typedef struct pd_tables {
     uint64_t first_string_off;      /* offset of the first string */
     size_t samples;                 /* number of sample records */
     uint64_t samples_off;           /* offset of the first sample record */
+    uint64_t samples_len;           /* bytes of all sample records */
     uint64_t unknown_fields;        /* outside samples */
     uint64_t sample_unknown_fields; /* inside samples: counted by the second pass */
     uint64_t by_address, by_lines;  /* numbers of locations */

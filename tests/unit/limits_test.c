@@ -1,7 +1,10 @@
 /* max_memory: what succeeds with a limit succeeds with every higher one, and has the same bytes: with
  * every plan. */
 #include "delta/context.h"
+#include "emit.h"
 #include "keep.h"
+#include "pack.h"
+#include "pprofdelta_profile.h"
 #include "scene.h"
 #include "seeds.h"
 #include "test.h"
@@ -244,6 +247,170 @@ TEST(what_succeeds_with_a_limit_succeeds_with_a_higher_one)
     for (size_t i = 0; i < SHAPES; i++)
         if (!one || strtoul(one, NULL, 10) == i)
             try_shape(&shapes[i]);
+}
+
+/* ---- Files that inflate to much ---------------------------------------------------------------- */
+
+enum { BOMB = 3 << 20, LOW = 1 << 20, HIGH = 64 << 20 };
+
+/* Of random letters, that compresses about 20 times. */
+static buf draw_filler(arena *a, rng *r, size_t len)
+{
+    buf b = {.arena = a, .ptr = arena_alloc(a, len), .len = len};
+    for (size_t i = 0; i < len; i++)
+        b.ptr[i] = i % 32 ? b.ptr[i - 1] : (uint8_t)rng_next(r);
+    return b;
+}
+
+static buf valid_profile(arena *a)
+{
+    ENDS(build_free) build b = {.m = model_empty};
+    build_types(&b, HEAP_TYPES);
+    build_sample(&b, "leaf main", "1 2 3 4");
+    buf bytes = build_bytes(&b), kept = buf_begin(a);
+    buf_add(&kept, bytes.ptr, bytes.len);
+    return kept;
+}
+
+typedef enum matter {
+    SAMPLES, /* those are read, and added up: this is no bomb */
+    UNKNOWN_FIELDS,
+    UNKNOWN_FIELDS_OF_FUNCTIONS,
+    THE_TIME_AGAIN,
+    NO_PROFILE,
+    NO_SAMPLE, /* but its field */
+    ONE_STRING,
+    MATTERS
+} matter;
+
+static void add_matter(buf *b, matter m, rng *r, unsigned nth)
+{
+    buf filler = draw_filler(b->arena, r, 20000), function = buf_begin(b->arena), sample = function;
+    switch (m) {
+    case SAMPLES:
+        for (unsigned i = 0; i < 1000; i++) {
+            sample.len = 0;
+            wire_number(&sample, 1, 1);
+            wire_number(&sample, 1, 2);
+            for (unsigned type = 0; type < 4; type++)
+                wire_number(&sample, 2, i % 8 ? 1 : rng_below(r, 100));
+            wire_bytes(b, 2, sample);
+        }
+        break;
+    case UNKNOWN_FIELDS:
+        wire_bytes(b, 100, filler);
+        break;
+    case UNKNOWN_FIELDS_OF_FUNCTIONS:
+        wire_number(&function, 1, 1000 + nth);
+        wire_bytes(&function, 100, filler);
+        wire_bytes(b, 5, function);
+        break;
+    case THE_TIME_AGAIN:
+        for (unsigned i = 0; i < 2000; i++)
+            wire_number(b, 9, i % 16 ? 1 : rng_next(r));
+        break;
+    default:
+        buf_add(b, filler.ptr, filler.len);
+    }
+}
+
+/* A file that is damaged at its end, and announces its length. */
+static buf draw_bomb(arena *a, matter m, unsigned way)
+{
+    rng r = {m + 1};
+    buf b = m == NO_PROFILE ? buf_begin(a) : valid_profile(a);
+    if (m == NO_SAMPLE)
+        wire_number(&b, 2, 1);
+    if (m == ONE_STRING) {
+        wire_varint(&b, 6 << 3 | 2);
+        wire_varint(&b, BOMB);
+    }
+    for (unsigned nth = 0; b.len < BOMB; nth++)
+        add_matter(&b, m, &r, nth);
+    buf file = way == 2 ? pack_zstd(a, b, 3) : pack_gzip(a, b, 1 + 2 * way);
+    CHECK(file.len * 100 > b.len && file.len < LOW);
+    buf_text(&file, "!");
+    buf_add32(&file, (uint32_t)b.len);
+    return file;
+}
+
+/* The status of each call that takes a profile. */
+enum { CALLS = 4 };
+
+static pprofdelta_error call_with(unsigned call, buf file, uint64_t limit)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_error err = {0};
+    options.max_memory = limit;
+    if (call == 0) {
+        pprofdelta_profile *profile = NULL;
+        pprofdelta_profile_open(&options, NULL, file.ptr, file.len, &profile, &err);
+        pprofdelta_profile_free(profile);
+    } else if (call == 1) {
+        pprofdelta_adder *adder = NULL;
+        CHECK(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
+        pprofdelta_adder_add(adder, file.ptr, file.len, NULL, &err);
+        pprofdelta_adder_free(adder);
+    } else {
+        ENDS(arena_free) arena a = {0};
+        ENDS(context_end) pprofdelta *pd = NULL;
+        collector out = {.bytes = buf_begin(&a)};
+        pprofdelta_sink sink = collector_sink(&out);
+        CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
+        if (call == 2)
+            pprofdelta_base(pd, file.ptr, file.len, &err);
+        else
+            pprofdelta_window(pd, file.ptr, file.len, &sink, NULL, &err);
+    }
+    return err;
+}
+
+/* A call that has read a file to its end has found the damage. */
+TEST(what_inflates_to_much_is_not_read_beyond_the_limit)
+{
+    for (matter m = SAMPLES; m < MATTERS; m++)
+        for (unsigned way = 0; way < 3; way++) {
+            ENDS(arena_free) arena a = {0};
+            buf file = draw_bomb(&a, m, way);
+            for (unsigned call = 0; call < CALLS; call++) {
+                pprofdelta_error low = call_with(call, file, LOW),
+                                 high = call_with(call, file, HIGH);
+                bool is_streamed = m == SAMPLES && call != 1; /* a sum holds all bytes */
+                CHECK_MSG(low.status == (is_streamed ? PPROFDELTA_E_INFLATE : PPROFDELTA_E_LIMIT),
+                          "%d, way %u, call %u: %s", (int)m, way, call, low.text);
+                CHECK(is_streamed || low.reason == PPROFDELTA_REASON_MAX_MEMORY);
+                CHECK_MSG(high.status == PPROFDELTA_E_INFLATE, "%d, way %u, call %u: %s", (int)m,
+                          way, call, high.text);
+            }
+        }
+}
+
+/* Parses a profile, and counts the attempts. */
+static pprofdelta_status parse(pprofdelta *pd, void *cookie, pprofdelta_error *err)
+{
+    trial *t = cookie;
+    pd_reading how = {.bytes = {t->cur.ptr, t->cur.len}};
+    t->want.len++;
+    return pd_input_parse(&pd->cur, &how, err);
+}
+
+TEST(a_refusal_that_less_memory_cannot_change_is_not_repeated)
+{
+    static const struct {
+        matter matter;
+        size_t attempts;
+    } rows[] = {{NO_PROFILE, 1}, {UNKNOWN_FIELDS, 1}, {ONE_STRING, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        trial t = {0};
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        ENDS(context_end) pprofdelta *pd = NULL;
+        options.max_memory = LOW;
+        t.cur = draw_bomb(&t.arena, rows[i].matter, 0);
+        REQUIRE(!pprofdelta_new(&options, NULL, &pd, NULL));
+        CHECK(pd_context_call(pd, parse, &t, NULL) == PPROFDELTA_E_LIMIT);
+        CHECK_MSG(t.want.len == rows[i].attempts, "row %zu: %zu", i, t.want.len);
+        arena_free(&t.arena);
+    }
 }
 
 TEST_MAIN()

@@ -301,6 +301,60 @@ TEST(what_the_limit_cannot_hold_is_refused)
     }
 }
 
+TEST(what_shrinks_too_much_is_not_streamed)
+{
+    enum { ZEROS = 2 << 20, NOISE = 100000, PIECE = 1000 };
+    ENDS(arena_free) arena a = {0};
+    rng r = {2};
+    buf content = {.arena = &a, .ptr = arena_alloc(&a, ZEROS + NOISE), .len = ZEROS + NOISE};
+    for (size_t i = 0; i < NOISE; i++)
+        content.ptr[ZEROS + i] = (uint8_t)rng_next(&r);
+    const buf files[] = {pack_gzip(&a, content, 1), pack_zstd(&a, content, 20)};
+    for (size_t i = 0; i < 2; i++) {
+        ENDS(kit_fini) kit k;
+        kit_init(&k, PLENTY);
+        CHECK(files[i].len * PD_INFLATE_RATIO > content.len);
+        REQUIRE(!open_file(&k, files[i], PIECE));
+        CHECK(pd_source_finish(&k.source, &k.err) == PPROFDELTA_E_LIMIT);
+        CHECK(pd_source_len(&k.source) < ZEROS);
+        CHECK(open_file(&k, files[i], 0) == PPROFDELTA_OK && k.source.whole.len == content.len);
+    }
+}
+
+/* A frame of five bytes that wants a window of this length. */
+static buf draw_wide_frame(arena *a, unsigned log)
+{
+    buf b = buf_begin(a);
+    const uint8_t head[] = {0x28,       0xb5, 0x2f, 0xfd, 0, (uint8_t)((log - 10) << 3),
+                            5 << 3 | 1, 0,    0};
+    buf_add(&b, head, sizeof head);
+    buf_text(&b, "hello");
+    return b;
+}
+
+TEST(the_window_of_a_frame_counts_before_it_is_allocated)
+{
+    enum { LIMIT = 1 << 20, LOG = 27 };
+    ENDS(arena_free) arena a = {0};
+    buf first = draw_wide_frame(&a, LOG), second = pack_zstd(&a, first, 1);
+    buf_add(&second, first.ptr, first.len);
+    const buf files[] = {first, second};
+    for (size_t i = 0; i < 2; i++) {
+        pd_bytes bytes = {files[i].ptr, files[i].len};
+        pd_head head;
+        ENDS(kit_fini) kit k;
+        kit_init(&k, LIMIT);
+        CHECK(pd_source_head(&k.mem, bytes, &head, &k.err) == PPROFDELTA_E_LIMIT);
+        CHECK(strstr(k.err.text, "the window of the zstd frame") &&
+              strstr(k.err.text, "max_memory"));
+        CHECK(k.err.reason == PPROFDELTA_REASON_MAX_MEMORY && k.mem.peak <= LIMIT);
+        k.mem.limit = PLENTY;
+        CHECK(pd_source_head(&k.mem, bytes, &head, &k.err) == PPROFDELTA_OK);
+        CHECK(head.is_good && !memcmp(head.bytes + head.len - 5, "hello", 5));
+        CHECK(k.mem.peak > 1 << LOG);
+    }
+}
+
 TEST(a_failed_allocation_is_told)
 {
     ENDS(arena_free) arena a = {0};

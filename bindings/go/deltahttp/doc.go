@@ -33,9 +33,16 @@
 // # Windows that are lost
 //
 // The cursor moves when the response was written. If that fails, or if the client has gone before its last byte, as
-// one that has cut the body, the window is part of the reader's next one. A response that was written may still be lost: the kernel takes bytes that the
-// client never reads, and a proxy may fail. A reader that must not lose a window uses the parameter after, which is
-// the sequence of the last window that it has stored, and 0 at the beginning:
+// one that has cut the body, the window is part of the reader's next one.
+//
+// A ResponseWriter that cannot flush may hold the response until the handlers around this one have returned, as that of
+// [http.TimeoutHandler] does. Then the cursor moves at the reader's next request: if the context of the first one has
+// been canceled, as it is when a request is over. If it has ended by a deadline, or not at all, the window is part of the
+// next one. Where both were delivered, they have the same sequence, and the later one has the higher attempt.
+//
+// A response that was written may still be lost: the kernel takes bytes that the client never reads, and a proxy may
+// fail. A reader that must not lose a window uses the parameter after, which is the sequence of the last window that
+// it has stored, and 0 at the beginning:
 //
 //	GET /debug/pprof/delta_heap?reader=alloy-1&after=41
 //

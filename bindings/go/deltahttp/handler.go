@@ -206,15 +206,18 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, req request) *pr
 		return refuse(http.StatusInternalServerError, "%s: %v", kinds[req.kind].path, err)
 	}
 	c.pending = window
-	c.written = false
+	c.written, c.held = false, nil
 	defer func() { // also if w panics, as it may to end the connection
-		if !req.hasAfter {
+		if !req.hasAfter && c.held == nil {
 			c.end(c.written)
 		}
 	}()
 	w.Header().Set(SequenceHeader, strconv.FormatUint(window.Report.Sequence, 10))
 	w.Header().Set(AttemptHeader, strconv.FormatUint(window.Report.Attempt, 10))
-	c.written = h.send(w, r, body)
+	var held bool
+	if c.written, held = h.send(w, r, body); held {
+		c.held = r.Context()
+	}
 	return nil
 }
 
@@ -242,10 +245,10 @@ func (h *handler) compute(ctx context.Context, c *cursor, req request) ([]byte, 
 	return body, window, nil
 }
 
-// send writes the body, and returns whether all of it was taken. The last byte is held back until the rest was
-// sent: a client that has gone by then has not got the window. A client that goes after the last byte may have
-// got it, so that is no failure.
-func (h *handler) send(w http.ResponseWriter, r *http.Request, body []byte) bool {
+// send writes the body, and returns whether all of it was taken, and whether w may hold it still. The last byte is held
+// back until the rest was sent: a client that has gone by then has not got the window. A client that goes after the
+// last byte may have got it, so that is no failure.
+func (h *handler) send(w http.ResponseWriter, r *http.Request, body []byte) (written, held bool) {
 	control := http.NewResponseController(w)
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if h.writeTimeout > 0 && (server == nil || server.WriteTimeout <= 0) {
@@ -255,16 +258,20 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, body []byte) bool
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	last := max(0, len(body)-1)
-	return put(w, control, body[:last]) && r.Context().Err() == nil && put(w, control, body[last:])
+	if written, _ = put(w, control, body[:last]); !written || r.Context().Err() != nil {
+		return false, false
+	}
+	return put(w, control, body[last:])
 }
 
-// put writes and flushes.
-func put(w http.ResponseWriter, control *http.ResponseController, body []byte) bool {
+// put writes and flushes. What w cannot flush, it may hold still.
+func put(w http.ResponseWriter, control *http.ResponseController, body []byte) (written, held bool) {
 	if n, err := w.Write(body); err != nil || n < len(body) {
-		return false
+		return false, false
 	}
 	err := control.Flush()
-	return err == nil || errors.Is(err, http.ErrNotSupported)
+	held = errors.Is(err, http.ErrNotSupported)
+	return err == nil || held, held
 }
 
 // describe sets the headers of a response with a profile. No cache may answer for this process: a reader

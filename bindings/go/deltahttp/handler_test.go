@@ -229,10 +229,12 @@ func TestAWindowThatWasNotWrittenIsInTheNextOne(t *testing.T) {
 // waiting writes when the client has gone.
 type waiting struct {
 	http.ResponseWriter
-	gone <-chan struct{}
+	writing chan<- struct{}
+	gone    <-chan struct{}
 }
 
 func (w waiting) Write(p []byte) (int, error) {
+	w.writing <- struct{}{}
 	<-w.gone
 	return w.ResponseWriter.Write(p)
 }
@@ -251,8 +253,7 @@ func TestAReaderThatBreaksOff(t *testing.T) {
 	writing := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Break-Off") != "" {
-			writing <- struct{}{}
-			w = waiting{w, r.Context().Done()}
+			w = waiting{w, writing, r.Context().Done()}
 		}
 		h.ServeHTTP(w, r)
 	}))
@@ -272,6 +273,67 @@ func TestAReaderThatBreaksOff(t *testing.T) {
 	allocate(300)
 	scrape()
 	wantSum(t, windows, *last.Load())
+}
+
+// behind serves h with a ResponseWriter that holds the response until h and `then` have returned, or the time is over.
+func behind(h http.Handler, timeout time.Duration, then func(r *http.Request)) *httptest.Server {
+	inner := func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		then(r)
+	}
+	return httptest.NewServer(http.TimeoutHandler(http.HandlerFunc(inner), timeout, "late"))
+}
+
+// TestAResponseThatIsHeld counts when it was sent, and is part of the next one if it was dropped.
+func TestAResponseThatIsHeld(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		h := scripted(nil, 5, 8, 9, 15, 20)
+		inTime := behind(h, time.Minute, func(*http.Request) {})
+		defer inTime.Close()
+		late := behind(h, 10*time.Millisecond, func(r *http.Request) { <-r.Context().Done() })
+		defer late.Close()
+		for i, want := range []int64{5, 3, 0, 7, 5} {
+			query := "/delta_heap"
+			if after {
+				query += fmt.Sprint("?after=", []int{0, 1, 2, 2, 3}[i])
+			}
+			if want == 0 {
+				answer := must(http.Get(late.URL + query))
+				answer.Body.Close()
+				if answer.StatusCode != http.StatusServiceUnavailable {
+					t.Errorf("status %d", answer.StatusCode)
+				}
+				continue
+			}
+			if body, _ := fetch(t, inTime.URL+query); objects(body) != want {
+				t.Errorf("request %d: %d objects, not %d", i, objects(body), want)
+			}
+		}
+	}
+}
+
+// TestAHeldResponseOfAClientThatHasGone is dropped, too.
+func TestAHeldResponseOfAClientThatHasGone(t *testing.T) {
+	h := scripted(nil, 5, 8, 9)
+	get(t, h, "/delta_heap")
+	writing, over := make(chan struct{}), make(chan struct{})
+	server := behind(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(waiting{w, writing, r.Context().Done()}, r)
+	}), time.Minute, func(*http.Request) { close(over) })
+	defer server.Close()
+	connection := dial(server, "", "")
+	<-writing
+	connection.Close()
+	<-over
+	numbered(t, "the next one", ask(h, http.MethodGet, "/delta_heap"), "2 2 4")
+}
+
+// TestAResponseWhoseRequestIsNotOver may be held still.
+func TestAResponseWhoseRequestIsNotOver(t *testing.T) {
+	h := scripted(nil, 5, 8)
+	holding := struct{ http.ResponseWriter }{httptest.NewRecorder()}
+	h.ServeHTTP(holding, httptest.NewRequest(http.MethodGet, "/delta_heap", nil))
+	numbered(t, "the next one", ask(h, http.MethodGet, "/delta_heap"), "1 2 8")
 }
 
 func fetch(t *testing.T, url string) ([]byte, http.Header) {

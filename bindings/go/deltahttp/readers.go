@@ -2,6 +2,7 @@ package deltahttp
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type cursor struct {
 	profiler profiler           // nil: the next window begins with the process
 	pending  *pprofdelta.Window // the next request tells whether it has arrived
 	written  bool               // the pending window was
+	held     context.Context    // of the request, if its writer may have held it then; else nil
 	sequence uint64             // of the last window that has arrived
 }
 
@@ -102,7 +104,7 @@ func (c *cursor) unlock() { <-c.turn }
 // is. The caller has the cursor.
 func (c *cursor) settle(req request) {
 	if c.pending != nil {
-		arrived := c.written
+		arrived := c.written && c.wasReleased()
 		if req.hasAfter {
 			arrived = req.after == c.pending.Report.Sequence
 		}
@@ -111,6 +113,12 @@ func (c *cursor) settle(req request) {
 	if req.hasAfter && req.after != c.sequence {
 		c.profiler, c.sequence = nil, 0
 	}
+}
+
+// wasReleased returns whether what was written has left the handlers around this one, as far as one can see: their
+// request is over, and it was not ended by a deadline, after which [http.TimeoutHandler] drops what it holds.
+func (c *cursor) wasReleased() bool {
+	return c.held == nil || errors.Is(c.held.Err(), context.Canceled)
 }
 
 // end ends the window that is pending.

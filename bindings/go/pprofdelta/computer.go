@@ -140,7 +140,7 @@ func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer
 // before.
 //
 // If the context ends, Window ends with its error, also while the window is being computed: within
-// milliseconds, or after a gzip member that is being inflated.
+// milliseconds.
 func (c *Computer) Window(ctx context.Context, profile []byte) (*Window, error) {
 	return c.window(ctx, profile, 0)
 }

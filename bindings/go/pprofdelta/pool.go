@@ -253,7 +253,7 @@ func (p *Pool) drop(n int) {
 
 // use calls do with an instance. inGo is how many bytes are held for this use already. do may be called
 // twice: what a used instance has no room for is done again by a new one, so that the limit does not
-// depend on earlier uses.
+// depend on earlier uses. A limit of the library does not depend on them.
 func (p *Pool) use(ctx context.Context, token uint64, inGo int64, do func(h *held) error) error {
 	h, err := p.acquire(ctx, token)
 	if err != nil {
@@ -267,7 +267,7 @@ func (p *Pool) use(ctx context.Context, token uint64, inGo int64, do func(h *hel
 		}
 	}()
 	err = h.use(ctx, inGo, do)
-	if h.isUsed && errors.Is(err, ErrLimit) {
+	if h.isUsed && h.account.isFull && errors.Is(err, ErrLimit) {
 		h.close()
 		h = p.newHeld()
 		err = h.use(ctx, inGo, do)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"testing"
@@ -168,6 +170,39 @@ func TestContextEndsACall(t *testing.T) {
 		}
 	}
 	same(t, "after contexts that have ended", deltaOf(c, cur), merged(first, cur))
+}
+
+// TestContextIsAskedBetweenPieces: what inflates to much cannot keep a call from ending.
+func TestContextIsAskedBetweenPieces(t *testing.T) {
+	const size, piece = 16 << 20, 128 << 10
+	content := make([]byte, size) // no profile, of which 8 KiB in each piece do not shrink
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range content {
+		if i%piece < 8<<10 {
+			content[i] = byte(random.Uint32())
+		}
+	}
+	pool := newPool(t, WithMaxMemory(256<<20), WithInstances(1))
+	for what, input := range map[string][]byte{"gzip": must(gzips[6].encode(nil, content)), "zstd": zstdOf(content)} {
+		of := &ending{Context: t.Context(), left: math.MaxInt}
+		err := newPooled(pool).DeltaContext(of, input, io.Discard)
+		if asked := math.MaxInt - of.left; err == nil || asked < size/piece {
+			t.Errorf("%s: the context was asked %d times: %v", what, asked, err)
+		}
+	}
+}
+
+// TestARefusalIsNotRepeated: a new instance is made if the memory of one is too full, and not if it would refuse the same.
+func TestARefusalIsNotRepeated(t *testing.T) {
+	pool := newPool(t, WithMaxMemory(16<<20), WithInstances(1))
+	bomb := must(gzips[6].encode(nil, make([]byte, 32<<20)))
+	c := newPooled(pool)
+	for range 3 {
+		statusOf(t, "Delta", c.Delta(bomb, io.Discard), ErrLimit)
+	}
+	if made := pool.Stats().Made; made != 1 {
+		t.Errorf("%d instances", made)
+	}
 }
 
 func TestClosedPool(t *testing.T) {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from mmap import mmap
 
 from . import _core
 from ._answers import JOINS, Join
 from ._context import check
-from ._handle import Buffer, Handle
+from ._handle import Handle, Source
 from ._options import CompressionLike, FormatLike, MergeOptions, named, pack
 
 
@@ -35,7 +36,7 @@ class Adder(Handle):
     ) -> None:  # fmt: skip
         self._core = _core.Adder(pack(locals()))
 
-    def add(self, profile: Buffer) -> Join:
+    def add(self, profile: Source) -> Join:
         """Adds a profile, and returns how it joined the sum. A profile that raises is not added."""
         return JOINS[self._core.add(profile)]
 
@@ -45,7 +46,7 @@ class Adder(Handle):
 
 
 def sum(
-    first: Buffer, *deltas: Buffer, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+    first: Source, *deltas: Source, counters: Iterable[str] = (), gauges: Iterable[str] = (),
     compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
     resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
     default_counter: bool = False,
@@ -65,14 +66,19 @@ def sum(
         return adder.finish()
 
 
-def _place(delta: Buffer) -> tuple[int, int, int, int]:
+def _held(delta: Source) -> Source:
+    """An open file can be read once only."""
+    return delta.read() if hasattr(delta, "read") and not isinstance(delta, mmap) else delta
+
+
+def _place(delta: Source) -> tuple[int, int, int, int]:
     """By target, then by window and attempt."""
     stamp = check(delta).stamp
     return (stamp.id, stamp.epoch, stamp.sequence, stamp.attempt)
 
 
 def merge(
-    deltas: Iterable[Buffer], *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+    deltas: Iterable[Source], *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
     compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
     resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
     default_counter: bool = False, target_label: str | None = None,
@@ -86,6 +92,6 @@ def merge(
     `NO_TARGET`.
     """
     with Adder(merge=True, **named(locals(), MergeOptions)) as adder:
-        for delta in sorted(deltas, key=_place):
+        for delta in sorted(map(_held, deltas), key=_place):
             adder.add(delta)
         return adder.finish()

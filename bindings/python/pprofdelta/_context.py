@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -11,7 +11,7 @@ from typing import Self
 from . import _core
 from ._answers import Census, Memory, Report, census_of, memory_of, report_of
 from ._errors import UsageError
-from ._handle import Buffer, Handle
+from ._handle import Handle, Source
 from ._options import CompressionLike, FirstLike, FormatLike, OnResetLike, Options
 from ._options import named, pack, started_nanos, text_or_none
 
@@ -21,12 +21,16 @@ class Tables:
     """A profile as tables, which packages of Arrow take without a copy (pyarrow, polars, DuckDB, pandas).
 
     libpprofdelta-tables(3) has the columns. Where one table is expected, this is the table of the samples.
+    Iteration gives the four tables in this order. A table is a sequence of its rows, which are mappings.
     """
 
     samples: _core.Table
     stacks: _core.Table
     locations: _core.Table
     functions: _core.Table
+
+    def __iter__(self) -> Iterator[_core.Table]:
+        return iter((self.samples, self.stacks, self.locations, self.functions))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.samples.__arrow_c_stream__(requested_schema)
@@ -94,6 +98,7 @@ class Context(Handle):
 
     A profile is any object with a contiguous buffer: bytes, bytearray, memoryview, mmap, a NumPy
     array. bytes are read where they are; all others are copied, so they may change during the call.
+    Or it is a file: a path (pathlib.Path), or what is open for reading, which is read to its end.
     `Options` describes the options.
     """
 
@@ -115,7 +120,7 @@ class Context(Handle):
 
     @classmethod
     def load(
-        cls, state: Buffer, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+        cls, state: Source, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
         compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
         resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
         default_counter: bool = False, on_reset: OnResetLike = "auto", first: FirstLike = "full",
@@ -130,7 +135,7 @@ class Context(Handle):
         context._core.load(state)
         return context
 
-    def window(self, profile: Buffer) -> Window:
+    def window(self, profile: Source) -> Window:
         """Computes the delta of this profile against what the context remembers.
 
         The window is then pending until `commit` or `abandon`; a second window before that raises
@@ -150,7 +155,7 @@ class Context(Handle):
         self._pending = weakref.ref(window)
         return window
 
-    def base(self, profile: Buffer) -> None:
+    def base(self, profile: Source) -> None:
         """Makes the context remember this profile, whatever it remembered before.
 
         In a context with `sequence=False`, the window after it is the delta of two profiles; an error
@@ -182,7 +187,7 @@ class Context(Handle):
         """Returns what the context remembers."""
         return memory_of(self._core.describe())
 
-    def check(self, profile: Buffer) -> Census:
+    def check(self, profile: Source) -> Census:
         """Checks a profile as `window` does. What the context remembers stays as it is."""
         return census_of(self._core.check(profile))
 
@@ -197,7 +202,7 @@ class Context(Handle):
 
 
 def delta(
-    prev: Buffer, cur: Buffer, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+    prev: Source, cur: Source, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
     compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
     resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
     default_counter: bool = False, on_reset: OnResetLike = "auto", first: FirstLike = "full",
@@ -216,7 +221,7 @@ def delta(
 
 
 def compare(
-    prev: Buffer, cur: Buffer, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
+    prev: Source, cur: Source, *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
     compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
     resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
     default_counter: bool = False, on_reset: OnResetLike = "auto", first: FirstLike = "full",
@@ -229,7 +234,7 @@ def compare(
         return context.window(cur)
 
 
-def check(profile: Buffer, *, max_memory: int = 0) -> Census:
+def check(profile: Source, *, max_memory: int = 0) -> Census:
     """Checks whether this is a valid profile, and returns what it has.
 
     >>> import pprofdelta
@@ -244,7 +249,7 @@ def check(profile: Buffer, *, max_memory: int = 0) -> Census:
         return context.check(profile)
 
 
-def table(profile: Buffer, *, target: str | None = None, max_memory: int = 0) -> Tables:
+def table(profile: Source, *, target: str | None = None, max_memory: int = 0) -> Tables:
     """Returns a delta, or any other profile, as tables. `target` is the value of the column target; None: the id
     of the series in the stamp.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, TypeAlias
@@ -22,6 +23,16 @@ elif TYPE_CHECKING:
     Buffer: TypeAlias = typing_extensions.Buffer | _Array
 else:
     Buffer = bytes | Any
+
+
+class Readable(Protocol):
+    """An open file."""
+
+    def read(self) -> Buffer: ...
+
+
+# Where bytes are taken.
+Source: TypeAlias = Buffer | os.PathLike[str] | Readable
 
 
 class Handle:

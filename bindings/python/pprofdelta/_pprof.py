@@ -22,8 +22,8 @@ def to_pprof(
 
     samples, stacks, locations, functions
                mappings from the names of the columns to the values, such as row.asDict(recursive=True) in Spark, or
-               what has such rows by to_pylist(), as a table of pyarrow does. Samples have stack_id and values, and may
-               have labels. Rows of the other tables that no sample needs are left out
+               what has such rows: the tables of `Tables`, or by to_pylist(), as a table of pyarrow does. Samples have
+               stack_id and values, and may have labels. Rows of the other tables that no sample needs are left out
     types      the columns of the values and their units, as in {"alloc_space": "bytes"}. None: those of the first
                sample that heap, mutex and block profiles have, without those that are null
     time_nanos, duration_nanos

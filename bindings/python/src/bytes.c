@@ -1,20 +1,13 @@
-/* Bytes in and out: the caller's bytes or a copy of a buffer as input, and a growing buffer as the
+/* Bytes in and out: the caller's bytes, a copy of a buffer or a file as input, and a growing buffer as the
  * sink. */
 #include "core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool core_input_init(core_input *input, PyObject *object)
+static bool copy_buffer(core_input *input, PyObject *object)
 {
     Py_buffer view;
-    *input = (core_input){.bytes = ""};
-    if (PyBytes_CheckExact(object)) {
-        input->owner = Py_NewRef(object);
-        input->bytes = PyBytes_AsString(object);
-        input->len = (size_t)PyBytes_Size(object);
-        return true;
-    }
     if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE))
         return false;
     input->len = (size_t)view.len;
@@ -26,6 +19,46 @@ bool core_input_init(core_input *input, PyObject *object)
     if (!input->bytes)
         PyErr_NoMemory();
     return input->bytes != NULL;
+}
+
+/* Reads an open file, or the one of a path, to its end. Returns a new reference, or NULL with an exception. */
+static PyObject *read_file(PyObject *object)
+{
+    if (PyObject_HasAttrString(object, "read"))
+        return PyObject_CallMethod(object, "read", NULL);
+    if (!PyObject_HasAttrString(object, "__fspath__"))
+        return PyErr_Format(
+            PyExc_TypeError,
+            "these are bytes (any object with a contiguous buffer), a path (pathlib.Path) "
+            "or a file that is open for reading, and not %R",
+            Py_TYPE(object));
+    PyObject *pathlib = PyImport_ImportModule("pathlib");
+    PyObject *path = pathlib ? PyObject_CallMethod(pathlib, "Path", "O", object) : NULL;
+    PyObject *bytes = path ? PyObject_CallMethod(path, "read_bytes", NULL) : NULL;
+    Py_XDECREF(path);
+    Py_XDECREF(pathlib);
+    return bytes;
+}
+
+bool core_input_init(core_input *input, PyObject *object)
+{
+    *input = (core_input){.bytes = ""};
+    if (PyBytes_CheckExact(object)) {
+        input->owner = Py_NewRef(object);
+        input->bytes = PyBytes_AsString(object);
+        input->len = (size_t)PyBytes_Size(object);
+        return true;
+    }
+    if (PyObject_CheckBuffer(object))
+        return copy_buffer(input, object);
+    PyObject *content = read_file(object);
+    bool is_good = content && PyObject_CheckBuffer(content);
+    if (content && !is_good)
+        PyErr_Format(PyExc_TypeError, "read() gives %R and not bytes: open the file with \"rb\"",
+                     Py_TYPE(content));
+    is_good = is_good && core_input_init(input, content);
+    Py_XDECREF(content);
+    return is_good;
 }
 
 void core_input_fini(core_input *input)

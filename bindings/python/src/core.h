@@ -64,8 +64,8 @@ typedef struct core_input {
     void *copy;
 } core_input;
 
-/* Takes the bytes of any object with a contiguous buffer. Sets an exception and returns false if the
- * object has none. The library relies on its checks of the input, so the input must not change while
+/* Takes the bytes of any object with a contiguous buffer, or of a file: an open one, or that of a path. Sets
+ * an exception and returns false if the object is none of these. The library relies on its checks of the input, so the input must not change while
  * it works without the GIL. Nothing changes a bytes object. The bytes of every other object are
  * copied: also a buffer that is read-only may be a view of what another thread writes. */
 bool core_input_init(core_input *input, PyObject *object);

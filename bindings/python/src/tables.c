@@ -199,6 +199,97 @@ static PyObject *table_stream(Table *self, PyObject *args, PyObject *kwargs)
     return takes_request(args, kwargs) ? capsule_of_stream(self->columns) : NULL;
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool bit_of(const void *bits, int64_t n)
+{
+    return ((const uint8_t *)bits)[n / 8] >> n % 8 & 1;
+}
+
+static PyObject *value_of(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                          int64_t n);
+
+static PyObject *struct_of(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                           int64_t n)
+{
+    PyObject *row = PyDict_New();
+    for (int64_t i = 0; row && i < schema->n_children; i++) {
+        PyObject *value = value_of(schema->children[i], array->children[i], n);
+        if (!value || PyDict_SetItemString(row, schema->children[i]->name, value))
+            Py_CLEAR(row);
+        Py_XDECREF(value);
+    }
+    return row;
+}
+
+static PyObject *list_of(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                         int64_t n)
+{
+    const int32_t *offsets = array->buffers[1];
+    PyObject *list = PyList_New(0);
+    for (int64_t i = offsets[n]; list && i < offsets[n + 1]; i++) {
+        PyObject *value = value_of(schema->children[0], array->children[0], i);
+        if (!value || PyList_Append(list, value))
+            Py_CLEAR(list);
+        Py_XDECREF(value);
+    }
+    return list;
+}
+
+/* The formats are those of libpprofdelta-tables(3). The library makes no column with an offset. */
+static PyObject *value_of(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                          int64_t n)
+{
+    const void *values = array->n_buffers > 1 ? array->buffers[1] : NULL;
+    const int32_t *offsets = values;
+    if (array->buffers[0] && !bit_of(array->buffers[0], n))
+        return Py_NewRef(Py_None);
+    if (schema->dictionary)
+        return value_of(schema->dictionary, array->dictionary, ((const int32_t *)values)[n]);
+    switch (schema->format[0]) {
+    case '+':
+        return schema->format[1] == 'l' ? list_of(schema, array, n) : struct_of(schema, array, n);
+    case 'u':
+        return PyUnicode_DecodeUTF8((const char *)array->buffers[2] + offsets[n],
+                                    offsets[n + 1] - offsets[n], NULL);
+    case 'b':
+        return PyBool_FromLong(bit_of(values, n));
+    case 'i':
+        return PyLong_FromLong(((const int32_t *)values)[n]);
+    case 'L':
+        return PyLong_FromUnsignedLongLong(((const uint64_t *)values)[n]);
+    default: /* an int64, or a time in nanoseconds */
+        return PyLong_FromLongLong(((const int64_t *)values)[n]);
+    }
+}
+
+static Py_ssize_t table_length(Table *self)
+{
+    return (Py_ssize_t)self->columns->table.array.length;
+}
+
+static PyObject *table_row(Table *self, Py_ssize_t n)
+{
+    if (n < 0 || n >= table_length(self)) {
+        PyErr_SetString(PyExc_IndexError, "the table has no such row");
+        return NULL;
+    }
+    return struct_of(&self->columns->table.schema, &self->columns->table.array, n);
+}
+
+static PyObject *table_repr(Table *self)
+{
+    const struct ArrowSchema *schema = &self->columns->table.schema;
+    Py_ssize_t rows = table_length(self);
+    PyObject *text = PyUnicode_FromFormat("<Table: %zd row%s, %zd columns", rows,
+                                          rows == 1 ? "" : "s", (Py_ssize_t)schema->n_children);
+    for (int64_t i = 0; i < schema->n_children; i++)
+        PyUnicode_AppendAndDel(
+            &text, PyUnicode_FromFormat("%s %s", i ? "," : ":", schema->children[i]->name));
+    PyUnicode_AppendAndDel(&text, PyUnicode_FromString(">"));
+    return text;
+}
+
 static PyMethodDef methods[] = {
     {"__arrow_c_schema__", (PyCFunction)(void (*)(void))table_schema, METH_NOARGS,
      "__arrow_c_schema__($self)\n--\n\nReturns a capsule of the schema."},
@@ -214,7 +305,13 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, (void *)table_dealloc},
     {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)"A table that packages of Arrow take without a copy."},
+    {Py_tp_repr, (void *)table_repr},
+    {Py_sq_length, (void *)table_length},
+    {Py_sq_item, (void *)table_row},
+    {Py_tp_doc,
+     (void *)"A table that packages of Arrow take without a copy. It is a sequence of rows, which "
+             "are "
+             "mappings from the names of the columns to the values. Times are in nanoseconds."},
     {0, NULL},
 };
 

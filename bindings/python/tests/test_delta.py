@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import ctypes
 import gzip
+import io
 import json
 import mmap
 import pickle
@@ -73,6 +74,52 @@ def test_an_object_without_a_contiguous_buffer_is_refused(heap: Pair, wrong: Any
     for method in (context.window, context.base, context.check, pprofdelta.Context.load, pprofdelta.Adder().add):
         with pytest.raises((TypeError, BufferError)):
             method(wrong)
+    context.window(heap[0])  # the context can still be used
+
+
+def test_an_input_may_be_a_file(heap: Pair, tmp_path: Path) -> None:
+    prev, cur = tmp_path / "prev", tmp_path / "cur"
+    for path, profile in zip((prev, cur), heap, strict=True):
+        path.write_bytes(profile)
+    want = pprofdelta.delta(*heap)
+    assert pprofdelta.delta(prev, cur) == want
+    with open(prev, "rb") as first, gzip.open(cur) as second:
+        assert pprofdelta.delta(first, second) == want
+    assert pprofdelta.delta(io.BytesIO(heap[0]), io.BytesIO(heap[1])) == want
+    with open(prev, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        mapped.seek(9)  # its bytes are its buffer
+        assert pprofdelta.delta(mapped, cur) == want
+    assert pprofdelta.check(cur) == pprofdelta.check(heap[1])
+    assert list(map(list, pprofdelta.table(cur))) == list(map(list, pprofdelta.table(heap[1])))
+    context = pprofdelta.Context()
+    with open(prev, "rb") as file, context.window(file):
+        pass
+    state = tmp_path / "state"
+    state.write_bytes(context.save())
+    assert pprofdelta.Context.load(state).window(cur).report == context.window(cur).report
+    assert pprofdelta.sum(prev, io.BytesIO(want)) == pprofdelta.sum(heap[0], want)
+
+
+def test_a_file_that_cannot_be_read(heap: Pair, tmp_path: Path) -> None:
+    class Broken:
+        def read(self) -> bytes:
+            raise OSError("the disk is gone")
+
+    (tmp_path / "text").write_text("text")
+    context = pprofdelta.Context()
+    for method in (context.window, context.base, context.check, pprofdelta.check, pprofdelta.table, pprofdelta.Adder().add):
+        with pytest.raises(FileNotFoundError, match="nothing"):
+            method(tmp_path / "nothing")
+        with pytest.raises(IsADirectoryError):
+            method(tmp_path)
+        with open(tmp_path / "text") as file, pytest.raises(TypeError, match='"rb"'):
+            method(file)  # type: ignore[arg-type]
+        with pytest.raises(OSError, match="the disk is gone"):
+            method(Broken())
+        with pytest.raises(TypeError, match="pathlib.Path.* not <class 'str'>"):
+            method("heap.pb.gz")  # type: ignore[arg-type]
+        with pytest.raises(pprofdelta.InvalidProfileError):
+            method(tmp_path / "text")
     context.window(heap[0])  # the context can still be used
 
 

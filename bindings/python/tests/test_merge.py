@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 
 import pytest
@@ -39,6 +40,7 @@ def test_what_a_fleet_counted_and_has_in_use(heap: Pair) -> None:
     merged = pprofdelta.merge(fleet)
     assert Reading(merged).nonzero == want
     assert pprofdelta.merge(reversed(fleet)) == merged
+    assert pprofdelta.merge(map(io.BytesIO, fleet)) == merged
     stamp = pprofdelta.check(merged).stamp
     assert (stamp.windows, stamp.targets, stamp.sequence) == (6, 3, 0)
     labels = {label for _, labels in Reading(pprofdelta.merge(fleet, target_label="host")).samples for label in labels}

@@ -193,6 +193,24 @@ def test_rows_become_a_profile_again(pair: Pair, tmp_path: Path) -> None:
             assert shown[0][member] == shown[1][member], member
 
 
+def test_tables_are_rows_without_a_package(pair: Pair) -> None:
+    delta = pprofdelta.delta(*pair)
+    tables = pprofdelta.table(delta, target="host\u00e9")
+    assert [tables.samples, tables.stacks, tables.locations, tables.functions] == list(tables)
+    for table in tables:
+        want = rows_of(table)
+        assert list(table) == want and len(table) == len(want) and table[0] == want[0] and table[-1] == want[-1]
+        for wrong in (len(table), -len(table) - 1):
+            with pytest.raises(IndexError):
+                table[wrong]
+        columns = ", ".join(want[0])
+        assert repr(table) == f"<Table: {len(want)} rows, {len(want[0])} columns: {columns}>"
+        assert repr(table) in repr(tables)
+    times = {"time_nanos": parse(delta).time_nanos, "duration_nanos": parse(delta).duration_nanos}
+    again = pprofdelta.to_pprof(*tables, **times)
+    assert list(map(list, pprofdelta.table(again, target="host\u00e9"))) == list(map(list, tables))
+
+
 def test_a_profile_of_some_columns() -> None:
     stacks, places = [{"stack_id": 1, "location_ids": [2, 2]}], {"build_id": "", "file": "", "address": 2**64 - 1}
     locations = [{"location_id": 2, "lines": [{"function_id": 0, "line": 3}], **places}]
@@ -200,6 +218,7 @@ def test_a_profile_of_some_columns() -> None:
     types = {"cycles": "count", "alloc_space": "bytes"}
     message = parse(pprofdelta.to_pprof(rows, stacks, locations, [], types=types))
     assert [list(sample.value) for sample in message.sample] == [[-5, 0], [0, 7]]
+    assert repr(pprofdelta.table(pprofdelta.to_pprof(rows, stacks, locations, [], types=types)).stacks).startswith("<Table: 1 row, ")
     assert message.location[0].address == 2**64 - 1 and message.location[0].line[0].line == 3
     assert not parse(pprofdelta.to_pprof([], [], [], [])).sample_type
     with pytest.raises(KeyError):
