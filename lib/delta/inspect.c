@@ -173,8 +173,10 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
 
 /* ---- written again --------------------------------------------------------------------------- */
 
+/* OTLP has no sample whose values are all 0, and nothing that only such a sample refers to. */
 static void write_samples(pprofdelta *pd)
 {
+    bool writes_all = pd->compact.format != PPROFDELTA_OTLP;
     const pd_tables *t = &pd->cur.tables;
     pd_reader top = pd_reader_of(t->bytes.ptr, t->bytes.len);
     int64_t values[PPROFDELTA_MAX_TYPES];
@@ -183,8 +185,9 @@ static void write_samples(pprofdelta *pd)
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
         pd_sample_values_read(f.body, values);
-        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
-                           t->types_len);
+        if (writes_all || pd_compact_has_value(values, t->types_len))
+            pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
+                               t->types_len);
     }
 }
 

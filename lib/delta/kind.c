@@ -276,12 +276,14 @@ static bool is_request(pd_bytes bytes)
     pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
     pd_field f;
     bool is_one = false, is_whole = true;
+    size_t dictionaries = 0;
     while (is_whole) {
         is_whole = pd_reader_next(&r, &f);
         if (!is_whole && !cut_field(&r, &f))
             break;
         guess found = guess_field(&f, is_whole);
-        if (found == PROFILE)
+        dictionaries += f.number == PD_OTLP_REQUEST_DICTIONARY;
+        if (found == PROFILE || dictionaries > 2) /* a request has one; samples are many */
             return false;
         is_one |= found == REQUEST;
     }

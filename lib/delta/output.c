@@ -35,8 +35,8 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     }
     if (compact->origin)
         pd_request_profiles(&cur->otlp, compact);
-    if (t->mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
+    if (t->mappings_len && pd_compact_has_main(compact))
+        pd_transfer_mapping(&cur->transfer, 0);
     return PPROFDELTA_OK;
 }
 

@@ -208,8 +208,15 @@ static void read_part(pd_request *r, const pd_field_row *row, const pd_field *f,
     r->payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
 }
 
+/* A time of 0 that is not written is not known. */
+static bool has_time(const profile_message *profile, pd_reader body)
+{
+    pd_field f;
+    return profile->time || pd_reader_find(&body, PD_OTLP_PROFILE_TIME_UNIX_NANO, &f);
+}
+
 /* The period of the first profile that has one counts. */
-static void take_facts(pd_request *r, const profile_message *profile)
+static void take_facts(pd_request *r, const profile_message *profile, bool has_time)
 {
     pd_request_facts *all = &r->facts;
     uint64_t end = profile->time + profile->duration;
@@ -218,7 +225,7 @@ static void take_facts(pd_request *r, const profile_message *profile)
         all->period_type = profile->period_type.type;
         all->period_unit = profile->period_type.unit;
     }
-    if (!profile->time) { /* not known */
+    if (!has_time) {
         if (all->lone_duration < profile->duration)
             all->lone_duration = profile->duration;
         return;
@@ -247,7 +254,7 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
                         "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
-    take_facts(r, &profile);
+    take_facts(r, &profile, has_time(&profile, body));
     if (pd_parse_grow(&r->parse, &r->profiles, &r->profiles_cap, r->profiles_count + 1,
                       sizeof *r->profiles))
         r->profiles[r->profiles_count++] = (pd_request_profile){

@@ -49,7 +49,7 @@ static inline uint32_t pd_idmap_find(const pd_idmap *map, uint64_t id)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-#define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
+#define PD_NONE UINT32_MAX /* no mapping: id 0 on the wire */
 
 typedef struct pd_value_type {
     uint32_t type, unit; /* string indices */
@@ -73,7 +73,7 @@ typedef struct pd_function {
 } pd_function;
 
 typedef struct pd_line {
-    uint64_t function; /* its id; after sealing its index, or PD_NONE */
+    uint64_t function; /* its id; after sealing its index */
     int64_t line, column;
 } pd_line;
 
