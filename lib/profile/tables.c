@@ -92,7 +92,7 @@ const pd_rows pd_profile_rows = PD_ROWS(NULL, profile_fields);
 
 static pd_key spread(const pd_idmap *map, uint64_t id)
 {
-    return (pd_key){XXH3_64bits_withSeed(&id, sizeof id, map->seed), id};
+    return pd_key_of_number(id, map->seed);
 }
 
 static void idmap_clear(pd_idmap *map)

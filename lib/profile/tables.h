@@ -32,10 +32,8 @@
 typedef struct pd_idmap {
     size_t sequential; /* the first ids, which are 1, 2, 3 ... */
     pd_keymap others;  /* {hash, id} of the ids after these */
-    /* Seed of that hash: the address of the map. The writer of a profile cannot know it, so it
-     * cannot choose ids with equal hashes. No output depends on it. */
-    uint64_t seed;
-} pd_idmap; /* zero it to begin */
+    uint64_t seed;     /* of that hash: where the map was when it got the first of them */
+} pd_idmap;            /* zero it to begin */
 
 uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id);
 

@@ -4,7 +4,9 @@
 
 #include "pprofdelta_profile.h"
 #include "run.h"
+#include "seeds.h"
 #include "text/dump.h"
+#include "view.h"
 
 #include <stdlib.h>
 
@@ -167,6 +169,84 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
             free(copy);
         }
     }
+}
+
+/* ---- many mappings --------------------------------------------------------------------------- */
+
+/* A dump of so many files, in no order, with an address in each. */
+static buf scattered(arena *a, size_t len)
+{
+    buf b = buf_begin(a);
+    buf_text(&b, "heap profile: 1: 1 [1: 1] @ heapprofile\n");
+    for (size_t i = 0; i < len; i++)
+        buf_format(&b, "1: 1 [1: 1] @ 0x%zx\n", (i * 7919 % len + 1) * 0x1000 + 0x11);
+    buf_text(&b, "MAPPED_LIBRARIES:\n");
+    for (size_t i = 0; i < len; i++) {
+        size_t start = (i * 6007 % len + 1) * 0x1000;
+        buf_format(&b, "%zx-%zx r-xp 00000000 08:01 9 /%zx\n", start, start + 0x1000, start);
+    }
+    buf_text(&b, "fff0000000-fff0001000 rw-p 00000000 00:00 0 [stack]\n");
+    return b;
+}
+
+static pprofdelta_status read_dump(pd_dump *dump, pd_mem *mem, buf text, pd_bytes *out)
+{
+    *out = (pd_bytes){text.ptr, text.len};
+    return pd_dump_read(dump, mem, true, out, NULL);
+}
+
+TEST(addresses_are_in_their_mappings)
+{
+    ENDS(arena_free) arena a = {0};
+    pd_mem mem;
+    pd_dump dump = {0};
+    pd_bytes out;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    REQUIRE(!read_dump(&dump, &mem, scattered(&a, 1000), &out));
+    Pd__View__Profile *p = view_unpack(out.ptr, out.len);
+    REQUIRE(p && p->n_mapping == 1000 && p->n_location == 1000);
+    for (size_t i = 0; i < p->n_location; i++) {
+        const Pd__View__Location *l = p->location[i];
+        const Pd__View__Mapping *m = p->mapping[l->mapping_id - 1];
+        ProtobufCBinaryData name = p->string_table[m->filename];
+        CHECK(m->memory_start == (l->address & ~UINT64_C(0xfff)));
+        CHECK_STR(arena_format(&a, "/%llx", (unsigned long long)m->memory_start),
+                  arena_format(&a, "%.*s", (int)name.len, (const char *)name.data));
+    }
+    view_free(p);
+    pd_dump_release(&dump, &mem);
+    CHECK(!mem.used);
+}
+
+/* A search that looks at each mapping for each address does not end. */
+TEST(many_addresses_are_found_among_many_mappings)
+{
+    ENDS(arena_free) arena a = {0};
+    pd_mem mem;
+    pd_dump dump = {0};
+    pd_bytes out;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 32);
+    CHECK(!read_dump(&dump, &mem, scattered(&a, is_short_run() ? 1 << 16 : 1 << 20), &out));
+    pd_dump_release(&dump, &mem);
+    CHECK(!mem.used);
+}
+
+/* The hash of an address is that of one process: who writes a dump cannot make many addresses collide. */
+TEST(addresses_have_hashes_that_a_dump_cannot_know)
+{
+    ENDS(arena_free) arena a = {0};
+    pd_mem mem;
+    pd_dump dumps[2] = {0};
+    pd_bytes out;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    for (size_t i = 0; i < 2; i++)
+        REQUIRE(!read_dump(&dumps[i], &mem, scattered(&a, 10), &out));
+    for (size_t i = 0; i < 10; i++) {
+        CHECK(dumps[0].addresses.keys[i].hi == dumps[1].addresses.keys[i].hi);
+        CHECK(dumps[0].addresses.keys[i].lo != dumps[1].addresses.keys[i].lo);
+    }
+    for (size_t i = 0; i < 2; i++)
+        pd_dump_release(&dumps[i], &mem);
 }
 
 TEST_MAIN()
