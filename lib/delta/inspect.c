@@ -67,7 +67,6 @@ static void count_request(const pd_request *otlp, pprofdelta_census *census)
 {
     if (!otlp->is_read)
         return;
-    census->inflated_len = otlp->bytes.len;
     census->unknown_fields = otlp->unknown_fields;
     census->request = otlp->bytes.ptr;
     census->request_len = otlp->bytes.len;
@@ -95,7 +94,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     PD_TRY(check_duration(t, &stamp, err));
     profile->census = (pprofdelta_census){
         .format = format_name(input, profile->bytes.ptr, profile->bytes.len),
-        .inflated_len = t->len,
+        .inflated_len = input->converted_len ? input->converted_len : t->len,
         .types = t->types_len,
         .samples = t->samples,
         .mappings = t->mappings_len,

@@ -493,18 +493,25 @@ static void begin(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *
     r->facts = (pd_request_facts){.has_time = false};
 }
 
-pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
-                                  pprofdelta_error *err)
+static pprofdelta_status convert(pd_request *r, pd_bytes bytes)
 {
-    begin(r, mem, *bytes, err);
-    read_request(r, *bytes);
+    read_request(r, bytes);
     if (r->parse.status)
         return r->parse.status;
     reorder(r);
     write_header(r);
     pd_request_points(r);
-    if (r->parse.status)
-        return r->parse.status;
+    return r->parse.status;
+}
+
+pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
+                                  pprofdelta_error *err)
+{
+    begin(r, mem, *bytes, err);
+    pprofdelta_status status = convert(r, *bytes);
+    if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
+        return pd_request_tell_older(*bytes, status, err);
+    PD_TRY(status);
     r->unknown_fields = r->parse.unknown_fields;
     r->is_read = true;
     r->bytes = *bytes;

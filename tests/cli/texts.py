@@ -149,11 +149,13 @@ def test_processes_made_by_chance(t):
 
 def test_show_and_check(t):
     t.write("a.heap", jemalloc(CUR_RECORDS, 512))
-    t.contains(t.succeeds("check", "a.heap").text, "a.heap: ok: text, ", "4 samples", "2 mappings")
+    size = f"{len(jemalloc(CUR_RECORDS, 512))} bytes, "
+    t.contains(t.succeeds("check", "a.heap").text, f"a.heap: ok: text, {size}", "4 samples", "2 mappings")
     t.contains(t.succeeds("show", "a.heap").text, "from a text heap profile, heap_v2/512")
     t.equal(folded(t, "a.heap"), expected({}, CUR_RECORDS, 512))
     t.write("b.heap", gz(jemalloc(PREV_RECORDS, 512)))
-    t.contains(t.succeeds("check", "b.heap").text, "b.heap: ok: gzip, ")
+    size = f"{len(jemalloc(PREV_RECORDS, 512))} bytes inflated, "
+    t.contains(t.succeeds("check", "b.heap").text, f"b.heap: ok: gzip, {size}")
     t.contains(t.succeeds("show", "b.heap", "a.heap").text, "functions changed")
 
 
