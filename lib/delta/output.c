@@ -1,5 +1,5 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
-#include "delta/context.h"
+#include "delta/estimate.h"
 #include "profile/stamp.h"
 
 /* A request that is made of one has what that has. */
@@ -40,15 +40,16 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-/* From a row's order to that of cur's columns; what was counted in samples, as what it stands for. */
-static void arrange(pprofdelta *pd, const int64_t *row, int64_t *values)
+/* From a row's order to that of cur's columns; what was counted in samples, as what it stands for. entry: as for
+ * pd_estimate. */
+static void arrange(pprofdelta *pd, const int64_t *row, uint32_t entry, int64_t *values)
 {
     const pd_columns *columns = &pd->cur.columns;
     for (size_t i = 0; i < columns->len; i++)
         values[i] = row[columns->slot[i]];
     if (!pd->cur.dump.rate)
         return;
-    pd_dump_unsample(&pd->cur.dump, values);
+    pd_estimate(pd, entry, values);
     for (size_t i = 0; i < columns->len; i++)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
 }
@@ -65,7 +66,8 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        arrange(pd, row_values, values);
+        arrange(pd, row_values, how == PD_SUBTRACT_CLAMP ? cur->window.entry[row] : PD_ROW_NONE,
+                values);
         if (!cur->source.is_whole)
             status = pd_input_record(cur, row, err);
         if (status)
@@ -88,7 +90,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
             !pd_subtract_vanished(&cur->window, entry, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        arrange(pd, row_values, values);
+        arrange(pd, row_values, PD_ROW_NONE, values);
         pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
     }
     return PPROFDELTA_OK;
