@@ -274,7 +274,7 @@ static const char *advice_for(const pprofdelta_error *err, unsigned inputs)
 
 enum { DESCRIPTION = sizeof(pprofdelta_error) + 256 };
 
-/* "sample[12].location_id: no location has the id 99 (at byte 812 of the inflated profile)" */
+/* "sample[12].location_id: no location has the id 99 (at byte 812 of the uncompressed file)" */
 static const char *describe(const pprofdelta_error *err, char to[DESCRIPTION])
 {
     char where[128] = "", at[80] = "";
@@ -288,7 +288,7 @@ static const char *describe(const pprofdelta_error *err, char to[DESCRIPTION])
         snprintf(at, sizeof at, " (at byte %" PRIu64 " of the %s)", err->offset,
                  !strcmp(err->stage, "inflate") ? "compressed file"
                  : !strcmp(err->stage, "state") ? "file"
-                                                : "inflated profile");
+                                                : "uncompressed file");
     snprintf(to, DESCRIPTION, "%s%s%s", where, err->text, at);
     return to;
 }

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const cli_option table[] = {
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(pprofdelta_options, max_memory), 0, 0,
@@ -68,7 +69,9 @@ static void put_census(const char *name, const pprofdelta_census *census)
 {
     cli_progress_clear();
     cli_string_put(stdout, cli_string_of(name), CLI_TEXT_SHOWN);
-    printf(": ok: %s, %" PRIu64 " bytes inflated", census->format, census->inflated_len);
+    bool is_packed = !strcmp(census->format, "gzip") || !strcmp(census->format, "zstd");
+    printf(": ok: %s, %" PRIu64 " bytes%s", census->format, census->inflated_len,
+           is_packed ? " inflated" : "");
     put_request(census);
     put_count(census->types, "type");
     put_count(census->samples, "sample");

@@ -53,6 +53,13 @@ static inline pd_key pd_key_of_bytes(const void *ptr, size_t len, uint64_t seed)
     return (pd_key){h.low64, h.high64};
 }
 
+/* The key of a number in a set that a file fills. The seed is an address of this process: the writer of the
+ * file cannot know it, so it cannot choose numbers with equal hashes. No output depends on it. */
+static inline pd_key pd_key_of_number(uint64_t number, uint64_t seed)
+{
+    return (pd_key){XXH3_64bits_withSeed(&number, sizeof number, seed), number};
+}
+
 /* The key of a struct that is written as an array of words. Changes `words` to little endian. */
 static inline pd_key pd_key_of_words(uint64_t *words, size_t len, uint64_t seed)
 {

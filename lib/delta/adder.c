@@ -246,11 +246,23 @@ static bool has_no_order(const pprofdelta_adder *a)
     return a->is_forced || a->merge.is_on;
 }
 
+/* The duration of the sum if no profile has a time: that of all, one after the other, or, if they come in any
+ * order, of the longest. */
+static void note_duration(pprofdelta_adder *a, int64_t duration)
+{
+    int64_t before = a->has_settled ? a->duration : 0;
+    if (has_no_order(a) || duration < 0)
+        a->duration = before > duration ? before : duration;
+    else if (__builtin_add_overflow(before, duration, &a->duration))
+        a->duration = INT64_MAX;
+}
+
 /* The time of the sum begins with its first profile and ends with its last one. Profiles that come in
  * any order widen it. */
 static void note_time(pprofdelta_adder *a, const pd_input *input)
 {
     int64_t from = from_of(a, input);
+    note_duration(a, input->tables.header.duration_nanos);
     if (!a->has_settled || (has_no_order(a) && from < a->from))
         a->from = from;
     if (!a->has_settled || !has_no_order(a) || a->to < a->last.to_nanos)
@@ -455,6 +467,8 @@ static pprofdelta_stamp stamp_of(const pprofdelta_adder *a)
 static int64_t duration_of(const pprofdelta_adder *a)
 {
     int64_t duration;
+    if (!a->to)
+        return a->duration;
     bool is_known =
         a->from != UNKNOWN && a->to && !__builtin_sub_overflow(a->to, a->from, &duration);
     return is_known && duration > 0 ? duration : 0;

@@ -44,6 +44,7 @@ struct pprofdelta_adder {
     pprofdelta_stamp first;              /* of the first profile of the sum */
     pprofdelta_stamp last;               /* of the last profile that counts */
     int64_t from, to;                    /* the time of the sum; from may be UNKNOWN */
+    int64_t duration;                    /* of the sum, if `to` is 0 */
     pprofdelta_stamp named;              /* of the last profile that names its target */
     pd_merge merge;
 };

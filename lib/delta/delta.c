@@ -5,8 +5,8 @@
  * the kept entries, and a failure removes them. A window that was made is settled at once as the open
  * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
-#include "delta/context.h"
 #include "base/option_checks.h"
+#include "delta/estimate.h"
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
@@ -99,6 +99,8 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     if (known && !by_identity)
         PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, known, &pd->cur.tables, err));
     PD_TRY(pd_remember_input(pd, &pd->cur, known, &pd->next, err));
+    if (pd->cur.dump.rate)
+        PD_TRY(pd_estimate_begin(pd, err));
     /* Unchanged samples need rows in a negative delta, and where an open attempt may have had more. */
     return read_samples(pd, known && !by_identity && !pd->ledger.is_open, err);
 }
@@ -163,7 +165,12 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
 /* The profile becomes the one that was seen last, and the window the open attempt. */
 static void settle_window(pprofdelta *pd)
 {
+    bool is_dump = pd->cur.dump.rate;
+    if (is_dump)
+        pd_estimate_settling(pd);
     pd_window_settle(&pd->cur.window, pd->how);
+    if (is_dump)
+        pd_estimate_settled(pd);
     PD_SWAP(pd_remembered, pd->last, pd->next);
 }
 

@@ -67,7 +67,6 @@ static void count_request(const pd_request *otlp, pprofdelta_census *census)
 {
     if (!otlp->is_read)
         return;
-    census->inflated_len = otlp->bytes.len;
     census->unknown_fields = otlp->unknown_fields;
     census->request = otlp->bytes.ptr;
     census->request_len = otlp->bytes.len;
@@ -95,7 +94,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     PD_TRY(check_duration(t, &stamp, err));
     profile->census = (pprofdelta_census){
         .format = format_name(input, profile->bytes.ptr, profile->bytes.len),
-        .inflated_len = t->len,
+        .inflated_len = input->converted_len ? input->converted_len : t->len,
         .types = t->types_len,
         .samples = t->samples,
         .mappings = t->mappings_len,
@@ -178,8 +177,10 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
 
 /* ---- written again --------------------------------------------------------------------------- */
 
+/* OTLP has no sample whose values are all 0, and nothing that only such a sample refers to. */
 static void write_samples(pprofdelta *pd)
 {
+    bool writes_all = pd->compact.format != PPROFDELTA_OTLP;
     const pd_tables *t = &pd->cur.tables;
     pd_reader top = pd_reader_of(t->bytes.ptr, t->bytes.len);
     int64_t values[PPROFDELTA_MAX_TYPES];
@@ -188,8 +189,9 @@ static void write_samples(pprofdelta *pd)
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
         pd_sample_values_read(f.body, values);
-        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
-                           t->types_len);
+        if (writes_all || pd_compact_has_value(values, t->types_len))
+            pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
+                               t->types_len);
     }
 }
 

@@ -38,7 +38,10 @@ static bool begins_with_tag(pd_bytes text, const char *part)
 #define TAKE_OUT NOT ": extract the profile from it"
 #define CONVERT  NOT ": only gzip and zstd are inflated"
 #define DEBUG_1  "the text form of a profile, as ?debug=1 gives it"
-#define GPERF    "a CPU profile in the old form of gperftools"
+#define PROTO    ": pprof -proto converts it"
+#define OLD      NOT PROTO
+#define OLD_TEXT "in an old text form"
+#define NO_DEBUG "; fetch it without debug"
 
 /* What is of another kind if it begins so. */
 typedef struct row {
@@ -62,8 +65,6 @@ static const row binaries[] = {
     {MAGIC("FLR\0"), "a recording by Java Flight Recorder", NOT},
     {MAGIC("JAVA PROFILE 1.0"), "a Java heap dump", NOT},
     {MAGIC("go1.7 heap dump\n"), "a heap dump by Go's debug.WriteHeapDump", NOT},
-    {MAGIC("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0"), GPERF, ": pprof -proto converts it"},
-    {MAGIC("\0\0\0\0\3\0\0\0\0\0\0\0"), GPERF, ": pprof -proto converts it"},
     {MAGIC("\xcf\xfa\xed\xfe"), "a program", ", not a profile of one"},
     {MAGIC("\177ELF"), "a program or a core dump", NOT},
     {MAGIC("\x89PNG\r\n\x1a\n"), "a PNG image", NOT},
@@ -78,8 +79,18 @@ static const row texts[] = {
     {MAGIC("<svg"), "an XML document", NOT},
     {MAGIC("version https://git-lfs"), "a pointer of Git LFS", NOT ": git lfs pull fetches it"},
     {MAGIC("heap_v2/"), "a heap profile as text", ", but of an unknown form"},
-    {MAGIC("heap profile: "), DEBUG_1, "; fetch it without debug"},
-    {MAGIC("--- "), DEBUG_1, "; fetch it without debug"},
+    {MAGIC("--- mutex:"), DEBUG_1, NO_DEBUG},
+    {MAGIC("--- contention:"), DEBUG_1, NO_DEBUG},
+    {MAGIC("--- contentionz "), "a contention profile " OLD_TEXT " (contentionz)", OLD},
+    {MAGIC("--- threadz "), "a list of threads " OLD_TEXT " (threadz)", OLD},
+    {MAGIC("--- Thread "), "a list of threads " OLD_TEXT " (threadz)", OLD},
+};
+
+/* What is behind the "@" of "heap profile: 1: 2 [3: 4] @ heap/1048576". */
+static const row heaps[] = {
+    {MAGIC("growth"), "a heap growth profile " OLD_TEXT " (growthz)", OLD},
+    {MAGIC("fragmentation"), "a heap fragmentation profile " OLD_TEXT " (fragmentationz)", OLD},
+    {MAGIC("heap/"), "a heap profile " OLD_TEXT " (heapz)", OLD},
 };
 
 /* These are only known if it is no text. */
@@ -153,19 +164,32 @@ static bool is_count(pd_bytes text)
     return pd_bytes_contain((pd_bytes){text.ptr, len}, " profile: total ");
 }
 
+/* A heap profile in text form that no allocator writes into a file. Go's has no columns, and has the frames of
+ * each stack as comments. */
+static void find_heap(pd_bytes text, pd_kind *out)
+{
+    const uint8_t *at = memchr(text.ptr, '@', text.len);
+    pd_bytes kind = first_word(pd_bytes_behind(text, at ? (size_t)(at - text.ptr) + 1 : text.len));
+    bool is_of_go = pd_bytes_contain(text, "\n#") || !pd_bytes_contain(text, "  ");
+    *out = (pd_kind){PPROFDELTA_FILE_OTHER, DEBUG_1, NO_DEBUG};
+    if (!is_of_go || !has(kind, 0, MAGIC("heap/")))
+        FIND(kind, heaps, out);
+}
+
 static pd_kind text_kind(pd_bytes text)
 {
-    static const char debug[] = "; fetch it without debug";
     pd_kind found = {PPROFDELTA_FILE_OTHER, "text", NOT};
     if (is_html(text))
         return (pd_kind){PPROFDELTA_FILE_HTML, "an HTML page", NOT};
     if (is_json(text))
         return (pd_kind){PPROFDELTA_FILE_OTHER, "JSON", NOT};
     if (is_count(text))
-        return (pd_kind){PPROFDELTA_FILE_OTHER, DEBUG_1, debug};
+        return (pd_kind){PPROFDELTA_FILE_OTHER, DEBUG_1, NO_DEBUG};
     if (has(text, 0, MAGIC("goroutine ")) && pd_bytes_contain(text, "]:\n"))
         return (pd_kind){PPROFDELTA_FILE_OTHER, "a list of goroutines, as ?debug=2 gives it",
-                         debug};
+                         NO_DEBUG};
+    if (has(text, 0, MAGIC("heap profile: ")))
+        find_heap(text, &found);
     FIND(text, texts, &found);
     return found;
 }
@@ -180,23 +204,39 @@ static bool is_field_of_profile(uint8_t tag)
     return wire == PD_WIRE_VARINT || (number == PD_PROFILE_COMMENT && wire == PD_WIRE_BYTES);
 }
 
-/* Whether these are the first bytes of a profile. All fields are well-formed, at least one has a
- * number that profiles have, and those have the right wire type. The last may be truncated. */
-static bool is_profile(pd_bytes head)
+/* The fields that a profile has, up to the end of the bytes or to what no profile has: a field that is not
+ * well-formed, or one with a number that profiles have and the wrong wire type. */
+typedef struct fields {
+    size_t len;    /* all */
+    size_t whole;  /* but for a last one that is cut off */
+    bool is_sound; /* up to the end */
+} fields;
+
+static fields fields_of(pd_bytes head)
 {
     pd_reader r = pd_reader_of(head.ptr, head.len);
     pd_field f = {.number = 0};
-    bool is_one = false;
+    fields found = {.is_sound = true};
     for (bool goes_on = true; goes_on && r.at != r.end;) {
         const uint8_t *tag = r.at;
+        bool is_known = *tag < 0x80;
         goes_on = pd_reader_next(&r, &f);
-        if (!goes_on && pd_reader_lacks(&r) <= (uint64_t)(r.end - r.at))
-            return false;
-        if (*tag < 0x80 && !is_field_of_profile(*tag))
-            return false;
-        is_one |= *tag < 0x80;
+        found.is_sound = (goes_on || pd_reader_lacks(&r) > (uint64_t)(r.end - r.at)) &&
+                         (!is_known || is_field_of_profile(*tag));
+        if (!found.is_sound)
+            break;
+        found.len += is_known;
+        found.whole += is_known && goes_on;
     }
-    return is_one;
+    return found;
+}
+
+/* Random bytes hardly ever have the first fields of a profile. */
+static bool is_foreign(pd_bytes head)
+{
+    enum { FEW = 3 };
+    fields found = fields_of(head);
+    return found.whole == 0 || (found.whole < FEW && !found.is_sound);
 }
 
 /* ---- OTLP requests ----------------------------------------------------------------------- */
@@ -276,16 +316,48 @@ static bool is_request(pd_bytes bytes)
     pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
     pd_field f;
     bool is_one = false, is_whole = true;
+    size_t dictionaries = 0;
     while (is_whole) {
         is_whole = pd_reader_next(&r, &f);
         if (!is_whole && !cut_field(&r, &f))
             break;
         guess found = guess_field(&f, is_whole);
-        if (found == PROFILE)
+        dictionaries += f.number == PD_OTLP_REQUEST_DICTIONARY;
+        if (found == PROFILE || dictionaries > 2) /* a request has one; samples are many */
             return false;
         is_one |= found == REQUEST;
     }
     return is_one;
+}
+
+/* The Collector's file exporter writes the length of each request before it, as 4 bytes. With a compression,
+ * each is a zstd frame. */
+static bool is_stream(pd_bytes bytes)
+{
+    if (bytes.len < 4)
+        return false;
+    size_t len = (size_t)bytes.ptr[0] << 24 | bytes.ptr[1] << 16 | bytes.ptr[2] << 8 | bytes.ptr[3];
+    pd_bytes request = first(pd_bytes_behind(bytes, 4), len);
+    return has(request, 0, MAGIC("\x28\xb5\x2f\xfd")) || is_request(request);
+}
+
+/* ---- CPU profiles of gperftools -------------------------------------------------------------- */
+
+/* Words of 4 or 8 bytes in the order of the machine: 0, 3, 0 (1: of Java), the period, 0. */
+static bool is_cpu_profile(pd_bytes bytes, size_t size, bool is_big)
+{
+    uint64_t words[5] = {0};
+    for (size_t i = 0; i < 5 * size && bytes.len >= 5 * size; i++) {
+        size_t byte = is_big ? size - 1 - i % size : i % size;
+        words[i / size] |= (uint64_t)bytes.ptr[i] << 8 * byte;
+    }
+    return !words[0] && words[1] == 3 && words[2] < 2 && words[3] && !words[4];
+}
+
+static bool is_any_cpu_profile(pd_bytes bytes)
+{
+    return is_cpu_profile(bytes, 4, false) || is_cpu_profile(bytes, 4, true) ||
+           is_cpu_profile(bytes, 8, false) || is_cpu_profile(bytes, 8, true);
 }
 
 /* ---- the result -------------------------------------------------------------------------- */
@@ -307,15 +379,33 @@ pd_kind pd_kind_of(pd_bytes bytes)
         return found;
     if (has(head, 0, MAGIC("heap")) && pd_records_begin(&records, first(bytes, LONG)))
         return (pd_kind){PPROFDELTA_FILE_TEXT, "a heap profile as text", NULL};
+    if (is_any_cpu_profile(head))
+        return (pd_kind){PPROFDELTA_FILE_OTHER, "a CPU profile in the old form of gperftools",
+                         PROTO};
     if (is_text(head))
-        return text_kind(first_word(head));
+        return text_kind(first_word(first(bytes, LONG)));
     if (FIND(head, short_magics, &found))
         return found;
     if (is_request(first(bytes, LONG)))
         return (pd_kind){PPROFDELTA_FILE_OTLP, "an OTLP request", NULL};
-    if (is_profile(head))
+    fields found_fields = fields_of(head);
+    if (found_fields.len && found_fields.is_sound)
         return (pd_kind){PPROFDELTA_FILE_PROFILE, "a pprof profile", NULL};
+    if (is_stream(first(bytes, LONG)))
+        return (pd_kind){PPROFDELTA_FILE_OTHER,
+                         "a stream of OTLP requests, as the Collector's file exporter writes it",
+                         ", not one request: split it (4 bytes with its length are before each)"};
     return found;
+}
+
+/* The field that the bytes were taken for means nothing. */
+static void tell_foreign(pprofdelta_error *err)
+{
+    static const char foreign[] = "not a pprof profile: ";
+    memmove(err->text + sizeof foreign - 1, err->text, sizeof err->text - sizeof foreign);
+    memcpy(err->text, foreign, sizeof foreign - 1);
+    err->text[sizeof err->text - 1] = err->field[0] = 0;
+    err->element = PPROFDELTA_NOWHERE;
 }
 
 pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
@@ -323,6 +413,9 @@ pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofde
     pd_kind what = pd_kind_of(bytes);
     pprofdelta_reason reason =
         what.kind == PPROFDELTA_FILE_STATE ? PPROFDELTA_REASON_IS_STATE : PPROFDELTA_REASON_NONE;
+    bool is_none = what.kind == PPROFDELTA_FILE_UNKNOWN || what.kind == PPROFDELTA_FILE_PROFILE;
+    if (is_none && is_foreign(first(bytes, SHORT)) && err)
+        tell_foreign(err);
     if (!what.rest)
         return status;
     return pd_because(

@@ -1,5 +1,5 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
-#include "delta/context.h"
+#include "delta/estimate.h"
 #include "profile/stamp.h"
 
 /* A request that is made of one has what that has. */
@@ -35,21 +35,22 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     }
     if (compact->origin)
         pd_request_profiles(&cur->otlp, compact);
-    if (t->mappings_len)
-        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
+    if (t->mappings_len && pd_compact_has_main(compact))
+        pd_transfer_mapping(&cur->transfer, 0);
     return PPROFDELTA_OK;
 }
 
-/* From a row's order to that of cur's columns; what was counted in samples, as what it stands for. */
-static pprofdelta_status arrange(pprofdelta *pd, const int64_t *row, int64_t *values,
-                                 pprofdelta_error *err)
+/* From a row's order to that of cur's columns; what was counted in samples, as what it stands for.
+ * entry: as for pd_estimate. */
+static pprofdelta_status arrange(pprofdelta *pd, const int64_t *row, uint32_t entry,
+                                 int64_t *values, pprofdelta_error *err)
 {
     const pd_columns *columns = &pd->cur.columns;
     for (size_t i = 0; i < columns->len; i++)
         values[i] = row[columns->slot[i]];
     if (!pd->cur.dump.rate)
         return PPROFDELTA_OK;
-    if (!pd_dump_unsample(&pd->cur.dump, values))
+    if (!pd_estimate(pd, entry, values))
         return pd_no_fit(err, PPROFDELTA_NOWHERE, "an unsampled value does not fit");
     for (size_t i = 0; i < columns->len; i++)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
@@ -69,7 +70,8 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        status = arrange(pd, row_values, values, err);
+        uint32_t entry = how == PD_SUBTRACT_CLAMP ? cur->window.entry[row] : PD_ROW_NONE;
+        status = arrange(pd, row_values, entry, values, err);
         if (!status && !cur->source.is_whole)
             status = pd_input_record(cur, row, err);
         if (status)
@@ -92,7 +94,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
             !pd_subtract_vanished(&cur->window, entry, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        PD_TRY(arrange(pd, row_values, values, err));
+        PD_TRY(arrange(pd, row_values, PD_ROW_NONE, values, err));
         pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
     }
     return PPROFDELTA_OK;

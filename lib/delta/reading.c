@@ -67,6 +67,7 @@ static pprofdelta_status convert(pd_input *input, const pd_reading *r, pprofdelt
     if (!source->is_whole)
         PD_TRY(pd_source_open(source, input->mem, r->bytes, 0, err));
     pd_bytes bytes = source->whole;
+    input->converted_len = bytes.len;
     PD_TRY(kind == PPROFDELTA_FILE_TEXT ? convert_text(input, r, &bytes, err)
                                         : convert_otlp(input, r, &bytes, err));
     pd_source_set(source, input->mem, bytes);
@@ -89,6 +90,7 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
     input->dump.rate = 0;
     input->dump.has_no_sums = false;
     input->otlp.is_read = false;
+    input->converted_len = 0;
     PD_TRY(pd_source_open(source, input->mem, r->bytes, pd_reading_piece(&facts), err));
     PD_TRY(pd_source_reach(source, 0, HEAD, &head, err));
     pprofdelta_file_kind kind = pd_kind_of(head).kind;

@@ -23,7 +23,7 @@ typedef struct pprofdelta_census {
     /* Static: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text"
      * (a text heap profile) or "otlp" (an OTLP request). */
     const char *format;
-    uint64_t inflated_len;
+    uint64_t inflated_len; /* bytes of the profile, the text or the request, not compressed */
     uint64_t types, samples, mappings, locations, functions, strings;
     uint64_t by_address, by_lines;
     uint64_t unknown_fields;

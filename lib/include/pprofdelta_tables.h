@@ -49,8 +49,7 @@
  *                 file         utf8 dict     its name; empty: not known
  *                 address      uint64        offset in the file; without a file, the address as it is
  *                 lines        list<struct<function_id int64, line int64, inlined bool>>
- *                                            innermost first: all but the last are inlined. function_id 0:
- *                                            there is no function
+ *                                            innermost first: all but the last are inlined
  *     functions   function_id  int64
  *                 name         utf8
  *                 system_name  utf8

@@ -13,6 +13,9 @@
 /* Room for this many entries is made before their bytes arrive. */
 enum { FIRST_ENTRIES = 1 << 16, CHUNK = 8192 };
 
+/* The bit of an entry's age that says that it has an excess. */
+#define EXCESS (UINT64_C(1) << 32)
+
 typedef struct stream {
     XXH3_state_t sum;            /* of the bytes before chunk; first, because of its alignment */
     const pprofdelta_sink *sink; /* NULL if a state is read, */
@@ -20,7 +23,8 @@ typedef struct stream {
     pd_mem *mem;
     pprofdelta_error *err;
     pprofdelta_status status;
-    uint64_t off;   /* of chunk */
+    bool has_excess; /* a text dump has an open attempt: see delta/estimate.h */
+    uint64_t off;    /* of chunk */
     size_t at, len; /* the next byte of chunk; the bytes in it, or its size if a state is written */
     uint64_t format;
     uint8_t chunk[CHUNK];
@@ -263,23 +267,49 @@ static bool has_more(const pd_ledger *ledger, size_t entry)
     return more;
 }
 
-/* An entry: its key, its age with a bit that says whether it has more, its counters, and how much
- * more the open attempt had. */
+/* The side of an entry: an excess of each counter. */
+static uint64_t excess_of(const pd_ledger *ledger, size_t entry, size_t i)
+{
+    uint64_t excess;
+    memcpy(&excess, pd_ledger_side(ledger, entry) + i * sizeof excess, sizeof excess);
+    return excess;
+}
+
+/* An entry: its key; its age, with bits that say whether it has more and whether it has an excess; its
+ * counters; how much more the open attempt had; and the excess. */
 static void write_entry(stream *s, const pd_ledger *ledger, size_t entry)
 {
-    enum { MOST = sizeof(pd_key) + (size_t)PD_VARINT_MAX * (1 + 2 * PPROFDELTA_MAX_TYPES) };
+    enum { MOST = sizeof(pd_key) + (size_t)PD_VARINT_MAX * (1 + 3 * PPROFDELTA_MAX_TYPES) };
     const int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
-    uint64_t age = ledger->window - pd_ledger_seen(ledger, entry);
+    uint64_t age = ledger->window - pd_ledger_seen(ledger, entry), excess = 0;
     bool more = has_more(ledger, entry);
+    for (size_t i = 0; i < ledger->counters && s->has_excess; i++)
+        excess |= excess_of(ledger, entry, i);
     if (!reach(s, MOST))
         return;
     pass_key(s, ledger->keys.keys[entry]);
-    uint8_t *at = pd_varint_encode(s->chunk + s->at, age * 2 + more);
+    uint8_t *at = pd_varint_encode(s->chunk + s->at, age * 2 + more + (excess ? EXCESS : 0));
     for (size_t i = 0; i < ledger->counters; i++)
         at = pd_varint_encode(at, (uint64_t)base[i]);
     for (size_t i = 0; i < ledger->counters && more; i++)
         at = pd_varint_encode(at, (uint64_t)tried[i] - (uint64_t)base[i]);
+    for (size_t i = 0; i < ledger->counters && excess; i++)
+        at = pd_varint_encode(at, excess_of(ledger, entry, i));
     s->at = (size_t)(at - s->chunk);
+}
+
+static void read_excess(stream *s, pd_ledger *ledger, size_t entry, bool is_there)
+{
+    uint64_t any = 0;
+    if (is_there && !s->has_excess)
+        refuse(s, "age", entry, "the entry has an excess, without an open attempt of a text dump");
+    for (size_t i = 0; i < ledger->counters && s->has_excess && !s->status; i++) {
+        uint64_t excess = is_there ? read_number(s, INT64_MAX, "excess", entry) : 0;
+        memcpy(pd_ledger_side(ledger, entry) + i * sizeof excess, &excess, sizeof excess);
+        any |= excess;
+    }
+    if (is_there && !any)
+        refuse(s, "entry", entry, "its excess is nothing");
 }
 
 /* An entry that is read has its age in ledger->seen, until number_windows. */
@@ -288,7 +318,7 @@ static void read_entry(stream *s, pd_ledger *ledger, size_t entry)
     int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
     uint64_t any = entry >= ledger->committed;
     ledger->keys.keys[entry] = pass_key(s, (pd_key){0, 0});
-    uint64_t mark = read_number(s, UINT32_MAX, "age", entry);
+    uint64_t age = read_number(s, 2 * EXCESS - 1, "age", entry), mark = age & (EXCESS - 1);
     if (any ? mark != 1 : mark & 1 && !ledger->is_open)
         refuse(s, "age", entry, "the entry is new, or has more, without an open attempt");
     ledger->seen[entry] = (uint32_t)(mark / 2);
@@ -301,6 +331,7 @@ static void read_entry(stream *s, pd_ledger *ledger, size_t entry)
     }
     if (mark & 1 && !any)
         refuse(s, "entry", entry, "the open attempt has nothing more");
+    read_excess(s, ledger, entry, age & EXCESS);
 }
 
 /* Converts ages to window numbers. The last window gets the number after the largest age. */
@@ -350,6 +381,8 @@ static void pass_ledger(stream *s, pd_ledger *ledger, bool is_open)
     ledger->committed = committed;
     ledger->kept = entries;
     ledger->is_open = is_open;
+    if (s->has_excess && !s->status)
+        s->status = pd_ledger_widen(ledger, s->mem, ledger->counters * sizeof(uint64_t), s->err);
     read_ledger(s, ledger, entries);
 }
 
@@ -423,6 +456,7 @@ static bool pass_state(stream *s, pd_state *state)
         state->has_base = pass_number(s, state->has_base, 1, "has_base");
         pass_windows(s, &state->series);
         pass_remembered(s, state->last);
+        s->has_excess = state->last->rate && pd_series_is_open(&state->series);
         pass_ledger(s, state->ledger, pd_series_is_open(&state->series));
     }
     return pass_end(s);

@@ -10,12 +10,14 @@
  *     profile   time, duration, rate of a dump, live id, live end, build id and binary as texts, kind 16
  *     mappings  how many; [ start | limit | offset | identity 16 | file 16 ] ...
  *     entries   do they have keys of format 6? how many; if a window is open, how many are committed
- *               [ key 16 | twice its age, 1 more if the open attempt had more of it | each counter
- *                 | how much more the attempt had of each counter, if it had more ] ...
+ *               [ key 16 | twice its age, 1 more if the open attempt had more of it, 2^32 more if it
+ *                 has an excess | each counter | how much more the attempt had of each counter, if it
+ *                 had more | the excess of each counter, if it has one ] ...
  *     end       XXH3-128 of everything before, 16 | 0, or 1: the open attempt has arrived
  *
  * Everything without a size is a varint; a text is its length and its bytes. The age of an entry is
- * the number of windows since the last one that had it. The slots of the keys are not stored: they
+ * the number of windows since the last one that had it. The excess is that of text dumps
+ * (delta/estimate.h). The slots of the keys are not stored: they
  * are rebuilt, and that finds a key that is there twice.
  *
  * No result is valid before the checksum is. Memory for what the numbers announce is allocated only

@@ -1,5 +1,7 @@
 #include "ledger/window.h"
 
+#include "base/order.h"
+
 #include <string.h>
 
 /* Makes room in the ledger and in the traces. New traces are 0. */
@@ -103,25 +105,10 @@ pprofdelta_status pd_window_add_again(pd_window *w, uint32_t entry, uint64_t ori
     return PPROFDELTA_OK;
 }
 
-/* Moves the row at `at` down in a heap of rows, in which none has a lower origin than those below it. */
-static void sift(uint32_t *rows, const uint64_t *origin, size_t at, size_t len)
+static bool is_behind(const void *cookie, uint32_t a, uint32_t b)
 {
-    for (size_t child; (child = 2 * at + 1) < len; at = child) {
-        child += child + 1 < len && origin[rows[child]] < origin[rows[child + 1]];
-        if (origin[rows[at]] >= origin[rows[child]])
-            return;
-        PD_SWAP(uint32_t, rows[at], rows[child]);
-    }
-}
-
-static void sort(uint32_t *rows, const uint64_t *origin, size_t len)
-{
-    for (size_t i = len / 2; i-- > 0;)
-        sift(rows, origin, i, len);
-    for (size_t end = len; end-- > 1;) {
-        PD_SWAP(uint32_t, rows[0], rows[end]);
-        sift(rows, origin, 0, end);
-    }
+    const uint64_t *origin = cookie;
+    return origin[a] > origin[b];
 }
 
 /* The rows whose origins are below that of a row before them are few. They are sorted at the end of the
@@ -136,7 +123,7 @@ pprofdelta_status pd_window_order(pd_window *w, pd_mem *mem, pprofdelta_error *e
             w->order[--late] = (uint32_t)row;
         else
             highest = w->origin[row];
-    sort(w->order + late, w->origin, w->len - late);
+    pd_order(w->order + late, w->len - late, is_behind, w->origin);
     highest = 0;
     for (size_t row = 0; row < w->len; row++) {
         if (w->origin[row] < highest)

@@ -374,10 +374,26 @@ static void read_function(pd_request *r, pd_reader body)
     require_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, are_zero(numbers, FUNCTION_NUMBERS));
 }
 
+uint64_t pd_request_zero(pd_request *r, unsigned table, uint32_t field)
+{
+    pd_dictionary *d = &r->dictionary;
+    uint64_t id = d->tables[table].len ? d->tables[table].len : 1;
+    if (d->has_zero[table])
+        return id;
+    d->has_zero[table] = true;
+    r->text.len = 0;
+    pd_write_varint(&r->parse.writer, &r->text, PD_LOCATION_ID, id); /* field 1 in all of them */
+    pd_write_part(&r->parse.writer, &r->profile, field, &r->text);
+    return id;
+}
+
+/* A pprof profile has no line without a function. */
 static void read_line(pd_request *r, pd_reader body)
 {
     uint64_t numbers[LINE_NUMBERS] = {0};
     pd_request_message(r, body, &pd_request_line_rows, numbers);
+    if (!numbers[0])
+        numbers[0] = pd_request_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, PD_PROFILE_FUNCTION);
     pd_write_varints(&r->parse.writer, &r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
     pd_write_part(&r->parse.writer, &r->part, PD_LOCATION_LINE, &r->inner);
 }
@@ -487,7 +503,8 @@ void pd_dictionary_clear(pd_dictionary *d)
     for (unsigned i = 1; i <= PD_OTLP_DICTIONARY_STACK_TABLE; i++)
         d->tables[i].len = 0;
     pd_keymap_clear(&d->numbers);
-    d->is_found = d->has_nowhere = false;
+    d->is_found = false;
+    memset(d->has_zero, 0, sizeof d->has_zero);
     d->unshown = 0;
 }
 

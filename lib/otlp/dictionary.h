@@ -39,8 +39,8 @@ typedef struct pd_dictionary {
     size_t marks_cap;
     uint64_t mark;
     uint64_t unshown; /* attributes of mappings and locations that a profile has no place for */
-    bool has_nowhere; /* a stack has location 0, and the profile has a location for it */
-} pd_dictionary;      /* zero it to begin */
+    bool has_zero[PD_OTLP_DICTIONARY_STACK_TABLE + 1]; /* see pd_request_zero */
+} pd_dictionary;                                       /* zero it to begin */
 
 typedef struct pd_request pd_request; /* request.h */
 
@@ -79,6 +79,11 @@ void pd_request_spend(pd_request *r, uint64_t bytes);
 
 /* The number of a string; it is added to the profile if it is new. */
 uint32_t pd_request_number(pd_request *r, pd_bytes text);
+
+/* Returns the id, in the profile, of what entry 0 of a table stands for: a location or a function of which nothing
+ * is known. It is the first that no entry has. The profile gets it when it is first needed; `field` is that of
+ * the profile. */
+uint64_t pd_request_zero(pd_request *r, unsigned table, uint32_t field);
 
 /* Whether the string with this number is `text`. */
 bool pd_request_is_text(const pd_request *r, uint64_t number, const char *text);

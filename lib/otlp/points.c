@@ -217,20 +217,12 @@ static void make_common(pd_request *r, const pd_request_set *set, const differen
 
 /* ---- what samples refer to ------------------------------------------------------------------- */
 
-/* Location 0 is a frame of which nothing is known. Its id in the profile is the first that no entry
- * has. */
+/* Location 0 is a frame of which nothing is known. */
 static void put_location(pd_request *r, uint64_t index)
 {
-    pd_dictionary *d = &r->dictionary;
-    size_t len = d->tables[PD_OTLP_DICTIONARY_LOCATION_TABLE].len;
-    uint64_t nowhere = len ? len : 1;
-    if (!index && !d->has_nowhere) {
-        d->has_nowhere = true;
-        r->text.len = 0;
-        pd_write_varint(&r->parse.writer, &r->text, PD_LOCATION_ID, nowhere);
-        pd_write_part(&r->parse.writer, &r->profile, PD_PROFILE_LOCATION, &r->text);
-    }
-    pd_write_element(&r->parse.writer, &r->inner, index ? index : nowhere);
+    if (!index)
+        index = pd_request_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, PD_PROFILE_LOCATION);
+    pd_write_element(&r->parse.writer, &r->inner, index);
 }
 
 /* Writes the locations of a stack to r->stack. */

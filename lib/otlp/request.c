@@ -208,8 +208,15 @@ static void read_part(pd_request *r, const pd_field_row *row, const pd_field *f,
     r->payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
 }
 
+/* A time of 0 that is not written is not known. */
+static bool has_time(const profile_message *profile, pd_reader body)
+{
+    pd_field f;
+    return profile->time || pd_reader_find(&body, PD_OTLP_PROFILE_TIME_UNIX_NANO, &f);
+}
+
 /* The period of the first profile that has one counts. */
-static void take_facts(pd_request *r, const profile_message *profile)
+static void take_facts(pd_request *r, const profile_message *profile, bool has_time)
 {
     pd_request_facts *all = &r->facts;
     uint64_t end = profile->time + profile->duration;
@@ -218,7 +225,7 @@ static void take_facts(pd_request *r, const profile_message *profile)
         all->period_type = profile->period_type.type;
         all->period_unit = profile->period_type.unit;
     }
-    if (!profile->time) { /* not known */
+    if (!has_time) {
         if (all->lone_duration < profile->duration)
             all->lone_duration = profile->duration;
         return;
@@ -247,7 +254,7 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
                         "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
-    take_facts(r, &profile);
+    take_facts(r, &profile, has_time(&profile, body));
     if (pd_parse_grow(&r->parse, &r->profiles, &r->profiles_cap, r->profiles_count + 1,
                       sizeof *r->profiles))
         r->profiles[r->profiles_count++] = (pd_request_profile){
@@ -486,18 +493,25 @@ static void begin(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *
     r->facts = (pd_request_facts){.has_time = false};
 }
 
-pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
-                                  pprofdelta_error *err)
+static pprofdelta_status convert(pd_request *r, pd_bytes bytes)
 {
-    begin(r, mem, *bytes, err);
-    read_request(r, *bytes);
+    read_request(r, bytes);
     if (r->parse.status)
         return r->parse.status;
     reorder(r);
     write_header(r);
     pd_request_points(r);
-    if (r->parse.status)
-        return r->parse.status;
+    return r->parse.status;
+}
+
+pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
+                                  pprofdelta_error *err)
+{
+    begin(r, mem, *bytes, err);
+    pprofdelta_status status = convert(r, *bytes);
+    if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
+        return pd_request_tell_older(*bytes, status, err);
+    PD_TRY(status);
     r->unknown_fields = r->parse.unknown_fields;
     r->is_read = true;
     r->bytes = *bytes;

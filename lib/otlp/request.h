@@ -147,6 +147,10 @@ extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_requ
     pd_request_entity_rows, pd_request_scope_profiles_rows, pd_request_scope_rows,
     pd_request_value_type_rows, pd_request_profile_rows, pd_request_sample_rows;
 
+/* For a request that cannot be read: if it is one of an earlier version, that is what is wrong with it. */
+pprofdelta_status pd_request_tell_older(pd_bytes bytes, pprofdelta_status status,
+                                        pprofdelta_error *err);
+
 /* Reads the samples of all sets and writes them (points.c). */
 void pd_request_points(pd_request *r);
 

@@ -248,7 +248,7 @@ static uint32_t write_mapping(pd_places *p, pd_compact *out, uint32_t map)
 
 void pd_places_write_main(pd_places *p, pd_compact *out)
 {
-    if (p->has_mappings && p->maps.main != PD_MAP_NONE)
+    if (p->has_mappings && p->maps.main != PD_MAP_NONE && pd_compact_has_main(out))
         write_mapping(p, out, p->maps.main);
 }
 

@@ -1,6 +1,7 @@
 /* The table of mappings. maps_read.c fills it. */
 #include "process/maps.h"
 
+#include "base/order.h"
 #include "profile/identity.h"
 
 /* ---- a line ---------------------------------------------------------------------------------- */
@@ -66,19 +67,20 @@ pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
     return PPROFDELTA_OK;
 }
 
-/* The table is nearly sorted: the kernel's list is, and a later reading adds few mappings at the end. */
+static bool is_behind(const void *cookie, uint32_t a, uint32_t b)
+{
+    const pd_map *maps = cookie;
+    return maps[a].start != maps[b].start ? maps[a].start > maps[b].start : a > b;
+}
+
 pprofdelta_status pd_maps_sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
     PD_TRY(PD_GROW(mem, m->sorted, m->len, err));
     m->sorted_len = 0;
-    for (uint32_t i = 0; i < m->len; i++) {
-        if (!m->maps[i].is_there)
-            continue;
-        size_t at = m->sorted_len++;
-        for (; at && m->maps[m->sorted[at - 1]].start > m->maps[i].start; at--)
-            m->sorted[at] = m->sorted[at - 1];
-        m->sorted[at] = i;
-    }
+    for (uint32_t i = 0; i < m->len; i++)
+        if (m->maps[i].is_there)
+            m->sorted[m->sorted_len++] = i;
+    pd_order(m->sorted, m->sorted_len, is_behind, m->maps);
     return PPROFDELTA_OK;
 }
 

@@ -130,6 +130,8 @@ void pd_compact_add_line(pd_compact *c, uint32_t function, int64_t line, int64_t
         pd_compact_tables_line(c, function, line, column);
         return;
     }
+    if (!function) /* OTLP: nothing is known of it */
+        return;
     PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_LINE_FUNCTION_ID, function, (uint64_t)line,
                      (uint64_t)column);
     pd_write_part(&c->writer, &c->lines,

@@ -87,6 +87,13 @@ uint32_t pd_compact_find_mapping(const pd_compact *compact, pd_key key);
  * the key, if there is one. */
 uint32_t pd_compact_add_mapping(pd_compact *compact, pd_key key, const pd_compact_mapping *mapping);
 
+/* Does the format have the mapping of the main binary first, although no location may be in it? In OTLP, no
+ * mapping is the main one, and no entry is unused. */
+static inline bool pd_compact_has_main(const pd_compact *compact)
+{
+    return compact->format != PPROFDELTA_OTLP;
+}
+
 /* The memory_start of a mapping as written: addresses in it must be moved accordingly. */
 static inline uint64_t pd_compact_mapping_start(const pd_compact *compact, uint32_t id)
 {
@@ -108,7 +115,8 @@ uint32_t pd_compact_add_function(pd_compact *compact, uint32_t name, uint32_t sy
 uint32_t pd_compact_find_location(const pd_compact *compact, pd_key ident);
 
 /* Adds a location that is not there: first its lines, in order, then the location. mapping and
- * function are output ids, 0 for none. */
+ * function are output ids. 0: no mapping; a function of which nothing is known, which only OTLP has: the
+ * line is left out. */
 void pd_compact_add_line(pd_compact *compact, uint32_t function, int64_t line, int64_t column);
 uint32_t pd_compact_add_location(pd_compact *compact, pd_key ident, uint32_t mapping,
                                  uint64_t address, bool is_folded);

@@ -204,15 +204,16 @@ void pd_otlp_add_sample(pd_compact *c, const int64_t *values, size_t len)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The time of an OTLP profile is the beginning of its window, that of a pprof profile is the end.
- * 0: not known. A window that begins before 1970 is cut there. */
+/* The time of an OTLP profile is the beginning of its window, that of a pprof profile is the end, where 0 is
+ * not known. A window that begins before 1970 is cut there. One that begins in 1970 has its time, too, although
+ * it is 0: without the field, it is not known. */
 static void put_times(pd_compact *c, pd_buffer *out, const pd_compact_header *h)
 {
     uint64_t time = h->time_nanos > 0 ? (uint64_t)h->time_nanos : 0;
     uint64_t duration = h->duration_nanos > 0 ? (uint64_t)h->duration_nanos : 0;
     if (time && duration > time)
         duration = time;
-    if (time > duration)
+    if (time)
         pd_write_fixed64(&c->writer, out, PD_OTLP_PROFILE_TIME_UNIX_NANO, time - duration);
     pd_write_varint(&c->writer, out, PD_OTLP_PROFILE_DURATION_NANO, duration);
 }

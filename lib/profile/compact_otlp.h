@@ -7,7 +7,7 @@
  *
  * Entry 0 of each table is the zero value. So an index into a table is what an output id is in pprof,
  * and a mapping, a location or a function of which nothing is known has the id 0: it is looked up anew
- * each time that it occurs.
+ * each time that it occurs. A line of such a function is left out: a request has no line without one.
  * What differs:
  *   - The string table has the strings only that something refers to by index. Values of attributes
  *     have their strings in them. So a string gets its index when it is first referred to.

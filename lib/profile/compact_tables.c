@@ -450,7 +450,7 @@ static uint32_t target_of(pd_compact *c, const pprofdelta_stamp *stamp)
 }
 
 /* What is the same in all rows. */
-static void fill_facts(pd_compact *c, const pprofdelta_stamp *stamp)
+static void fill_facts(pd_compact *c, const pprofdelta_stamp *stamp, const pd_compact_header *h)
 {
     pd_compact_tables *t = &c->tables;
     const uint64_t facts[] = {(uint64_t)stamp->from_nanos, (uint64_t)stamp->to_nanos,
@@ -459,6 +459,7 @@ static void fill_facts(pd_compact *c, const pprofdelta_stamp *stamp)
     uint32_t target = target_of(c, stamp);
     if (!len || c->writer.status)
         return;
+    bool begins_in_1970 = h->time_nanos && h->time_nanos == h->duration_nanos; /* else 0: unknown */
     memset(ints_of(c, PD_COLUMN_SAMPLE_TARGET), 0, len * sizeof(int32_t));
     put_string(c, PD_COLUMN_SAMPLE_TARGET, 0, target);
     for (unsigned i = 0; i < 4; i++) {
@@ -466,8 +467,9 @@ static void fill_facts(pd_compact *c, const pprofdelta_stamp *stamp)
         uint64_t *words = pd_arrow_values_of(v);
         for (size_t row = 0; row < len; row++)
             words[row] = facts[i];
-        memset(v->valid.ptr, facts[i] ? 0xff : 0, bits);
-        v->nulls = facts[i] ? 0 : (int64_t)len;
+        bool is_known = facts[i] || (!i && begins_in_1970);
+        memset(v->valid.ptr, is_known ? 0xff : 0, bits);
+        v->nulls = is_known ? 0 : (int64_t)len;
     }
     memset(pd_arrow_values_of(&t->columns[PD_COLUMN_SAMPLE_RESTART]), stamp->restart ? 0xff : 0,
            bits);
@@ -502,7 +504,7 @@ pprofdelta_status pd_compact_tables_end(pd_compact *c, const pd_compact_header *
     if (c->writer.status)
         return c->writer.status;
     const pprofdelta_stamp stamp = stamp_of(c, h);
-    fill_facts(c, &stamp);
+    fill_facts(c, &stamp, h);
     return c->writer.status ? c->writer.status : pd_compact_tables_make(c, out, c->writer.err);
 }
 

@@ -92,7 +92,7 @@ const pd_rows pd_profile_rows = PD_ROWS(NULL, profile_fields);
 
 static pd_key spread(const pd_idmap *map, uint64_t id)
 {
-    return (pd_key){XXH3_64bits_withSeed(&id, sizeof id, map->seed), id};
+    return pd_key_of_number(id, map->seed);
 }
 
 static void idmap_clear(pd_idmap *map)
@@ -373,13 +373,13 @@ static pprofdelta_status check_first(const pd_tables *t, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-/* Replaces the id at *ref by its index; 0 becomes PD_NONE. */
+/* Replaces the id at *ref by its index. */
 static void resolve(pd_parse *p, uint64_t *ref, const pd_idmap *map, const char *field,
                     const char *what, uint64_t off)
 {
     uint64_t id = *ref;
-    uint32_t index = id ? pd_idmap_find(map, id) : PD_NONE;
-    if (__builtin_expect(id && index == PD_IDMAP_NONE, 0))
+    uint32_t index = pd_idmap_find(map, id);
+    if (__builtin_expect(index == PD_IDMAP_NONE, 0))
         PD_PARSE_FAIL(p, PPROFDELTA_E_PROFILE, field, off, "no %s has the id %" PRIu64, what, id);
     *ref = index;
 }
@@ -388,8 +388,11 @@ static void resolve_references(pd_parse *p, pd_tables *t)
 {
     for (p->element = 0; p->element < t->locations_len; p->element++) {
         pd_location *location = &t->locations[p->element];
-        resolve(p, &location->mapping, &t->mapping_map, "location.mapping_id", "mapping",
-                location->off);
+        if (location->mapping)
+            resolve(p, &location->mapping, &t->mapping_map, "location.mapping_id", "mapping",
+                    location->off);
+        else
+            location->mapping = PD_NONE;
         for (size_t j = 0; j < location->lines_len; j++)
             resolve(p, &t->lines[location->lines_first + j].function, &t->function_map,
                     "location.line.function_id", "function", location->off);
@@ -420,13 +423,10 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
     pd_key key = pd_location_key_lines_begin(location->address, location->is_folded);
     for (size_t i = 0; i < location->lines_len; i++) {
         const pd_line *line = &t->lines[location->lines_first + i];
-        pd_key function = {0, 0};
-        if (line->function != PD_NONE) {
-            const pd_function *f = &t->functions[line->function];
-            function =
-                pd_function_key_of(key_of_string(t, f->name), key_of_string(t, f->system_name),
-                                   key_of_string(t, f->filename), f->start_line);
-        }
+        const pd_function *f = &t->functions[line->function];
+        pd_key function =
+            pd_function_key_of(key_of_string(t, f->name), key_of_string(t, f->system_name),
+                               key_of_string(t, f->filename), f->start_line);
         key = pd_location_key_line(key, function, line->line, line->column);
     }
     return key;

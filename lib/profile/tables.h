@@ -32,10 +32,8 @@
 typedef struct pd_idmap {
     size_t sequential; /* the first ids, which are 1, 2, 3 ... */
     pd_keymap others;  /* {hash, id} of the ids after these */
-    /* Seed of that hash: the address of the map. The writer of a profile cannot know it, so it
-     * cannot choose ids with equal hashes. No output depends on it. */
-    uint64_t seed;
-} pd_idmap; /* zero it to begin */
+    uint64_t seed;     /* of that hash: where the map was when it got the first of them */
+} pd_idmap;            /* zero it to begin */
 
 uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id);
 
@@ -49,7 +47,7 @@ static inline uint32_t pd_idmap_find(const pd_idmap *map, uint64_t id)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-#define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
+#define PD_NONE UINT32_MAX /* no mapping: id 0 on the wire */
 
 typedef struct pd_value_type {
     uint32_t type, unit; /* string indices */
@@ -73,7 +71,7 @@ typedef struct pd_function {
 } pd_function;
 
 typedef struct pd_line {
-    uint64_t function; /* its id; after sealing its index, or PD_NONE */
+    uint64_t function; /* its id; after sealing its index */
     int64_t line, column;
 } pd_line;
 

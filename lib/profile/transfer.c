@@ -46,7 +46,9 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
     pd_key key = mapping_key(t->tables, index);
     uint32_t id = pd_compact_find_mapping(t->compact, key);
     if (!id) {
-        const pd_mapping *m = &t->tables->mappings[index];
+        /* Of equal mappings, that of the main binary is written, as if it had been added first. */
+        uint32_t of = pd_key_equal(key, mapping_key(t->tables, 0)) ? 0 : index;
+        const pd_mapping *m = &t->tables->mappings[of];
         pd_compact_mapping out = {
             .start = m->start,
             .limit = m->limit,
@@ -57,7 +59,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
         for (uint32_t bit = 0; bit < sizeof m->has / sizeof *m->has; bit++)
             out.has |= (uint32_t)m->has[bit] << bit;
         if (t->more && t->more->entry)
-            t->more->entry(t->more->cookie, t->compact, true, index);
+            t->more->entry(t->more->cookie, t->compact, true, of);
         id = pd_compact_add_mapping(t->compact, key, &out);
     }
     return t->mappings[index] = id;
@@ -95,8 +97,7 @@ static void first_location(pd_transfer *t, uint32_t index)
         return;
     for (size_t i = 0; i < location->lines_len; i++) {
         const pd_line *line = &tables->lines[location->lines_first + i];
-        uint32_t function =
-            line->function == PD_NONE ? 0 : transfer_function(t, (uint32_t)line->function);
+        uint32_t function = transfer_function(t, (uint32_t)line->function);
         pd_compact_add_line(t->compact, function, line->line, line->column);
     }
     if (location->mapping != PD_NONE) {

@@ -32,8 +32,7 @@ typedef struct maker {
 static uint64_t number_of(maker *m, uint64_t address)
 {
     pd_dump *text = m->text;
-    uint64_t word = pd_le64(address);
-    pd_key key = {XXH3_64bits(&word, sizeof word), address};
+    pd_key key = pd_key_of_number(address, (uintptr_t)text);
     bool is_new;
     return (uint64_t)pd_write_key(&m->writer, &text->addresses, key, &is_new) + 1;
 }
@@ -109,46 +108,35 @@ static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
         signs->has_stack |= pd_bytes_equal(map.name, pd_bytes_of("[stack]"));
         if (map.limit > signs->limit)
             signs->limit = map.limit;
-        if (!map.is_executable)
-            continue;
-        m->writer.status = PD_GROW(m->writer.mem, text->maps, text->maps_len + 1, m->writer.err);
-        if (!m->writer.status)
-            text->maps[text->maps_len++] = map;
+        if (map.is_executable)
+            m->writer.status =
+                pd_maps_add(&text->maps, m->writer.mem, &map, (pd_bytes){0}, m->writer.err);
     }
+    if (!m->writer.status)
+        m->writer.status = pd_maps_sort(&text->maps, m->writer.mem, m->writer.err);
 }
 
 static void write_maps(maker *m)
 {
     pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
-    for (size_t i = 0; i < text->maps_len; i++) {
-        const pd_maps_line *map = &text->maps[i];
+    for (size_t i = 0; i < text->maps.len; i++) {
+        const pd_map *map = &text->maps.maps[i];
         PD_WRITE_VARINTS(&m->writer, part, PD_MAPPING_ID, i + 1, map->start, map->limit,
-                         map->file_offset, map->name.len ? S_FILES + i : S_NONE);
+                         map->file_offset, map->name_len ? S_FILES + i : S_NONE);
         pd_write_part(&m->writer, &text->profile, PD_PROFILE_MAPPING, part);
     }
-}
-
-/* Successive addresses are often in one file: the search begins at the last mapping. */
-static size_t map_of(const pd_dump *text, uint64_t address, size_t last)
-{
-    for (size_t tried = 0; tried < text->maps_len; tried++, last++) {
-        const pd_maps_line *map = &text->maps[last % text->maps_len];
-        if (address >= map->start && address < map->limit)
-            return last % text->maps_len + 1;
-    }
-    return 0;
 }
 
 static void write_locations(maker *m)
 {
     pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
-    size_t map = 0;
     for (size_t i = 0; i < text->addresses.len && !m->writer.status; i++) {
         uint64_t address = text->addresses.keys[i].hi;
-        map = map_of(text, address, map ? map - 1 : 0);
-        PD_WRITE_VARINTS(&m->writer, part, PD_LOCATION_ID, i + 1, map, address);
+        uint32_t map = pd_maps_find(&text->maps, address);
+        PD_WRITE_VARINTS(&m->writer, part, PD_LOCATION_ID, i + 1,
+                         map == PD_MAP_NONE ? 0 : map + UINT64_C(1), address);
         pd_write_part(&m->writer, &text->profile, PD_PROFILE_LOCATION, part);
     }
 }
@@ -180,9 +168,10 @@ static void write_strings(maker *m, const pd_records *records)
     for (size_t i = 0; i < S_COMMENT; i++)
         write_string(m, strings[i]);
     write_string(m, comment);
-    for (size_t i = 0; i < m->text->maps_len; i++)
-        pd_write_bytes(&m->writer, &m->text->profile, PD_PROFILE_STRING_TABLE,
-                       m->text->maps[i].name.ptr, m->text->maps[i].name.len);
+    for (uint32_t i = 0; i < m->text->maps.len; i++) {
+        pd_bytes name = pd_maps_name(&m->text->maps, i);
+        pd_write_bytes(&m->writer, &m->text->profile, PD_PROFILE_STRING_TABLE, name.ptr, name.len);
+    }
 }
 
 /* Finds out whether there are cumulative counts. jemalloc without prof_accum writes zeros, and
@@ -288,7 +277,8 @@ pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes
     if (!pd_records_begin(&records, *bytes))
         return PPROFDELTA_OK;
     maker m = {.text = text, .writer = {.mem = mem, .err = err}};
-    text->profile.len = text->sample.len = text->list.len = text->maps_len = 0;
+    text->profile.len = text->sample.len = text->list.len = 0;
+    pd_maps_clear(&text->maps);
     pd_keymap_clear(&text->addresses);
     text->rate = records.rate;
     PD_TRY(make(&m, &records, is_raw));
@@ -311,6 +301,6 @@ void pd_dump_release(pd_dump *text, pd_mem *mem)
     pd_buffer_release(mem, &text->sample);
     pd_buffer_release(mem, &text->list);
     pd_keymap_release(&text->addresses, mem);
-    PD_RELEASE(mem, text->maps);
+    pd_maps_release(&text->maps, mem);
     *text = (pd_dump){0};
 }

@@ -29,9 +29,8 @@ typedef struct pd_dump {
     pd_keymap addresses; /* of the locations; number + 1 is the location's id */
     pd_buffer sample;    /* scratch: the message that is being built */
     pd_buffer list;      /* scratch: the packed list in that */
-    pd_maps_line *maps;  /* of code */
-    size_t maps_len, maps_cap;
-} pd_dump; /* zero it to begin */
+    pd_maps maps;        /* of code */
+} pd_dump;               /* zero it to begin */
 
 /* If *bytes is a text of these formats, converts it and sets *bytes to the profile, which is valid
  * until the next call. Otherwise sets rate to 0 and leaves *bytes. is_raw: the values are not

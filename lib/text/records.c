@@ -81,6 +81,11 @@ static pprofdelta_status next_gperftools(pd_records *records, pd_record *record,
     while (!records->has_maps && pd_lines_next(lines)) {
         if (is_aside(records))
             continue;
+        if (pd_lines_take(lines, "--- Memory map: ---"))
+            return pd_lines_fail(lines,
+                                 "begins a memory map in an old form, which is not read: pprof "
+                                 "-proto converts such a dump",
+                                 err);
         if (!read_counts(lines, record->values) || !pd_lines_take(lines, "@"))
             return fail(lines, "is not a record of a heap profile", err);
         record->stack = lines->rest;

@@ -3,7 +3,7 @@
 from pb import gz, profile, read
 from samples import cur, pair
 
-GOOD = "ok: {}, {} bytes inflated, 4 types, 3 samples, 1 mapping, 4 locations, 4 functions, "
+GOOD = "ok: {}, {} bytes{}, 4 types, 3 samples, 1 mapping, 4 locations, 4 functions, "
 
 
 def test_a_valid_file(t):
@@ -11,8 +11,8 @@ def test_a_valid_file(t):
     t.write("b.pb.gz", gz(cur()))
     result = t.succeeds("check", "a.pb", "b.pb.gz")
     lines = result.text.splitlines()
-    t.check(lines[0].startswith("a.pb: " + GOOD.format("plain", len(cur()))), lines[0])
-    t.check(lines[1].startswith("b.pb.gz: " + GOOD.format("gzip", len(cur()))), lines[1])
+    t.check(lines[0].startswith("a.pb: " + GOOD.format("plain", len(cur()), "")), lines[0])
+    t.check(lines[1].startswith("b.pb.gz: " + GOOD.format("gzip", len(cur()), " inflated")), lines[1])
     t.check(lines[0].endswith(" strings, binary app"), lines[0])
     t.write("c.pb", cur(build_id="5d4c\x1b\x000f"))
     t.check(t.succeeds("check", "c.pb").text.endswith(" strings, binary app, build id 5d4c\\x1b\\x000f\n"),
@@ -37,7 +37,7 @@ def test_a_bad_file_does_not_stop_the_others(t):
     t.equal([line.split(":")[0] for line in result.text.splitlines()], ["good", "good"])
     errors = [line for line in result.err.splitlines() if "hint" not in line]
     t.equal([line.split(": ")[1] for line in errors], ["bad", "nowhere", "crc"])
-    t.contains(errors[0], "(at byte ", " of the inflated profile)")
+    t.contains(errors[0], "(at byte ", " of the uncompressed file)")
     t.contains(errors[1], "cannot open: No such file or directory")
     t.contains(errors[2], "(at byte ", " of the compressed file)")
 

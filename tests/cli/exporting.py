@@ -190,6 +190,12 @@ def test_the_examples_of_the_manual(t):
     t.equal([f"{name}.arrow" in os.listdir(t.path("tables")) for name in NAMES], [True] * 4)
 
 
+def test_a_window_that_begins_in_1970(t):
+    t.write("p", profile([(("f",), [1, 1, 1, 1])], time=30, duration=30))
+    [row] = exported(t, "p")["samples"].rows
+    t.equal((row["from"], row["time"]), (0, 30))
+
+
 def test_a_batch_that_is_too_large_becomes_several(t):
     """A label of 8 MiB that 20 samples have is in the profile once."""
     long = "x" * (8 << 20)

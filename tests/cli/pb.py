@@ -279,9 +279,10 @@ class Request:
 
     def __init__(self, data):
         [resources], [dictionary] = parts(data, 1), parts(data, 2)
+        self.tables = {field: parts(dictionary, field) for field in range(1, 8)}
         [scopes] = parts(resources, 2)
         self.resource = [(one(pair, 1).decode(), one(one(pair, 2), 1).decode()) for pair in parts(one(resources, 1), 1)]
-        self.strings = [text.decode() for text in parts(dictionary, 5)]
+        self.strings = [text.decode() for text in self.tables[5]]
         self.profiles = parts(scopes, 2)
         self.ids = [one(profile_of_type, 7) for profile_of_type in self.profiles]
         self.duration = one(self.profiles[0], 4, 0)

@@ -19,7 +19,7 @@ static otlp_lines points_of(arena *a, const void *bytes, size_t len, pprofdelta_
     if (format == PPROFDELTA_OTLP) {
         Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, len, bytes);
         require(request);
-        points = otlp_points_of_request(a, request, NULL);
+        points = otlp_points_of_request(a, request);
         pd__otlp__request__free_unpacked(request, NULL);
         return points;
     }

@@ -189,13 +189,13 @@ static void draw_function(gen *g)
     f->system_name = rng_chance(r, 60) ? f->name : arena_format(&g->arena, "_Z%zu", name);
     f->filename = rng_chance(r, 80) ? arena_format(&g->arena, "/src/f%zu.go", name % 7) : "";
     f->start_line = rng_chance(r, 50) ? 0 : (int64_t)rng_below(r, 5000);
+    if (rng_chance(r, 4)) /* nothing is known of it */
+        *f = (model_function){.name = "", .system_name = "", .filename = ""};
     ARENA_PUSH(&g->arena, m->functions, m->functions_len, m->functions_cap, f);
 }
 
 model_function *gen_pick_function(gen *g)
 {
-    if (rng_chance(&g->rng, 2))
-        return NULL;
     return g->m.functions[rng_below(&g->rng, g->m.functions_len)];
 }
 
@@ -234,7 +234,7 @@ static void change_last_line(gen *g, model_location *l)
     memcpy(lines, l->lines, l->lines_len * sizeof *lines);
     model_line *last = &lines[l->lines_len - 1];
     size_t what = rng_below(&g->rng, 3);
-    if (what == 0 && last->function)
+    if (what == 0)
         last->function = draw_twin_function(g, last->function);
     else if (what == 1)
         last->line++;

@@ -26,7 +26,7 @@ typedef struct model_function {
 } model_function;
 
 typedef struct model_line {
-    model_function *function; /* NULL: unknown */
+    model_function *function;
     int64_t line, column;
 } model_line;
 

@@ -71,7 +71,6 @@ static bool model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *
         otlp_lines_add(&l, arena_format(a, "type %zu %s %s", i,
                                         string_of(a, p, p->sample_type[i]->type),
                                         string_of(a, p, p->sample_type[i]->unit)));
-    otlp_model_add(&l, "main", otlp_main_of_profile(a, p));
     add_header(&l, p);
     out->text = otlp_model_join(&l, &points);
     view_free(p);

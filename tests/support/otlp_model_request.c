@@ -1,5 +1,5 @@
-/* The model of an OTLP request, and whether its dictionary has the form that the manual names: entry 0
- * of each table is the zero value, nothing is unused, and nothing is there twice. */
+/* The model of an OTLP request, and whether it has the form that the manual names. */
+#include "otlp_form.h"
 #include "otlp_model.h"
 #include "view.h"
 
@@ -11,7 +11,6 @@
 typedef struct otlp {
     arena *a;
     const Pd__Otlp__Dictionary *d;
-    otlp_used used;
     const char *wrong;
 } otlp;
 
@@ -21,15 +20,9 @@ static void blame(otlp *s, const char *wrong)
         s->wrong = wrong;
 }
 
-/* Marks an index as used; false if it is not in the table. */
-static bool use(otlp *s, bool *used, int64_t index, size_t len, const char *table)
+static bool is_there(int64_t index, size_t len)
 {
-    if (index < 0 || (uint64_t)index >= len) {
-        blame(s, arena_format(s->a, "an index %" PRId64 " is not in the %s table", index, table));
-        return false;
-    }
-    used[index] = true;
-    return true;
+    return index >= 0 && (uint64_t)index < len;
 }
 
 static const char *otlp_text(otlp *s, ProtobufCBinaryData text)
@@ -41,15 +34,13 @@ static const char *otlp_text(otlp *s, ProtobufCBinaryData text)
 
 static const char *otlp_string(otlp *s, int32_t index)
 {
-    return use(s, s->used.strings, index, s->d->n_string_table, "string")
-               ? otlp_text(s, s->d->string_table[index])
-               : "lost";
+    return is_there(index, s->d->n_string_table) ? otlp_text(s, s->d->string_table[index]) : "lost";
 }
 
 /* The attribute with this index: its key, and the value itself. NULL if there is none. */
 static const Pd__Otlp__Attribute *attribute(otlp *s, int32_t index, const char **key)
 {
-    if (!use(s, s->used.attributes, index, s->d->n_attribute_table, "attribute"))
+    if (!is_there(index, s->d->n_attribute_table))
         return NULL;
     const Pd__Otlp__Attribute *attr = s->d->attribute_table[index];
     if (!attr->value)
@@ -193,51 +184,7 @@ static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, otlp
     otlp_model_add(out, "default_sample_type", default_type);
 }
 
-/* ---- the form of the dictionary -------------------------------------------------------------- */
-
-/* Is entry 0 the zero value, is every other entry used, and is none there twice? */
-static void check_table(otlp *s, const char *name, size_t len, ProtobufCMessage *const *entries,
-                        const bool *used)
-{
-    otlp_lines all = {.arena = s->a};
-    if (!len) {
-        blame(s, arena_format(s->a, "the %s table is empty", name));
-        return;
-    }
-    for (size_t i = 0; i < len; i++) {
-        size_t size = protobuf_c_message_get_packed_size(entries[i]);
-        uint8_t *packed = arena_alloc(s->a, size);
-        protobuf_c_message_pack(entries[i], packed);
-        if (!i && size)
-            blame(s, arena_format(s->a, "entry 0 of the %s table is not zero", name));
-        if (i && used && !used[i])
-            blame(s, arena_format(s->a, "entry %zu of the %s table is not used", i, name));
-        buf hex = buf_begin(s->a);
-        for (size_t j = 0; j < size; j++)
-            buf_format(&hex, "%02x", packed[j]);
-        otlp_lines_add(&all, buf_string(&hex));
-    }
-    if (has_twice(&all))
-        blame(s, arena_format(s->a, "an entry of the %s table is there twice", name));
-}
-
-static void check_strings(otlp *s)
-{
-    otlp_lines all = {.arena = s->a};
-    for (size_t i = 0; i < s->d->n_string_table; i++) {
-        if (i && !s->used.strings[i])
-            blame(s, arena_format(s->a, "string %zu is not used", i));
-        otlp_lines_add(&all, otlp_text(s, s->d->string_table[i]));
-    }
-    if (!all.len || s->d->string_table[0].len)
-        blame(s, "string 0 is not empty");
-    if (has_twice(&all))
-        blame(s, "a string is there twice");
-}
-
-#define CHECK_TABLE(s, name)                                                                       \
-    check_table((s), #name, (s)->d->n_##name##_table,                                              \
-                (ProtobufCMessage *const *)(s)->d->name##_table, (s)->used.name##s)
+/* ---- the request ------------------------------------------------------------------------------ */
 
 static void check_dictionary(otlp *s)
 {
@@ -249,15 +196,10 @@ static void check_dictionary(otlp *s)
         check_attributes(s, s->d->location_table[i]->attribute_indices,
                          s->d->location_table[i]->n_attribute_indices, NULL,
                          "'pprof.location.is_folded'");
-    CHECK_TABLE(s, mapping);
-    CHECK_TABLE(s, location);
-    CHECK_TABLE(s, function);
-    CHECK_TABLE(s, attribute);
-    CHECK_TABLE(s, stack);
-    check_table(s, "link", s->d->n_link_table, (ProtobufCMessage *const *)s->d->link_table, NULL);
+    for (size_t i = 0; i < s->d->n_string_table; i++)
+        otlp_text(s, s->d->string_table[i]);
     if (s->d->n_link_table != 1)
         blame(s, "there is a link");
-    check_strings(s);
 }
 
 static const char *resource_text(otlp *s, const Pd__Otlp__Resource *resource)
@@ -286,8 +228,7 @@ static void check_id(otlp *s, otlp_model *out, size_t nth, ProtobufCBinaryData i
 
 static void read_request(otlp *s, const Pd__Otlp__Request *q, otlp_model *out)
 {
-    otlp_lines l = {.arena = s->a}, points = otlp_points_of_request(s->a, q, &s->used),
-               header = {.len = 0};
+    otlp_lines l = {.arena = s->a}, points = otlp_points_of_request(s->a, q), header = {.len = 0};
     if (q->n_resource_profiles != 1 || q->resource_profiles[0]->n_scope_profiles != 1 ||
         !q->resource_profiles[0]->scope_profiles[0]->scope) {
         blame(s, "there is not one resource with one scope");
@@ -307,7 +248,6 @@ static void read_request(otlp *s, const Pd__Otlp__Request *q, otlp_model *out)
     for (size_t i = 0; i < header.len; i++)
         otlp_lines_add(&l, header.texts[i]);
     otlp_scope(s, scope->scope, scope->n_profiles, &l);
-    otlp_model_add(&l, "main", otlp_main_of_request(s->a, q, &s->used));
     check_dictionary(s);
     out->text = otlp_model_join(&l, &points);
 }
@@ -321,15 +261,9 @@ bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *
     otlp s = {.a = a, .d = q->dictionary};
     *out = (otlp_model){.text = "", .resource = "", .wrong = "there is no dictionary"};
     if (q->dictionary) {
-        const Pd__Otlp__Dictionary *d = q->dictionary;
-        s.used.strings = ARENA_ARRAY(a, bool, d->n_string_table);
-        s.used.mappings = ARENA_ARRAY(a, bool, d->n_mapping_table);
-        s.used.locations = ARENA_ARRAY(a, bool, d->n_location_table);
-        s.used.functions = ARENA_ARRAY(a, bool, d->n_function_table);
-        s.used.attributes = ARENA_ARRAY(a, bool, d->n_attribute_table);
-        s.used.stacks = ARENA_ARRAY(a, bool, d->n_stack_table);
         read_request(&s, q, out);
-        out->wrong = s.wrong;
+        const char *form = otlp_form_wrong(a, q);
+        out->wrong = form ? form : s.wrong;
     }
     pd__otlp__request__free_unpacked(q, &allocator);
     return true;

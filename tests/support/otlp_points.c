@@ -111,16 +111,16 @@ static void add_sorted(buf *b, otlp_lines *labels)
     }
 }
 
-/* OTLP has entry 0 for a function of which nothing is known. */
-static void put_function(buf *b, ProtobufCBinaryData name, ProtobufCBinaryData system,
-                         ProtobufCBinaryData file, int64_t start)
+/* A request has no line of a function of which nothing is known. */
+static void put_line(buf *b, ProtobufCBinaryData name, ProtobufCBinaryData system,
+                     ProtobufCBinaryData file, int64_t start, int64_t line, int64_t column)
 {
     if (!name.len && !system.len && !file.len && !start)
         return;
     quote(b, name);
     quote(b, system);
     quote(b, file);
-    buf_format(b, "%" PRId64 " ", start);
+    buf_format(b, "%" PRId64 " %" PRId64 ".%" PRId64 ";", start, line, column);
 }
 
 /* And so for a mapping. */
@@ -169,16 +169,11 @@ typedef struct request {
     placed *profiles;
     size_t len, cap, resources, scopes;
     bool has_times; /* profiles of several times */
-    otlp_used *used;
 } request;
-
-/* The entry of this table of the dictionary. */
-#define ENTRY(r, name, index)                                                                      \
-    ((r)->used ? (void)((r)->used->name##s[index] = true) : (void)0, (r)->d->name##_table[index])
 
 static ProtobufCBinaryData string_at(const request *r, int32_t index)
 {
-    return index ? ENTRY(r, string, index) : nothing;
+    return index ? r->d->string_table[index] : nothing;
 }
 
 static ProtobufCBinaryData key_of(const request *r, const Pd__Otlp__KeyValue *attribute)
@@ -292,7 +287,7 @@ static const Pd__Otlp__AnyValue *attribute_of(const request *r, const int32_t *i
                                               const char *key)
 {
     for (size_t i = 0; i < len; i++) {
-        const Pd__Otlp__Attribute *attribute = ENTRY(r, attribute, indices[i]);
+        const Pd__Otlp__Attribute *attribute = r->d->attribute_table[indices[i]];
         if (is_text(string_at(r, attribute->key_strindex), key))
             return attribute->value ? attribute->value : &unset;
     }
@@ -348,15 +343,14 @@ static void put_location(const request *r, buf *b, const Pd__Otlp__Location *l)
                is_true(attribute_of(r, l->attribute_indices, l->n_attribute_indices,
                                     "pprof.location.is_folded")));
     if (l->mapping_index)
-        put_request_mapping(r, b, ENTRY(r, mapping, l->mapping_index));
+        put_request_mapping(r, b, r->d->mapping_table[l->mapping_index]);
     for (size_t i = 0; i < l->n_lines; i++) {
         const Pd__Otlp__Line *line = l->lines[i];
-        if (line->function_index) {
-            const Pd__Otlp__Function *f = ENTRY(r, function, line->function_index);
-            put_function(b, string_at(r, f->name_strindex), string_at(r, f->system_name_strindex),
-                         string_at(r, f->filename_strindex), f->start_line);
-        }
-        buf_format(b, "%" PRId64 ".%" PRId64 ";", line->line, line->column);
+        if (!line->function_index)
+            continue;
+        const Pd__Otlp__Function *f = r->d->function_table[line->function_index];
+        put_line(b, string_at(r, f->name_strindex), string_at(r, f->system_name_strindex),
+                 string_at(r, f->filename_strindex), f->start_line, line->line, line->column);
     }
     buf_text(b, ")");
 }
@@ -381,7 +375,7 @@ static otlp_lines labels_of(const request *r, const placed *m, const Pd__Otlp__S
 {
     otlp_lines labels = {.arena = r->a};
     for (size_t i = 0; i < s->n_attribute_indices; i++) {
-        const Pd__Otlp__Attribute *one = ENTRY(r, attribute, s->attribute_indices[i]);
+        const Pd__Otlp__Attribute *one = r->d->attribute_table[s->attribute_indices[i]];
         label_value(r, &labels, string_at(r, one->key_strindex), one->value,
                     string_at(r, one->unit_strindex));
     }
@@ -410,14 +404,14 @@ static const char *stack_of(const request *r, const Pd__Otlp__Sample *s)
 {
     static const Pd__Otlp__Location nowhere = PD__OTLP__LOCATION__INIT;
     buf b = buf_begin(r->a);
-    const Pd__Otlp__Stack *stack = s->stack_index ? ENTRY(r, stack, s->stack_index) : NULL;
+    const Pd__Otlp__Stack *stack = s->stack_index ? r->d->stack_table[s->stack_index] : NULL;
     for (size_t i = 0; stack && i < stack->n_location_indices; i++) {
         int32_t index = stack->location_indices[i];
         buf location = buf_begin(r->a);
         if (!index)
             put_location(r, &b, &nowhere);
         else if (!r->locations[index]) {
-            put_location(r, &location, ENTRY(r, location, index));
+            put_location(r, &location, r->d->location_table[index]);
             r->locations[index] = buf_string(&location);
         }
         if (index)
@@ -451,10 +445,10 @@ static void add_points(const request *r, otlp_lines *out, const placed *m)
     }
 }
 
-static request request_of(arena *a, const Pd__Otlp__Request *view, otlp_used *used)
+static request request_of(arena *a, const Pd__Otlp__Request *view)
 {
     static const Pd__Otlp__Dictionary empty = PD__OTLP__DICTIONARY__INIT;
-    request r = {.a = a, .d = view->dictionary ? view->dictionary : &empty, .used = used};
+    request r = {.a = a, .d = view->dictionary ? view->dictionary : &empty};
     r.locations = ARENA_ARRAY(a, const char *, r.d->n_location_table);
     r.resources = view->n_resource_profiles;
     for (size_t i = 0; i < view->n_resource_profiles; i++) {
@@ -474,22 +468,13 @@ static request request_of(arena *a, const Pd__Otlp__Request *view, otlp_used *us
     return r;
 }
 
-otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *view, otlp_used *used)
+otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *view)
 {
-    const request r = request_of(a, view, used);
+    const request r = request_of(a, view);
     otlp_lines out = {.arena = a};
     for (size_t i = 0; i < r.len; i++)
         add_points(&r, &out, &r.profiles[i]);
     return summed(out);
-}
-
-const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *view, otlp_used *used)
-{
-    const request r = request_of(a, view, used);
-    buf b = buf_begin(a);
-    if (r.d->n_mapping_table > 1)
-        put_request_mapping(&r, &b, ENTRY(&r, mapping, 1));
-    return buf_string(&b);
 }
 
 /* ---- the profile --------------------------------------------------------------------------- */
@@ -514,12 +499,9 @@ static void put_view_location(const Pd__View__Profile *p, buf *b, const Pd__View
         put_view_mapping(p, b, p->mapping[l->mapping_id - 1]);
     for (size_t i = 0; i < l->n_line; i++) {
         const Pd__View__Line *line = l->line[i];
-        if (line->function_id) {
-            const Pd__View__Function *f = p->function[line->function_id - 1];
-            put_function(b, text_at(p, f->name), text_at(p, f->system_name),
-                         text_at(p, f->filename), f->start_line);
-        }
-        buf_format(b, "%" PRId64 ".%" PRId64 ";", line->line, line->column);
+        const Pd__View__Function *f = p->function[line->function_id - 1];
+        put_line(b, text_at(p, f->name), text_at(p, f->system_name), text_at(p, f->filename),
+                 f->start_line, line->line, line->column);
     }
     buf_text(b, ")");
 }
@@ -556,14 +538,6 @@ otlp_lines otlp_points_of_profile(arena *a, const Pd__View__Profile *p)
         }
     }
     return summed(out);
-}
-
-const char *otlp_main_of_profile(arena *a, const Pd__View__Profile *p)
-{
-    buf b = buf_begin(a);
-    for (size_t i = 0; i < p->n_mapping && !b.len; i++)
-        put_view_mapping(p, &b, p->mapping[i]);
-    return buf_string(&b);
 }
 
 const char *otlp_lines_differ(arena *a, const otlp_lines *x, const otlp_lines *y)

@@ -24,20 +24,11 @@ const char *otlp_quoted(arena *a, ProtobufCBinaryData text);
 const char *otlp_quoted_text(arena *a, const char *text);
 bool otlp_is_utf8(ProtobufCBinaryData text);
 
-/* Which entries of the dictionary's tables were read. */
-typedef struct otlp_used {
-    bool *strings, *mappings, *locations, *functions, *attributes, *stacks;
-} otlp_used;
-
-/* The request must be valid. used: NULL, or marks what the points are made of. */
-otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *request, otlp_used *used);
+/* The request must be valid. */
+otlp_lines otlp_points_of_request(arena *a, const Pd__Otlp__Request *request);
 
 /* The ids of the profile are its indices, from 1. */
 otlp_lines otlp_points_of_profile(arena *a, const Pd__View__Profile *profile);
-
-/* The main mapping: the first of which anything is known; "" if there is none. */
-const char *otlp_main_of_request(arena *a, const Pd__Otlp__Request *request, otlp_used *used);
-const char *otlp_main_of_profile(arena *a, const Pd__View__Profile *profile);
 
 /* NULL, or the first difference. Both are sorted. */
 const char *otlp_lines_differ(arena *a, const otlp_lines *x, const otlp_lines *y);

@@ -128,8 +128,7 @@ static bool references_are_valid(const Pd__View__Profile *p, const ids *known)
         const Pd__View__Location *l = p->location[i];
         good = good && (!l->mapping_id || find_id(&known->mappings, l->mapping_id) != NOWHERE);
         for (size_t n = 0; n < l->n_line; n++)
-            good = good && (!l->line[n]->function_id ||
-                            find_id(&known->functions, l->line[n]->function_id) != NOWHERE);
+            good = good && find_id(&known->functions, l->line[n]->function_id) != NOWHERE;
     }
     for (size_t i = 0; i < p->n_sample; i++) {
         const Pd__View__Sample *s = p->sample[i];
@@ -244,17 +243,13 @@ static const char *lines_text(const reading *r, const ids *known, const Pd__View
     buf b = buf_begin(r->arena);
     for (size_t i = 0; i < l->n_line; i++) {
         const Pd__View__Line *line = l->line[i];
-        if (!line->function_id) {
-            buf_text(&b, "(?)");
-        } else {
-            size_t place = find_id(&known->functions, line->function_id);
-            const Pd__View__Function *f = r->view->function[place];
-            buf_text(&b, "(");
-            quote_index(r, &b, f->name);
-            quote_index(r, &b, f->system_name);
-            quote_index(r, &b, f->filename);
-            buf_format(&b, "%" PRId64 ")", f->start_line);
-        }
+        size_t place = find_id(&known->functions, line->function_id);
+        const Pd__View__Function *f = r->view->function[place];
+        buf_text(&b, "(");
+        quote_index(r, &b, f->name);
+        quote_index(r, &b, f->system_name);
+        quote_index(r, &b, f->filename);
+        buf_format(&b, "%" PRId64 ")", f->start_line);
         buf_format(&b, "%" PRId64 ":%" PRId64 " ", line->line, line->column);
     }
     return buf_string(&b);

@@ -161,8 +161,7 @@ static size_t *order_of_use(serial *s, const size_t *locations)
     for (size_t i = 0; locations && i < m->locations_len; i++) {
         const model_location *l = m->locations[locations[i]];
         for (size_t n = 0; n < l->lines_len; n++)
-            if (l->lines[n].function)
-                add_once(order, &len, has, l->lines[n].function->index);
+            add_once(order, &len, has, l->lines[n].function->index);
     }
     for (size_t i = 0; i < things; i++)
         add_once(order, &len, has, i);
@@ -191,8 +190,7 @@ static void make_tables(serial *s)
         if (l->mapping)
             mappings[l->mapping->index] = true;
         for (size_t n = 0; n < l->lines_len; n++)
-            if (l->lines[n].function)
-                functions[l->lines[n].function->index] = true;
+            functions[l->lines[n].function->index] = true;
     }
     if (m->mappings_len)
         mappings[0] = true;
@@ -252,7 +250,7 @@ static void write_location(serial *s, message *top, const record *rec)
     for (size_t i = 0; i < l->lines_len; i++) {
         const model_line *line = &l->lines[i];
         message w = message_begin(&s->e, 3);
-        emit_scalar(&w, 1, line->function ? id_of(s, &s->functions, line->function->index) : 0);
+        emit_scalar(&w, 1, id_of(s, &s->functions, line->function->index));
         emit_scalar(&w, 2, (uint64_t)line->line);
         emit_scalar(&w, 3, (uint64_t)line->column);
         emit_message(&v, 4, &w);
@@ -355,8 +353,7 @@ static void write_used(serial *s, message *top, const model_sample *sample)
         const model_location *l = sample->stack[d];
         write_up_to(s, top, &s->locations, l->index, write_location);
         for (size_t n = 0; n < l->lines_len; n++)
-            if (l->lines[n].function)
-                write_up_to(s, top, &s->functions, l->lines[n].function->index, write_function);
+            write_up_to(s, top, &s->functions, l->lines[n].function->index, write_function);
     }
 }
 

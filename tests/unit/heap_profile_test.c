@@ -191,7 +191,7 @@ TEST(a_request_means_what_the_profile_means)
         unsigned flags;
         pprofdelta_symbolizer *symbolize;
         const char *has; /* of the program's mapping: functions, files, lines, inlined calls */
-    } kinds[] = {{PPROFDELTA_NO_MAPPINGS, NULL, "main"},
+    } kinds[] = {{PPROFDELTA_NO_MAPPINGS, NULL, "alloc_space"},
                  {0, name_own, " 1111"},
                  {PPROFDELTA_HEAP_NAMES_ONLY, name_own, " 1000"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

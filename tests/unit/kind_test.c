@@ -30,8 +30,8 @@ static const struct {
     FILE("\x89PDS\r\n\x1a\n\2", PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote"),
     {tar, sizeof tar, OTHER, "a tar archive"},
     FILE("go 1.22 trace\0\0\0", OTHER, "an execution trace of Go"),
-    FILE("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10", OTHER,
-         "a CPU profile in the old form of gperftools"),
+    FILE("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+         OTHER, "a CPU profile in the old form of gperftools"),
     FILE(ELFMAG "\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0", OTHER, "a program or a core dump"),
     FILE("ARROW1\0\0\xff\xff\xff\xff", PPROFDELTA_FILE_ARROW, "an Arrow file"),
     FILE("\xef\xbb\xbf\r\n <html lang=en>", PPROFDELTA_FILE_HTML, "an HTML page"),
@@ -46,6 +46,25 @@ static const struct {
     FILE("\xc3\xa9\n", OTHER, "text"),
     FILE("\0\0\0\0", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
     FILE("\xff\xff\0", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
+    FILE("\0\0\0\0\0\0\0\3\0\0\0\0\0\0\x27\x10\0\0\0\0", OTHER,
+         "a CPU profile in the old form of gperftools"),
+    FILE("--- contentionz 1 ---\n", OTHER,
+         "a contention profile in an old text form (contentionz)"),
+    FILE("--- threadz 1 ---\n", OTHER, "a list of threads in an old text form (threadz)"),
+    FILE("heap profile:  1:  2 [ 1:  2] @ growthz\n", OTHER,
+         "a heap growth profile in an old text form (growthz)"),
+    FILE("heap profile:  1:  2 [ 1:  2] @ heap/4\n 1: 2 [ 1: 2] @ 0x1\n", OTHER,
+         "a heap profile in an old text form (heapz)"),
+    FILE("heap profile: 1: 2 [1: 2] @ heap/4\n1: 2 [1: 2] @ 0x1\n#\t0x1\tmain.f+0x1  a.go:1\n",
+         OTHER, "the text form of a profile, as ?debug=1 gives it"),
+    FILE("--- mutex:\ncycles/second=1\n", OTHER,
+         "the text form of a profile, as ?debug=1 gives it"),
+    FILE("--- a/x.c\n+++ b/x.c\n", OTHER, "text"),
+    FILE("\0\0\0\4\x0a\2\x0a\0", OTHER,
+         "a stream of OTLP requests, as the Collector's file exporter writes it"),
+    FILE("\0\0\0\x10\x28\xb5\x2f\xfd\0", OTHER,
+         "a stream of OTLP requests, as the Collector's file exporter writes it"),
+    FILE("\0\0\0\4\x0a\2\x08\1", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
     FILE("\x0a\x04\x08\x01\x10\x02\x32\0", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
     FILE("\x12\x07\x0a\x01\x01\x12\x02\x05\x06", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
     FILE("\x12\xff\x7f\x0a\x01\x01", PPROFDELTA_FILE_PROFILE, "a pprof profile"), /* cut off */
@@ -64,6 +83,36 @@ TEST(every_kind_is_recognised)
         CHECK_MSG(got.kind == files[i].kind, "%zu: %s", i, files[i].name);
         CHECK_STR(got.name, files[i].name);
     }
+}
+
+/* Bytes without the first fields of a profile are foreign; a profile that is damaged behind them is not. */
+TEST(what_is_no_profile_is_told)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        bool is_foreign;
+    } rows[] = {
+#define ROW(text, is_foreign) {text, sizeof(text) - 1, is_foreign}
+        ROW("\xff\xff\0", true),
+        ROW("\x82\xb7\x0e\xee\x7f", true), /* a field that no profile has, longer than the file */
+        ROW("\x0a\2\x08\1\x0b", true),
+        ROW("\x0a\2\x08\1\x12\2\x10\1\x32\0\x0b", false),
+        ROW("\x0a\2\x08\1\x32\x7f", false), /* cut off */
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pprofdelta_error err = {.text = "why"};
+        pd_kind_tell((pd_bytes){(const uint8_t *)rows[i].bytes, rows[i].len}, PPROFDELTA_E_WIRE,
+                     &err);
+        CHECK_STR(err.text, rows[i].is_foreign ? "not a pprof profile: why" : "why");
+    }
+    pprofdelta_error full;
+    memset(full.text, 'x', sizeof full.text - 1);
+    full.text[sizeof full.text - 1] = 0;
+    pd_kind_tell((pd_bytes){(const uint8_t *)"\xff\xff\0", 3}, PPROFDELTA_E_WIRE, &full);
+    CHECK(strlen(full.text) == sizeof full.text - 1);
+    CHECK(!pd_kind_tell((pd_bytes){(const uint8_t *)"\xff\xff\0", 3}, PPROFDELTA_OK, NULL));
 }
 
 /* Copies of exactly so many bytes: what is read behind them is seen by a sanitizer. */

@@ -348,6 +348,9 @@ TEST(the_shape_tells_a_request)
         {BYTES("\x12\x04\x0a\x00\x0a\x00"), false},     /* packed twice */
         {BYTES("\n\n\n\n\n\n\n\n\n\n\n\n\n\n"), false}, /* text */
         {BYTES("\x1a\x00"), false},
+        {BYTES("\x12\x04\x22\x00\x22\x00\x12\x04\x22\x00\x22\x00"), true},
+        /* one dictionary more than a request can have by mistake: samples with an unknown field */
+        {BYTES("\x12\x02\x22\x00\x12\x02\x22\x00\x12\x02\x22\x00"), false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pd_bytes bytes = {(const uint8_t *)cases[i].bytes, cases[i].len};

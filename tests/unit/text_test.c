@@ -2,9 +2,13 @@
  * arithmetic of unsampling. tests/cli tests their deltas, testdata/hostile has those that are damaged. */
 #include "../support/test.h"
 
+#include "keep.h"
+#include "ledger/state.h"
 #include "pprofdelta_profile.h"
 #include "run.h"
+#include "seeds.h"
 #include "text/dump.h"
+#include "view.h"
 
 #include <stdlib.h>
 
@@ -167,6 +171,164 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
             free(copy);
         }
     }
+}
+
+/* ---- windows that are sent again ------------------------------------------------------------------- */
+
+static buf sampled(arena *a, int objects, long bytes)
+{
+    buf b = buf_begin(a);
+    buf_format(&b, "heap_v2/524288\n  t*: 1: 16 [%d: %ld]\n@ 0x401001\n  t*: 1: 16 [%d: %ld]\n",
+               objects, bytes, objects, bytes);
+    buf_text(&b, "MAPPED_LIBRARIES:\n00401000-00402000 r-xp 00001000 fe:00 10    /bin/app\n");
+    return b;
+}
+
+/* The estimated objects of the window of this look. */
+static int64_t objects_of(arena *a, pprofdelta *pd, buf look)
+{
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    int64_t objects = -1;
+    if (pprofdelta_window(pd, look.ptr, look.len, &sink, NULL, NULL))
+        return objects;
+    Pd__View__Profile *p = view_unpack(c.bytes.ptr, c.bytes.len);
+    objects = p && p->n_sample == 1 ? p->sample[0]->value[0] : 0;
+    view_free(p);
+    return objects;
+}
+
+static pprofdelta *context_of(arena *a, pprofdelta *last)
+{
+    pprofdelta *pd = NULL;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
+    if (last)
+        CHECK(!keep_load(pd, keep_save(a, last), NULL));
+    pprofdelta_free(last);
+    return pd;
+}
+
+/* Whatever a byte of the state becomes, with a correct checksum. */
+static void damage(arena *a, buf state)
+{
+    for (size_t at = 0; at + PD_STATE_END < state.len; at++)
+        for (unsigned bit = 1; bit < 256; bit *= 4) {
+            pprofdelta *pd = context_of(a, NULL);
+            buf copy = buf_begin(a);
+            buf_add(&copy, state.ptr, state.len);
+            copy.ptr[at] ^= (uint8_t)bit;
+            keep_forge(copy.ptr, copy.len);
+            pprofdelta_error err = {.status = PPROFDELTA_OK};
+            pprofdelta_status status = keep_load(pd, copy, &err);
+            CHECK(!status || (status == PPROFDELTA_E_STATE && err.text[0]));
+            objects_of(a, pd, sampled(a, 9, 9 << 20));
+            pprofdelta_free(pd);
+        }
+}
+
+/* 1 object of 16 bytes stands for 32,769, and with one of 1 MiB, for 4. What was sent counts in the attempts
+ * after it, also in another process, and not in the next window. */
+TEST(an_attempt_has_at_least_what_the_one_before_had)
+{
+    enum { MIB = 1 << 20 };
+    for (int moves = 0; moves < 2; moves++) {
+        ENDS(arena_free) arena a = {0};
+        ENDS(context_end) pprofdelta *pd = context_of(&a, NULL);
+        CHECK(objects_of(&a, pd, sampled(&a, 1, 16)) == 32769);
+        CHECK(!pprofdelta_commit(pd));
+        for (int attempt = 0; attempt < 4; attempt++) {
+            pd = moves ? context_of(&a, pd) : pd;
+            CHECK(objects_of(&a, pd, sampled(&a, 2 + attempt, 32 + (long)attempt * MIB)) == 32769);
+            if (attempt < 3)
+                pprofdelta_abandon(pd);
+            if (attempt == 2 && moves)
+                damage(&a, keep_save(&a, pd));
+        }
+        CHECK(!pprofdelta_commit(pd));
+        pd = moves ? context_of(&a, pd) : pd;
+        CHECK(objects_of(&a, pd, sampled(&a, 6, 32 + 4L * MIB)) == 1);
+        pprofdelta_abandon(pd);
+    }
+}
+
+/* ---- many mappings --------------------------------------------------------------------------- */
+
+/* A dump of so many files, in no order, with an address in each. */
+static buf scattered(arena *a, size_t len)
+{
+    buf b = buf_begin(a);
+    buf_text(&b, "heap profile: 1: 1 [1: 1] @ heapprofile\n");
+    for (size_t i = 0; i < len; i++)
+        buf_format(&b, "1: 1 [1: 1] @ 0x%zx\n", (i * 7919 % len + 1) * 0x1000 + 0x11);
+    buf_text(&b, "MAPPED_LIBRARIES:\n");
+    for (size_t i = 0; i < len; i++) {
+        size_t start = (i * 6007 % len + 1) * 0x1000;
+        buf_format(&b, "%zx-%zx r-xp 00000000 08:01 9 /%zx\n", start, start + 0x1000, start);
+    }
+    buf_text(&b, "fff0000000-fff0001000 rw-p 00000000 00:00 0 [stack]\n");
+    return b;
+}
+
+static pprofdelta_status read_dump(pd_dump *dump, pd_mem *mem, buf text, pd_bytes *out)
+{
+    *out = (pd_bytes){text.ptr, text.len};
+    return pd_dump_read(dump, mem, true, out, NULL);
+}
+
+TEST(addresses_are_in_their_mappings)
+{
+    ENDS(arena_free) arena a = {0};
+    pd_mem mem;
+    pd_dump dump = {0};
+    pd_bytes out;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    REQUIRE(!read_dump(&dump, &mem, scattered(&a, 1000), &out));
+    Pd__View__Profile *p = view_unpack(out.ptr, out.len);
+    REQUIRE(p && p->n_mapping == 1000 && p->n_location == 1000);
+    for (size_t i = 0; i < p->n_location; i++) {
+        const Pd__View__Location *l = p->location[i];
+        const Pd__View__Mapping *m = p->mapping[l->mapping_id - 1];
+        ProtobufCBinaryData name = p->string_table[m->filename];
+        CHECK(m->memory_start == (l->address & ~UINT64_C(0xfff)));
+        CHECK_STR(arena_format(&a, "/%llx", (unsigned long long)m->memory_start),
+                  arena_format(&a, "%.*s", (int)name.len, (const char *)name.data));
+    }
+    view_free(p);
+    pd_dump_release(&dump, &mem);
+    CHECK(!mem.used);
+}
+
+/* A search that looks at each mapping for each address does not end. */
+TEST(many_addresses_are_found_among_many_mappings)
+{
+    ENDS(arena_free) arena a = {0};
+    pd_mem mem;
+    pd_dump dump = {0};
+    pd_bytes out;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 32);
+    CHECK(!read_dump(&dump, &mem, scattered(&a, is_short_run() ? 1 << 16 : 1 << 20), &out));
+    pd_dump_release(&dump, &mem);
+    CHECK(!mem.used);
+}
+
+/* The hash of an address is that of one process: who writes a dump cannot make many addresses collide. */
+TEST(addresses_have_hashes_that_a_dump_cannot_know)
+{
+    ENDS(arena_free) arena a = {0};
+    pd_mem mem;
+    pd_dump dumps[2] = {0};
+    pd_bytes out;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    for (size_t i = 0; i < 2; i++)
+        REQUIRE(!read_dump(&dumps[i], &mem, scattered(&a, 10), &out));
+    for (size_t i = 0; i < 10; i++) {
+        CHECK(dumps[0].addresses.keys[i].hi == dumps[1].addresses.keys[i].hi);
+        CHECK(dumps[0].addresses.keys[i].lo != dumps[1].addresses.keys[i].lo);
+    }
+    for (size_t i = 0; i < 2; i++)
+        pd_dump_release(&dumps[i], &mem);
 }
 
 TEST_MAIN()

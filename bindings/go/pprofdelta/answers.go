@@ -216,6 +216,7 @@ type Census struct {
 	// profile) or "otlp" (an OTLP request).
 	Encoding string
 
+	// bytes of the profile, the text or the request, not compressed
 	InflatedLen uint64
 
 	Types uint64

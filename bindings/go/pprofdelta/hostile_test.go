@@ -21,7 +21,7 @@ func expectations() (all []expectation) {
 	return all
 }
 
-var position = regexp.MustCompile(` \(at byte (\d+) of the (compressed file|inflated profile)\)$`)
+var position = regexp.MustCompile(` \(at byte (\d+) of the (compressed file|uncompressed file)\)$`)
 
 // TestHostileFilesAreRefused: what the command refuses is refused, with the same words and the same
 // offset wherever the words are the library's. A computer is as before.

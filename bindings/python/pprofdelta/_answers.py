@@ -378,6 +378,7 @@ class Census:
     #: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text" (a text heap
     #: profile) or "otlp" (an OTLP request).
     format: str
+    #: bytes of the profile, the text or the request, not compressed
     inflated_len: int
     types: int
     samples: int

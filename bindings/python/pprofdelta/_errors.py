@@ -43,7 +43,7 @@ class Error(Exception):
         if field and self.element is not None:
             first, dot, rest = field.partition(".")
             field = f"{first}[{self.element}]{dot}{rest}"
-        what = {"inflate": "compressed profile", "state": "state"}.get(self.stage, "inflated profile")
+        what = {"inflate": "compressed profile", "state": "state"}.get(self.stage, "uncompressed profile")
         place = "" if self.offset is None else f" (at byte {self.offset} of the {what})"
         return f"{'prev: ' if self.is_prev else ''}{f'{field}: ' if field else ''}{self.text}{place}"
 

@@ -102,7 +102,11 @@ class _Writer:
                 return number
             row = self.rows[field][key]
             if field == 4:
-                lines = (_numbers(self.number(5, line["function_id"]), line["line"]) for line in row["lines"])
+                lines = (
+                    _numbers(self.number(5, line["function_id"]), line["line"])
+                    for line in row["lines"]
+                    if line["function_id"]  # readers refuse a line without a function
+                )
                 rest = b"".join(_bytes(4, line) for line in lines)
                 self.add(4, number, self.number(3, (row["file"], row["build_id"])), row["address"], rest=rest)
             else:
