@@ -26,7 +26,7 @@ static int by_place(const void *a, const void *b)
 /* Numbers the files and lines of all frames in their order, from 1. */
 static void number_places(cli_shown *shown)
 {
-    size_t len = shown->frames_len + 1;
+    size_t len = shown->frames_len;
     cli_frame **frames = cli_keep(len, sizeof *frames);
     for (size_t i = 0; i < len; i++)
         frames[i] = &shown->frames[i];
@@ -192,7 +192,8 @@ cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_
     }
     for (size_t k = at; k < end; k++) {
         cli_walk w = cli_walk_from_leaf(shown, &shown->stacks[k]);
-        for (size_t i = 0; shown->stacks[k].side == newest->side && (frame = cli_walk_out(&w)); i++)
+        bool counts = shown->stacks[k].side == newest->side && !newest->is_hidden;
+        for (size_t i = 0; counts && (frame = cli_walk_out(&w)); i++)
             cli_frame_join_places(&frames[i], &frame->text);
     }
     *len = frames_len;
