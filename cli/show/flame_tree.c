@@ -147,7 +147,7 @@ static void add_nodes(cli_flame_tree *tree, size_t at, path *p)
     const cli_frame *frame;
     size_t depth = 0, before = p->list_len;
     bool is_old = true;
-    for (cli_walk w = cli_walk_from_root(shown, &shown->stacks[at]); (frame = cli_walk_in(&w));) {
+    for (cli_walk w = cli_walk_from_root(shown, &shown->stacks[at]); (frame = cli_walk_next(&w));) {
         is_old = is_old && depth < before &&
                  frame_of(tree, &tree->nodes[p->list[depth] - 1])->name == frame->name;
         if (is_old) {

@@ -177,7 +177,7 @@ static uint64_t put_sample(void *cookie, const cli_stack *stack, const cli_sampl
     const char *comma = "";
     fputs(l->has_some ? ",\n" : "\n", stdout);
     cli_record_put(profile, &message->base, "{\"values\": [<,value>], \"stack\": [");
-    for (cli_walk w = cli_walk_from_leaf(l->shown, stack); (frame = cli_walk_out(&w));) {
+    for (cli_walk w = cli_walk_from_leaf(l->shown, stack); (frame = cli_walk_next(&w));) {
         fputs(comma, stdout);
         put_frame(profile, frame);
         comma = ", ";

@@ -150,7 +150,7 @@ static void put_stack(const cli_shown *shown, const cli_stack *stack)
     char text[STACK] = "(no stack)";
     size_t len = 0, screen = cli_screen_width();
     const cli_frame *frame;
-    for (cli_walk w = cli_walk_from_leaf(shown, stack); (frame = cli_walk_out(&w));) {
+    for (cli_walk w = cli_walk_from_leaf(shown, stack); (frame = cli_walk_next(&w));) {
         if (len)
             len += cli_string_write(text + len, STACK - len, cli_string_of(" < "));
         len += cli_string_write(text + len, STACK - len, shown->names[frame->name]);

@@ -87,7 +87,7 @@ static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample
     function *f = NULL;
     const cli_frame *frame;
     uint64_t frames = 0;
-    for (cli_walk w = cli_walk_from_leaf(p->shown, stack); (frame = cli_walk_out(&w)); frames++) {
+    for (cli_walk w = cli_walk_from_leaf(p->shown, stack); (frame = cli_walk_next(&w)); frames++) {
         uint32_t callee = f ? f->name : frame->name;
         if (!f)
             add(&p->functions[callee].flat, value);

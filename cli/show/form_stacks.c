@@ -144,7 +144,7 @@ static void put_folded(const cli_shown *shown, const cli_stack *stack)
 {
     const cli_frame *frame;
     bool is_first = true;
-    for (cli_walk w = cli_walk_from_root(shown, stack); (frame = cli_walk_in(&w));) {
+    for (cli_walk w = cli_walk_from_root(shown, stack); (frame = cli_walk_next(&w));) {
         fputs(is_first ? "" : ";", stdout);
         put_name(shown->names[frame->name]);
         is_first = false;

@@ -180,20 +180,12 @@ static const uint32_t OVER = UINT32_MAX;
 
 cli_walk cli_walk_from_leaf(const cli_shown *shown, const cli_stack *stack)
 {
-    return (cli_walk){shown, stack, stack->leaf};
+    return (cli_walk){shown, stack, stack->leaf, false};
 }
 
 cli_walk cli_walk_from_root(const cli_shown *shown, const cli_stack *stack)
 {
-    return (cli_walk){shown, stack, stack->root};
-}
-
-/* The one frame of a stack of which all is hidden, then NULL. */
-static const cli_frame *walk_hidden(cli_walk *w)
-{
-    bool is_over = w->next.at == OVER;
-    w->next.at = OVER;
-    return is_over ? NULL : &w->shown->frames[w->shown->frames_len];
+    return (cli_walk){shown, stack, stack->root, true};
 }
 
 static const cli_frame *walk_out(cli_walk *w)
@@ -231,19 +223,17 @@ static const cli_frame *walk_in(cli_walk *w)
     return NULL;
 }
 
-const cli_frame *cli_walk_out(cli_walk *w)
+const cli_frame *cli_walk_next(cli_walk *w)
 {
-    const cli_frame *frame = w->stack->is_hidden ? walk_hidden(w) : walk_out(w);
-    while (frame && frame->matches & w->shown->hides && !w->stack->is_hidden)
-        frame = walk_out(w);
-    return frame;
-}
-
-const cli_frame *cli_walk_in(cli_walk *w)
-{
-    const cli_frame *frame = w->stack->is_hidden ? walk_hidden(w) : walk_in(w);
-    while (frame && frame->matches & w->shown->hides && !w->stack->is_hidden)
-        frame = walk_in(w);
+    const cli_frame *frame;
+    if (w->stack->is_hidden) {
+        bool is_over = w->next.at == OVER;
+        w->next.at = OVER;
+        return is_over ? NULL : &w->shown->frames[w->shown->frames_len];
+    }
+    do
+        frame = w->is_inwards ? walk_in(w) : walk_out(w);
+    while (frame && frame->matches & w->shown->hides);
     return frame;
 }
 
@@ -292,44 +282,32 @@ typedef struct ends {
     size_t len;
 } ends;
 
-static void add_end(ends *e, const cli_frame *frame)
-{
-    e->frames[e->len] = frame;
-    e->kinds[e->len++] = frame->kind;
-}
-
-static void swap_ends(ends *e, size_t a, size_t b)
-{
-    const cli_frame *frame = e->frames[a];
-    e->frames[a] = e->frames[b];
-    e->frames[b] = frame;
-    e->kinds[a] = e->frames[a]->kind;
-    e->kinds[b] = e->frames[b]->kind;
-}
-
 /* Each end has the frame at which the cut ends; what lies between does not matter. */
 static void find_ends(ends *e, const cli_shown *shown, const cli_stack *stack, bool is_heap)
 {
-    const unsigned inner = CLI_FRAME_ALLOCATES | CLI_FRAME_IN_LIBRARY;
+    const unsigned inner = is_heap ? CLI_FRAME_ALLOCATES | CLI_FRAME_IN_LIBRARY : 0;
     const unsigned outer = CLI_FRAME_STARTS | CLI_FRAME_IS_MAIN;
     cli_stack rest = *stack;
     cli_walk leaf = cli_walk_from_leaf(shown, stack), root = cli_walk_from_root(shown, &rest);
-    const cli_frame *frame;
-    e->len = 0;
-    while (e->len < LONGEST_END && (frame = walk_out(&leaf))) {
-        add_end(e, frame);
-        if (!is_heap || !(frame->kind & inner))
-            break;
-    }
+    const cli_frame *frame = NULL, **to = e->frames, **mid;
+    do
+        if ((frame = walk_out(&leaf)))
+            *to++ = frame;
+    while (frame && frame->kind & inner && to < e->frames + LONGEST_END);
     rest.leaf = leaf.next;
-    size_t first = e->len;
-    while (e->len - first < LONGEST_END && (frame = walk_in(&root))) {
-        add_end(e, frame);
-        if (e->len - first > 1 && !(frame->kind & outer))
-            break;
+    mid = to;
+    do
+        if ((frame = walk_in(&root)))
+            *to++ = frame;
+    while (frame && (frame->kind & outer || to == mid + 1) && to < mid + LONGEST_END);
+    e->len = (size_t)(to - e->frames);
+    for (; mid + 1 < to; mid++) { /* leaf first */
+        frame = *--to;
+        *to = *mid;
+        *mid = frame;
     }
-    for (size_t a = first, b = e->len; a + 1 < b; a++, b--)
-        swap_ends(e, a, b - 1);
+    for (size_t i = 0; i < e->len; i++)
+        e->kinds[i] = e->frames[i]->kind;
 }
 
 /* Cuts off the frames that are not shown. Returns the number of frames that were looked at. */

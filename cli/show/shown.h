@@ -131,20 +131,19 @@ void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t
 /* The first frame that is shown; NULL: there is none. */
 const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack);
 
-/* Goes through the frames of a stack: from the leaf with cli_walk_out, from the root with cli_walk_in. They
- * return NULL at the end. */
+/* Goes through the frames of a stack. cli_walk_next returns NULL at the end. */
 typedef struct cli_walk {
     const cli_shown *shown;
     const cli_stack *stack;
     cli_place next;
+    bool is_inwards; /* from the root to the leaf */
 } cli_walk;
 
 cli_walk cli_walk_from_leaf(const cli_shown *shown, const cli_stack *stack);
 cli_walk cli_walk_from_root(const cli_shown *shown, const cli_stack *stack);
-const cli_frame *cli_walk_out(cli_walk *walk);
-const cli_frame *cli_walk_in(cli_walk *walk);
+const cli_frame *cli_walk_next(cli_walk *walk);
 
-/* The next location outwards: the part of its frames that is shown. is_part: it has others. Returns its index;
+/* The next location of a walk from the leaf: the part of its frames that is shown. is_part: it has others. Returns its index;
  * SIZE_MAX: there is none. */
 static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, const cli_frame **to,
                                        bool *is_part)

@@ -26,7 +26,7 @@ static int by_place(const void *a, const void *b)
 /* Numbers the files and lines of all frames in their order, from 1. */
 static void number_places(cli_shown *shown)
 {
-    size_t len = shown->frames_len + 1;
+    size_t len = shown->frames_len;
     cli_frame **frames = cli_keep(len, sizeof *frames);
     for (size_t i = 0; i < len; i++)
         frames[i] = &shown->frames[i];
@@ -42,8 +42,8 @@ static void read_keys(const sorting *s, cli_stack *stacks, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         cli_stack *stack = &stacks[i];
-        cli_walk walk = {s->shown, stack, stack->next};
-        const cli_frame *frame = s->in_group ? cli_walk_out(&walk) : cli_walk_in(&walk);
+        cli_walk walk = {s->shown, stack, stack->next, !s->in_group};
+        const cli_frame *frame = cli_walk_next(&walk);
         stack->next = walk.next;
         stack->key = !frame ? 0 : s->in_group ? frame->place : frame->name + 1;
     }
@@ -185,14 +185,15 @@ cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_
     for (size_t k = at; k < end; k++)
         if (shown->stacks[k].side > newest->side)
             newest = &shown->stacks[k];
-    for (cli_walk w = cli_walk_from_leaf(shown, newest); (frame = cli_walk_out(&w));) {
+    for (cli_walk w = cli_walk_from_leaf(shown, newest); (frame = cli_walk_next(&w));) {
         CLI_KEEP_MORE(frames, 1);
         frames[frames_len] = frame->text;
         frames[frames_len++].name = shown->names[frame->name];
     }
     for (size_t k = at; k < end; k++) {
         cli_walk w = cli_walk_from_leaf(shown, &shown->stacks[k]);
-        for (size_t i = 0; shown->stacks[k].side == newest->side && (frame = cli_walk_out(&w)); i++)
+        bool counts = shown->stacks[k].side == newest->side && !newest->is_hidden;
+        for (size_t i = 0; counts && (frame = cli_walk_next(&w)); i++)
             cli_frame_join_places(&frames[i], &frame->text);
     }
     *len = frames_len;

@@ -107,8 +107,8 @@ static const cli_option table[] = {
     {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers), 0,
      0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
-     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (by default 7/8 of the\n"
-     "                         memory of the machine, or of the cgroup)\n"},
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (default: 7/8\n"
+     "                         of the memory of the machine or the cgroup)\n"},
     CLI_NAMES_OPTIONS(offsetof(show_options, names)),
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
 };

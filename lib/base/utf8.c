@@ -72,13 +72,13 @@ pprofdelta_status pd_utf8_repair(pd_bytes text, pd_mem *mem, pd_buffer *out, ppr
 }
 
 /* Is the well-formed sequence a control character, of the terminal (C0, DEL, C1) or of the
- * direction and the lines of text (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069)? */
+ * direction and the lines of text (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069)? */
 static bool is_control(const uint8_t *at, size_t len)
 {
     if (len == 1)
         return *at < 0x20 || *at == 0x7f;
     if (len == 2)
-        return at[0] == 0xc2 && at[1] < 0xa0;
+        return (at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xd8 && at[1] == 0x9c);
     return len == 3 && at[0] == 0xe2 &&
            ((at[1] == 0x80 &&
              (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae))) ||
