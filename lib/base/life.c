@@ -129,10 +129,15 @@ bool pd_life_sink_end(pd_life *life, uint64_t ticket, const void *data)
 int pd_life_sink_write(void *cookie, const void *data, size_t len)
 {
     const pd_life_sink *s = cookie;
-    uint64_t ticket = pd_life_sink_begin(s->life);
-    s->life->is_handed_out = true;
-    int refused = pd_sink_call(s->sink, s->life->is_tables, data, len);
-    return !pd_life_sink_end(s->life, ticket, data) || refused;
+    pd_life *life = s->life;
+    bool was_in_sink = life->is_in_sink; /* that saves the attempt before it sends it */
+    uint64_t ticket = pd_life_sink_begin(life);
+    life->is_handed_out |= !s->is_state;
+    int refused = pd_sink_call(s->sink, life->is_tables && !s->is_state, data, len);
+    if (!pd_life_sink_end(life, ticket, s->is_state ? NULL : data))
+        return 1;
+    life->is_in_sink = was_in_sink;
+    return refused;
 }
 
 pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_status status,

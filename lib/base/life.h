@@ -124,12 +124,14 @@ bool pd_life_sink_end(pd_life *life, uint64_t ticket, const void *data);
 typedef struct pd_life_sink {
     pd_life *life;
     const pprofdelta_sink *sink;
+    bool is_state; /* it gets a state, in bytes, and not the window */
 } pd_life_sink;
 int pd_life_sink_write(void *cookie, const void *data, size_t len);
 
 /* The address of such a sink, which lasts as long as the block. */
 #define PD_LIFE_SINK(life, sink)                                                                   \
-    (&(const pprofdelta_sink){.write = pd_life_sink_write, .cookie = &(pd_life_sink){life, sink}})
+    (&(const pprofdelta_sink){.write = pd_life_sink_write,                                         \
+                              .cookie = &(pd_life_sink){life, sink, false}})
 
 /* After a write that had this status: the window can be committed if it is OK. Returns the status, or
  * E_USAGE if the sink ended the window or forked, and this is the child. */

@@ -37,32 +37,18 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
     return pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
 }
 
-/* The caller's sink or source of a state. The context can be described meanwhile, but not changed. */
-typedef struct outside {
+/* The context can be described while the caller's source is called, but not changed. */
+typedef struct life_source {
     pd_life *life;
-    const pprofdelta_sink *sink;
     const pprofdelta_source *source;
-} outside;
+} life_source;
 
-static int save_some(void *cookie, const void *data, size_t len)
+static int life_source_read(void *cookie, void *buf, size_t len, size_t *got)
 {
-    const outside *o = cookie;
-    bool was_in_sink =
-        o->life->is_in_sink; /* of a write, which saves the attempt before it sends it */
-    uint64_t ticket = pd_life_sink_begin(o->life);
-    int refused = o->sink->write(o->sink->cookie, data, len);
-    if (!pd_life_sink_end(o->life, ticket, NULL))
-        return 1;
-    o->life->is_in_sink = was_in_sink;
-    return refused;
-}
-
-static int load_some(void *cookie, void *buf, size_t len, size_t *got)
-{
-    const outside *o = cookie;
-    uint64_t ticket = pd_life_sink_begin(o->life);
-    int failed = o->source->read(o->source->cookie, buf, len, got);
-    return !pd_life_sink_end(o->life, ticket, NULL) || failed;
+    const life_source *s = cookie;
+    uint64_t ticket = pd_life_sink_begin(s->life);
+    int failed = s->source->read(s->source->cookie, buf, len, got);
+    return !pd_life_sink_end(s->life, ticket, NULL) || failed;
 }
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
@@ -76,8 +62,9 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                       .series = pd_life_series(&pd->life),
                       .id = pd->id,
                       .has_base = pd->has_base};
-    outside o = {.life = &pd->life, .sink = sink};
-    return pd_state_write(&state, &(pprofdelta_sink){.write = save_some, .cookie = &o}, err);
+    pd_life_sink guarded = {.life = &pd->life, .sink = sink, .is_state = true};
+    return pd_state_write(&state,
+                          &(pprofdelta_sink){.write = pd_life_sink_write, .cookie = &guarded}, err);
 }
 
 pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
@@ -87,9 +74,9 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     if (!source || !source->read)
         return pd_refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
-    outside o = {.life = &pd->life, .source = source};
-    pprofdelta_source guarded = {.read = load_some, .cookie = &o};
-    PD_TRY(pd_state_read(&state, &pd->mem, &guarded, err));
+    life_source guarded = {&pd->life, source};
+    PD_TRY(pd_state_read(&state, &pd->mem,
+                         &(pprofdelta_source){.read = life_source_read, .cookie = &guarded}, err));
     pd_take_spare(pd);
     pd->life.series = state.series;
     pd->id = state.id ? state.id : pd->id;

@@ -78,8 +78,8 @@ static void use_builder()
           pprofdelta_builder_begin(builder, nullptr) == PPROFDELTA_OK &&
               pprofdelta_builder_write(builder, &sink, &report, nullptr) == PPROFDELTA_OK);
     pprofdelta_builder_commit(builder);
-    check("what was in it", report.samples_in == 400 && report.samples_out == 10 &&
-                                report.output_len == out.size());
+    check("what was in it",
+          report.samples_in == 400 && report.samples_out == 10 && report.output_len == out.size());
     pprofdelta_builder_free(builder);
 }
 
