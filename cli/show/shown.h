@@ -143,8 +143,8 @@ cli_walk cli_walk_from_leaf(const cli_shown *shown, const cli_stack *stack);
 cli_walk cli_walk_from_root(const cli_shown *shown, const cli_stack *stack);
 const cli_frame *cli_walk_next(cli_walk *walk);
 
-/* The next location of a walk from the leaf: the part of its frames that is shown. is_part: it has others. Returns its index;
- * SIZE_MAX: there is none. */
+/* The next location of a walk from the leaf: the part of its frames that is shown. is_part: it has
+ * others. Returns its index; SIZE_MAX: there is none. */
 static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, const cli_frame **to,
                                        bool *is_part)
 {
