@@ -336,7 +336,9 @@ static bool is_stream(pd_bytes bytes)
 {
     if (bytes.len < 4)
         return false;
-    size_t len = (size_t)bytes.ptr[0] << 24 | bytes.ptr[1] << 16 | bytes.ptr[2] << 8 | bytes.ptr[3];
+    size_t len = 0;
+    for (size_t i = 0; i < 4; i++)
+        len = len << 8 | bytes.ptr[i];
     pd_bytes request = first(pd_bytes_behind(bytes, 4), len);
     return has(request, 0, MAGIC("\x28\xb5\x2f\xfd")) || is_request(request);
 }
