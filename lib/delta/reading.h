@@ -27,11 +27,11 @@ typedef struct pd_input {
     pd_mem *mem; /* of all that follows */
     const pd_stack_numbers *numbers;
     pd_source source;
-    pd_dump dump;       /* if the profile was made of one in text form */
-    pd_request otlp;    /* if it was made of an OTLP request */
+    pd_dump dump;         /* if the profile was made of one in text form */
+    pd_request otlp;      /* if it was made of an OTLP request */
     bool has_converted;   /* one of these two has memory */
     size_t converted_len; /* of the text or the request that the profile was made of; else 0 */
-    pd_buffer text;     /* the strings, if the source is streamed */
+    pd_buffer text;       /* the strings, if the source is streamed */
     pd_tables tables;
     pd_window window;
     pd_transfer transfer;
