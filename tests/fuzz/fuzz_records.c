@@ -253,6 +253,7 @@ static void require_expected(trial *t, pprofdelta_report report)
     report.samples_in = want->samples_in; /* where records of zeros are none */
     report.by_address = want->by_address;
     report.by_lines = want->by_lines;
+    report.may_be_two_kinds = want->may_be_two_kinds; /* a recorder has one kind */
     if (process_is_scaled(&t->p))
         report.samples_out = want->samples_out;
     else
@@ -384,8 +385,10 @@ static void step(trial *t)
     } else if (what < FORGET) {
         process_change(&t->p, what - CHANGE);
     } else if (what == FORGET) {
+        /* To a recorder an address is a place. To the oracle a place in no file is its lines, too. */
         uint64_t hidden = program_number(&t->p.in);
-        process_name_sites(&t->p, hidden, program_byte(&t->p.in));
+        size_t renamed = program_byte(&t->p.in);
+        process_name_sites(&t->p, hidden, t->windows ? t->p.renamed : renamed);
         t->has_unloaded = true;
         t->accounts.forgotten++;
     } else if (what == EARLIER) {

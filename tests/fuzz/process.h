@@ -17,6 +17,7 @@ typedef struct process {
     bool is_limited; /* there may be too little memory at any time */
     bool is_wild;    /* values that the oracle cannot add up, or a clock that was set back */
     bool is_sampled; /* some look may be */
+    size_t renamed;  /* which names the sites have */
     pprofdelta_recording look;
     double scales[PPROFDELTA_MAX_TYPES]; /* of the look, but for a heap's */
 } process;
@@ -30,6 +31,7 @@ static inline const char *process_name(size_t n)
 /* Which of the sites hide, and which names all have. */
 static inline void process_name_sites(process *p, uint64_t hidden, size_t renamed)
 {
+    p->renamed = renamed;
     for (size_t i = 0; i < PROCESS_SITES; i++) {
         records_site *site = &p->r.sites[i];
         site->is_hidden = hidden >> i & 1;
