@@ -108,7 +108,7 @@ class Soak:
         if kills:
             time.sleep(self.chance.uniform(0, 2 * self.usual))
             process.kill()
-        _, err = process.communicate(timeout=TIMEOUT)
+        _, err = process.communicate(timeout=real.TIMEOUT)
         code, err = process.returncode, err.decode("utf-8", "replace")
         if code == -9:
             self.count("killed")
