@@ -71,7 +71,7 @@ check("record has left a profile", [name for name in os.listdir(work) if name.st
 # The same with a folder, and the sum of what is in it.
 for command in re.findall(r"^    (pprofdelta record .*\[ARG\.\.\.\])$", readme, re.M):
     runs("the README", command.replace("DIR", "dir").replace("COMMAND [ARG...]", allocating))
-total = re.search(r"`(pprofdelta sum DIR/heap\.PROGRAM\.PID\.\*)`", readme).group(1)
+total = re.search(r"`(pprofdelta sum DIR/heap\.PROGRAM\.PID\.\*\.gz)`", readme).group(1)
 first = next(iter(sorted(os.listdir(os.path.join(work, "dir")))), "heap.none.0.000001.pb.gz")
 name, pid = re.fullmatch(r"heap\.(.+)\.(\d+)\.\d{6}\.pb\.gz", first).groups()
 total = total.replace("DIR", "dir").replace("PROGRAM", name).replace("PID", pid)
