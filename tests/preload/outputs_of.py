@@ -18,6 +18,7 @@ import sys, time
 kept = []
 for round in range(int(sys.argv[1])):
     kept.append([bytes(50000) for _ in range(20)])
+    del kept[:-200]
     time.sleep(0.01)
 print(len(kept))
 """
@@ -62,10 +63,12 @@ def test_memory_pressure(t):
     if not shutil.which("unshare") or plainly(t, *command, "true").code:
         t.skip("no file can take the place of the kernel's here")
     process = subprocess.Popen([*command, *run(10**6)], cwd=t.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    t.check(until(lambda: glob.glob(t.path("out/*.live"))), "the agent has no thread")
-    until(lambda: wait(time.monotonic_ns() // 1000) or counted(t))
-    t.equal((counted(t), process.poll()), (1, None))
-    stop(t, process)
+    try:
+        t.check(until(lambda: glob.glob(t.path("out/*.live"))), "the agent has no thread")
+        until(lambda: wait(time.monotonic_ns() // 1000) or counted(t))
+        t.equal((counted(t), process.poll()), (1, None))
+    finally:
+        stop(t, process)
     t.contains([[1], [1, 2]], [p.sequence for p in only(t, checked(t, t.path("out")))])
     ran = plainly(t, *under("-t tmpfs", "none", "", *run(20)))
     t.equal((ran.code, ran.out), (0, b"20\n"))
