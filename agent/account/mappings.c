@@ -1,9 +1,9 @@
 /* The anonymous mappings of the program: see mappings.h. */
 #include "agent/account/mappings.h"
 
+#include "agent/base/agent.h"
 #include "base/lock.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 typedef struct slot {
@@ -21,16 +21,11 @@ static uint64_t hashes[PD_SLOTS_MAX]; /* of the stacks; 0: the slot is free */
 static uint32_t slots_made = PD_SLOT_FIRST;
 static unsigned pins;  /* users of slots: slots without ranges stay */
 static uint64_t swept; /* the changes at the last sweep */
-static atomic_bool is_ignored;
-
-void pd_mappings_follow(bool is_followed)
-{
-    atomic_store(&is_ignored, !is_followed);
-}
 
 bool pd_mappings_are_followed(void)
 {
-    return !atomic_load_explicit(&is_ignored, memory_order_relaxed);
+    return !atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire) ||
+           (pd_the_agent.settings.account && pd_agent_heap());
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -237,10 +232,4 @@ void pd_mappings_fork_done(bool is_child)
     if (is_child) /* those of other threads */
         pins = 0;
     pd_lock_give(&lock);
-}
-
-void pd_mappings_forget(void)
-{
-    pd_lock_reset(&lock);
-    pd_mappings_follow(false);
 }

@@ -35,9 +35,8 @@ typedef struct pd_slot_stack {
     uint64_t code; /* see pd_unloaded_number */
 } pd_slot_stack;
 
-/* Sets whether calls are followed from now on. They are followed from the start, since an allocator
- * maps memory before any constructor has run. */
-void pd_mappings_follow(bool is_followed);
+/* Returns whether calls are followed: in a process that is recorded, and before any constructor has run, since an
+ * allocator maps memory then. */
 bool pd_mappings_are_followed(void);
 
 /* Adds a range, in place of what it covers. stack: of the call, for slots from PD_SLOT_FIRST on.
@@ -64,9 +63,8 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost);
 pd_slot_stack pd_mappings_stack(uint32_t number);
 void pd_mappings_unpin(void);
 
-/* Around fork. forget: in a child for which prepare was not called; calls are not followed there. */
+/* Around fork. */
 void pd_mappings_fork_prepare(void);
 void pd_mappings_fork_done(bool is_child);
-void pd_mappings_forget(void);
 
 #endif

@@ -402,7 +402,7 @@ static void on_end_of_main(void *unused)
     enum { PATIENCE = 10000, MAIN = 1 };
     (void)unused;
     atomic_store(&has_no_main, true);
-    if (atomic_load(&state) != RUNNING || !pd_self_enter())
+    if (atomic_load(&state) != RUNNING || !pd_agent_heap() || !pd_self_enter())
         return;
     if (pd_worker_retire(PATIENCE) && count_threads() != MAIN)
         pd_worker_start();

@@ -164,6 +164,25 @@ def test_children_that_record_nothing(t):
     only(t, checked(t, t.path("out")))
 
 
+def test_children_that_are_no_forks(t):
+    """clone, _Fork and the system call: such a child writes nothing into the tables of its parent, whose lock it does not
+    take, and is not recorded. Signals are for it what they are without the agent."""
+    for how in ("clone", "_Fork", "syscall", "clone3"):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        quiet(t, same(t, target(t, "cloned"), how, "50", options=[EVERYTHING, "--interval=20ms"], code=0))
+        windows = only(t, checked(t, t.path("out")))
+        in_use = {name: sum(size for stack, (_, size) in recorded.add_up(windows).items() if name in stack)
+                  for name in ("parent_block", "child_block")}
+        t.equal(in_use, {"parent_block": 20_000_000, "child_block": 0}, how)
+
+
+def test_forks_in_signal_handlers(t):
+    """The handler may have interrupted the agent, and the child goes on there."""
+    quiet(t, same(t, target(t, "cloned"), "handler", options=[EVERYTHING, "--interval=20ms"], code=0))
+    found = checked(t, t.path("out"))
+    t.check(any("parent_block" in stack for ps in found.values() for p in ps for stack, _ in p.samples), "the parent is missing")
+
+
 def test_forks_while_loading(t):
     """A child is not held up by what another thread of its parent was doing, and is recorded."""
     ran = quiet(t, same(t, target(t, "loading"), options=[EVERYTHING], code=0))
