@@ -1,11 +1,13 @@
 """Programs of our own, which know what they did."""
 
 import glob
+import itertools
 import json
 import os
 import re
 import shutil
 
+import killed
 import recorded
 from agents import (checked, counted, near, only, plainly, quiet, record, same, target)
 from starting import copy, other_libc, script
@@ -167,9 +169,9 @@ def test_children_that_record_nothing(t):
 def test_children_that_are_no_forks(t):
     """clone, _Fork and the system call: such a child writes nothing into the tables of its parent, whose lock it does not
     take, and is not recorded. Signals are for it what they are without the agent."""
-    for how in ("clone", "_Fork", "syscall", "clone3"):
+    for how, kernel in itertools.product(("clone", "_Fork", "syscall", "clone3"), killed.kernels(t)):
         shutil.rmtree(t.path("out"), ignore_errors=True)
-        quiet(t, same(t, target(t, "cloned"), how, "50", options=[EVERYTHING, "--interval=20ms"], code=0))
+        quiet(t, same(t, target(t, "cloned"), how, "50", options=[EVERYTHING, "--interval=20ms"], code=0, **kernel))
         windows = only(t, checked(t, t.path("out")))
         in_use = {name: sum(size for stack, (_, size) in recorded.add_up(windows).items() if name in stack)
                   for name in ("parent_block", "child_block")}
@@ -177,10 +179,11 @@ def test_children_that_are_no_forks(t):
 
 
 def test_forks_in_signal_handlers(t):
-    """The handler may have interrupted the agent, and the child goes on there."""
-    quiet(t, same(t, target(t, "cloned"), "handler", options=[EVERYTHING, "--interval=20ms"], code=0))
-    found = checked(t, t.path("out"))
-    t.check(any("parent_block" in stack for ps in found.values() for p in ps for stack, _ in p.samples), "the parent is missing")
+    """The handler may have interrupted the agent, or fork, and the child goes on there."""
+    for how in ("handler", "nested"):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        quiet(t, same(t, target(t, "cloned"), how, options=[EVERYTHING, "--interval=20ms"], code=0))
+        checked(t, t.path("out"))
 
 
 def test_forks_while_loading(t):

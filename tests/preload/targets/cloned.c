@@ -1,8 +1,10 @@
 /* Makes children that the C library's fork does not know of, which free and allocate, and are killed at any time.
  *
  *     cloned HOW ROUNDS     the parent has one block in use in the end. HOW: clone, _Fork, syscall, clone3
- *     cloned handler        fork in a signal handler that may have interrupted malloc; the child returns from it */
+ *     cloned handler        fork in a signal handler that may have interrupted malloc; the child returns from it
+ *     cloned nested         fork in fork, as by a signal handler that has interrupted it */
 #include <linux/sched.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -139,8 +141,51 @@ static int fork_in_handler(void)
     return 0;
 }
 
+/* ---- fork in fork ------------------------------------------------------------------------------ */
+
+static bool is_nested;
+static pid_t of_nested;
+
+static void fork_again(void)
+{
+    bool is_first = is_nested;
+    is_nested = false;
+    if (is_first)
+        of_nested = fork();
+}
+
+/* What is registered last prepares first. So this comes before any constructor. */
+static void register_handler(int argc, char **argv)
+{
+    is_nested = argc == 2 && strcmp(argv[1], "nested") == 0;
+    if (is_nested)
+        pthread_atfork(fork_again, NULL, NULL);
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const at_first)(int, char **) = register_handler;
+
+/* Both children, and the child of the inner one. */
+static int fork_in_fork(void)
+{
+    int status, sum = 0;
+    parent_block();
+    for (int i = 0; i < 300 && !has_shared_file(); i++)
+        usleep(1000);
+    pid_t pid = fork();
+    churn(SMALL);
+    while (waitpid(-1, &status, 0) > 0)
+        sum += WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+    if (!pid || !of_nested)
+        _exit(sum + 1);
+    printf("%d children\n", sum);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "nested") == 0)
+        return fork_in_fork();
     if (argc > 2)
         return kill_children(argv[1], (int)strtol(argv[2], NULL, 10));
     return fork_in_handler();
