@@ -1,7 +1,6 @@
 /* The anonymous mappings of the program: see mappings.h. */
 #include "agent/account/mappings.h"
 
-#include "agent/base/agent.h"
 #include "base/lock.h"
 
 #include <string.h>
@@ -21,12 +20,6 @@ static uint64_t hashes[PD_SLOTS_MAX]; /* of the stacks; 0: the slot is free */
 static uint32_t slots_made = PD_SLOT_FIRST;
 static unsigned pins;  /* users of slots: slots without ranges stay */
 static uint64_t swept; /* the changes at the last sweep */
-
-bool pd_mappings_are_followed(void)
-{
-    return !atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire) ||
-           (pd_the_agent.settings.account && pd_agent_heap());
-}
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 

@@ -35,10 +35,6 @@ typedef struct pd_slot_stack {
     uint64_t code; /* see pd_unloaded_number */
 } pd_slot_stack;
 
-/* Returns whether calls are followed: in a process that is recorded, and before any constructor has run, since an
- * allocator maps memory then. */
-bool pd_mappings_are_followed(void);
-
 /* Adds a range, in place of what it covers. stack: of the call, for slots from PD_SLOT_FIRST on.
  * Otherwise give depth 0 and the number of the slot. */
 void pd_mappings_add(uintptr_t begin, size_t len, const uint64_t *stack, size_t depth,

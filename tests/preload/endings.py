@@ -236,6 +236,35 @@ def test_filters_that_kill(t):
         t.equal(made, {"leak_at_last": 1000, "after_confined": 2000}, how)
 
 
+def test_filters_that_kill_for_some_calls(t):
+    """If one of them is the agent's, it makes none of them after that. Otherwise it goes on. A program that runs behind the
+    filter runs without the agent."""
+    if plainly(t, target(t, "confined"), "ptrace").code == 77:
+        t.skip("no filter can be installed")
+    agents, others = ("openat", "rename", "clone3", "futex", "write", "munmap"), ("ptrace", "memfd_create", "execve")
+    for how in agents + others:
+        fresh(t)
+        ran = same(t, target(t, "confined"), how, options=["--rate=1"], code=3)
+        t.equal(f"which forbids {how}, " in ran.err, how in agents, how)
+        made = recorded.leaks(((stack, values[0]) for stack, values in
+                               recorded.add_up(only(t, checked(t, t.path("out"), int(how in agents)))).items()), ("leak_", "after_"))
+        t.equal(made, {"leak_at_last": 1000, "after_confined": 2000}, how)
+    ran = same(t, target(t, "confined"), "memfd_create", options=["--rate=1", "--to=cat >>got"], code=3)
+    t.contains(ran.err, "which forbids memfd_create, ")
+    for how in "rename", "write":
+        fresh(t)
+        same(t, target(t, "confined"), how, target(t, "counted"), options=["--rate=1"], code=0)
+        t.equal({name.split(".")[1] for name in os.listdir(t.path("out"))}, {"confined"}, how)
+
+
+def test_the_calls_of_the_agent(t):
+    """A filter kills for each call but those that the agent says it makes."""
+    for options in ([], ["--keep=2", "--threshold=10k"], ["--to=cat >>got"], ["--format=otlp", "--pressure"]):
+        fresh(t)
+        ran = same(t, target(t, "confined"), "only", options=["--rate=1", "--interval=20ms", *options], code=3)
+        t.lacks(ran.err, "seccomp")
+
+
 # ---- without memory -------------------------------------------------------------------------
 
 def test_the_last_profile_without_memory(t):
