@@ -9,8 +9,8 @@
  *
  * Both tables have a fixed size and take no allocation. Only the pages that are used become memory.
  * A range that has no room is not kept, and is counted. A stack that has no room becomes
- * PD_SLOT_NO_STACK. All functions keep errno and hold a lock for the time of one search and one
- * move of the ranges behind it. They may be called before any constructor has run. The caller must
+ * PD_SLOT_NO_STACK. All functions keep errno and hold a lock for the time of a search in each table, and of
+ * the removal of what lies in the range. They may be called before any constructor has run. The caller must
  * have entered the agent (self.h), so that no signal handler of the same thread calls them. */
 #ifndef PD_AGENT_MAPPINGS_H
 #define PD_AGENT_MAPPINGS_H
