@@ -6,6 +6,7 @@
 #include "agent/base/filter.h"
 
 #include <linux/audit.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,8 +73,10 @@ static const own_call own_calls[] = {
     FOUR(rseq, rt_sigaction, rt_sigpending, rt_sigprocmask),
     FOUR(rt_sigreturn, rt_sigtimedwait, sched_getaffinity, set_robust_list),
     FOUR(statx, tgkill, unlinkat, write),
-    ROW_OF(mprotect, 2, 3),               /* PROT_READ | PROT_WRITE */
-    ROW_OF(prctl, 0, 15),                 /* PR_SET_NAME */
+    ROW_OF(mprotect, 2, 3), /* PROT_READ | PROT_WRITE */
+    ROW_OF(prctl, 0, 15),   /* PR_SET_NAME */
+    ROW_OF(ioctl, 1, (uint32_t)FS_IOC_GETFLAGS),
+    ROW_OF(ioctl, 1, (uint32_t)FS_IOC_FSGETXATTR),
     ROW_OF(clone, CLONE_FLAGS, 0x3d0f00), /* a thread */
 #ifdef SYS_mmap2                          /* 32 bits */
     FOUR(clock_gettime64, clock_nanosleep_time64, fcntl64, fstat64),

@@ -321,13 +321,23 @@ static bool set_keep(const record_options *o)
                             (unsigned long long)now.tv_sec, (unsigned long)now.tv_nsec);
 }
 
+static bool has_entry(const char *list, const char *entry)
+{
+    const size_t len = strlen(entry);
+    const char *at = list;
+    while ((at = strstr(at, entry)) &&
+           ((at > list && !strchr(": ", at[-1])) || !strchr(": ", at[len])))
+        at++;
+    return at;
+}
+
 /* Puts the agent first, so that no other preloaded malloc comes before it. */
 static bool set_preload(const char *agent)
 {
     const char *others = getenv("LD_PRELOAD");
     if (!others || !*others)
         return cli_set_variable("LD_PRELOAD", true, "%s", agent);
-    return strstr(others, agent) || cli_set_variable("LD_PRELOAD", true, "%s:%s", agent, others);
+    return has_entry(others, agent) || cli_set_variable("LD_PRELOAD", true, "%s:%s", agent, others);
 }
 
 /* The attributes of the resource as text; NULL if the profiles have none. */

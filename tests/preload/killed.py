@@ -215,6 +215,23 @@ def test_a_file_system_without_room(t):
                     if "leak_by_turns" in stack), 1 << 15)
 
 
+def test_overlays(t):
+    """The file needs an upper file system where its pages have their room."""
+    script = ('mount -t tmpfs none over && mkdir -p over/up over/work over/all $0/up $0/work over/out && '
+              'mount -t overlay -o lowerdir=over/out,upperdir=$0/up,workdir=$0/work overlay over/all && "$@"')
+    run = lambda where, *command: plainly(t, "unshare", "-rm", "sh", "-c", script, where, *command)
+    os.mkdir(t.path("over"))
+    if not shutil.which("unshare") or run("over", "true").code:
+        t.skip("no overlay can be mounted here")
+    record_there = [t.binary, "record", "-q", "-o", "over/all/out", "--rate=1", "--", target(t, "starve"), "not", "12"]
+    t.contains(run("over", *record_there).err, "its file system may have no room for a page later")
+    kind = plainly(t, "stat", "-f", "-c", "%T", ".").out
+    if kind in (b"ext2/ext3\n", b"xfs\n"):
+        os.mkdir(t.path("here"))
+        ran = run("here", *record_there)
+        t.equal((ran.code, ran.noise), (0, []))
+
+
 def test_a_tracker_that_grows(t):
     """What is in a new table is in the file soon. A kill before that loses the window."""
     for attempt in range(9):
