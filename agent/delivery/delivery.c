@@ -110,8 +110,20 @@ static bool is_empty(pprofdelta_heap *heap, pd_occasion why)
            !atomic_load(&has_failed);
 }
 
+static void notify_missing(pprofdelta_heap *heap)
+{
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    pprofdelta_heap_describe(heap, &stats);
+    if (stats.dropped_memory)
+        pd_notice_print(PD_NOTICE_MISSING,
+                        "samples are missing in the profiles of this process, %ju up to now: the "
+                        "kernel has no memory for them, or no more mappings (vm.max_map_count)",
+                        (uintmax_t)stats.dropped_memory);
+}
+
 static void send_window(pprofdelta_heap *heap, pd_occasion why)
 {
+    notify_missing(heap);
     const bool is_last = why == PD_DELIVER_LAST;
     if (why != PD_DELIVER_ASKED && is_empty(heap, why))
         return;

@@ -208,14 +208,19 @@ void pd_live_beat(void)
     head->next_number = atomic_load(&pd_the_agent.next_number);
 }
 
-bool pd_live_is_there(void)
+bool pd_live_has_all(void)
 {
     char path[PD_SPOOL_PATH_MAX];
     struct stat status;
-    pd_live_fit();
     int base = state == THERE ? pd_spool_path(&name, path) : -1;
     return state == THERE && fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           status.st_dev == file_dev && status.st_ino == file_ino;
+           status.st_dev == file_dev && status.st_ino == file_ino && !pd_region_has_private();
+}
+
+bool pd_live_is_there(void)
+{
+    pd_live_fit();
+    return pd_live_has_all();
 }
 
 const char *pd_live_fate(void)

@@ -23,8 +23,10 @@ void pd_live_beat(void);
 /* Gives the file what the tracker has more than it. If there is no room for that, the file goes. */
 void pd_live_fit(void);
 
-/* The same. Returns whether the file is where it was made, and so has all of the tracker. */
+/* The same. Returns whether the file is where it was made, and so has all of the tracker. has_all: the file as it is;
+ * any thread may call it, also inside the tracker. */
 bool pd_live_is_there(void);
+bool pd_live_has_all(void);
 
 /* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */
 const char *pd_live_fate(void);

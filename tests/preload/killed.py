@@ -37,18 +37,24 @@ PERL = ["perl", "-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"]
 MADVISE = {"x86_64": 28, "aarch64": 233}.get(os.uname().machine)
 
 
-def on_an_old_kernel():
-    """Makes a filter for this process and what it runs: there are no calls of Linux 5.1 and later, such as close_range, no
-    MADV_POPULATE_WRITE of 5.14, and no MADV_WIPEONFORK of 4.14."""
-    load, at_least, equal, answer = 0x20, 0x35, 0x15, 0x06
-    allow, fail, no_new_privileges, set_filter = 0x7fff0000, 0x50000, 38, 22
-    rules = [(load, 0, 0, 0), (at_least, 0, 1, 424), (answer, 0, 0, fail | errno.ENOSYS), (equal, 0, 4, MADVISE),
-             (load, 0, 0, 32), (equal, 1, 0, 23), (equal, 0, 1, 18), (answer, 0, 0, fail | errno.EINVAL), (answer, 0, 0, allow)]
+def install_filter(rules):
+    """Makes a filter of these rules for this process and what it runs. The agent does not see it."""
+    no_new_privileges, set_filter = 38, 22
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
     program = ctypes.create_string_buffer(struct.pack("@HP", len(rules), ctypes.addressof(code)))
     prctl = ctypes.CDLL(None).prctl
     if prctl(no_new_privileges, 1, 0, 0, 0) or prctl(set_filter, 2, program):
         raise OSError("there is no seccomp here")
+
+
+def on_an_old_kernel():
+    """Makes a filter for this process and what it runs: there are no calls of Linux 5.1 and later, such as close_range, no
+    MADV_POPULATE_WRITE of 5.14, and no MADV_WIPEONFORK of 4.14."""
+    load, at_least, equal, answer = 0x20, 0x35, 0x15, 0x06
+    allow, fail = 0x7fff0000, 0x50000
+    install_filter([(load, 0, 0, 0), (at_least, 0, 1, 424), (answer, 0, 0, fail | errno.ENOSYS), (equal, 0, 4, MADVISE),
+                    (load, 0, 0, 32), (equal, 1, 0, 23), (equal, 0, 1, 18), (answer, 0, 0, fail | errno.EINVAL),
+                    (answer, 0, 0, allow)])
 
 
 def kernels(t):

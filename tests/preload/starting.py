@@ -175,3 +175,12 @@ def test_the_loader_as_a_program(t):
     command = loader_of(t, t.load(target(t, "inherits"))).decode(), target(t, "inherits")
     t.contains(record(t, *command).out.decode(), AGENT)
     t.equal(plainly(t, *command).code, 0)
+
+
+def test_a_path_that_begins_like_the_agents(t):
+    """Another library is not the agent. The loader's word about the one that is not there stays."""
+    agent = by_hand(t)["LD_PRELOAD"]
+    for others in (agent + ".shim.so", "/x" + agent, f"libm.so.6:{agent}.shim.so"):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        record(t, target(t, "counted"), options=["--rate=1"], env={**os.environ, "LD_PRELOAD": others})
+        t.check(os.path.isdir(t.path("out")) and recorded.files(t.path("out")), others)
