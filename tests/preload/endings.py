@@ -300,6 +300,15 @@ def test_the_last_profile_without_memory(t):
         t.check(120e6 < inuse < 192 * 2**20, f"{how}: {inuse} bytes in use when memory ran out")
 
 
+def test_without_mappings(t):
+    """Where the tracker cannot grow, a message says that samples are missing."""
+    ran = record(t, target(t, "starve"), "mappings", options=[EVERYTHING])
+    if ran.code == 77:
+        t.skip("the kernel allows more mappings")
+    t.equal(ran.code, 0)
+    t.contains(ran.err, "samples are missing", "vm.max_map_count")
+
+
 def test_a_large_profile_without_memory(t):
     """4096 stacks: more than were ever written before."""
     same(t, target(t, "starve"), "exit", "12", options=["--rate=1", "--interval=1h"], code=3)
