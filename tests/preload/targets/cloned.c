@@ -110,19 +110,20 @@ static int kill_children(const char *how, int rounds)
 
 /* ---- a signal handler ------------------------------------------------------------------------ */
 
+enum { FORKS = 200 };
+
 static volatile sig_atomic_t forks, is_child;
 
 static void on_alarm(int number)
 {
     (void)number;
-    pid_t pid = is_child ? -1 : fork();
+    pid_t pid = is_child || forks == FORKS ? -1 : fork();
     is_child |= pid == 0;
     forks += pid > 0;
 }
 
 static int fork_in_handler(void)
 {
-    enum { FORKS = 200 };
     const struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
     int good = 0, status;
     parent_block();
