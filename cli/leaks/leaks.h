@@ -102,6 +102,7 @@ typedef struct cli_leaks_rows {
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
     bool has_ages;      /* all profiles have ages: each row has lives */
+    bool has_mapped;    /* of an account: what is allocated is the size of the mappings of a row */
     uint64_t text_bytes, lives_bytes;
 } cli_leaks_rows;
 

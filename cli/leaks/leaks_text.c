@@ -124,6 +124,9 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
         printf(" (%s, and chance makes %s)",
                cli_leaks_format_value(f->verdict.growth, unit, growth),
                cli_leaks_format_value(f->verdict.noise, unit, noise));
+    if (f->verdict.reason == CLI_LEAKS_TOUCHED)
+        printf(" (%s)", cli_leaks_format_value(run->areas.rows[f->row].made, cli_string_of("bytes"),
+                                               growth));
     put_age(f);
     putchar('\n');
     put_evidence(run, f);

@@ -34,8 +34,10 @@ static const double step_share = 0.5;        /* of the growth in one step */
 static const double sawtooth_share = 0.5;    /* of the growth lost at once */
 static const double stopped_ratio = 1 / 3.0; /* recent speed over earlier speed */
 static const double slowing_ratio = 2 / 3.0;
-static const double late_ratio = 0.2; /* earlier speed over recent speed */
-static const double least_work = 30;  /* samples in each half, for a speed by work */
+static const double late_ratio = 0.2;   /* earlier speed over recent speed */
+static const size_t mapped_least = 3;   /* times that the judged part maps again */
+static const double mapped_share = 0.5; /* of the growth, at least */
+static const double least_work = 30;    /* samples in each half, for a speed by work */
 
 /* So many standard deviations above the bound on what is needed, 9 of 10 leaks are sure enough, or more. The
  * shape of some is not clear in few windows, which leaves 8 of 10. */
@@ -329,6 +331,15 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     return v;
 }
 
+/* A pool may be mapped in two steps. */
+bool cli_leaks_is_mapped_again(const double *mapped, size_t len, double growth)
+{
+    size_t rises = 0, from = len / 3;
+    for (size_t i = from; i + 1 < len; i++)
+        rises += mapped[i + 1] > mapped[i];
+    return rises >= mapped_least && mapped[len - 1] - mapped[from] >= mapped_share * growth;
+}
+
 /* How many standard deviations a growth needs for a suspect, at most: a normal value is above so many with a
  * chance below exp(-sigmas^2 / 2) / 2. */
 static double needed_sigmas(double tests)
@@ -363,6 +374,8 @@ const cli_leaks_words cli_leaks_reasons[] = {
     [CLI_LEAKS_FEW_POINTS] = {"few-windows", "grows, but there are too few windows"},
     [CLI_LEAKS_UNSURE] = {"unsure", "grows, but that may be chance"},
     [CLI_LEAKS_RESIDENT] = {"resident", "resident memory grows, and the stacks do not explain it"},
+    [CLI_LEAKS_TOUCHED] = {"filling",
+                           "a mapping that was made before fills: its size is the bound"},
     [CLI_LEAKS_LATE] = {"late", "grows only since the last third"},
     [CLI_LEAKS_SLOWING] = {"slowing", "grows, but more slowly than before"},
     [CLI_LEAKS_FLAT] = {"flat", "does not grow more than by chance"},

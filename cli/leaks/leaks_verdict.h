@@ -44,6 +44,7 @@ typedef enum cli_leaks_reason {
     CLI_LEAKS_TURNOVER,    /* grows, but what is allocated is freed */
     CLI_LEAKS_UNSURE,      /* the growth may be chance */
     CLI_LEAKS_RESIDENT,    /* resident memory grows, and the stacks do not; see leaks.h */
+    CLI_LEAKS_TOUCHED,     /* what grows is the resident part of a mapping that does not */
     CLI_LEAKS_LATE,        /* it began in the last third */
     CLI_LEAKS_SLOWING,     /* it is slower than before */
     CLI_LEAKS_FLAT,        /* NONE, as are those below */
@@ -90,6 +91,10 @@ typedef struct cli_leaks_verdict {
 extern const double cli_leaks_doubt_limit;
 
 cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *series);
+
+/* Is it by new mappings that the resident memory of an area grew so much? Else what was mapped before is
+ * touched step by step, and its size is the bound. mapped: the size of the mappings at each point. */
+bool cli_leaks_is_mapped_again(const double *mapped, size_t len, double growth);
 
 /* The kind of a reason; of FEW_SAMPLES, UNKNOWN. */
 cli_leaks_kind cli_leaks_kind_of(cli_leaks_reason reason);

@@ -267,8 +267,12 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - is_again;
-    const cli_leaks_columns columns = only(column);
+    cli_leaks_columns columns = only(column);
+    columns.of[CLI_LEAKS_ALLOCATED] = column_of(profile, "mapped_space/bytes");
+    moment.since = CLI_LEAKS_SINCE_BEGINNING;
     cli_leaks_rows_add(&run->areas, profile, &columns, &moment);
+    run->areas.has_mapped = run->areas.has_allocated;
+    run->areas.has_allocated = false;
 }
 
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)

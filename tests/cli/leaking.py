@@ -178,11 +178,12 @@ def test_growth_that_no_stack_explains(t):
     t.equal(t.run("leaks", "--fail", *files).code, 6)
 
 
-def resident(t, name, at, areas, live=100, comment=None):
-    """A profile with an account of the resident memory. areas: {stack: KiB}."""
-    samples = [(("use", "main"), [500 * at, 500 * at * 1024, live, live * 1024, 0])]
-    samples += [(stack, [0, 0, 0, 0, kib * 1024]) for stack, kib in areas.items()]
-    t.write(name, gz(profile(samples, types=HEAP + ["rss_space/bytes"], time=T0 + at * MINUTE,
+def resident(t, name, at, areas, live=100, comment=None, mapped=None):
+    """A profile with an account of the resident memory. areas: {stack: KiB}; mapped: {stack: KiB}."""
+    samples = [(("use", "main"), [500 * at, 500 * at * 1024, live, live * 1024, 0, 0])]
+    samples += [(stack, [0, 0, 0, 0, kib * 1024, (mapped or {}).get(stack, 0) * 1024]) for stack, kib in areas.items()]
+    types = HEAP + ["rss_space/bytes"] + (["mapped_space/bytes"] if mapped else [])
+    t.write(name, gz(profile([(stack, values[:len(types)]) for stack, values in samples], types=types, time=T0 + at * MINUTE,
                              period_type=KIND, period=512 << 10, comments=[comment] if comment else ())))
     return name
 
@@ -206,6 +207,24 @@ def test_resident_memory_that_the_stacks_do_not_explain(t):
                "resident memory grows, and the stacks do not explain it\n            +10.3MiB  [anonymous mappings]  ",
                "next      record with PYTHONMALLOC=malloc")
     t.contains(t.succeeds("leaks", "--type=inuse_objects", *files).text, "+87.9MiB/h, 52.2MiB now\n", "+10.3MiB  ")
+
+
+def test_a_mapping_that_is_touched_step_by_step(t):
+    """One that was made once, or several, fills and is bounded. What is mapped again and again leaks."""
+    ring = ("[anonymous mappings]", "mmap", "make_ring", "main")
+    segment = ("[file mappings, clean or shared]", "/dev/shm/segment")
+    stacks = ("[thread stacks]", "other threads")
+    for stack in (ring, segment, stacks):
+        files = [resident(t, f"{i:02}.pb.gz", i, {**HEAP_AREAS, stack: 4000 + 8192 * i}, mapped={stack: 160 << 10})
+                 for i in range(18)]
+        found = leaks(t, *files)["runs"][0]["findings"]
+        t.equal([(f["kind"], f["reason"], f["what"]) for f in found], [("unknown", "filling", "resident")], stack[0])
+        t.contains(t.succeeds("leaks", *files).text, "a mapping that was made before fills: its size is the bound (160MiB)\n")
+        t.equal(t.run("leaks", "--fail", *files).code, 6)
+    for chunk in 1, 4:  # windows until the next mapping
+        files = [resident(t, f"{i:02}.pb.gz", i, {**HEAP_AREAS, ring: 4000 + 8192 * i},
+                          mapped={ring: 4000 + 8192 * chunk * (i // chunk + 1)}) for i in range(18)]
+        t.equal([(f["kind"], f["reason"]) for f in leaks(t, *files)["runs"][0]["findings"]], [("suspect", "steady-growth")])
 
 
 def test_resident_memory_that_is_no_leak(t):

@@ -212,6 +212,12 @@ NOINLINE static void calm_periodic() { if (window % 4 == 1) ends.emplace((double
 NOINLINE static void calm_batch() { if (retries.size() == 1500) retries.clear(); retries.push_back(std::string(8 * KIB, 'b')); }
 NOINLINE static void calm_churn() { for (int i = 0; i < 100; i++) { block page(new char[4 * KIB]); use(page.get()); lost.pop_back(); } }
 NOINLINE static void calm_reload() { if (request % (9 * REQUESTS) == 0) { retries.clear(); retries.shrink_to_fit(); for (int i = 0; i < 1000; i++) retries.emplace_back(8 * KIB, 'r'); } }
+NOINLINE static void calm_mapping()
+{
+    static char *ring;
+    if (!ring) ring = static_cast<char *>(mmap(nullptr, 160 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memset(ring + request * 16 * KIB % (160 << 20), 'm', 16 * KIB);
+}
 
 static const struct kind { const char *name; void (*call)(); } kinds[] = {
 #define KIND(name) {#name, name}
@@ -224,7 +230,7 @@ static const struct kind { const char *name; void (*call)(); } kinds[] = {
     KIND(leak_faster), KIND(leak_slower), KIND(leak_late), KIND(leak_c), KIND(leak_zeroed),
     KIND(calm_cache), KIND(calm_cache_half), KIND(calm_cache_slow), KIND(calm_ring), KIND(calm_pool),
     KIND(calm_session), KIND(calm_long_session), KIND(calm_queue), KIND(calm_ramp), KIND(calm_periodic),
-    KIND(calm_batch), KIND(calm_churn), KIND(calm_reload),
+    KIND(calm_batch), KIND(calm_churn), KIND(calm_reload), KIND(calm_mapping),
 };
 
 int main(int argc, char **argv)

@@ -260,6 +260,36 @@ TEST(extreme_values)
     CHECK(made == 5 * 5 * 5 * 5 * 5 * 5);
 }
 
+/* The size of the mappings of an area that grew by 8, in digits. */
+TEST(what_is_mapped_again)
+{
+    static const struct {
+        const char *mapped;
+        bool is_again;
+    } areas[] = {
+        {"999999999999999999", false}, /* one that fills */
+        {"11111111111111111z", false}, /* made at the end */
+        {"111111119999999999", false}, /* replaced by a larger one */
+        {"115555555999999999", false}, /* a pool of three, one of them in the start-up */
+        {"123456789999999999", false}, /* a pool that was complete after the start-up */
+        {"777777777888899999", false}, /* most of the growth is not of new mappings */
+        {"123456789abcdefghi", true},  /* in each window */
+        {"111155559999dddhhh", true},  /* in large chunks */
+        {"111111123344556789", true},  /* since the start-up */
+        {"123456", true},
+        {"111123", false},
+    };
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        size_t len = strlen(areas[i].mapped);
+        for (size_t k = 0; k < len; k++)
+            levels[k] = digit(areas[i].mapped[k]);
+        double growth = len == 6 ? 3 : 8;
+        CHECK_MSG(cli_leaks_is_mapped_again(levels, len, growth) == areas[i].is_again, "%s",
+                  areas[i].mapped);
+    }
+    CHECK(cli_leaks_kind_of(CLI_LEAKS_TOUCHED) == CLI_LEAKS_UNKNOWN);
+}
+
 TEST(every_reason_has_words)
 {
     for (int i = 0; i <= CLI_LEAKS_SHRINKING; i++) {
