@@ -102,7 +102,9 @@ typedef struct cli_leaks_rows {
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
     bool has_ages;      /* all profiles have ages: each row has lives */
-    bool has_mapped;    /* of an account: what is allocated is the size of the mappings of a row */
+    /* Of a sample: it has less than nothing in use, or more than its counter says. */
+    bool has_negative, has_older;
+    bool has_mapped; /* of an account: what is allocated is the size of the mappings of a row */
     uint64_t text_bytes, lives_bytes;
 } cli_leaks_rows;
 
@@ -139,6 +141,7 @@ typedef struct cli_leaks_moment {
     uint64_t sequence; /* of the window */
     uint64_t begins[CLI_LEAKS_POINTS]; /* that of the first window of each point, with lost ones */
     bool is_behind_gap; /* this is the first window, or windows before it are missing */
+    bool is_change;     /* what is in use are changes since the window before */
 } cli_leaks_moment;
 
 /* Adds the values of one window. */
@@ -154,6 +157,9 @@ uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows);
 
 /* Replaces the places in all paths by their frames. Call it once, after the last window. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
+
+/* Makes the rows empty. */
+void cli_leaks_rows_clear(cli_leaks_rows *rows);
 
 /* Frame `at` of the row, counted from the leaf; there are path_len. */
 static inline const cli_leaks_frame *cli_leaks_frame_at(const cli_leaks_rows *rows,
@@ -247,7 +253,9 @@ typedef struct cli_leaks_how {
 typedef struct cli_leaks_run {
     size_t first, end;            /* in the files */
     size_t windows;               /* that are judged */
-    const char *left_out;         /* the last file, if it is of the end of the program; else NULL */
+    size_t left_out;              /* windows behind them, which are of the end of the program */
+    const char *first_left_out;   /* the file of the first of these; NULL: none */
+    const char *doubt;            /* why there is no verdict but of suspects; NULL: there is one */
     int64_t from_nanos, to_nanos; /* of the first and the last window's values */
     double span;                  /* seconds between them */
     cli_leaks_rows rows;
@@ -266,6 +274,12 @@ typedef struct cli_leaks_run {
 static inline size_t cli_leaks_block(const cli_leaks_run *run)
 {
     return run->rows.points ? run->windows / run->rows.points : 1;
+}
+
+/* Is there enough for a verdict? A suspect is one also without. */
+static inline bool cli_leaks_is_enough(const cli_leaks_run *run)
+{
+    return run->windows >= CLI_LEAKS_LEAST_POINTS && !run->doubt;
 }
 
 /* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
@@ -292,7 +306,7 @@ int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns);
 
-/* Reads the windows of each run into the series of its stacks.
+/* Reads the windows of each run into the series of its stacks, up to the end of the program.
  *
  *     profile with in-use values     --------------------------------+
  *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c

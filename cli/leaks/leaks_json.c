@@ -119,7 +119,7 @@ static void put_head(FILE *to, cli_text_form form, const cli_leaks_run *run)
         J(cli_string_of(cli_instant_format(run->to_nanos, end))), J(run->from_nanos),
         J(run->to_nanos));
     PUT("\"windows\": $, \"is_enough\": $, \"after_restart\": $, \"stacks\": $,\n", J(run->windows),
-        J((bool)(run->windows >= CLI_LEAKS_LEAST_POINTS)), J(run->has_restarted), J(run->rows.len));
+        J(cli_leaks_is_enough(run)), J(run->has_restarted), J(run->rows.len));
     PUT("\"span_seconds\": $, \"now\": $, \"per_hour\": $, \"smallest_leak\": $, "
         "\"suspects\": $, \"unknown\": $,\n",
         J(run->span), J(findings->now), J(findings->slope * 3600), J(findings->smallest),

@@ -256,6 +256,8 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     double level = values[CLI_LEAKS_LEVEL], freed = values[CLI_LEAKS_FREED_OBJECTS];
     if (level == 0 && values[CLI_LEAKS_ALLOCATED] == 0 && freed == 0)
         return;
+    rows->has_negative |= level < 0;
+    rows->has_older |= level > values[CLI_LEAKS_ALLOCATED];
     cli_leaks_row *row = find_row(rows, profile, sample, place_of);
     if (has_ages)
         add_amount(rows, row, MADE, values[CLI_LEAKS_MADE_OBJECTS], values[CLI_LEAKS_MADE_BYTES]);
@@ -272,12 +274,13 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     row->sum_objects += values[CLI_LEAKS_OBJECTS];
 }
 
-/* Begins a window: its values are added up from zero. */
-static void begin_window(cli_leaks_rows *rows, cli_leaks_since since)
+/* Begins a window: its values are added up from zero, or changes from the last ones. */
+static void begin_window(cli_leaks_rows *rows, cli_leaks_since since, bool is_change)
 {
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
-        row->now = row->objects_now = row->bytes_now = 0;
+        if (!is_change)
+            row->now = row->objects_now = row->bytes_now = 0;
         if (since != CLI_LEAKS_SINCE_SUM) {
             bool goes_on = since == CLI_LEAKS_SINCE_LAST;
             row->made_before = goes_on ? row->made : 0;
@@ -309,7 +312,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     uint32_t *place_of = cli_keep(view->n_location, sizeof *place_of);
     for (size_t i = 0; i < view->n_location; i++)
         place_of[i] = NOT_NUMBERED;
-    begin_window(rows, moment->since);
+    begin_window(rows, moment->since, moment->is_change);
     cli_sample sample;
     for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);)
         add_sample(rows, profile, columns, &sample, place_of);
@@ -327,6 +330,23 @@ void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
     for (size_t i = 0; rows->len && i < profile->view->n_location; i++)
         add_frames(rows, profile, profile->view->location[i],
                    number_place(rows, profile, profile->view->location[i]));
+}
+
+void cli_leaks_rows_clear(cli_leaks_rows *rows)
+{
+    for (size_t i = 0; i < rows->len; i++) {
+        if (rows->rows[i].lives)
+            cli_drop(rows->rows[i].lives->amounts);
+        cli_drop(rows->rows[i].lives);
+    }
+    for (size_t i = 0; i < rows->texts_len; i++)
+        cli_drop((char *)rows->texts[i].ptr);
+    void *const all[] = {rows->rows,           rows->places,       rows->frames,
+                         rows->path,           rows->texts,        rows->by_stack.slots,
+                         rows->by_place.slots, rows->by_text.slots};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        cli_drop(all[i]);
+    *rows = (cli_leaks_rows){.rows = NULL};
 }
 
 uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows)

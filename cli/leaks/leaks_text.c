@@ -234,6 +234,10 @@ static void put_verdict(const cli_leaks_run *run)
                run->windows == 1 ? "window is" : "windows are", (int)CLI_LEAKS_LEAST_POINTS);
         return;
     }
+    if (run->doubt && !run->findings.suspects) {
+        printf("unknown: %s\n", run->doubt);
+        return;
+    }
     put_count(run->findings.suspects, "suspect");
     printf(", %zu unknown, ", run->findings.unknown);
     put_count(run->findings.others, "stack");

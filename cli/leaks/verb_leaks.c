@@ -96,10 +96,15 @@ static void note_order(const cli_leaks_work *w)
 static void note_runs(const cli_leaks_work *w)
 {
     for (size_t i = 0; i < w->runs_len; i++)
-        if (w->runs[i].left_out)
+        if (w->runs[i].left_out == 1)
             cli_note("%s: is the last profile, and less is in use than before: it is not judged, "
                      "since programs free memory when they end",
-                     w->runs[i].left_out);
+                     w->runs[i].first_left_out);
+        else if (w->runs[i].left_out)
+            cli_note(
+                "%s: the program begins to end, and frees its memory: the last %zu profiles are "
+                "not judged",
+                w->runs[i].first_left_out, w->runs[i].left_out);
     for (size_t i = 0; i < w->runs_len; i++)
         if (w->runs[i].has_restarted)
             cli_note("%s: the program restarted before this profile; each run is judged by itself",
@@ -123,7 +128,7 @@ static int status_of(const cli_leaks_work *w)
 {
     bool is_enough = false, is_unknown = false;
     for (size_t i = 0; i < w->runs_len; i++) {
-        bool has_verdict = w->runs[i].windows >= CLI_LEAKS_LEAST_POINTS;
+        bool has_verdict = cli_leaks_is_enough(&w->runs[i]);
         if (w->runs[i].findings.suspects)
             return CLI_LEAKS_FOUND;
         is_enough |= has_verdict;
