@@ -290,6 +290,7 @@ typedef struct cli_leaks_work {
     cli_leaks_file *files;
     size_t files_len, files_cap;
     cli_leaks_order_report order;
+    bool has_failed; /* a file that was named is left out since it is damaged or cannot be read */
     cli_leaks_run *runs;
     size_t runs_len;
 } cli_leaks_work;
@@ -298,7 +299,7 @@ typedef struct cli_leaks_work {
 
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
  * *.pb.gz or *.otlp.gz is taken that is a profile with values to judge; a note names each other one. Prints
- * what is wrong; returns an exit code. */
+ * what is wrong, and goes on if other files are left; returns an exit code. */
 int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
 
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
@@ -366,8 +367,9 @@ typedef struct cli_leaks_ranking {
     cli_leaks_findings *out; /* the list has room */
     cli_leaks_rows *rows;
     double allocated[CLI_LEAKS_POINTS], weight;
-    double tests;  /* stacks that are judged together */
-    size_t groups; /* so far */
+    double tests;    /* stacks that are judged together */
+    double smallest; /* a leak that would be a suspect; 0: not known */
+    size_t groups;   /* so far */
 } cli_leaks_ranking;
 
 /* Judges a row by its weight, which is set. */

@@ -86,8 +86,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     if (f->stacks > 1)
         printf(", %zu stacks", f->stacks);
     printf(" | %s | %s | %s |\n", cli_leaks_format_value(f->now, unit, now),
-           cli_leaks_format_slope(run, unit, f->verdict.slope, slope),
-           cli_leaks_reasons[f->verdict.reason].text);
+           cli_leaks_format_slope(run, unit, f->verdict.slope, slope), cli_leaks_why(&f->verdict));
 }
 
 static void put_run(const cli_leaks_run *run)

@@ -105,7 +105,7 @@ static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
         return;
     printf("          of %.0f samples older than %zu windows %.0f %s freed\n", e->settled, age,
            e->freed, e->freed < 1.5 && e->freed >= 0.5 ? "was" : "were");
-    if (f->verdict.reason != CLI_LEAKS_FEW_SAMPLES || e->longer <= 0)
+    if (f->verdict.reason != CLI_LEAKS_FEW_SAMPLES || e->longer <= 0 || e->old >= e->needed)
         return;
     printf("          %.0f that are not freed are enough: a run of %.0f windows has them",
            e->needed, ceil(e->longer * (double)run->windows));
@@ -119,7 +119,7 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char growth[48], noise[48];
     cli_string unit = run->unit;
-    printf("          %s", cli_leaks_reasons[f->verdict.reason].text);
+    printf("          %s", cli_leaks_why(&f->verdict));
     if (f->verdict.reason == CLI_LEAKS_UNSURE)
         printf(" (%s, and chance makes %s)",
                cli_leaks_format_value(f->verdict.growth, unit, growth),
@@ -209,9 +209,15 @@ static void put_heading(const cli_leaks_run *run)
         fputs(", ", stdout);
     }
     put_count(run->windows, "window");
-    printf(" in %s, from %s%s\n", format_span(run->span, text),
+    printf(" in %s, from %s%s", format_span(run->span, text),
            cli_instant_format(run->from_nanos, time),
            run->has_restarted ? ", after a restart" : "");
+    if (run->left_out) {
+        fputs(", without the end of the program (", stdout);
+        put_count(run->left_out, "window");
+        putchar(')');
+    }
+    putchar('\n');
     printf("in use    %s (", cli_leaks_format_value(run->findings.now, run->unit, text));
     cli_string_put(stdout, run->type, CLI_TEXT_SHOWN);
     fputs(") in ", stdout);

@@ -28,6 +28,7 @@ static const double least_sigmas = 3;
 static const double rising_sigmas = 1;
 static const double rising_loss = 1 / 8.0;
 static const double unsure_doubt = 0.1;
+static const double growing_sigmas = 2; /* for growth above the power that does not go up only */
 
 /* The thresholds of the shape. */
 static const double step_share = 0.5;        /* of the growth in one step */
@@ -253,15 +254,22 @@ static cli_leaks_reason shape_of(const cli_leaks_series *s, const parts *p,
     return speed_of(s, p, v);
 }
 
-/* Does the level go up only, from that point on, and by more than a few samples? */
-static bool rises_from(const cli_leaks_series *s, size_t from, const cli_leaks_verdict *v)
+/* Does the level go up only, from that point on? */
+static bool loses_little(const cli_leaks_series *s, size_t from)
 {
     double lost = 0, gained = 0;
     for (size_t i = from; i + 1 < s->len; i++) {
         double change = s->levels[i + 1] - s->levels[i];
         *(change < 0 ? &lost : &gained) += fabs(change);
     }
-    return lost <= rising_loss * gained && gained - lost >= least_sigmas * v->noise;
+    return lost <= rising_loss * gained;
+}
+
+/* Does it, and by more than a few samples? */
+static bool rises_from(const cli_leaks_series *s, size_t from, const cli_leaks_verdict *v)
+{
+    return loses_little(s, from) &&
+           s->levels[s->len - 1] - s->levels[from] >= least_sigmas * v->noise;
 }
 
 /* It may have risen since the first point, or since the end of the start-up, up to its last point. */
@@ -331,6 +339,33 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     return v;
 }
 
+/* Growth in one step, or before the judged part, is none. What falls on the way must be more than chance. */
+static bool is_growth(const cli_leaks_series *s, const parts *p, double noise, double smallest)
+{
+    double rise = s->levels[s->len - 1] - s->levels[0], growth = p->level[2] - p->level[0];
+    double span = s->seconds[s->len - 1] - s->seconds[0];
+    double whole = growth * span / (p->centre[2] - p->centre[0]);
+    bool is_plain =
+        loses_little(s, 0) && growth >= rise / 4 && largest_step(s, 0) <= step_share * rise;
+    return (is_plain && fmax(rise, whole) >= smallest) ||
+           (whole >= smallest && growth >= growing_sigmas * noise);
+}
+
+void cli_leaks_doubt_growth(const cli_leaks_series *s, double smallest, cli_leaks_verdict *v)
+{
+    bool is_shape = v->reason == CLI_LEAKS_STEP || v->reason == CLI_LEAKS_FILLED;
+    if (s->len < CLI_LEAKS_LEAST_POINTS || v->kind != CLI_LEAKS_NONE ||
+        v->reason == CLI_LEAKS_SAWTOOTH || v->reason == CLI_LEAKS_SHRINKING ||
+        (is_shape && v->doubt <= cli_leaks_doubt_limit))
+        return;
+    parts p = split(s);
+    if (!is_growth(s, &p, v->noise, smallest))
+        return;
+    v->kind = CLI_LEAKS_UNKNOWN;
+    if (v->reason != CLI_LEAKS_FEW_SAMPLES)
+        v->reason = CLI_LEAKS_UNSURE;
+}
+
 /* A pool may be mapped in two steps. */
 bool cli_leaks_is_mapped_again(const double *mapped, size_t len, double growth)
 {
@@ -384,6 +419,13 @@ const cli_leaks_words cli_leaks_reasons[] = {
     [CLI_LEAKS_SAWTOOTH] = {"sawtooth", "grows and falls back"},
     [CLI_LEAKS_SHRINKING] = {"shrinking", "shrinks"},
 };
+
+const char *cli_leaks_why(const cli_leaks_verdict *v)
+{
+    if (v->reason == CLI_LEAKS_FEW_SAMPLES && v->evidence.old >= v->evidence.needed)
+        return "too many are freed late for a leak, and too few for none";
+    return cli_leaks_reasons[v->reason].text;
+}
 
 const cli_leaks_words cli_leaks_kinds[] = {
     [CLI_LEAKS_NONE] = {"none", "no leak"},

@@ -154,7 +154,8 @@ static int print(const verb *v)
     code = code || w->how.html ? code : cli_output_end_text();
     if (!code && is_over)
         return CLI_LEAKS_FOUND;
-    return code || !v->fail ? code : status_of(w);
+    code = code || !v->fail ? code : status_of(w);
+    return code || !w->has_failed ? code : CLI_FAILED;
 }
 
 /* Reads all files, and judges each run. */

@@ -380,7 +380,7 @@ def test_what_strangers_put_into_a_directory(t):
     t.equal(t.succeeds("leaks", "-q", "run").err, "")
     good = [f"run/heap.{i:02}.pb.gz" for i in range(16)]
     for name in planted:
-        if name in ("zero", "linked", "untimed"):
+        if name in ("zero", "linked", "untimed", "empty"):
             continue
         named = t.fails(1, "leaks", *good, f"run/{name}.pb.gz")
         t.check(named.err.startswith(f"pprofdelta: run/{name}.pb.gz: "), named.err)
@@ -567,6 +567,81 @@ def test_what_is_freed_at_the_end_does_not_hide_a_leak(t):
     t.equal(suspects(leaks(t, *files)), ["leak"])
 
 
+def drained(t, prefix, left, made=0):
+    """16 windows of a leak and of traffic, and those at the end with these shares in use."""
+    return [heap(t, f"{prefix}{i:02}.pb.gz", i, {"leak": (min(i, 16) * 100 + 100, int((min(i, 15) * 100 + 100) * part)),
+                                                 "traffic": (9000 * min(i + 1, 16) + made * max(0, i - 15), int(300 * part))})
+            for i, part in enumerate([1.0] * 16 + left)]
+
+
+def test_a_drain_over_several_windows(t):
+    """The leak is judged up to where the program begins to end. Of a program that goes on, all counts."""
+    files = drained(t, "drain", [0.8, 0.5, 0.2, 0.01, 0.01])
+    result = t.succeeds("leaks", *files)
+    t.contains(result.err, "note: drain16.pb.gz: the program begins to end, and frees its memory: the last 5 profiles are not judged")
+    t.contains(result.text, "16 windows in 15.0min, from ", ", without the end of the program (5 windows)\n", "1 suspect, 0 unknown")
+    run = leaks(t, *files)["runs"][0]
+    t.equal((suspects(leaks(t, *files)), run["windows"], run["left_out"]), (["leak"], 16, 5))
+    t.equal(round(run["findings"][0]["age_seconds"]), 16 * 60)
+    files = drained(t, "on", [0.8, 0.5, 0.2, 0.01, 0.01], made=9000)
+    t.equal(suspects(leaks(t, *files)), [])
+    t.lacks(t.succeeds("leaks", *files).err, "end")
+
+
+def go_windows(t, prefix, stacks, count=12):
+    """Windows of a minute without a stamp. stacks: a function of the number that returns {leaf: (allocated, in use)}."""
+    return [heap(t, f"{prefix}{i:02}.pb.gz", i, stacks(i), duration=MINUTE) for i in range(count)]
+
+
+def test_windows_of_go(t):
+    """In-use values are absolute, as those of godeltaprof; with ?seconds= they are changes."""
+    absolute = go_windows(t, "abs", lambda i: {"leak": (100, 100 * i + 100), "calm": (7000, 500 - i % 3), "cache": (0, 400)})
+    report = leaks(t, *absolute)
+    t.equal((suspects(report), report["runs"][0]["windows"]), (["leak"], 12))
+    changes = go_windows(t, "chg", lambda i: {"leak": (100, 100), "calm": (7000, (-40, 40)[i % 2])})
+    report = leaks(t, "--all", *changes)
+    t.equal(suspects(report), ["leak"])
+    t.equal(report["runs"][0]["findings"][0]["now"], 1200 * 1024)
+    unclear = go_windows(t, "bad", lambda i: {"leak": (100, 100), "calm": (7000, 40)})
+    t.contains(t.succeeds("leaks", *unclear).text, "verdict   unknown: what is in use may be changes in these windows")
+    t.equal(t.run("leaks", "--fail", *unclear).code, 6)
+
+
+def test_profiles_that_repeat(t):
+    """Go's heap profile is as of its last collection: what does not change is no evidence, and no clean verdict."""
+    files = [heap(t, f"same{i}.pb.gz", i, {"f": (5000, 1000), "g": (40, 40)}) for i in range(10)]
+    t.contains(t.succeeds("leaks", *files).text, "verdict   unknown: most profiles are the same as the one before", "gc=1")
+    run = leaks(t, *files)["runs"][0]
+    t.equal((run["is_enough"], run["doubt"] is None), (False, False))
+    t.equal(t.run("leaks", "--fail", *files).code, 6)
+
+
+def test_an_empty_file_among_good_ones(t):
+    files = film(t, 10)
+    want = t.succeeds("leaks", *files).text
+    t.write("none.pb.gz", b"")
+    result = t.succeeds("leaks", files[0], "none.pb.gz", *files[1:])
+    t.equal(result.text, want)
+    t.equal(result.err, "pprofdelta: note: none.pb.gz: is empty; it is left out\n")
+    t.equal(t.run("leaks", "--fail", "none.pb.gz", *files).code, 5)
+    t.contains(t.fails(1, "leaks", "none.pb.gz").err, "is empty", "no profile is left to judge")
+
+
+def test_growth_above_the_power_is_never_clean(t):
+    """In few large objects, chance explains much. Growth that is above what the report calls a suspect is unknown."""
+    mib = 0, 5.5, 7.5, 9, 12, 13.5, 15.1, 18.1, 24, 24
+    for large in 1, 2, 3, 5, 8:  # MiB of an object
+        files = []
+        for i, size in enumerate(mib):
+            values = [int(size / large), int(size * 2**20)]
+            t.write(f"{i}.pb.gz", gz(profile([(("load", "main"), values * 2), (("calm", "main"), [9000 * i, 9000 * i << 10, 400, 400 << 10])],
+                                             types=HEAP, time=T0 + i * MINUTE, period_type=KIND, period=512 << 10)))
+            files.append(f"{i}.pb.gz")
+        run = leaks(t, *files)["runs"][0]
+        t.check(run["smallest_leak"] < 24 << 20 and run["suspects"] + run["unknown"], f"{large} MiB: {run}")
+        t.check(t.run("leaks", "--fail", *files).code in (5, 6), large)
+
+
 def test_names_are_made_safe(t):
     files = [heap(t, f"{i}.pb.gz", i, {"evil\x1b[31m\n\"": (100 * i + 100,) * 2}) for i in range(8)]
     t.lacks(t.succeeds("leaks", *files).text, "\x1b")
@@ -576,7 +651,10 @@ def test_names_are_made_safe(t):
 def test_damage_is_refused(t):
     files = film(t)
     t.write("cut.pb.gz", t.load(files[5])[:100])
-    t.contains(t.fails(1, "leaks", *files, "cut.pb.gz").err, "cut.pb.gz: ")
+    result = t.fails(1, "leaks", *files, "cut.pb.gz")
+    t.contains(result.err, "cut.pb.gz: ")
+    t.contains(result.text, "verdict   1 suspect")  # of the others
+    t.equal(t.run("leaks", "--fail", *files, "cut.pb.gz").code, 5)
     t.contains(t.fails(1, "leaks", "--max-memory=20k", *files).err, "memory")
     t.contains(t.fails(1, "leaks", "missing.pb.gz").err, "missing.pb.gz: cannot")
 

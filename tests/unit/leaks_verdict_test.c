@@ -182,6 +182,34 @@ TEST(growth_without_a_fall_is_not_clean)
     }
 }
 
+/* Growth above the smallest leak that is a suspect is not clean if it is one of few objects. */
+TEST(growth_above_the_power)
+{
+    static const struct {
+        const char *levels;
+        double smallest;
+        cli_leaks_kind kind;
+    } series_of[] = {
+        {"02468aceghikmoqs", 20, CLI_LEAKS_UNKNOWN},
+        {"02468aceghikmoqs", 40, CLI_LEAKS_NONE},
+        {"000888ggggoooooo", 20, CLI_LEAKS_UNKNOWN}, /* in three objects */
+        {"00000000oooooooo", 20, CLI_LEAKS_NONE},    /* in one */
+        {"48cgkooooooooooo", 20, CLI_LEAKS_NONE},    /* before the judged part */
+        {"0a5f2c8a4f9d6f8e", 5, CLI_LEAKS_NONE},     /* up and down */
+        {"s8", 5, CLI_LEAKS_NONE},
+    };
+    for (size_t i = 0; i < sizeof series_of / sizeof *series_of; i++) {
+        const row of = {"", series_of[i].levels, 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT};
+        cli_leaks_series series = make(&of, 1, 1e6);
+        series.weight = 8;
+        cli_leaks_verdict v = cli_leaks_judge(&series);
+        CHECK_MSG(v.kind == CLI_LEAKS_NONE, "%s: %s", of.levels, cli_leaks_reasons[v.reason].word);
+        cli_leaks_doubt_growth(&series, series_of[i].smallest, &v);
+        CHECK_MSG(v.kind == series_of[i].kind, "%s: %s", of.levels,
+                  cli_leaks_reasons[v.reason].word);
+    }
+}
+
 /* What grows ever more slowly by time is a leak in a program that slows down, and filled or slowing
  * in a program that does not. */
 TEST(a_program_that_slows_down)

@@ -53,7 +53,7 @@ function nameOf(finding) {
   return parts.filter(Boolean).join(": ") || "(no stack)";
 }
 
-function putFindings(table, film, report, reasons, chosen, choose) {
+function putFindings(table, film, report, chosen, choose) {
   fillTable(table, [["", "text"], ["Place", "text"], ["Now", ""], ["Slope", ""], ["Sure", ""], ["Why", "text"]],
     film.findings.map((finding, i) => {
       const place = make("div"), button = make("button", nameOf(finding));
@@ -65,7 +65,7 @@ function putFindings(table, film, report, reasons, chosen, choose) {
       const more = finding.stacks > 1 && finding.what !== "resident" ? `; ${finding.stacks} stacks` : "";
       return { isChosen: i === chosen, cells: [kind, place, formatValue(finding.now, unitOf(finding, report)),
         slopeText(finding.per_hour, unitOf(finding, report), report.span_seconds), sureText(finding),
-        (reasons.find(([word]) => word === finding.reason) ?? ["", finding.reason])[1] + more] };
+        finding.why + more] };
     }));
 }
 
