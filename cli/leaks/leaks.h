@@ -4,6 +4,7 @@
  *     leaks_order.c     sorts them into runs (pure)
  *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
  *     leaks_rows.c      one series for each stack
+ *     leaks_names.c     functions and lines of what is shown, for all runs at once
  *     leaks_verdict.c   is a series a leak? (pure)
  *     leaks_survival.c  the same for a survival table (pure)
  *     leaks_stack.c     the frames of a stack, and which is the program's own
@@ -36,7 +37,16 @@ typedef struct cli_leaks_frame {
 
 typedef struct cli_leaks_place {
     size_t first, len; /* in frames, innermost call first */
+    cli_key key;       /* the same in every run */
+    uint64_t address;  /* in the file; 0: the place is its lines */
+    size_t module_1;   /* number plus 1; 0: none */
 } cli_leaks_place;
+
+/* A file that addresses are in. */
+typedef struct cli_leaks_module {
+    cli_string name, build_id;
+    bool has_filenames, has_line_numbers; /* the profile says that it has all that there is */
+} cli_leaks_module;
 
 /* Where the program causes what a row has. */
 typedef struct cli_leaks_cause {
@@ -60,7 +70,8 @@ typedef struct cli_leaks_lives {
 } cli_leaks_lives;
 
 typedef struct cli_leaks_row {
-    size_t path, path_len;
+    size_t stack, stack_len; /* places */
+    size_t path, path_len;   /* frames, by cli_leaks_rows_end */
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
     double now, objects_now;                  /* of the last window */
     double made, made_before;                 /* allocated until then, and before the sum */
@@ -78,8 +89,9 @@ typedef struct cli_leaks_row {
 /* The stacks of a run, each with its series of in-use values.
  *
  *     places   0: main.c:10   1: serve <- inlined   2: libc.so.6+0x27a10 ...   distinct locations
- *     path     | 2 1 0 | 5 1 0 | ...        the places of each row, leaf first; in the end, the frames
- *     rows     one for each distinct stack: its part of path, and the values
+ *     stacks   | 2 1 0 | 5 1 0 | ...        the places of each row, leaf first
+ *     path     | 3 2 1 0 | 6 2 1 0 | ...    their frames, in the end
+ *     rows     one for each distinct stack: its part of both, and the values
  *
  * Two locations are one place if they have the same address in the same file, whatever the ids and
  * the load addresses are; without an address or a file, if they have the same lines and address. Labels
@@ -93,11 +105,15 @@ typedef struct cli_leaks_rows {
     size_t places_len, places_cap;
     cli_leaks_frame *frames;
     size_t frames_len, frames_cap;
+    cli_leaks_module *modules;
+    size_t modules_len, modules_cap;
+    uint32_t *stacks;
+    size_t stacks_len, stacks_cap;
     uint32_t *path;
-    size_t path_len, path_cap;
+    size_t path_len;
     cli_string *texts;
     size_t texts_len, texts_cap;
-    cli_numbers by_stack, by_place, by_text;
+    cli_numbers by_stack, by_place, by_text, by_module;
     double seconds[CLI_LEAKS_POINTS];
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
@@ -148,14 +164,14 @@ typedef struct cli_leaks_moment {
 void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
 
-/* Gives the places the names that this profile has for them: it was added as a window, and its names
- * were found since. */
-void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile);
+/* Gives a place the names that this profile has for the location. */
+void cli_leaks_rows_rename(cli_leaks_rows *rows, size_t place, const cli_profile *profile,
+                           const Pd__View__Location *location);
 
 /* The bytes that the rows take. */
 uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows);
 
-/* Replaces the places in all paths by their frames. Call it once, after the last window. */
+/* Makes the paths of all rows. Call it after the last window, and after places were renamed. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
 
 /* Makes the rows empty. */
@@ -244,6 +260,7 @@ typedef struct cli_leaks_how {
     cli_symbolizing names;      /* that may be found for what is in use at the end */
     size_t top;                 /* findings of each run that are printed */
     bool all;                   /* also what is not a suspect */
+    bool names_all;             /* stacks need names that are no finding */
     bool all_frames;
     const char *html; /* the file of the page; NULL: none */
     bool has_source;  /* the page has source lines */
@@ -322,6 +339,18 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
  *
  * Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
 int cli_leaks_read(cli_leaks_work *work);
+
+/* Refuses stacks that take more memory than the limit. */
+int cli_leaks_check_memory(const cli_leaks_run *run, const cli_leaks_how *how, const char *path);
+
+/* ---- names (leaks_names.c) ----
+ *
+ *     places of the rows that are shown --> one profile with a mapping for each file --> cli_names_find
+ *     frames of the places <-- lines of its locations
+ *
+ * So each file is opened once, however many processes have it. Judges the runs again. Prints what is wrong;
+ * returns an exit code. */
+int cli_leaks_find_names(cli_leaks_work *work);
 
 /* ---- stacks as text (leaks_stack.c) ---- */
 

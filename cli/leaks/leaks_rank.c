@@ -453,6 +453,13 @@ static void finish(cli_leaks_findings *out, const cli_leaks_how *how)
 void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
 {
     cli_leaks_ranking r = {.out = &run->findings, .rows = &run->rows};
+    cli_drop(run->findings.list); /* of an earlier call, before names were found */
+    cli_drop(run->findings.shown);
+    run->findings = (cli_leaks_findings){.list = NULL};
+    for (size_t i = 0; i < run->rows.len; i++)
+        run->rows.rows[i].group = 0;
+    for (size_t i = 0; i < run->areas.len; i++)
+        run->areas.rows[i].group = 0;
     /* Each place has two stacks at least. */
     size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
     run->findings.list = cli_keep(most, sizeof *run->findings.list);

@@ -269,15 +269,12 @@ static bool is_of_the_end(const reader *r)
            cli_leaks_end_of(r->paces, r->paces_len) < r->paces_len;
 }
 
-/* Refuses stacks that take more memory than the limit. */
-static int check_memory(const reader *r, const cli_leaks_file *file)
+int cli_leaks_check_memory(const cli_leaks_run *run, const cli_leaks_how *how, const char *path)
 {
-    if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) +
-            r->run->film.size <=
-        r->how->library.max_memory)
+    if (cli_leaks_rows_size(&run->rows) + cli_leaks_rows_size(&run->areas) + run->film.size <=
+        how->library.max_memory)
         return CLI_DONE;
-    return cli_memory_error(file->place.path,
-                            "the stacks of this run take more memory than the limit");
+    return cli_memory_error(path, "the stacks of this run take more memory than the limit");
 }
 
 /* Adds the account of the resident memory, if the profile has one. */
@@ -317,21 +314,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
         cli_leaks_film_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;
-    return check_memory(r, file);
-}
-
-/* Finds the names of what is in use at the end. The last window may be left out, and may have little
- * in use, so the one before it counts too. */
-static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profile)
-{
-    if (r->windows + 1 < r->run->windows)
-        return CLI_DONE;
-    int code = cli_names_find(profile, r->how->names);
-    if (code)
-        return code;
-    cli_leaks_rows_rename(&r->run->rows, profile);
-    cli_leaks_rows_rename(&r->run->areas, profile);
-    return check_memory(r, file);
+    return cli_leaks_check_memory(r->run, r->how, file->place.path);
 }
 
 static int read_window(reader *r, const cli_leaks_file *file)
@@ -341,7 +324,6 @@ static int read_window(reader *r, const cli_leaks_file *file)
     code = code ? code : add_up(r, file, &profile.input);
     code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
     code = code ? code : add_profile(r, file, &profile);
-    code = code ? code : find_names(r, file, &profile);
     cli_profile_free(&profile);
     return code;
 }

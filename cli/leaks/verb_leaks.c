@@ -170,7 +170,7 @@ static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
     code = cli_leaks_read(w);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
-    return code;
+    return code ? code : cli_leaks_find_names(w);
 }
 
 static int check_options(const verb *v, const cli_arguments *arguments)
@@ -193,6 +193,7 @@ static int perform(verb *v, const cli_arguments *arguments)
     cli_progress_start();
     if (!v->work.how.top)
         v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
+    v->work.how.names_all = v->work.how.all || v->work.how.html || v->markdown;
     v->base_work.how = v->work.how;
     code = judge(&v->work, arguments->operands, arguments->operands_len);
     if (!code && v->base)
