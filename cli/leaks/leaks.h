@@ -10,6 +10,7 @@
  *     leaks_stack.c     the frames of a stack, and which is the program's own
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
+ *     leaks_join.c      what several runs have in common
  *     leaks_film.c      what is in use at the windows of a page
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
  *     leaks_source.c    the source lines of a page
@@ -233,6 +234,11 @@ typedef struct cli_leaks_finding {
     double now, objects;
     double rate; /* allocated per second; below 0: not known */
     double age;  /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
+    /* Of runs of the same program: it has the same stack in so many, and so much in all of them. It is printed
+     * with the first of them. */
+    size_t runs;
+    double now_in_all, slope_in_all;
+    bool is_repeated; /* it is not the first */
     /* AREAS: the rows of those that grew, the one that grew most first. Those that have less than a
      * twentieth of the growth are left out. */
     size_t areas[CLI_LEAKS_MOST_AREAS], areas_len;
@@ -435,13 +441,18 @@ bool cli_leaks_is_of_python(const cli_leaks_rows *areas, size_t area);
  *               It is read from the kernel and has no sampling error */
 void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how);
 
+/* Finds what several runs have in common (leaks_join.c). */
+void cli_leaks_join(cli_leaks_work *work);
+
 /* Is the finding a stack of a group? */
 bool cli_leaks_is_member(const cli_leaks_finding *finding);
 
 /* ---- printing (leaks_text.c, leaks_json.c) ---- */
 
-/* Print the run at an index. */
-void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
+/* Prints all runs: suspects, then what is unknown, then runs without either, then those that are too short. */
+void cli_leaks_put_text(const cli_leaks_work *work);
+
+/* Prints the run at an index. */
 void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
 
 /* Writes the object of a run, with so many of the findings that are shown. */

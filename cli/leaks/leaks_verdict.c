@@ -317,7 +317,7 @@ static cli_leaks_verdict judge_few(const cli_leaks_series *s)
         v.growth = s->levels[s->len - 1] - s->levels[0];
         v.slope = span > 0 ? v.growth / span : 0;
     }
-    if (v.growth > 0 || (s->len == 1 && s->levels[0] > 0))
+    if (v.growth > 0)
         v.reason = CLI_LEAKS_FEW_POINTS;
     v.kind = cli_leaks_kind_of(v.reason);
     return v;
@@ -336,6 +336,8 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     v.reason =
         v.doubt <= cli_leaks_doubt_limit ? shape_of(s, &p, &v) : reason_without_growth(s, &p, &v);
     v.kind = cli_leaks_kind_of(v.reason);
+    if (v.kind == CLI_LEAKS_UNKNOWN && v.slope <= 0) /* it grows between few points */
+        v.slope = v.growth / (p.centre[2] - p.centre[0]);
     return v;
 }
 

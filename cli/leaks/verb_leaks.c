@@ -149,8 +149,10 @@ static int print(const verb *v)
     else if (v->markdown)
         is_over = cli_leaks_put_markdown(w, v->base ? &v->base_work : NULL,
                                          v->budget ? (double)v->budget : INFINITY);
-    for (size_t i = 0; i < w->runs_len && !w->how.html && !v->markdown; i++)
-        (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w, i);
+    else if (!v->json)
+        cli_leaks_put_text(w);
+    for (size_t i = 0; i < w->runs_len && v->json; i++)
+        cli_leaks_put_json(w, i);
     code = code || w->how.html ? code : cli_output_end_text();
     if (!code && is_over)
         return CLI_LEAKS_FOUND;
@@ -170,7 +172,10 @@ static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
     code = cli_leaks_read(w);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
-    return code ? code : cli_leaks_find_names(w);
+    code = code ? code : cli_leaks_find_names(w);
+    if (!code)
+        cli_leaks_join(w);
+    return code;
 }
 
 static int check_options(const verb *v, const cli_arguments *arguments)

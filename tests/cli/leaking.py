@@ -5,8 +5,8 @@ import json
 import os
 import random
 
-from pb import HEAP, Stack, gz, profile, read
-from samples import MINUTE, T0
+from pb import HEAP, Stack, Writer, chunk, gz, number, packed, profile, read
+from samples import MINUTE, SECOND, T0
 from live import TRACKER, stamp
 
 KIND = "space/bytes"
@@ -478,6 +478,61 @@ def test_two_processes_are_two_runs(t):
     report = leaks(t, *files)
     t.equal([r["windows"] for r in report["runs"]], [16, 16])
     t.equal((suspects(report), suspects(report, 1)), (["leak"], ["leak"]))
+
+
+def processes(t, stacks, windows=16):
+    """The profiles of processes. stacks: for each, a function of the window as scene; or so many windows of one."""
+    os.mkdir(t.path("all"))
+    for p, (of, count) in enumerate(stacks):
+        for i in range(count):
+            comment = stamp(i + 1, "full" if not i else "window").replace(TRACKER, f"{p + 1:016x}")
+            t.write(f"all/{p:03}.{i:02}.pb.gz", gz(profile(
+                [((leaf, "serve", "main"), [made, made * 1024, live, live * 1024]) for leaf, (made, live) in of(i).items()],
+                time=T0 + p * SECOND + i * MINUTE, comments=[comment], period_type=KIND, period=1)))
+
+
+def test_a_server_of_many_processes(t):
+    """Suspects come first. What several processes have is printed once, and those that are too short in one line."""
+    def calm(i):
+        return {"calm": (1000 * i + 10, 10), "late": (9000 * i, 100 + (900 * (i - 12) if i > 12 else 0))}
+
+    def leaky(i):
+        return {**calm(i), "leak": (100 * i + 100, 100 * i + 100)}
+
+    processes(t, [(calm, 16)] * 3 + [(leaky, 16)] * 5 + [(calm, 3)] * 40 + [(lambda i: {"idle": (10 * i + 10, 10)}, 16)])
+    text = t.succeeds("leaks", "-q", "all").text
+    t.equal(text.count("suspect 1: leak"), 1)
+    t.equal(text.count("unknown 2: late"), 1)
+    t.contains(text, "          in 5 processes, together +29.3MiB/min, 7.81MiB now; here:\n", "          in 8 processes, together ",
+               "same      6 of 49 runs have what is printed above\n",
+               "short     40 of 49 runs have less than 6 windows: too few for a verdict\n")
+    t.check(text.index("suspect 1") < text.index("unknown 2"), text)
+    t.equal(text.count("verdict  "), 3, text)
+    t.lacks(text, "unknown:")
+    markdown = t.succeeds("leaks", "-q", "--markdown", "all").text
+    t.equal(markdown.count("<code>leak</code>"), 1)
+    t.contains(markdown, ", in 5 processes |")
+    report = leaks(t, "-q", "all")
+    t.equal(sum(run["suspects"] for run in report["runs"]), 5)  # each run is whole in JSON
+
+
+def test_each_file_is_opened_once(t):
+    """The names of what is shown are found once for each binary, however many processes have it."""
+    if "without libdw" in t.run("symbolize", "/dev/null").err:
+        t.skip("this build does not read debug information")
+    os.mkdir(t.path("all"))
+    for p, i in itertools.product(range(7), range(8)):
+        w = Writer(HEAP)
+        w.sample([1], [100 * i + 100, 102400 * (i + 1)] * 2)
+        w.mapping(1, 0x400000, 0x500000, 0, "/bin/false", "00" * 20, b"")
+        w.location(1, 1, 0x401000 if p else 0x402000, ())
+        comment = stamp(i + 1, "full" if not i else "window").replace(TRACKER, f"{p + 1:016x}")
+        tail = number(9, T0 + i * MINUTE) + chunk(11, w.type(KIND)) + number(12, 1) + packed(13, [w.string(comment)])
+        t.write(f"all/{p}.{i}.pb.gz", gz(w.bytes() + tail))
+    result = t.succeeds("leaks", "all")
+    t.equal(result.err.count("the file has another build id"), 1, result.err)
+    t.contains(result.err, "2 of 2 locations")
+    t.contains(result.text, "in 6 processes, together")
 
 
 def test_deltas_of_heaps_have_in_use_values(t):
