@@ -46,6 +46,7 @@ typedef struct cli_leaks_place {
 /* A file that addresses are in. */
 typedef struct cli_leaks_module {
     cli_string name, build_id;
+    uint64_t file_offset;                 /* of the mapping: which segment of the file it is */
     bool has_filenames, has_line_numbers; /* the profile says that it has all that there is */
 } cli_leaks_module;
 

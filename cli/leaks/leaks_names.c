@@ -101,7 +101,8 @@ static uint64_t add_function(names *n, const cli_frame_text *text)
 static uint64_t add_mapping(names *n, const cli_leaks_module *module)
 {
     const int64_t words[] = {add_string(n, module->name), add_string(n, module->build_id),
-                             module->has_filenames, module->has_line_numbers};
+                             (int64_t)module->file_offset, module->has_filenames,
+                             module->has_line_numbers};
     size_t number =
         cli_numbers_of(&n->by_mapping, cli_key_of(words, sizeof words), n->mappings_len);
     if (number < n->mappings_len)
@@ -110,6 +111,7 @@ static uint64_t add_mapping(names *n, const cli_leaks_module *module)
     Pd__View__Mapping *made = n->mappings[n->mappings_len++] = cli_keep(1, sizeof *made);
     *made = (Pd__View__Mapping)PD__VIEW__MAPPING__INIT;
     made->id = number + 1;
+    made->memory_start = made->file_offset = module->file_offset;
     made->memory_limit = UINT64_MAX;
     made->filename = words[0];
     made->build_id = words[1];

@@ -86,10 +86,11 @@ static size_t number_module(cli_leaks_rows *rows, const cli_profile *profile,
 {
     cli_leaks_module module = {.name = cli_profile_string(profile, mapping->filename),
                                .build_id = cli_profile_string(profile, mapping->build_id),
+                               .file_offset = mapping->file_offset,
                                .has_filenames = mapping->has_filenames,
                                .has_line_numbers = mapping->has_line_numbers};
     const uint64_t words[] = {number_text(rows, &module.name), number_text(rows, &module.build_id),
-                              module.has_filenames, module.has_line_numbers};
+                              module.file_offset, module.has_filenames, module.has_line_numbers};
     size_t number =
         cli_numbers_of(&rows->by_module, cli_key_of(words, sizeof words), rows->modules_len);
     if (number == rows->modules_len) {
