@@ -188,7 +188,7 @@ def crowded(t):
         many = [((("load", "cache_line", f"way{k}", "main")), [900 * i, 900 * i << 10, 300 + k, (300 + k) << 10, 60, 60 << 10])
                 for k in range(14)]
         deep = (WIDE, *(f"frame{k}" for k in range(120)), "main")
-        return [*many, (deep, [live, live << 10, live, live << 10, 0, 0]),
+        return [*many, (deep, [live + 9, live + 9 << 10, live, live << 10, 9, 9 << 10]),
                 (("new_table", "main"), [900, 900 << 10, 900 * (i >= 9), 900 * (i >= 9) << 10, 0, 0]),
                 (("old_table", "main"), [900, 900 << 10, 900 * (i < 9), 900 * (i < 9) << 10, 0, 0])]
 
