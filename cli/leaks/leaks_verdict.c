@@ -29,6 +29,8 @@ static const double rising_sigmas = 1;
 static const double rising_loss = 1 / 8.0;
 static const double unsure_doubt = 0.1;
 static const double growing_sigmas = 2; /* for growth above the power that does not go up only */
+static const double growing_share =
+    1 / 8.0; /* of what grew in the whole run: for what is not full yet */
 
 /* The thresholds of the shape. */
 static const double step_share = 0.5;        /* of the growth in one step */
@@ -341,14 +343,21 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     return v;
 }
 
+static size_t count_rises(const cli_leaks_series *s)
+{
+    size_t rises = 0;
+    for (size_t i = 0; i + 1 < s->len; i++)
+        rises += s->levels[i + 1] > s->levels[i];
+    return rises;
+}
+
 /* Growth in one step, or before the judged part, is none. What falls on the way must be more than chance. */
 static bool is_growth(const cli_leaks_series *s, const parts *p, double noise, double smallest)
 {
     double rise = s->levels[s->len - 1] - s->levels[0], growth = p->level[2] - p->level[0];
     double span = s->seconds[s->len - 1] - s->seconds[0];
     double whole = growth * span / (p->centre[2] - p->centre[0]);
-    bool is_plain =
-        loses_little(s, 0) && growth >= rise / 4 && largest_step(s, 0) <= step_share * rise;
+    bool is_plain = loses_little(s, 0) && growth >= growing_share * rise && count_rises(s) > 1;
     return (is_plain && fmax(rise, whole) >= smallest) ||
            (whole >= smallest && growth >= growing_sigmas * noise);
 }

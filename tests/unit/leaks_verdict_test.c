@@ -193,6 +193,8 @@ TEST(growth_above_the_power)
         {"02468aceghikmoqs", 20, CLI_LEAKS_UNKNOWN},
         {"02468aceghikmoqs", 40, CLI_LEAKS_NONE},
         {"000888ggggoooooo", 20, CLI_LEAKS_UNKNOWN}, /* in three objects */
+        {"000888888ooooooo", 20, CLI_LEAKS_UNKNOWN}, /* most of it at once */
+        {"048cgkkkkkkkooon", 20, CLI_LEAKS_UNKNOWN}, /* more slowly, so far */
         {"00000000oooooooo", 20, CLI_LEAKS_NONE},    /* in one */
         {"48cgkooooooooooo", 20, CLI_LEAKS_NONE},    /* before the judged part */
         {"0a5f2c8a4f9d6f8e", 5, CLI_LEAKS_NONE},     /* up and down */
