@@ -33,6 +33,7 @@ static const double growing_share =
     1 / 8.0; /* of what grew in the whole run: for what is not full yet */
 
 /* The thresholds of the shape. */
+static const double gap_intervals = 2.5;     /* between two points, at least */
 static const double step_share = 0.5;        /* of the growth in one step */
 static const double sawtooth_share = 0.5;    /* of the growth lost at once */
 static const double stopped_ratio = 1 / 3.0; /* recent speed over earlier speed */
@@ -83,6 +84,22 @@ static double gain(const double *values, const parts *p)
     return mean_of(values, p->from[2], p->to[2]) - mean_of(values, p->from[0], p->to[0]);
 }
 
+static double median_interval(const cli_leaks_series *s)
+{
+    double intervals[CLI_LEAKS_POINTS];
+    for (size_t i = 0; i + 1 < s->len; i++)
+        cli_leaks_insert(intervals, i, s->seconds[i + 1] - s->seconds[i]);
+    return intervals[(s->len - 1) / 2];
+}
+
+/* What changes behind a point is of several intervals where points are missing, as in the account of the
+ * resident memory: the share of one. */
+static double share_of_gap(const cli_leaks_series *s, size_t at, double usual)
+{
+    double interval = s->seconds[at + 1] - s->seconds[at];
+    return usual > 0 && interval > gap_intervals * usual ? usual / interval : 1;
+}
+
 /* ---- chance ------------------------------------------------------------------------------- */
 
 /* Bytes that arrived and departed while `allocated` and the level changed by this much. */
@@ -98,11 +115,13 @@ static double traffic(double allocated, double change)
 static double burstiness(const cli_leaks_series *s, size_t from)
 {
     double predicted = 0, spread = 0, before = 0;
-    double count = (double)(s->len - from - 1);
+    double count = (double)(s->len - from - 1), usual = median_interval(s);
     for (size_t i = from; i + 1 < s->len; i++) {
-        double change = s->levels[i + 1] - s->levels[i];
-        double moved = s->allocated ? traffic(s->allocated[i + 1] - s->allocated[i], change)
-                                    : fabs(change) + 2 * fmin(s->levels[i], s->levels[i + 1]);
+        double share = share_of_gap(s, i, usual),
+               change = share * (s->levels[i + 1] - s->levels[i]);
+        double moved = s->allocated
+                           ? traffic(share * (s->allocated[i + 1] - s->allocated[i]), change)
+                           : fabs(change) + 2 * fmin(s->levels[i], s->levels[i + 1]);
         predicted += s->weight * moved;
         if (i > from)
             spread += (change - before) * (change - before) / 2;
@@ -179,9 +198,9 @@ static double median_slope(const cli_leaks_series *s, size_t from)
 /* The largest rise from one point to the next. */
 static double largest_step(const cli_leaks_series *s, size_t from)
 {
-    double largest = 0;
+    double largest = 0, usual = median_interval(s);
     for (size_t i = from; i + 1 < s->len; i++)
-        largest = fmax(largest, s->levels[i + 1] - s->levels[i]);
+        largest = fmax(largest, (s->levels[i + 1] - s->levels[i]) * share_of_gap(s, i, usual));
     return largest;
 }
 

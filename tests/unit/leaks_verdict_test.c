@@ -133,6 +133,22 @@ TEST(one_wild_point_moves_no_slope)
     CHECK(fabs(cli_leaks_judge(&series).slope - before) < before / 4);
 }
 
+/* Points are missing where the account of the resident memory would take too long. */
+TEST(what_grows_in_a_gap_is_no_step)
+{
+    cli_leaks_series series = make(named("a leak"), 1, 1);
+    for (size_t i = 12; i < series.len; i++) {
+        seconds[i] += 60 * 60;
+        levels[i] += 10 * 60;
+        allocated[i] += 10 * 60;
+    }
+    cli_leaks_verdict v = cli_leaks_judge(&series);
+    CHECK_MSG(v.kind != CLI_LEAKS_NONE, "%s", cli_leaks_reasons[v.reason].word);
+    for (size_t i = 12; i < series.len; i++)
+        seconds[i] -= 60 * 60;
+    CHECK(cli_leaks_judge(&series).reason == CLI_LEAKS_STEP);
+}
+
 TEST(more_series_leave_more_doubt)
 {
     cli_leaks_series series = make(named("a leak of some samples"), 2, 1);
