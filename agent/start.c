@@ -98,6 +98,7 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
     if (settings->account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
+        options.second_gauge = PD_ACCOUNT_MAPPED;
     }
     return pprofdelta_heap_new(&options, heap, err);
 }

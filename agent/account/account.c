@@ -49,13 +49,13 @@ enum { NAMES_MAX = 1024, TEXT_MAX = 64 << 10 };
 typedef struct named {
     part part;
     pprofdelta_frame frames[2]; /* the part, and the name */
-    int64_t bytes;
+    int64_t bytes, mapped;
 } named;
 
 static struct account {
     int64_t resident; /* bytes: of the process, and of these parts of it */
     int64_t heap, agent;
-    int64_t by_slot[PD_SLOTS_MAX];
+    int64_t by_slot[PD_SLOTS_MAX], mapped[PD_SLOTS_MAX];
     named names[NAMES_MAX];
     size_t names_len, text_len;
     char text[TEXT_MAX];
@@ -95,7 +95,7 @@ static named *find_named(part p, pd_bytes name)
 }
 
 /* The last rows are kept for the names that have no room. */
-static void add_named(part p, pd_bytes name, uint64_t bytes)
+static void add_named(part p, pd_bytes name, uint64_t bytes, uint64_t mapped)
 {
     static const char more[] = "(more)";
     const pd_bytes no_room = {(const uint8_t *)more, sizeof more - 1};
@@ -112,11 +112,12 @@ static void add_named(part p, pd_bytes name, uint64_t bytes)
         *n = (named){.part = p, .frames = {part_frames[p], {.name = kept}}};
     }
     n->bytes += (int64_t)bytes;
+    n->mapped += (int64_t)mapped;
 }
 
-static void add_text(part p, const char *name, uint64_t bytes)
+static void add_text(part p, const char *name, uint64_t bytes, uint64_t mapped)
 {
-    add_named(p, (pd_bytes){(const uint8_t *)name, strlen(name)}, bytes);
+    add_named(p, (pd_bytes){(const uint8_t *)name, strlen(name)}, bytes, mapped);
 }
 
 /* ---- owners ---------------------------------------------------------------------------------- */
@@ -225,23 +226,24 @@ static uintptr_t find_owner(const dividing *d, uintptr_t at, owner *out)
 
 /* ---- areas ----------------------------------------------------------------------------------- */
 
-static void give_to_area(const dividing *d, uint64_t bytes)
+static void give_to_area(const dividing *d, uint64_t bytes, uint64_t mapped)
 {
     const pd_smaps_area *area = d->area;
     uint64_t dirty = area->copied < bytes ? area->copied : bytes;
     if (d->is_anonymous) {
-        add_text(PART_LEFT, "anonymous memory that no followed call mapped", bytes);
+        add_text(PART_LEFT, "anonymous memory that no followed call mapped", bytes, mapped);
     } else if (area->inode || area->name.ptr[0] == '/') {
-        add_named(PART_FILE_DIRTY, area->name, dirty);
-        add_named(PART_FILE_CLEAN, area->name, bytes - dirty);
+        add_named(PART_FILE_DIRTY, area->name, dirty, mapped);
+        add_named(PART_FILE_CLEAN, area->name, bytes - dirty, mapped);
     } else if (area->name.len == 7 && memcmp(area->name.ptr, "[stack]", 7) == 0) {
-        add_text(PART_STACKS, "main thread", bytes);
+        add_text(PART_STACKS, "main thread", bytes, mapped);
     } else {
-        add_named(PART_LEFT, area->name, bytes);
+        add_named(PART_LEFT, area->name, bytes, mapped);
     }
 }
 
-static void give(const dividing *d, owner o, uint64_t bytes)
+/* mapped: the size of the memory of which so many bytes are resident. That of a slot comes from its ranges. */
+static void give(const dividing *d, owner o, uint64_t bytes, uint64_t mapped)
 {
     if (o.part == PART_ANONYMOUS)
         a.by_slot[o.slot] += (int64_t)bytes;
@@ -250,11 +252,11 @@ static void give(const dividing *d, owner o, uint64_t bytes)
     else if (o.part == PART_AGENT)
         a.agent += (int64_t)bytes;
     else if (o.part == PART_STACKS)
-        add_text(PART_STACKS, "other threads", bytes);
+        add_text(PART_STACKS, "other threads", bytes, mapped);
     else if (o.part == PART_FILE_DIRTY)
-        add_named(PART_FILE_DIRTY, d->file, bytes);
+        add_named(PART_FILE_DIRTY, d->file, bytes, mapped);
     else
-        give_to_area(d, bytes);
+        give_to_area(d, bytes, mapped);
 }
 
 /* Gives each owner in the area its resident pages. The last one gets the rest: the numbers of pages may be of
@@ -271,7 +273,7 @@ static void divide(const dividing *d)
         if (!is_same) {
             uint64_t bytes = at < end ? pd_residency_count(from, at) * page : rest;
             bytes = bytes < rest ? bytes : rest;
-            give(d, now, bytes);
+            give(d, now, bytes, at - from);
             rest -= bytes;
             from = at;
             now = next;
@@ -306,10 +308,12 @@ static void take_area(void *cookie, const pd_smaps_area *area)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack stack, int64_t bytes)
+static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack stack, int64_t bytes,
+                    int64_t mapped)
 {
     if (bytes)
-        a.rows[a.rows_len++] = (pprofdelta_heap_row){frames, len, stack.stack, stack.depth, bytes};
+        a.rows[a.rows_len++] =
+            (pprofdelta_heap_row){frames, len, stack.stack, stack.depth, bytes, mapped};
 }
 
 /* A stack through code that has been unloaded since has no names any more. */
@@ -322,25 +326,25 @@ static void add_mapping_row(uint32_t slot)
     const pd_slot_stack none = {.depth = 0};
     pd_slot_stack s = pd_mappings_stack(slot);
     if (!s.depth)
-        add_row(unknown, 2, none, a.by_slot[slot]);
+        add_row(unknown, 2, none, a.by_slot[slot], a.mapped[slot]);
     else if (pd_unloaded_number(s.stack, s.depth) != s.code)
-        add_row(unloaded, 2, none, a.by_slot[slot]);
+        add_row(unloaded, 2, none, a.by_slot[slot], a.mapped[slot]);
     else
-        add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot]);
+        add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot], a.mapped[slot]);
 }
 
 static void make_rows(int64_t live)
 {
     const pd_slot_stack none = {.depth = 0};
     int64_t resident = live < a.heap ? live : a.heap;
-    add_row(&part_frames[PART_LIVE], 1, none, resident);
-    add_row(&part_frames[PART_SLACK], 1, none, a.heap - resident);
-    add_row(&part_frames[PART_AGENT], 1, none, a.agent);
+    add_row(&part_frames[PART_LIVE], 1, none, resident, 0);
+    add_row(&part_frames[PART_SLACK], 1, none, a.heap - resident, 0);
+    add_row(&part_frames[PART_AGENT], 1, none, a.agent, 0);
     for (uint32_t slot = 0; slot < PD_SLOTS_MAX; slot++)
         if (a.by_slot[slot])
             add_mapping_row(slot);
     for (size_t i = 0; i < a.names_len; i++)
-        add_row(a.names[i].frames, 2, none, a.names[i].bytes);
+        add_row(a.names[i].frames, 2, none, a.names[i].bytes, a.names[i].mapped);
 }
 
 static void make_comment(int64_t live, bool is_last)
@@ -370,7 +374,7 @@ static size_t save_row(char *to, size_t room, const pprofdelta_heap_row *row)
     if (size > room)
         return 0;
     pd_remains_row *out = (void *)to;
-    *out = (pd_remains_row){row->value, (uint32_t)size, (uint16_t)row->depth,
+    *out = (pd_remains_row){row->value, row->second, (uint32_t)size, (uint16_t)row->depth,
                             (uint16_t)row->frames_len};
     if (stack_size)
         memcpy(out + 1, row->stack, stack_size);
@@ -430,6 +434,7 @@ static bool is_due(bool is_last)
 static void clear(void)
 {
     memset(a.by_slot, 0, sizeof a.by_slot);
+    memset(a.mapped, 0, sizeof a.mapped);
     a.resident = a.heap = a.agent = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
     a.comment.bytes[0] = '\0';
@@ -439,8 +444,10 @@ static void find_all(void)
 {
     a.ranges_len = pd_mappings_pin(a.ranges, &a.ranges_lost);
     a.has_allocator = false;
-    for (size_t i = 0; i < a.ranges_len && !a.has_allocator; i++)
-        a.has_allocator = owner_of_slot(a.ranges[i].slot).part == PART_LIVE;
+    for (size_t i = 0; i < a.ranges_len; i++) {
+        a.has_allocator = a.has_allocator || owner_of_slot(a.ranges[i].slot).part == PART_LIVE;
+        a.mapped[a.ranges[i].slot] += (int64_t)(a.ranges[i].end - a.ranges[i].begin);
+    }
     data_ends_len = 0;
     if (pd_loader_answers(0))
         dl_iterate_phdr(note_data, NULL);

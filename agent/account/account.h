@@ -11,6 +11,9 @@
  *     [heap agent]                      memory of this agent, without its file
  *     [left over] <- name               everything else
  *
+ * The same samples have the type mapped_space/bytes: the size of the mappings in which the pages are, except
+ * for the heap and the agent.
+ *
  * All resident bytes come from one reading of /proc/self/smaps, so that the sum is exact. What an
  * area is comes from its name, from the table in mappings.h, from the C library's records
  * (areas.h) and from the segments of loaded files. If an area has several

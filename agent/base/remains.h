@@ -37,13 +37,14 @@ typedef struct pd_remains_area {
     uint64_t used; /* bytes that hold something */
 } pd_remains_area;
 
-/* The type of the account of what the process is made of, which all profiles have if one has it. */
-#define PD_ACCOUNT_TYPE "rss_space"
-#define PD_ACCOUNT_UNIT "bytes"
+/* The types of the account of what the process is made of, which all profiles have if one has them. */
+#define PD_ACCOUNT_TYPE   "rss_space"
+#define PD_ACCOUNT_MAPPED "mapped_space"
+#define PD_ACCOUNT_UNIT   "bytes"
 
 /* A row of it. Behind it are the stack and the names of the frames that call from no address, each with a NUL. */
 typedef struct pd_remains_row {
-    int64_t bytes;
+    int64_t bytes, mapped;
     uint32_t size; /* with what is behind it, a multiple of 8 */
     uint16_t depth, names;
 } pd_remains_row;

@@ -130,6 +130,7 @@ static int make_tracker(cli_recovering *how, remains *r)
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
+        options.second_gauge = PD_ACCOUNT_MAPPED;
     }
     if (options.format == PPROFDELTA_OTLP) {
         cli_resource resource =
@@ -209,8 +210,12 @@ static size_t read_rows(const pd_remains_account *from, account *to)
             break;
         to->frames[count][0] = (pprofdelta_frame){.name = name};
         to->frames[count][1] = (pprofdelta_frame){.name = name + strlen(name) + 1};
-        to->rows[count] =
-            (pprofdelta_heap_row){to->frames[count], row->names, stack, row->depth, row->bytes};
+        to->rows[count] = (pprofdelta_heap_row){.frames = to->frames[count],
+                                                .frames_len = row->names,
+                                                .stack = stack,
+                                                .depth = row->depth,
+                                                .value = row->bytes,
+                                                .second = row->mapped};
     }
     return count;
 }

@@ -37,6 +37,9 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                                    o->resource_len, err));
     if (o->gauge && (!is_gauge_name(o->gauge) || !o->gauge_unit))
         return pd_refuse(err, "options.gauge is not the name of a gauge, or has no unit");
+    if (o->second_gauge && (!o->gauge || !is_gauge_name(o->second_gauge)))
+        return pd_refuse(err,
+                         "options.second_gauge is not the name of a gauge, or is the only one");
     if (o->period > INT64_MAX)
         return pd_refuse(err, "options.period is more than a profile can tell");
     if (o->started_nanos > PD_HEAP_LATEST)

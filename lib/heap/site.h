@@ -45,7 +45,7 @@ enum {
     PD_HEAP_TYPES,
     PD_FREED_OBJECTS = PD_HEAP_TYPES, /* with ages only */
     PD_FREED_BYTES,
-    PD_HEAP_MOST_TYPES = PD_FREED_BYTES + 2 /* with a gauge */
+    PD_HEAP_MOST_TYPES = PD_FREED_BYTES + 3 /* with two gauges */
 };
 
 /* The sums of a site: the types before the peak, and what ended with age 0. */

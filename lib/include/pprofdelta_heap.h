@@ -267,12 +267,14 @@ typedef struct pprofdelta_heap_options {
     /* For indexes and for the work on a profile: what pprofdelta_heap_recover does not read. Copied;
      * NULL: pages. */
     const pprofdelta_heap_pages *work;
+    /* One more type for the same rows, behind options.gauge and with its unit and conditions; NULL: none. */
+    const char *second_gauge;
 } pprofdelta_heap_options;
 
 #define PPROFDELTA_HEAP_OPTIONS_INIT                                                               \
     {                                                                                              \
         sizeof(pprofdelta_heap_options), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0,           \
-            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL, NULL            \
+            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL, NULL, NULL      \
     }
 
 /* Makes an empty tracker. All its memory comes from options.pages. options may be NULL for the
@@ -454,13 +456,15 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
                                                        const pprofdelta_sink *sink,
                                                        pprofdelta_error *err);
 
-/* A sample of the caller's own, whose value is of the type options.gauge. Its other values are 0. */
+/* A sample of the caller's own: its values of the types options.gauge and options.second_gauge. The
+ * others are 0. */
 typedef struct pprofdelta_heap_row {
     const pprofdelta_frame *frames; /* the leaf first: frames with names and without addresses */
     size_t frames_len;
     const uint64_t *stack; /* the callers of these frames, as in pprofdelta_heap_event */
     size_t depth;
     int64_t value;
+    int64_t second; /* ignored without options.second_gauge */
 } pprofdelta_heap_row;
 
 /* Sets the rows that pprofdelta_heap_write adds to the window under way, and a comment for the

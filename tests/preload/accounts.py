@@ -27,6 +27,7 @@ class Account:
     def __init__(self, t, profile):
         self.rows = [(stack, values[recorded.RSS]) for stack, values in profile.samples
                      if len(values) > recorded.RSS and values[recorded.RSS]]
+        self.sizes = [(stack, values[-1]) for stack, values in profile.samples]
         self.comment = next((c for c in profile.comments if " account" in c), "")
         for stack, values in profile.samples:
             if len(values) > recorded.RSS and values[recorded.RSS]:
@@ -45,6 +46,9 @@ class Account:
 
     def part(self, name):
         return sum(value for stack, value in self.rows if stack[0] == name)
+
+    def mapped(self, part, name):
+        return sum(value for stack, value in self.sizes if stack[0] == part and name in stack)
 
     def of(self, part, name):
         return sum(value for stack, value in self.rows if stack[0] == part and name in stack)
@@ -90,6 +94,8 @@ def test_mappings_by_stack(t):
     said, account, rss = stood(t, "maps")
     for name, size in said.items():
         t.equal(account.of(ANONYMOUS, name), size, name)
+        t.check(account.mapped(ANONYMOUS, name) >= size, f"{name}: less is mapped than is resident")
+    t.equal(account.mapped(ANONYMOUS, "map_cut"), said["map_cut"] + MIB // 2, "with pages that were given back")
     t.equal(account.of(ANONYMOUS, "map_gone"), 0)
     t.equal(account.part(ANONYMOUS), sum(said.values()), "all mappings")
     t.check(all("main" in stack for stack, _ in account.rows if stack[0] == ANONYMOUS), "whole stacks")

@@ -572,5 +572,5 @@ def test_requests_of_otlp(t):
     t.succeeds("check", *[os.path.join("out", name) for name in names])
     request = Request(inflate(t.load(os.path.join("out", names[0]))))
     t.equal(request.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
-    t.equal(len(request.profiles), 9)  # rss_space is one
-    t.equal(len(set(request.ids)), 9)
+    t.equal(len(request.profiles), 10)  # rss_space and mapped_space are two
+    t.equal(len(set(request.ids)), 10)

@@ -37,7 +37,7 @@ def test_leaks_are_found_to_the_byte(t):
         t.check(all("run" in stack for stack in stacks), f"{name} was not called by run: {stacks}")
     t.equal(profile.types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
                             "inuse_space/bytes", "peak_objects/count", "peak_space/bytes", "freed_objects/count",
-                            "freed_space/bytes", "rss_space/bytes"])
+                            "freed_space/bytes", "rss_space/bytes", "mapped_space/bytes"])
 
 
 def test_leaks_are_estimated(t):
