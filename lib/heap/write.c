@@ -59,7 +59,7 @@ static void write_stack(writing *w, const pd_site *site)
 static void end_sample(writing *w, const int64_t values[PD_HEAP_MOST_TYPES])
 {
     const pprofdelta_heap_options *o = &w->heap->options;
-    size_t gauges = (o->gauge != NULL) + (o->second_gauge != NULL);
+    size_t gauges = (o->gauge ? 1U : 0U) + (o->second_gauge ? 1U : 0U);
     pd_compact_sample_end(w->out, values, w->types + gauges);
 }
 

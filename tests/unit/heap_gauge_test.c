@@ -156,7 +156,7 @@ TEST(misuse_is_refused)
     CHECK(pprofdelta_heap_set_gauge(s.heap, NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
     rows[0].depth = 1;
     CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
-    rows[0] = (pprofdelta_heap_row){NULL, 1, stack, 1, 1};
+    rows[0] = (pprofdelta_heap_row){NULL, 1, stack, 1, 1, 0};
     CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_heap_set_gauge(s.heap, NULL, 0, NULL, NULL) == PPROFDELTA_OK);
 }
