@@ -30,6 +30,7 @@ typedef struct remains {
     struct stat status;
     uint8_t *bytes;              /* free them */
     const pd_remains_head *head; /* in bytes; NULL: the file is not complete */
+    const pd_remains_beat *beat; /* in it */
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
@@ -41,11 +42,11 @@ static const char damaged[] = "is cut or damaged: it cannot be recovered; remove
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Says why the file is left alone. */
+/* Says why the file is left alone, if there is a reason to say. */
 static int leave_alone(cli_recovering *how, remains *r, const char *why)
 {
     r->is_left = true;
-    return how->is_silent ? CLI_DONE : cli_error("%s: %s", r->path, why);
+    return how->is_silent || !why ? CLI_DONE : cli_error("%s: %s", r->path, why);
 }
 
 /* Opens the file and locks it. */
@@ -63,6 +64,75 @@ static int open_file(cli_recovering *how, remains *r)
     how->living += r->is_left;
     return CLI_DONE;
 }
+
+/* ---- does its process live? -------------------------------------------------------------------- */
+
+typedef enum fate { ENDED, LIVES, NOT_KNOWN } fate;
+
+/* Reads the beginning of a file that is short, of a folder. */
+static bool read_text(int folder, const char *name, char *text, size_t room)
+{
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+static bool is_process(int folder, const pd_remains_process *wanted)
+{
+    char stat[1024], status[4096];
+    pd_remains_process found = {0};
+    if (!read_text(folder, "stat", stat, sizeof stat) ||
+        !read_text(folder, "status", status, sizeof status))
+        return false;
+    pd_remains_read_process(stat, status, &found);
+    return found.since_boot == wanted->since_boot && found.number == wanted->number;
+}
+
+/* Is it one of those that this process can see? */
+static bool is_seen(const pd_remains_process *wanted)
+{
+    bool is = false;
+    DIR *proc = opendir("/proc");
+    for (const struct dirent *entry; proc && !is && (entry = readdir(proc));) {
+        if (entry->d_name[strspn(entry->d_name, "0123456789")])
+            continue;
+        int folder = openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        is = folder >= 0 && is_process(folder, wanted);
+        if (folder >= 0)
+            close(folder);
+    }
+    if (proc)
+        closedir(proc);
+    return is;
+}
+
+/* This process has locked the file. That decides, if the process that made it saw the same file: otherwise this is
+ * another view of it (a layer of overlayfs, a copy), with a lock of its own. A process of an earlier boot has ended.
+ * In the first namespace of process numbers, all processes are seen. */
+static fate has_ended(const pd_remains_head *head, const struct stat *status)
+{
+    const uint64_t first_numbers = 0xeffffffc;
+    const pd_remains_process *process = &head->process;
+    char boot[sizeof process->boot];
+    struct stat numbers;
+    if (head->dev == status->st_dev && head->ino == status->st_ino)
+        return ENDED;
+    if (!process->since_boot ||
+        !read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+        stat("/proc/self/ns/pid", &numbers))
+        return NOT_KNOWN;
+    if (strncmp(boot, process->boot, sizeof boot) != 0)
+        return ENDED;
+    if (is_seen(process))
+        return LIVES;
+    return numbers.st_ino == process->numbers || numbers.st_ino == first_numbers ? ENDED
+                                                                                 : NOT_KNOWN;
+}
+
+/* ---- what it holds --------------------------------------------------------------------------- */
 
 static bool read_all(int fd, uint8_t *bytes, size_t len)
 {
@@ -91,6 +161,9 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
         return leave_alone(how, r, "cannot be read");
     memcpy(r->bytes, head, sizeof *head); /* what was checked is what counts */
     r->head = (const pd_remains_head *)(const void *)r->bytes;
+    r->beat = pd_remains_last_beat(r->head);
+    if (!r->beat)
+        return leave_alone(how, r, damaged);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         if (head->areas[i].base)
             r->areas[r->areas_len++] =
@@ -102,20 +175,33 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
 /* Reads what the file holds. The copy does not change any more. */
 static int read_file(cli_recovering *how, remains *r)
 {
-    pd_remains_head head;
-    r->is_early = !r->status.st_size;
-    if ((uint64_t)r->status.st_size < sizeof head ||
-        !read_all(r->fd, (uint8_t *)&head, sizeof head))
-        return r->status.st_size ? leave_alone(how, r, "is cut: it cannot be recovered; remove it")
-                                 : CLI_DONE;
-    r->is_early = !head.magic;
+    pd_remains_head head = {0};
+    const uint64_t size = (uint64_t)r->status.st_size;
+    const size_t len = size < sizeof head ? (size_t)size : sizeof head;
+    if (!read_all(r->fd, (uint8_t *)&head, len))
+        return leave_alone(how, r, "cannot be read");
+    r->is_early = !size || head.magic == PD_REMAINS_EARLY;
     if (r->is_early || head.magic == PD_REMAINS_OVER)
         return CLI_DONE;
+    if (len < sizeof head)
+        return leave_alone(how, r, "is cut: it cannot be recovered; remove it");
     if (head.magic != PD_REMAINS_MAGIC)
         return leave_alone(how, r,
                            "is not what the heap agent of this version leaves; the "
                            "pprofdelta that recorded it can recover it");
-    return read_areas(how, r, &head, (uint64_t)r->status.st_size);
+    if (head.check != pd_remains_check_head(&head))
+        return leave_alone(how, r, damaged);
+    switch (has_ended(&head, &r->status)) {
+    case ENDED:
+        return read_areas(how, r, &head, size);
+    case LIVES:
+        how->living++;
+        return leave_alone(how, r, NULL);
+    default:
+        return leave_alone(how, r,
+                           "is left alone: the process that has it cannot be seen from here, and "
+                           "may live; recover it where that runs, or on the host of its container");
+    }
 }
 
 /* ---- the window ------------------------------------------------------------------------------ */
@@ -148,7 +234,7 @@ static bool is_empty(const remains *r)
 {
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(r->heap, &stats);
-    return !stats.changed && !(r->head->snapshot && stats.live);
+    return !stats.changed && !(r->head->snapshot && stats.inuse_bytes);
 }
 
 /* The name of the profile: that of the file with the next number that is free. */
@@ -158,7 +244,7 @@ static bool name_profile(const remains *r, char path[PATH_MAX])
     int stem = (int)(strstr(r->name, PD_REMAINS_ENDING) - r->path);
     const uint64_t most = 999999999;
     uint64_t number =
-        r->head->next_number && r->head->next_number < most ? r->head->next_number : 1;
+        r->beat->next_number && r->beat->next_number < most ? r->beat->next_number : 1;
     for (; number <= most; number++) {
         int len = snprintf(path, PATH_MAX, "%.*s.%06" PRIu64 "%s", stem, r->path, number, ending);
         struct stat status;
@@ -220,19 +306,22 @@ static pprofdelta_status set_account(remains *r, pprofdelta_error *err)
 {
     static account to;
     pd_remains_account *from = &((pd_remains_head *)(void *)r->bytes)->account;
-    const double age = ((double)r->head->alive_nanos - (double)from->nanos) / 1e9;
+    const double age = ((double)r->beat->alive_nanos - (double)from->nanos) / 1e9;
     size_t count = 0;
     if (!r->head->has_account)
         return PPROFDELTA_OK;
+    const bool is_whole = from->check && from->len <= sizeof from->rows - 2 &&
+                          from->check == pd_remains_check_account(from);
     memset(from->rows + sizeof from->rows - 2, 0, 2);
-    if (from->len <= sizeof from->rows - 2)
+    if (is_whole)
         count = read_rows(from, &to);
-    if (count)
+    if (is_whole)
         snprintf(to.comment, sizeof to.comment, "%.*s; as of %.1f s before the end",
                  (int)sizeof from->comment - 1, from->comment, age > 0 ? age : 0);
     else
-        snprintf(to.comment, sizeof to.comment,
-                 "pprofdelta: no account: the process ended before its first one");
+        snprintf(to.comment, sizeof to.comment, "pprofdelta: no account: %s",
+                 from->check ? "it is damaged and left out"
+                             : "the process ended before its first one, or while it made one");
     return pprofdelta_heap_set_gauge(r->heap, to.rows, count, to.comment, err);
 }
 
@@ -250,6 +339,16 @@ static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *wi
     return cli_upload_run(&uploader, profile, &report, &unread);
 }
 
+static void note_damage(const remains *r)
+{
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    pprofdelta_heap_describe(r->heap, &stats);
+    if (stats.left_out)
+        cli_note("%s: was damaged: %" PRIu64 " of its stacks, ages and peaks are left out of that "
+                 "window; its comment tells them apart",
+                 r->path, stats.left_out);
+}
+
 static int write_window(cli_recovering *how, remains *r)
 {
     pprofdelta_error err;
@@ -257,7 +356,7 @@ static int write_window(cli_recovering *how, remains *r)
     cli_buffer profile = {0};
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &profile};
     int code = CLI_DONE;
-    if (pprofdelta_heap_begin(r->heap, r->head->alive_nanos, &window, &err) ||
+    if (pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, &window, &err) ||
         set_account(r, &err) ||
         pprofdelta_heap_write(
             r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
@@ -266,6 +365,8 @@ static int write_window(cli_recovering *how, remains *r)
     if (!code)
         code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);
     free(profile.bytes);
+    if (!code)
+        note_damage(r);
     how->recovered += !code;
     return code;
 }

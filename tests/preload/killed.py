@@ -25,12 +25,12 @@ if __name__ == "__main__":
 import recorded
 from accounts import PARTS, Account
 from agents import TIMEOUT, checked, only, plainly, quiet, record, start, target, until
-from pb import load
+from pb import load, read
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
 THREADS = len(SIZES)
 TRUTH = struct.Struct("4Q")  # begun, done, ends begun, ends done
-READY = struct.Struct("Q")   # the first word of the file, when it is complete
+READY, BEGUN = b"ppdflve\x03", b"ppdfhry\x03"  # how the file begins, when it is complete, and before
 PERL = ["perl", "-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"]
 
 
@@ -67,9 +67,8 @@ def live_files(folder):
 def is_ready(folder):
     for path in live_files(folder):
         with open(path, "rb") as file:
-            head = file.read(READY.size)
-        if len(head) == READY.size and READY.unpack(head)[0]:
-            return True
+            if file.read(len(READY)) == READY:
+                return True
     return False
 
 
@@ -180,20 +179,97 @@ def test_what_is_not_the_agents_is_left_alone(t):
     ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
     t.equal((ran.returncode, sorted(os.listdir(out))), (1, before), ran.stderr)
     for name, why in (("cut", "is cut"), ("short", "is cut or damaged"), ("foreign", "of this version"),
-                      ("root", "lies outside"), ("readable", "of this user alone"), ("link", "symbolic link"),
+                      ("root", "is cut or damaged"), ("readable", "of this user alone"), ("link", "symbolic link"),
                       ("hard", "of this user alone"), ("pipe", "is a pipe")):
         line, = [line for line in ran.stderr.splitlines() if f"heap.{name}." in line]
         t.contains(line, why)
 
 
+BEAT = 3 * 10**9  # nanoseconds: how well the end of the process is known
+PAGE = 4096
+
+
+def rows_of(profile):
+    """The samples, each with its stack and its labels. Equal ones do not come."""
+    places = {number: (*profile.binaries.get(mapping, ())[3:], address, *names)
+              for number, (mapping, address, names) in profile.locations.items()}
+    return {(tuple(places[i] for i in stack), repr(sample[1])): sample[2]
+            for stack, sample in zip(profile.stacks, profile.samples)}
+
+
+def flip_bits(chance, data, used):
+    for _ in range(1 << chance.randrange(8)):
+        data[chance.choice(used) + chance.randrange(PAGE)] ^= 1 << chance.randrange(8)
+
+
+def overwrite_page(chance, data, used):
+    page, other = chance.choice(used), chance.choice(used)
+    data[page:page + PAGE] = chance.choice((bytes(PAGE), b"\xff" * PAGE, chance.randbytes(PAGE), bytes(data[other:other + PAGE])))
+
+
+def judge_damaged(t, path, truth):
+    """Recovers the file. Returns what became of it, or what is wrong, in words."""
+    out = os.path.dirname(path)
+    ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
+    made = [os.path.join(out, name) for name in os.listdir(out) if name.endswith(".gz")]
+    if ran.returncode:
+        is_refused = ran.returncode == 1 and not made and os.path.exists(path) and path in ran.stderr
+        return "refused" if is_refused else f"exit {ran.returncode}, {made}, {ran.stderr}"
+    if len(made) != 1:
+        return f"{made}: {ran.stderr}"
+    profile = read(load(made[0]))
+    rows, true_rows = rows_of(profile), rows_of(truth)
+    is_less = "left out of that window" in ran.stderr or any("damaged and left out" in text for text in profile.comments)
+    for key in rows.keys() | true_rows.keys():
+        values, true = rows.get(key, [0] * len(profile.types)), true_rows.get(key, [0] * len(truth.types))
+        if any(value != wanted and not (is_less and not value) for value, wanted in zip(values, true)):
+            return f"{values}, not {true}, of {key}: {ran.stderr}"
+    stamps = [next(filter(None, map(recorded.STAMP.match, p.comments))).groups() for p in (profile, truth)]
+    ends = [int(stamp[5]) for stamp in stamps]
+    if profile.types != truth.types or [s[:5] + s[6:] for s in stamps][0] != [s[:5] + s[6:] for s in stamps][1]:
+        return f"{stamps}"
+    if abs(ends[0] - ends[1]) > BEAT:
+        return f"the end is {ends}"
+    return "less" if is_less else "equal"
+
+
+def test_what_is_damaged_is_not_taken_for_whole(t):
+    """What becomes of a file with flipped bits or a page of another one: nothing, the true window, or less, with a word
+    about that."""
+    kill(t.binary, PERL, t.path("out"), 1.5, ["--rate=4k", "--interval=1s"]) or t.skip("perl is not here")
+    whole, = live_files(t.path("out"))
+    size, name = os.path.getsize(whole), os.path.basename(whole)
+    data = load(whole).rstrip(b"\0") + bytes(PAGE)
+    used = [at for at in range(0, len(data), PAGE) if data[at:at + PAGE].strip(b"\0")]
+    os.mkdir(t.path("try"))
+
+    def recovered_of(content):
+        for left in os.listdir(t.path("try")):
+            os.remove(t.path(f"try/{left}"))
+        os.chmod(path := t.write(f"try/{name}", content), 0o600)
+        os.truncate(path, size)
+        return path
+
+    path = recovered_of(data)
+    t.equal(recover(t.binary, t.path("try")).returncode, 0)
+    truth = read(load(*recorded.files(t.path("try")).popitem()[1]))
+    chance, became = random.Random(42), {}
+    for kind, rounds in ((flip_bits, 250), (overwrite_page, 60)):
+        for number in range(rounds):
+            kind(chance, damaged := bytearray(data), used)
+            verdict = judge_damaged(t, recovered_of(bytes(damaged)), truth)
+            became.setdefault(verdict, []).append(f"{kind.__name__} {number}")
+    t.equal(sorted(became), ["equal", "less", "refused"], str({verdict: at[:3] for verdict, at in became.items()}))
+
+
 def test_a_process_that_is_killed_at_once(t):
     """Its file is not complete: it goes, and a note says that nothing is made of it."""
     os.mkdir(out := t.path("out"))
-    for name, content in (("empty", b""), ("early", bytes(100000))):
+    for name, content in (("empty", b""), ("early", BEGUN), ("earlier", BEGUN + bytes(100000))):
         os.chmod(t.write(f"out/heap.{name}.1.live", content), 0o600)
     ran = recover(t.binary, out)
     t.equal((ran.returncode, os.listdir(out)), (0, []), ran.stderr)
-    t.contains(ran.stderr, "of which nothing can be made: 2")
+    t.contains(ran.stderr, "of which nothing can be made: 3")
 
 
 def test_a_file_system_without_room(t):
