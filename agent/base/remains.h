@@ -18,7 +18,7 @@
 
 #define PD_REMAINS_ENDING ".live" /* of the name; a number may follow: ".live.1" */
 /* They differ in many bits. */
-#define PD_REMAINS_EARLY UINT64_C(0x0379727866647070) /* the file is not complete yet */
+#define PD_REMAINS_EARLY UINT64_C(0x0377656e66647070) /* the file is not complete yet */
 #define PD_REMAINS_MAGIC UINT64_C(0x0365766c66647070)
 #define PD_REMAINS_OVER  UINT64_C(0x03646e6566647070) /* the last window was written */
 

@@ -339,14 +339,11 @@ static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *wi
     return cli_upload_run(&uploader, profile, &report, &unread);
 }
 
-static void note_damage(const remains *r)
+static uint64_t left_out(const remains *r)
 {
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(r->heap, &stats);
-    if (stats.left_out)
-        cli_note("%s: was damaged: %" PRIu64 " of its stacks, ages and peaks are left out of that "
-                 "window; its comment tells them apart",
-                 r->path, stats.left_out);
+    return stats.left_out;
 }
 
 static int write_window(cli_recovering *how, remains *r)
@@ -365,8 +362,10 @@ static int write_window(cli_recovering *how, remains *r)
     if (!code)
         code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);
     free(profile.bytes);
-    if (!code)
-        note_damage(r);
+    if (!code && left_out(r))
+        cli_note("%s: was damaged: %" PRIu64 " of its stacks, ages and peaks are left out of that "
+                 "window; its comment tells them apart",
+                 r->path, left_out(r));
     how->recovered += !code;
     return code;
 }
@@ -383,7 +382,10 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
         code = make_tracker(how, r);
     if (code || r->is_left)
         return code;
-    if (r->head && r->heap && !is_empty(r))
+    const bool has_window = r->heap && !is_empty(r);
+    if (r->heap && !has_window && left_out(r))
+        return leave_alone(how, r, damaged);
+    if (has_window)
         code = write_window(how, r);
     else
         *(r->is_early ? &how->early : &how->empty) += 1;

@@ -21,7 +21,7 @@ static uint32_t cell_age(uint32_t age)
     return rounded + (age > rounded);
 }
 
-static uint64_t check_of(const pd_ended *cell, uint32_t number)
+uint64_t pd_ages_check(const pd_ended *cell, uint32_t number)
 {
     return pd_seal(number, cell->site, cell->link.hash) + pd_check_of_ended(&cell->base) +
            pd_check_of_ended(&cell->changed[0]) + pd_check_of_ended(&cell->changed[1]);
@@ -30,7 +30,7 @@ static uint64_t check_of(const pd_ended *cell, uint32_t number)
 bool pd_ages_is_whole(const pd_ended *cell, uint32_t number, bool is_being_written)
 {
     return cell->site && cell->link.hash && cell_age(cell->link.hash) == cell->link.hash &&
-           (is_being_written || cell->check == check_of(cell, number));
+           (is_being_written || cell->check == pd_ages_check(cell, number));
 }
 
 pd_ended *pd_ages_cell(pd_sites *sites, uint32_t owner, uint32_t age)
@@ -146,7 +146,7 @@ void pd_ages_clear(const pd_sites *sites, pd_site *site)
     uint32_t number = site->ended;
     for (pd_ended *cell; (cell = cell_at(sites, number)); number = cell->link.next) {
         cell->base = cell->changed[0] = cell->changed[1] = (pprofdelta_weight){0, 0};
-        cell->check = check_of(cell, number);
+        cell->check = pd_ages_check(cell, number);
     }
 }
 

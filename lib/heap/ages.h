@@ -35,6 +35,9 @@ static inline bool pd_has_ages(const pd_sites *sites)
  * younger cell of the site. */
 pd_ended *pd_ages_cell(pd_sites *sites, uint32_t number, uint32_t age);
 
+/* What its check word is if no event is under way. */
+uint64_t pd_ages_check(const pd_ended *cell, uint32_t number);
+
 /* Is this cell of the pool in use, with an age that a cell may have, and are its sums what was counted? Those of the
  * site that is being written may differ. */
 bool pd_ages_is_whole(const pd_ended *cell, uint32_t number, bool is_being_written);

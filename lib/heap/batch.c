@@ -32,11 +32,11 @@ typedef enum settling { NOTHING, COUNTERS, COUNTERS_AND_PEAK } settling;
 static void note(pprofdelta_heap *heap, const pd_series *series, settling what)
 {
     pd_heap_export *e = &heap->export;
-    uint32_t next = e->note ^ 1;
-    pd_heap_note *to = &e->notes[next];
+    uint64_t next = e->noted + 1;
+    pd_heap_note *to = &e->notes[next & 1];
     const bool has_peak = what == COUNTERS_AND_PEAK;
     *to = (pd_heap_note){
-        .serial = e->notes[e->note].serial + 1,
+        .serial = next,
         .series = *series,
         .epoch = e->epoch,
         .sent_peak = has_peak ? heap->sites.held_peak : e->sent_peak,
@@ -51,7 +51,7 @@ static void note(pprofdelta_heap *heap, const pd_series *series, settling what)
     };
     to->check = pd_heap_note_check(to);
     PD_WRITTEN_FIRST();
-    e->note = next;
+    e->noted = next;
     PD_WRITTEN_FIRST();
 }
 
@@ -63,9 +63,7 @@ static void note_life(pprofdelta_heap *heap)
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
-    uint64_t serial = heap->export.notes[heap->export.note].serial;
     heap->export = (pd_heap_export){.life = heap->export.life,
-                                    .notes[0].serial = serial,
                                     .id = id,
                                     .started_nanos = started_nanos,
                                     .ended_nanos = started_nanos,

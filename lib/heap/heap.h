@@ -82,7 +82,7 @@ uint64_t pd_heap_note_check(const pd_heap_note *note);
 typedef struct pd_heap_export {
     pd_life life;
     pd_heap_note notes[2];
-    uint32_t note;  /* which of them counts */
+    uint64_t noted; /* the serial of the one that counts, which is at that number modulo 2 */
     uint32_t newer; /* for the notes */
     uint64_t id, epoch;
     int64_t started_nanos;

@@ -421,16 +421,20 @@ static void continue_windows(recovery *r)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* A note counts when it is complete, even if the number of the latest one was not written any more. */
+static const pd_heap_note *note_of(const recovery *r, uint64_t serial)
+{
+    const pd_heap_note *note = &r->dead.export.notes[serial & 1];
+    return note->serial == serial && note->check == pd_heap_note_check(note) ? note : NULL;
+}
+
+/* A note counts when it is complete, even if that was not written any more. */
 static pprofdelta_status read_note(recovery *r, pprofdelta_error *err)
 {
-    const pd_heap_note *notes = r->dead.export.notes;
-    const uint32_t number = r->dead.export.note & 1;
-    const pd_heap_note *latest = &notes[number], *next = &notes[number ^ 1];
-    if (latest->check != pd_heap_note_check(latest))
+    const uint64_t serial = r->dead.export.noted;
+    const pd_heap_note *latest = note_of(r, serial), *next = note_of(r, serial + 1);
+    if (!latest)
         return refuse(err, "the remains are damaged: what is known of the last window");
-    r->note =
-        next->check == pd_heap_note_check(next) && next->serial > latest->serial ? *next : *latest;
+    r->note = next ? *next : *latest;
     return r->note.ended_nanos > PD_HEAP_LATEST
                ? refuse(err, "the remains are damaged: a time is too late")
                : PPROFDELTA_OK;

@@ -9,6 +9,7 @@ import errno
 import itertools
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -30,7 +31,7 @@ from pb import load, read
 SIZES = 5000, 100, 300  # of the blocks of each thread
 THREADS = len(SIZES)
 TRUTH = struct.Struct("4Q")  # begun, done, ends begun, ends done
-READY, BEGUN = b"ppdflve\x03", b"ppdfhry\x03"  # how the file begins, when it is complete, and before
+READY, BEGUN = b"ppdflve\x03", b"ppdfnew\x03"  # how the file begins, when it is complete, and before
 PERL = ["perl", "-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"]
 
 
@@ -370,6 +371,66 @@ def test_a_command_gets_the_window(t):
     finally:
         process.kill()
         process.wait()
+
+
+def with_boot(data, boot):
+    """The file with the id of another boot, and its check as agent/base/remains.h has it."""
+    check, begin, end = 0xcbf29ce484222325, 16, 40 + 40 + 3 * 8 + 4 * 4 + 16384
+    data = data[:40] + boot + data[40 + len(boot):]
+    for word in struct.unpack(f"<{(end - begin) // 8}Q", data[begin:end]):
+        check = (check ^ word) * 0x100000001b3 % 2**64
+        check ^= check >> 32
+    return data[:8] + struct.pack("<Q", check | 1) + data[16:]
+
+
+def test_a_process_that_lives_behind_another_mount(t):
+    """The lock of its file is another one there, or there is none: the process is looked for."""
+    os.mkdir(view := t.path("view"))
+    process = start(t, *PERL, options=["-o", t.path("out"), "--rate=4k"])
+    try:
+        t.check(until(lambda: is_ready(t.path("out"))), "no file came")
+        live, = live_files(t.path("out"))
+        with open(live, "rb") as file:
+            data = file.read(8 << 20)
+        def shown(content):
+            os.chmod(path := t.write("view/heap.perl.1.live", content), 0o600)
+            os.truncate(path, os.path.getsize(live))
+        recovered = lambda *how: plainly(t, *how, t.binary, "recover", view)
+        for content, note in ((data, "processes that live, or are being recovered: 1"),
+                              (with_boot(data, data[40:76]), "processes that live, or are being recovered: 1"),
+                              (with_boot(data, b"0" * 8), "the last window of a process that was killed")):
+            shown(content)
+            ran = recovered()
+            t.equal((ran.code, len(live_files(view))), (0, int("live" in note)), ran.err)
+            t.contains(ran.err, note)
+        os.remove(*(os.path.join(view, name) for name in os.listdir(view)))
+        shown(data)
+        t.equal((plainly(t, t.binary, "sum", view, "-o", "sum.pb.gz").code, len(live_files(view))), (1, 1))
+        apart = "unshare", "-rpf", "--mount-proc"
+        if shutil.which("unshare") and not plainly(t, *apart, "true").code:
+            ran = recovered(*apart)
+            t.equal((ran.code, len(live_files(view))), (1, 1), ran.err)
+            t.contains(ran.err, "cannot be seen from here")
+    finally:
+        process.kill()
+        process.communicate()
+    ran = recovered()
+    t.equal((ran.code, live_files(view)), (0, []), ran.err)
+
+
+OVERLAY = """mount -t tmpfs none full && cd full && mkdir lower upper work merged &&
+    mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged || exit 77
+    "$0" record -q --rate=4k -o merged/out -- "$@" & process=$!
+    for i in $(seq 600); do head -c 8 merged/out/*.live 2>/dev/null | grep -q ppdflve && break; sleep 0.1; done
+    "$0" recover upper/out; ls upper/out; kill -9 $process; wait; "$0" recover upper/out; ls upper/out"""
+
+
+def test_a_process_in_a_container(t):
+    """Its folder is seen in a layer of the container's file system."""
+    os.mkdir(t.path("full"))
+    ran = plainly(t, "unshare", "-rm", "sh", "-c", OVERLAY, t.binary, *PERL) if shutil.which("unshare") else t.skip("no unshare")
+    ran.code != 77 and shutil.which("perl") or t.skip("no overlayfs can be mounted here")
+    t.check(re.fullmatch(r"heap\.perl\.(\d+)\.live\nheap\.perl\.\1\.000001\.pb\.gz\n", ran.out.decode()), f"{ran.out} {ran.err}")
 
 
 REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)] * (i % 50)"],
