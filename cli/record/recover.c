@@ -329,7 +329,10 @@ static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *wi
                      const cli_buffer *profile)
 {
     char *const shell[] = {(char *)"/bin/sh", (char *)"-c", (char *)how->to, NULL};
-    const cli_uploader uploader = {.argv = shell, .timeout_nanos = how->timeout_nanos};
+    const cli_uploader uploader = {.argv = shell,
+                                   .timeout_nanos = how->timeout_nanos,
+                                   .is_not_recorded = true,
+                                   .is_silent = how->is_before};
     const pprofdelta_report report = {.id = window->id,
                                       .sequence = window->sequence,
                                       .attempt = window->attempt,
@@ -424,7 +427,7 @@ int cli_recover_folder(const char *path, cli_recovering *how)
 {
     cli_folder folder;
     int code = cli_folder_read(&folder, path, is_remains);
-    for (size_t i = 0; i < folder.len; i++) {
+    for (size_t i = 0; i < folder.len && !(how->is_before && code == CLI_UPLOAD); i++) {
         int failed = recover_one(&folder, folder.paths[i], how);
         code = failed ? failed : code;
     }

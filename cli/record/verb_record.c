@@ -344,17 +344,16 @@ static int make_resource(const record_options *o, char **text)
                            PD_RESOURCE_MAX - 1);
 }
 
-static int set_environment(const record_options *o, const char *agent)
+/* dir: empty for none. */
+static int set_environment(const record_options *o, const char *agent, const char *dir)
 {
-    char dir[PATH_MAX], *resource = NULL;
-    const bool has_dir = o->dir || !o->to;
+    char *resource = NULL;
     if (strpbrk(agent, " :"))
         return cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD",
                          agent);
-    int code = has_dir ? make_dir(o->dir ? o->dir : ".", dir) : CLI_DONE;
-    code = code ? code : make_resource(o, &resource);
+    int code = make_resource(o, &resource);
     if (!code &&
-        !(cli_set_variable(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
+        !(cli_set_variable(PD_VARIABLE_DIR, *dir, "%s", dir) &&
           cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
           cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
           cli_set_variable(PD_VARIABLE_QUIET, cli_is_quiet, "1") &&
@@ -389,26 +388,31 @@ static void note_small_space(void)
 }
 
 /* Processes that were killed while they recorded to this folder: their windows come first, and what cannot be
- * recovered does not keep COMMAND from running. */
-static void recover(const record_options *o)
+ * recovered does not keep COMMAND from running, nor for longer than one profile may take. */
+static void recover(const record_options *o, const char *dir)
 {
-    const char *dir = getenv(PD_VARIABLE_DIR);
-    cli_recovering how = {.to = o->to, .timeout_nanos = o->timeout_nanos};
-    if (dir && *dir && !o->no_live)
+    const int64_t interval = o->interval_nanos ? o->interval_nanos : 60 * SECOND;
+    const uint64_t seconds = pd_launch_timeout((uint64_t)o->timeout_nanos, (uint64_t)interval);
+    cli_recovering how = {
+        .to = o->to, .timeout_nanos = (int64_t)seconds * SECOND, .is_before = true};
+    if (*dir && !o->no_live)
         cli_recover_folder(dir, &how);
 }
 
 /* Becomes COMMAND, or returns an exit status. */
 static int run(const record_options *options)
 {
-    char agent[PATH_MAX];
+    char agent[PATH_MAX], dir[PATH_MAX] = "";
     int code = check_options(options);
     code = code ? code : find_agent(agent);
     code = code ? code : check_program(options->command[0], agent);
-    code = code ? code : set_environment(options, agent);
+    if (!code && (options->dir || !options->to))
+        code = make_dir(options->dir ? options->dir : ".", dir);
+    if (!code)
+        recover(options, dir);
+    code = code ? code : set_environment(options, agent, dir);
     if (code)
         return code;
-    recover(options);
     note_small_space();
     cli_inherited_restore();
     execvp(options->command[0], options->command);

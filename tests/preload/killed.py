@@ -433,6 +433,20 @@ def test_a_process_in_a_container(t):
     t.check(re.fullmatch(r"heap\.perl\.(\d+)\.live\nheap\.perl\.\1\.000001\.pb\.gz\n", ran.out.decode()), f"{ran.out} {ran.err}")
 
 
+def test_a_command_gets_the_window_before_the_next_run(t):
+    """It is not recorded, its output is not that of the program, and it has the time that each profile has."""
+    out = t.path("out")
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    taken, variables = t.path("taken.pb.gz"), t.path("variables")
+    for command, left in (("sleep 1000", 1), (f"env > {variables}; echo noise; echo noise >&2; cat > {taken}; sh -c true", 0)):
+        ran = record(t, "echo", "mine", options=["-o", out, "--interval=1s", "--to", command], end=None)
+        t.equal((ran.code, ran.out, ran.rest, len(live_files(out))), (0, b"mine\n", [], left), ran.err)
+        t.equal("longer than 5 s" in ran.err, left == 1, ran.err)
+    names = {line.split("=")[0] for line in load(variables).decode().splitlines() if line.startswith(("LD_", "PPROFDELTA"))}
+    t.equal(names, {"PPROFDELTA_" + name for name in ("ID", "SEQUENCE", "ATTEMPT", "FROM", "TO")})
+    t.equal(recorded.Profile(taken).sequence, 1)
+
+
 REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)] * (i % 50)"],
         "sqlite3": [":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n) "
                                 "select count(*) from (select i, hex(randomblob(50)) h from n group by i % 9999)"],
