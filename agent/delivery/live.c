@@ -224,9 +224,12 @@ bool pd_live_is_there(void)
     char path[PD_SPOOL_PATH_MAX];
     struct stat status;
     pd_live_fit();
-    int base = state == THERE ? pd_spool_path(&name, path) : -1;
-    return state == THERE && fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           status.st_dev == file_dev && status.st_ino == file_ino;
+    if (state != THERE || pd_region_has_private())
+        return false;
+    int base = pd_spool_path(&name, path);
+    if (fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == EACCES; /* this process has given up the rights to see it */
+    return status.st_dev == file_dev && status.st_ino == file_ino;
 }
 
 const char *pd_live_fate(void)

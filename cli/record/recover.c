@@ -6,6 +6,7 @@
 #include "input.h"
 #include "message.h"
 #include "output_file.h"
+#include "record/dead_names.h"
 #include "resource.h"
 #include "text.h"
 
@@ -34,6 +35,7 @@ typedef struct remains {
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
+    cli_dead_names names;
     bool is_left;  /* the file is left alone */
     bool is_early; /* the process ended before its file was complete */
 } remains;
@@ -212,6 +214,8 @@ static int make_tracker(cli_recovering *how, remains *r)
     const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     pprofdelta_error err;
+    options.symbolize = cli_dead_names_symbolize;
+    options.symbolize_cookie = &r->names;
     options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
@@ -257,7 +261,7 @@ static bool name_profile(const remains *r, char path[PATH_MAX])
 static int write_file(const remains *r, const cli_buffer *profile)
 {
     char path[PATH_MAX];
-    cli_output out = {.fd = -1};
+    cli_output out = {.fd = -1, .is_lasting = true};
     if (!name_profile(r, path))
         return cli_system_error(r->path, "name the profile of", ENAMETOOLONG);
     int code = cli_output_prepare(&out, path);
@@ -349,18 +353,26 @@ static uint64_t left_out(const remains *r)
     return stats.left_out;
 }
 
+static pprofdelta_status write_once(remains *r, cli_buffer *profile, pprofdelta_error *err)
+{
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = profile};
+    return pprofdelta_heap_write(
+        r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
+        err);
+}
+
+/* It is written twice: the names are those of the addresses that it has. */
 static int write_window(cli_recovering *how, remains *r)
 {
     pprofdelta_error err;
     pprofdelta_heap_window window = {.size = sizeof window};
     cli_buffer profile = {0};
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &profile};
     int code = CLI_DONE;
     if (pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, &window, &err) ||
-        set_account(r, &err) ||
-        pprofdelta_heap_write(
-            r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
-            &err))
+        set_account(r, &err) || write_once(r, &profile, &err))
+        code = cli_library_error(r->path, &err);
+    code = code ? code : cli_dead_names_find(&r->names, r->path, &profile);
+    if (!code && write_once(r, &profile, &err))
         code = cli_library_error(r->path, &err);
     if (!code)
         code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);

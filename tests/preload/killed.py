@@ -447,6 +447,55 @@ def test_a_command_gets_the_window_before_the_next_run(t):
     t.equal(recorded.Profile(taken).sequence, 1)
 
 
+def test_a_directory_that_is_closed_to_the_process(t):
+    """After it gave up its rights: the last window is not lost, since its file is there."""
+    os.geteuid() == 0 and shutil.which("perl") or t.skip("root alone can give up rights, and perl is not here")
+    os.mkdir(t.path("out"), 0o700)
+    ran = record(t, "perl", "-e", "$k{$_} = 'x' x 300 for 1..9999; select undef, undef, undef, 0.5; $) = $( = 65534; "
+                 "$< = $> = 65534; $m{$_} = 'x' x 300 for 1..9999;", options=["--rate=4k", "--interval=1h"])
+    t.equal((ran.code, "lost" in ran.err), (0, False), ran.err)
+    t.equal("pprofdelta recover can make it" in ran.err, bool(live_files(t.path("out"))), ran.err)
+    ran = recover(t.binary, t.path("out"))
+    paths, = recorded.files(t.path("out")).values()
+    made = sum(recorded.Profile(path).total(recorded.ALLOC_BYTES) for path in paths)
+    t.check(ran.returncode == 0 and made > 5 << 20, f"{made} {ran.stderr}")
+
+
+def test_the_window_has_names(t):
+    """Those that the agent gave to the windows before."""
+    t.write("truth", bytes(THREADS * TRUTH.size))
+    kill(t.binary, [target(t, "killed"), t.path("truth")], t.path("out"), 0.5, ["--rate=1", "--interval=200ms"])
+    t.equal(recover(t.binary, t.path("out")).returncode, 0)
+    paths, = recorded.files(t.path("out")).values()
+    last, *others = (read(load(path)) for path in reversed(paths))
+    names = {}
+    for profile in others:
+        names.update({(mapping, address): found for mapping, address, found in profile.locations.values() if address})
+    found = {(mapping, address): names_of for mapping, address, names_of in last.locations.values() if address}
+    t.check({f"leak_{i}" for i in range(THREADS)} <= {name for names_of in found.values() for name in names_of}, str(found))
+    t.equal({place: found[place] for place in found if place in names}, {place: names[place] for place in found if place in names})
+
+
+def test_the_window_is_on_the_disk_before_its_file_goes(t):
+    """If the profile or its folder cannot be synced, the file stays."""
+    build = os.path.dirname(os.path.dirname(t.targets))
+    shim, command = (os.path.join(build, *name) for name in (("tests", "faults.so"), ("cli", "pprofdelta-dynamic")))
+    os.path.exists(shim) and os.path.exists(command) or t.skip("the build has no dynamic command")
+    kill(t.binary, PERL, t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    live, = live_files(t.path("out"))
+    recovered = lambda **faults: plainly(t, command, "recover", "out", env=dict(os.environ, LD_PRELOAD=shim, **faults))
+    shutil.copy(live, kept := t.path("kept"))
+    ran = recovered(PD_FAULT_LOG=t.path("calls"))
+    calls = load(t.path("calls")).decode().split()
+    syncs = [number for number, call in enumerate(calls, 1) if call == "fsync"]
+    t.equal((ran.code, len(syncs), live_files(t.path("out"))), (0, 2, []), f"{ran.err} {calls}")
+    for number in syncs:
+        shutil.copy(kept, live)
+        os.chmod(live, 0o600)
+        ran = recovered(PD_FAULT_HOW=str(errno.EIO), PD_FAULT_NTH=str(number))
+        t.equal((ran.code, live_files(t.path("out"))), (1, [live]), ran.err)
+
+
 REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)] * (i % 50)"],
         "sqlite3": [":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n) "
                                 "select count(*) from (select i, hex(randomblob(50)) h from n group by i % 9999)"],
