@@ -255,7 +255,8 @@ static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap
         status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
     /* After E_MEMORY the caller may write again with fewer symbols. If the window was abandoned meanwhile, the
      * buffers may be those of the next one. */
-    if (ticket == life->ticket && (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
+    if (ticket == heap->export.life.ticket &&
+        (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
         release_buffers(writer);
     return status;
 }
