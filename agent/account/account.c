@@ -384,7 +384,7 @@ static size_t save_row(char *to, size_t room, const pprofdelta_heap_row *row)
     return size;
 }
 
-/* What has no room becomes one row, so that the sum is RSS. The length comes last. */
+/* What has no room becomes one row, so that the sum is RSS. The check comes last. */
 static void save(void)
 {
     enum { LAST_ROW = 64 };
@@ -392,7 +392,7 @@ static void save(void)
     pprofdelta_heap_row more = {.frames = frames, .frames_len = 2};
     pd_remains_account *to = &pd_region_head()->account;
     size_t len = 0;
-    to->len = 0;
+    to->check = 0;
     atomic_signal_fence(memory_order_seq_cst);
     for (size_t i = 0; i < a.rows_len; i++) {
         size_t size = save_row(to->rows + len, sizeof to->rows - LAST_ROW - len, &a.rows[i]);
@@ -403,8 +403,10 @@ static void save(void)
         len += save_row(to->rows + len, LAST_ROW - sizeof(uint64_t), &more);
     memcpy(to->comment, a.comment.bytes, sizeof to->comment);
     to->nanos = pd_now();
-    atomic_signal_fence(memory_order_seq_cst);
     to->len = len;
+    const uint64_t check = pd_remains_check_account(to);
+    atomic_signal_fence(memory_order_seq_cst);
+    to->check = check;
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */

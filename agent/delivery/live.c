@@ -5,6 +5,7 @@
 #include "agent/base/notice.h"
 #include "agent/base/region.h"
 #include "agent/base/self.h"
+#include "agent/base/text.h"
 #include "agent/delivery/spool.h"
 
 #include <errno.h>
@@ -92,13 +93,37 @@ void pd_live_prepare(void)
         memcpy(head->resource, resource, head->resource_len);
 }
 
-/* The magic comes last. */
+static void beat(pd_remains_head *head)
+{
+    pd_remains_beat_now(head, pd_now(), atomic_load(&pd_the_agent.next_number));
+}
+
+static void describe_process(pd_remains_process *process)
+{
+    char stat[1024], status[4096];
+    struct stat numbers;
+    *process = (pd_remains_process){.numbers = 0};
+    if (pd_read_text("/proc/self/stat", stat, sizeof stat) &&
+        pd_read_text("/proc/self/status", status, sizeof status))
+        pd_remains_read_process(stat, status, process);
+    if (!pd_read_text("/proc/sys/kernel/random/boot_id", process->boot, sizeof process->boot) ||
+        fstatat(AT_FDCWD, "/proc/self/ns/pid", &numbers, 0))
+        process->since_boot = 0;
+    process->numbers = process->since_boot ? numbers.st_ino : 0;
+    process->number = (uint64_t)getpid();
+}
+
+/* The magic of a whole file comes last. */
 static void name_process(pd_remains_head *head)
 {
-    head->magic = 0;
+    head->magic = PD_REMAINS_EARLY;
     head->root = (uintptr_t)pd_agent_heap();
-    head->account.len = 0; /* that of the parent, before a fork */
-    head->alive_nanos = pd_now();
+    head->dev = file_dev;
+    head->ino = file_ino;
+    describe_process(&head->process);
+    head->check = pd_remains_check_head(head);
+    head->account.check = 0; /* that of the parent, before a fork */
+    beat(head);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         head->areas[i].base = 0;
 }
@@ -124,7 +149,8 @@ static const char *use_file(int fd)
     file_dev = status.st_dev;
     file_ino = status.st_ino;
     name_process(pd_region_head());
-    int error = move_tracker(fd, true);
+    int error = pd_write_all(fd, &pd_region_head()->magic, sizeof(uint64_t));
+    error = error ? error : move_tracker(fd, true);
     return error ? pd_words_of_error(error) : NULL;
 }
 
@@ -204,17 +230,19 @@ void pd_live_beat(void)
     pd_live_fit();
     if (state != THERE)
         return;
-    head->alive_nanos = pd_now();
-    head->next_number = atomic_load(&pd_the_agent.next_number);
+    beat(head);
 }
 
 bool pd_live_has_all(void)
 {
     char path[PD_SPOOL_PATH_MAX];
     struct stat status;
-    int base = state == THERE ? pd_spool_path(&name, path) : -1;
-    return state == THERE && fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           status.st_dev == file_dev && status.st_ino == file_ino && !pd_region_has_private();
+    if (state != THERE || pd_region_has_private())
+        return false;
+    int base = pd_spool_path(&name, path);
+    if (fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == EACCES; /* this process has given up the rights to see it */
+    return status.st_dev == file_dev && status.st_ino == file_ino;
 }
 
 bool pd_live_is_there(void)

@@ -53,7 +53,7 @@ static void write_stack(writing *w, const pd_site *site)
     uint8_t *at = trace->depth ? pd_compact_stack(w->out, trace->depth) : NULL;
     if (at)
         pd_compact_stack_end(w->out, pd_places_put(&w->writer->places, w->out, at, trace->stack,
-                                                   trace->depth, site->era));
+                                                   trace->depth, pd_site_era(site)));
 }
 
 static void end_sample(writing *w, const int64_t values[PD_HEAP_MOST_TYPES])
@@ -94,7 +94,7 @@ static void begin_sample(writing *w, pd_site *site)
     }
     write_labels(w, site->trace);
     if (!site->era)
-        site->era = w->writer->places.era;
+        site->era = pd_era_sealed(w->writer->places.era);
 }
 
 /* What ended with one age, from 1. */

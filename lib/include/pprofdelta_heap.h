@@ -560,8 +560,9 @@ typedef struct pprofdelta_heap_remains {
  * the mappings that the tracker read last; options.symbolize is called with addresses of the dead
  * process.
  *
- * The bytes may be damaged or hostile. What was being written at the death is left out and counted in
- * the comment. The period, the id, the start and the limits of sites come from the remains; other
+ * The bytes may be damaged or hostile. A stack, or what ended with an age, whose check is wrong is left out, and so
+ * are all values of the peak if they do not add up: see left_out of the stats, and the comment. Whatever else is
+ * damaged is refused. The period, the id, the start and the limits of sites come from the remains; other
  * options are the caller's: format, gauge and gauge_unit should be those of the dead tracker. The
  * new tracker must not track. E_STATE (damaged, cut, or of another version or build of the library),
  * E_MEMORY, E_USAGE. */
@@ -602,6 +603,8 @@ typedef struct pprofdelta_heap_stats {
     /* Neither tracked nor deferred: an array of the event is NULL and its length is not 0, its weight is
      * below 0, or with it all that was ever tracked would not fit in 64 bits. */
     uint64_t refused;
+    uint64_t
+        left_out; /* of a recovered tracker: stacks, ages and peaks (0 or 1) that were damaged */
 } pprofdelta_heap_stats;
 
 /* E_USAGE if out->size is not set. */

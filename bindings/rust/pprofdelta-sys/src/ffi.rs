@@ -380,6 +380,7 @@ pub struct pprofdelta_heap_stats {
     pub peak_nanos: i64,
     pub dropped_ages: u64,
     pub refused: u64,
+    pub left_out: u64,
 }
 
 #[repr(C)]

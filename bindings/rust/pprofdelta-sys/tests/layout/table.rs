@@ -161,6 +161,7 @@ pub fn assertions() -> Vec<String> {
         offset!(pprofdelta_heap_stats, peak_nanos),
         offset!(pprofdelta_heap_stats, dropped_ages),
         offset!(pprofdelta_heap_stats, refused),
+        offset!(pprofdelta_heap_stats, left_out),
         size!(pprofdelta_options),
         offset!(pprofdelta_options, size),
         offset!(pprofdelta_options, flags),
