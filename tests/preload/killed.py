@@ -441,7 +441,7 @@ def test_a_process_that_lives_behind_another_mount(t):
     t.equal((ran.code, live_files(view)), (0, []), ran.err)
 
 
-OVERLAY = """mount -t tmpfs none full && cd full && mkdir lower upper work merged &&
+OVERLAY = """cd full && mkdir lower upper work merged &&
     mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged || exit 77
     "$0" record -q --rate=4k -o merged/out -- "$@" & process=$!
     for i in $(seq 600); do head -c 8 merged/out/*.live 2>/dev/null | grep -q ppdflve && break; sleep 0.1; done
@@ -451,6 +451,8 @@ OVERLAY = """mount -t tmpfs none full && cd full && mkdir lower upper work merge
 def test_a_process_in_a_container(t):
     """Its folder is seen in a layer of the container's file system."""
     os.mkdir(t.path("full"))
+    if plainly(t, "stat", "-f", "-c", "%T", ".").out not in (b"ext2/ext3\n", b"xfs\n"):
+        t.skip("a file here has no room for a page that is written later")
     ran = plainly(t, "unshare", "-rm", "sh", "-c", OVERLAY, t.binary, *PERL) if shutil.which("unshare") else t.skip("no unshare")
     ran.code != 77 and shutil.which("perl") or t.skip("no overlayfs can be mounted here")
     t.check(re.fullmatch(r"heap\.perl\.(\d+)\.live\nheap\.perl\.\1\.000001\.pb\.gz\n", ran.out.decode()), f"{ran.out} {ran.err}")
@@ -520,6 +522,18 @@ def test_the_window_is_on_the_disk_before_its_file_goes(t):
     for number in syncs:
         done, said = recovered(PD_FAULT_HOW=str(errno.EIO), PD_FAULT_NTH=str(number))
         t.equal(done, (1, [live]), said)
+
+
+REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)] * (i % 50)"],
+        "sqlite3": [":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n) "
+                                "select count(*) from (select i, hex(randomblob(50)) h from n group by i % 9999)"],
+        "perl": PERL[1:],
+        "gcc": ["-O3", "-c", "-x", "c", "-o", "/dev/null", "BIG"],
+        "redis-server": ["--bind", "127.0.0.1", "--save", "", "--port", "PORT"]}
+TOP = {"redis-server": "processMultibulkBuffer", "perl": "Perl_sv_grow"}  # a function of the largest stack
+LOAD = "until redis-cli -p %s ping; do sleep 0.01; done; exec redis-benchmark -p %s -t set -r 100000 -n 100000000 -d 1000"
+LIMIT = 64 << 20
+EARLY = 1 << 20  # so much an interpreter uses itself, before it runs anything
 
 
 def judge_real(binary, program, folder, seconds):
