@@ -34,7 +34,7 @@ int run(int count, size_t size)
 
 static useconds_t stay; /* how long a plugin is loaded */
 
-static int use(const char *path, int count, size_t size)
+__attribute__((noinline)) static int use(const char *path, int count, size_t size)
 {
     int (*run)(int, size_t);
     void *plugin = dlopen(path, RTLD_NOW), *found = plugin ? dlsym(plugin, "run") : NULL;
