@@ -61,7 +61,7 @@ static struct account {
     char text[TEXT_MAX];
     pd_range ranges[PD_RANGES_MAX];
     size_t ranges_len, ranges_at;
-    uint64_t ranges_lost;
+    uint64_t ranges_lost, areas_changed;
     bool has_stacks, has_areas, has_allocator;
     pprofdelta_heap_row rows[PD_SLOTS_MAX + NAMES_MAX + PARTS];
     size_t rows_len;
@@ -303,6 +303,7 @@ static void take_area(void *cookie, const pd_smaps_area *area)
     if (!area->resident)
         return;
     a.resident += (int64_t)area->resident;
+    a.areas_changed += area->is_rest;
     divide(d);
 }
 
@@ -359,6 +360,9 @@ static void make_comment(int64_t live, bool is_last)
         pd_text_add(&a.comment, "; the memory of malloc is not known");
     if (a.ranges_lost)
         pd_text_add(&a.comment, "; mappings without room: %ju", (uintmax_t)a.ranges_lost);
+    if (a.areas_changed)
+        pd_text_add(&a.comment, "; RSS is not exact, since areas changed while they were read: %ju",
+                    (uintmax_t)a.areas_changed);
 }
 
 /* ---- for a recovery: base/remains.h ------------------------------------------------------------ */
@@ -438,6 +442,7 @@ static void clear(void)
     memset(a.by_slot, 0, sizeof a.by_slot);
     memset(a.mapped, 0, sizeof a.mapped);
     a.resident = a.heap = a.agent = 0;
+    a.areas_changed = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
     a.comment.bytes[0] = '\0';
 }

@@ -8,6 +8,7 @@
  *     file       a file that is mapped and partly written
  *     all        all of these
  *     storm      threads that map, move, cut and unmap, and children that do the same; nothing stays
+ *     grow       a heap that grows, and the most that was resident
  *     filtered   threads, under a filter that ends the process for a call that it does not expect
  *     again      maps, and then this program again, by exec, with "leak"
  *     fork       maps, then the same in a child, which alone stands still */
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -235,6 +237,22 @@ static void storm(void)
     puts("blow 0");
 }
 
+/* The heap is the largest area, and grows while windows are made. */
+static void grow(void)
+{
+    enum { BLOCKS = 12000, STEPS = 500, SIZE = 8000 };
+    struct rusage usage;
+    for (int i = 0; i < BLOCKS; i++)
+        used(malloc(SIZE), SIZE);
+    for (int step = 0; step < STEPS; step++) {
+        for (size_t len = 0; len < MIB / 7; len += SIZE)
+            used(malloc(SIZE), SIZE);
+        usleep(1000);
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    printf("most %zu\n", (size_t)usage.ru_maxrss << 10);
+}
+
 static void filter(void)
 {
     struct sock_filter rules[] = {
@@ -275,6 +293,8 @@ int main(int argc, char **argv)
         threads();
     if (!strcmp(what, "storm"))
         storm();
+    if (!strcmp(what, "grow"))
+        grow();
     if (!strcmp(what, "filtered")) {
         threads();
         filter();
