@@ -175,6 +175,20 @@ def test_what_grows_counts_once(t):
         close(t, Account(t, profile).total, 0, 0, said["most"] + 2 * MIB, "RSS, and the most of it")
 
 
+def test_a_short_process(t):
+    """It has its window, and no file for it, no account, and if there are few samples no names."""
+    for blocks, has_names in ((2, False), (8, True)):
+        where = t.path(str(blocks))
+        process = start(t, target(t, "account"), "briefly", str(blocks), where, options=["--rate=1", "-o", where])
+        t.equal(process.communicate(timeout=TIMEOUT), (b"live 0\n", b""))
+        profile = only(t, checked(t, where))[0]
+        by_function = profile.by_function(recorded.INUSE_BYTES)
+        t.equal(by_function.get("live_briefly"), blocks * MIB, f"{by_function}")
+        raw = plainly(t, t.binary, "show", "--raw", profile.path).out.decode()
+        t.equal('"live_briefly"' in raw, has_names, raw)
+        t.check(any("no account" in c for c in profile.comments), f"{profile.comments}")
+
+
 def test_under_a_filter(t):
     """A filter that ends the process for a call that it does not expect: the call is not made."""
     said, pid, _ = standing(t, "filtered")
