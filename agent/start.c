@@ -117,6 +117,7 @@ static void begin_tracking(void)
         give_up(err.text, "");
         return;
     }
+    pd_account_begin(pd_now());
     pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();
     pd_own_stack_begin();

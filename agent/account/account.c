@@ -61,7 +61,7 @@ static struct account {
     char text[TEXT_MAX];
     pd_range ranges[PD_RANGES_MAX];
     size_t ranges_len, ranges_at;
-    uint64_t ranges_lost;
+    uint64_t ranges_lost, areas_changed;
     bool has_stacks, has_areas, has_allocator;
     pprofdelta_heap_row rows[PD_SLOTS_MAX + NAMES_MAX + PARTS];
     size_t rows_len;
@@ -303,6 +303,7 @@ static void take_area(void *cookie, const pd_smaps_area *area)
     if (!area->resident)
         return;
     a.resident += (int64_t)area->resident;
+    a.areas_changed += area->is_rest;
     divide(d);
 }
 
@@ -359,6 +360,9 @@ static void make_comment(int64_t live, bool is_last)
         pd_text_add(&a.comment, "; the memory of malloc is not known");
     if (a.ranges_lost)
         pd_text_add(&a.comment, "; mappings without room: %ju", (uintmax_t)a.ranges_lost);
+    if (a.areas_changed)
+        pd_text_add(&a.comment, "; RSS is not exact, since areas changed while they were read: %ju",
+                    (uintmax_t)a.areas_changed);
 }
 
 /* ---- for a recovery: base/remains.h ------------------------------------------------------------ */
@@ -415,12 +419,12 @@ static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
 static uint64_t last_time; /* when the credit was computed; 0: never */
 static int64_t last_cost =
-    1000000;              /* nanoseconds that the last account took, also that of a parent */
-static int64_t last_fork; /* when this process began as the child of a fork; 0: it is none */
+    1000000;                /* nanoseconds that the last account took, also that of a parent */
+static int64_t begun_nanos; /* when this process began */
 
 /* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
- * a second. The last account is always made, except in a child of a fork that has lived too short for
- * one: a program may fork thousands of those. */
+ * a second. The last account is always made, except in a process that has lived too short for one: a program
+ * may start thousands of those. */
 static bool is_due(bool is_last)
 {
     uint64_t now = pd_nanos_of(CLOCK_MONOTONIC), gained = (now - last_time) / 100;
@@ -428,7 +432,7 @@ static bool is_due(bool is_last)
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
     last_time = now;
-    return is_last ? !last_fork || (pd_now() - last_fork) / 100 >= last_cost : credit > 0;
+    return is_last ? (pd_now() - begun_nanos) / 100 >= last_cost : credit > 0;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */
@@ -438,6 +442,7 @@ static void clear(void)
     memset(a.by_slot, 0, sizeof a.by_slot);
     memset(a.mapped, 0, sizeof a.mapped);
     a.resident = a.heap = a.agent = 0;
+    a.areas_changed = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
     a.comment.bytes[0] = '\0';
 }
@@ -495,9 +500,9 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
 }
 
-void pd_account_forked(int64_t nanos)
+void pd_account_begin(int64_t nanos)
 {
-    last_fork = nanos;
+    begun_nanos = nanos;
 }
 
 void pd_account_done(void)

@@ -22,6 +22,9 @@ typedef struct pd_agent {
 
 extern pd_agent pd_the_agent;
 
+/* The windows of a process with fewer samples have no names of functions: short processes are many. */
+enum { PD_SAMPLES_FEW = 4 };
+
 /* Read by the fast path of free, written by the tracker. */
 extern pprofdelta_heap_filter pd_filter;
 

@@ -118,6 +118,7 @@ static char *take(region *r, size_t size)
 void pd_region_begin(void)
 {
     has_begun = sysconf(_SC_PAGESIZE) == PAGE && take(&regions[0], head_size());
+    atomic_store(&has_grown, false); /* the file will have this area */
 }
 
 pd_remains_head *pd_region_head(void)

@@ -91,7 +91,8 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
     const pprofdelta_heap_inuse inuse =
         pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pd_reserve_allow(true);
-    pd_function_names_open();
+    if (atomic_load(&pd_the_agent.samples) >= PD_SAMPLES_FEW)
+        pd_function_names_open();
     pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);
     pd_function_names_close();
     pd_reserve_allow(false);
@@ -177,12 +178,12 @@ bool pd_delivery_has_all(void)
 
 void pd_delivery_release(void)
 {
-    atomic_store(&is_busy, 0);
+    pd_await_set(&is_busy, 0);
 }
 
 void pd_delivery_forget(void)
 {
-    pd_delivery_release();
+    atomic_store(&is_busy, 0);
     atomic_store(&has_failed, false);
     pd_largest_sites_allow();
 }

@@ -160,6 +160,16 @@ static bool is_of_directory(int error)
     return error == ENOENT || error == EACCES || error == EROFS || error == EFBIG;
 }
 
+/* What the file took is free then for profiles. */
+static void drop_file(void)
+{
+    pprofdelta_heap *heap = pd_agent_heap();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pd_region_leave();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
+    remove_file();
+}
+
 static void make_file(void)
 {
     int fd = create();
@@ -175,20 +185,16 @@ static void make_file(void)
                         pd_the_agent.settings.dir, why);
     }
     if (why && fd >= 0)
-        remove_file();
+        drop_file();
     if (fd >= 0)
         close(fd); /* the mapping holds the lock */
     state = why ? FAILED : THERE;
 }
 
-/* The file has no room for all of the tracker. What it took is free then for profiles. */
+/* The file has no room for all of the tracker. */
 static void give_up(int error)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    pd_region_leave();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
-    remove_file();
+    drop_file();
     state = FAILED;
     pd_notice_print(PD_NOTICE_LIVE,
                     "if this process is killed, its last window is lost: the file for it cannot "
@@ -215,18 +221,18 @@ static void extend_file(void)
 
 void pd_live_fit(void)
 {
-    if (state == THERE && !atomic_load(&pd_is_confined) && pd_region_has_private())
+    const pd_settings *settings = &pd_the_agent.settings;
+    if (atomic_load(&pd_is_confined) || !pd_region_head() || !settings->live || !*settings->dir)
+        return;
+    if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
+        make_file();
+    else if (state == THERE && pd_region_has_private())
         extend_file();
 }
 
 void pd_live_beat(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
     pd_remains_head *head = pd_region_head();
-    if (!head || !settings->live || !*settings->dir)
-        return;
-    if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
-        make_file();
     pd_live_fit();
     if (state != THERE)
         return;

@@ -72,7 +72,7 @@ static void end_once(void *unused)
         notify_lost();
     pd_summary_end();
     pd_keep_end();
-    atomic_store(&stage, ENDED);
+    pd_await_set(&stage, ENDED);
 }
 
 /* The thread may hold a lock of the tracker, and never gives it back. */

@@ -70,7 +70,7 @@ static void record_child(void)
     pd_loader_forget();
     pd_end_forget();
     pd_delivery_forget();
-    pd_account_forked(fork_nanos);
+    pd_account_begin(fork_nanos);
     pd_unloaded_forget();
     pd_function_names_abandon();
     pd_reserve_forget();
