@@ -467,7 +467,7 @@ def test_a_command_gets_the_window_before_the_next_run(t):
         ran = record(t, "echo", "mine", options=["-o", out, "--interval=1s", "--to", command], end=None)
         t.equal((ran.code, ran.out, ran.rest, len(live_files(out))), (0, b"mine\n", [], left), ran.err)
         t.equal("longer than 5 s" in ran.err, left == 1, ran.err)
-    names = {line.split("=")[0] for line in load(variables).decode().splitlines() if line.startswith(("LD_", "PPROFDELTA"))}
+    names = {line.split("=")[0] for line in load(variables).decode().splitlines() if line.startswith(("LD_PRELOAD", "PPROFDELTA"))}
     t.equal(names, {"PPROFDELTA_" + name for name in ("ID", "SEQUENCE", "ATTEMPT", "FROM", "TO")})
     t.equal(recorded.Profile(taken).sequence, 1)
 
