@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60 };
+enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60, CLAUSE = 240 };
 
 /* The table as getopt has it. Option i has the value LONG + i, or its letter. */
 typedef struct grammar {
@@ -69,13 +69,13 @@ static bool has_one_dash(const grammar *g, const char *token)
 /* The clause that says what was probably meant by the word; NULL: nothing is near. If it abbreviates
  * several options, these were meant. */
 static const char *meant_by(const grammar *g, const char *word, size_t word_len, bool is_long,
-                            char clause[SHOWN * 4])
+                            char clause[CLAUSE])
 {
     const char *instead = cli_suggest_instead(word, word_len);
     cli_suggestion nearest = nearest_option(g, word, word_len);
     size_t found = 0, len = (size_t)sprintf(clause, "did you mean ");
     for (const struct option *option = g->options; is_long && option->name; option++)
-        if (word_len && !strncmp(option->name, word, word_len) && len < SHOWN * 3)
+        if (word_len && !strncmp(option->name, word, word_len) && len < CLAUSE - SHOWN)
             len += (size_t)sprintf(clause + len, "%s--%s", found++ ? " or " : "", option->name);
     if (!found && (!*nearest.meant || (instead && nearest.distance)))
         return instead;
@@ -86,7 +86,7 @@ static const char *meant_by(const grammar *g, const char *word, size_t word_len,
 /* getopt has refused the token, or has_one_dash. What is ambiguous is unknown, too. */
 static int refuse(const grammar *g, int kind, const char *token)
 {
-    char name[SHOWN + 1], clause[SHOWN * 4], letter[] = {'-', (char)optopt, 0};
+    char name[SHOWN + 1], clause[CLAUSE], letter[] = {'-', (char)optopt, 0};
     size_t dashes = token[1] == '-' ? 2 : 1, len = strcspn(token, "=");
     bool is_long = dashes == 2;
     snprintf(name, sizeof name, "%.*s", len < SHOWN ? (int)len : SHOWN, token);

@@ -336,7 +336,7 @@ static int put_in_place(const cli_output *out)
     struct stat st;
     if (!out->is_new)
         return rename(out->temporary, out->target);
-    if (!link(out->temporary, out->target)) {
+    if (!link(out->temporary, out->target)) { // NOLINT: it has a name since it was created
         unlink(out->temporary);
         return 0;
     }

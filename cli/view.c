@@ -21,7 +21,7 @@ static void *take(void *cookie, size_t size)
         profile->is_over_limit = true;
         return NULL;
     }
-    void *ptr = malloc(size);
+    void *ptr = malloc(size ? size : 1);
     profile->is_over_limit |= !ptr;
     profile->memory_left -= ptr ? size : 0;
     return ptr;

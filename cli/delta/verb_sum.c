@@ -122,8 +122,10 @@ static void note(run *r, const char *name, pprofdelta_join join)
     r->apart += join == PPROFDELTA_JOIN_APART;
     if (join == PPROFDELTA_JOIN_APART && !r->after_missing)
         r->after_missing = name;
-    joined *joins = join < PPROFDELTA_JOIN_APART && notes[join].before ? &r->joins[join] : NULL;
-    if (joins && !joins->len++)
+    if (join >= PPROFDELTA_JOIN_APART || !notes[join].before)
+        return;
+    joined *joins = &r->joins[join];
+    if (!joins->len++)
         *joins = (joined){1, name, r->last};
     if (join == PPROFDELTA_JOIN_ENDED && !r->windows) { /* each may be a loss */
         note_joined(joins, join);

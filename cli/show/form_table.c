@@ -97,7 +97,7 @@ static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample
     t->stacks++;
     for (size_t i = 0; leaf && i < shown->types.len; i++)
         cli_sum_add(&t->rows[leaf->name].sums[stack->side][i], sample->values[columns[i]]);
-    if (stack->is_hidden)
+    if (leaf && stack->is_hidden)
         cli_sum_add(&t->rows[leaf->name].sums[stack->side][shown->types.len], value);
     cli_walk walk = cli_walk_from_leaf(shown, stack);
     for (size_t at; (at = cli_walk_location(&walk, &from, &to, &is_part)) != SIZE_MAX;) {

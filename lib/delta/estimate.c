@@ -60,7 +60,7 @@ bool pd_estimate(const pprofdelta *pd, uint32_t entry, int64_t *values)
 void pd_estimate_settling(pprofdelta *pd)
 {
     pd_ledger *ledger = &pd->ledger;
-    int64_t own[PPROFDELTA_MAX_TYPES];
+    int64_t own[PPROFDELTA_MAX_TYPES] = {0};
     for (size_t entry = 0; entry < ledger->keys.len; entry++) {
         int64_t *excess = excess_of(ledger, entry);
         bool is_again = ledger->is_open && entry < ledger->kept && pd->how == PD_COMMIT_KEEP;
@@ -74,7 +74,7 @@ void pd_estimate_settling(pprofdelta *pd)
 void pd_estimate_settled(pprofdelta *pd)
 {
     pd_ledger *ledger = &pd->ledger;
-    int64_t own[PPROFDELTA_MAX_TYPES];
+    int64_t own[PPROFDELTA_MAX_TYPES] = {0};
     for (size_t entry = 0; entry < ledger->kept; entry++) {
         int64_t *excess = excess_of(ledger, entry);
         estimate_of_attempt(pd, entry, own);

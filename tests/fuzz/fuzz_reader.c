@@ -30,22 +30,13 @@ static bool has_comment(const view *v, const char *prefix)
     return false;
 }
 
-static bool has_file(arena *a, const view *v, uint64_t id)
-{
-    for (size_t i = 0; i < v->n_mapping; i++) {
-        const Pd__View__Mapping *m = v->mapping[i];
-        if (m->id == id)
-            return *view_text(v, m->build_id) || reading_file(a, view_text(v, m->filename));
-    }
-    return false;
-}
-
-static void require_census(arena *a, const view *v, const pprofdelta_census *census)
+static void require_census(const reading *r, const view *v, const pprofdelta_census *census)
 {
     uint64_t by_lines = 0;
     for (size_t i = 0; i < v->n_location; i++) {
-        const Pd__View__Location *l = v->location[i];
-        by_lines += l->n_line && !(l->address && has_file(a, v, l->mapping_id));
+        const reading_location *l = &r->locations[i];
+        bool has_file = l->mapping != NOWHERE && r->mappings[l->mapping].file;
+        by_lines += l->view->n_line && !(l->view->address && has_file);
     }
     require(census->types == v->n_sample_type);
     require(census->samples == v->n_sample);
@@ -75,7 +66,9 @@ static void require_view(const uint8_t *bytes, size_t len, const pprofdelta_cens
     arena a = {NULL};
     require(reading_is_valid(&a, v));
     require(v->n_sample_type >= 1 && v->n_sample_type <= PPROFDELTA_MAX_TYPES);
-    require_census(&a, v, census);
+    reading r;
+    require(reading_make(&a, bytes, len, &r) == PPROFDELTA_OK);
+    require_census(&r, v, census);
     arena_free(&a);
     view_free(v);
 }

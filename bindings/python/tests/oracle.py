@@ -43,7 +43,7 @@ class Reading:
         s = self.strings
         mapping = self.mappings.get(location.mapping_id)
         file = mapping and (s[mapping.build_id] or s[mapping.filename])
-        if location.address and file:
+        if mapping and location.address and file:
             relative = location.address - mapping.memory_start + mapping.file_offset
             return (file, relative, location.is_folded)
         lines = tuple(

@@ -287,7 +287,7 @@ def test_the_options_of_a_sum(heap: Pair) -> None:
 
 
 def test_a_sum_that_does_not_fit_is_closed(heap: Pair) -> None:
-    adder = pprofdelta.Adder(max_memory=80_000)
+    adder = pprofdelta.Adder(max_memory=100_000)
     with pytest.raises(pprofdelta.LimitError):
         adder.add(heap[0])
     with pytest.raises(pprofdelta.UsageError):
