@@ -31,12 +31,13 @@ static void before_fork(void)
 {
     unsigned level = pd_this_thread.forks++;
     pprofdelta_heap *heap = atomic_load(&pd_is_confined) ? NULL : pd_agent_heap();
+    if (heap)
+        forked = heap;
     if (!level)
         pd_this_thread.is_forking = heap && pd_self_enter();
     if (!level && pd_this_thread.is_forking) {
         pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
         pd_mappings_fork_prepare();
-        forked = heap;
         fork_nanos = pd_now();
     }
     if (heap && level < PD_REGION_FORKS)
@@ -77,10 +78,20 @@ static void record_child(void)
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
 }
 
+/* A signal handler has interrupted the agent's code, which may wait for a lock that a thread of the parent
+ * holds. No other thread is here, so the lock may also be free where this thread holds it. */
+static void free_locks(void)
+{
+    pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
+    pd_mappings_fork_done(true);
+}
+
 static void after_fork_in_child(void)
 {
     unsigned level = --pd_this_thread.forks;
     bool has_tracker = level < PD_REGION_FORKS && pd_region_fork_child(level);
+    if (!level && !pd_this_thread.is_forking && has_tracker && forked)
+        free_locks();
     if (level || !pd_this_thread.is_forking)
         return;
     pd_mappings_fork_done(true);
