@@ -78,7 +78,7 @@ static void record_child(void)
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
 }
 
-/* A signal handler has interrupted the agent's code, which may wait for a lock that a thread of the parent
+/* A signal handler has interrupted the agent's code, or fork, which may wait for a lock that a thread of the parent
  * holds. No other thread is here, so the lock may also be free where this thread holds it. */
 static void free_locks(void)
 {
@@ -90,10 +90,11 @@ static void after_fork_in_child(void)
 {
     unsigned level = --pd_this_thread.forks;
     bool has_tracker = level < PD_REGION_FORKS && pd_region_fork_child(level);
-    if (!level && !pd_this_thread.is_forking && has_tracker && forked)
-        free_locks();
-    if (level || !pd_this_thread.is_forking)
+    if (level || !pd_this_thread.is_forking) {
+        if (has_tracker && forked)
+            free_locks();
         return;
+    }
     pd_mappings_fork_done(true);
     if (has_tracker)
         record_child();
