@@ -306,6 +306,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, (void *)table_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_repr, (void *)table_repr},
+    {Py_tp_iter, (void *)PySeqIter_New},
     {Py_sq_length, (void *)table_length},
     {Py_sq_item, (void *)table_row},
     {Py_tp_doc,
