@@ -155,7 +155,7 @@ pprofdelta_status pd_builder_drain(pprofdelta_builder *b, pprofdelta_error *err)
     return status;
 }
 
-/* The same if nobody else is at it. Returns whether there is no room for more. */
+/* The same if no other thread holds the lock. Returns whether there is no room for more. */
 static pprofdelta_status try_to_drain(pprofdelta_builder *b, pprofdelta_error *err)
 {
     if (!pd_lock_try(&b->adding))
