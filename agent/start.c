@@ -98,6 +98,7 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
     if (settings->account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
+        options.second_gauge = PD_ACCOUNT_MAPPED;
     }
     return pprofdelta_heap_new(&options, heap, err);
 }
@@ -116,19 +117,22 @@ static void begin_tracking(void)
         give_up(err.text, "");
         return;
     }
+    pd_account_begin(pd_now());
     pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();
     pd_own_stack_begin();
     if (pd_the_agent.settings.command)
         pd_handover_begin();
     pd_the_agent.end = pd_agent_end;
-    atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.next_number, 1);
     pd_worker_begin();
     pd_fork_begin();
     at_quick_exit(pd_agent_end);
     pd_extra_begin();
-    atomic_store_explicit(&pd_the_agent.heap, heap, memory_order_release);
+    if (!pd_agent_set_heap(heap)) {
+        give_up("there is no memory for it", "");
+        return;
+    }
     pd_signals_begin((int)pd_the_agent.settings.signal);
     pd_summary_begin();
 }
@@ -149,7 +153,6 @@ __attribute__((constructor)) static void begin(void)
         give_up("the program has its own malloc, which the agent cannot replace", "");
     else
         begin_tracking();
-    pd_mappings_follow(pd_agent_heap() && pd_the_agent.settings.account);
     atomic_store_explicit(&pd_the_agent.has_begun, true, memory_order_release);
     errno = kept;
 }

@@ -348,11 +348,16 @@ static int put_in_place(const cli_output *out)
     return -1;
 }
 
+static bool is_synced(const cli_output *out)
+{
+    return out->state || out->is_lasting;
+}
+
 static int replace(cli_output *out)
 {
     /* Some file systems report a failed write only to close. The file stays open, and locked. */
     int copy = dup(out->fd);
-    if (copy < 0 || close(copy) || (out->state && sync_all(out->fd)) ||
+    if (copy < 0 || close(copy) || (is_synced(out) && sync_all(out->fd)) ||
         cli_is_ending(&out->before) || put_in_place(out)) {
         int error = errno;
         remove_temporary(out);
@@ -361,7 +366,7 @@ static int replace(cli_output *out)
         return fail(out, "replace", error);
     }
     end_temporary(out);
-    if (!out->state)
+    if (!is_synced(out))
         return CLI_DONE;
     int folder = cli_folder_open(out->target, O_RDONLY);
     if (folder < 0 || sync_all(folder))
@@ -413,7 +418,7 @@ int cli_output_finish(cli_output *out)
         return out->failure;
     if (out->kind == CLI_OUTPUT_REPLACE)
         return replace(out);
-    if (out->state && sync_all(out->fd))
+    if (is_synced(out) && sync_all(out->fd))
         return fail(out, "sync", errno);
     int fd = out->fd;
     out->fd = -1;

@@ -7,7 +7,7 @@
  *   or no file yet    (a symbolic link is followed first, so the link stays)
  *
  * Nothing is opened before the first byte is written. Until then a failure leaves no trace, not
- * even an empty write to a pipe. If a state depends on the output, the file is synced before it is
+ * even an empty write to a pipe. If a state depends on the output, or it has to last, the file is synced before it is
  * renamed, and its directory after. A state is written in the same way.
  *
  * While there is a temporary file, SIGINT, SIGTERM and SIGHUP are blocked. If one of them comes, the
@@ -61,6 +61,7 @@ typedef struct cli_output {
     bool is_table;     /* a table, of which several are written at once (see below) */
     bool is_state;     /* the output is the state itself, which nobody else may read */
     bool is_new;       /* if target exists already, finish returns CLI_OVERTAKEN */
+    bool is_lasting;   /* it is synced, as if a state depended on it */
     bool is_unread;    /* the reader has closed the pipe */
     cli_output_kind kind;
     const char *name; /* for messages: OUT as it was given, or "(stdout)" */

@@ -49,19 +49,19 @@ enum { NAMES_MAX = 1024, TEXT_MAX = 64 << 10 };
 typedef struct named {
     part part;
     pprofdelta_frame frames[2]; /* the part, and the name */
-    int64_t bytes;
+    int64_t bytes, mapped;
 } named;
 
 static struct account {
     int64_t resident; /* bytes: of the process, and of these parts of it */
     int64_t heap, agent;
-    int64_t by_slot[PD_SLOTS_MAX];
+    int64_t by_slot[PD_SLOTS_MAX], mapped[PD_SLOTS_MAX];
     named names[NAMES_MAX];
     size_t names_len, text_len;
     char text[TEXT_MAX];
     pd_range ranges[PD_RANGES_MAX];
     size_t ranges_len, ranges_at;
-    uint64_t ranges_lost;
+    uint64_t ranges_lost, areas_changed;
     bool has_stacks, has_areas, has_allocator;
     pprofdelta_heap_row rows[PD_SLOTS_MAX + NAMES_MAX + PARTS];
     size_t rows_len;
@@ -95,7 +95,7 @@ static named *find_named(part p, pd_bytes name)
 }
 
 /* The last rows are kept for the names that have no room. */
-static void add_named(part p, pd_bytes name, uint64_t bytes)
+static void add_named(part p, pd_bytes name, uint64_t bytes, uint64_t mapped)
 {
     static const char more[] = "(more)";
     const pd_bytes no_room = {(const uint8_t *)more, sizeof more - 1};
@@ -112,11 +112,12 @@ static void add_named(part p, pd_bytes name, uint64_t bytes)
         *n = (named){.part = p, .frames = {part_frames[p], {.name = kept}}};
     }
     n->bytes += (int64_t)bytes;
+    n->mapped += (int64_t)mapped;
 }
 
-static void add_text(part p, const char *name, uint64_t bytes)
+static void add_text(part p, const char *name, uint64_t bytes, uint64_t mapped)
 {
-    add_named(p, (pd_bytes){(const uint8_t *)name, strlen(name)}, bytes);
+    add_named(p, (pd_bytes){(const uint8_t *)name, strlen(name)}, bytes, mapped);
 }
 
 /* ---- owners ---------------------------------------------------------------------------------- */
@@ -225,23 +226,24 @@ static uintptr_t find_owner(const dividing *d, uintptr_t at, owner *out)
 
 /* ---- areas ----------------------------------------------------------------------------------- */
 
-static void give_to_area(const dividing *d, uint64_t bytes)
+static void give_to_area(const dividing *d, uint64_t bytes, uint64_t mapped)
 {
     const pd_smaps_area *area = d->area;
     uint64_t dirty = area->copied < bytes ? area->copied : bytes;
     if (d->is_anonymous) {
-        add_text(PART_LEFT, "anonymous memory that no followed call mapped", bytes);
+        add_text(PART_LEFT, "anonymous memory that no followed call mapped", bytes, mapped);
     } else if (area->inode || area->name.ptr[0] == '/') {
-        add_named(PART_FILE_DIRTY, area->name, dirty);
-        add_named(PART_FILE_CLEAN, area->name, bytes - dirty);
+        add_named(PART_FILE_DIRTY, area->name, dirty, mapped);
+        add_named(PART_FILE_CLEAN, area->name, bytes - dirty, mapped);
     } else if (area->name.len == 7 && memcmp(area->name.ptr, "[stack]", 7) == 0) {
-        add_text(PART_STACKS, "main thread", bytes);
+        add_text(PART_STACKS, "main thread", bytes, mapped);
     } else {
-        add_named(PART_LEFT, area->name, bytes);
+        add_named(PART_LEFT, area->name, bytes, mapped);
     }
 }
 
-static void give(const dividing *d, owner o, uint64_t bytes)
+/* mapped: the size of the memory of which so many bytes are resident. That of a slot comes from its ranges. */
+static void give(const dividing *d, owner o, uint64_t bytes, uint64_t mapped)
 {
     if (o.part == PART_ANONYMOUS)
         a.by_slot[o.slot] += (int64_t)bytes;
@@ -250,11 +252,11 @@ static void give(const dividing *d, owner o, uint64_t bytes)
     else if (o.part == PART_AGENT)
         a.agent += (int64_t)bytes;
     else if (o.part == PART_STACKS)
-        add_text(PART_STACKS, "other threads", bytes);
+        add_text(PART_STACKS, "other threads", bytes, mapped);
     else if (o.part == PART_FILE_DIRTY)
-        add_named(PART_FILE_DIRTY, d->file, bytes);
+        add_named(PART_FILE_DIRTY, d->file, bytes, mapped);
     else
-        give_to_area(d, bytes);
+        give_to_area(d, bytes, mapped);
 }
 
 /* Gives each owner in the area its resident pages. The last one gets the rest: the numbers of pages may be of
@@ -271,7 +273,7 @@ static void divide(const dividing *d)
         if (!is_same) {
             uint64_t bytes = at < end ? pd_residency_count(from, at) * page : rest;
             bytes = bytes < rest ? bytes : rest;
-            give(d, now, bytes);
+            give(d, now, bytes, at - from);
             rest -= bytes;
             from = at;
             now = next;
@@ -301,15 +303,18 @@ static void take_area(void *cookie, const pd_smaps_area *area)
     if (!area->resident)
         return;
     a.resident += (int64_t)area->resident;
+    a.areas_changed += area->is_rest;
     divide(d);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack stack, int64_t bytes)
+static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack stack, int64_t bytes,
+                    int64_t mapped)
 {
     if (bytes)
-        a.rows[a.rows_len++] = (pprofdelta_heap_row){frames, len, stack.stack, stack.depth, bytes};
+        a.rows[a.rows_len++] =
+            (pprofdelta_heap_row){frames, len, stack.stack, stack.depth, bytes, mapped};
 }
 
 /* A stack through code that has been unloaded since has no names any more. */
@@ -322,25 +327,25 @@ static void add_mapping_row(uint32_t slot)
     const pd_slot_stack none = {.depth = 0};
     pd_slot_stack s = pd_mappings_stack(slot);
     if (!s.depth)
-        add_row(unknown, 2, none, a.by_slot[slot]);
+        add_row(unknown, 2, none, a.by_slot[slot], a.mapped[slot]);
     else if (pd_unloaded_number(s.stack, s.depth) != s.code)
-        add_row(unloaded, 2, none, a.by_slot[slot]);
+        add_row(unloaded, 2, none, a.by_slot[slot], a.mapped[slot]);
     else
-        add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot]);
+        add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot], a.mapped[slot]);
 }
 
 static void make_rows(int64_t live)
 {
     const pd_slot_stack none = {.depth = 0};
     int64_t resident = live < a.heap ? live : a.heap;
-    add_row(&part_frames[PART_LIVE], 1, none, resident);
-    add_row(&part_frames[PART_SLACK], 1, none, a.heap - resident);
-    add_row(&part_frames[PART_AGENT], 1, none, a.agent);
+    add_row(&part_frames[PART_LIVE], 1, none, resident, 0);
+    add_row(&part_frames[PART_SLACK], 1, none, a.heap - resident, 0);
+    add_row(&part_frames[PART_AGENT], 1, none, a.agent, 0);
     for (uint32_t slot = 0; slot < PD_SLOTS_MAX; slot++)
         if (a.by_slot[slot])
             add_mapping_row(slot);
     for (size_t i = 0; i < a.names_len; i++)
-        add_row(a.names[i].frames, 2, none, a.names[i].bytes);
+        add_row(a.names[i].frames, 2, none, a.names[i].bytes, a.names[i].mapped);
 }
 
 static void make_comment(int64_t live, bool is_last)
@@ -355,6 +360,9 @@ static void make_comment(int64_t live, bool is_last)
         pd_text_add(&a.comment, "; the memory of malloc is not known");
     if (a.ranges_lost)
         pd_text_add(&a.comment, "; mappings without room: %ju", (uintmax_t)a.ranges_lost);
+    if (a.areas_changed)
+        pd_text_add(&a.comment, "; RSS is not exact, since areas changed while they were read: %ju",
+                    (uintmax_t)a.areas_changed);
 }
 
 /* ---- for a recovery: base/remains.h ------------------------------------------------------------ */
@@ -370,7 +378,7 @@ static size_t save_row(char *to, size_t room, const pprofdelta_heap_row *row)
     if (size > room)
         return 0;
     pd_remains_row *out = (void *)to;
-    *out = (pd_remains_row){row->value, (uint32_t)size, (uint16_t)row->depth,
+    *out = (pd_remains_row){row->value, row->second, (uint32_t)size, (uint16_t)row->depth,
                             (uint16_t)row->frames_len};
     if (stack_size)
         memcpy(out + 1, row->stack, stack_size);
@@ -380,7 +388,7 @@ static size_t save_row(char *to, size_t room, const pprofdelta_heap_row *row)
     return size;
 }
 
-/* What has no room becomes one row, so that the sum is RSS. The length comes last. */
+/* What has no room becomes one row, so that the sum is RSS. The check comes last. */
 static void save(void)
 {
     enum { LAST_ROW = 64 };
@@ -388,7 +396,7 @@ static void save(void)
     pprofdelta_heap_row more = {.frames = frames, .frames_len = 2};
     pd_remains_account *to = &pd_region_head()->account;
     size_t len = 0;
-    to->len = 0;
+    to->check = 0;
     atomic_signal_fence(memory_order_seq_cst);
     for (size_t i = 0; i < a.rows_len; i++) {
         size_t size = save_row(to->rows + len, sizeof to->rows - LAST_ROW - len, &a.rows[i]);
@@ -399,8 +407,10 @@ static void save(void)
         len += save_row(to->rows + len, LAST_ROW - sizeof(uint64_t), &more);
     memcpy(to->comment, a.comment.bytes, sizeof to->comment);
     to->nanos = pd_now();
-    atomic_signal_fence(memory_order_seq_cst);
     to->len = len;
+    const uint64_t check = pd_remains_check_account(to);
+    atomic_signal_fence(memory_order_seq_cst);
+    to->check = check;
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
@@ -409,12 +419,12 @@ static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
 static uint64_t last_time; /* when the credit was computed; 0: never */
 static int64_t last_cost =
-    1000000;              /* nanoseconds that the last account took, also that of a parent */
-static int64_t last_fork; /* when this process began as the child of a fork; 0: it is none */
+    1000000;                /* nanoseconds that the last account took, also that of a parent */
+static int64_t begun_nanos; /* when this process began */
 
 /* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
- * a second. The last account is always made, except in a child of a fork that has lived too short for
- * one: a program may fork thousands of those. */
+ * a second. The last account is always made, except in a process that has lived too short for one: a program
+ * may start thousands of those. */
 static bool is_due(bool is_last)
 {
     uint64_t now = pd_nanos_of(CLOCK_MONOTONIC), gained = (now - last_time) / 100;
@@ -422,7 +432,7 @@ static bool is_due(bool is_last)
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
     last_time = now;
-    return is_last ? !last_fork || (pd_now() - last_fork) / 100 >= last_cost : credit > 0;
+    return is_last ? (pd_now() - begun_nanos) / 100 >= last_cost : credit > 0;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */
@@ -430,7 +440,9 @@ static bool is_due(bool is_last)
 static void clear(void)
 {
     memset(a.by_slot, 0, sizeof a.by_slot);
+    memset(a.mapped, 0, sizeof a.mapped);
     a.resident = a.heap = a.agent = 0;
+    a.areas_changed = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
     a.comment.bytes[0] = '\0';
 }
@@ -439,8 +451,10 @@ static void find_all(void)
 {
     a.ranges_len = pd_mappings_pin(a.ranges, &a.ranges_lost);
     a.has_allocator = false;
-    for (size_t i = 0; i < a.ranges_len && !a.has_allocator; i++)
-        a.has_allocator = owner_of_slot(a.ranges[i].slot).part == PART_LIVE;
+    for (size_t i = 0; i < a.ranges_len; i++) {
+        a.has_allocator = a.has_allocator || owner_of_slot(a.ranges[i].slot).part == PART_LIVE;
+        a.mapped[a.ranges[i].slot] += (int64_t)(a.ranges[i].end - a.ranges[i].begin);
+    }
     data_ends_len = 0;
     if (pd_loader_answers(0))
         dl_iterate_phdr(note_data, NULL);
@@ -486,9 +500,9 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
 }
 
-void pd_account_forked(int64_t nanos)
+void pd_account_begin(int64_t nanos)
 {
-    last_fork = nanos;
+    begun_nanos = nanos;
 }
 
 void pd_account_done(void)

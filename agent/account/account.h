@@ -11,6 +11,9 @@
  *     [heap agent]                      memory of this agent, without its file
  *     [left over] <- name               everything else
  *
+ * The same samples have the type mapped_space/bytes: the size of the mappings in which the pages are, except
+ * for the heap and the agent.
+ *
  * All resident bytes come from one reading of /proc/self/smaps, so that the sum is exact. What an
  * area is comes from its name, from the table in mappings.h, from the C library's records
  * (areas.h) and from the segments of loaded files. If an area has several
@@ -22,8 +25,8 @@
  *
  * Reading smaps takes the kernel time in proportion to the resident memory. Accounts take at most
  * 1% of one processor in the long run. A window without one has a comment that says so. The last
- * window of a program always has an account, but not that of a child of a fork that lived for less than
- * 100 times as long as an account takes. */
+ * window always has an account, but not that of a process that lived for less than
+ * 100 times as long as an account takes: 100 ms where none was made before. */
 #ifndef PD_AGENT_ACCOUNT_H
 #define PD_AGENT_ACCOUNT_H
 
@@ -37,7 +40,7 @@
 void pd_account_add(pprofdelta_heap *heap, bool is_last);
 void pd_account_done(void);
 
-/* Call in the child of a fork, with the time when it began. */
-void pd_account_forked(int64_t nanos);
+/* Call at the start and in the child of a fork, with the time when the process began. */
+void pd_account_begin(int64_t nanos);
 
 #endif

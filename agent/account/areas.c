@@ -30,11 +30,39 @@ static bool read_field(pd_bytes line, const char *name, uint64_t *out)
     return true;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 void pd_smaps_end(pd_smaps_text *text)
 {
-    if (text->has_area)
-        text->take(text->cookie, &text->area);
+    pd_smaps_area *area = &text->area;
+    if (!text->has_area)
+        return;
+    if (area->is_rest) {
+        uint64_t pages = pd_residency_count((uintptr_t)area->begin, (uintptr_t)area->end);
+        area->resident = least(area->resident, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+        area->copied = least(area->copied, area->resident);
+    }
     text->has_area = false;
+    text->end = area->end;
+    text->take(text->cookie, area);
+}
+
+/* The kernel shows each piece at its own time. After a piece it goes on at an address: at the end of the
+ * last area, which has grown meanwhile if it is shown again. Then what was read last counts. Another
+ * area that begins within one that was taken is counted from the end of that on. */
+static void begin_area(pd_smaps_text *text, const pd_maps_line *map)
+{
+    if (!text->has_area || map->start > text->area.begin)
+        pd_smaps_end(text);
+    bool is_rest = map->start < text->end;
+    text->area = (pd_smaps_area){.begin = is_rest ? text->end : map->start,
+                                 .end = map->limit,
+                                 .inode = map->inode,
+                                 .is_rest = is_rest};
+    text->has_area = text->area.begin < text->area.end;
 }
 
 void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
@@ -46,15 +74,11 @@ void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
             read_field(line, "Anonymous:", &area->copied);
         return;
     }
-    pd_smaps_end(text);
+    begin_area(text, &map);
     size_t len = map.name.len < sizeof text->name ? map.name.len : sizeof text->name;
     if (len)
         memcpy(text->name, map.name.ptr, len);
-    *area = (pd_smaps_area){.begin = map.start,
-                            .end = map.limit,
-                            .inode = map.inode,
-                            .name = {(const uint8_t *)text->name, len}};
-    text->has_area = true;
+    area->name = (pd_bytes){(const uint8_t *)text->name, len};
 }
 
 /* Takes the complete lines, and moves the rest to the beginning. Returns the length of the rest. */

@@ -15,12 +15,14 @@ typedef struct pd_smaps_area {
     uint64_t resident; /* bytes */
     uint64_t copied;   /* of a file: bytes that this process has changed in a private mapping */
     uint64_t inode;
+    bool is_rest;  /* a lower part was given before; resident is what its pages show, at most */
     pd_bytes name; /* without the mark of a deleted file; empty: anonymous */
 } pd_smaps_area;
 
 typedef void pd_smaps_taker(void *cookie, const pd_smaps_area *area);
 
-/* Calls the function for each area, in the order of addresses. Returns 0 or an errno value; then
+/* Calls the function for each area, in the order of addresses. None overlaps another, although areas
+ * change while they are read. Returns 0 or an errno value; then
  * some areas may have been given already. */
 int pd_smaps_read(pd_smaps_taker *take, void *cookie);
 
@@ -28,6 +30,7 @@ int pd_smaps_read(pd_smaps_taker *take, void *cookie);
 typedef struct pd_smaps_text {
     pd_smaps_area area;
     bool has_area;
+    uint64_t end; /* of the areas that were given */
     char name[4096];
     pd_smaps_taker *take;
     void *cookie;

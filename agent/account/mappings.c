@@ -3,7 +3,6 @@
 
 #include "base/lock.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 typedef struct slot {
@@ -12,26 +11,22 @@ typedef struct slot {
     uint64_t stack[PD_SLOT_DEPTH];
 } slot;
 
+/* The ranges are a tree, sorted by address. A node has those before it on its left, and a higher rank than both
+ * children. Ranks are as good as random, so the tree is balanced, and all work under the lock is a few steps down. */
+typedef struct node {
+    pd_range range;
+    uint16_t left, right; /* 0: none. Of a node that is not in use, left is the next one */
+} node;
+
 static pd_lock lock;
-static pd_range ranges[PD_RANGES_MAX];
-static size_t ranges_len;
+static node nodes[PD_RANGES_MAX + 1];
+static uint16_t root, unused, nodes_made;
 static uint64_t ranges_lost, changes;
 static slot slots[PD_SLOTS_MAX];
-static uint64_t hashes[PD_SLOTS_MAX]; /* of the stacks; 0: the slot is free */
+static uint64_t hashes[PD_SLOTS_MAX]; /* of the stacks; 0: never used */
+static uint16_t users[PD_SLOTS_MAX];  /* ranges that have the slot */
 static uint32_t slots_made = PD_SLOT_FIRST;
-static unsigned pins;  /* users of slots: slots without ranges stay */
-static uint64_t swept; /* the changes at the last sweep */
-static atomic_bool is_ignored;
-
-void pd_mappings_follow(bool is_followed)
-{
-    atomic_store(&is_ignored, !is_followed);
-}
-
-bool pd_mappings_are_followed(void)
-{
-    return !atomic_load_explicit(&is_ignored, memory_order_relaxed);
-}
+static unsigned pins; /* users of slots: slots without ranges stay */
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
@@ -46,20 +41,6 @@ static uint64_t hash_of(const uint64_t *stack, size_t depth, uint64_t code)
     return hash | 1;
 }
 
-/* Frees the slots that no range has. Not often: if all are in use, it frees none. */
-static void sweep(void)
-{
-    static bool is_used[PD_SLOTS_MAX];
-    if (pins || changes - swept < PD_SLOTS_MAX / 4)
-        return;
-    swept = changes;
-    memset(is_used, 0, sizeof is_used);
-    for (size_t i = 0; i < ranges_len; i++)
-        is_used[ranges[i].slot] = true;
-    for (uint32_t i = PD_SLOT_FIRST; i < slots_made; i++)
-        hashes[i] = is_used[i] ? hashes[i] : 0;
-}
-
 /* Returns the slot of the stack: the one that has it, or else a free one. */
 static uint32_t slot_of(const uint64_t *stack, size_t depth, uint64_t code)
 {
@@ -68,15 +49,13 @@ static uint32_t slot_of(const uint64_t *stack, size_t depth, uint64_t code)
     uint32_t number = PD_SLOT_NO_STACK;
     if (!depth)
         return number;
-    if (slots_made == PD_SLOTS_MAX)
-        sweep();
     for (uint32_t i = PD_SLOT_FIRST; i < slots_made; i++) {
         const slot *s = &slots[i];
-        if (!hashes[i])
-            number = i;
-        else if (hashes[i] == hash && s->depth == depth && s->code == code &&
-                 memcmp(s->stack, stack, depth * sizeof *stack) == 0)
+        if (hashes[i] == hash && s->depth == depth && s->code == code &&
+            memcmp(s->stack, stack, depth * sizeof *stack) == 0)
             return i;
+        if (!users[i] && !pins)
+            number = i;
     }
     if (number == PD_SLOT_NO_STACK && slots_made < PD_SLOTS_MAX)
         number = slots_made++;
@@ -90,67 +69,121 @@ static uint32_t slot_of(const uint64_t *stack, size_t depth, uint64_t code)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Returns the index of the first range that ends after the address. */
-static size_t find(uintptr_t address)
+/* By the address: the order in which nodes are used again must not show in it. */
+static uint64_t rank_of(uint16_t number)
 {
-    size_t low = 0, high = ranges_len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t mixed = nodes[number].range.begin * UINT64_C(0x9e3779b97f4a7c15);
+    return (mixed ^ mixed >> 32) * UINT64_C(0xc2b2ae3d27d4eb4f) >> 32;
 }
 
-/* Replaces `gone` ranges at an index by the `len` given ones. */
-static void splice(size_t at, size_t gone, const pd_range *given, size_t len)
+/* Returns the first node whose range ends after the address, or 0. */
+static uint16_t find(uintptr_t address)
 {
-    if (len && ranges_len - gone + len > PD_RANGES_MAX) {
-        ranges_lost++;
-        len--;
+    uint16_t found = 0;
+    for (uint16_t at = root; at;) {
+        bool is_before = nodes[at].range.end <= address;
+        found = is_before ? found : at;
+        at = is_before ? nodes[at].right : nodes[at].left;
     }
-    memmove(ranges + at + len, ranges + at + gone, (ranges_len - at - gone) * sizeof *ranges);
-    if (len)
-        memcpy(ranges + at, given, len * sizeof *ranges);
-    ranges_len = ranges_len - gone + len;
-    changes++;
+    return found;
+}
+
+/* Takes a tree apart: ranges that end at the address or before it, and the others. */
+static void split(uint16_t tree, uintptr_t address, uint16_t *before, uint16_t *behind)
+{
+    while (tree) {
+        node *n = &nodes[tree];
+        uint16_t **side = n->range.end <= address ? &before : &behind;
+        **side = tree;
+        *side = side == &before ? &n->right : &n->left;
+        tree = **side;
+    }
+    *before = *behind = 0;
+}
+
+/* Makes one tree of two, the first of which has the lower addresses. */
+static void join(uint16_t *tree, uint16_t before, uint16_t behind)
+{
+    while (before && behind) {
+        bool is_before = rank_of(before) > rank_of(behind);
+        *tree = is_before ? before : behind;
+        tree = is_before ? &nodes[before].right : &nodes[behind].left;
+        *(is_before ? &before : &behind) = *tree;
+    }
+    *tree = before ? before : behind;
+}
+
+/* Adds a range where none is. */
+static void add(uintptr_t begin, uintptr_t end, uint32_t number)
+{
+    uint16_t before, behind, made = unused;
+    if (!made && nodes_made == PD_RANGES_MAX) {
+        ranges_lost++;
+        return;
+    }
+    unused = made ? nodes[made].left : 0;
+    made = made ? made : ++nodes_made;
+    nodes[made] = (node){.range = {begin, end, number}};
+    users[number]++;
+    split(root, begin, &before, &behind);
+    join(&before, before, made);
+    join(&root, before, behind);
+}
+
+/* Removes the ranges in [begin, end), where none lies across an end. Returns the slot of the first. */
+static uint32_t drop(uintptr_t begin, uintptr_t end)
+{
+    uint16_t before, inside, behind, first = find(begin);
+    uint32_t number =
+        first && nodes[first].range.end <= end ? nodes[first].range.slot : PD_SLOT_NONE;
+    split(root, begin, &before, &behind);
+    split(behind, end, &inside, &behind);
+    join(&root, before, behind);
+    changes += inside != 0;
+    while (inside) {
+        uint16_t gone = inside;
+        join(&inside, nodes[gone].left, nodes[gone].right);
+        users[nodes[gone].range.slot]--;
+        nodes[gone].left = unused;
+        unused = gone;
+    }
+    return number;
+}
+
+/* Makes two ranges of the one that lies across the address. */
+static void divide(uintptr_t address)
+{
+    pd_range *r = &nodes[find(address)].range;
+    if (r->begin >= address || r->end <= address)
+        return;
+    const uintptr_t end = r->end;
+    r->end = address;
+    add(address, end, r->slot);
 }
 
 /* Removes what lies in [begin, end). Returns the slot of the first range there. */
 static uint32_t cut(uintptr_t begin, uintptr_t end)
 {
-    size_t at = find(begin), behind = at, rest_len = 0;
-    uint32_t first = PD_SLOT_NONE;
-    pd_range rest[2];
-    for (; behind < ranges_len && ranges[behind].begin < end; behind++) {
-        const pd_range *r = &ranges[behind];
-        first = first ? first : r->slot;
-        if (r->begin < begin)
-            rest[rest_len++] = (pd_range){r->begin, begin, r->slot};
-        if (r->end > end)
-            rest[rest_len++] = (pd_range){end, r->end, r->slot};
-    }
-    if (behind > at)
-        splice(at, behind - at, rest, rest_len);
-    return first;
+    divide(begin);
+    divide(end);
+    return drop(begin, end);
 }
 
 /* Adds a range where none is. Ranges of one stack that touch become one. */
 static void insert(uintptr_t begin, uintptr_t end, uint32_t number)
 {
-    size_t at = find(begin), gone = 0;
-    pd_range range = {begin, end, number};
-    if (at < ranges_len && ranges[at].begin == end && ranges[at].slot == number) {
-        range.end = ranges[at].end;
-        gone++;
+    const pd_range *next = &nodes[find(begin)].range;
+    if (next->begin == end && next->slot == number) {
+        uintptr_t from = end;
+        end = next->end;
+        drop(from, end);
     }
-    if (at && ranges[at - 1].end == begin && ranges[at - 1].slot == number) {
-        range.begin = ranges[--at].begin;
-        gone++;
-    }
-    splice(at, gone, &range, 1);
+    pd_range *last = &nodes[find(begin - 1)].range;
+    changes++;
+    if (last->end == begin && last->slot == number)
+        last->end = end;
+    else
+        add(begin, end, number);
 }
 
 static void replace(uintptr_t begin, size_t len, uint32_t number)
@@ -201,13 +234,22 @@ uint64_t pd_mappings_changes(void)
     return number;
 }
 
+/* A few ranges at a time. What changes meanwhile may be there or not. */
 size_t pd_mappings_pin(pd_range *out, uint64_t *lost)
 {
+    enum { AT_ONCE = 64 };
+    size_t len = 0;
+    uintptr_t end = 0; /* of the last one */
     pd_lock_take(&lock);
-    size_t len = ranges_len;
-    memcpy(out, ranges, len * sizeof *ranges);
-    *lost = ranges_lost;
     pins++;
+    for (uint16_t at; len < PD_RANGES_MAX && (at = find(end)); len++) {
+        out[len] = nodes[at].range;
+        out[len].begin = out[len].begin > end ? out[len].begin : end;
+        end = out[len].end;
+        if (len % AT_ONCE == AT_ONCE - 1)
+            pd_lock_rest(&lock);
+    }
+    *lost = ranges_lost;
     pd_lock_give(&lock);
     return len;
 }
@@ -237,10 +279,4 @@ void pd_mappings_fork_done(bool is_child)
     if (is_child) /* those of other threads */
         pins = 0;
     pd_lock_give(&lock);
-}
-
-void pd_mappings_forget(void)
-{
-    pd_lock_reset(&lock);
-    pd_mappings_follow(false);
 }

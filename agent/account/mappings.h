@@ -9,8 +9,8 @@
  *
  * Both tables have a fixed size and take no allocation. Only the pages that are used become memory.
  * A range that has no room is not kept, and is counted. A stack that has no room becomes
- * PD_SLOT_NO_STACK. All functions keep errno and hold a lock for the time of one search and one
- * move of the ranges behind it. They may be called before any constructor has run. The caller must
+ * PD_SLOT_NO_STACK. All functions keep errno and hold a lock for the time of a search in each table, and of
+ * the removal of what lies in the range. They may be called before any constructor has run. The caller must
  * have entered the agent (self.h), so that no signal handler of the same thread calls them. */
 #ifndef PD_AGENT_MAPPINGS_H
 #define PD_AGENT_MAPPINGS_H
@@ -34,11 +34,6 @@ typedef struct pd_slot_stack {
     size_t depth;
     uint64_t code; /* see pd_unloaded_number */
 } pd_slot_stack;
-
-/* Sets whether calls are followed from now on. They are followed from the start, since an allocator
- * maps memory before any constructor has run. */
-void pd_mappings_follow(bool is_followed);
-bool pd_mappings_are_followed(void);
 
 /* Adds a range, in place of what it covers. stack: of the call, for slots from PD_SLOT_FIRST on.
  * Otherwise give depth 0 and the number of the slot. */
@@ -64,9 +59,8 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost);
 pd_slot_stack pd_mappings_stack(uint32_t number);
 void pd_mappings_unpin(void);
 
-/* Around fork. forget: in a child for which prepare was not called; calls are not followed there. */
+/* Around fork. */
 void pd_mappings_fork_prepare(void);
 void pd_mappings_fork_done(bool is_child);
-void pd_mappings_forget(void);
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 
 typedef struct pd_agent {
-    _Atomic(pprofdelta_heap *) heap; /* NULL: nothing is recorded, or not yet */
     pd_settings settings;
     _Atomic pid_t pid;            /* the process that this state describes */
     _Atomic uint64_t samples;     /* taken since the process began */
@@ -22,6 +21,9 @@ typedef struct pd_agent {
 } pd_agent;
 
 extern pd_agent pd_the_agent;
+
+/* The windows of a process with fewer samples have no names of functions: short processes are many. */
+enum { PD_SAMPLES_FEW = 4 };
 
 /* Read by the fast path of free, written by the tracker. */
 extern pprofdelta_heap_filter pd_filter;
@@ -33,15 +35,17 @@ extern pprofdelta_heap_filter pd_filter;
 /* Of functions that the program calls in place of those of its libraries. */
 #define PD_PUBLIC __attribute__((visibility("default")))
 
-/* Returns the tracker, or NULL if nothing is recorded. */
-static inline pprofdelta_heap *pd_agent_heap(void)
-{
-    return atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
-}
+/* Returns the tracker, or NULL if this process is not recorded, or not yet. The tracker's tables are shared with a
+ * file, and belong to one process. So where the tracker is stands in a page that the kernel empties in each child
+ * with a memory of its own, however it was made; only the handler of fork sets it again. The child of a vfork
+ * allocates in the memory of its parent, and so for its parent. */
+pprofdelta_heap *pd_agent_heap(void);
+
+/* Sets the tracker of this process. Returns false without memory. */
+bool pd_agent_set_heap(pprofdelta_heap *heap);
 
 /* Returns whether this process is recorded and the agent may make system calls: not if it is confined. Nor
- * are the child of a vfork, which runs in the memory of its parent, and that of a fork that the C library
- * does not know about. */
+ * is the child of a vfork. */
 bool pd_agent_is_recording(void);
 
 /* Nanoseconds since 1970. */

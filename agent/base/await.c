@@ -3,18 +3,39 @@
 
 #include "agent/base/agent.h"
 
+#include <limits.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+void pd_await_futex(const void *word, uint32_t value, uint64_t nanos)
+{
+    const struct timespec timeout = {.tv_sec = (time_t)(nanos / PD_NANOS_PER_SECOND),
+                                     .tv_nsec = (long)(nanos % PD_NANOS_PER_SECOND)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
+}
+
+void pd_await_wake(const void *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
 
 bool pd_await_change(const _Atomic int *word, int value, unsigned milliseconds)
 {
-    const struct timespec pause = {.tv_nsec = 100000};
-    uint64_t end =
-        milliseconds ? pd_nanos_of(CLOCK_MONOTONIC) + milliseconds * UINT64_C(1000000) : 0;
-    while (atomic_load(word) == value && end && pd_nanos_of(CLOCK_MONOTONIC) < end)
-        nanosleep(&pause, NULL);
+    uint64_t now = milliseconds ? pd_nanos_of(CLOCK_MONOTONIC) : 0;
+    uint64_t end = now + milliseconds * UINT64_C(1000000);
+    for (; atomic_load(word) == value && now < end; now = pd_nanos_of(CLOCK_MONOTONIC))
+        pd_await_futex(word, (uint32_t)value, end - now);
     return atomic_load(word) != value;
+}
+
+void pd_await_set(_Atomic int *word, int value)
+{
+    atomic_store(word, value);
+    pd_await_wake(word);
 }
 
 enum { ANSWERS, NOT_KNOWN, TRIED };
@@ -29,7 +50,8 @@ PD_IN_CHILD void pd_loader_forget(void)
 void pd_loader_expect(bool is_expected)
 {
     int from = is_expected ? NOT_KNOWN : TRIED;
-    atomic_compare_exchange_strong(&loader, &from, is_expected ? TRIED : NOT_KNOWN);
+    if (atomic_compare_exchange_strong(&loader, &from, is_expected ? TRIED : NOT_KNOWN))
+        pd_await_wake(&loader);
 }
 
 static int stop_at_first(struct dl_phdr_info *info, size_t size, void *cookie)
@@ -43,7 +65,7 @@ void pd_loader_try(void)
     if (atomic_load(&loader) == ANSWERS)
         return;
     dl_iterate_phdr(stop_at_first, NULL);
-    atomic_store(&loader, ANSWERS);
+    pd_await_set(&loader, ANSWERS);
 }
 
 static int take_loads(struct dl_phdr_info *info, size_t size, void *loads)

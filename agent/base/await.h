@@ -13,9 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Waits until *word differs from `value`, until it is woken, or for so many nanoseconds. */
+void pd_await_futex(const void *word, uint32_t value, uint64_t nanos);
+void pd_await_wake(const void *word);
+
 /* Waits until *word differs from `value`, for so many milliseconds at most. Returns whether it
  * differs. */
 bool pd_await_change(const _Atomic int *word, int value, unsigned milliseconds);
+
+/* Sets the word, and wakes the threads that wait for that. */
+void pd_await_set(_Atomic int *word, int value);
 
 /* Call in the child of a fork: the state of the loader's lock is not known. */
 void pd_loader_forget(void);

@@ -119,7 +119,8 @@ size_t pd_inherit_size(const char *program, char *const envp[])
         MOST = 256 << 10
     }; /* bytes of the caller's stack; a larger environment is not changed */
     size_t count = 1;
-    if (atomic_load(&pd_is_confined))
+    const bool is_confined = atomic_load(&pd_is_confined); /* and the program: without the agent */
+    if (!own_name && is_confined)
         return 0;
     if (!own_name) /* a constructor of another library, before the agent's, starts a program */
         pd_inherit_begin();
@@ -130,7 +131,7 @@ size_t pd_inherit_size(const char *program, char *const envp[])
         count++;
     size_t size = count * sizeof *envp + strlen(*own) + 1;
     question q = {.program = program, .preload = *own + VARIABLE_LEN};
-    if (size <= MOST)
+    if (size <= MOST && !is_confined)
         pd_own_stack_call(answer, &q);
     return size > MOST || q.is_yes ? 0 : size;
 }

@@ -46,6 +46,24 @@ bool pd_decode_percent(char *text)
     return true;
 }
 
+/* ---- the command that gets profiles ------------------------------------------------------------ */
+
+uint64_t pd_launch_timeout(uint64_t given_nanos, uint64_t interval_nanos)
+{
+    const uint64_t second = 1000000000, least = 5, most = 60;
+    if (given_nanos)
+        return (given_nanos + second - 1) / second;
+    uint64_t seconds = interval_nanos / second;
+    return seconds < least ? least : seconds > most ? most : seconds;
+}
+
+bool pd_launch_is_for_command(const char *variable)
+{
+    static const char record[] = PD_VARIABLE_PREFIX, preload[] = "LD_PRELOAD=";
+    return strncmp(variable, record, sizeof record - 1) != 0 &&
+           strncmp(variable, preload, sizeof preload - 1) != 0;
+}
+
 /* ---- the signal ------------------------------------------------------------------------------ */
 
 bool pd_launch_may_ask(int number)

@@ -54,6 +54,12 @@
 /* Decodes %XX in place. Returns false if a % has no two hexadecimal digits behind it, or is a NUL. */
 bool pd_decode_percent(char *text);
 
+/* Returns the time limit of the command, in seconds: the given one, or else the interval within bounds. */
+uint64_t pd_launch_timeout(uint64_t given_nanos, uint64_t interval_nanos);
+
+/* Returns false for the variables that would start the agent in a command that gets a profile. */
+bool pd_launch_is_for_command(const char *variable);
+
 /* ---- signal ---------------------------------------------------------------------------------- */
 
 /* Returns whether the signal may ask for a profile. The agent handles a signal only where it would end the

@@ -20,8 +20,6 @@ typedef struct region {
     pd_area area; /* base NULL: not reserved yet */
     bool is_shared;
     size_t ready; /* bytes from base that are usable without a system call; 0: not known */
-    char *copy;   /* for the child of the fork that is under way; NULL: none */
-    size_t copy_len;
 } region;
 
 static region regions[PD_REMAINS_AREAS];
@@ -120,6 +118,7 @@ static char *take(region *r, size_t size)
 void pd_region_begin(void)
 {
     has_begun = sysconf(_SC_PAGESIZE) == PAGE && take(&regions[0], head_size());
+    atomic_store(&has_grown, false); /* the file will have this area */
 }
 
 pd_remains_head *pd_region_head(void)
@@ -202,6 +201,7 @@ static int share(region *r, int fd)
     pd_region_head()->areas[r - regions].base = (uintptr_t)r->area.base;
     copy_pages(there, r);
     if (put_in_place(r, there, len)) {
+        madvise(r->area.base, len, MADV_DONTFORK);
         r->is_shared = true;
         return 0;
     }
@@ -235,52 +235,81 @@ int pd_region_share(int fd, bool is_all)
     return error;
 }
 
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* What is mapped shared is this process's alone. No child inherits it, so that the lock of the file is not that
+ * of a child, and no child can write there. The child of a fork gets what it would have had by copying on write. */
+
+typedef struct copy {
+    char *at; /* NULL: none */
+    size_t len;
+} copy;
+
+/* Of the forks that this thread is in: a signal handler may fork meanwhile. */
+static __thread copy copies[PD_REGION_FORKS][PD_REMAINS_AREAS]
+    __attribute__((tls_model("initial-exec")));
+
+void pd_region_fork_prepare(unsigned level)
+{
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        const region *r = &regions[i];
+        copy *c = &copies[level][i];
+        *c = (copy){.at = NULL};
+        if (!r->is_shared)
+            continue;
+        c->len = used_of(r);
+        c->at = map(NULL, c->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (c->at)
+            copy_pages(c->at, r);
+    }
+}
+
+void pd_region_fork_parent(unsigned level)
+{
+    for (copy *c = copies[level]; c < copies[level] + PD_REMAINS_AREAS; c++) {
+        if (c->at)
+            pd_next()->munmap(c->at, c->len);
+        c->at = NULL;
+    }
+}
+
+/* Puts the copy in the place of the area, where a mapping is. */
+static PD_IN_CHILD bool use_copy(region *r, copy *c)
+{
+    if (!c->at || !put_in_place(r, c->at, c->len))
+        return false;
+    c->at = NULL;
+    r->is_shared = false;
+    return true;
+}
+
+/* Handlers of other libraries may have mapped something there. */
+static PD_IN_CHILD bool reserve_again(const region *r)
+{
+    enum { FIXED_NOREPLACE = 0x100000 }; /* MAP_FIXED_NOREPLACE of Linux 4.17; before, a hint */
+    char *place = map(r->area.base, size_of(r), PROT_NONE, UNUSED | FIXED_NOREPLACE, -1, 0);
+    if (place && place != r->area.base)
+        pd_next()->munmap(place, size_of(r));
+    return place == r->area.base;
+}
+
+PD_IN_CHILD bool pd_region_fork_child(unsigned level)
+{
+    bool has_all = true;
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
+        if (regions[i].is_shared)
+            has_all &= reserve_again(&regions[i]) && use_copy(&regions[i], &copies[level][i]);
+    return has_all;
+}
+
 void pd_region_leave(void)
 {
-    pd_region_fork_prepare();
-    pd_region_fork_child();
-    pd_region_fork_parent();
-}
-
-/* ---- fork ------------------------------------------------------------------------------------ */
-
-/* What is mapped shared is the parent's. The child gets what it would have had by copying on write. */
-void pd_region_fork_prepare(void)
-{
+    pd_region_fork_prepare(0);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
         region *r = &regions[i];
-        r->copy = NULL;
-        if (!r->is_shared)
-            continue;
-        r->copy_len = used_of(r);
-        r->copy =
-            map(NULL, r->copy_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (r->copy)
-            copy_pages(r->copy, r);
+        size_t len = copies[0][i].len;
+        if (r->is_shared && use_copy(r, &copies[0][i]) && len < size_of(r))
+            map(r->area.base + len, size_of(r) - len, PROT_NONE, UNUSED | MAP_FIXED, -1, 0);
     }
-}
-
-void pd_region_fork_parent(void)
-{
-    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
-        if (regions[i].copy)
-            pd_next()->munmap(regions[i].copy, regions[i].copy_len);
-        regions[i].copy = NULL;
-    }
-}
-
-PD_IN_CHILD bool pd_region_fork_child(void)
-{
-    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
-        region *r = &regions[i];
-        if (!r->is_shared)
-            continue;
-        size_t rest = size_of(r) - r->copy_len;
-        if (!r->copy || !put_in_place(r, r->copy, r->copy_len) ||
-            (rest && !map(r->area.base + r->copy_len, rest, PROT_NONE, UNUSED | MAP_FIXED, -1, 0)))
-            return false;
-        r->copy = NULL;
-        r->is_shared = false;
-    }
-    return true;
+    pd_region_fork_parent(0);
 }

@@ -2,7 +2,7 @@
  *
  *     begin     private memory
  *     share     the same addresses, now a shared mapping of a file, with the contents they had
- *     fork      the child has private memory again, with the contents of the fork
+ *     fork      the child has private memory again, with the contents of the fork; any other child has none
  *
  * The first area begins with a pd_remains_head. An area is added when there is no room in those before it; it is
  * private memory until it is shared, too. Pages that no area has room for, or the file system no
@@ -48,10 +48,13 @@ int pd_region_share(int fd, bool is_all);
 /* Makes the areas private again, with their contents, as far as there is memory. Nobody may use them meanwhile. */
 void pd_region_leave(void);
 
-/* Around fork, with the tracker's locks. child: returns false if there was no memory for its copy; then
- * the child must not use the tracker. */
-void pd_region_fork_prepare(void);
-void pd_region_fork_parent(void);
-bool pd_region_fork_child(void);
+/* Around fork, in the thread that forks, with the tracker's locks; or without, by a signal handler that
+ * has interrupted the tracker, which goes on in the copy. level: the number of forks of this thread that are under
+ * way, which handlers interrupted. child: returns false if there was no memory for its copy; then the child must
+ * not use the tracker. */
+enum { PD_REGION_FORKS = 2 };
+void pd_region_fork_prepare(unsigned level);
+void pd_region_fork_parent(unsigned level);
+bool pd_region_fork_child(unsigned level);
 
 #endif

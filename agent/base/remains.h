@@ -4,7 +4,11 @@
  *     heap.PROGRAM.PID.live     pd_remains_head | pages of the tracker ...
  *
  * The file is a memory image in areas that follow each other. The mapping holds a lock on the file (flock), so
- * that it is locked as long as the process lives. Nothing in the file is trusted. */
+ * that it is locked as long as the process lives. Another mount of the same file may have other locks (overlayfs). So
+ * the head says which process has the file, and which file that is.
+ *
+ * Nothing in the file is trusted. What does not change has a check, a beat and an account have one each, and so has
+ * what the library needs of the tracker. */
 #ifndef PD_AGENT_REMAINS_H
 #define PD_AGENT_REMAINS_H
 
@@ -13,8 +17,10 @@
 #include <stdint.h>
 
 #define PD_REMAINS_ENDING ".live" /* of the name; a number may follow: ".live.1" */
-#define PD_REMAINS_MAGIC  UINT64_C(0x0265766c66647070)
-#define PD_REMAINS_OVER   UINT64_C(0x0065766c66647070) /* the last window was written */
+/* They differ in many bits. */
+#define PD_REMAINS_EARLY UINT64_C(0x0377656e66647070) /* the file is not complete yet */
+#define PD_REMAINS_MAGIC UINT64_C(0x0365766c66647070)
+#define PD_REMAINS_OVER  UINT64_C(0x03646e6566647070) /* the last window was written */
 
 /* The sizes of the areas: each is as large as all before it together, so that a small tracker takes little
  * address space. */
@@ -37,35 +43,70 @@ typedef struct pd_remains_area {
     uint64_t used; /* bytes that hold something */
 } pd_remains_area;
 
-/* The type of the account of what the process is made of, which all profiles have if one has it. */
-#define PD_ACCOUNT_TYPE "rss_space"
-#define PD_ACCOUNT_UNIT "bytes"
+/* The types of the account of what the process is made of, which all profiles have if one has them. */
+#define PD_ACCOUNT_TYPE   "rss_space"
+#define PD_ACCOUNT_MAPPED "mapped_space"
+#define PD_ACCOUNT_UNIT   "bytes"
 
 /* A row of it. Behind it are the stack and the names of the frames that call from no address, each with a NUL. */
 typedef struct pd_remains_row {
-    int64_t bytes;
+    int64_t bytes, mapped;
     uint32_t size; /* with what is behind it, a multiple of 8 */
     uint16_t depth, names;
 } pd_remains_row;
 
 /* The account that was made last. */
 typedef struct pd_remains_account {
-    uint64_t len;  /* of the rows; 0: there is none */
-    int64_t nanos; /* when it was made */
+    uint64_t check; /* of what follows; 0: there is none */
+    uint64_t len;   /* of the rows */
+    int64_t nanos;  /* when it was made */
     char comment[1024];
     _Alignas(pd_remains_row) char rows[48 << 10];
 } pd_remains_account;
 
-typedef struct pd_remains_head {
-    uint64_t magic; /* 0: the file is not complete yet */
-    uint64_t root;  /* the address of the tracker */
-    pd_remains_area areas[PD_REMAINS_AREAS];
+/* A process, for others that see it in a /proc of their own. */
+typedef struct pd_remains_process {
+    char boot[40];       /* the id of the boot of its kernel */
+    uint64_t numbers;    /* the inode of its namespace of process numbers */
+    uint64_t number;     /* in there */
+    uint64_t since_boot; /* when it began, in ticks; 0: not known */
+} pd_remains_process;
+
+/* What is noted every second. Two take turns, since the process may be killed while it writes one. */
+typedef struct pd_remains_beat {
+    uint64_t check;       /* of what follows */
+    uint64_t serial;      /* the latest one has the highest */
     int64_t alive_nanos;  /* when the process was alive last, within a second or so */
     uint64_t next_number; /* of its next file */
+} pd_remains_beat;
+
+typedef struct pd_remains_head {
+    uint64_t magic;
+    uint64_t check;    /* of what follows, up to the areas */
+    uint64_t root;     /* the address of the tracker */
+    uint64_t dev, ino; /* of the file, as the process sees it */
+    pd_remains_process process;
     uint32_t format, snapshot, has_account;
     uint32_t resource_len;
     char resource[PD_RESOURCE_MAX]; /* as in PPROFDELTA_RECORD_RESOURCE */
+    pd_remains_area areas[PD_REMAINS_AREAS];
+    pd_remains_beat beats[2];
     pd_remains_account account;
 } pd_remains_head;
+
+/* The checks of whole words; never 0. */
+uint64_t pd_remains_check_head(const pd_remains_head *head);
+uint64_t pd_remains_check_beat(const pd_remains_beat *beat);
+uint64_t pd_remains_check_account(const pd_remains_account *account); /* len is checked before */
+
+/* The latest beat that is whole, or NULL. */
+const pd_remains_beat *pd_remains_last_beat(const pd_remains_head *head);
+
+/* Notes that the process lives. */
+void pd_remains_beat_now(pd_remains_head *head, int64_t nanos, uint64_t next_number);
+
+/* Reads what /proc/PID/stat and /proc/PID/status say: when the process began, 0 if it has ended, and its number in the
+ * innermost namespace, 0 if the kernel does not say. */
+void pd_remains_read_process(const char *stat, const char *status, pd_remains_process *out);
 
 #endif

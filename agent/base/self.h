@@ -20,6 +20,7 @@ typedef struct pd_self {
                                 nor are those of a signal handler that interrupts it */
     volatile int ended_by; /* the signal that came while is_inside and ends the process; 0: none */
     bool is_forking;       /* the thread is in fork and holds the tracker's locks */
+    unsigned forks;        /* ... so many times: signal handlers may fork meanwhile */
     bool stack_is_known;   /* the two members below will not change any more */
     uintptr_t stack_begin, stack_end; /* both 0: not known */
 } pd_self;                            /* all zeros: the thread has not allocated yet */

@@ -62,16 +62,6 @@ static bool read_dir(pd_settings *settings, const char *dir)
     return true;
 }
 
-/* Returns the time limit of the command: the given one, or the interval within bounds. */
-static uint64_t timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
-{
-    enum { LEAST = 5, MOST = 60 };
-    if (given_nanos)
-        return (given_nanos + PD_NANOS_PER_SECOND - 1) / PD_NANOS_PER_SECOND;
-    uint64_t seconds = interval_nanos / PD_NANOS_PER_SECOND;
-    return seconds < LEAST ? LEAST : seconds > MOST ? MOST : seconds;
-}
-
 static bool read_format(pprofdelta_format *format)
 {
     const char *text = getenv(PD_VARIABLE_FORMAT);
@@ -211,7 +201,7 @@ const char *pd_settings_read(pd_settings *settings)
                               .account = 1,
                               .live = 1};
     const char *wrong = read_numbers(settings);
-    settings->timeout = timeout_of(settings->timeout, settings->interval_nanos);
+    settings->timeout = pd_launch_timeout(settings->timeout, settings->interval_nanos);
     if (wrong)
         return wrong;
     if (settings->signal && !pd_launch_may_ask((int)settings->signal))

@@ -91,7 +91,8 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
     const pprofdelta_heap_inuse inuse =
         pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pd_reserve_allow(true);
-    pd_function_names_open();
+    if (atomic_load(&pd_the_agent.samples) >= PD_SAMPLES_FEW)
+        pd_function_names_open();
     pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);
     pd_function_names_close();
     pd_reserve_allow(false);
@@ -110,8 +111,20 @@ static bool is_empty(pprofdelta_heap *heap, pd_occasion why)
            !atomic_load(&has_failed);
 }
 
+static void notify_missing(pprofdelta_heap *heap)
+{
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    pprofdelta_heap_describe(heap, &stats);
+    if (stats.dropped_memory)
+        pd_notice_print(PD_NOTICE_MISSING,
+                        "samples are missing in the profiles of this process, %ju up to now: the "
+                        "kernel has no memory for them, or no more mappings (vm.max_map_count)",
+                        (uintmax_t)stats.dropped_memory);
+}
+
 static void send_window(pprofdelta_heap *heap, pd_occasion why)
 {
+    notify_missing(heap);
     const bool is_last = why == PD_DELIVER_LAST;
     if (why != PD_DELIVER_ASKED && is_empty(heap, why))
         return;
@@ -165,12 +178,12 @@ bool pd_delivery_has_all(void)
 
 void pd_delivery_release(void)
 {
-    atomic_store(&is_busy, 0);
+    pd_await_set(&is_busy, 0);
 }
 
 void pd_delivery_forget(void)
 {
-    pd_delivery_release();
+    atomic_store(&is_busy, 0);
     atomic_store(&has_failed, false);
     pd_largest_sites_allow();
 }

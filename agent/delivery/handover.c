@@ -33,14 +33,6 @@ typedef struct errand {
 
 static char *no_variables[] = {NULL}, **environment = no_variables;
 
-/* Returns false for the variables that would start the agent in the command. */
-static bool is_for_command(const char *variable)
-{
-    static const char record[] = PD_VARIABLE_PREFIX, preload[] = "LD_PRELOAD=";
-    return strncmp(variable, record, sizeof record - 1) != 0 &&
-           strncmp(variable, preload, sizeof preload - 1) != 0;
-}
-
 void pd_handover_begin(void)
 {
     size_t count = 1, size = 0;
@@ -53,7 +45,7 @@ void pd_handover_begin(void)
     environment = pages;
     char **next = environment, *text = (char *)(environment + count);
     for (char **variable = environ; variable && *variable; variable++) {
-        if (!is_for_command(*variable))
+        if (!pd_launch_is_for_command(*variable))
             continue;
         size_t len = strlen(*variable) + 1;
         *next++ = memcpy(text, *variable, len);

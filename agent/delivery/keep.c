@@ -24,7 +24,7 @@ bool pd_keep_has_deleted(void)
 
 typedef struct entry {
     uint64_t inode, bytes;
-    int64_t nanos;                /* when it was written */
+    int64_t nanos;                /* when it was written, by a clock that nobody sets */
     char name[PD_SPOOL_NAME_MAX]; /* without the directory; ends with a NUL */
 } entry;
 
@@ -44,7 +44,9 @@ static bool describe(const pd_fixed_text *path, entry *out)
     const char *slash = strrchr(path->bytes, '/');
     if (!slash || strlen(slash + 1) >= sizeof out->name || !is_regular(path->bytes, &status))
         return false;
-    *out = (entry){.inode = status.st_ino, .bytes = (uint64_t)status.st_size, .nanos = pd_now()};
+    *out = (entry){.inode = status.st_ino,
+                   .bytes = (uint64_t)status.st_size,
+                   .nanos = (int64_t)pd_nanos_of(CLOCK_BOOTTIME)};
     memcpy(out->name, slash + 1, strlen(slash + 1));
     return true;
 }

@@ -5,13 +5,16 @@
 #include "agent/base/notice.h"
 #include "agent/base/region.h"
 #include "agent/base/self.h"
+#include "agent/base/text.h"
 #include "agent/delivery/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -24,14 +27,26 @@ static dev_t file_dev;     /* which file that is */
 static ino_t file_ino;
 static int64_t ended; /* when the last window arrived; what comes next is an end or an exec */
 
+/* An overlay hides what its upper file system is, but asks it these questions. */
+static bool is_over_ext4_or_xfs(int fd)
+{
+    int flags = 0;
+    struct fsxattr more = {0};
+    return (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && flags & FS_EXTENT_FL) || /* ext4 */
+           (posix_fallocate(fd, 0, 1) == 0 && ioctl(fd, FS_IOC_FSGETXATTR, &more) == 0 &&
+            more.fsx_nextents); /* only XFS counts them */
+}
+
 /* A write to a mapped file of one of these never needs more room than was allocated. */
 static bool is_on_known_system(int fd)
 {
     static const uint64_t known[] = {0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */,
-                                     0xef53 /* ext4 */, 0x58465342 /* XFS */,
-                                     0x794c7630 /* overlayfs */};
-    struct statfs status;
-    for (size_t i = 0; fstatfs(fd, &status) == 0 && i < sizeof known / sizeof *known; i++)
+                                     0xef53 /* ext4 */, 0x58465342 /* XFS */};
+    const uint64_t overlay = 0x794c7630;
+    struct statfs status = {0};
+    if (fstatfs(fd, &status) == 0 && (uint64_t)status.f_type == overlay)
+        return is_over_ext4_or_xfs(fd);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if ((uint64_t)status.f_type == known[i])
             return true;
     return false;
@@ -78,13 +93,37 @@ void pd_live_prepare(void)
         memcpy(head->resource, resource, head->resource_len);
 }
 
-/* The magic comes last. */
+static void beat(pd_remains_head *head)
+{
+    pd_remains_beat_now(head, pd_now(), atomic_load(&pd_the_agent.next_number));
+}
+
+static void describe_process(pd_remains_process *process)
+{
+    char stat[1024], status[4096];
+    struct stat numbers;
+    *process = (pd_remains_process){.numbers = 0};
+    if (pd_read_text("/proc/self/stat", stat, sizeof stat) &&
+        pd_read_text("/proc/self/status", status, sizeof status))
+        pd_remains_read_process(stat, status, process);
+    if (!pd_read_text("/proc/sys/kernel/random/boot_id", process->boot, sizeof process->boot) ||
+        fstatat(AT_FDCWD, "/proc/self/ns/pid", &numbers, 0))
+        process->since_boot = 0;
+    process->numbers = process->since_boot ? numbers.st_ino : 0;
+    process->number = (uint64_t)getpid();
+}
+
+/* The magic of a whole file comes last. */
 static void name_process(pd_remains_head *head)
 {
-    head->magic = 0;
+    head->magic = PD_REMAINS_EARLY;
     head->root = (uintptr_t)pd_agent_heap();
-    head->account.len = 0; /* that of the parent, before a fork */
-    head->alive_nanos = pd_now();
+    head->dev = file_dev;
+    head->ino = file_ino;
+    describe_process(&head->process);
+    head->check = pd_remains_check_head(head);
+    head->account.check = 0; /* that of the parent, before a fork */
+    beat(head);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         head->areas[i].base = 0;
 }
@@ -110,7 +149,8 @@ static const char *use_file(int fd)
     file_dev = status.st_dev;
     file_ino = status.st_ino;
     name_process(pd_region_head());
-    int error = move_tracker(fd, true);
+    int error = pd_write_all(fd, &pd_region_head()->magic, sizeof(uint64_t));
+    error = error ? error : move_tracker(fd, true);
     return error ? pd_words_of_error(error) : NULL;
 }
 
@@ -118,6 +158,16 @@ static const char *use_file(int fd)
 static bool is_of_directory(int error)
 {
     return error == ENOENT || error == EACCES || error == EROFS || error == EFBIG;
+}
+
+/* What the file took is free then for profiles. */
+static void drop_file(void)
+{
+    pprofdelta_heap *heap = pd_agent_heap();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pd_region_leave();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
+    remove_file();
 }
 
 static void make_file(void)
@@ -135,20 +185,16 @@ static void make_file(void)
                         pd_the_agent.settings.dir, why);
     }
     if (why && fd >= 0)
-        remove_file();
+        drop_file();
     if (fd >= 0)
         close(fd); /* the mapping holds the lock */
     state = why ? FAILED : THERE;
 }
 
-/* The file has no room for all of the tracker. What it took is free then for profiles. */
+/* The file has no room for all of the tracker. */
 static void give_up(int error)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    pd_region_leave();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
-    remove_file();
+    drop_file();
     state = FAILED;
     pd_notice_print(PD_NOTICE_LIVE,
                     "if this process is killed, its last window is lost: the file for it cannot "
@@ -175,33 +221,40 @@ static void extend_file(void)
 
 void pd_live_fit(void)
 {
-    if (state == THERE && !atomic_load(&pd_is_confined) && pd_region_has_private())
+    const pd_settings *settings = &pd_the_agent.settings;
+    if (atomic_load(&pd_is_confined) || !pd_region_head() || !settings->live || !*settings->dir)
+        return;
+    if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
+        make_file();
+    else if (state == THERE && pd_region_has_private())
         extend_file();
 }
 
 void pd_live_beat(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
     pd_remains_head *head = pd_region_head();
-    if (!head || !settings->live || !*settings->dir)
-        return;
-    if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
-        make_file();
     pd_live_fit();
     if (state != THERE)
         return;
-    head->alive_nanos = pd_now();
-    head->next_number = atomic_load(&pd_the_agent.next_number);
+    beat(head);
+}
+
+bool pd_live_has_all(void)
+{
+    char path[PD_SPOOL_PATH_MAX];
+    struct stat status;
+    if (state != THERE || pd_region_has_private())
+        return false;
+    int base = pd_spool_path(&name, path);
+    if (fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == EACCES; /* this process has given up the rights to see it */
+    return status.st_dev == file_dev && status.st_ino == file_ino;
 }
 
 bool pd_live_is_there(void)
 {
-    char path[PD_SPOOL_PATH_MAX];
-    struct stat status;
     pd_live_fit();
-    int base = state == THERE ? pd_spool_path(&name, path) : -1;
-    return state == THERE && fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           status.st_dev == file_dev && status.st_ino == file_ino;
+    return pd_live_has_all();
 }
 
 const char *pd_live_fate(void)

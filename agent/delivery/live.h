@@ -1,6 +1,6 @@
 /* The file from which the last window is made if the process is killed: see base/remains.h.
  *
- *     the agent's thread begins      heap.PROGRAM.PID.live appears, and is locked
+ *     the agent's thread begins      heap.PROGRAM.PID.live appears, and is locked; before, if a window cannot be written
  *     every second                   the time goes into it
  *     the last window has arrived    it is removed: at the end of the process, before an exec. A thread that begins
  *                                    only then makes none for a second, or it would stay
@@ -20,11 +20,14 @@ void pd_live_prepare(void);
  * it that the process lives. */
 void pd_live_beat(void);
 
-/* Gives the file what the tracker has more than it. If there is no room for that, the file goes. */
+/* Makes the file if there is none, or gives it what the tracker has more than it. If there is no room for that,
+ * the file goes. */
 void pd_live_fit(void);
 
-/* The same. Returns whether the file is where it was made, and so has all of the tracker. */
+/* The same. Returns whether the file is where it was made, and so has all of the tracker. has_all: the file as it is;
+ * any thread may call it, also inside the tracker. */
 bool pd_live_is_there(void);
+bool pd_live_has_all(void);
 
 /* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */
 const char *pd_live_fate(void);

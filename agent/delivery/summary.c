@@ -194,7 +194,7 @@ static void send_left(void *cookie)
 void pd_summary_leave(const char *program, const char *why)
 {
     int kept = errno;
-    if (!is_ours() || !pd_agent_heap() || !pd_self_enter())
+    if (atomic_load(&pd_is_confined) || !is_ours() || !pd_agent_heap() || !pd_self_enter())
         return;
     pd_own_stack_call(send_left, &(departure){program, why});
     pd_self_leave();

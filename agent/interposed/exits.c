@@ -5,6 +5,7 @@
 #include "agent/base/filter.h"
 #include "agent/base/inherit.h"
 #include "agent/base/launch.h"
+#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/self.h"
 #include "agent/delivery/summary.h"
@@ -71,10 +72,10 @@ PD_PUBLIC int execv(const char *path, char *const argv[])
     return execve(path, argv, environ);
 }
 
-/* Returns the program that execvp would run, or the name itself if there is none. */
+/* Returns the program that execvp would run, or the name itself if there is none or a filter may kill. */
 static const char *in_path(const char *file, char path[PATH_MAX])
 {
-    return pd_launch_find(file, getenv("PATH"), path) ? file : path;
+    return atomic_load(&pd_is_confined) || pd_launch_find(file, getenv("PATH"), path) ? file : path;
 }
 
 PD_PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
@@ -258,22 +259,37 @@ PD_PUBLIC int dlclose(void *handle)
 
 /* ---- a filter --------------------------------------------------------------------------------- */
 
-/* Returns whether prctl or seccomp, called so, installs a filter that kills. */
-static bool is_killing(long number, long a, long b, long c)
+typedef struct question {
+    const struct sock_fprog *filter;
+    const char *answer;
+} question;
+
+static void ask(void *cookie)
 {
-    const struct sock_fprog *filter = (const struct sock_fprog *)c; // NOLINT
+    question *q = cookie;
+    bool has_command = pd_the_agent.settings.command != NULL;
+    q->answer = pd_filter_forbids(q->filter->filter, q->filter->len, has_command);
+}
+
+/* Returns what prctl or seccomp, called so, forbids the agent on pain of death, or NULL. */
+static const char *forbidden_by(long number, long a, long b, long c)
+{
+    question q = {.filter = (const struct sock_fprog *)c}; // NOLINT(performance-no-int-to-ptr)
     long mode = number == SYS_seccomp ? (int)a + (SECCOMP_MODE_STRICT - SECCOMP_SET_MODE_STRICT)
                 : (int)a == PR_SET_SECCOMP ? b
                                            : SECCOMP_MODE_DISABLED;
-    return mode == SECCOMP_MODE_STRICT ||
-           (mode == SECCOMP_MODE_FILTER && filter && filter->filter &&
-            pd_filter_kills(filter->filter, filter->len));
+    if (mode == SECCOMP_MODE_STRICT)
+        return "almost all calls";
+    if (mode == SECCOMP_MODE_FILTER && q.filter && q.filter->filter)
+        pd_own_stack_call(ask, &q);
+    return q.answer;
 }
 
 /* With this flag, the thread that has another filter is the result. */
 static long call_confining(long number, long a, long b, long c, long d, long e)
 {
-    bool is_confined = is_killing(number, a, b, c) && pd_agent_before_confine();
+    const char *forbidden = forbidden_by(number, a, b, c);
+    bool is_confined = forbidden && pd_agent_before_confine(forbidden);
     long result = pd_next()->syscall(number, a, b, c, d, e, 0);
     if (is_confined && (result < 0 || (result && (b & (long)SECCOMP_FILTER_FLAG_TSYNC))))
         pd_agent_confine_failed();

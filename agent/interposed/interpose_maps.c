@@ -24,11 +24,18 @@
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
+/* Before any constructor has run, too, since an allocator maps memory then. */
+static bool are_followed(void)
+{
+    return !atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire) ||
+           (pd_the_agent.settings.account && pd_agent_heap());
+}
+
 /* Returns whether the call is followed. If so, call leave. The agent's own calls come while the
  * thread runs the agent's code. It does not hold the lock of the table then. */
 static bool enter(const pd_caller *caller, bool *is_nested)
 {
-    if (!pd_mappings_are_followed())
+    if (!are_followed())
         return false;
     *is_nested = !pd_self_enter();
     return !*is_nested || pd_code_is_own(caller->pc);

@@ -23,17 +23,20 @@ static void prepare(void *unused)
     pd_delivery_release();
 }
 
-bool pd_agent_before_confine(void)
+/* The agent of a program that a process without a tracker executes there is left out, too. */
+bool pd_agent_before_confine(const char *forbidden)
 {
+    if (!pd_agent_heap())
+        return !atomic_exchange(&pd_is_confined, true);
     if (!pd_agent_is_recording() || !pd_self_enter())
         return false;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pd_own_stack_call(prepare, NULL);
     pd_notice_print(PD_NOTICE_LIVE,
-                    "behind the seccomp filter of this process no profile is written: the last "
-                    "one is not delivered%s",
-                    pd_live_fate());
+                    "behind the seccomp filter of this process, which forbids %s, no profile is "
+                    "written: the last one is not delivered%s",
+                    forbidden, pd_live_fate());
     pd_signals_end();
     pd_quiet_end(&quiet);
     atomic_store(&pd_is_confined, true);
@@ -45,6 +48,7 @@ void pd_agent_confine_failed(void)
 {
     int kept = errno;
     atomic_store(&pd_is_confined, false);
-    pd_signals_begin((int)pd_the_agent.settings.signal);
+    if (pd_agent_is_recording())
+        pd_signals_begin((int)pd_the_agent.settings.signal);
     errno = kept;
 }

@@ -72,17 +72,29 @@ static void end_once(void *unused)
         notify_lost();
     pd_summary_end();
     pd_keep_end();
-    atomic_store(&stage, ENDED);
+    pd_await_set(&stage, ENDED);
+}
+
+/* The thread may hold a lock of the tracker, and never gives it back. */
+static void notify_interrupted(void)
+{
+    if (atomic_load(&stage) == ALIVE)
+        pd_notice_print(PD_NOTICE_LAST,
+                        "the last profile was not delivered%s: a signal handler that interrupted "
+                        "the agent ended the program",
+                        pd_live_has_all() ? "; pprofdelta recover can make it" : " and is lost");
 }
 
 void pd_agent_end(void)
 {
     /* A process without a sample writes nothing. But if `pprofdelta record` became it, it says so. */
-    if (!pd_agent_is_recording() ||
-        (!atomic_load(&pd_the_agent.samples) &&
-         getpid() != (pid_t)pd_the_agent.settings.command_pid) ||
-        !pd_self_enter())
+    if (!pd_agent_is_recording() || (!atomic_load(&pd_the_agent.samples) &&
+                                     getpid() != (pid_t)pd_the_agent.settings.command_pid))
         return;
+    if (!pd_self_enter()) {
+        notify_interrupted();
+        return;
+    }
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pd_own_stack_call(end_once, NULL);

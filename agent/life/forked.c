@@ -3,7 +3,7 @@
  * This thread holds the tracker's locks during fork. So the handlers of other libraries, which
  * may allocate, must not enter the tracker: the thread is marked as inside. If a signal handler
  * forks while it interrupts the agent's code, the locks cannot be taken, and that child is not
- * recorded. */
+ * recorded. When it returns to the agent's code, it ends there what was begun, in a copy of the tables. */
 #include "agent/life/forked.h"
 
 #include "agent/account/account.h"
@@ -24,51 +24,46 @@
 
 #include <unistd.h>
 
-static int64_t fork_nanos; /* when a fork began */
+static pprofdelta_heap *forked; /* the tracker, for the child, which does not find it */
+static int64_t fork_nanos;      /* when a fork began */
 
 static void before_fork(void)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
-    pd_this_thread.is_forking = heap && !atomic_load(&pd_is_confined) && pd_self_enter();
-    if (!pd_this_thread.is_forking)
-        return;
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    pd_region_fork_prepare();
-    pd_mappings_fork_prepare();
-    fork_nanos = pd_now();
+    unsigned level = pd_this_thread.forks++;
+    pprofdelta_heap *heap = atomic_load(&pd_is_confined) ? NULL : pd_agent_heap();
+    if (heap)
+        forked = heap;
+    if (!level)
+        pd_this_thread.is_forking = heap && pd_self_enter();
+    if (!level && pd_this_thread.is_forking) {
+        pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+        pd_mappings_fork_prepare();
+        fork_nanos = pd_now();
+    }
+    if (heap && level < PD_REGION_FORKS)
+        pd_region_fork_prepare(level);
 }
 
 static void after_fork_in_parent(void)
 {
-    if (!pd_this_thread.is_forking)
+    unsigned level = --pd_this_thread.forks;
+    if (level < PD_REGION_FORKS)
+        pd_region_fork_parent(level);
+    if (level || !pd_this_thread.is_forking)
         return;
     pd_mappings_fork_done(false);
-    pd_region_fork_parent();
-    pprofdelta_heap_fork(pd_agent_heap(), PPROFDELTA_FORK_PARENT, 0);
+    pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
     pd_this_thread.is_forking = false;
     pd_self_leave();
 }
 
 /* Each page that is touched here is a page fault, and most children run another program at once. So
  * the sampler is left to the first allocation, and the time is taken by the parent. */
-static void after_fork_in_child(void)
+static void record_child(void)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
-    if (!pd_this_thread.is_forking) {
-        atomic_store(&pd_the_agent.heap, NULL);
-        pd_mappings_forget();
-        return;
-    }
-    pd_mappings_fork_done(true);
-    if (!pd_region_fork_child()) {
-        atomic_store(&pd_the_agent.heap, NULL);
-        pd_this_thread.is_forking = false;
-        pd_self_leave();
-        return;
-    }
     pd_live_forget();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_CHILD, fork_nanos);
-    atomic_store(&pd_the_agent.pid, getpid());
+    pprofdelta_heap_fork(forked, PPROFDELTA_FORK_CHILD, fork_nanos);
+    pd_agent_set_heap(forked);
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
     pd_worker_forget();
@@ -76,11 +71,33 @@ static void after_fork_in_child(void)
     pd_loader_forget();
     pd_end_forget();
     pd_delivery_forget();
-    pd_account_forked(fork_nanos);
+    pd_account_begin(fork_nanos);
     pd_unloaded_forget();
     pd_function_names_abandon();
     pd_reserve_forget();
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
+}
+
+/* A signal handler has interrupted the agent's code, or fork, which may wait for a lock that a thread of the parent
+ * holds. No other thread is here, so the lock may also be free where this thread holds it. */
+static void free_locks(void)
+{
+    pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
+    pd_mappings_fork_done(true);
+}
+
+static void after_fork_in_child(void)
+{
+    unsigned level = --pd_this_thread.forks;
+    bool has_tracker = level < PD_REGION_FORKS && pd_region_fork_child(level);
+    if (level || !pd_this_thread.is_forking) {
+        if (has_tracker && forked)
+            free_locks();
+        return;
+    }
+    pd_mappings_fork_done(true);
+    if (has_tracker)
+        record_child();
     pd_this_thread.is_forking = false;
     pd_self_leave();
 }

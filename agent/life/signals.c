@@ -50,8 +50,10 @@ static void on_fatal(int number)
 
 static void on_ask(int number)
 {
-    (void)number;
-    pd_worker_ask(PD_REQUEST_WINDOW);
+    if (getpid() == atomic_load(&pd_the_agent.pid))
+        pd_worker_ask(PD_REQUEST_WINDOW);
+    else
+        pd_signal_die(number); /* in a child that is not recorded */
 }
 
 /* ---- which signals --------------------------------------------------------------------------- */

@@ -14,7 +14,6 @@
 #include "agent/delivery/spool.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -22,7 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef enum life { NONE, RUNNING, STOPPED, FAILED } life;
+/* WAITING: the thread has done nothing yet, and who ends the process does not wait for it. */
+typedef enum life { NONE, WAITING, RUNNING, STOPPED, FAILED } life;
 
 static atomic_uint requests;
 static _Atomic int state = NONE;
@@ -31,22 +31,10 @@ static _Atomic pid_t thread_tid;
 static _Atomic int is_coming; /* it was started and has no table of descriptors yet */
 static sigset_t all_signals,
     signals_before;             /* the latter: the mask of the thread that started it */
+static bool is_urgent;          /* the thread must not wait before it works */
 static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
 static bool has_key;
-
-/* Waits until *word differs from `value`, or until it is woken or the timeout. */
-static void futex_wait(const void *word, uint32_t value, uint64_t nanos)
-{
-    const struct timespec timeout = {.tv_sec = (time_t)(nanos / PD_NANOS_PER_SECOND),
-                                     .tv_nsec = (long)(nanos % PD_NANOS_PER_SECOND)};
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
-}
-
-static void futex_wake(const void *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
 
 static uint64_t clock_now(void)
 {
@@ -57,7 +45,7 @@ void pd_worker_ask(pd_request request)
 {
     int kept = errno;
     atomic_fetch_or(&requests, (unsigned)request);
-    futex_wake(&requests);
+    pd_await_wake(&requests);
     errno = kept;
 }
 
@@ -69,7 +57,7 @@ static unsigned await_request(uint64_t deadline)
         uint64_t now = clock_now();
         if (requested || now >= deadline)
             return requested;
-        futex_wait(&requests, 0, deadline - now);
+        pd_await_futex(&requests, 0, deadline - now);
     }
 }
 
@@ -158,7 +146,7 @@ static _Noreturn void end_thread(void)
 /* Ends the process as it would end without the agent's thread, which is the last one. */
 static _Noreturn void end_process(bool has_table, int exit_code)
 {
-    atomic_store(&state, STOPPED);
+    pd_await_set(&state, STOPPED);
     pd_this_thread.is_inside = false;
     if (atomic_load(&has_no_main) && !has_table) {
         pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
@@ -256,20 +244,36 @@ static unsigned work(bool has_table)
     }
 }
 
+/* Most processes are short, and end before the thread has anything to do. Returns false if this one has. */
+static bool begin_work(void)
+{
+    const uint64_t delay = PD_NANOS_PER_SECOND / 10;
+    int waiting = WAITING;
+    if (!is_urgent)
+        atomic_fetch_or(&requests, await_request(clock_now() + delay));
+    pd_loader_expect(true);
+    if (atomic_compare_exchange_strong(&state, &waiting, RUNNING))
+        return true;
+    pd_loader_expect(false);
+    return false;
+}
+
 static void *run(void *unused)
 {
     pd_this_thread.is_inside = true;
     atomic_store(&thread_tid, (pid_t)syscall(SYS_gettid));
     pprofdelta_sampler_init(&pd_this_thread.sampler, 0, 0);
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
+    if (!begin_work())
+        return unused;
     bool has_table = !atomic_load(&has_no_main) && pd_spool_own_table();
     if (has_table)
         pd_notice_use_own_descriptors();
-    atomic_store(&is_coming, 0);
+    pd_await_set(&is_coming, 0);
     pd_loader_try();
     prepare_for_death();
     unsigned requested = work(has_table);
-    atomic_store(&state, STOPPED);
+    pd_await_set(&state, STOPPED);
     if (requested & PD_REQUEST_STOP)
         end_thread();
     return unused;
@@ -302,28 +306,26 @@ static void notify_not_started(int error)
                     pd_words_of_error(error));
 }
 
-static void start(void *unused)
+static void start(void *urgent)
 {
     int none = NONE;
-    (void)unused;
     /* No thread in the child of a vfork, which runs in the memory of its parent. */
     if (getpid() != atomic_load(&pd_the_agent.pid) ||
-        !atomic_compare_exchange_strong(&state, &none, RUNNING))
+        !atomic_compare_exchange_strong(&state, &none, WAITING))
         return;
-    pd_loader_expect(true);
-    atomic_store(&is_coming, 1);
+    is_urgent = urgent != NULL;
+    atomic_store(&is_coming, is_urgent);
     int error = create();
     if (!error)
         return;
     atomic_store(&is_coming, 0);
-    pd_loader_expect(false);
     atomic_store(&state, FAILED);
     notify_not_started(error);
 }
 
 void pd_worker_start(void)
 {
-    pd_own_stack_call(start, NULL);
+    pd_own_stack_call(start, &is_urgent);
 }
 
 /* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
@@ -346,7 +348,7 @@ void pd_worker_sampled(uint64_t n)
     if (atomic_load_explicit(&pd_is_confined, memory_order_relaxed))
         return;
     if (atomic_load_explicit(&state, memory_order_relaxed) == NONE)
-        pd_worker_start();
+        pd_own_stack_call(start, NULL);
     if (pd_region_has_grown())
         pd_worker_ask(PD_REQUEST_GROWN);
     if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
@@ -365,26 +367,37 @@ static bool end(pd_request request, unsigned milliseconds)
     return pd_await_change(&state, RUNNING, milliseconds);
 }
 
+/* Returns whether the thread will never have anything to do. */
+static bool end_before_work(void)
+{
+    int waiting = WAITING;
+    return atomic_compare_exchange_strong(&state, &waiting, STOPPED);
+}
+
 bool pd_worker_stop(unsigned milliseconds)
 {
     /* While the thread waits for the loader, it writes nothing. */
-    if (atomic_load(&state) != RUNNING || !pd_loader_answers(PD_LOADER_PATIENCE))
+    if (end_before_work() || atomic_load(&state) != RUNNING ||
+        !pd_loader_answers(PD_LOADER_PATIENCE))
         return true;
     return end(PD_REQUEST_STOP, milliseconds);
 }
 
 bool pd_worker_is_running(void)
 {
-    return atomic_load(&state) == RUNNING;
+    int now = atomic_load(&state);
+    return now == WAITING || now == RUNNING;
 }
 
 bool pd_worker_retire(unsigned milliseconds)
 {
-    if (atomic_load(&state) != RUNNING)
+    if (!pd_worker_is_running())
         return true;
-    if (!pd_loader_answers(PD_LOADER_PATIENCE))
+    if (end_before_work())
+        pd_worker_ask(PD_REQUEST_RETIRE);
+    else if (!pd_loader_answers(PD_LOADER_PATIENCE))
         return false;
-    if (!end(PD_REQUEST_RETIRE, milliseconds)) {
+    else if (!end(PD_REQUEST_RETIRE, milliseconds)) {
         atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_RETIRE);
         return false;
     }
@@ -402,7 +415,7 @@ static void on_end_of_main(void *unused)
     enum { PATIENCE = 10000, MAIN = 1 };
     (void)unused;
     atomic_store(&has_no_main, true);
-    if (atomic_load(&state) != RUNNING || !pd_self_enter())
+    if (!pd_worker_is_running() || !pd_agent_heap() || !pd_self_enter())
         return;
     if (pd_worker_retire(PATIENCE) && count_threads() != MAIN)
         pd_worker_start();

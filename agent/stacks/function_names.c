@@ -205,6 +205,7 @@ static function_table tables[TABLES_MAX];
 static size_t tables_len;
 static pprofdelta_frame frame; /* the last result */
 static atomic_bool is_stale;
+static bool is_open;
 
 static void empty(void)
 {
@@ -226,6 +227,7 @@ void pd_function_names_begin(void)
 
 void pd_function_names_open(void)
 {
+    is_open = true;
     if (!cache)
         pd_function_names_begin();
     if (atomic_exchange(&is_stale, false))
@@ -270,7 +272,7 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
 {
     (void)cookie;
     enum { LONGEST = 4096 };
-    if (!cache || atomic_load(&is_stale) || !address || !pd_loader_answers(0))
+    if (!cache || !is_open || atomic_load(&is_stale) || !address || !pd_loader_answers(0))
         return;
     name *slot = slot_of(address);
     if (!slot->address) {
@@ -290,6 +292,7 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
 
 void pd_function_names_close(void)
 {
+    is_open = false;
     while (tables_len)
         table_close(&tables[--tables_len]);
 }
@@ -302,5 +305,6 @@ void pd_function_names_forget(void)
 void pd_function_names_abandon(void)
 {
     tables_len = 0;
+    is_open = false;
     cache = NULL;
 }

@@ -22,7 +22,7 @@
  * that fails, profiles have no names. */
 void pd_function_names_begin(void);
 
-/* Call before a profile, and before its mappings are read. */
+/* Call before a profile, and before its mappings are read. One without this has no names. */
 void pd_function_names_open(void);
 
 /* A pprofdelta_symbolizer. Finds nothing more in a profile during which code was unloaded: other code may be

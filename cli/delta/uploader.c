@@ -5,6 +5,8 @@
 #include "instant.h"
 #include "message.h"
 
+#include "agent/base/launch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -96,12 +98,25 @@ static void end_guard(const job *j)
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
+/* Removes the variables that would start the heap agent. */
+static void leave_recording(void)
+{
+    char **kept = environ;
+    for (char **variable = environ; variable && *variable; variable++)
+        if (pd_launch_is_for_command(*variable))
+            *kept++ = *variable;
+    if (kept)
+        *kept = NULL;
+}
+
 /* Becomes the command, with the file `input` on its stdin. Signals that this process ignored from
  * the start stay ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main
  * ignores. Writes errno to told if it cannot; otherwise execvp closes it. */
-static _Noreturn void become(const job *j, char *const *argv, const pprofdelta_report *report,
-                             int input, pid_t parent, const sigset_t *mask, int told)
+static _Noreturn void become(const job *j, const cli_uploader *uploader,
+                             const pprofdelta_report *report, int input, pid_t parent,
+                             const sigset_t *mask, int told)
 {
+    char *const *argv = uploader->argv;
     if (setpgid(0, j->group) || getppid() != parent) /* the guard or the parent has ended */
         _exit(127);
     signal(SIGPIPE, SIG_DFL);
@@ -111,8 +126,15 @@ static _Noreturn void become(const job *j, char *const *argv, const pprofdelta_r
     cli_set_variable("PPROFDELTA_ATTEMPT", true, "%" PRIu64, report->attempt);
     cli_set_variable("PPROFDELTA_FROM", true, "%" PRId64, report->from_nanos);
     cli_set_variable("PPROFDELTA_TO", true, "%" PRId64, report->to_nanos);
+    if (uploader->is_not_recorded)
+        leave_recording();
     sigprocmask(SIG_SETMASK, mask, NULL);
     dup2(input, STDIN_FILENO);
+    int nowhere = uploader->is_silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+    if (nowhere >= 0) {
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+    }
     execvp(argv[0], argv);
     int error = errno;
     cli_write_all(told, &error, sizeof error);
@@ -121,7 +143,7 @@ static _Noreturn void become(const job *j, char *const *argv, const pprofdelta_r
 
 /* Starts the command. Returns 0 when a process has become the command; an errno value if none
  * could. */
-static int start(job *j, char *const *argv, const pprofdelta_report *report, int input,
+static int start(job *j, const cli_uploader *uploader, const pprofdelta_report *report, int input,
                  const sigset_t *mask)
 {
     int ends[2], error = 0;
@@ -130,7 +152,7 @@ static int start(job *j, char *const *argv, const pprofdelta_report *report, int
         return errno;
     j->child = fork();
     if (!j->child)
-        become(j, argv, report, input, parent, mask, ends[1]);
+        become(j, uploader, report, input, parent, mask, ends[1]);
     error = j->child < 0 ? errno : 0;
     close(ends[1]);
     while (j->child > 0 && read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {
@@ -326,7 +348,7 @@ static bool run(const cli_uploader *uploader, const pprofdelta_report *report, i
     outcome how = ENDED;
     tcgetattr(j.tty, &j.modes);
     if (!error) {
-        error = start(&j, uploader->argv, report, input, mask);
+        error = start(&j, uploader, report, input, mask);
         how = error ? ENDED : oversee(&j, uploader, watched, &status, interrupted);
         end_guard(&j);
     }

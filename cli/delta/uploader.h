@@ -2,7 +2,7 @@
  *
  * It is run without a shell. Its stdin is a file in memory, so it may read it once, several times
  * (as /dev/stdin), or in part. Only its exit status says if the delta has arrived; the bytes that
- * it did not read are counted for a note. Its stdout and stderr are those of this process. It has a
+ * it did not read are counted for a note. Its stdout and stderr are those of this process, unless it is silent. It has a
  * process group of its own, so that everything it starts can be ended with it. It is ended when
  * this process ends, also by SIGKILL. It may read the terminal if this process may. */
 #ifndef CLI_UPLOADER_H
@@ -13,6 +13,8 @@
 typedef struct cli_uploader {
     char *const *argv;     /* its argument vector */
     int64_t timeout_nanos; /* 0: none */
+    bool is_not_recorded;  /* without the variables of `record`; everything it starts, too */
+    bool is_silent;        /* its stdout and stderr go nowhere */
 } cli_uploader;
 
 /* Runs the uploader and waits for it. The report is that of the delta: its id, sequence,

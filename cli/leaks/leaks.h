@@ -4,11 +4,13 @@
  *     leaks_order.c     sorts them into runs (pure)
  *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
  *     leaks_rows.c      one series for each stack
+ *     leaks_names.c     functions and lines of what is shown, for all runs at once
  *     leaks_verdict.c   is a series a leak? (pure)
  *     leaks_survival.c  the same for a survival table (pure)
  *     leaks_stack.c     the frames of a stack, and which is the program's own
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
+ *     leaks_join.c      what several runs have in common
  *     leaks_film.c      what is in use at the windows of a page
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
  *     leaks_source.c    the source lines of a page
@@ -36,7 +38,17 @@ typedef struct cli_leaks_frame {
 
 typedef struct cli_leaks_place {
     size_t first, len; /* in frames, innermost call first */
+    cli_key key;       /* the same in every run */
+    uint64_t address;  /* in the file; 0: the place is its lines */
+    size_t module_1;   /* number plus 1; 0: none */
 } cli_leaks_place;
+
+/* A file that addresses are in. */
+typedef struct cli_leaks_module {
+    cli_string name, build_id;
+    uint64_t file_offset;                 /* of the mapping: which segment of the file it is */
+    bool has_filenames, has_line_numbers; /* the profile says that it has all that there is */
+} cli_leaks_module;
 
 /* Where the program causes what a row has. */
 typedef struct cli_leaks_cause {
@@ -60,7 +72,8 @@ typedef struct cli_leaks_lives {
 } cli_leaks_lives;
 
 typedef struct cli_leaks_row {
-    size_t path, path_len;
+    size_t stack, stack_len; /* places */
+    size_t path, path_len;   /* frames, by cli_leaks_rows_end */
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
     double now, objects_now;                  /* of the last window */
     double made, made_before;                 /* allocated until then, and before the sum */
@@ -78,8 +91,9 @@ typedef struct cli_leaks_row {
 /* The stacks of a run, each with its series of in-use values.
  *
  *     places   0: main.c:10   1: serve <- inlined   2: libc.so.6+0x27a10 ...   distinct locations
- *     path     | 2 1 0 | 5 1 0 | ...        the places of each row, leaf first; in the end, the frames
- *     rows     one for each distinct stack: its part of path, and the values
+ *     stacks   | 2 1 0 | 5 1 0 | ...        the places of each row, leaf first
+ *     path     | 3 2 1 0 | 6 2 1 0 | ...    their frames, in the end
+ *     rows     one for each distinct stack: its part of both, and the values
  *
  * Two locations are one place if they have the same address in the same file, whatever the ids and
  * the load addresses are; without an address or a file, if they have the same lines and address. Labels
@@ -93,15 +107,22 @@ typedef struct cli_leaks_rows {
     size_t places_len, places_cap;
     cli_leaks_frame *frames;
     size_t frames_len, frames_cap;
+    cli_leaks_module *modules;
+    size_t modules_len, modules_cap;
+    uint32_t *stacks;
+    size_t stacks_len, stacks_cap;
     uint32_t *path;
-    size_t path_len, path_cap;
+    size_t path_len;
     cli_string *texts;
     size_t texts_len, texts_cap;
-    cli_numbers by_stack, by_place, by_text;
+    cli_numbers by_stack, by_place, by_text, by_module;
     double seconds[CLI_LEAKS_POINTS];
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
     bool has_ages;      /* all profiles have ages: each row has lives */
+    /* Of a sample: it has less than nothing in use, or more than its counter says. */
+    bool has_negative, has_older;
+    bool has_mapped; /* of an account: what is allocated is the size of the mappings of a row */
     uint64_t text_bytes, lives_bytes;
 } cli_leaks_rows;
 
@@ -138,21 +159,25 @@ typedef struct cli_leaks_moment {
     uint64_t sequence; /* of the window */
     uint64_t begins[CLI_LEAKS_POINTS]; /* that of the first window of each point, with lost ones */
     bool is_behind_gap; /* this is the first window, or windows before it are missing */
+    bool is_change;     /* what is in use are changes since the window before */
 } cli_leaks_moment;
 
 /* Adds the values of one window. */
 void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
 
-/* Gives the places the names that this profile has for them: it was added as a window, and its names
- * were found since. */
-void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile);
+/* Gives a place the names that this profile has for the location. */
+void cli_leaks_rows_rename(cli_leaks_rows *rows, size_t place, const cli_profile *profile,
+                           const Pd__View__Location *location);
 
 /* The bytes that the rows take. */
 uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows);
 
-/* Replaces the places in all paths by their frames. Call it once, after the last window. */
+/* Makes the paths of all rows. Call it after the last window, and after places were renamed. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
+
+/* Makes the rows empty. */
+void cli_leaks_rows_clear(cli_leaks_rows *rows);
 
 /* Frame `at` of the row, counted from the leaf; there are path_len. */
 static inline const cli_leaks_frame *cli_leaks_frame_at(const cli_leaks_rows *rows,
@@ -210,6 +235,11 @@ typedef struct cli_leaks_finding {
     double now, objects;
     double rate; /* allocated per second; below 0: not known */
     double age;  /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
+    /* Of runs of the same program: it has the same stack in so many, and so much in all of them. It is printed
+     * with the first of them. */
+    size_t runs;
+    double now_in_all, slope_in_all;
+    bool is_repeated; /* it is not the first */
     /* AREAS: the rows of those that grew, the one that grew most first. Those that have less than a
      * twentieth of the growth are left out. */
     size_t areas[CLI_LEAKS_MOST_AREAS], areas_len;
@@ -237,6 +267,7 @@ typedef struct cli_leaks_how {
     cli_symbolizing names;      /* that may be found for what is in use at the end */
     size_t top;                 /* findings of each run that are printed */
     bool all;                   /* also what is not a suspect */
+    bool names_all;             /* stacks need names that are no finding */
     bool all_frames;
     const char *html; /* the file of the page; NULL: none */
     bool has_source;  /* the page has source lines */
@@ -246,7 +277,9 @@ typedef struct cli_leaks_how {
 typedef struct cli_leaks_run {
     size_t first, end;            /* in the files */
     size_t windows;               /* that are judged */
-    const char *left_out;         /* the last file, if it is of the end of the program; else NULL */
+    size_t left_out;              /* windows behind them, which are of the end of the program */
+    const char *first_left_out;   /* the file of the first of these; NULL: none */
+    const char *doubt;            /* why there is no verdict but of suspects; NULL: there is one */
     int64_t from_nanos, to_nanos; /* of the first and the last window's values */
     double span;                  /* seconds between them */
     cli_leaks_rows rows;
@@ -267,6 +300,12 @@ static inline size_t cli_leaks_block(const cli_leaks_run *run)
     return run->rows.points ? run->windows / run->rows.points : 1;
 }
 
+/* Is there enough for a verdict? A suspect is one also without. */
+static inline bool cli_leaks_is_enough(const cli_leaks_run *run)
+{
+    return run->windows >= CLI_LEAKS_LEAST_POINTS && !run->doubt;
+}
+
 /* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
 void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
 
@@ -275,6 +314,7 @@ typedef struct cli_leaks_work {
     cli_leaks_file *files;
     size_t files_len, files_cap;
     cli_leaks_order_report order;
+    bool has_failed; /* a file that was named is left out since it is damaged or cannot be read */
     cli_leaks_run *runs;
     size_t runs_len;
 } cli_leaks_work;
@@ -283,7 +323,7 @@ typedef struct cli_leaks_work {
 
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
  * *.pb.gz or *.otlp.gz is taken that is a profile with values to judge; a note names each other one. Prints
- * what is wrong; returns an exit code. */
+ * what is wrong, and goes on if other files are left; returns an exit code. */
 int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
 
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
@@ -291,7 +331,7 @@ int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns);
 
-/* Reads the windows of each run into the series of its stacks.
+/* Reads the windows of each run into the series of its stacks, up to the end of the program.
  *
  *     profile with in-use values     --------------------------------+
  *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c
@@ -306,6 +346,18 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
  *
  * Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
 int cli_leaks_read(cli_leaks_work *work);
+
+/* Refuses stacks that take more memory than the limit. */
+int cli_leaks_check_memory(const cli_leaks_run *run, const cli_leaks_how *how, const char *path);
+
+/* ---- names (leaks_names.c) ----
+ *
+ *     places of the rows that are shown --> one profile with a mapping for each file --> cli_names_find
+ *     frames of the places <-- lines of its locations
+ *
+ * So each file is opened once, however many processes have it. Judges the runs again. Prints what is wrong;
+ * returns an exit code. */
+int cli_leaks_find_names(cli_leaks_work *work);
 
 /* ---- stacks as text (leaks_stack.c) ---- */
 
@@ -351,8 +403,9 @@ typedef struct cli_leaks_ranking {
     cli_leaks_findings *out; /* the list has room */
     cli_leaks_rows *rows;
     double allocated[CLI_LEAKS_POINTS], weight;
-    double tests;  /* stacks that are judged together */
-    size_t groups; /* so far */
+    double tests;    /* stacks that are judged together */
+    double smallest; /* a leak that would be a suspect; 0: not known */
+    size_t groups;   /* so far */
 } cli_leaks_ranking;
 
 /* Judges a row by its weight, which is set. */
@@ -389,13 +442,18 @@ bool cli_leaks_is_of_python(const cli_leaks_rows *areas, size_t area);
  *               It is read from the kernel and has no sampling error */
 void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how);
 
+/* Finds what several runs have in common (leaks_join.c). */
+void cli_leaks_join(cli_leaks_work *work);
+
 /* Is the finding a stack of a group? */
 bool cli_leaks_is_member(const cli_leaks_finding *finding);
 
 /* ---- printing (leaks_text.c, leaks_json.c) ---- */
 
-/* Print the run at an index. */
-void cli_leaks_put_text(const cli_leaks_work *work, size_t at);
+/* Prints all runs: suspects, then what is unknown, then runs without either, then those that are too short. */
+void cli_leaks_put_text(const cli_leaks_work *work);
+
+/* Prints the run at an index. */
 void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
 
 /* Writes the object of a run, with so many of the findings that are shown. */

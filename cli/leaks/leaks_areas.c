@@ -114,8 +114,8 @@ static cli_leaks_cause cause_of_threads(const cli_leaks_rows *rows)
     return most ? most->cause : (cli_leaks_cause){.frame = NULL};
 }
 
-/* An area that grows steadily, of which the code is known that mapped it, is a suspect of its own. Returns
- * whether it is one. */
+/* An area that grows steadily is a finding of its own: a suspect if it is mapped again and again by code
+ * that is known, and filling if it is not mapped again. Returns whether it is one. */
 static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, size_t area,
                        double resident)
 {
@@ -124,11 +124,18 @@ static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, siz
     cli_string name = cli_leaks_area_name(r->rows, area);
     bool is_of_threads = cli_string_is(name, "[thread stacks]");
     cli_leaks_cause cause = is_of_threads ? cause_of_threads(&run->rows) : row->cause;
+    bool is_filling =
+        r->rows->has_mapped &&
+        !cli_leaks_is_mapped_again(row->allocated, r->rows->points, row->verdict.growth);
     bool can_be = is_of_threads || (cli_string_is(name, "[anonymous mappings]") &&
                                     !cli_leaks_is_of_python(r->rows, area));
-    if (!can_be || row->verdict.kind != CLI_LEAKS_SUSPECT || !cause.frame ||
+    if (!(is_filling || (can_be && cause.frame)) || row->verdict.kind != CLI_LEAKS_SUSPECT ||
         !is_material(row->verdict.growth, resident))
         return false;
+    if (is_filling) {
+        row->verdict.reason = CLI_LEAKS_TOUCHED;
+        row->verdict.kind = cli_leaks_kind_of(CLI_LEAKS_TOUCHED);
+    }
     row->cause = cause;
     row->group = 1;
     cli_leaks_add_up(&one, r->rows, area);

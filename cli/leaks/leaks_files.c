@@ -6,6 +6,8 @@
 #include "message.h"
 #include "record/recover.h"
 
+#include <sys/stat.h>
+
 static void add_file(cli_leaks_work *w, cli_file file)
 {
     CLI_KEEP_MORE(w->files, 1);
@@ -64,18 +66,32 @@ static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *count
     return CLI_DONE;
 }
 
+/* A recording that was cut off leaves an empty file. */
+static bool is_empty(cli_file file)
+{
+    struct stat st;
+    return !file.found_in && !stat(file.path, &st) && S_ISREG(st.st_mode) && !st.st_size;
+}
+
+/* What is wrong with one file ends no verdict about the others. */
 int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t len)
 {
     int code = CLI_DONE;
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(w, operands[i]);
+    if (code)
+        return code;
     len = w->files_len;
     w->files_len = 0;
-    for (size_t i = 0; i < len && !code; i++) {
-        bool counts;
-        code = read_file(&w->files[i], &w->how, &counts);
+    for (size_t i = 0; i < len; i++) {
+        bool counts = false;
+        if (is_empty(w->files[i].place))
+            cli_note_left_out(w->files[i].place.path, "is empty");
+        else
+            code = read_file(&w->files[i], &w->how, &counts) ? CLI_FAILED : code;
         w->files[w->files_len] = w->files[i];
         w->files_len += counts;
     }
-    return code || w->files_len ? code : cli_error("no profile is left to judge");
+    w->has_failed = code != CLI_DONE;
+    return w->files_len ? CLI_DONE : code ? code : cli_error("no profile is left to judge");
 }

@@ -92,13 +92,14 @@ static void put_finding(FILE *to, cli_text_form form, const cli_leaks_run *run,
 {
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_verdict *v = &f->verdict;
-    PUT("{\"kind\": $, \"reason\": $, \"what\": $, \"now\": $, \"objects\": $, \"per_hour\": $, "
+    PUT("{\"kind\": $, \"reason\": $, \"why\": $, \"what\": $, \"now\": $, \"objects\": $, "
+        "\"per_hour\": $, "
         "\"growth\": $, \"noise\": $, \"doubt\": $, \"allocated_per_hour\": $, \"age_seconds\": $, "
         "\"evidence\": ",
         J(cli_string_of(cli_leaks_kinds[v->kind].word)),
-        J(cli_string_of(cli_leaks_reasons[v->reason].word)), J(cli_string_of(words[f->what])),
-        J(f->now), J(f->objects), J(v->slope * 3600), J(v->growth), J(v->noise), J(v->doubt),
-        J(known(f->rate * 3600)), J(known(f->age)));
+        J(cli_string_of(cli_leaks_reasons[v->reason].word)), J(cli_string_of(cli_leaks_why(v))),
+        J(cli_string_of(words[f->what])), J(f->now), J(f->objects), J(v->slope * 3600),
+        J(v->growth), J(v->noise), J(v->doubt), J(known(f->rate * 3600)), J(known(f->age)));
     put_evidence(to, form, run, &v->evidence);
     fputs(", \"survival\": ", to);
     put_survival(to, form, run, f->cohorts);
@@ -118,8 +119,10 @@ static void put_head(FILE *to, cli_text_form form, const cli_leaks_run *run)
         J(cli_string_of(cli_instant_format(run->from_nanos, begin))),
         J(cli_string_of(cli_instant_format(run->to_nanos, end))), J(run->from_nanos),
         J(run->to_nanos));
+    PUT("\"left_out\": $, \"doubt\": $,\n", J(run->left_out),
+        run->doubt ? J(cli_string_of(run->doubt)) : CLI_JSON_NULL);
     PUT("\"windows\": $, \"is_enough\": $, \"after_restart\": $, \"stacks\": $,\n", J(run->windows),
-        J((bool)(run->windows >= CLI_LEAKS_LEAST_POINTS)), J(run->has_restarted), J(run->rows.len));
+        J(cli_leaks_is_enough(run)), J(run->has_restarted), J(run->rows.len));
     PUT("\"span_seconds\": $, \"now\": $, \"per_hour\": $, \"smallest_leak\": $, "
         "\"suspects\": $, \"unknown\": $,\n",
         J(run->span), J(findings->now), J(findings->slope * 3600), J(findings->smallest),

@@ -85,9 +85,24 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_cause(&f->cause);
     if (f->stacks > 1)
         printf(", %zu stacks", f->stacks);
+    if (f->runs > 1)
+        printf(", in %zu processes", f->runs);
     printf(" | %s | %s | %s |\n", cli_leaks_format_value(f->now, unit, now),
-           cli_leaks_format_slope(run, unit, f->verdict.slope, slope),
-           cli_leaks_reasons[f->verdict.reason].text);
+           cli_leaks_format_slope(run, unit, f->verdict.slope, slope), cli_leaks_why(&f->verdict));
+}
+
+/* What other runs have, too, is in the first of them. A run that is too short has none. */
+static bool is_listed(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    return run->windows >= CLI_LEAKS_LEAST_POINTS && !f->is_repeated;
+}
+
+static bool has_listed(const cli_leaks_run *run)
+{
+    bool has = false;
+    for (size_t i = 0; i < run->findings.shown_len; i++)
+        has |= is_listed(run, run->findings.shown[i]);
+    return has;
 }
 
 static void put_run(const cli_leaks_run *run)
@@ -100,11 +115,14 @@ static void put_run(const cli_leaks_run *run)
            found->suspects, found->unknown, found->others,
            cli_leaks_format_value(found->now, run->unit, text));
     put_code(run->type);
-    printf(", windows %zu\n", run->windows);
-    if (found->shown_len)
-        fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
+    printf(", windows %zu%s\n", run->windows,
+           cli_leaks_is_enough(run) ? "" : ", which are no evidence for a verdict");
+    if (!has_listed(run))
+        return;
+    fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
     for (size_t i = 0; i < found->shown_len; i++)
-        put_finding(run, found->shown[i]);
+        if (is_listed(run, found->shown[i]))
+            put_finding(run, found->shown[i]);
     put_left(found->left);
 }
 
@@ -217,7 +235,7 @@ bool cli_leaks_put_markdown(const cli_leaks_work *w, const cli_leaks_work *base,
 {
     fputs("### pprofdelta leaks\n", stdout);
     for (size_t i = 0; i < w->runs_len; i++)
-        if (w->runs_len == 1 || w->runs[i].findings.shown_len)
+        if (w->runs_len == 1 || has_listed(&w->runs[i]))
             put_run(&w->runs[i]);
     return (base || isfinite(budget)) && put_changes(w, base, budget);
 }

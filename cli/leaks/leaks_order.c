@@ -1,6 +1,8 @@
 /* Which files are windows of which run: see leaks_order.h. */
 #include "leaks/leaks_order.h"
 
+#include "leaks/leaks_verdict.h"
+
 #include <stdlib.h>
 
 static int compare(uint64_t a, uint64_t b)
@@ -95,4 +97,64 @@ cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
         first = files[i].operand < first ? files[i].operand : first;
     }
     return report;
+}
+
+/* ---- the end of the program --------------------------------------------------------------- */
+
+static const double end_rises = 1 / 32.0; /* of what falls, at most */
+static const double end_falls = 0.9;      /* of what was in use may be left */
+static const double end_small = 0.25;     /* of it, for a small part */
+static const double end_pace = 0.5;       /* of the allocations before, in a second */
+enum { END_WINDOWS = 5, END_SHARE = 3 };
+
+/* Of the windows that may be from the end, the one with most in use. */
+static size_t find_peak(const cli_leaks_pace *windows, size_t len)
+{
+    size_t most = len / END_SHARE > END_WINDOWS ? len / END_SHARE : END_WINDOWS;
+    size_t peak = len > most + 1 ? len - most - 1 : 0;
+    for (size_t i = peak + 1; i < len; i++)
+        if (windows[i].in_use >= windows[peak].in_use)
+            peak = i;
+    return peak;
+}
+
+/* A program that goes on allocates as before, whatever it has freed. */
+static bool is_quiet_from(const cli_leaks_pace *windows, size_t peak, size_t last)
+{
+    const cli_leaks_pace *p = &windows[peak], *first = windows, *end = &windows[last];
+    return end->made < 0 || (end->made - p->made) * (p->seconds - first->seconds) <=
+                                end_pace * (p->made - first->made) * (end->seconds - p->seconds);
+}
+
+static bool falls_only(const cli_leaks_pace *windows, size_t peak, size_t last)
+{
+    double risen = 0, fallen = 0;
+    for (size_t i = peak; i < last; i++) {
+        double change = windows[i + 1].in_use - windows[i].in_use;
+        *(change > 0 ? &risen : &fallen) += change;
+    }
+    return risen <= end_rises * -fallen;
+}
+
+size_t cli_leaks_end_of(const cli_leaks_pace *windows, size_t len)
+{
+    if (len <= CLI_LEAKS_LEAST_POINTS)
+        return len;
+    size_t last = len - 1, peak = find_peak(windows, len);
+    double left = windows[last].in_use, most = windows[peak].in_use;
+    bool is_end = falls_only(windows, peak, last) && is_quiet_from(windows, peak, last);
+    if (is_end && peak + 1 < last && left <= end_small * most)
+        return peak + 1;
+    if (is_end && left <= end_falls * most)
+        return peak < CLI_LEAKS_LEAST_POINTS ? CLI_LEAKS_LEAST_POINTS : peak + 1;
+    return left < windows[last - 1].in_use ? last : len;
+}
+
+size_t cli_leaks_count_fresh(const cli_leaks_pace *windows, size_t len)
+{
+    size_t fresh = 0;
+    for (size_t i = 0; i < len; i++)
+        fresh += !i || windows[i].made < 0 || windows[i].made != windows[i - 1].made ||
+                 windows[i].in_use != windows[i - 1].in_use;
+    return fresh;
 }

@@ -21,6 +21,8 @@ typedef struct cli_leaks_file {
     pprofdelta_stamp stamp;
     /* Set by cli_leaks_order: */
     int64_t begin_nanos; /* when the first values of its process were taken */
+    bool
+        is_window; /* set by leaks_windows.c: its counters are those of a window, without a stamp */
     size_t run;
     cli_leaks_role role;
 } cli_leaks_file;
@@ -36,6 +38,29 @@ typedef struct cli_leaks_order_report {
  * of their first files. The result depends on the files only, but for files with equal times, which
  * keep their order. */
 cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len);
+
+/* What is in use at the end of a window, and what was allocated until then. */
+typedef struct cli_leaks_pace {
+    double seconds, in_use;
+    double made; /* below 0: not known */
+} cli_leaks_pace;
+
+/* Returns how many of the windows are from before the program began to end. A program that ends frees its
+ * memory, which may take several windows.
+ *
+ *     in use |          p
+ *            |    . - ' |\
+ *            |  '       | \
+ *            | '        |  `-.__      nothing rises behind p, and little is allocated
+ *            +------------------->
+ *
+ * The last window is left out if less is in use than in the one before. The windows behind p are, if they are
+ * five or a third of all at most. If they leave less than CLI_LEAKS_LEAST_POINTS, a small part must be left in
+ * use; then no verdict is better than one about the fall. */
+size_t cli_leaks_end_of(const cli_leaks_pace *windows, size_t len);
+
+/* Returns how many of the windows are not the same as the one before. */
+size_t cli_leaks_count_fresh(const cli_leaks_pace *windows, size_t len);
 
 /* Does the batch `file` begin where `last` ends, which may be NULL? */
 bool cli_leaks_continues(const cli_leaks_file *last, const cli_leaks_file *file);

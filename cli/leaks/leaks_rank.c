@@ -50,8 +50,12 @@ static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
                                      .weight = weight > 0 ? weight : 1,
                                      .tests = tests};
     cli_leaks_verdict by_slope = cli_leaks_judge(&series);
-    return r->rows->has_ages && cohorts ? cli_leaks_judge_lives(&series, cohorts, &by_slope)
-                                        : by_slope;
+    cli_leaks_verdict verdict = r->rows->has_ages && cohorts
+                                    ? cli_leaks_judge_lives(&series, cohorts, &by_slope)
+                                    : by_slope;
+    if (r->smallest > 0)
+        cli_leaks_doubt_growth(&series, r->smallest, &verdict);
+    return verdict;
 }
 
 void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row)
@@ -375,19 +379,20 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
     }
     memcpy(r->allocated, all.allocated, sizeof r->allocated);
     r->weight = mean_weight(&all);
+    bool is_sampled = run->period > 1 && cli_string_is(run->unit, "bytes");
+    const cli_leaks_series times = {.len = rows->points,
+                                    .seconds = rows->seconds,
+                                    .weight = is_sampled ? run->period : r->weight,
+                                    .tests = r->tests};
+    r->smallest =
+        rows->has_ages ? cli_leaks_smallest_that_lives(&times) : cli_leaks_smallest(&times);
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_judge_row(r, &rows->rows[i]);
         rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
     r->out->now = all.now;
     r->out->slope = judge(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
-    bool is_sampled = run->period > 1 && cli_string_is(run->unit, "bytes");
-    const cli_leaks_series times = {.len = rows->points,
-                                    .seconds = rows->seconds,
-                                    .weight = is_sampled ? run->period : r->weight,
-                                    .tests = r->tests};
-    r->out->smallest =
-        rows->has_ages ? cli_leaks_smallest_that_lives(&times) : cli_leaks_smallest(&times);
+    r->out->smallest = r->smallest;
 }
 
 static void add_rows(const cli_leaks_ranking *r)
@@ -448,6 +453,13 @@ static void finish(cli_leaks_findings *out, const cli_leaks_how *how)
 void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
 {
     cli_leaks_ranking r = {.out = &run->findings, .rows = &run->rows};
+    cli_drop(run->findings.list); /* of an earlier call, before names were found */
+    cli_drop(run->findings.shown);
+    run->findings = (cli_leaks_findings){.list = NULL};
+    for (size_t i = 0; i < run->rows.len; i++)
+        run->rows.rows[i].group = 0;
+    for (size_t i = 0; i < run->areas.len; i++)
+        run->areas.rows[i].group = 0;
     /* Each place has two stacks at least. */
     size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
     run->findings.list = cli_keep(most, sizeof *run->findings.list);

@@ -76,7 +76,28 @@ static void add_frames(cli_leaks_rows *rows, const cli_profile *profile,
         add_frame(rows, profile, location, location->line[i]);
     if (!location->n_line)
         add_frame(rows, profile, location, NULL);
-    rows->places[place] = (cli_leaks_place){.first = first, .len = rows->frames_len - first};
+    rows->places[place].first = first;
+    rows->places[place].len = rows->frames_len - first;
+}
+
+/* Returns the number of the module of a mapping. */
+static size_t number_module(cli_leaks_rows *rows, const cli_profile *profile,
+                            const Pd__View__Mapping *mapping)
+{
+    cli_leaks_module module = {.name = cli_profile_string(profile, mapping->filename),
+                               .build_id = cli_profile_string(profile, mapping->build_id),
+                               .file_offset = mapping->file_offset,
+                               .has_filenames = mapping->has_filenames,
+                               .has_line_numbers = mapping->has_line_numbers};
+    const uint64_t words[] = {number_text(rows, &module.name), number_text(rows, &module.build_id),
+                              module.file_offset, module.has_filenames, module.has_line_numbers};
+    size_t number =
+        cli_numbers_of(&rows->by_module, cli_key_of(words, sizeof words), rows->modules_len);
+    if (number == rows->modules_len) {
+        CLI_KEEP_MORE(rows->modules, 1);
+        rows->modules[rows->modules_len++] = module;
+    }
+    return number;
 }
 
 static uint32_t number_place(cli_leaks_rows *rows, const cli_profile *profile,
@@ -84,14 +105,19 @@ static uint32_t number_place(cli_leaks_rows *rows, const cli_profile *profile,
 {
     const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
     cli_string file = file_of(profile, mapping);
-    cli_key key = location->address && file.len ? key_in_file(location, mapping, file)
-                                                : key_of_lines(profile, location);
-    uint32_t number = (uint32_t)cli_numbers_of(&rows->by_place, key, rows->places_len);
-    if (number == rows->places_len) {
-        CLI_KEEP_MORE(rows->places, 1);
-        rows->places_len++;
-        add_frames(rows, profile, location, number);
-    }
+    bool is_in_file = location->address && file.len;
+    cli_leaks_place place = {.key = is_in_file ? key_in_file(location, mapping, file)
+                                               : key_of_lines(profile, location),
+                             .address = location->address};
+    uint32_t number = (uint32_t)cli_numbers_of(&rows->by_place, place.key, rows->places_len);
+    if (number < rows->places_len)
+        return number;
+    if (is_in_file)
+        place.address += mapping->file_offset - mapping->memory_start;
+    place.module_1 = mapping ? number_module(rows, profile, mapping) + 1 : 0;
+    CLI_KEEP_MORE(rows->places, 1);
+    rows->places[rows->places_len++] = place;
+    add_frames(rows, profile, location, number);
     return number;
 }
 
@@ -103,9 +129,9 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
                                const cli_sample *sample, uint32_t *place_of)
 {
     size_t len = 0;
-    CLI_KEEP_MORE(rows->path,
+    CLI_KEEP_MORE(rows->stacks,
                   (size_t)(sample->path_end - sample->path)); /* ids have a byte or more */
-    uint32_t *path = rows->path + rows->path_len;
+    uint32_t *path = rows->stacks + rows->stacks_len;
     for (const uint8_t *next = sample->path; next < sample->path_end;) {
         size_t at = cli_profile_location_index(profile, cli_path_next(&next, sample->is_tagged));
         if (place_of[at] == NOT_NUMBERED)
@@ -116,8 +142,8 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
         cli_numbers_of(&rows->by_stack, cli_key_of(path, len * sizeof *path), rows->len);
     if (number == rows->len) {
         rows->rows = cli_keep_more(rows->rows, rows->len, 1, &rows->cap, sizeof *rows->rows);
-        rows->rows[rows->len++] = (cli_leaks_row){.path = rows->path_len, .path_len = len};
-        rows->path_len += len;
+        rows->rows[rows->len++] = (cli_leaks_row){.stack = rows->stacks_len, .stack_len = len};
+        rows->stacks_len += len;
     }
     return &rows->rows[number];
 }
@@ -256,6 +282,8 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     double level = values[CLI_LEAKS_LEVEL], freed = values[CLI_LEAKS_FREED_OBJECTS];
     if (level == 0 && values[CLI_LEAKS_ALLOCATED] == 0 && freed == 0)
         return;
+    rows->has_negative |= level < 0;
+    rows->has_older |= level > values[CLI_LEAKS_ALLOCATED];
     cli_leaks_row *row = find_row(rows, profile, sample, place_of);
     if (has_ages)
         add_amount(rows, row, MADE, values[CLI_LEAKS_MADE_OBJECTS], values[CLI_LEAKS_MADE_BYTES]);
@@ -272,12 +300,13 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
     row->sum_objects += values[CLI_LEAKS_OBJECTS];
 }
 
-/* Begins a window: its values are added up from zero. */
-static void begin_window(cli_leaks_rows *rows, cli_leaks_since since)
+/* Begins a window: its values are added up from zero, or changes from the last ones. */
+static void begin_window(cli_leaks_rows *rows, cli_leaks_since since, bool is_change)
 {
     for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
-        row->now = row->objects_now = row->bytes_now = 0;
+        if (!is_change)
+            row->now = row->objects_now = row->bytes_now = 0;
         if (since != CLI_LEAKS_SINCE_SUM) {
             bool goes_on = since == CLI_LEAKS_SINCE_LAST;
             row->made_before = goes_on ? row->made : 0;
@@ -309,7 +338,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     uint32_t *place_of = cli_keep(view->n_location, sizeof *place_of);
     for (size_t i = 0; i < view->n_location; i++)
         place_of[i] = NOT_NUMBERED;
-    begin_window(rows, moment->since);
+    begin_window(rows, moment->since, moment->is_change);
     cli_sample sample;
     for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);)
         add_sample(rows, profile, columns, &sample, place_of);
@@ -322,39 +351,57 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     rows->has_allocated = columns->of[CLI_LEAKS_ALLOCATED] != SIZE_MAX;
 }
 
-void cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
+void cli_leaks_rows_rename(cli_leaks_rows *rows, size_t place, const cli_profile *profile,
+                           const Pd__View__Location *location)
 {
-    for (size_t i = 0; rows->len && i < profile->view->n_location; i++)
-        add_frames(rows, profile, profile->view->location[i],
-                   number_place(rows, profile, profile->view->location[i]));
+    add_frames(rows, profile, location, (uint32_t)place);
+}
+
+void cli_leaks_rows_clear(cli_leaks_rows *rows)
+{
+    for (size_t i = 0; i < rows->len; i++) {
+        if (rows->rows[i].lives)
+            cli_drop(rows->rows[i].lives->amounts);
+        cli_drop(rows->rows[i].lives);
+    }
+    for (size_t i = 0; i < rows->texts_len; i++)
+        cli_drop((char *)rows->texts[i].ptr);
+    void *const all[] = {rows->rows,          rows->places,         rows->frames,
+                         rows->modules,       rows->stacks,         rows->path,
+                         rows->texts,         rows->by_stack.slots, rows->by_place.slots,
+                         rows->by_text.slots, rows->by_module.slots};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        cli_drop(all[i]);
+    *rows = (cli_leaks_rows){.rows = NULL};
 }
 
 uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows)
 {
     size_t slots = rows->by_stack.cap + rows->by_place.cap + rows->by_text.cap;
     return rows->cap * sizeof *rows->rows + rows->places_cap * sizeof *rows->places +
-           rows->frames_cap * sizeof *rows->frames + rows->path_cap * sizeof *rows->path +
+           rows->frames_cap * sizeof *rows->frames +
+           (rows->stacks_cap + rows->path_len) * sizeof *rows->path +
            rows->texts_cap * sizeof *rows->texts + slots * sizeof *rows->by_text.slots +
            rows->text_bytes + rows->lives_bytes;
 }
 
-/* From the last place to the first, in the same array: each has one frame at least. */
 void cli_leaks_rows_end(cli_leaks_rows *rows)
 {
-    size_t at = 0, places = rows->path_len;
-    for (size_t i = 0; i < places; i++)
-        at += rows->places[rows->path[i]].len;
-    CLI_KEEP_MORE(rows->path, at - places);
+    size_t at = 0;
+    for (size_t i = 0; i < rows->stacks_len; i++)
+        at += rows->places[rows->stacks[i]].len;
+    cli_drop(rows->path);
+    rows->path = cli_keep(at, sizeof *rows->path);
     rows->path_len = at;
-    for (size_t i = rows->len; i-- > 0;) {
+    at = 0;
+    for (size_t i = 0; i < rows->len; i++) {
         cli_leaks_row *row = &rows->rows[i];
-        size_t end = at;
-        for (size_t k = row->path_len; k-- > 0;) {
-            const cli_leaks_place *place = &rows->places[rows->path[row->path + k]];
-            for (size_t n = place->len; n-- > 0;)
-                rows->path[--at] = (uint32_t)(place->first + n);
-        }
         row->path = at;
-        row->path_len = end - at;
+        for (size_t k = 0; k < row->stack_len; k++) {
+            const cli_leaks_place *place = &rows->places[rows->stacks[row->stack + k]];
+            for (size_t n = 0; n < place->len; n++)
+                rows->path[at++] = (uint32_t)(place->first + n);
+        }
+        row->path_len = at - row->path;
     }
 }

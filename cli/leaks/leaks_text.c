@@ -16,6 +16,7 @@
 #include "leaks/leaks.h"
 
 #include "instant.h"
+#include "keep.h"
 #include "output_file.h"
 #include "show/screen.h"
 #include "units.h"
@@ -105,7 +106,7 @@ static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
         return;
     printf("          of %.0f samples older than %zu windows %.0f %s freed\n", e->settled, age,
            e->freed, e->freed < 1.5 && e->freed >= 0.5 ? "was" : "were");
-    if (f->verdict.reason != CLI_LEAKS_FEW_SAMPLES || e->longer <= 0)
+    if (f->verdict.reason != CLI_LEAKS_FEW_SAMPLES || e->longer <= 0 || e->old >= e->needed)
         return;
     printf("          %.0f that are not freed are enough: a run of %.0f windows has them",
            e->needed, ceil(e->longer * (double)run->windows));
@@ -119,11 +120,14 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char growth[48], noise[48];
     cli_string unit = run->unit;
-    printf("          %s", cli_leaks_reasons[f->verdict.reason].text);
+    printf("          %s", cli_leaks_why(&f->verdict));
     if (f->verdict.reason == CLI_LEAKS_UNSURE)
         printf(" (%s, and chance makes %s)",
                cli_leaks_format_value(f->verdict.growth, unit, growth),
                cli_leaks_format_value(f->verdict.noise, unit, noise));
+    if (f->verdict.reason == CLI_LEAKS_TOUCHED)
+        printf(" (%s)", cli_leaks_format_value(run->areas.rows[f->row].made, cli_string_of("bytes"),
+                                               growth));
     put_age(f);
     putchar('\n');
     put_evidence(run, f);
@@ -172,10 +176,22 @@ static void put_area(const cli_leaks_rows *areas, size_t area)
         putchar('\n');
 }
 
-static void put_finding(const cli_leaks_run *run, size_t number, bool all_frames)
+/* What the same stack has in all processes. */
+static void put_runs(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    char text[48];
+    cli_string unit = f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
+    if (f->runs < 2)
+        return;
+    printf("          in %zu processes, together ", f->runs);
+    put_slope(run, unit, f->slope_in_all);
+    printf(", %s now; here:\n", cli_leaks_format_value(f->now_in_all, unit, text));
+}
+
+static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f, size_t number,
+                        bool all_frames)
 {
     char head[64];
-    const cli_leaks_finding *f = run->findings.shown[number - 1];
     cli_ink ink = cli_screen_ink();
     bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT;
     snprintf(head, sizeof head, "%s %zu: ", cli_leaks_kinds[f->verdict.kind].text, number);
@@ -185,6 +201,7 @@ static void put_finding(const cli_leaks_run *run, size_t number, bool all_frames
     else
         printf("%s%s\n", head, f->what == CLI_LEAKS_AREAS ? "resident memory" : "(no stack)");
     fputs(is_suspect ? ink.end : "", stdout);
+    put_runs(run, f);
     put_numbers(run, f);
     put_reason(run, f);
     for (size_t i = 0; i < f->areas_len; i++)
@@ -206,9 +223,15 @@ static void put_heading(const cli_leaks_run *run)
         fputs(", ", stdout);
     }
     put_count(run->windows, "window");
-    printf(" in %s, from %s%s\n", format_span(run->span, text),
+    printf(" in %s, from %s%s", format_span(run->span, text),
            cli_instant_format(run->from_nanos, time),
            run->has_restarted ? ", after a restart" : "");
+    if (run->left_out) {
+        fputs(", without the end of the program (", stdout);
+        put_count(run->left_out, "window");
+        putchar(')');
+    }
+    putchar('\n');
     printf("in use    %s (", cli_leaks_format_value(run->findings.now, run->unit, text));
     cli_string_put(stdout, run->type, CLI_TEXT_SHOWN);
     fputs(") in ", stdout);
@@ -229,6 +252,10 @@ static void put_verdict(const cli_leaks_run *run)
     if (has_few_windows(run)) {
         printf("unknown: %zu %s too few, at least %d are needed, and 10 are better\n", run->windows,
                run->windows == 1 ? "window is" : "windows are", (int)CLI_LEAKS_LEAST_POINTS);
+        return;
+    }
+    if (run->doubt && !run->findings.suspects) {
+        printf("unknown: %s\n", run->doubt);
         return;
     }
     put_count(run->findings.suspects, "suspect");
@@ -270,36 +297,124 @@ static bool has_python(const cli_leaks_run *run)
     return false;
 }
 
-/* What to do about verdicts that are unknown. */
-static void put_advice(const cli_leaks_run *run)
+/* What to do about verdicts that are unknown. NULL: nothing. */
+static const char *advice_of(const cli_leaks_run *run)
 {
     static const double rate = 64 << 10;
     const cli_leaks_findings *findings = &run->findings;
     if (has_few_windows(run))
-        puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
-    else if (has_python(run))
-        puts("\nnext      record with PYTHONMALLOC=malloc in the environment: the stacks then have "
-             "what Python's own allocator keeps");
-    else if (has_reason(findings, CLI_LEAKS_UNSURE))
-        printf("\nnext      record longer%s\n",
-               run->period <= rate ? ""
-                                   : ", or take more samples (record --rate=64k, in Go "
-                                     "runtime.MemProfileRate = 64 << 10)");
-    else if (has_reason(findings, CLI_LEAKS_SLOWING) || has_reason(findings, CLI_LEAKS_LATE))
-        puts("\nnext      record longer: a leak goes on, a cache is full one day");
+        return "record longer, or end windows sooner (record --interval=10s)";
+    if (has_python(run))
+        return "record with PYTHONMALLOC=malloc in the environment: the stacks then have what "
+               "Python's own allocator keeps";
+    if (has_reason(findings, CLI_LEAKS_UNSURE))
+        return run->period <= rate ? "record longer"
+                                   : "record longer, or take more samples (record --rate=64k, in "
+                                     "Go runtime.MemProfileRate = 64 << 10)";
+    if (has_reason(findings, CLI_LEAKS_SLOWING) || has_reason(findings, CLI_LEAKS_LATE))
+        return "record longer: a leak goes on, a cache is full one day";
+    return NULL;
 }
 
-void cli_leaks_put_text(const cli_leaks_work *w, size_t at)
+/* ---- all runs ----------------------------------------------------------------------------- */
+
+/* What was printed so far. */
+typedef struct page {
+    const cli_leaks_work *work;
+    const cli_leaks_run *last; /* NULL: none */
+    bool *has_head;            /* of each run */
+    size_t findings;
+} page;
+
+static void put_head(page *p, size_t at)
 {
-    const cli_leaks_run *run = &w->runs[at];
-    if (at)
+    const cli_leaks_run *run = &p->work->runs[at];
+    if (p->last == run)
+        return;
+    if (p->last)
         putchar('\n');
     put_heading(run);
-    put_verdict(run);
-    put_power(run);
-    for (size_t i = 0; i < run->findings.shown_len && !cli_output_is_over(); i++)
-        put_finding(run, i + 1, w->how.all_frames);
-    if (run->findings.left)
-        printf("\nand %zu more: --top=N\n", run->findings.left);
-    put_advice(run);
+    if (!p->has_head[at]) {
+        put_verdict(run);
+        put_power(run);
+    }
+    p->has_head[at] = true;
+    p->last = run;
+}
+
+/* Is it printed in the part for suspects, or in that for all others? What other runs have, too, is printed
+ * once. */
+static bool is_in_part(const page *p, const cli_leaks_finding *f, bool is_of_suspects)
+{
+    return (f->verdict.kind == CLI_LEAKS_SUSPECT) == is_of_suspects &&
+           (p->work->how.all || !f->is_repeated);
+}
+
+static void put_part(page *p, size_t at, bool is_of_suspects)
+{
+    const cli_leaks_findings *found = &p->work->runs[at].findings;
+    for (size_t i = 0; i < found->shown_len && !cli_output_is_over(); i++) {
+        const cli_leaks_finding *f = found->shown[i];
+        if (!is_in_part(p, f, is_of_suspects))
+            continue;
+        put_head(p, at);
+        put_finding(p->last, f, ++p->findings, p->work->how.all_frames);
+        if (i + 1 == found->shown_len && found->left)
+            printf("\nand %zu more: --top=N\n", found->left);
+    }
+}
+
+/* Has it findings, and all of them were printed with other runs? */
+static bool is_printed(const page *p, const cli_leaks_run *run)
+{
+    bool is_printed = run->findings.shown_len && !p->work->how.all;
+    for (size_t i = 0; i < run->findings.shown_len; i++)
+        is_printed &= run->findings.shown[i]->is_repeated;
+    return is_printed;
+}
+
+/* The other runs. Of those that are too short, or have nothing new, there may be hundreds: one line for all. */
+static void put_others(page *p)
+{
+    const cli_leaks_work *w = p->work;
+    size_t few = 0, same = 0;
+    for (size_t i = 0; i < w->runs_len && !cli_output_is_over(); i++) {
+        bool is_few = has_few_windows(&w->runs[i]) && w->runs_len > 1;
+        bool is_same = !is_few && !w->runs[i].has_restarted && is_printed(p, &w->runs[i]);
+        few += is_few;
+        same += is_same;
+        if (!p->has_head[i] && !is_few && !is_same)
+            put_head(p, i);
+    }
+    if (few || same)
+        fputs(p->last ? "\n" : "", stdout);
+    if (same)
+        printf("same      %zu of %zu runs have what is printed above\n", same, w->runs_len);
+    if (few)
+        printf("short     %zu of %zu runs have less than %d windows: too few for a verdict\n", few,
+               w->runs_len, (int)CLI_LEAKS_LEAST_POINTS);
+}
+
+static void put_advice(const cli_leaks_work *w, bool is_all_short)
+{
+    const char *advice = NULL;
+    for (size_t i = 0; i < w->runs_len && !advice; i++)
+        if (is_all_short || !has_few_windows(&w->runs[i]))
+            advice = advice_of(&w->runs[i]);
+    if (advice)
+        printf("\nnext      %s\n", advice);
+}
+
+void cli_leaks_put_text(const cli_leaks_work *w)
+{
+    page p = {.work = w, .has_head = cli_keep(w->runs_len, 1)};
+    size_t few = 0;
+    for (size_t i = 0; i < w->runs_len; i++)
+        few += has_few_windows(&w->runs[i]);
+    for (int part = 0; part < 2; part++)
+        for (size_t i = 0; i < w->runs_len; i++)
+            if (!has_few_windows(&w->runs[i]))
+                put_part(&p, i, part == 0);
+    put_others(&p);
+    put_advice(w, few == w->runs_len);
 }

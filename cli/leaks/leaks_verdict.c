@@ -28,14 +28,20 @@ static const double least_sigmas = 3;
 static const double rising_sigmas = 1;
 static const double rising_loss = 1 / 8.0;
 static const double unsure_doubt = 0.1;
+static const double growing_sigmas = 2; /* for growth above the power that does not go up only */
+static const double growing_share =
+    1 / 8.0; /* of what grew in the whole run: for what is not full yet */
 
 /* The thresholds of the shape. */
+static const double gap_intervals = 2.5;     /* between two points, at least */
 static const double step_share = 0.5;        /* of the growth in one step */
 static const double sawtooth_share = 0.5;    /* of the growth lost at once */
 static const double stopped_ratio = 1 / 3.0; /* recent speed over earlier speed */
 static const double slowing_ratio = 2 / 3.0;
-static const double late_ratio = 0.2; /* earlier speed over recent speed */
-static const double least_work = 30;  /* samples in each half, for a speed by work */
+static const double late_ratio = 0.2;   /* earlier speed over recent speed */
+static const size_t mapped_least = 3;   /* times that the judged part maps again */
+static const double mapped_share = 0.5; /* of the growth, at least */
+static const double least_work = 30;    /* samples in each half, for a speed by work */
 
 /* So many standard deviations above the bound on what is needed, 9 of 10 leaks are sure enough, or more. The
  * shape of some is not clear in few windows, which leaves 8 of 10. */
@@ -78,6 +84,22 @@ static double gain(const double *values, const parts *p)
     return mean_of(values, p->from[2], p->to[2]) - mean_of(values, p->from[0], p->to[0]);
 }
 
+static double median_interval(const cli_leaks_series *s)
+{
+    double intervals[CLI_LEAKS_POINTS];
+    for (size_t i = 0; i + 1 < s->len; i++)
+        cli_leaks_insert(intervals, i, s->seconds[i + 1] - s->seconds[i]);
+    return intervals[(s->len - 1) / 2];
+}
+
+/* What changes behind a point is of several intervals where points are missing, as in the account of the
+ * resident memory: the share of one. */
+static double share_of_gap(const cli_leaks_series *s, size_t at, double usual)
+{
+    double interval = s->seconds[at + 1] - s->seconds[at];
+    return usual > 0 && interval > gap_intervals * usual ? usual / interval : 1;
+}
+
 /* ---- chance ------------------------------------------------------------------------------- */
 
 /* Bytes that arrived and departed while `allocated` and the level changed by this much. */
@@ -93,11 +115,13 @@ static double traffic(double allocated, double change)
 static double burstiness(const cli_leaks_series *s, size_t from)
 {
     double predicted = 0, spread = 0, before = 0;
-    double count = (double)(s->len - from - 1);
+    double count = (double)(s->len - from - 1), usual = median_interval(s);
     for (size_t i = from; i + 1 < s->len; i++) {
-        double change = s->levels[i + 1] - s->levels[i];
-        double moved = s->allocated ? traffic(s->allocated[i + 1] - s->allocated[i], change)
-                                    : fabs(change) + 2 * fmin(s->levels[i], s->levels[i + 1]);
+        double share = share_of_gap(s, i, usual),
+               change = share * (s->levels[i + 1] - s->levels[i]);
+        double moved = s->allocated
+                           ? traffic(share * (s->allocated[i + 1] - s->allocated[i]), change)
+                           : fabs(change) + 2 * fmin(s->levels[i], s->levels[i + 1]);
         predicted += s->weight * moved;
         if (i > from)
             spread += (change - before) * (change - before) / 2;
@@ -174,9 +198,9 @@ static double median_slope(const cli_leaks_series *s, size_t from)
 /* The largest rise from one point to the next. */
 static double largest_step(const cli_leaks_series *s, size_t from)
 {
-    double largest = 0;
+    double largest = 0, usual = median_interval(s);
     for (size_t i = from; i + 1 < s->len; i++)
-        largest = fmax(largest, s->levels[i + 1] - s->levels[i]);
+        largest = fmax(largest, (s->levels[i + 1] - s->levels[i]) * share_of_gap(s, i, usual));
     return largest;
 }
 
@@ -251,15 +275,22 @@ static cli_leaks_reason shape_of(const cli_leaks_series *s, const parts *p,
     return speed_of(s, p, v);
 }
 
-/* Does the level go up only, from that point on, and by more than a few samples? */
-static bool rises_from(const cli_leaks_series *s, size_t from, const cli_leaks_verdict *v)
+/* Does the level go up only, from that point on? */
+static bool loses_little(const cli_leaks_series *s, size_t from)
 {
     double lost = 0, gained = 0;
     for (size_t i = from; i + 1 < s->len; i++) {
         double change = s->levels[i + 1] - s->levels[i];
         *(change < 0 ? &lost : &gained) += fabs(change);
     }
-    return lost <= rising_loss * gained && gained - lost >= least_sigmas * v->noise;
+    return lost <= rising_loss * gained;
+}
+
+/* Does it, and by more than a few samples? */
+static bool rises_from(const cli_leaks_series *s, size_t from, const cli_leaks_verdict *v)
+{
+    return loses_little(s, from) &&
+           s->levels[s->len - 1] - s->levels[from] >= least_sigmas * v->noise;
 }
 
 /* It may have risen since the first point, or since the end of the start-up, up to its last point. */
@@ -307,7 +338,7 @@ static cli_leaks_verdict judge_few(const cli_leaks_series *s)
         v.growth = s->levels[s->len - 1] - s->levels[0];
         v.slope = span > 0 ? v.growth / span : 0;
     }
-    if (v.growth > 0 || (s->len == 1 && s->levels[0] > 0))
+    if (v.growth > 0)
         v.reason = CLI_LEAKS_FEW_POINTS;
     v.kind = cli_leaks_kind_of(v.reason);
     return v;
@@ -326,7 +357,52 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     v.reason =
         v.doubt <= cli_leaks_doubt_limit ? shape_of(s, &p, &v) : reason_without_growth(s, &p, &v);
     v.kind = cli_leaks_kind_of(v.reason);
+    if (v.kind == CLI_LEAKS_UNKNOWN && v.slope <= 0) /* it grows between few points */
+        v.slope = v.growth / (p.centre[2] - p.centre[0]);
     return v;
+}
+
+static size_t count_rises(const cli_leaks_series *s)
+{
+    size_t rises = 0;
+    for (size_t i = 0; i + 1 < s->len; i++)
+        rises += s->levels[i + 1] > s->levels[i];
+    return rises;
+}
+
+/* Growth in one step, or before the judged part, is none. What falls on the way must be more than chance. */
+static bool is_growth(const cli_leaks_series *s, const parts *p, double noise, double smallest)
+{
+    double rise = s->levels[s->len - 1] - s->levels[0], growth = p->level[2] - p->level[0];
+    double span = s->seconds[s->len - 1] - s->seconds[0];
+    double whole = growth * span / (p->centre[2] - p->centre[0]);
+    bool is_plain = loses_little(s, 0) && growth >= growing_share * rise && count_rises(s) > 1;
+    return (is_plain && fmax(rise, whole) >= smallest) ||
+           (whole >= smallest && growth >= growing_sigmas * noise);
+}
+
+void cli_leaks_doubt_growth(const cli_leaks_series *s, double smallest, cli_leaks_verdict *v)
+{
+    bool is_shape = v->reason == CLI_LEAKS_STEP || v->reason == CLI_LEAKS_FILLED;
+    if (s->len < CLI_LEAKS_LEAST_POINTS || v->kind != CLI_LEAKS_NONE ||
+        v->reason == CLI_LEAKS_SAWTOOTH || v->reason == CLI_LEAKS_SHRINKING ||
+        (is_shape && v->doubt <= cli_leaks_doubt_limit))
+        return;
+    parts p = split(s);
+    if (!is_growth(s, &p, v->noise, smallest))
+        return;
+    v->kind = CLI_LEAKS_UNKNOWN;
+    if (v->reason != CLI_LEAKS_FEW_SAMPLES)
+        v->reason = CLI_LEAKS_UNSURE;
+}
+
+/* A pool may be mapped in two steps. */
+bool cli_leaks_is_mapped_again(const double *mapped, size_t len, double growth)
+{
+    size_t rises = 0, from = len / 3;
+    for (size_t i = from; i + 1 < len; i++)
+        rises += mapped[i + 1] > mapped[i];
+    return rises >= mapped_least && mapped[len - 1] - mapped[from] >= mapped_share * growth;
 }
 
 /* How many standard deviations a growth needs for a suspect, at most: a normal value is above so many with a
@@ -363,6 +439,8 @@ const cli_leaks_words cli_leaks_reasons[] = {
     [CLI_LEAKS_FEW_POINTS] = {"few-windows", "grows, but there are too few windows"},
     [CLI_LEAKS_UNSURE] = {"unsure", "grows, but that may be chance"},
     [CLI_LEAKS_RESIDENT] = {"resident", "resident memory grows, and the stacks do not explain it"},
+    [CLI_LEAKS_TOUCHED] = {"filling",
+                           "a mapping that was made before fills: its size is the bound"},
     [CLI_LEAKS_LATE] = {"late", "grows only since the last third"},
     [CLI_LEAKS_SLOWING] = {"slowing", "grows, but more slowly than before"},
     [CLI_LEAKS_FLAT] = {"flat", "does not grow more than by chance"},
@@ -371,6 +449,13 @@ const cli_leaks_words cli_leaks_reasons[] = {
     [CLI_LEAKS_SAWTOOTH] = {"sawtooth", "grows and falls back"},
     [CLI_LEAKS_SHRINKING] = {"shrinking", "shrinks"},
 };
+
+const char *cli_leaks_why(const cli_leaks_verdict *v)
+{
+    if (v->reason == CLI_LEAKS_FEW_SAMPLES && v->evidence.old >= v->evidence.needed)
+        return "too many are freed late for a leak, and too few for none";
+    return cli_leaks_reasons[v->reason].text;
+}
 
 const cli_leaks_words cli_leaks_kinds[] = {
     [CLI_LEAKS_NONE] = {"none", "no leak"},

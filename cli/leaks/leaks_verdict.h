@@ -44,6 +44,7 @@ typedef enum cli_leaks_reason {
     CLI_LEAKS_TURNOVER,    /* grows, but what is allocated is freed */
     CLI_LEAKS_UNSURE,      /* the growth may be chance */
     CLI_LEAKS_RESIDENT,    /* resident memory grows, and the stacks do not; see leaks.h */
+    CLI_LEAKS_TOUCHED,     /* what grows is the resident part of a mapping that does not */
     CLI_LEAKS_LATE,        /* it began in the last third */
     CLI_LEAKS_SLOWING,     /* it is slower than before */
     CLI_LEAKS_FLAT,        /* NONE, as are those below */
@@ -91,6 +92,15 @@ extern const double cli_leaks_doubt_limit;
 
 cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *series);
 
+/* Makes a verdict that is clean unknown if the level grew by more than the smallest leak that would be a
+ * suspect: of few large objects, chance explains much. What is certain of the shape stays clean. */
+void cli_leaks_doubt_growth(const cli_leaks_series *series, double smallest,
+                            cli_leaks_verdict *verdict);
+
+/* Is it by new mappings that the resident memory of an area grew so much? Else what was mapped before is
+ * touched step by step, and its size is the bound. mapped: the size of the mappings at each point. */
+bool cli_leaks_is_mapped_again(const double *mapped, size_t len, double growth);
+
 /* The kind of a reason; of FEW_SAMPLES, UNKNOWN. */
 cli_leaks_kind cli_leaks_kind_of(cli_leaks_reason reason);
 
@@ -103,6 +113,9 @@ double cli_leaks_tail(double sigmas);
 
 /* Inserts the value into values, which are sorted. */
 void cli_leaks_insert(double *values, size_t len, double value);
+
+/* Why, in words for people. */
+const char *cli_leaks_why(const cli_leaks_verdict *verdict);
 
 /* The word for JSON, as "few-windows", and the words for people. */
 typedef struct cli_leaks_words {

@@ -20,7 +20,7 @@ static int discard(void *cookie, const void *data, size_t len)
 
 /* Sets *restarted: whether the process restarted before this window. A cumulative profile without a
  * stamp is compared with the one before it, unless context is NULL. */
-static int find_restart(pprofdelta *context, const cli_leaks_file *file, const cli_leaks_how *how,
+static int find_restart(pprofdelta *context, cli_leaks_file *file, const cli_leaks_how *how,
                         bool *restarted)
 {
     cli_input input;
@@ -35,8 +35,10 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, const c
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
                   pprofdelta_write(context, &sink, &report, &err))) {
-        /* Without a counter, as in a profile of goroutines, a restart cannot be noticed. */
-        if (err.status != PPROFDELTA_E_MISMATCH)
+        /* Without a counter, as in a profile of goroutines, a restart cannot be noticed. Nor can it between
+         * windows, whose in-use values are all that is needed. */
+        file->is_window = err.reason == PPROFDELTA_REASON_IS_WINDOW;
+        if (err.status != PPROFDELTA_E_MISMATCH && !file->is_window)
             code = cli_library_error(input.name, &err);
         pprofdelta_abandon(context);
     } else if (!code) {
@@ -53,7 +55,7 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
     const cli_leaks_file *last = NULL;
     w->runs = cli_keep(w->files_len, sizeof *w->runs);
     for (size_t i = 0; i < w->files_len; i++) {
-        const cli_leaks_file *file = &w->files[i];
+        cli_leaks_file *file = &w->files[i];
         bool restarted, is_other = !last || file->run != last->run;
         if (file->role != CLI_LEAKS_WINDOW)
             continue;
@@ -141,7 +143,11 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
 typedef struct reader {
     cli_leaks_run *run;
     const cli_leaks_how *how;
-    size_t windows;   /* read so far */
+    size_t windows;        /* read so far */
+    cli_leaks_pace *paces; /* of each window, also of one that is left out */
+    size_t paces_len;
+    bool is_again;           /* it is known which windows are left out, and the next */
+    bool has_in_use_changes; /* windows without a stamp have changes of what is in use */
     bool has_changes; /* a window of the run has changes: then the others are added up, too */
     cli_string sum;   /* so far, with everything in use; empty: none, and without has_changes */
     const cli_leaks_file *last; /* in the sum */
@@ -225,36 +231,50 @@ static cli_leaks_moment moment_of(reader *r, const cli_leaks_file *file)
         .seconds = (double)nanos * 1e-9,
         .period = r->run->period,
         .sequence = r->last_sequence,
+        .is_change = r->has_in_use_changes && file->is_window,
         .is_behind_gap = !r->windows || (is_numbered && file->stamp.first > last + 1),
-        .since = r->is_sum              ? CLI_LEAKS_SINCE_SUM
-                 : file->stamp.is_delta ? CLI_LEAKS_SINCE_LAST
-                                        : CLI_LEAKS_SINCE_BEGINNING,
+        .since = r->is_sum                                 ? CLI_LEAKS_SINCE_SUM
+                 : file->stamp.is_delta || file->is_window ? CLI_LEAKS_SINCE_LAST
+                                                           : CLI_LEAKS_SINCE_BEGINNING,
     };
     memcpy(moment.begins, r->begins, sizeof moment.begins);
     return moment;
 }
 
-/* Programs free memory when they end, and the last profile may be from then. It is left out if less
- * is in use than in the window before, and enough windows are left. */
-static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t column)
+/* Sets the pace of the next window, which the rows do not have yet. */
+static void note_pace(reader *r, const cli_profile *profile, const cli_leaks_columns *columns,
+                      const cli_leaks_moment *m)
 {
-    double before = 0;
-    if (r->windows + 1 != r->run->windows || r->windows < CLI_LEAKS_LEAST_POINTS)
-        return false;
-    for (size_t i = 0; i < r->run->rows.len; i++)
-        before += r->run->rows.rows[i].now;
-    return cli_sum_double(profile->samples.totals[column]) < before;
+    cli_leaks_pace pace = {.seconds = m->seconds, .made = -1};
+    const size_t level = columns->of[CLI_LEAKS_LEVEL], made = columns->of[CLI_LEAKS_ALLOCATED];
+    pace.in_use = cli_sum_double(profile->samples.totals[level]);
+    if (m->is_change && r->paces_len)
+        pace.in_use += r->paces[r->paces_len - 1].in_use;
+    if (made != SIZE_MAX)
+        pace.made = cli_sum_double(profile->samples.totals[made]);
+    for (size_t i = 0; i < r->run->rows.len && made != SIZE_MAX; i++) {
+        const cli_leaks_row *row = &r->run->rows.rows[i];
+        pace.made += m->since == CLI_LEAKS_SINCE_LAST  ? row->made
+                     : m->since == CLI_LEAKS_SINCE_SUM ? row->made_before
+                                                       : 0;
+    }
+    r->paces[r->paces_len++] = pace;
 }
 
-/* Refuses stacks that take more memory than the limit. */
-static int check_memory(const reader *r, const cli_leaks_file *file)
+/* Most programs free memory when they end, so that the last window is left out of most runs: it need not be
+ * read again without it. */
+static bool is_of_the_end(const reader *r)
 {
-    if (cli_leaks_rows_size(&r->run->rows) + cli_leaks_rows_size(&r->run->areas) +
-            r->run->film.size <=
-        r->how->library.max_memory)
+    return !r->is_again && r->windows + 1 == r->run->windows &&
+           cli_leaks_end_of(r->paces, r->paces_len) < r->paces_len;
+}
+
+int cli_leaks_check_memory(const cli_leaks_run *run, const cli_leaks_how *how, const char *path)
+{
+    if (cli_leaks_rows_size(&run->rows) + cli_leaks_rows_size(&run->areas) + run->film.size <=
+        how->library.max_memory)
         return CLI_DONE;
-    return cli_memory_error(file->place.path,
-                            "the stacks of this run take more memory than the limit");
+    return cli_memory_error(path, "the stacks of this run take more memory than the limit");
 }
 
 /* Adds the account of the resident memory, if the profile has one. */
@@ -267,8 +287,12 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - is_again;
-    const cli_leaks_columns columns = only(column);
+    cli_leaks_columns columns = only(column);
+    columns.of[CLI_LEAKS_ALLOCATED] = column_of(profile, "mapped_space/bytes");
+    moment.since = CLI_LEAKS_SINCE_BEGINNING;
     cli_leaks_rows_add(&run->areas, profile, &columns, &moment);
+    run->areas.has_mapped = run->areas.has_allocated;
+    run->areas.has_allocated = false;
 }
 
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
@@ -276,35 +300,21 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_columns columns;
     if (!cli_leaks_find_columns(profile, r->how->type, &columns))
         return refuse_types(profile, r->how->type);
-    if (is_of_the_end(r, profile, columns.of[CLI_LEAKS_LEVEL])) {
+    describe(r, profile, &columns);
+    cli_leaks_moment moment = moment_of(r, file);
+    note_pace(r, profile, &columns, &moment);
+    if (is_of_the_end(r)) {
         r->run->windows--;
-        r->run->left_out = file->place.path;
         return CLI_DONE;
     }
-    describe(r, profile, &columns);
     r->run->to_nanos = file->time_nanos;
-    cli_leaks_moment moment = moment_of(r, file);
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
     if (r->how->html)
         cli_leaks_film_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;
-    return check_memory(r, file);
-}
-
-/* Finds the names of what is in use at the end. The last window may be left out, and may have little
- * in use, so the one before it counts too. */
-static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profile)
-{
-    if (r->windows + 1 < r->run->windows)
-        return CLI_DONE;
-    int code = cli_names_find(profile, r->how->names);
-    if (code)
-        return code;
-    cli_leaks_rows_rename(&r->run->rows, profile);
-    cli_leaks_rows_rename(&r->run->areas, profile);
-    return check_memory(r, file);
+    return cli_leaks_check_memory(r->run, r->how, file->place.path);
 }
 
 static int read_window(reader *r, const cli_leaks_file *file)
@@ -314,21 +324,88 @@ static int read_window(reader *r, const cli_leaks_file *file)
     code = code ? code : add_up(r, file, &profile.input);
     code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
     code = code ? code : add_profile(r, file, &profile);
-    code = code ? code : find_names(r, file, &profile);
     cli_profile_free(&profile);
     return code;
 }
 
-static int read_run(reader r, const cli_leaks_file *files)
+/* Reads the first windows of the run, as many as it has. */
+static int read_windows(reader *r, const cli_leaks_file *files)
 {
-    cli_leaks_run *run = r.run;
+    const cli_leaks_run *run = r->run;
     int code = CLI_DONE;
     for (size_t i = run->first; i < run->end; i++)
-        r.has_changes |= files[i].stamp.live == PPROFDELTA_LIVE_DELTA;
-    for (size_t i = run->first; i < run->end && !code; i++)
+        r->has_changes |= files[i].stamp.live == PPROFDELTA_LIVE_DELTA;
+    for (size_t i = run->first; i < run->end && r->windows < run->windows && !code; i++)
         if (files[i].role == CLI_LEAKS_WINDOW)
-            code = read_window(&r, &files[i]);
-    cli_drop((char *)r.sum.ptr);
+            code = read_window(r, &files[i]);
+    cli_drop((char *)r->sum.ptr);
+    return code;
+}
+
+/* Leaves the windows out that are of the end of the program. */
+static void leave_out(cli_leaks_run *run, size_t end, const cli_leaks_file *files)
+{
+    size_t windows = 0;
+    for (size_t i = run->first; i < run->end; i++) {
+        if (files[i].role != CLI_LEAKS_WINDOW || windows++ < end)
+            continue;
+        if (!run->left_out++)
+            run->first_left_out = files[i].place.path;
+    }
+}
+
+/* Sets why there is no verdict, unless windows are too few. Windows of a live heap are always of their time. */
+static void find_doubt(cli_leaks_run *run, const cli_leaks_pace *paces, bool has_windows,
+                       bool is_live)
+{
+    size_t fresh = cli_leaks_count_fresh(paces, run->windows);
+    if (run->windows < CLI_LEAKS_LEAST_POINTS)
+        return;
+    if (!is_live && fresh < CLI_LEAKS_LEAST_POINTS)
+        run->doubt = "most profiles are the same as the one before, as Go's are until its next "
+                     "garbage collection: take them with gc=1";
+    else if (has_windows && !run->rows.has_negative && !run->rows.has_older)
+        run->doubt = "what is in use may be changes in these windows: take profiles without "
+                     "seconds=";
+}
+
+/* Has the run a file of a live heap; has it a window without a stamp? */
+static void find_kinds(const cli_leaks_run *run, const cli_leaks_file *files, bool *is_live,
+                       bool *has_windows)
+{
+    *is_live = *has_windows = false;
+    for (size_t i = run->first; i < run->end; i++) {
+        *is_live |= files[i].stamp.live != PPROFDELTA_LIVE_NONE;
+        *has_windows |= files[i].is_window;
+    }
+}
+
+static int read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_leaks_file *files)
+{
+    cli_leaks_pace *paces = cli_keep(2 * run->windows, sizeof *paces);
+    reader r = {.run = run, .how = how, .paces = paces};
+    const size_t windows = run->windows;
+    bool is_live, has_windows;
+    find_kinds(run, files, &is_live, &has_windows);
+    int code = read_windows(&r, files);
+    /* Go's ?seconds= makes windows of changes, and godeltaprof windows with all that is in use. */
+    bool has_changes = has_windows && run->rows.has_negative;
+    size_t end = code ? windows : has_changes ? windows : cli_leaks_end_of(paces, windows);
+    if (!code && (end < run->windows || has_changes)) {
+        cli_leaks_rows_clear(&run->rows);
+        cli_leaks_rows_clear(&run->areas);
+        run->film = (cli_leaks_film){.points = NULL};
+        run->windows = end;
+        r = (reader){.run = run,
+                     .how = how,
+                     .paces = paces + windows,
+                     .is_again = true,
+                     .has_in_use_changes = has_changes};
+        code = read_windows(&r, files);
+    }
+    leave_out(run, end, files);
+    find_doubt(run, paces, has_windows, is_live);
+    cli_drop(paces);
     cli_leaks_rows_end(&run->rows);
     cli_leaks_rows_end(&run->areas);
     return code;
@@ -349,6 +426,6 @@ int cli_leaks_read(cli_leaks_work *w)
     code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)
-        code = read_run((reader){.run = &w->runs[i], .how = &w->how}, w->files);
+        code = read_run(&w->runs[i], &w->how, w->files);
     return code;
 }

@@ -96,10 +96,15 @@ static void note_order(const cli_leaks_work *w)
 static void note_runs(const cli_leaks_work *w)
 {
     for (size_t i = 0; i < w->runs_len; i++)
-        if (w->runs[i].left_out)
+        if (w->runs[i].left_out == 1)
             cli_note("%s: is the last profile, and less is in use than before: it is not judged, "
                      "since programs free memory when they end",
-                     w->runs[i].left_out);
+                     w->runs[i].first_left_out);
+        else if (w->runs[i].left_out)
+            cli_note(
+                "%s: the program begins to end, and frees its memory: the last %zu profiles are "
+                "not judged",
+                w->runs[i].first_left_out, w->runs[i].left_out);
     for (size_t i = 0; i < w->runs_len; i++)
         if (w->runs[i].has_restarted)
             cli_note("%s: the program restarted before this profile; each run is judged by itself",
@@ -123,7 +128,7 @@ static int status_of(const cli_leaks_work *w)
 {
     bool is_enough = false, is_unknown = false;
     for (size_t i = 0; i < w->runs_len; i++) {
-        bool has_verdict = w->runs[i].windows >= CLI_LEAKS_LEAST_POINTS;
+        bool has_verdict = cli_leaks_is_enough(&w->runs[i]);
         if (w->runs[i].findings.suspects)
             return CLI_LEAKS_FOUND;
         is_enough |= has_verdict;
@@ -144,12 +149,15 @@ static int print(const verb *v)
     else if (v->markdown)
         is_over = cli_leaks_put_markdown(w, v->base ? &v->base_work : NULL,
                                          v->budget ? (double)v->budget : INFINITY);
-    for (size_t i = 0; i < w->runs_len && !w->how.html && !v->markdown; i++)
-        (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w, i);
+    else if (!v->json)
+        cli_leaks_put_text(w);
+    for (size_t i = 0; i < w->runs_len && v->json; i++)
+        cli_leaks_put_json(w, i);
     code = code || w->how.html ? code : cli_output_end_text();
     if (!code && is_over)
         return CLI_LEAKS_FOUND;
-    return code || !v->fail ? code : status_of(w);
+    code = code || !v->fail ? code : status_of(w);
+    return code || !w->has_failed ? code : CLI_FAILED;
 }
 
 /* Reads all files, and judges each run. */
@@ -164,6 +172,9 @@ static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
     code = cli_leaks_read(w);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
+    code = code ? code : cli_leaks_find_names(w);
+    if (!code)
+        cli_leaks_join(w);
     return code;
 }
 
@@ -187,6 +198,7 @@ static int perform(verb *v, const cli_arguments *arguments)
     cli_progress_start();
     if (!v->work.how.top)
         v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
+    v->work.how.names_all = v->work.how.all || v->work.how.html || v->markdown;
     v->base_work.how = v->work.how;
     code = judge(&v->work, arguments->operands, arguments->operands_len);
     if (!code && v->base)

@@ -6,6 +6,7 @@
 #include "input.h"
 #include "message.h"
 #include "output_file.h"
+#include "record/dead_names.h"
 #include "resource.h"
 #include "text.h"
 
@@ -30,9 +31,11 @@ typedef struct remains {
     struct stat status;
     uint8_t *bytes;              /* free them */
     const pd_remains_head *head; /* in bytes; NULL: the file is not complete */
+    const pd_remains_beat *beat; /* in it */
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
+    cli_dead_names names;
     bool is_left;  /* the file is left alone */
     bool is_early; /* the process ended before its file was complete */
 } remains;
@@ -41,11 +44,11 @@ static const char damaged[] = "is cut or damaged: it cannot be recovered; remove
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Says why the file is left alone. */
+/* Says why the file is left alone, if there is a reason to say. */
 static int leave_alone(cli_recovering *how, remains *r, const char *why)
 {
     r->is_left = true;
-    return how->is_silent ? CLI_DONE : cli_error("%s: %s", r->path, why);
+    return how->is_silent || !why ? CLI_DONE : cli_error("%s: %s", r->path, why);
 }
 
 /* Opens the file and locks it. */
@@ -63,6 +66,75 @@ static int open_file(cli_recovering *how, remains *r)
     how->living += r->is_left;
     return CLI_DONE;
 }
+
+/* ---- does its process live? -------------------------------------------------------------------- */
+
+typedef enum fate { ENDED, LIVES, NOT_KNOWN } fate;
+
+/* Reads the beginning of a file that is short, of a folder. */
+static bool read_text(int folder, const char *name, char *text, size_t room)
+{
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+static bool is_process(int folder, const pd_remains_process *wanted)
+{
+    char stat[1024], status[4096];
+    pd_remains_process found = {0};
+    if (!read_text(folder, "stat", stat, sizeof stat) ||
+        !read_text(folder, "status", status, sizeof status))
+        return false;
+    pd_remains_read_process(stat, status, &found);
+    return found.since_boot == wanted->since_boot && found.number == wanted->number;
+}
+
+/* Is it one of those that this process can see? */
+static bool is_seen(const pd_remains_process *wanted)
+{
+    bool is = false;
+    DIR *proc = opendir("/proc");
+    for (const struct dirent *entry; proc && !is && (entry = readdir(proc));) {
+        if (entry->d_name[strspn(entry->d_name, "0123456789")])
+            continue;
+        int folder = openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        is = folder >= 0 && is_process(folder, wanted);
+        if (folder >= 0)
+            close(folder);
+    }
+    if (proc)
+        closedir(proc);
+    return is;
+}
+
+/* This process has locked the file. That decides, if the process that made it saw the same file: otherwise this is
+ * another view of it (a layer of overlayfs, a copy), with a lock of its own. A process of an earlier boot has ended.
+ * In the first namespace of process numbers, all processes are seen. */
+static fate has_ended(const pd_remains_head *head, const struct stat *status)
+{
+    const uint64_t first_numbers = 0xeffffffc;
+    const pd_remains_process *process = &head->process;
+    char boot[sizeof process->boot];
+    struct stat numbers;
+    if (head->dev == status->st_dev && head->ino == status->st_ino)
+        return ENDED;
+    if (!process->since_boot ||
+        !read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+        stat("/proc/self/ns/pid", &numbers))
+        return NOT_KNOWN;
+    if (strncmp(boot, process->boot, sizeof boot) != 0)
+        return ENDED;
+    if (is_seen(process))
+        return LIVES;
+    return numbers.st_ino == process->numbers || numbers.st_ino == first_numbers ? ENDED
+                                                                                 : NOT_KNOWN;
+}
+
+/* ---- what it holds --------------------------------------------------------------------------- */
 
 static bool read_all(int fd, uint8_t *bytes, size_t len)
 {
@@ -91,6 +163,9 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
         return leave_alone(how, r, "cannot be read");
     memcpy(r->bytes, head, sizeof *head); /* what was checked is what counts */
     r->head = (const pd_remains_head *)(const void *)r->bytes;
+    r->beat = pd_remains_last_beat(r->head);
+    if (!r->beat)
+        return leave_alone(how, r, damaged);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         if (head->areas[i].base)
             r->areas[r->areas_len++] =
@@ -102,20 +177,33 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
 /* Reads what the file holds. The copy does not change any more. */
 static int read_file(cli_recovering *how, remains *r)
 {
-    pd_remains_head head;
-    r->is_early = !r->status.st_size;
-    if ((uint64_t)r->status.st_size < sizeof head ||
-        !read_all(r->fd, (uint8_t *)&head, sizeof head))
-        return r->status.st_size ? leave_alone(how, r, "is cut: it cannot be recovered; remove it")
-                                 : CLI_DONE;
-    r->is_early = !head.magic;
+    pd_remains_head head = {0};
+    const uint64_t size = (uint64_t)r->status.st_size;
+    const size_t len = size < sizeof head ? (size_t)size : sizeof head;
+    if (!read_all(r->fd, (uint8_t *)&head, len))
+        return leave_alone(how, r, "cannot be read");
+    r->is_early = !size || head.magic == PD_REMAINS_EARLY;
     if (r->is_early || head.magic == PD_REMAINS_OVER)
         return CLI_DONE;
+    if (len < sizeof head)
+        return leave_alone(how, r, "is cut: it cannot be recovered; remove it");
     if (head.magic != PD_REMAINS_MAGIC)
         return leave_alone(how, r,
                            "is not what the heap agent of this version leaves; the "
                            "pprofdelta that recorded it can recover it");
-    return read_areas(how, r, &head, (uint64_t)r->status.st_size);
+    if (head.check != pd_remains_check_head(&head))
+        return leave_alone(how, r, damaged);
+    switch (has_ended(&head, &r->status)) {
+    case ENDED:
+        return read_areas(how, r, &head, size);
+    case LIVES:
+        how->living++;
+        return leave_alone(how, r, NULL);
+    default:
+        return leave_alone(how, r,
+                           "is left alone: the process that has it cannot be seen from here, and "
+                           "may live; recover it where that runs, or on the host of its container");
+    }
 }
 
 /* ---- the window ------------------------------------------------------------------------------ */
@@ -126,10 +214,13 @@ static int make_tracker(cli_recovering *how, remains *r)
     const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     pprofdelta_error err;
+    options.symbolize = cli_dead_names_symbolize;
+    options.symbolize_cookie = &r->names;
     options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
+        options.second_gauge = PD_ACCOUNT_MAPPED;
     }
     if (options.format == PPROFDELTA_OTLP) {
         cli_resource resource =
@@ -148,7 +239,7 @@ static bool is_empty(const remains *r)
 {
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(r->heap, &stats);
-    return !stats.changed && !(r->head->snapshot && stats.live);
+    return !stats.changed && !(r->head->snapshot && stats.inuse_bytes);
 }
 
 /* The name of the profile: that of the file with the next number that is free. */
@@ -158,7 +249,7 @@ static bool name_profile(const remains *r, char path[PATH_MAX])
     int stem = (int)(strstr(r->name, PD_REMAINS_ENDING) - r->path);
     const uint64_t most = 999999999;
     uint64_t number =
-        r->head->next_number && r->head->next_number < most ? r->head->next_number : 1;
+        r->beat->next_number && r->beat->next_number < most ? r->beat->next_number : 1;
     for (; number <= most; number++) {
         int len = snprintf(path, PATH_MAX, "%.*s.%06" PRIu64 "%s", stem, r->path, number, ending);
         struct stat status;
@@ -171,7 +262,7 @@ static bool name_profile(const remains *r, char path[PATH_MAX])
 static int write_file(const remains *r, const cli_buffer *profile)
 {
     char path[PATH_MAX];
-    cli_output out = {.fd = -1};
+    cli_output out = {.fd = -1, .is_lasting = true};
     if (!name_profile(r, path))
         return cli_system_error(r->path, "name the profile of", ENAMETOOLONG);
     int code = cli_output_prepare(&out, path);
@@ -209,8 +300,12 @@ static size_t read_rows(const pd_remains_account *from, account *to)
             break;
         to->frames[count][0] = (pprofdelta_frame){.name = name};
         to->frames[count][1] = (pprofdelta_frame){.name = name + strlen(name) + 1};
-        to->rows[count] =
-            (pprofdelta_heap_row){to->frames[count], row->names, stack, row->depth, row->bytes};
+        to->rows[count] = (pprofdelta_heap_row){.frames = to->frames[count],
+                                                .frames_len = row->names,
+                                                .stack = stack,
+                                                .depth = row->depth,
+                                                .value = row->bytes,
+                                                .second = row->mapped};
     }
     return count;
 }
@@ -220,19 +315,22 @@ static pprofdelta_status set_account(remains *r, pprofdelta_error *err)
 {
     static account to;
     pd_remains_account *from = &((pd_remains_head *)(void *)r->bytes)->account;
-    const double age = ((double)r->head->alive_nanos - (double)from->nanos) / 1e9;
+    const double age = ((double)r->beat->alive_nanos - (double)from->nanos) / 1e9;
     size_t count = 0;
     if (!r->head->has_account)
         return PPROFDELTA_OK;
+    const bool is_whole = from->check && from->len <= sizeof from->rows - 2 &&
+                          from->check == pd_remains_check_account(from);
     memset(from->rows + sizeof from->rows - 2, 0, 2);
-    if (from->len <= sizeof from->rows - 2)
+    if (is_whole)
         count = read_rows(from, &to);
-    if (count)
+    if (is_whole)
         snprintf(to.comment, sizeof to.comment, "%.*s; as of %.1f s before the end",
                  (int)sizeof from->comment - 1, from->comment, age > 0 ? age : 0);
     else
-        snprintf(to.comment, sizeof to.comment,
-                 "pprofdelta: no account: the process ended before its first one");
+        snprintf(to.comment, sizeof to.comment, "pprofdelta: no account: %s",
+                 from->check ? "it is damaged and left out"
+                             : "the process ended before its first one, or while it made one");
     return pprofdelta_heap_set_gauge(r->heap, to.rows, count, to.comment, err);
 }
 
@@ -240,7 +338,10 @@ static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *wi
                      const cli_buffer *profile)
 {
     char *const shell[] = {(char *)"/bin/sh", (char *)"-c", (char *)how->to, NULL};
-    const cli_uploader uploader = {.argv = shell, .timeout_nanos = how->timeout_nanos};
+    const cli_uploader uploader = {.argv = shell,
+                                   .timeout_nanos = how->timeout_nanos,
+                                   .is_not_recorded = true,
+                                   .is_silent = how->is_before};
     const pprofdelta_report report = {.id = window->id,
                                       .sequence = window->sequence,
                                       .attempt = window->attempt,
@@ -250,22 +351,41 @@ static int hand_over(const cli_recovering *how, const pprofdelta_heap_window *wi
     return cli_upload_run(&uploader, profile, &report, &unread);
 }
 
+static uint64_t left_out(const remains *r)
+{
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    pprofdelta_heap_describe(r->heap, &stats);
+    return stats.left_out;
+}
+
+static pprofdelta_status write_once(remains *r, cli_buffer *profile, pprofdelta_error *err)
+{
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = profile};
+    return pprofdelta_heap_write(
+        r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
+        err);
+}
+
+/* It is written twice: the names are those of the addresses that it has. */
 static int write_window(cli_recovering *how, remains *r)
 {
     pprofdelta_error err;
     pprofdelta_heap_window window = {.size = sizeof window};
     cli_buffer profile = {0};
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &profile};
     int code = CLI_DONE;
-    if (pprofdelta_heap_begin(r->heap, r->head->alive_nanos, &window, &err) ||
-        set_account(r, &err) ||
-        pprofdelta_heap_write(
-            r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
-            &err))
+    if (pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, &window, &err) ||
+        set_account(r, &err) || write_once(r, &profile, &err))
+        code = cli_library_error(r->path, &err);
+    code = code ? code : cli_dead_names_find(&r->names, r->path, &profile);
+    if (!code && write_once(r, &profile, &err))
         code = cli_library_error(r->path, &err);
     if (!code)
         code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);
     free(profile.bytes);
+    if (!code && left_out(r))
+        cli_note("%s: was damaged: %" PRIu64 " of its stacks, ages and peaks are left out of that "
+                 "window; its comment tells them apart",
+                 r->path, left_out(r));
     how->recovered += !code;
     return code;
 }
@@ -282,7 +402,10 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
         code = make_tracker(how, r);
     if (code || r->is_left)
         return code;
-    if (r->head && r->heap && !is_empty(r))
+    const bool has_window = r->heap && !is_empty(r);
+    if (r->heap && !has_window && left_out(r))
+        return leave_alone(how, r, damaged);
+    if (has_window)
         code = write_window(how, r);
     else
         *(r->is_early ? &how->early : &how->empty) += 1;
@@ -321,7 +444,7 @@ int cli_recover_folder(const char *path, cli_recovering *how)
 {
     cli_folder folder;
     int code = cli_folder_read(&folder, path, is_remains);
-    for (size_t i = 0; i < folder.len; i++) {
+    for (size_t i = 0; i < folder.len && !(how->is_before && code == CLI_UPLOAD); i++) {
         int failed = recover_one(&folder, folder.paths[i], how);
         code = failed ? failed : code;
     }

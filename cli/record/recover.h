@@ -21,10 +21,12 @@ typedef struct cli_recovering {
     const char *to;        /* a shell command that gets the profiles; NULL: into the folder */
     int64_t timeout_nanos; /* of it; 0: none */
     bool is_silent;        /* what is left alone is not mentioned */
-    size_t recovered;      /* windows */
-    size_t empty;          /* processes of which everything had arrived */
-    size_t early;          /* processes that ended before their file was complete */
-    size_t living;         /* files that were left alone: their processes live */
+    bool
+        is_before; /* a program is about to run: the command is silent, and after one failure all is left */
+    size_t recovered; /* windows */
+    size_t empty;     /* processes of which everything had arrived */
+    size_t early;     /* processes that ended before their file was complete */
+    size_t living;    /* files that were left alone: their processes live */
 } cli_recovering;
 
 /* Recovers all there is. Prints what is wrong, and a note for each window; returns an exit code: that of the

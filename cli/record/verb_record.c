@@ -41,6 +41,7 @@ typedef struct record_options {
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
     bool snapshot, no_account, no_live, pressure;
+    bool anyway; /* COMMAND runs also if it cannot be recorded */
     pprofdelta_format format;
     cli_resource given; /* the values of --resource */
     char **command;     /* with its arguments, NULL at the end */
@@ -171,6 +172,8 @@ static const cli_option table[] = {
     {"--no-live-file", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_live), 0, 0,
      "      --no-live-file     keep no file from which pprofdelta recover makes the\n"
      "                         last window if the program is killed\n"},
+    {"--anyway", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, anyway), 0, 0,
+     "      --anyway           run COMMAND also if it cannot be recorded, and say so\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
      "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz; as\n"
      "                         --snapshot\n"},
@@ -296,12 +299,14 @@ static int check_program(const char *name, const char *agent)
 static int make_dir(const char *dir, char path[PATH_MAX])
 {
     char within[PATH_MAX + 2]; /* of what is no directory, there is none */
-    if (mkdir(dir, 0777) && errno != EEXIST)
-        return cli_system_error(dir, "make the directory", errno);
+    const char *what = "make the directory";
     snprintf(within, sizeof within, "%s/.", dir);
-    if (!realpath(within, path) || access(path, W_OK | X_OK))
-        return cli_system_error(dir, "write profiles to", errno);
-    return CLI_DONE;
+    if (!mkdir(dir, 0777) || errno == EEXIST) {
+        what = "write profiles to";
+        if (realpath(within, path) && !access(path, W_OK | X_OK))
+            return CLI_DONE;
+    }
+    return cli_system_error(dir, what, errno);
 }
 
 /* Seconds with a fraction, rounded up, so that a time above 0 is one for the agent, too. */
@@ -321,13 +326,23 @@ static bool set_keep(const record_options *o)
                             (unsigned long long)now.tv_sec, (unsigned long)now.tv_nsec);
 }
 
+static bool has_entry(const char *list, const char *entry)
+{
+    const size_t len = strlen(entry);
+    const char *at = list;
+    while ((at = strstr(at, entry)) &&
+           ((at > list && !strchr(": ", at[-1])) || !strchr(": ", at[len])))
+        at++;
+    return at;
+}
+
 /* Puts the agent first, so that no other preloaded malloc comes before it. */
 static bool set_preload(const char *agent)
 {
     const char *others = getenv("LD_PRELOAD");
     if (!others || !*others)
         return cli_set_variable("LD_PRELOAD", true, "%s", agent);
-    return strstr(others, agent) || cli_set_variable("LD_PRELOAD", true, "%s:%s", agent, others);
+    return has_entry(others, agent) || cli_set_variable("LD_PRELOAD", true, "%s:%s", agent, others);
 }
 
 /* The attributes of the resource as text; NULL if the profiles have none. */
@@ -344,17 +359,16 @@ static int make_resource(const record_options *o, char **text)
                            PD_RESOURCE_MAX - 1);
 }
 
-static int set_environment(const record_options *o, const char *agent)
+/* dir: empty for none. */
+static int set_environment(const record_options *o, const char *agent, const char *dir)
 {
-    char dir[PATH_MAX], *resource = NULL;
-    const bool has_dir = o->dir || !o->to;
+    char *resource = NULL;
     if (strpbrk(agent, " :"))
         return cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD",
                          agent);
-    int code = has_dir ? make_dir(o->dir ? o->dir : ".", dir) : CLI_DONE;
-    code = code ? code : make_resource(o, &resource);
+    int code = make_resource(o, &resource);
     if (!code &&
-        !(cli_set_variable(PD_VARIABLE_DIR, has_dir, "%s", dir) &&
+        !(cli_set_variable(PD_VARIABLE_DIR, *dir, "%s", dir) &&
           cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
           cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
           cli_set_variable(PD_VARIABLE_QUIET, cli_is_quiet, "1") &&
@@ -389,27 +403,44 @@ static void note_small_space(void)
 }
 
 /* Processes that were killed while they recorded to this folder: their windows come first, and what cannot be
- * recovered does not keep COMMAND from running. */
-static void recover(const record_options *o)
+ * recovered does not keep COMMAND from running, nor for longer than one profile may take. */
+static void recover(const record_options *o, const char *dir)
 {
-    const char *dir = getenv(PD_VARIABLE_DIR);
-    cli_recovering how = {.to = o->to, .timeout_nanos = o->timeout_nanos};
-    if (dir && *dir && !o->no_live)
+    const int64_t interval = o->interval_nanos ? o->interval_nanos : 60 * SECOND;
+    const uint64_t seconds = pd_launch_timeout((uint64_t)o->timeout_nanos, (uint64_t)interval);
+    cli_recovering how = {
+        .to = o->to, .timeout_nanos = (int64_t)seconds * SECOND, .is_before = true};
+    if (*dir && !o->no_live)
         cli_recover_folder(dir, &how);
+}
+
+/* Does what recording needs, before COMMAND runs. */
+static int prepare(const record_options *options)
+{
+    char agent[PATH_MAX], dir[PATH_MAX] = "";
+    int code = find_agent(agent);
+    code = code ? code : check_program(options->command[0], agent);
+    if (!code && (options->dir || !options->to))
+        code = make_dir(options->dir ? options->dir : ".", dir);
+    if (!code)
+        recover(options, dir);
+    code = code ? code : set_environment(options, agent, dir);
+    if (!code)
+        note_small_space();
+    return code;
 }
 
 /* Becomes COMMAND, or returns an exit status. */
 static int run(const record_options *options)
 {
-    char agent[PATH_MAX];
     int code = check_options(options);
-    code = code ? code : find_agent(agent);
-    code = code ? code : check_program(options->command[0], agent);
-    code = code ? code : set_environment(options, agent);
     if (code)
         return code;
-    recover(options);
-    note_small_space();
+    code = prepare(options);
+    if (code && (!options->anyway || code == CLI_NOT_FOUND))
+        return code;
+    if (code)
+        cli_hint("%s runs all the same, without being recorded (--anyway)", options->command[0]);
     cli_inherited_restore();
     execvp(options->command[0], options->command);
     return not_run(options->command[0], errno);

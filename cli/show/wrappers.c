@@ -23,7 +23,7 @@ static const char *const allocators[] = {
     "repalloc", "MemoryContextAlloc*", "AllocSetAlloc*", "PyType_GenericAlloc",
     "_PyType_AllocNoTrack", "_PyObject_GC_*", "_PyObject_New*", "gc_alloc",
     /* C++ */
-    "operator new*", "_Znw*", "_Zna*",
+    "operator new*", "_Znw*", "_Zna*", "pprofdelta_alloc::*",
     /* jemalloc, gperftools and tcmalloc, mimalloc */
     "je_*", "_rjem_*", "tc_*", "tcmalloc::*", "TCMalloc*", "mi_*", "_mi_*",
     /* Rust */
@@ -225,7 +225,8 @@ static unsigned named_kind(cli_string name, cli_string source)
     if (cli_string_is(name, "main"))
         return CLI_FRAME_IS_MAIN;
     unsigned kind = is_among(starts, name) ? CLI_FRAME_STARTS : library_kind(name, source);
-    if (is_among(allocators, name) || is_malloc(name) || contains(name, "GlobalAlloc"))
+    if (is_among(allocators, name) || is_malloc(name) || contains(name, "GlobalAlloc") ||
+        contains(source, "/pprofdelta_alloc.hpp"))
         kind = (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
     if (cli_string_begins(name, "std::rt::lang_start"))
         kind |= CLI_FRAME_STARTS_RUST;

@@ -269,6 +269,8 @@ static void find_files(const cli_module_request *request, elf_files *files)
     }
     if (*request->path == '/')
         consider(&s, PLACE, "%s", request->path);
+    if (places->has_tables_only)
+        return;
     if (has_id)
         consider_by_id(&s, system_debug);
     consider_links(&s);
@@ -390,7 +392,9 @@ static void put_symbols(FILE *out, const elf_files *files, const cli_module_requ
     if (files->binary.elf)
         has_table |= cli_table_name(files->binary.elf, wanted, len);
     cli_apart_open_files(false);
-    Dwarf *dwarf = dwarf_begin_elf(with_dwarf->elf, DWARF_C_READ, NULL);
+    Dwarf *dwarf = request->places->has_tables_only
+                       ? NULL
+                       : dwarf_begin_elf(with_dwarf->elf, DWARF_C_READ, NULL);
     Dwarf_CU *unit = NULL;
     if (dwarf)
         cli_dwarf_load_alt(dwarf, dir);

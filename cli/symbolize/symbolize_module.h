@@ -17,8 +17,9 @@
 typedef struct cli_debug_places {
     const char *dirs[64]; /* --debug-dir */
     size_t dirs_len;
-    bool needs_build_id; /* no file is used for a mapping without a build id */
-    bool asks_servers;   /* debuginfod-find is run for build ids that are in no directory */
+    bool needs_build_id;  /* no file is used for a mapping without a build id */
+    bool has_tables_only; /* only symbol tables of the files that are mapped are read */
+    bool asks_servers;    /* debuginfod-find is run for build ids that are in no directory */
 } cli_debug_places;
 
 enum { CLI_BUILD_ID_ROOM = 2 * 64 + 1 }; /* of its text */

@@ -21,9 +21,21 @@ static uint32_t cell_age(uint32_t age)
     return rounded + (age > rounded);
 }
 
-pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age)
+uint64_t pd_ages_check(const pd_ended *cell, uint32_t number)
 {
-    uint32_t *at = &site->ended;
+    return pd_seal(number, cell->site, cell->link.hash) + pd_check_of_ended(&cell->base) +
+           pd_check_of_ended(&cell->changed[0]) + pd_check_of_ended(&cell->changed[1]);
+}
+
+bool pd_ages_is_whole(const pd_ended *cell, uint32_t number, bool is_being_written)
+{
+    return cell->site && cell->link.hash && cell_age(cell->link.hash) == cell->link.hash &&
+           (is_being_written || cell->check == pd_ages_check(cell, number));
+}
+
+pd_ended *pd_ages_cell(pd_sites *sites, uint32_t owner, uint32_t age)
+{
+    uint32_t *at = &pd_site_at(sites, owner)->ended;
     pd_ended *cell;
     while ((cell = cell_at(sites, *at)) && cell->link.hash < age)
         at = &cell->link.next;
@@ -35,28 +47,38 @@ pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age)
     /* Its sums are zero, as those of a new site. */
     cell = cell_at(sites, number);
     cell->link = (pd_link){*at, age};
+    cell->check = pd_seal(number, owner, age);
+    PD_WRITTEN_FIRST();
+    cell->site = owner;
+    PD_WRITTEN_FIRST();
+    sites->ended_len++;
     __atomic_store_n(at, number, __ATOMIC_RELEASE);
     return cell;
 }
 
-/* The objects and bytes that ended with this age (not rounded) in the gathering window. NULL: no room. */
-static int64_t *sums_of(pd_sites *sites, pd_site *site, uint32_t age)
+/* The objects and bytes that ended with this age (not rounded) in the gathering window, and their check word. NULL: no
+ * room. */
+static int64_t *sums_of(pd_sites *sites, uint32_t number, uint32_t age, uint64_t **check)
 {
+    pd_site *site = pd_site_at(sites, number);
+    pd_ended *cell = age ? pd_ages_cell(sites, number, cell_age(age)) : NULL;
+    *check = cell ? &cell->check : &site->check;
     if (!age)
         return &site->changed[sites->gathering].at[PD_YOUNG_OBJECTS];
-    pd_ended *cell = pd_ages_cell(sites, site, cell_age(age));
     return cell ? &cell->changed[sites->gathering].objects : NULL;
 }
 
 void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight)
 {
-    int64_t *sums = sums_of(sites, pd_site_at(sites, number), age);
+    uint64_t *check;
+    int64_t *sums = sums_of(sites, number, age, &check);
     if (!sums) {
         sites->dropped_ages++;
         return;
     }
     pd_heap_add(&sums[0], weight->objects);
     pd_heap_add(&sums[1], weight->bytes);
+    *check += pd_check_of_ended(weight);
 }
 
 static bool is_zero(const pprofdelta_weight *weight)
@@ -76,32 +98,44 @@ void pd_ages_merge(pd_sites *sites, uint32_t number)
 {
     unsigned sending = pd_sites_sending(sites);
     pd_site *site = pd_site_at(sites, number);
+    sites->writing = number;
+    PD_WRITTEN_FIRST();
     for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell)) {
         if (is_zero(&cell->changed[sending]))
             continue;
-        int64_t *sums = sums_of(sites, site, cell->link.hash - 1);
+        uint64_t *check, moved = pd_check_of_ended(&cell->changed[sending]);
+        int64_t *sums = sums_of(sites, number, cell->link.hash - 1, &check);
+        cell->check -= moved;
         if (sums) {
+            *check += moved;
             pd_move_weight(sites, &cell->changed[sending], sums);
         } else {
             cell->changed[sending] = (pprofdelta_weight){0, 0};
             sites->dropped_ages++;
         }
     }
+    PD_WRITTEN_FIRST();
+    sites->writing = 0;
 }
 
 void pd_ages_move_to_empty(pd_sites *sites, pd_site *site)
 {
-    pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
     while (site->ended) {
         uint32_t number = site->ended;
         pd_ended *cell = cell_at(sites, number);
         pprofdelta_weight base = cell->base;
         site->ended = cell->link.next;
+        sites->ended_len--;
+        PD_WRITTEN_FIRST();
+        cell->site = 0;
         cell->base = (pprofdelta_weight){0, 0};
+        uint32_t age = cell->link.hash;
         pd_pool_give(&sites->ended, number);
         /* There is room: that of the cell that was given back. If the process is killed here, the weight is
          * lost: the site has none in use, and its ages are of no more use. */
-        pd_weight_add(&pd_ages_cell(sites, empty, cell->link.hash)->base, &base);
+        cell = pd_ages_cell(sites, PD_SITE_EMPTY, age);
+        pd_weight_add(&cell->base, &base);
+        cell->check += pd_check_of_ended(&base);
     }
 }
 
@@ -109,8 +143,11 @@ void pd_ages_clear(const pd_sites *sites, pd_site *site)
 {
     if (!pd_has_ages(sites))
         return;
-    for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell))
+    uint32_t number = site->ended;
+    for (pd_ended *cell; (cell = cell_at(sites, number)); number = cell->link.next) {
         cell->base = cell->changed[0] = cell->changed[1] = (pprofdelta_weight){0, 0};
+        cell->check = pd_ages_check(cell, number);
+    }
 }
 
 void pd_ages_visit(const pd_sites *sites, pd_site *site, bool is_full, pd_ages_visitor *visitor,

@@ -20,7 +20,9 @@
 #include "heap/site.h"
 
 typedef struct pd_ended {
-    pd_link link; /* the next cell of the site; hash: the age, as drawn above */
+    pd_link link;   /* the next cell of the site; hash: the age, as drawn above */
+    uint32_t site;  /* its number; 0: not in use */
+    uint64_t check; /* like that of a site, with the seal of its number, site and age */
     pprofdelta_weight base, changed[2];
 } pd_ended;
 
@@ -31,7 +33,14 @@ static inline bool pd_has_ages(const pd_sites *sites)
 
 /* The site's cell of this age, as drawn above, which is made if there is none. NULL: no room. Takes time for each
  * younger cell of the site. */
-pd_ended *pd_ages_cell(pd_sites *sites, pd_site *site, uint32_t age);
+pd_ended *pd_ages_cell(pd_sites *sites, uint32_t number, uint32_t age);
+
+/* What its check word is if no event is under way. */
+uint64_t pd_ages_check(const pd_ended *cell, uint32_t number);
+
+/* Is this cell of the pool in use, with an age that a cell may have, and are its sums what was counted? Those of the
+ * site that is being written may differ. */
+bool pd_ages_is_whole(const pd_ended *cell, uint32_t number, bool is_being_written);
 
 /* Counts what ended with this age in the gathering window. The site is marked as changed. */
 void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight);

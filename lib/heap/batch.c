@@ -21,30 +21,44 @@ enum { AT_ONCE = 32 };
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
+uint64_t pd_heap_note_check(const pd_heap_note *note)
+{
+    return pd_key_of_bytes(&note->serial, sizeof *note - sizeof note->check, 0).lo;
+}
+
+typedef enum settling { NOTHING, COUNTERS, COUNTERS_AND_PEAK } settling;
+
 /* series: as it is if the process is killed now. With exporting held, or nobody else there. */
-static void note(pprofdelta_heap *heap, const pd_series *series, bool is_settling)
+static void note(pprofdelta_heap *heap, const pd_series *series, settling what)
 {
     pd_heap_export *e = &heap->export;
-    uint32_t next = e->note ^ 1;
-    e->notes[next] = (pd_heap_note){
+    uint64_t next = e->noted + 1;
+    pd_heap_note *to = &e->notes[next & 1];
+    const bool has_peak = what == COUNTERS_AND_PEAK;
+    *to = (pd_heap_note){
+        .serial = next,
         .series = *series,
         .epoch = e->epoch,
-        .sent_peak = is_settling ? heap->sites.held_peak : e->sent_peak,
+        .sent_peak = has_peak ? heap->sites.held_peak : e->sent_peak,
+        .sent = has_peak ? e->held : e->sent,
         .ended_nanos = e->ended_nanos,
         .is_full_due = e->is_full_due,
         .has_epoch = e->has_epoch,
-        .is_settling = is_settling,
+        .is_settling = what != NOTHING,
+        .sending = pd_sites_sending(&heap->sites),
+        .settling_peaks = has_peak ? e->sites_made : 0,
         .newer = e->newer,
     };
+    to->check = pd_heap_note_check(to);
     PD_WRITTEN_FIRST();
-    e->note = next;
+    e->noted = next;
     PD_WRITTEN_FIRST();
 }
 
 static void note_life(pprofdelta_heap *heap)
 {
     pd_series series = pd_life_series(&heap->export.life);
-    note(heap, &series, false);
+    note(heap, &series, NOTHING);
 }
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
@@ -63,11 +77,12 @@ void pd_export_make_id(pprofdelta_heap *heap)
 {
     if (!heap->export.id)
         heap->export.id = pd_random_id(heap);
+    heap->seal = pd_heap_seal(heap);
 }
 
 void pprofdelta_heap_resync(pprofdelta_heap *heap)
 {
-    __atomic_store_n(&heap->export.is_resync_wanted, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->export.is_resync_wanted, PD_WANTED, __ATOMIC_RELAXED);
 }
 
 /* The end of a batch that is begun now: later than that of the last one. */
@@ -114,6 +129,7 @@ static void begin(pprofdelta_heap *heap, int64_t now)
     heap->writer.comment = NULL;
     e->sites_made = heap->sites.pool.made;
     heap->sites.held_peak = heap->sites.peak;
+    e->held = (pprofdelta_weight){heap->stats.peak_objects, heap->stats.peak_bytes};
     heap->sites.gathering ^= 1;
     heap->sites.window++;
     heap->stats.batches++;
@@ -210,24 +226,37 @@ void pd_batch_close(pprofdelta_heap *heap)
     pd_places_release(&writer->places, &writer->mem);
 }
 
+typedef struct outgoing {
+    pprofdelta_heap *heap;
+    pd_lock_sink unlocked;
+} outgoing;
+
+/* From here on the attempt is used up. */
+static int send(void *cookie, const void *data, size_t len)
+{
+    outgoing *s = cookie;
+    const pd_life *life = &s->heap->export.life;
+    const pd_series sent = {.last = life->window, .acked = life->series.acked};
+    note(s->heap, &sent, NOTHING);
+    return pd_lock_sink_write(&s->unlocked, data, len);
+}
+
 static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                           const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pd_batch_writer *writer = &heap->writer;
-    pd_lock_sink unlocked = {&heap->exporting, &heap->export.life, sink};
-    pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
+    outgoing cookie = {heap, {&heap->exporting, &heap->export.life, sink}};
+    pprofdelta_sink out = {.write = send, .cookie = &cookie};
     pd_bytes raw;
     uint64_t written, ticket = heap->export.life.ticket;
     pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
     pd_heap_note_maps(heap);
-    const pd_life *life = &heap->export.life;
-    const pd_series sent = {.last = life->window, .acked = life->series.acked};
-    note(heap, &sent, false); /* a sink is about to be called */
     if (!status)
         status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
     /* After E_MEMORY the caller may write again with fewer symbols. If the window was abandoned meanwhile, the
      * buffers may be those of the next one. */
-    if (ticket == life->ticket && (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
+    if (ticket == heap->export.life.ticket &&
+        (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
         release_buffers(writer);
     return status;
 }
@@ -285,13 +314,12 @@ pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofde
 static void settle_peak(pprofdelta_heap *heap)
 {
     pd_heap_export *e = &heap->export;
-    if (!pd_export_has_new_peak(heap))
-        return;
     for (uint32_t number = 1; number <= e->sites_made; number++) {
         pd_site_peak *peak = &pd_site_at(&heap->sites, number)->peak;
         peak->sent = peak->held;
     }
     e->sent_peak = heap->sites.held_peak;
+    e->sent = e->held;
 }
 
 /* Removes the first changed site from the window that is being sent. Returns 0 if there is none. */
@@ -373,12 +401,13 @@ static void make_room(pprofdelta_heap *heap)
 static void settle(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
 {
     pd_heap_export *e = &heap->export;
+    const bool has_peak = is_written && pd_export_has_new_peak(heap);
     if (e->batch.kind == PPROFDELTA_HEAP_FULL)
         e->is_full_due = e->has_epoch = false;
     e->newer = PD_NEITHER;
-    note(heap, &e->life.series, true);
+    note(heap, &e->life.series, has_peak ? COUNTERS_AND_PEAK : COUNTERS);
     settle_window(&heap->sites);
-    if (is_written)
+    if (has_peak)
         settle_peak(heap);
     note_life(heap);
     pd_lock_take(&heap->lock);
@@ -445,7 +474,7 @@ static void note_era(pprofdelta_heap *heap)
         for (uint32_t number = heads[window]; number != PD_SITE_LAST;) {
             pd_site *site = pd_site_at(&heap->sites, number);
             if (!site->era)
-                site->era = heap->writer.places.era;
+                site->era = pd_era_sealed(heap->writer.places.era);
             number = site->next_changed[window];
         }
     }

@@ -50,6 +50,7 @@ static void keep(pprofdelta_heap *heap)
         }
         site->base.at[PD_ALLOC_OBJECTS] = site->base.at[PD_ALLOC_BYTES] = 0;
         site->base.at[PD_YOUNG_OBJECTS] = site->base.at[PD_YOUNG_BYTES] = 0;
+        site->check = pd_site_check(site, number);
         pd_ages_clear(sites, site);
         site->peak.sent = (pprofdelta_weight){0, 0};
     }

@@ -37,6 +37,9 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                                    o->resource_len, err));
     if (o->gauge && (!is_gauge_name(o->gauge) || !o->gauge_unit))
         return pd_refuse(err, "options.gauge is not the name of a gauge, or has no unit");
+    if (o->second_gauge && (!o->gauge || !is_gauge_name(o->second_gauge)))
+        return pd_refuse(err,
+                         "options.second_gauge is not the name of a gauge, or is the only one");
     if (o->period > INT64_MAX)
         return pd_refuse(err, "options.period is more than a profile can tell");
     if (o->started_nanos > PD_HEAP_LATEST)
@@ -94,6 +97,17 @@ static uint32_t max_ended(const pprofdelta_heap_options *o)
     return most < MOST_ELEMENTS ? (uint32_t)most : MOST_ELEMENTS;
 }
 
+uint64_t pd_heap_seal(const pprofdelta_heap *heap)
+{
+    const pd_pool *const pools[] = {&heap->sites.pool, &heap->sites.ended};
+    const pd_heap_export *e = &heap->export;
+    uint64_t seal = pd_seal(e->id, (uint64_t)e->started_nanos, heap->options.period);
+    seal = pd_seal(seal, heap->options.flags, heap->sites.max_depth);
+    for (int i = 0; i < 2; i++)
+        seal = pd_seal(seal, (uintptr_t)pools[i]->chunks, pools[i]->element);
+    return seal;
+}
+
 static bool open_tables(pprofdelta_heap *heap)
 {
     const pprofdelta_heap_options *o = &heap->options;
@@ -139,6 +153,8 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     heap->sweep_next = 1;
     pd_export_init(heap, o.id, o.started_nanos);
     pd_export_make_id(heap);
+    heap->maps_again = ~(uintptr_t)heap->maps;
+    heap->sites.peak_seal = pd_peak_seal(heap);
     pprofdelta_status status = pd_batch_open(heap, err);
     if (status) {
         close_tables(heap);

@@ -60,20 +60,29 @@ enum { PD_NEITHER = 2 }; /* of the two windows of sums */
 /* What a recovery has to know of the windows so far. The parts of it change one after another; so they
  * are noted, whole, at each step. */
 typedef struct pd_heap_note {
+    uint64_t check;  /* of what follows */
+    uint64_t serial; /* the latest note has the highest one */
     pd_series series;
     uint64_t epoch, sent_peak;
+    pprofdelta_weight sent; /* the shares of the peak that were sent, added up */
     int64_t ended_nanos;
     uint32_t is_full_due, has_epoch;
-    uint32_t is_settling; /* the window being sent has arrived, or is lost: it counts no more */
+    uint32_t is_settling;    /* the window being sent has arrived, or is lost: it counts no more */
+    uint32_t sending;        /* ... which of the two it is */
+    uint32_t settling_peaks; /* ... and the sites, up to this one, whose shares have arrived, too */
     uint32_t
         newer; /* the window (0 or 1) whose ages are too high by 1 if the batch is abandoned; 2: none */
 } pd_heap_note;
+
+uint64_t pd_heap_note_check(const pd_heap_note *note);
+
+#define PD_WANTED UINT32_C(0x736e6373)
 
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
     pd_life life;
     pd_heap_note notes[2];
-    uint32_t note;  /* which of them counts */
+    uint64_t noted; /* the serial of the one that counts, which is at that number modulo 2 */
     uint32_t newer; /* for the notes */
     uint64_t id, epoch;
     int64_t started_nanos;
@@ -81,9 +90,10 @@ typedef struct pd_heap_export {
     pprofdelta_heap_window batch; /* under way */
     uint32_t sites_made;          /* the sites of the batch have numbers up to this one */
     uint64_t sent_peak;           /* the number of the peak that was committed last; 0: none */
+    pprofdelta_weight sent, held; /* what was in use at that peak, and at that of the batch */
     bool is_full_due;             /* the next batch is full */
     bool has_epoch;               /* ... and an earlier attempt has opened its epoch */
-    uint32_t is_resync_wanted;    /* atomic: the next batch is full and opens an epoch */
+    uint32_t is_resync_wanted;    /* atomic: PD_WANTED: the next batch is full and opens an epoch */
 } pd_heap_export;
 
 /* What writes profiles. */
@@ -98,7 +108,7 @@ typedef struct pd_batch_writer {
     const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */
     size_t rows_len;
     const char *comment; /* NULL: none */
-    char remark[128];    /* of a recovered tracker: a comment in all its profiles */
+    char remark[256];    /* of a recovered tracker: a comment in all its profiles */
     uint64_t run;        /* which profile that is */
 } pd_batch_writer;
 
@@ -113,7 +123,8 @@ typedef struct pd_heap_map {
 } pd_heap_map;
 
 typedef struct pd_heap_maps {
-    uint64_t size; /* of all of it */
+    uint64_t check; /* of what follows */
+    uint64_t size;  /* of all of it */
     uint64_t len, text_len;
     uint32_t era;
     uint32_t main; /* in `at`, or PD_MAP_NONE */
@@ -123,15 +134,22 @@ typedef struct pd_heap_maps {
 /* No time of the caller is later: there are 18 minutes of nanoseconds for batches that end later than others. */
 #define PD_HEAP_LATEST (INT64_MAX - (INT64_C(1) << 40))
 
+/* size: as in it, once that was checked. */
+static inline uint64_t pd_heap_maps_check(const pd_heap_maps *maps, uint64_t size)
+{
+    return pd_key_of_bytes(&maps->size, (size_t)size - sizeof maps->check, 0).lo;
+}
+
 #define PD_HEAP_MOST_DEPTH (UINT32_C(1) << 17)
 
 /* The format of the tables: a recovery reads no others. */
 #define PD_HEAP_LAYOUT                                                                             \
-    ((UINT64_C(1) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
+    ((UINT64_C(2) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
      (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note))
 
 struct pprofdelta_heap {
     uint64_t layout; /* PD_HEAP_LAYOUT once the tracker is complete */
+    uint64_t seal;   /* pd_heap_seal: of what does not change */
     pd_lock lock, exporting;
     pd_pages pages;
     pprofdelta_heap_filter *filter;
@@ -148,9 +166,18 @@ struct pprofdelta_heap {
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */
     pd_heap_export export;
-    pd_heap_maps *maps; /* NULL: none yet */
+    pd_heap_maps *maps;   /* NULL: none yet */
+    uintptr_t maps_again; /* ~maps */
     pd_batch_writer writer;
 };
+
+uint64_t pd_heap_seal(const pprofdelta_heap *heap);
+
+static inline uint64_t pd_peak_seal(const pprofdelta_heap *heap)
+{
+    const pprofdelta_heap_stats *stats = &heap->stats;
+    return pd_seal(heap->sites.peak, (uint64_t)stats->peak_objects, (uint64_t)stats->peak_bytes);
+}
 
 static inline pd_entry *pd_entry_at(const pprofdelta_heap *heap, uint32_t number)
 {

@@ -31,6 +31,8 @@ static void replace(pprofdelta_heap *heap, pd_heap_maps *fresh)
     PD_WRITTEN_FIRST();
     heap->maps = fresh;
     PD_WRITTEN_FIRST();
+    heap->maps_again = ~(uintptr_t)fresh;
+    PD_WRITTEN_FIRST();
     if (!former)
         return;
     pd_lock_take(&heap->lock);
@@ -57,5 +59,6 @@ void pd_heap_note_maps(pprofdelta_heap *heap)
     copy_spans(places, fresh);
     if (to.text_len)
         memcpy(&fresh->at[to.len], places->maps.text.ptr, to.text_len);
+    fresh->check = pd_heap_maps_check(fresh, fresh->size);
     replace(heap, fresh);
 }

@@ -3,15 +3,22 @@
  * The memory is read as data. An address in it becomes an offset that is checked, a number has a
  * bound, and no lock, list or chain is followed. The process may have been killed at any instruction:
  *
- *     in use       follows from the entries that are alive; an entry's state is written last
+ *     a site       counts if its key is that of its stack and labels, and its check word that of its sums
  *     base         what was committed. It changes by moves of sums, of which one may be under way
  *                  (pd_site_moving): that one is done again
- *     allocated    base + changed; at most the one event under way is missing in it
- *     a site       counts if its key is that of its stack and labels
+ *     in use,      base + changed. At most the one event under way is missing in some of them: that of the
+ *     allocated    site that `writing` names
  *     the windows  are those of the last note (pd_heap_note). If the window being sent was about to be
  *                  settled, this is done again. Otherwise its events belong to the next window, as
  *                  after pprofdelta_heap_abandon; if a sink was called with it, that is the next
  *                  attempt at it, which replaces it at a receiver
+ *
+ * Nor is the memory taken for what the process wrote. Whatever is used has a check:
+ *
+ *     what does not change (the root), the mappings, a note     its own; if it is wrong, nothing is recovered
+ *     a site, a cell of ages                                    its own; if it is wrong, it is left out
+ *     all sites, all cells                                      their numbers: those that are missing are counted
+ *     the shares of the peak                                    their sum; if it is wrong, no site has any
  *
  * The new tracker has the sites with their sums and no entries. */
 #include "base/option_checks.h"
@@ -25,14 +32,14 @@ typedef struct recovery {
     pprofdelta_heap_remains from;
     pprofdelta_heap dead; /* a copy of the root */
     pd_heap_note note;
-    pprofdelta_heap *heap;     /* the new one */
-    pprofdelta_weight *in_use; /* of each site of the dead tracker, by its number */
-    size_t in_use_cap;
+    pprofdelta_heap *heap; /* the new one */
+    uint32_t *made; /* for each site of the dead one, its number in the new one; 0: left out */
+    size_t made_cap;
     size_t size;        /* of all areas */
-    size_t cells_left;  /* the same for cells of ages */
     size_t traces_left; /* bytes of stacks and labels still to come, which do not overlap */
-    uint64_t left_out;  /* sites and entries that cannot be read or were being written */
-    uint64_t in_flight; /* sites whose sums were being written */
+    uint64_t lost_sites, lost_ages; /* left out */
+    uint64_t in_flight;             /* sites whose sums were being written */
+    pprofdelta_weight shares, sent; /* of the peak, of all sites */
 } recovery;
 
 static pprofdelta_status refuse(pprofdelta_error *err, const char *why)
@@ -156,143 +163,138 @@ static bool read_trace(recovery *r, const pd_trace *there, pprofdelta_heap_event
 
 /* ---- sites ----------------------------------------------------------------------------------- */
 
-/* Adds up what is in use, by site. */
-static void read_entries(recovery *r)
-{
-    const pd_pool *pool = &r->dead.entries;
-    pprofdelta_heap_stats *stats = &r->heap->stats;
-    for (uint32_t number = 1; number <= pool->made; number++) {
-        pd_entry entry;
-        bool is_there = read_element(r, pool, number, &entry);
-        if (is_there && !pd_entry_is_counted(&entry))
-            continue;
-        if (!is_there || !entry.site || entry.site > r->dead.sites.pool.made) {
-            r->left_out++;
-            continue;
-        }
-        pd_weight_add(&r->in_use[entry.site], &entry.weight);
-        stats->live++;
-        pd_heap_add(&stats->inuse_objects, entry.weight.objects);
-        pd_heap_add(&stats->inuse_bytes, entry.weight.bytes);
-    }
-}
-
-static unsigned sending_of(const recovery *r)
-{
-    return pd_sites_sending(&r->dead.sites) & 1;
-}
-
 /* Settles the window if that was under way. */
 static void end_settling(const recovery *r, uint32_t number, pd_site *site)
 {
+    pd_heap_sums *sent = &site->changed[r->note.sending & 1];
     if (!r->note.is_settling)
         return;
-    pd_heap_sums_add(&site->base, &site->changed[sending_of(r)]);
-    site->changed[sending_of(r)] = (pd_heap_sums){{0}};
-    if (r->note.sent_peak != r->dead.export.sent_peak && number <= r->dead.export.sites_made)
+    pd_heap_sums_add(&site->base, sent);
+    *sent = (pd_heap_sums){{0}};
+    if (number <= r->note.settling_peaks)
         site->peak.sent = site->peak.held;
 }
 
 static const uint64_t peak_number = 2; /* of the last peak, in the new tracker */
 
-/* Adds the sums of a dead site to those of the new one. What changed in use is what is in use now, without
- * what was committed. */
-static void add_site(recovery *r, const pd_site *dead, const pprofdelta_weight *live,
-                     uint32_t number)
+/* Adds the sums of a dead site to those of the new one. */
+static void add_site(recovery *r, const pd_site *dead, uint32_t number)
 {
     pd_sites *sites = &r->heap->sites;
     pd_site *site = pd_site_at(sites, number);
-    pd_heap_sums changed = dead->changed[0];
-    /* A share is kept before the site changes. */
-    pprofdelta_weight share = dead->peak.number == r->dead.sites.peak
-                                  ? dead->peak.share
-                                  : (pprofdelta_weight){dead->live[0], dead->live[1]};
+    pprofdelta_heap_stats *stats = &r->heap->stats;
+    pd_heap_sums changed = dead->changed[0], now = dead->base;
     pd_heap_sums_add(&changed, &dead->changed[1]);
-    const int64_t now[] = {live->objects, live->bytes};
-    bool is_changed = false, was_written = false;
-    for (int i = 0; i < PD_HEAP_SUMS; i++) {
-        int64_t was = changed.at[i];
-        if (i == PD_INUSE_OBJECTS || i == PD_INUSE_BYTES)
-            changed.at[i] =
-                (int64_t)((uint64_t)now[i - PD_INUSE_OBJECTS] - (uint64_t)dead->base.at[i]);
-        is_changed |= changed.at[i] != 0;
-        was_written |= changed.at[i] != was;
-    }
-    r->in_flight += was_written;
+    pd_heap_sums_add(&now, &changed);
+    const pprofdelta_weight live = {now.at[PD_INUSE_OBJECTS], now.at[PD_INUSE_BYTES]};
+    /* A share is kept before the site changes. */
+    const bool has_share = dead->peak.number == r->dead.sites.peak;
+    const pprofdelta_weight share = has_share ? dead->peak.share : live;
     pd_heap_sums_add(&site->base, &dead->base);
-    if (is_changed)
+    if (memcmp(&changed, &(pd_heap_sums){{0}}, sizeof changed) != 0)
         pd_heap_sums_add(pd_site_changed(sites, number), &changed);
-    pd_heap_add(&site->live[0], live->objects);
-    pd_heap_add(&site->live[1], live->bytes);
+    pd_heap_add(&site->live[0], live.objects);
+    pd_heap_add(&site->live[1], live.bytes);
+    pd_heap_add(&stats->inuse_objects, live.objects);
+    pd_heap_add(&stats->inuse_bytes, live.bytes);
     site->peak.number = peak_number;
     pd_weight_add(&site->peak.share, &share);
     pd_weight_add(&site->peak.sent, &dead->peak.sent);
+    pd_weight_add(&r->shares, &share);
+    pd_weight_add(&r->sent, &dead->peak.sent);
     site->era = dead->era;
 }
 
-static bool cell_is_read(const recovery *r, uint32_t number, pd_ended *cell)
+/* An event, and what removes sites, may have changed the sums of a site and not yet its check word. */
+static bool is_being_written(const recovery *r, uint32_t number)
 {
-    if (!read_element(r, &r->dead.sites.ended, number, cell) || !cell->link.hash)
-        return false;
-    pprofdelta_weight *sent = &cell->changed[sending_of(r)];
-    if (r->note.is_settling) {
-        pd_weight_add(&cell->base, sent);
-        *sent = (pprofdelta_weight){0, 0};
-    }
-    return true;
+    const uint32_t writing = r->dead.sites.writing;
+    return writing && (number == writing || number == PD_SITE_EMPTY);
 }
 
-/* Adds the cells of a site, by age. All lists together have at most as many as there are. */
-static void add_ages(recovery *r, const pd_site *dead, uint32_t number)
+static bool is_whole(recovery *r, const pd_site *site, uint32_t number)
 {
-    pd_sites *sites = &r->heap->sites;
-    pd_site *site = pd_site_at(sites, number);
-    pd_ended cell, *mine;
-    for (uint32_t at = dead->ended; at; at = cell.link.next) {
-        if (at > r->dead.sites.ended.made || !r->cells_left-- || !cell_is_read(r, at, &cell)) {
-            r->left_out++;
-            return;
-        }
-        mine = pd_ages_cell(sites, site, cell.link.hash);
-        if (mine)
-            pd_weight_add(&mine->base, &cell.base);
-        for (unsigned window = 0; window < 2; window++)
-            if (cell.changed[window].objects || cell.changed[window].bytes) {
-                pd_site_changed(sites, number);
-                pd_ages_add(sites, number, cell.link.hash - (window == r->note.newer),
-                            &cell.changed[window]);
-            }
-    }
+    bool is_checked = site->check == pd_site_check(site, number);
+    if (site->era && site->era != pd_era_sealed(pd_site_era(site)))
+        return false;
+    r->in_flight += !is_checked && is_being_written(r, number);
+    return is_checked || is_being_written(r, number);
+}
+
+/* Sets *lost if `found` elements of a pool were whole where `len` were in use. One that is being made may count not
+ * yet. */
+static pprofdelta_status count_lost(const pd_pool *pool, uint64_t len, uint64_t found,
+                                    uint64_t *lost, pprofdelta_error *err)
+{
+    if (len > pool->made || found > len + 1)
+        return refuse(err, "the remains are damaged: the number of stacks or ages is wrong");
+    *lost = found < len ? len - found : 0;
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
 {
     pd_sites *sites = &r->heap->sites;
+    const pd_pool *pool = &r->dead.sites.pool;
     pprofdelta_label *labels = NULL;
     size_t labels_cap = 0;
+    uint64_t found = 0;
     pprofdelta_status status = PPROFDELTA_OK;
-    for (uint32_t number = 1; number <= r->dead.sites.pool.made && !status; number++) {
+    for (uint32_t number = 1; number <= pool->made && !status; number++) {
         pd_site site;
         pprofdelta_heap_event event = {0};
-        bool is_there = read_element(r, &r->dead.sites.pool, number, &site);
-        if (is_there && !site.trace)
+        if (!read_element(r, pool, number, &site) || !site.trace ||
+            !read_trace(r, site.trace, &event, &labels, &labels_cap) ||
+            !pd_key_equal(pd_site_key(sites, &event), site.key) || !is_whole(r, &site, number))
             continue;
-        if (!is_there || !read_trace(r, site.trace, &event, &labels, &labels_cap) ||
-            !pd_key_equal(pd_site_key(sites, &event), site.key)) {
-            r->left_out++;
-            continue;
-        }
+        found++;
         end_settling(r, number, &site);
-        uint32_t made = pd_site_for(sites, &event, site.key);
-        if (!made)
-            status = PD_FAIL(err, PPROFDELTA_E_MEMORY, "recover", NULL, "no memory for the sites");
+        r->made[number] = pd_site_for(sites, &event, site.key);
+        if (r->made[number])
+            add_site(r, &site, r->made[number]);
         else
-            add_site(r, &site, &r->in_use[number], made);
-        if (made && pd_has_ages(sites))
-            add_ages(r, &site, made);
+            status = PD_FAIL(err, PPROFDELTA_E_MEMORY, "recover", NULL, "no memory for the sites");
     }
     pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap, sizeof *labels);
-    return status;
+    if (!status && !found)
+        status = refuse(err, "the remains are damaged: none of the stacks can be read");
+    return status ? status : count_lost(pool, r->dead.sites.chains.len, found, &r->lost_sites, err);
+}
+
+static void add_cell(const recovery *r, const pd_ended *cell)
+{
+    pd_sites *sites = &r->heap->sites;
+    const uint32_t number = r->made[cell->site];
+    pprofdelta_weight base = cell->base;
+    for (unsigned window = 0; window < 2; window++) {
+        const pprofdelta_weight *changed = &cell->changed[window];
+        if (r->note.is_settling && window == (r->note.sending & 1)) {
+            pd_weight_add(&base, changed);
+        } else if (changed->objects || changed->bytes) {
+            pd_site_changed(sites, number);
+            pd_ages_add(sites, number, cell->link.hash - (window == r->note.newer), changed);
+        }
+    }
+    pd_ended *mine = pd_ages_cell(sites, number, cell->link.hash);
+    if (mine)
+        pd_weight_add(&mine->base, &base);
+}
+
+static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
+{
+    const pd_sites *dead = &r->dead.sites;
+    uint64_t found = 0;
+    for (uint32_t number = 1; number <= dead->ended.made; number++) {
+        pd_ended cell;
+        if (!read_element(r, &dead->ended, number, &cell) ||
+            !pd_ages_is_whole(&cell, number, is_being_written(r, cell.site)) ||
+            cell.site > dead->pool.made)
+            continue;
+        found++;
+        if (r->made[cell.site])
+            add_cell(r, &cell);
+    }
+    return count_lost(&dead->ended, dead->ended_len, found, &r->lost_ages, err);
 }
 
 /* ---- the mappings ---------------------------------------------------------------------------- */
@@ -304,10 +306,8 @@ static pprofdelta_status add_map(recovery *r, const pd_heap_map *map, const uint
     pd_mem *mem = &r->heap->writer.mem;
     if (map->name_off > text_len || map->name_len > text_len - map->name_off ||
         map->build_id_off > text_len || map->build_id_len > text_len - map->build_id_off ||
-        map->start >= map->limit) {
-        r->left_out++;
-        return PPROFDELTA_OK;
-    }
+        map->start >= map->limit)
+        return refuse(err, "the table of mapped files is damaged");
     const pd_maps_line line = {.start = map->start,
                                .limit = map->limit,
                                .file_offset = map->file_offset,
@@ -324,33 +324,39 @@ static pprofdelta_status add_map(recovery *r, const pd_heap_map *map, const uint
     return PPROFDELTA_OK;
 }
 
+/* The table at an address, or NULL if that is not whole. */
+static const pd_heap_maps *whole_maps(const recovery *r, uint64_t address)
+{
+    const pd_heap_maps *maps = at(r, address, sizeof *maps);
+    const uint64_t most = r->size / sizeof(pd_heap_map);
+    if (!maps || maps->len > most || maps->text_len > r->size ||
+        maps->size != sizeof *maps + maps->len * sizeof *maps->at + maps->text_len ||
+        !at(r, address, maps->size) || maps->check != pd_heap_maps_check(maps, maps->size))
+        return NULL;
+    return maps;
+}
+
 /* The mappings are those of the dead process, and never read again. */
 static pprofdelta_status read_maps(recovery *r, pprofdelta_error *err)
 {
     pd_places *places = &r->heap->writer.places;
-    pd_heap_maps head;
-    const uint8_t *found = at(r, address_of(r->dead.maps), sizeof head);
+    const uint64_t again = ~(uint64_t)r->dead.maps_again;
+    const pd_heap_maps *maps = whole_maps(r, address_of(r->dead.maps));
     places->watch = PD_WATCH_NOTHING;
     places->is_whole = true;
     places->era = 1;
     pd_maps_clear(&places->maps);
-    if (!found)
-        return PPROFDELTA_OK;
-    memcpy(&head, found, sizeof head);
-    uint64_t most = r->size / sizeof(pd_heap_map);
-    if (head.len > most || head.text_len > r->size ||
-        !at(r, address_of(r->dead.maps),
-            sizeof head + head.len * sizeof(pd_heap_map) + head.text_len))
-        return refuse(err, "the table of mapped files is damaged");
-    const uint8_t *rows = found + sizeof head, *text = rows + head.len * sizeof(pd_heap_map);
-    for (uint64_t i = 0; i < head.len; i++) {
-        pd_heap_map map;
-        memcpy(&map, rows + i * sizeof map, sizeof map);
-        PD_TRY(add_map(r, &map, text, head.text_len, err));
-        if (i == head.main)
+    maps = maps ? maps : whole_maps(r, again);
+    if (!maps)
+        return r->dead.maps || again ? refuse(err, "the table of mapped files is damaged")
+                                     : PPROFDELTA_OK;
+    const uint8_t *text = (const uint8_t *)&maps->at[maps->len];
+    for (uint64_t i = 0; i < maps->len; i++) {
+        PD_TRY(add_map(r, &maps->at[i], text, maps->text_len, err));
+        if (i == maps->main)
             places->maps.main = (uint32_t)places->maps.len - 1;
     }
-    places->era = head.era ? head.era : 1;
+    places->era = maps->era ? maps->era : 1;
     return pd_maps_sort(&places->maps, &r->heap->writer.mem, err);
 }
 
@@ -360,17 +366,35 @@ static void set_eras(recovery *r)
     const pd_sites *sites = &r->heap->sites;
     for (uint32_t number = 1; number <= sites->pool.made; number++) {
         pd_site *site = pd_site_at(sites, number);
-        if (!site->era || site->era > r->heap->writer.places.era)
-            site->era = r->heap->writer.places.era;
+        if (!site->era || pd_site_era(site) > r->heap->writer.places.era)
+            site->era = pd_era_sealed(r->heap->writer.places.era);
     }
 }
 
 /* ---- the windows ----------------------------------------------------------------------------- */
 
+static bool is_equal(pprofdelta_weight a, int64_t objects, int64_t bytes)
+{
+    return a.objects == objects && a.bytes == bytes;
+}
+
+/* No site has more than what is known for certain: nothing. The number of the sent peak is that of the last one. */
+static void leave_out_peak(recovery *r)
+{
+    for (uint32_t number = 1; number <= r->heap->sites.pool.made; number++)
+        pd_site_at(&r->heap->sites, number)->peak = (pd_site_peak){.number = peak_number};
+    r->heap->export.sent_peak = peak_number;
+}
+
 static void continue_windows(recovery *r)
 {
     pprofdelta_heap *heap = r->heap;
     pd_heap_export *e = &heap->export;
+    const pprofdelta_heap_stats *then = &r->dead.stats;
+    const bool has_peak =
+        r->dead.sites.writing || (r->dead.sites.peak_seal == pd_peak_seal(&r->dead) &&
+                                  is_equal(r->shares, then->peak_objects, then->peak_bytes) &&
+                                  is_equal(r->sent, r->note.sent.objects, r->note.sent.bytes));
     e->life.series = r->note.series;
     e->epoch = r->note.epoch;
     e->ended_nanos = r->note.ended_nanos;
@@ -379,16 +403,42 @@ static void continue_windows(recovery *r)
     e->is_resync_wanted = r->dead.export.is_resync_wanted;
     e->sent_peak = r->note.sent_peak == r->dead.sites.peak ? peak_number : peak_number - 1;
     heap->sites.peak = peak_number;
-    heap->stats.peak_objects = r->dead.stats.peak_objects;
-    heap->stats.peak_bytes = r->dead.stats.peak_bytes;
-    heap->stats.peak_nanos = r->dead.stats.peak_nanos;
-    snprintf(heap->writer.remark, sizeof heap->writer.remark,
-             "recovered: the process was killed; stacks whose values were being written: %" PRIu64
-             ", left out: %" PRIu64,
-             r->in_flight, r->left_out);
+    heap->stats.peak_objects = then->peak_objects;
+    heap->stats.peak_bytes = then->peak_bytes;
+    heap->stats.peak_nanos = then->peak_nanos;
+    if (!has_peak)
+        leave_out_peak(r);
+    heap->stats.left_out = r->lost_sites + r->lost_ages + !has_peak;
+    int len = snprintf(heap->writer.remark, sizeof heap->writer.remark,
+                       "recovered: the process was killed; stacks whose values were being written: "
+                       "%" PRIu64 ", left out: %" PRIu64,
+                       r->in_flight, heap->stats.left_out);
+    if (heap->stats.left_out)
+        snprintf(heap->writer.remark + len, sizeof heap->writer.remark - (size_t)len,
+                 " (damaged: stacks %" PRIu64 ", ages %" PRIu64 ", the peak %d)", r->lost_sites,
+                 r->lost_ages, !has_peak);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
+
+static const pd_heap_note *note_of(const recovery *r, uint64_t serial)
+{
+    const pd_heap_note *note = &r->dead.export.notes[serial & 1];
+    return note->serial == serial && note->check == pd_heap_note_check(note) ? note : NULL;
+}
+
+/* A note counts when it is complete, even if that was not written any more. */
+static pprofdelta_status read_note(recovery *r, pprofdelta_error *err)
+{
+    const uint64_t serial = r->dead.export.noted;
+    const pd_heap_note *latest = note_of(r, serial), *next = note_of(r, serial + 1);
+    if (!latest)
+        return refuse(err, "the remains are damaged: what is known of the last window");
+    r->note = next ? *next : *latest;
+    return r->note.ended_nanos > PD_HEAP_LATEST
+               ? refuse(err, "the remains are damaged: a time is too late")
+               : PPROFDELTA_OK;
+}
 
 static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
 {
@@ -409,17 +459,17 @@ static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
         return refuse(err, "the remains are damaged, or of another version or build");
     const pd_sites *sites = &r->dead.sites;
     const bool has_ages = (r->dead.options.flags & PPROFDELTA_HEAP_AGES) != 0;
-    r->cells_left = r->size / sizeof(pd_ended);
+    const uint32_t wanted = r->dead.export.is_resync_wanted;
+    if (r->dead.seal != pd_heap_seal(&r->dead) || (wanted && wanted != PD_WANTED))
+        return refuse(err, "the remains are damaged: what the tracker had from its beginning");
     if (sites->max_depth > PD_HEAP_MOST_DEPTH || sites->pool.element != sizeof(pd_site) ||
-        r->dead.entries.element != sizeof(pd_entry) ||
-        (has_ages && sites->ended.element != sizeof(pd_ended)) ||
+        sites->ended.element != (has_ages ? sizeof(pd_ended) : 0) ||
         sites->pool.made > r->size / sizeof(pd_site) + PD_POOL_CHUNK ||
-        r->dead.entries.made > r->size / sizeof(pd_entry) + PD_POOL_CHUNK)
+        sites->ended.made > (has_ages ? r->size / sizeof(pd_ended) + PD_POOL_CHUNK : 0))
         return refuse(err, "the remains are damaged: more elements than there is room for");
-    r->note = r->dead.export.notes[r->dead.export.note & 1];
-    if (r->dead.export.started_nanos > PD_HEAP_LATEST || r->note.ended_nanos > PD_HEAP_LATEST)
+    if (r->dead.export.started_nanos > PD_HEAP_LATEST)
         return refuse(err, "the remains are damaged: a time is too late");
-    return PPROFDELTA_OK;
+    return read_note(r, err);
 }
 
 static pprofdelta_status make_tracker(recovery *r, const pprofdelta_heap_options *options,
@@ -447,19 +497,20 @@ pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains
     pd_mem *mem = &r.heap->writer.mem;
     size_t sites = (size_t)r.dead.sites.pool.made + 1;
     pprofdelta_status status =
-        pd_mem_reserve(mem, &r.in_use, &r.in_use_cap, sites, sizeof *r.in_use, err);
+        pd_mem_reserve(mem, &r.made, &r.made_cap, sites, sizeof *r.made, err);
     if (!status) {
-        memset(r.in_use, 0, sites * sizeof *r.in_use);
-        read_entries(&r);
+        memset(r.made, 0, sites * sizeof *r.made);
         status = read_sites(&r, err);
     }
+    if (!status)
+        status = read_ages(&r, err);
     if (!status)
         status = read_maps(&r, err);
     if (!status) {
         set_eras(&r);
         continue_windows(&r);
     }
-    PD_RELEASE(mem, r.in_use);
+    PD_RELEASE(mem, r.made);
     if (status)
         pprofdelta_heap_free(r.heap);
     else

@@ -47,6 +47,15 @@ static uint32_t find(const pd_sites *sites, pd_key key)
     return 0;
 }
 
+uint64_t pd_site_check(const pd_site *site, uint32_t number)
+{
+    uint64_t check = pd_seal(number, site->key.lo, site->key.hi);
+    check += pd_check_of(site->base.at, 0, PD_HEAP_SUMS);
+    for (int window = 0; window < 2; window++)
+        check += pd_check_of(site->changed[window].at, 0, PD_HEAP_SUMS);
+    return check;
+}
+
 uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key key)
 {
     uint32_t number = find(sites, key);
@@ -65,6 +74,8 @@ uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key
     pd_site *site = pd_site_at(sites, number);
     site->key = key;
     site->era = 0;
+    site->check = pd_seal(number, key.lo, key.hi);
+    PD_WRITTEN_FIRST();
     __atomic_store_n(&site->trace, trace, __ATOMIC_RELEASE);
     pd_chains_add(&sites->chains, number, (uint32_t)key.lo);
     return number;
@@ -116,31 +127,29 @@ static void keep_share(const pd_sites *sites, pd_site *site)
     PD_WRITTEN_FIRST();
 }
 
-/* Adds to what the site has in use. */
-static pd_heap_sums *add_inuse(pd_sites *sites, uint32_t number, const pprofdelta_weight *more)
+/* Adds the sums of an event. */
+static void add(pd_sites *sites, uint32_t number, const pd_heap_sums *more)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_heap_sums *sums = pd_site_changed(sites, number);
     keep_share(sites, site);
-    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], more->objects);
-    pd_heap_add(&sums->at[PD_INUSE_BYTES], more->bytes);
-    add_live(&site->live[0], more->objects);
-    add_live(&site->live[1], more->bytes);
-    return sums;
+    pd_heap_sums_add(sums, more);
+    add_live(&site->live[0], more->at[PD_INUSE_OBJECTS]);
+    add_live(&site->live[1], more->at[PD_INUSE_BYTES]);
+    site->check += pd_check_of(more->at, 0, PD_HEAP_SUMS);
 }
 
 void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
 {
-    pd_heap_sums *sums = add_inuse(sites, number, weight);
-    pd_heap_add(&sums->at[PD_ALLOC_OBJECTS], weight->objects);
-    pd_heap_add(&sums->at[PD_ALLOC_BYTES], weight->bytes);
+    add(sites, number,
+        &(pd_heap_sums){{weight->objects, weight->bytes, weight->objects, weight->bytes}});
 }
 
 void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight, uint32_t born)
 {
-    pprofdelta_weight less = {(int64_t) - (uint64_t)weight->objects,
-                              (int64_t) - (uint64_t)weight->bytes};
-    add_inuse(sites, number, &less);
+    add(sites, number,
+        &(pd_heap_sums){{[PD_INUSE_OBJECTS] = (int64_t) - (uint64_t)weight->objects,
+                         [PD_INUSE_BYTES] = (int64_t) - (uint64_t)weight->bytes}});
     if (pd_has_ages(sites))
         pd_ages_add(sites, number, born < sites->window ? sites->window - born : 0, weight);
 }
@@ -170,6 +179,9 @@ void pd_site_forget(pd_sites *sites, uint32_t number)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
+    sites->writing = number;
+    PD_WRITTEN_FIRST();
+    empty->check += pd_check_of(site->base.at, 0, PD_HEAP_SUMS);
     pd_move_sums(sites, &site->base, &empty->base);
     pd_ages_move_to_empty(sites, site);
     keep_share(sites, site);
@@ -183,4 +195,6 @@ void pd_site_forget(pd_sites *sites, uint32_t number)
     __atomic_store_n(&site->trace, NULL, __ATOMIC_RELEASE);
     pd_trace_give(&sites->traces, trace);
     pd_pool_give(&sites->pool, number);
+    PD_WRITTEN_FIRST();
+    sites->writing = 0;
 }

@@ -24,8 +24,13 @@
  *     peak.share      its share of that peak; of later peaks it is what the site has in use
  *     peak.held       its share of the peak of the batch under way, where a later peak came
  *
- * A process may be killed at any instruction, and its tables are read then (recover.c). So sums
- * change their place by pd_move, and what is in use follows from the entries.
+ * A process may be killed at any instruction, and its tables are read then (recover.c), which may have been damaged
+ * since. So sums change their place by pd_move, and each site has a check word:
+ *
+ *     check = seal(number, key) + a linear sum of base + changed[0] + changed[1]
+ *
+ * A move within the site leaves it as it is, and an event adds to it. Only the site that `writing` names may have
+ * another one.
  *
  * A site with nothing in use is kept for its counters until there is no room. Then it is removed,
  * and its counters are added to the site without a stack, so that totals stay correct. */
@@ -45,7 +50,7 @@ enum {
     PD_HEAP_TYPES,
     PD_FREED_OBJECTS = PD_HEAP_TYPES, /* with ages only */
     PD_FREED_BYTES,
-    PD_HEAP_MOST_TYPES = PD_FREED_BYTES + 2 /* with a gauge */
+    PD_HEAP_MOST_TYPES = PD_FREED_BYTES + 3 /* with two gauges */
 };
 
 /* The sums of a site: the types before the peak, and what ended with age 0. */
@@ -70,10 +75,11 @@ typedef struct pd_site {
     pd_link link;
     uint32_t next_changed[2];
     pd_key key;
-    pd_trace *trace;       /* NULL: not in use */
-    uint32_t holders;      /* the number of live and deferred allocations of this site */
-    uint32_t era;          /* the era of the mappings in which it was first written; 0: not yet */
-    uint32_t ended;        /* the first of its cells: see ages.h */
+    pd_trace *trace;  /* NULL: not in use */
+    uint32_t holders; /* the number of live and deferred allocations of this site */
+    uint32_t era;     /* sealed: in which era of the mappings it was first written; 0: not yet */
+    uint32_t ended;   /* the first of its cells: see ages.h */
+    uint64_t check;   /* before the sums: a page that was lost takes both, or shows */
     pd_shared_sum live[2]; /* objects and bytes in use, for readers without the lock */
     pd_heap_sums base, changed[2];
     pd_site_peak peak;
@@ -97,8 +103,11 @@ typedef struct pd_sites {
     uint64_t peak;      /* the number of the latest peak, from 1 */
     uint64_t held_peak; /* that of the batch under way; 0: there is none */
     pd_moving moving;
-    pd_pool ended;   /* what ended by age; no chunks: ages are not wanted */
-    uint32_t window; /* the number of the window that gathers events, from 1 */
+    uint32_t writing; /* the site that an event changes now, perhaps with the empty one; 0: none */
+    uint64_t peak_seal; /* of the number of the peak and what was in use then */
+    uint32_t ended_len; /* cells in use */
+    pd_pool ended;      /* what ended by age; no chunks: ages are not wanted */
+    uint32_t window;    /* the number of the window that gathers events, from 1 */
     uint64_t dropped_ages;
 } pd_sites;
 
@@ -157,6 +166,48 @@ static inline unsigned pd_sites_sending(const pd_sites *sites)
 /* What is written before this is in memory before what is written after it, if the process is killed
  * between the two. */
 #define PD_WRITTEN_FIRST() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+/* ---- what shows damage ------------------------------------------------------------------------- */
+
+/* Of words that do not change together with others. Not 0 for pages of zeros. */
+static inline uint64_t pd_seal(uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t k = UINT64_C(0x9e3779b97f4a7c15);
+    return (((a * k + b) * k + c) * k) ^ UINT64_C(0x7065616b73656174);
+}
+
+/* The check word of sums is linear, so that those of parts add up. Every factor is odd, so that each bit counts.
+ * first: the type of sums[0]. */
+static inline uint64_t pd_check_of(const int64_t *sums, uint32_t first, uint32_t len)
+{
+    static const uint64_t factors[PD_HEAP_SUMS] = {
+        UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f), UINT64_C(0x165667b19e3779f9),
+        UINT64_C(0x27d4eb2f165667c5), UINT64_C(0xff51afd7ed558ccd), UINT64_C(0xc4ceb9fe1a85ec53)};
+    uint64_t check = 0;
+    for (uint32_t i = 0; i < len; i++)
+        check += (uint64_t)sums[i] * factors[first + i];
+    return check;
+}
+
+static inline uint64_t pd_check_of_ended(const pprofdelta_weight *weight)
+{
+    return pd_check_of(&weight->objects, PD_YOUNG_OBJECTS, 2);
+}
+
+/* What the check word of a site is if no event is under way. */
+uint64_t pd_site_check(const pd_site *site, uint32_t number);
+
+/* The era, with a check in the last 8 bits. */
+static inline uint32_t pd_era_sealed(uint32_t era)
+{
+    return era << 8 | ((era ^ era >> 8 ^ era >> 16 ^ 0x5a) & 0xff);
+}
+
+/* 0: it was not written yet. */
+static inline uint32_t pd_site_era(const pd_site *site)
+{
+    return site->era >> 8;
+}
 
 /* Wraps like unsigned numbers, so no weight makes it undefined. */
 static inline void pd_heap_add(int64_t *to, int64_t value)

@@ -130,7 +130,6 @@ static uint32_t take(pprofdelta_heap *heap, const pprofdelta_heap_event *event, 
     entry->ptr = event->ptr;
     entry->weight = event->weight;
     entry->site = site;
-    PD_WRITTEN_FIRST(); /* a recovery reads the others if the state is LIVE */
     entry->state = state;
     return number;
 }
@@ -173,11 +172,11 @@ bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos)
 {
     pprofdelta_heap_stats *stats = &heap->stats;
-    PD_WRITTEN_FIRST(); /* the sites have changed */
     heap->sites.peak++;
     stats->peak_objects = stats->inuse_objects;
     stats->peak_bytes = stats->inuse_bytes;
     stats->peak_nanos = nanos;
+    heap->sites.peak_seal = pd_peak_seal(heap);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -189,20 +188,28 @@ static int64_t coarse_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static void set_writing(pprofdelta_heap *heap, uint32_t site)
+{
+    PD_WRITTEN_FIRST();
+    heap->sites.writing = site;
+    PD_WRITTEN_FIRST();
+}
+
 static void count_begin(pprofdelta_heap *heap, uint32_t site, const pprofdelta_weight *weight)
 {
+    set_writing(heap, site);
     pd_site_begins(&heap->sites, site, weight);
     pd_weight_add(&heap->allocated, weight);
     pd_heap_add(&heap->stats.inuse_objects, weight->objects);
     pd_heap_add(&heap->stats.inuse_bytes, weight->bytes);
     if (heap->stats.inuse_bytes > heap->stats.peak_bytes)
         pd_peak_begin(heap, coarse_now());
+    set_writing(heap, 0);
 }
 
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
-    PD_WRITTEN_FIRST(); /* a recovery reads the others if it is counted */
     entry->state = PD_ENTRY_LIVE;
     entry->born = heap->sites.window;
     entry->more = 0;
@@ -214,7 +221,9 @@ void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
 /* Some of an entry's weight, or all, is not in use any more. */
 static void count_end(pprofdelta_heap *heap, const pd_entry *entry, const pprofdelta_weight *weight)
 {
+    set_writing(heap, entry->site);
     pd_site_ends(&heap->sites, entry->site, weight, entry->born);
+    set_writing(heap, 0);
     pd_heap_add(&heap->stats.inuse_objects, (int64_t) - (uint64_t)weight->objects);
     pd_heap_add(&heap->stats.inuse_bytes, (int64_t) - (uint64_t)weight->bytes);
 }

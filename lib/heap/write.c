@@ -9,7 +9,7 @@ typedef struct writing {
     pd_compact *out;
     bool is_all;         /* in use: everything, not changes */
     bool has_inuse;      /* a value of inuse_space is not 0 */
-    size_t types;        /* without the gauge */
+    size_t types;        /* without the gauges */
     const pd_site *site; /* of the last sample, and the bytes of its stack, which are still there */
     size_t stack_len;
     pprofdelta_heap_kind kind;
@@ -41,6 +41,10 @@ static void write_types(writing *w)
         uint32_t type = string(w, o->gauge);
         pd_compact_type(w->out, type, string(w, o->gauge_unit));
     }
+    if (o->second_gauge) {
+        uint32_t type = string(w, o->second_gauge);
+        pd_compact_type(w->out, type, string(w, o->gauge_unit));
+    }
 }
 
 static void write_stack(writing *w, const pd_site *site)
@@ -49,12 +53,14 @@ static void write_stack(writing *w, const pd_site *site)
     uint8_t *at = trace->depth ? pd_compact_stack(w->out, trace->depth) : NULL;
     if (at)
         pd_compact_stack_end(w->out, pd_places_put(&w->writer->places, w->out, at, trace->stack,
-                                                   trace->depth, site->era));
+                                                   trace->depth, pd_site_era(site)));
 }
 
 static void end_sample(writing *w, const int64_t values[PD_HEAP_MOST_TYPES])
 {
-    pd_compact_sample_end(w->out, values, w->types + (w->heap->options.gauge != NULL));
+    const pprofdelta_heap_options *o = &w->heap->options;
+    size_t gauges = (o->gauge ? 1U : 0U) + (o->second_gauge ? 1U : 0U);
+    pd_compact_sample_end(w->out, values, w->types + gauges);
 }
 
 static void write_labels(writing *w, const pd_trace *trace)
@@ -88,7 +94,7 @@ static void begin_sample(writing *w, pd_site *site)
     }
     write_labels(w, site->trace);
     if (!site->era)
-        site->era = w->writer->places.era;
+        site->era = pd_era_sealed(w->writer->places.era);
 }
 
 /* What ended with one age, from 1. */
@@ -159,6 +165,7 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
 {
     int64_t values[PD_HEAP_MOST_TYPES] = {0};
     values[w->types] = row->value;
+    values[w->types + 1] = row->second;
     pd_places *places = &w->writer->places;
     size_t len = row->frames_len + row->depth;
     uint8_t *at = len ? pd_compact_stack(w->out, len) : NULL;

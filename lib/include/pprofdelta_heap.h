@@ -267,12 +267,14 @@ typedef struct pprofdelta_heap_options {
     /* For indexes and for the work on a profile: what pprofdelta_heap_recover does not read. Copied;
      * NULL: pages. */
     const pprofdelta_heap_pages *work;
+    /* One more type for the same rows, behind options.gauge and with its unit and conditions; NULL: none. */
+    const char *second_gauge;
 } pprofdelta_heap_options;
 
 #define PPROFDELTA_HEAP_OPTIONS_INIT                                                               \
     {                                                                                              \
         sizeof(pprofdelta_heap_options), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0,           \
-            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL, NULL            \
+            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL, NULL, NULL      \
     }
 
 /* Makes an empty tracker. All its memory comes from options.pages. options may be NULL for the
@@ -454,13 +456,15 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
                                                        const pprofdelta_sink *sink,
                                                        pprofdelta_error *err);
 
-/* A sample of the caller's own, whose value is of the type options.gauge. Its other values are 0. */
+/* A sample of the caller's own: its values of the types options.gauge and options.second_gauge. The
+ * others are 0. */
 typedef struct pprofdelta_heap_row {
     const pprofdelta_frame *frames; /* the leaf first: frames with names and without addresses */
     size_t frames_len;
     const uint64_t *stack; /* the callers of these frames, as in pprofdelta_heap_event */
     size_t depth;
     int64_t value;
+    int64_t second; /* ignored without options.second_gauge */
 } pprofdelta_heap_row;
 
 /* Sets the rows that pprofdelta_heap_write adds to the window under way, and a comment for the
@@ -556,8 +560,9 @@ typedef struct pprofdelta_heap_remains {
  * the mappings that the tracker read last; options.symbolize is called with addresses of the dead
  * process.
  *
- * The bytes may be damaged or hostile. What was being written at the death is left out and counted in
- * the comment. The period, the id, the start and the limits of sites come from the remains; other
+ * The bytes may be damaged or hostile. A stack, or what ended with an age, whose check is wrong is left out, and so
+ * are all values of the peak if they do not add up: see left_out of the stats, and the comment. Whatever else is
+ * damaged is refused. The period, the id, the start and the limits of sites come from the remains; other
  * options are the caller's: format, gauge and gauge_unit should be those of the dead tracker. The
  * new tracker must not track. E_STATE (damaged, cut, or of another version or build of the library),
  * E_MEMORY, E_USAGE. */
@@ -598,6 +603,8 @@ typedef struct pprofdelta_heap_stats {
     /* Neither tracked nor deferred: an array of the event is NULL and its length is not 0, its weight is
      * below 0, or with it all that was ever tracked would not fit in 64 bits. */
     uint64_t refused;
+    uint64_t
+        left_out; /* of a recovered tracker: stacks, ages and peaks (0 or 1) that were damaged */
 } pprofdelta_heap_stats;
 
 /* E_USAGE if out->size is not set. */

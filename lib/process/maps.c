@@ -45,6 +45,7 @@ bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out)
 void pd_maps_clear(pd_maps *m)
 {
     m->len = m->sorted_len = m->text.len = 0;
+    pd_keymap_clear(&m->keys);
     m->main = PD_MAP_NONE;
     m->is_read = false;
 }
@@ -103,6 +104,7 @@ void pd_maps_release(pd_maps *m, pd_mem *mem)
 {
     pd_mem_release(mem, &m->maps, &m->cap, sizeof *m->maps);
     PD_RELEASE(mem, m->sorted);
+    pd_keymap_release(&m->keys, mem);
     pd_buffer_release(mem, &m->text);
     pd_buffer_release(mem, &m->file);
     *m = (pd_maps){.main = PD_MAP_NONE};

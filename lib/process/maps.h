@@ -7,7 +7,7 @@
 #ifndef PD_PROCESS_MAPS_H
 #define PD_PROCESS_MAPS_H
 
-#include "base/mem.h"
+#include "base/keymap.h"
 
 /* The fields of one line of /proc/self/maps, or of a copy of it in a text heap profile. name points into the line. */
 typedef struct pd_maps_line {
@@ -32,6 +32,7 @@ typedef struct pd_map {
 typedef struct pd_maps {
     pd_map *maps;
     size_t len, cap;
+    pd_keymap keys;   /* of those that were read, by number: addresses, offset and name */
     uint32_t *sorted; /* the mappings with is_there, by address */
     size_t sorted_len, sorted_cap;
     pd_buffer text; /* names and build ids */
@@ -48,7 +49,7 @@ pprofdelta_status pd_maps_read(pd_maps *maps, pd_mem *mem, pprofdelta_error *err
  * have held that lock, and it is never released in the child. */
 uint64_t pd_maps_loads(void);
 
-/* Adds a mapping that is there, and sorts the table after the last one. */
+/* Adds a mapping that is there, and sorts the table after the last one. Then the table is never read. */
 pprofdelta_status pd_maps_add(pd_maps *maps, pd_mem *mem, const pd_maps_line *line,
                               pd_bytes build_id, pprofdelta_error *err);
 pprofdelta_status pd_maps_sort(pd_maps *maps, pd_mem *mem, pprofdelta_error *err);

@@ -10,18 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the number that an earlier reading gave to this mapping, or PD_MAP_NONE. */
-static uint32_t find_known(const pd_maps *m, const pd_maps_line *line)
+static pd_key key_of(const pd_maps_line *line)
 {
-    for (uint32_t i = 0; i < m->len; i++) {
-        const pd_map *map = &m->maps[i];
-        if (map->start == line->start && map->limit == line->limit &&
-            map->file_offset == line->file_offset && map->name_len == line->name.len &&
-            (!line->name.len ||
-             memcmp(m->text.ptr + map->name_off, line->name.ptr, line->name.len) == 0))
-            return i;
-    }
-    return PD_MAP_NONE;
+    pd_key name = pd_key_of_bytes(line->name.ptr, line->name.len, 0);
+    uint64_t words[] = {line->start, line->limit, line->file_offset, name.lo, name.hi};
+    return pd_key_of_words(words, sizeof words / sizeof *words, 0);
 }
 
 static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
@@ -55,18 +48,22 @@ static void find_main(pd_maps *m)
             m->main = m->sorted[i];
 }
 
-/* file_start: the address of the file's first byte, or 0 if that is not mapped. */
+/* A mapping that an earlier reading had keeps its number. file_start: the address of the
+ * file's first byte, or 0 if that is not mapped. */
 static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
                                    uint64_t file_start, pprofdelta_error *err)
 {
     char id[2 * PD_BUILD_ID_MAX];
-    uint32_t known = find_known(m, line);
-    if (known != PD_MAP_NONE) {
-        m->maps[known].is_there = true;
-        return PPROFDELTA_OK;
+    const pd_key key = key_of(line);
+    PD_TRY(pd_keymap_room(&m->keys, mem, key, err));
+    uint32_t known = pd_keymap_find(&m->keys, key);
+    if (known == PD_KEYMAP_NONE) {
+        size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
+        PD_TRY(pd_maps_add(m, mem, line, (pd_bytes){(const uint8_t *)id, len}, err));
+        known = pd_keymap_add(&m->keys, key);
     }
-    size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
-    return pd_maps_add(m, mem, line, (pd_bytes){(const uint8_t *)id, len}, err);
+    m->maps[known].is_there = true;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)

@@ -5,8 +5,8 @@ import json
 import os
 import random
 
-from pb import HEAP, Stack, gz, profile, read
-from samples import MINUTE, T0
+from pb import HEAP, Stack, Writer, chunk, gz, number, packed, profile, read
+from samples import MINUTE, SECOND, T0
 from live import TRACKER, stamp
 
 KIND = "space/bytes"
@@ -178,11 +178,12 @@ def test_growth_that_no_stack_explains(t):
     t.equal(t.run("leaks", "--fail", *files).code, 6)
 
 
-def resident(t, name, at, areas, live=100, comment=None):
-    """A profile with an account of the resident memory. areas: {stack: KiB}."""
-    samples = [(("use", "main"), [500 * at, 500 * at * 1024, live, live * 1024, 0])]
-    samples += [(stack, [0, 0, 0, 0, kib * 1024]) for stack, kib in areas.items()]
-    t.write(name, gz(profile(samples, types=HEAP + ["rss_space/bytes"], time=T0 + at * MINUTE,
+def resident(t, name, at, areas, live=100, comment=None, mapped=None):
+    """A profile with an account of the resident memory. areas: {stack: KiB}; mapped: {stack: KiB}."""
+    samples = [(("use", "main"), [500 * at, 500 * at * 1024, live, live * 1024, 0, 0])]
+    samples += [(stack, [0, 0, 0, 0, kib * 1024, (mapped or {}).get(stack, 0) * 1024]) for stack, kib in areas.items()]
+    types = HEAP + ["rss_space/bytes"] + (["mapped_space/bytes"] if mapped else [])
+    t.write(name, gz(profile([(stack, values[:len(types)]) for stack, values in samples], types=types, time=T0 + at * MINUTE,
                              period_type=KIND, period=512 << 10, comments=[comment] if comment else ())))
     return name
 
@@ -206,6 +207,24 @@ def test_resident_memory_that_the_stacks_do_not_explain(t):
                "resident memory grows, and the stacks do not explain it\n            +10.3MiB  [anonymous mappings]  ",
                "next      record with PYTHONMALLOC=malloc")
     t.contains(t.succeeds("leaks", "--type=inuse_objects", *files).text, "+87.9MiB/h, 52.2MiB now\n", "+10.3MiB  ")
+
+
+def test_a_mapping_that_is_touched_step_by_step(t):
+    """One that was made once, or several, fills and is bounded. What is mapped again and again leaks."""
+    ring = ("[anonymous mappings]", "mmap", "make_ring", "main")
+    segment = ("[file mappings, clean or shared]", "/dev/shm/segment")
+    stacks = ("[thread stacks]", "other threads")
+    for stack in (ring, segment, stacks):
+        files = [resident(t, f"{i:02}.pb.gz", i, {**HEAP_AREAS, stack: 4000 + 8192 * i}, mapped={stack: 160 << 10})
+                 for i in range(18)]
+        found = leaks(t, *files)["runs"][0]["findings"]
+        t.equal([(f["kind"], f["reason"], f["what"]) for f in found], [("unknown", "filling", "resident")], stack[0])
+        t.contains(t.succeeds("leaks", *files).text, "a mapping that was made before fills: its size is the bound (160MiB)\n")
+        t.equal(t.run("leaks", "--fail", *files).code, 6)
+    for chunk in 1, 4:  # windows until the next mapping
+        files = [resident(t, f"{i:02}.pb.gz", i, {**HEAP_AREAS, ring: 4000 + 8192 * i},
+                          mapped={ring: 4000 + 8192 * chunk * (i // chunk + 1)}) for i in range(18)]
+        t.equal([(f["kind"], f["reason"]) for f in leaks(t, *files)["runs"][0]["findings"]], [("suspect", "steady-growth")])
 
 
 def test_resident_memory_that_is_no_leak(t):
@@ -361,7 +380,7 @@ def test_what_strangers_put_into_a_directory(t):
     t.equal(t.succeeds("leaks", "-q", "run").err, "")
     good = [f"run/heap.{i:02}.pb.gz" for i in range(16)]
     for name in planted:
-        if name in ("zero", "linked", "untimed"):
+        if name in ("zero", "linked", "untimed", "empty"):
             continue
         named = t.fails(1, "leaks", *good, f"run/{name}.pb.gz")
         t.check(named.err.startswith(f"pprofdelta: run/{name}.pb.gz: "), named.err)
@@ -461,6 +480,61 @@ def test_two_processes_are_two_runs(t):
     t.equal((suspects(report), suspects(report, 1)), (["leak"], ["leak"]))
 
 
+def processes(t, stacks, windows=16):
+    """The profiles of processes. stacks: for each, a function of the window as scene; or so many windows of one."""
+    os.mkdir(t.path("all"))
+    for p, (of, count) in enumerate(stacks):
+        for i in range(count):
+            comment = stamp(i + 1, "full" if not i else "window").replace(TRACKER, f"{p + 1:016x}")
+            t.write(f"all/{p:03}.{i:02}.pb.gz", gz(profile(
+                [((leaf, "serve", "main"), [made, made * 1024, live, live * 1024]) for leaf, (made, live) in of(i).items()],
+                time=T0 + p * SECOND + i * MINUTE, comments=[comment], period_type=KIND, period=1)))
+
+
+def test_a_server_of_many_processes(t):
+    """Suspects come first. What several processes have is printed once, and those that are too short in one line."""
+    def calm(i):
+        return {"calm": (1000 * i + 10, 10), "late": (9000 * i, 100 + (900 * (i - 12) if i > 12 else 0))}
+
+    def leaky(i):
+        return {**calm(i), "leak": (100 * i + 100, 100 * i + 100)}
+
+    processes(t, [(calm, 16)] * 3 + [(leaky, 16)] * 5 + [(calm, 3)] * 40 + [(lambda i: {"idle": (10 * i + 10, 10)}, 16)])
+    text = t.succeeds("leaks", "-q", "all").text
+    t.equal(text.count("suspect 1: leak"), 1)
+    t.equal(text.count("unknown 2: late"), 1)
+    t.contains(text, "          in 5 processes, together +29.3MiB/min, 7.81MiB now; here:\n", "          in 8 processes, together ",
+               "same      6 of 49 runs have what is printed above\n",
+               "short     40 of 49 runs have less than 6 windows: too few for a verdict\n")
+    t.check(text.index("suspect 1") < text.index("unknown 2"), text)
+    t.equal(text.count("verdict  "), 3, text)
+    t.lacks(text, "unknown:")
+    markdown = t.succeeds("leaks", "-q", "--markdown", "all").text
+    t.equal(markdown.count("<code>leak</code>"), 1)
+    t.contains(markdown, ", in 5 processes |")
+    report = leaks(t, "-q", "all")
+    t.equal(sum(run["suspects"] for run in report["runs"]), 5)  # each run is whole in JSON
+
+
+def test_each_file_is_opened_once(t):
+    """The names of what is shown are found once for each binary, however many processes have it."""
+    if "without libdw" in t.run("symbolize", "/dev/null").err:
+        t.skip("this build does not read debug information")
+    os.mkdir(t.path("all"))
+    for p, i in itertools.product(range(7), range(8)):
+        w = Writer(HEAP)
+        w.sample([1], [100 * i + 100, 102400 * (i + 1)] * 2)
+        w.mapping(1, 0x400000, 0x500000, 0, "/bin/false", "00" * 20, b"")
+        w.location(1, 1, 0x401000 if p else 0x402000, ())
+        comment = stamp(i + 1, "full" if not i else "window").replace(TRACKER, f"{p + 1:016x}")
+        tail = number(9, T0 + i * MINUTE) + chunk(11, w.type(KIND)) + number(12, 1) + packed(13, [w.string(comment)])
+        t.write(f"all/{p}.{i}.pb.gz", gz(w.bytes() + tail))
+    result = t.succeeds("leaks", "all")
+    t.equal(result.err.count("the file has another build id"), 1, result.err)
+    t.contains(result.err, "2 of 2 locations")
+    t.contains(result.text, "in 6 processes, together")
+
+
 def test_deltas_of_heaps_have_in_use_values(t):
     files = film(t)
     deltas = [f"delta{i}.pb.gz" for i in range(1, len(files))]
@@ -548,6 +622,81 @@ def test_what_is_freed_at_the_end_does_not_hide_a_leak(t):
     t.equal(suspects(leaks(t, *files)), ["leak"])
 
 
+def drained(t, prefix, left, made=0):
+    """16 windows of a leak and of traffic, and those at the end with these shares in use."""
+    return [heap(t, f"{prefix}{i:02}.pb.gz", i, {"leak": (min(i, 16) * 100 + 100, int((min(i, 15) * 100 + 100) * part)),
+                                                 "traffic": (9000 * min(i + 1, 16) + made * max(0, i - 15), int(300 * part))})
+            for i, part in enumerate([1.0] * 16 + left)]
+
+
+def test_a_drain_over_several_windows(t):
+    """The leak is judged up to where the program begins to end. Of a program that goes on, all counts."""
+    files = drained(t, "drain", [0.8, 0.5, 0.2, 0.01, 0.01])
+    result = t.succeeds("leaks", *files)
+    t.contains(result.err, "note: drain16.pb.gz: the program begins to end, and frees its memory: the last 5 profiles are not judged")
+    t.contains(result.text, "16 windows in 15.0min, from ", ", without the end of the program (5 windows)\n", "1 suspect, 0 unknown")
+    run = leaks(t, *files)["runs"][0]
+    t.equal((suspects(leaks(t, *files)), run["windows"], run["left_out"]), (["leak"], 16, 5))
+    t.equal(round(run["findings"][0]["age_seconds"]), 16 * 60)
+    files = drained(t, "on", [0.8, 0.5, 0.2, 0.01, 0.01], made=9000)
+    t.equal(suspects(leaks(t, *files)), [])
+    t.lacks(t.succeeds("leaks", *files).err, "end")
+
+
+def go_windows(t, prefix, stacks, count=12):
+    """Windows of a minute without a stamp. stacks: a function of the number that returns {leaf: (allocated, in use)}."""
+    return [heap(t, f"{prefix}{i:02}.pb.gz", i, stacks(i), duration=MINUTE) for i in range(count)]
+
+
+def test_windows_of_go(t):
+    """In-use values are absolute, as those of godeltaprof; with ?seconds= they are changes."""
+    absolute = go_windows(t, "abs", lambda i: {"leak": (100, 100 * i + 100), "calm": (7000, 500 - i % 3), "cache": (0, 400)})
+    report = leaks(t, *absolute)
+    t.equal((suspects(report), report["runs"][0]["windows"]), (["leak"], 12))
+    changes = go_windows(t, "chg", lambda i: {"leak": (100, 100), "calm": (7000, (-40, 40)[i % 2])})
+    report = leaks(t, "--all", *changes)
+    t.equal(suspects(report), ["leak"])
+    t.equal(report["runs"][0]["findings"][0]["now"], 1200 * 1024)
+    unclear = go_windows(t, "bad", lambda i: {"leak": (100, 100), "calm": (7000, 40)})
+    t.contains(t.succeeds("leaks", *unclear).text, "verdict   unknown: what is in use may be changes in these windows")
+    t.equal(t.run("leaks", "--fail", *unclear).code, 6)
+
+
+def test_profiles_that_repeat(t):
+    """Go's heap profile is as of its last collection: what does not change is no evidence, and no clean verdict."""
+    files = [heap(t, f"same{i}.pb.gz", i, {"f": (5000, 1000), "g": (40, 40)}) for i in range(10)]
+    t.contains(t.succeeds("leaks", *files).text, "verdict   unknown: most profiles are the same as the one before", "gc=1")
+    run = leaks(t, *files)["runs"][0]
+    t.equal((run["is_enough"], run["doubt"] is None), (False, False))
+    t.equal(t.run("leaks", "--fail", *files).code, 6)
+
+
+def test_an_empty_file_among_good_ones(t):
+    files = film(t, 10)
+    want = t.succeeds("leaks", *files).text
+    t.write("none.pb.gz", b"")
+    result = t.succeeds("leaks", files[0], "none.pb.gz", *files[1:])
+    t.equal(result.text, want)
+    t.equal(result.err, "pprofdelta: note: none.pb.gz: is empty; it is left out\n")
+    t.equal(t.run("leaks", "--fail", "none.pb.gz", *files).code, 5)
+    t.contains(t.fails(1, "leaks", "none.pb.gz").err, "is empty", "no profile is left to judge")
+
+
+def test_growth_above_the_power_is_never_clean(t):
+    """In few large objects, chance explains much. Growth that is above what the report calls a suspect is unknown."""
+    mib = 0, 5.5, 7.5, 9, 12, 13.5, 15.1, 18.1, 24, 24
+    for large in 1, 2, 3, 5, 8:  # MiB of an object
+        files = []
+        for i, size in enumerate(mib):
+            values = [int(size / large), int(size * 2**20)]
+            t.write(f"{i}.pb.gz", gz(profile([(("load", "main"), values * 2), (("calm", "main"), [9000 * i, 9000 * i << 10, 400, 400 << 10])],
+                                             types=HEAP, time=T0 + i * MINUTE, period_type=KIND, period=512 << 10)))
+            files.append(f"{i}.pb.gz")
+        run = leaks(t, *files)["runs"][0]
+        t.check(run["smallest_leak"] < 24 << 20 and run["suspects"] + run["unknown"], f"{large} MiB: {run}")
+        t.check(t.run("leaks", "--fail", *files).code in (5, 6), large)
+
+
 def test_names_are_made_safe(t):
     files = [heap(t, f"{i}.pb.gz", i, {"evil\x1b[31m\n\"": (100 * i + 100,) * 2}) for i in range(8)]
     t.lacks(t.succeeds("leaks", *files).text, "\x1b")
@@ -557,7 +706,10 @@ def test_names_are_made_safe(t):
 def test_damage_is_refused(t):
     files = film(t)
     t.write("cut.pb.gz", t.load(files[5])[:100])
-    t.contains(t.fails(1, "leaks", *files, "cut.pb.gz").err, "cut.pb.gz: ")
+    result = t.fails(1, "leaks", *files, "cut.pb.gz")
+    t.contains(result.err, "cut.pb.gz: ")
+    t.contains(result.text, "verdict   1 suspect")  # of the others
+    t.equal(t.run("leaks", "--fail", *files, "cut.pb.gz").code, 5)
     t.contains(t.fails(1, "leaks", "--max-memory=20k", *files).err, "memory")
     t.contains(t.fails(1, "leaks", "missing.pb.gz").err, "missing.pb.gz: cannot")
 

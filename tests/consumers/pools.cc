@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace
@@ -74,11 +76,83 @@ int lack_memory(void *, const void *, size_t)
     }
 }
 
+int discard(void *, const void *, size_t)
+{
+    return 0;
+}
+
+size_t in_use()
+{
+    pprofdelta_heap_stats stats = {};
+    stats.size = sizeof stats;
+    pprofdelta_heap_describe(pprofdelta_alloc::tracker, &stats);
+    return static_cast<size_t>(stats.inuse_bytes);
+}
+
+// A block whose regrowing fails is where it was.
+bool outlives_a_throw()
+{
+    const size_t before = in_use();
+    void *block = pprofdelta_alloc::allocated(std::malloc(50), 50);
+    try {
+        pprofdelta_alloc::reallocated(block, 50, 100, []() -> void * { throw std::bad_alloc(); });
+    } catch (const std::bad_alloc &) {
+    }
+    const bool is_there = in_use() == before + 50;
+    pprofdelta_alloc::freed(block);
+    std::free(block);
+    return is_there && in_use() == before;
+}
+
+// A child records on, in a series of its own, while another thread of the parent allocates.
+bool forks()
+{
+    std::atomic<bool> is_over(false);
+    std::thread busy([&] {
+        while (!is_over) {
+            void *ptr = pprofdelta_alloc::allocated(std::malloc(10), 10);
+            pprofdelta_alloc::freed(ptr);
+            std::free(ptr);
+        }
+    });
+    bool is_right = true;
+    for (int i = 0; i < 20; i++) {
+        const pid_t child = fork();
+        if (!child) {
+            pprofdelta_error err;
+            const size_t before = in_use();
+            pprofdelta_alloc::allocated(std::malloc(7), 7);
+            const pprofdelta_sink none = {discard, nullptr, nullptr};
+            _exit(before > 10 || in_use() != before + 7 ||
+                  pprofdelta_alloc::window(none, &err) != PPROFDELTA_OK);
+        }
+        int status = 1;
+        is_right = is_right && waitpid(child, &status, 0) == child && status == 0;
+    }
+    is_over = true;
+    busy.join();
+    return is_right;
+}
+
+// What is asked for at the wrong time is an error.
+bool is_off()
+{
+    pprofdelta_error err;
+    const pprofdelta_sink none = {discard, nullptr, nullptr};
+    pprofdelta_alloc::abandon();
+    pprofdelta_alloc::stop();
+    return pprofdelta_alloc::window(none, &err) == PPROFDELTA_E_USAGE &&
+           pprofdelta_alloc::write(none, &err) == PPROFDELTA_E_USAGE &&
+           pprofdelta_alloc::commit() == PPROFDELTA_E_USAGE;
+}
+
 } // namespace
 
 int main()
 {
     pprofdelta_error err;
+    if (!is_off())
+        return std::fprintf(stderr, "a window without a tracker is no error\n"), 1;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     const pprofdelta_sink sink = {put, stdout, nullptr};
     std::vector<void *> kept;
@@ -86,6 +160,8 @@ int main()
     options.period = 1;
     if (pprofdelta_alloc::start(options, &err) != PPROFDELTA_OK)
         return std::fprintf(stderr, "%s\n", err.text), 1;
+    if (pprofdelta_alloc::start(options, &err) != PPROFDELTA_E_USAGE)
+        return std::fprintf(stderr, "a second tracker was started\n"), 1;
     cache(kept);
     std::thread([&] { cache(kept); }).join();
     void *grown = grow(grow(grow(nullptr, 0, 100), 100, 100000), 100000, 10000);
@@ -97,12 +173,18 @@ int main()
     pprofdelta_alloc::freed(grown);
     for (void *ptr : kept)
         pprofdelta_alloc::freed(ptr);
-    pprofdelta_heap_stats stats = {};
-    stats.size = sizeof stats;
-    pprofdelta_heap_describe(pprofdelta_alloc::tracker, &stats);
+    const bool is_empty = in_use() == 0;
     std::free(early);
     std::free(grown);
     for (void *ptr : kept)
         std::free(ptr);
-    return stats.inuse_bytes != 0;
+    if (!is_empty || !outlives_a_throw() || !forks())
+        return std::fprintf(stderr, "what is in use is wrong: %zu\n", in_use()), 1;
+    pprofdelta_alloc::stop();
+    pprofdelta_alloc::freed(pprofdelta_alloc::allocated(&err, 100));
+    options.period = 2;
+    if (!is_off() || pprofdelta_alloc::start(options, &err) != PPROFDELTA_OK)
+        return std::fprintf(stderr, "it does not start again\n"), 1;
+    pprofdelta_alloc::stop();
+    return 0;
 }

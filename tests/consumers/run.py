@@ -143,6 +143,16 @@ if have("pkg-config", "c++") and compiles(
     totals = [kind["total"] for kind in json.loads(run(tool, "show", "--json", "-", input=ran.stdout).stdout or '{"types": []}')["types"]]
     # Twice 1000 blocks of 48 bytes, of which 400 are kept; and a block of 100 bytes that grows to 100,000 and shrinks to 10,000.
     check("C++ with pools is accounted", ran.returncode == 0 and totals[:4] == [2002, 196000, 802, 48400], (totals, ran.stderr))
+    listed = run(tool, "show", "--stacks", "3", "-", input=ran.stdout).stdout.decode()
+    check("functions of pprofdelta_alloc.hpp are hidden", "::cache" in listed and "pprofdelta_alloc::" not in listed, listed)
+    for visibility in ("default", "hidden"):
+        plugins = [out(f"plugin_{visibility}_{i}.so") for i in (1, 2)]
+        for plugin in plugins:
+            compiles(f"a plugin, {visibility}", "c++", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-std=c++17", "-fPIC",
+                     "-shared", f"-fvisibility={visibility}", os.path.join(here, "pools_plugin.cc"), "-o", plugin, *flags("--cflags", "--libs"))
+        if compiles("plugins", "c++", "-std=c++17", os.path.join(here, "plugins.cc"), "-o", out("plugins"), "-ldl"):
+            ran = run(out("plugins"), *plugins, env=env)
+            check(f"two plugins come and go, {visibility}", ran.returncode == 0, (ran.stdout, ran.stderr))
 if have("pkg-config", "go", "cc"):
     shutil.copy(os.path.join(here, "consumer.go"), out("consumer.go"))
     env.update(CGO_ENABLED="1", GOFLAGS="-mod=mod -trimpath", GOTOOLCHAIN="local", GO111MODULE="off")

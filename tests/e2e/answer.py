@@ -176,3 +176,45 @@ def test_many_windows_of_many_stacks(t):
     drawn = int(page.run("document.querySelector('#film').dataset.drawn"))
     t.check(0 < drawn <= 2 * 200 * 13, f"{drawn} points")
     page.clean()
+
+
+WIDE = "a_template<" + "of_a_very_long_name_without_a_space_" * 12 + ">::allocate"
+
+
+def crowded(t):
+    """Stacks of one line by many ways, a long name, a deep stack, and a step that another stack takes back."""
+    def samples(i):
+        live = 100 * i + 100
+        many = [((("load", "cache_line", f"way{k}", "main")), [900 * i, 900 * i << 10, 300 + k, (300 + k) << 10, 60, 60 << 10])
+                for k in range(14)]
+        deep = (WIDE, *(f"frame{k}" for k in range(120)), "main")
+        return [*many, (deep, [live + 9, live + 9 << 10, live, live << 10, 9, 9 << 10]),
+                (("new_table", "main"), [900, 900 << 10, 900 * (i >= 9), 900 * (i >= 9) << 10, 0, 0]),
+                (("old_table", "main"), [900, 900 << 10, 900 * (i < 9), 900 * (i < 9) << 10, 0, 0])]
+
+    return series(t, "", (profile(samples(i), types=[*HEAP, "freed_objects/count", "freed_space/bytes"], time=T0 + i * MINUTE,
+                                  period_type=KIND, period=1) for i in range(16)))
+
+
+def test_nothing_is_cut_or_listed_twice(t):
+    page = open_page(t, *crowded(t))
+    legend = page.run("[...document.querySelectorAll('#film-legend li')].map(one => one.textContent)")
+    t.equal(len(legend), len(set(legend)), str(legend))
+    places = [row[0] for row in rows(page, "#temporary")]
+    t.equal(len(places), len(set(places)), str(places))
+    wide = page.run("[...document.querySelectorAll('section *, h1, h2, p')].filter(one => one.getBoundingClientRect().right >"
+                    " document.documentElement.clientWidth + 1).map(one => one.tagName + ' ' + one.id + ' ' + one.className)")
+    t.equal(wide, [], "these run out of the right edge")
+    room = page.run("(list => { const c = document.createElement('canvas').getContext('2d'), s = getComputedStyle(list);"
+                    " c.font = s.font; return parseFloat(s.paddingLeft) - c.measureText('123. ').width })(document.querySelector('#stack'))")
+    t.check(room > 0, f"the number of a frame is cut by {-room} pixels")
+    page.do("(window.seen = [], (proto => { const put = proto.fillText; proto.fillText = function (text, x, y) {"
+            " const w = this.measureText(text).width, a = this.textAlign, left = a === 'right' ? x - w : a === 'center' ? x - w / 2 : x;"
+            " window.seen.push([text, left, this.canvas.width / devicePixelRatio - left - w]); put.call(this, text, x, y) } })"
+            "(CanvasRenderingContext2D.prototype))")
+    page.do("window.dispatchEvent(new Event('beforeprint'))")
+    seen = [label for label in page.run("window.seen") if label[0].endswith("min")]
+    t.check(seen, "no label of the axis was drawn")
+    t.equal([label for label in seen if label[1] < 0 or label[2] < 0], [], "labels that are cut")
+    t.equal([text for text, *_ in page.run("window.seen") if text == "step"], [], "steps that are not seen")
+    page.clean()

@@ -6,6 +6,7 @@
  *                    run: the shell command PD_FAULT_RUN runs before the call
  *                    short: a write or a read moves one byte
  *     PD_FAULT_NTH   which call, from 1; 0: none
+ *     PD_FAULT_OF    the name of the calls that count; not set: all
  *     PD_FAULT_LOG   a file where the names of the calls go, one a line
  *
  * Messages (descriptor 2) do not count, nor does what a child of the process does: the uploader
@@ -34,7 +35,8 @@
 static long nth, count;
 static int error_number; /* 0: another way to go wrong */
 static bool is_before, is_after, is_short;
-static char *run; /* a command, or NULL */
+static char *run;  /* a command, or NULL */
+static char *only; /* the name of the calls that count, or NULL */
 static int log_fd = -1;
 static pid_t self;
 
@@ -43,6 +45,7 @@ __attribute__((constructor)) static void read_orders(void)
     const char *how = getenv("PD_FAULT_HOW"), *which = getenv("PD_FAULT_NTH");
     const char *log = getenv("PD_FAULT_LOG");
     self = getpid();
+    only = getenv("PD_FAULT_OF");
     nth = which ? strtol(which, NULL, 10) : 0;
     if (log) {
         int fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -70,7 +73,7 @@ static void die(void)
 /* Counts the call. True where it is the one. */
 static bool is_turn(const char *name)
 {
-    if (getpid() != self)
+    if (getpid() != self || (only && strcmp(only, name) != 0))
         return false;
     count++;
     if (log_fd >= 0) {

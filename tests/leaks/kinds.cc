@@ -189,6 +189,7 @@ NOINLINE static void leak_faster() { use(new char[1 + (size_t)window * 512]); }
 NOINLINE static void leak_slower() { if (draw((uint64_t)windows) > (uint64_t)window / 3) use(new char[5 * KIB]); }
 NOINLINE static void leak_late() { if (window >= windows / 3) use(new char[6 * KIB]); }
 NOINLINE static void leak_c() { lost.push_back(strdup(std::string(4 * KIB, 's').c_str())); }
+NOINLINE static void leak_drained() { use(new char[4 * KIB]); }
 NOINLINE static void leak_zeroed() { lost.push_back(calloc(64, 64)); }
 
 /* ---- what only looks like a leak ----------------------------------------------------------------- */
@@ -212,6 +213,12 @@ NOINLINE static void calm_periodic() { if (window % 4 == 1) ends.emplace((double
 NOINLINE static void calm_batch() { if (retries.size() == 1500) retries.clear(); retries.push_back(std::string(8 * KIB, 'b')); }
 NOINLINE static void calm_churn() { for (int i = 0; i < 100; i++) { block page(new char[4 * KIB]); use(page.get()); lost.pop_back(); } }
 NOINLINE static void calm_reload() { if (request % (9 * REQUESTS) == 0) { retries.clear(); retries.shrink_to_fit(); for (int i = 0; i < 1000; i++) retries.emplace_back(8 * KIB, 'r'); } }
+NOINLINE static void calm_mapping()
+{
+    static char *ring;
+    if (!ring) ring = static_cast<char *>(mmap(nullptr, 160 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memset(ring + request * 16 * KIB % (160 << 20), 'm', 16 * KIB);
+}
 
 static const struct kind { const char *name; void (*call)(); } kinds[] = {
 #define KIND(name) {#name, name}
@@ -221,11 +228,23 @@ static const struct kind { const char *name; void (*call)(); } kinds[] = {
     KIND(leak_string), KIND(leak_mmap), KIND(leak_thread), KIND(leak_cron), KIND(leak_batch), KIND(leak_session),
     KIND(leak_cycle), KIND(leak_listener), KIND(leak_key), KIND(leak_backlog), KIND(leak_retry), KIND(leak_error_path),
     KIND(leak_intern), KIND(leak_log),
-    KIND(leak_faster), KIND(leak_slower), KIND(leak_late), KIND(leak_c), KIND(leak_zeroed),
+    KIND(leak_faster), KIND(leak_slower), KIND(leak_late), KIND(leak_c), KIND(leak_zeroed), KIND(leak_drained),
     KIND(calm_cache), KIND(calm_cache_half), KIND(calm_cache_slow), KIND(calm_ring), KIND(calm_pool),
     KIND(calm_session), KIND(calm_long_session), KIND(calm_queue), KIND(calm_ramp), KIND(calm_periodic),
-    KIND(calm_batch), KIND(calm_churn), KIND(calm_reload),
+    KIND(calm_batch), KIND(calm_churn), KIND(calm_reload), KIND(calm_mapping),
 };
+
+/* The program ends: what it has goes in three more windows. */
+static void drain(const char *profiles)
+{
+    for (size_t i = 0, third = (lost.size() + 2) / 3; i < 3; i++) {
+        for (size_t k = 0; k < third && !lost.empty(); k++, lost.pop_back())
+            delete[] static_cast<char *>(lost.back());
+        entries.clear();
+        ends.clear();
+        end_window(profiles);
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -244,6 +263,8 @@ int main(int argc, char **argv)
             }
             end_window(argv[1]);
         }
+        if (k.call == leak_drained)
+            drain(argv[1]);
         _exit(0);
     }
     return argc == 1 ? 0 : 2;

@@ -27,6 +27,7 @@ class Account:
     def __init__(self, t, profile):
         self.rows = [(stack, values[recorded.RSS]) for stack, values in profile.samples
                      if len(values) > recorded.RSS and values[recorded.RSS]]
+        self.sizes = [(stack, values[-1]) for stack, values in profile.samples]
         self.comment = next((c for c in profile.comments if " account" in c), "")
         for stack, values in profile.samples:
             if len(values) > recorded.RSS and values[recorded.RSS]:
@@ -46,14 +47,17 @@ class Account:
     def part(self, name):
         return sum(value for stack, value in self.rows if stack[0] == name)
 
+    def mapped(self, part, name):
+        return sum(value for stack, value in self.sizes if stack[0] == part and name in stack)
+
     def of(self, part, name):
         return sum(value for stack, value in self.rows if stack[0] == part and name in stack)
 
 
-def standing(t, *arguments, options=("--rate=1",), env=None):
+def standing(t, *arguments, options=("--rate=1",), env=None, program="account"):
     """Runs the program until it stands still, asks for two profiles, and ends it. Returns what it said,
     its account, and RSS between the profiles."""
-    process = start(t, target(t, "account"), *arguments, options=options, stdin=subprocess.PIPE, env=env)
+    process = start(t, target(t, program), *arguments, options=options, stdin=subprocess.PIPE, env=env)
     said = {}
     for line in process.stdout:
         words = line.decode().split()
@@ -90,6 +94,8 @@ def test_mappings_by_stack(t):
     said, account, rss = stood(t, "maps")
     for name, size in said.items():
         t.equal(account.of(ANONYMOUS, name), size, name)
+        t.check(account.mapped(ANONYMOUS, name) >= size, f"{name}: less is mapped than is resident")
+    t.equal(account.mapped(ANONYMOUS, "map_cut"), said["map_cut"] + MIB // 2, "with pages that were given back")
     t.equal(account.of(ANONYMOUS, "map_gone"), 0)
     t.equal(account.part(ANONYMOUS), sum(said.values()), "all mappings")
     t.check(all("main" in stack for stack, _ in account.rows if stack[0] == ANONYMOUS), "whole stacks")
@@ -160,6 +166,27 @@ def test_a_storm(t):
     for profile in profiles:
         Account(t, profile)
     t.equal(Account(t, profiles[-1]).of(ANONYMOUS, "blow"), 0)
+
+
+def test_what_grows_counts_once(t):
+    """The kernel shows an area again that has grown since the last piece of smaps was read."""
+    said, pid, _ = standing(t, "grow", options=("--rate=64k", "--interval=10ms"), program="account_dense")
+    for profile in checked(t, t.path("out"))[pid]:
+        close(t, Account(t, profile).total, 0, 0, said["most"] + 2 * MIB, "RSS, and the most of it")
+
+
+def test_a_short_process(t):
+    """It has its window, and no file for it, no account, and if there are few samples no names."""
+    for blocks, has_names in ((2, False), (8, True)):
+        where = t.path(str(blocks))
+        process = start(t, target(t, "account"), "briefly", str(blocks), where, options=["--rate=1", "-o", where])
+        t.equal(process.communicate(timeout=TIMEOUT), (b"live 0\n", b""))
+        profile = only(t, checked(t, where))[0]
+        by_function = profile.by_function(recorded.INUSE_BYTES)
+        t.equal(by_function.get("live_briefly"), blocks * MIB, f"{by_function}")
+        raw = plainly(t, t.binary, "show", "--raw", profile.path).out.decode()
+        t.equal('"live_briefly"' in raw, has_names, raw)
+        t.check(any("no account" in c for c in profile.comments), f"{profile.comments}")
 
 
 def test_under_a_filter(t):

@@ -2,9 +2,12 @@
 
 import os
 import re
+import shutil
 import signal
+import subprocess
 
 import recorded
+from killed import install_filter
 from agents import TIMEOUT, checked, only, plainly, quiet, record, recording, same, start, target, until
 
 EVERYTHING = "--rate=1"  # a sample of each allocation: the numbers are exact
@@ -209,14 +212,28 @@ def test_who_insists_is_obeyed(t):
         process.communicate()
 
 
+def test_exit_in_a_handler(t):
+    """If it has interrupted the agent, the last window is recovered, and a message says so."""
+    for _ in range(20):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = same(t, target(t, "signalled"), "exits", options=[EVERYTHING], code=int(signal.SIGALRM))
+        left = [name for name in os.listdir(t.path("out")) if name.endswith(".live")]
+        t.equal(["pprofdelta recover can make it" in line for line in ran.noise], [True] * len(left))
+        t.equal(allocated(only(t, checked(t, t.path("out"), len(left))), "leak_at_last"), 100)
+
+
 def test_nothing_half_written(t):
-    """What ends a process while it writes a profile leaves no half of it, and its last window can be made."""
+    """What ends a process while it writes a profile leaves no half of it, and its last window can be made (it lives on for
+    200 ms before, so it has a file)."""
     try:
         os.close(os.open(t.dir, os.O_TMPFILE | os.O_WRONLY))
     except OSError:
         t.skip("this file system has no files without a name")
-    ran = record(t, target(t, "signalled"), "denied", options=[EVERYTHING])
-    if ran.code == 77:
+    linkat = {"x86_64": 265, "aarch64": 37}.get(os.uname().machine) or t.skip("the number of linkat is not known here")
+    kill_for_it = [(0x20, 0, 0, 0), (0x15, 0, 1, linkat), (0x06, 0, 0, 0x80000000), (0x06, 0, 0, 0x7fff0000)]
+    try:
+        ran = record(t, target(t, "account"), "leak", options=[EVERYTHING], preexec_fn=lambda: install_filter(kill_for_it))
+    except subprocess.SubprocessError:
         t.skip("no filter can be installed")
     t.equal(ran.code, -signal.SIGSYS)
     checked(t, t.path("out"), killed=1)
@@ -236,6 +253,35 @@ def test_filters_that_kill(t):
         t.equal(made, {"leak_at_last": 1000, "after_confined": 2000}, how)
 
 
+def test_filters_that_kill_for_some_calls(t):
+    """If one of them is the agent's, it makes none of them after that. Otherwise it goes on. A program that runs behind the
+    filter runs without the agent."""
+    if plainly(t, target(t, "confined"), "ptrace").code == 77:
+        t.skip("no filter can be installed")
+    agents, others = ("openat", "rename", "clone3", "futex", "write", "munmap"), ("ptrace", "memfd_create", "execve")
+    for how in agents + others:
+        fresh(t)
+        ran = same(t, target(t, "confined"), how, options=["--rate=1"], code=3)
+        t.equal(f"which forbids {how}, " in ran.err, how in agents, how)
+        made = recorded.leaks(((stack, values[0]) for stack, values in
+                               recorded.add_up(only(t, checked(t, t.path("out"), int(how in agents)))).items()), ("leak_", "after_"))
+        t.equal(made, {"leak_at_last": 1000, "after_confined": 2000}, how)
+    ran = same(t, target(t, "confined"), "memfd_create", options=["--rate=1", "--to=cat >>got"], code=3)
+    t.contains(ran.err, "which forbids memfd_create, ")
+    for how in "rename", "write":
+        fresh(t)
+        same(t, target(t, "confined"), how, target(t, "counted"), options=["--rate=1"], code=0)
+        t.equal({name.split(".")[1] for name in os.listdir(t.path("out"))}, {"confined"}, how)
+
+
+def test_the_calls_of_the_agent(t):
+    """A filter kills for each call but those that the agent says it makes."""
+    for options in ([], ["--keep=2", "--threshold=10k"], ["--to=cat >>got"], ["--format=otlp", "--pressure"]):
+        fresh(t)
+        ran = same(t, target(t, "confined"), "only", options=["--rate=1", "--interval=20ms", *options], code=3)
+        t.lacks(ran.err, "seccomp")
+
+
 # ---- without memory -------------------------------------------------------------------------
 
 def test_the_last_profile_without_memory(t):
@@ -253,6 +299,15 @@ def test_the_last_profile_without_memory(t):
         t.contains(said[0], top)
         inuse = int(re.match(r"heap profile:\s*\d+:\s*(\d+)", t.load("out/" + top).decode()).group(1))
         t.check(120e6 < inuse < 192 * 2**20, f"{how}: {inuse} bytes in use when memory ran out")
+
+
+def test_without_mappings(t):
+    """Where the tracker cannot grow, a message says that samples are missing."""
+    ran = record(t, target(t, "starve"), "mappings", options=[EVERYTHING])
+    if ran.code == 77:
+        t.skip("the kernel allows more mappings")
+    t.equal(ran.code, 0)
+    t.contains(ran.err, "samples are missing", "vm.max_map_count")
 
 
 def test_a_large_profile_without_memory(t):

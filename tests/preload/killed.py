@@ -9,6 +9,7 @@ import errno
 import itertools
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -25,30 +26,36 @@ if __name__ == "__main__":
 import recorded
 from accounts import PARTS, Account
 from agents import TIMEOUT, checked, only, plainly, quiet, record, start, target, until
-from pb import load
+from pb import load, read
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
 THREADS = len(SIZES)
 TRUTH = struct.Struct("4Q")  # begun, done, ends begun, ends done
-READY = struct.Struct("Q")   # the first word of the file, when it is complete
+READY, BEGUN = b"ppdflve\x03", b"ppdfnew\x03"  # how the file begins, when it is complete, and before
 PERL = ["perl", "-e", "while (1) { $h{int(rand(50000))} = 'x' x rand(500); }"]
 
 
 MADVISE = {"x86_64": 28, "aarch64": 233}.get(os.uname().machine)
 
 
-def on_an_old_kernel():
-    """Makes a filter for this process and what it runs: there are no calls of Linux 5.1 and later, such as close_range, and
-    no MADV_POPULATE_WRITE of 5.14."""
-    load, at_least, equal, answer = 0x20, 0x35, 0x15, 0x06
-    allow, fail, no_new_privileges, set_filter = 0x7fff0000, 0x50000, 38, 22
-    rules = [(load, 0, 0, 0), (at_least, 0, 1, 424), (answer, 0, 0, fail | errno.ENOSYS), (equal, 0, 3, MADVISE),
-             (load, 0, 0, 32), (equal, 0, 1, 23), (answer, 0, 0, fail | errno.EINVAL), (answer, 0, 0, allow)]
+def install_filter(rules):
+    """Makes a filter of these rules for this process and what it runs. The agent does not see it."""
+    no_new_privileges, set_filter = 38, 22
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
     program = ctypes.create_string_buffer(struct.pack("@HP", len(rules), ctypes.addressof(code)))
     prctl = ctypes.CDLL(None).prctl
     if prctl(no_new_privileges, 1, 0, 0, 0) or prctl(set_filter, 2, program):
         raise OSError("there is no seccomp here")
+
+
+def on_an_old_kernel():
+    """Makes a filter for this process and what it runs: there are no calls of Linux 5.1 and later, such as close_range, no
+    MADV_POPULATE_WRITE of 5.14, and no MADV_WIPEONFORK of 4.14."""
+    load, at_least, equal, answer = 0x20, 0x35, 0x15, 0x06
+    allow, fail = 0x7fff0000, 0x50000
+    install_filter([(load, 0, 0, 0), (at_least, 0, 1, 424), (answer, 0, 0, fail | errno.ENOSYS), (equal, 0, 4, MADVISE),
+                    (load, 0, 0, 32), (equal, 1, 0, 23), (equal, 0, 1, 18), (answer, 0, 0, fail | errno.EINVAL),
+                    (answer, 0, 0, allow)])
 
 
 def kernels(t):
@@ -67,9 +74,8 @@ def live_files(folder):
 def is_ready(folder):
     for path in live_files(folder):
         with open(path, "rb") as file:
-            head = file.read(READY.size)
-        if len(head) == READY.size and READY.unpack(head)[0]:
-            return True
+            if file.read(len(READY)) == READY:
+                return True
     return False
 
 
@@ -180,20 +186,97 @@ def test_what_is_not_the_agents_is_left_alone(t):
     ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
     t.equal((ran.returncode, sorted(os.listdir(out))), (1, before), ran.stderr)
     for name, why in (("cut", "is cut"), ("short", "is cut or damaged"), ("foreign", "of this version"),
-                      ("root", "lies outside"), ("readable", "of this user alone"), ("link", "symbolic link"),
+                      ("root", "is cut or damaged"), ("readable", "of this user alone"), ("link", "symbolic link"),
                       ("hard", "of this user alone"), ("pipe", "is a pipe")):
         line, = [line for line in ran.stderr.splitlines() if f"heap.{name}." in line]
         t.contains(line, why)
 
 
+BEAT = 3 * 10**9  # nanoseconds: how well the end of the process is known
+PAGE = 4096
+
+
+def rows_of(profile):
+    """The samples, each with its stack and its labels. Equal ones do not come."""
+    places = {number: (*profile.binaries.get(mapping, ())[3:], address, *names)
+              for number, (mapping, address, names) in profile.locations.items()}
+    return {(tuple(places[i] for i in stack), repr(sample[1])): sample[2]
+            for stack, sample in zip(profile.stacks, profile.samples)}
+
+
+def flip_bits(chance, data, used):
+    for _ in range(1 << chance.randrange(8)):
+        data[chance.choice(used) + chance.randrange(PAGE)] ^= 1 << chance.randrange(8)
+
+
+def overwrite_page(chance, data, used):
+    page, other = chance.choice(used), chance.choice(used)
+    data[page:page + PAGE] = chance.choice((bytes(PAGE), b"\xff" * PAGE, chance.randbytes(PAGE), bytes(data[other:other + PAGE])))
+
+
+def judge_damaged(t, path, truth):
+    """Recovers the file. Returns what became of it, or what is wrong, in words."""
+    out = os.path.dirname(path)
+    ran = subprocess.run([t.binary, "recover", out], capture_output=True, text=True, check=False)
+    made = [os.path.join(out, name) for name in os.listdir(out) if name.endswith(".gz")]
+    if ran.returncode:
+        is_refused = ran.returncode == 1 and not made and os.path.exists(path) and path in ran.stderr
+        return "refused" if is_refused else f"exit {ran.returncode}, {made}, {ran.stderr}"
+    if len(made) != 1:
+        return f"{made}: {ran.stderr}"
+    profile = read(load(made[0]))
+    rows, true_rows = rows_of(profile), rows_of(truth)
+    is_less = "left out of that window" in ran.stderr or any("damaged and left out" in text for text in profile.comments)
+    for key in rows.keys() | true_rows.keys():
+        values, true = rows.get(key, [0] * len(profile.types)), true_rows.get(key, [0] * len(truth.types))
+        if any(value != wanted and not (is_less and not value) for value, wanted in zip(values, true)):
+            return f"{values}, not {true}, of {key}: {ran.stderr}"
+    stamps = [next(filter(None, map(recorded.STAMP.match, p.comments))).groups() for p in (profile, truth)]
+    ends = [int(stamp[5]) for stamp in stamps]
+    if profile.types != truth.types or [s[:5] + s[6:] for s in stamps][0] != [s[:5] + s[6:] for s in stamps][1]:
+        return f"{stamps}"
+    if abs(ends[0] - ends[1]) > BEAT:
+        return f"the end is {ends}"
+    return "less" if is_less else "equal"
+
+
+def test_what_is_damaged_is_not_taken_for_whole(t):
+    """What becomes of a file with flipped bits or a page of another one: nothing, the true window, or less, with a word
+    about that."""
+    kill(t.binary, PERL, t.path("out"), 1.5, ["--rate=4k", "--interval=1s"]) or t.skip("perl is not here")
+    whole, = live_files(t.path("out"))
+    size, name = os.path.getsize(whole), os.path.basename(whole)
+    data = load(whole).rstrip(b"\0") + bytes(PAGE)
+    used = [at for at in range(0, len(data), PAGE) if data[at:at + PAGE].strip(b"\0")]
+    os.mkdir(t.path("try"))
+
+    def recovered_of(content):
+        for left in os.listdir(t.path("try")):
+            os.remove(t.path(f"try/{left}"))
+        os.chmod(path := t.write(f"try/{name}", content), 0o600)
+        os.truncate(path, size)
+        return path
+
+    path = recovered_of(data)
+    t.equal(recover(t.binary, t.path("try")).returncode, 0)
+    truth = read(load(*recorded.files(t.path("try")).popitem()[1]))
+    chance, became = random.Random(42), {}
+    for kind, rounds in ((flip_bits, 250), (overwrite_page, 60)):
+        for number in range(rounds):
+            kind(chance, damaged := bytearray(data), used)
+            verdict = judge_damaged(t, recovered_of(bytes(damaged)), truth)
+            became.setdefault(verdict, []).append(f"{kind.__name__} {number}")
+    t.equal(sorted(became), ["equal", "less", "refused"], str({verdict: at[:3] for verdict, at in became.items()}))
+
+
 def test_a_process_that_is_killed_at_once(t):
     """Its file is not complete: it goes, and a note says that nothing is made of it."""
     os.mkdir(out := t.path("out"))
-    for name, content in (("empty", b""), ("early", bytes(100000))):
+    for name, content in (("empty", b""), ("early", BEGUN), ("earlier", BEGUN + bytes(100000))):
         os.chmod(t.write(f"out/heap.{name}.1.live", content), 0o600)
     ran = recover(t.binary, out)
     t.equal((ran.returncode, os.listdir(out)), (0, []), ran.stderr)
-    t.contains(ran.stderr, "of which nothing can be made: 2")
+    t.contains(ran.stderr, "of which nothing can be made: 3")
 
 
 def test_a_file_system_without_room(t):
@@ -213,6 +296,23 @@ def test_a_file_system_without_room(t):
         windows = only(t, checked(t, t.path("kept")))
         t.equal(sum(values[recorded.ALLOC_OBJECTS] for p in windows for stack, values in p.samples
                     if "leak_by_turns" in stack), 1 << 15)
+
+
+def test_overlays(t):
+    """The file needs an upper file system where its pages have their room."""
+    script = ('mount -t tmpfs none over && mkdir -p over/up over/work over/all $0/up $0/work over/out && '
+              'mount -t overlay -o lowerdir=over/out,upperdir=$0/up,workdir=$0/work overlay over/all && "$@"')
+    run = lambda where, *command: plainly(t, "unshare", "-rm", "sh", "-c", script, where, *command)
+    os.mkdir(t.path("over"))
+    if not shutil.which("unshare") or run("over", "true").code:
+        t.skip("no overlay can be mounted here")
+    record_there = [t.binary, "record", "-q", "-o", "over/all/out", "--rate=1", "--", target(t, "starve"), "not", "12"]
+    t.contains(run("over", *record_there).err, "its file system may have no room for a page later")
+    kind = plainly(t, "stat", "-f", "-c", "%T", ".").out
+    if kind in (b"ext2/ext3\n", b"xfs\n"):
+        os.mkdir(t.path("here"))
+        ran = run("here", *record_there)
+        t.equal((ran.code, ran.noise), (0, []))
 
 
 def test_a_tracker_that_grows(t):
@@ -294,6 +394,132 @@ def test_a_command_gets_the_window(t):
     finally:
         process.kill()
         process.wait()
+
+
+def with_boot(data, boot):
+    """The file with the id of another boot, and its check as agent/base/remains.h has it."""
+    check, begin, end = 0xcbf29ce484222325, 16, 40 + 40 + 3 * 8 + 4 * 4 + 16384
+    data = data[:40] + boot + data[40 + len(boot):]
+    for word in struct.unpack(f"<{(end - begin) // 8}Q", data[begin:end]):
+        check = (check ^ word) * 0x100000001b3 % 2**64
+        check ^= check >> 32
+    return data[:8] + struct.pack("<Q", check | 1) + data[16:]
+
+
+def test_a_process_that_lives_behind_another_mount(t):
+    """The lock of its file is another one there, or there is none: the process is looked for."""
+    os.mkdir(view := t.path("view"))
+    process = start(t, *PERL, options=["-o", t.path("out"), "--rate=4k"])
+    try:
+        t.check(until(lambda: is_ready(t.path("out"))), "no file came")
+        live, = live_files(t.path("out"))
+        with open(live, "rb") as file:
+            data = file.read(8 << 20)
+        def shown(content):
+            os.chmod(path := t.write("view/heap.perl.1.live", content), 0o600)
+            os.truncate(path, os.path.getsize(live))
+        recovered = lambda *how: plainly(t, *how, t.binary, "recover", view)
+        for content, note in ((data, "processes that live, or are being recovered: 1"),
+                              (with_boot(data, data[40:76]), "processes that live, or are being recovered: 1"),
+                              (with_boot(data, b"0" * 8), "the last window of a process that was killed")):
+            shown(content)
+            ran = recovered()
+            t.equal((ran.code, len(live_files(view))), (0, int("live" in note)), ran.err)
+            t.contains(ran.err, note)
+        os.remove(*(os.path.join(view, name) for name in os.listdir(view)))
+        shown(data)
+        t.equal((plainly(t, t.binary, "sum", view, "-o", "sum.pb.gz").code, len(live_files(view))), (1, 1))
+        apart = "unshare", "-rpf", "--mount-proc"
+        if shutil.which("unshare") and not plainly(t, *apart, "true").code:
+            ran = recovered(*apart)
+            t.equal((ran.code, len(live_files(view))), (1, 1), ran.err)
+            t.contains(ran.err, "cannot be seen from here")
+    finally:
+        process.kill()
+        process.communicate()
+    ran = recovered()
+    t.equal((ran.code, live_files(view)), (0, []), ran.err)
+
+
+OVERLAY = """cd full && mkdir lower upper work merged &&
+    mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged || exit 77
+    "$0" record -q --rate=4k -o merged/out -- "$@" & process=$!
+    for i in $(seq 600); do head -c 8 merged/out/*.live 2>/dev/null | grep -q ppdflve && break; sleep 0.1; done
+    "$0" recover upper/out; ls upper/out; kill -9 $process; wait; "$0" recover upper/out; ls upper/out"""
+
+
+def test_a_process_in_a_container(t):
+    """Its folder is seen in a layer of the container's file system."""
+    os.mkdir(t.path("full"))
+    if plainly(t, "stat", "-f", "-c", "%T", ".").out not in (b"ext2/ext3\n", b"xfs\n"):
+        t.skip("a file here has no room for a page that is written later")
+    ran = plainly(t, "unshare", "-rm", "sh", "-c", OVERLAY, t.binary, *PERL) if shutil.which("unshare") else t.skip("no unshare")
+    ran.code != 77 and shutil.which("perl") or t.skip("no overlayfs can be mounted here")
+    t.check(re.fullmatch(r"heap\.perl\.(\d+)\.live\nheap\.perl\.\1\.000001\.pb\.gz\n", ran.out.decode()), f"{ran.out} {ran.err}")
+
+
+def test_a_command_gets_the_window_before_the_next_run(t):
+    """It is not recorded, its output is not that of the program, and it has the time that each profile has."""
+    out = t.path("out")
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    taken, variables = t.path("taken.pb.gz"), t.path("variables")
+    for command, left in (("sleep 1000", 1), (f"env > {variables}; echo noise; echo noise >&2; cat > {taken}; sh -c true", 0)):
+        ran = record(t, "echo", "mine", options=["-o", out, "--interval=1s", "--to", command], end=None)
+        t.equal((ran.code, ran.out, ran.rest, len(live_files(out))), (0, b"mine\n", [], left), ran.err)
+        t.equal("longer than 5 s" in ran.err, left == 1, ran.err)
+    names = {line.split("=")[0] for line in load(variables).decode().splitlines() if line.startswith(("LD_PRELOAD", "PPROFDELTA"))}
+    t.equal(names, {"PPROFDELTA_" + name for name in ("ID", "SEQUENCE", "ATTEMPT", "FROM", "TO")})
+    t.equal(recorded.Profile(taken).sequence, 1)
+
+
+def test_a_directory_that_is_closed_to_the_process(t):
+    """After it gave up its rights: the last window is not lost, since its file is there."""
+    os.geteuid() == 0 and shutil.which("perl") or t.skip("root alone can give up rights, and perl is not here")
+    os.mkdir(t.path("out"), 0o700)
+    ran = record(t, "perl", "-e", "$k{$_} = 'x' x 300 for 1..9999; select undef, undef, undef, 0.5; $) = $( = 65534; "
+                 "$< = $> = 65534; $m{$_} = 'x' x 300 for 1..9999;", options=["--rate=4k", "--interval=1h"])
+    t.equal((ran.code, "lost" in ran.err), (0, False), ran.err)
+    t.equal("pprofdelta recover can make it" in ran.err, bool(live_files(t.path("out"))), ran.err)
+    ran = recover(t.binary, t.path("out"))
+    paths, = recorded.files(t.path("out")).values()
+    made = sum(recorded.Profile(path).total(recorded.ALLOC_BYTES) for path in paths)
+    t.check(ran.returncode == 0 and made > 5 << 20, f"{made} {ran.stderr}")
+
+
+def test_the_window_has_names(t):
+    """Those that the agent gave to the windows before."""
+    t.write("truth", bytes(THREADS * TRUTH.size))
+    kill(t.binary, [target(t, "killed"), t.path("truth")], t.path("out"), 0.5, ["--rate=1", "--interval=200ms"])
+    t.equal(recover(t.binary, t.path("out")).returncode, 0)
+    paths, = recorded.files(t.path("out")).values()
+    last, *others = (read(load(path)) for path in reversed(paths))
+    names = {}
+    for profile in others:
+        names.update({(mapping, address): found for mapping, address, found in profile.locations.values() if address})
+    found = {(mapping, address): names_of for mapping, address, names_of in last.locations.values() if address}
+    t.check({f"leak_{i}" for i in range(THREADS)} <= {name for names_of in found.values() for name in names_of}, str(found))
+    t.equal({place: found[place] for place in found if place in names}, {place: names[place] for place in found if place in names})
+
+
+def test_the_window_is_on_the_disk_before_its_file_goes(t):
+    """If the profile or its folder cannot be synced, the file stays."""
+    build = os.path.dirname(os.path.dirname(t.targets))
+    shim, command = (os.path.join(build, *name) for name in (("tests", "faults.so"), ("cli", "pprofdelta-dynamic")))
+    os.path.exists(shim) and os.path.exists(command) or t.skip("the build has no dynamic command")
+    kill(t.binary, PERL, t.path("out"), 0.1, ["--rate=4k"]) or t.skip("perl is not here")
+    live, = live_files(t.path("out"))
+    data = with_boot(load(live), b"0" * 8)  # so that no process is looked for
+    def recovered(**faults):
+        for name in os.listdir(t.path("out")):
+            os.remove(t.path(f"out/{name}"))
+        os.chmod(t.write(live, data), 0o600)
+        ran = plainly(t, command, "recover", "out", env=dict(os.environ, LD_PRELOAD=shim, **faults))
+        return (ran.code, live_files(t.path("out"))), ran.err
+    done, said = recovered(PD_FAULT_OF="fsync", PD_FAULT_LOG=t.path("calls"))
+    t.equal((done, load(t.path("calls")).decode().split()), ((0, []), ["fsync", "fsync"]), said)
+    for number in (1, 2):
+        done, said = recovered(PD_FAULT_OF="fsync", PD_FAULT_HOW=str(errno.EIO), PD_FAULT_NTH=str(number))
+        t.equal(done, (1, [live]), said)
 
 
 REAL = {"python3": ["-c", "d = {}\nfor i in range(10**9): d[i % 50000] = [str(i)] * (i % 50)"],

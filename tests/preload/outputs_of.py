@@ -538,6 +538,17 @@ def test_nothing_else_is_deleted(t):
     t.equal(len(again), len(names) + 2)
 
 
+def test_a_clock_that_jumps(t):
+    """The age of a profile is the time that has gone by, whatever the clock says."""
+    code = ALLOCATE + "    if round == 20: open('jumped', 'w')\n"
+    code = code.replace("print(len(kept))\n", "", 1)
+    record(t, "/usr/bin/python3", "-c", code, "60", options=["--keep=7d", "--interval=10ms", "--rate=1k"],
+           env={**os.environ, "LD_PRELOAD": target(t, "libjump.so")})
+    found = only(t, recorded.profiles(t.path("out")))
+    t.equal([p.sequence for p in found], list(range(1, len(found) + 1)))
+    t.check(found[-1].end - found[0].end > 29 * 86400 * 10**9, "the clock did not jump")
+
+
 def test_all_processes_of_a_run_have_one_limit(t):
     script = '"$0"; ("$0"; "$0") & wait; exec "$0"'
     record(t, "sh", "-c", script, target(t, "counted"), options=["--keep=3", "--rate=1"])
@@ -561,5 +572,5 @@ def test_requests_of_otlp(t):
     t.succeeds("check", *[os.path.join("out", name) for name in names])
     request = Request(inflate(t.load(os.path.join("out", names[0]))))
     t.equal(request.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
-    t.equal(len(request.profiles), 9)  # rss_space is one
-    t.equal(len(set(request.ids)), 9)
+    t.equal(len(request.profiles), 10)  # rss_space and mapped_space are two
+    t.equal(len(set(request.ids)), 10)

@@ -1,11 +1,13 @@
 """Programs of our own, which know what they did."""
 
 import glob
+import itertools
 import json
 import os
 import re
 import shutil
 
+import killed
 import recorded
 from agents import (checked, counted, near, only, plainly, quiet, record, same, target)
 from starting import copy, other_libc, script
@@ -35,7 +37,7 @@ def test_leaks_are_found_to_the_byte(t):
         t.check(all("run" in stack for stack in stacks), f"{name} was not called by run: {stacks}")
     t.equal(profile.types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
                             "inuse_space/bytes", "peak_objects/count", "peak_space/bytes", "freed_objects/count",
-                            "freed_space/bytes", "rss_space/bytes"])
+                            "freed_space/bytes", "rss_space/bytes", "mapped_space/bytes"])
 
 
 def test_leaks_are_estimated(t):
@@ -162,6 +164,26 @@ def test_children_that_record_nothing(t):
     """A child without a sample of its own writes nothing, whatever its parent has."""
     quiet(t, same(t, target(t, "forks"), "30", "idle", options=[EVERYTHING, "--interval=30ms"]))
     only(t, checked(t, t.path("out")))
+
+
+def test_children_that_are_no_forks(t):
+    """clone, _Fork and the system call: such a child writes nothing into the tables of its parent, whose lock it does not
+    take, and is not recorded. Signals are for it what they are without the agent."""
+    for how, kernel in itertools.product(("clone", "_Fork", "syscall", "clone3"), killed.kernels(t)):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        quiet(t, same(t, target(t, "cloned"), how, "50", options=[EVERYTHING, "--interval=20ms"], code=0, **kernel))
+        windows = only(t, checked(t, t.path("out")))
+        in_use = {name: sum(size for stack, (_, size) in recorded.add_up(windows).items() if name in stack)
+                  for name in ("parent_block", "child_block")}
+        t.equal(in_use, {"parent_block": 20_000_000, "child_block": 0}, how)
+
+
+def test_forks_in_signal_handlers(t):
+    """The handler may have interrupted the agent, or fork, and the child goes on there."""
+    for how in ("handler", "nested"):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        quiet(t, same(t, target(t, "cloned"), how, options=[EVERYTHING, "--interval=20ms"], code=0))
+        checked(t, t.path("out"))
 
 
 def test_forks_while_loading(t):

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import pb  # noqa: E402
 
 (ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES, PEAK_OBJECTS, PEAK_BYTES, FREED_OBJECTS, FREED_BYTES,
- RSS) = range(9)
+ RSS, MAPPED) = range(10)
 NAME = re.compile(r"heap\.([\w+.-]+)\.(\d+)\.(\d{6})\.pb\.gz$")
 STAMP = re.compile(r"pprofdelta: live epoch=(\d+) seq=(\d+) attempt=(\d+) kind=(\w+) from=(\d+) to=(\d+) id=(\w+)$")
 PEAK = PEAK_OBJECTS, PEAK_BYTES

@@ -175,3 +175,27 @@ def test_the_loader_as_a_program(t):
     command = loader_of(t, t.load(target(t, "inherits"))).decode(), target(t, "inherits")
     t.contains(record(t, *command).out.decode(), AGENT)
     t.equal(plainly(t, *command).code, 0)
+
+
+def test_a_path_that_begins_like_the_agents(t):
+    """Another library is not the agent. The loader's word about the one that is not there stays."""
+    agent = by_hand(t)["LD_PRELOAD"]
+    for others in (agent + ".shim.so", "/x" + agent, f"libm.so.6:{agent}.shim.so"):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        record(t, target(t, "counted"), options=["--rate=1"], env={**os.environ, "LD_PRELOAD": others})
+        t.check(os.path.isdir(t.path("out")) and recorded.files(t.path("out")), others)
+
+
+def test_a_program_that_cannot_be_recorded_runs_if_that_is_asked_for(t):
+    """Without profiles, with its own environment and exit status, and with a message even if notes are not wanted."""
+    script = "sh", "-c", "env | grep -E 'LD_PRELOAD|PPROFDELTA_RECORD'; echo mine; exit 7"
+    for options in (["-o", "/proc/none"], ["-o", t.write("file", b"")], ["-o", "out", "--to=true", "--format=otlp",
+                                                                         "--resource=a=" + "b" * 20000]):
+        ran = record(t, *script, options=options)
+        t.equal((ran.code, ran.out), (125, b""), ran.err)
+        ran = record(t, *script, options=["--anyway", *options])
+        t.equal((ran.code, ran.out, ran.rest), (7, b"mine\n", []), ran.err)
+        t.contains(ran.err, "runs all the same, without being recorded")
+    ran = record(t, "env", options=["--anyway"])
+    t.check(ran.code == 0 and AGENT in ran.out.decode() and not ran.noise, ran.err)
+    t.equal(record(t, "there-is-no-such-program", options=["--anyway"]).code, 127)

@@ -13,8 +13,8 @@ static const uint64_t stack[] = {0x100, 0x200};
 
 static void rows_set(scene *s, pprofdelta_heap_row *rows, int64_t first, int64_t second)
 {
-    rows[0] = (pprofdelta_heap_row){frames, 2, NULL, 0, first};
-    rows[1] = (pprofdelta_heap_row){frames, 1, stack, 2, second};
+    rows[0] = (pprofdelta_heap_row){frames, 2, NULL, 0, first, 0};
+    rows[1] = (pprofdelta_heap_row){frames, 1, stack, 2, second, 0};
     CHECK(pprofdelta_heap_set_gauge(s->heap, rows, 2, "a comment", NULL) == PPROFDELTA_OK);
 }
 
@@ -106,11 +106,35 @@ TEST(rows_end_with_their_batch)
     CHECK(r.samples_len == 1 && r.view->n_comment == 1);
 }
 
+/* A second type has values of the same rows, in the batch and in the sum. */
+TEST(a_second_gauge)
+{
+    ENDS(end) scene s;
+    pprofdelta_heap *heap = NULL;
+    pprofdelta_heap_options o = GAUGE;
+    const pprofdelta_heap_row row = {frames, 2, NULL, 0, 100, 4096};
+    o.second_gauge = "mapped_space";
+    begin(&s, o);
+    track(&s, 1);
+    begun(&s, 1);
+    CHECK(pprofdelta_heap_set_gauge(s.heap, &row, 1, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
+    reading r = {0};
+    CHECK(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    REQUIRE(r.view->n_sample_type == LIVE_PLAIN + 2 && r.samples_len == 2);
+    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_PLAIN + 1]->type), "mapped_space");
+    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_PLAIN + 1]->unit), "bytes");
+    CHECK(r.samples[1].values[LIVE_PLAIN] == 100 && r.samples[1].values[LIVE_PLAIN + 1] == 4096);
+    o.gauge = NULL; /* the first one is missing */
+    o.size = sizeof o;
+    CHECK(pprofdelta_heap_new(&o, &heap, NULL) == PPROFDELTA_E_USAGE && !heap);
+}
+
 TEST(misuse_is_refused)
 {
     ENDS(end) scene s;
     pprofdelta_heap *heap = NULL;
-    pprofdelta_heap_row rows[1] = {{frames, 1, NULL, 0, 1}};
+    pprofdelta_heap_row rows[1] = {{frames, 1, NULL, 0, 1, 0}};
     static const char *const bad[][2] = {{"", "bytes"},
                                          {"alloc_rss", "bytes"},
                                          {"inuse_rss", "bytes"},
@@ -132,7 +156,7 @@ TEST(misuse_is_refused)
     CHECK(pprofdelta_heap_set_gauge(s.heap, NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
     rows[0].depth = 1;
     CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
-    rows[0] = (pprofdelta_heap_row){NULL, 1, stack, 1, 1};
+    rows[0] = (pprofdelta_heap_row){NULL, 1, stack, 1, 1, 0};
     CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_heap_set_gauge(s.heap, NULL, 0, NULL, NULL) == PPROFDELTA_OK);
 }

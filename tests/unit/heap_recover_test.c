@@ -61,9 +61,13 @@ static void give_pages(void *cookie, void *ptr, size_t size)
     memset(ptr, 0, size);
 }
 
+static bool has_no_work; /* no pages for the work on a profile */
+
 static void *take_work(void *cookie, size_t size)
 {
     (void)cookie;
+    if (has_no_work)
+        return NULL;
     void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
@@ -74,13 +78,12 @@ static void give_work(void *cookie, void *ptr, size_t size)
     munmap(ptr, size);
 }
 
-static const pprofdelta_heap_options plain = {.size = sizeof plain,
-                                              .flags =
-                                                  PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
-                                              .id = 0xabc,
-                                              .compression = PPROFDELTA_PLAIN,
-                                              .max_live = 4096,
-                                              .max_sites = 1024};
+static pprofdelta_heap_options plain = {.size = sizeof plain,
+                                        .flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
+                                        .id = 0xabc,
+                                        .compression = PPROFDELTA_PLAIN,
+                                        .max_live = 4096,
+                                        .max_sites = 1024};
 
 static void make_stage(void)
 {
@@ -246,13 +249,20 @@ static const char *judge(live_sums *got, size_t done)
     return wrong ? live_differ(got, &after) : NULL;
 }
 
-static pprofdelta_status recover(arena *a, const uint8_t *bytes, live_profile *out,
+typedef struct recovered {
+    live_profile profile;
+    live_mail mail;
+    uint64_t left_out;
+} recovered;
+
+static pprofdelta_status recover(arena *a, const uint8_t *bytes, recovered *out,
                                  pprofdelta_error *err)
 {
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
     const pprofdelta_heap_area area = {bytes, AREA, (uintptr_t)shared->area};
     const pprofdelta_heap_remains remains = {&area, 1, (uintptr_t)shared->heap};
-    live_mail mail = {.arena = a};
-    const pprofdelta_sink sink = live_sink(&mail);
+    *out = (recovered){.mail.arena = a};
+    const pprofdelta_sink sink = live_sink(&out->mail);
     pprofdelta_heap *heap = NULL;
     pprofdelta_status status = pprofdelta_heap_recover(&remains, &plain, &heap, err);
     if (status)
@@ -262,8 +272,10 @@ static pprofdelta_status recover(arena *a, const uint8_t *bytes, live_profile *o
         status = pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, err);
     if (!status)
         status = pprofdelta_heap_commit(heap);
-    if (!status && out && !live_read(a, mail.bytes, mail.len, out))
+    if (!status && !live_read(a, out->mail.bytes, out->mail.len, &out->profile))
         status = PPROFDELTA_E_VERIFY;
+    pprofdelta_heap_describe(heap, &stats);
+    out->left_out = stats.left_out;
     pprofdelta_heap_free(heap);
     return status;
 }
@@ -275,14 +287,17 @@ static void check_stop(void)
     pprofdelta_error err = {0};
     live_receiver receiver = {.arena = &a};
     live_profile p;
+    recovered r;
     for (size_t i = 0; i < shared->mails; i++) {
         REQUIRE(live_read(&a, shared->mail[i].bytes, shared->mail[i].len, &p));
         live_receive(&receiver, &p);
     }
-    pprofdelta_status status = recover(&a, shared->area, &p, &err);
+    pprofdelta_status status = recover(&a, shared->area, &r, &err);
     CHECK_MSG(!status, "step %zu: %s", shared->done, err.text);
     if (!status) {
-        live_receive(&receiver, &p);
+        CHECK_MSG(!r.left_out, "step %zu: nothing is damaged, and %" PRIu64 " was left out",
+                  shared->done, r.left_out);
+        live_receive(&receiver, &r.profile);
         const char *wrong = judge(&receiver.now, shared->done);
         CHECK_MSG(!wrong && !receiver.gaps, "step %zu (%c), gaps %u: %s", shared->done,
                   steps[shared->done % STEPS].what, receiver.gaps, wrong ? wrong : "");
@@ -353,6 +368,7 @@ TEST(hostile_memory_is_refused_or_read_within_bounds)
     REQUIRE(copy != NULL);
     for (size_t round = 0; round < ROUNDS; round++) {
         arena a = {0};
+        recovered ignored;
         pprofdelta_error err = {0};
         memcpy(copy, shared->area, shared->used);
         for (size_t i = 0; i < WORDS; i++) {
@@ -361,13 +377,151 @@ TEST(hostile_memory_is_refused_or_read_within_bounds)
                     : rng_chance(&r, 50) ? *word + rng_below(&r, 4096) - 2048
                                          : rng_next(&r) >> rng_below(&r, 64);
         }
-        pprofdelta_status status = recover(&a, (const uint8_t *)copy, NULL, &err);
+        pprofdelta_status status = recover(&a, (const uint8_t *)copy, &ignored, &err);
         CHECK_MSG(!status || status == PPROFDELTA_E_STATE, "round %zu: %s", round, err.text);
         refused += status != PPROFDELTA_OK;
         arena_free(&a);
     }
     CHECK(refused > 0 && refused < ROUNDS);
     free(copy);
+    munmap(shared, sizeof *shared);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+enum { PAGE = 4096 };
+
+/* A page in use that is not all zeros. */
+static size_t some_page(rng *r, const uint8_t *bytes)
+{
+    static const uint8_t zeros[PAGE];
+    size_t page;
+    do
+        page = rng_below(r, shared->used / PAGE) * PAGE;
+    while (!memcmp(bytes + page, zeros, PAGE));
+    return page;
+}
+
+/* Most bits are of words that are in use. */
+static void flip_bits(rng *r, uint8_t *bytes)
+{
+    for (size_t count = (size_t)1 << rng_below(r, 8); count; count--) {
+        size_t at = some_page(r, bytes) + rng_below(r, PAGE);
+        for (size_t i = 0; i < 64 && !bytes[at & ~(size_t)7]; i++)
+            at = (at & ~(size_t)(PAGE - 1)) + rng_below(r, PAGE);
+        bytes[at] ^= (uint8_t)(1 << rng_below(r, 8));
+    }
+}
+
+/* By zeros, ones, chance, or another page. */
+static void overwrite_page(rng *r, uint8_t *bytes)
+{
+    size_t page = some_page(r, bytes), other = some_page(r, bytes), how = rng_below(r, 4);
+    if (how == 3)
+        memmove(bytes + page, bytes + other, PAGE);
+    for (size_t i = 0; i < PAGE && how < 3; i++)
+        bytes[page + i] = how == 0 ? 0 : how == 1 ? 0xff : (uint8_t)rng_next(r);
+}
+
+/* The key of a row that has a value which is neither the true one nor 0; NULL: there is none. */
+static const char *wrong_row(const live_sums *got, live_sums *want)
+{
+    for (size_t i = 0; i < got->len; i++) {
+        const int64_t *is = got->rows[i].values, *be = row_of(want, got->rows[i].key);
+        for (size_t type = 0; type < LIVE_TYPES; type++)
+            if (is[type] && is[type] != be[type])
+                return got->rows[i].key;
+    }
+    return NULL;
+}
+
+typedef struct verdicts {
+    size_t refused, equal, less;
+} verdicts;
+
+/* What is recovered of damaged remains: nothing, the true window, or less with a word about it. */
+static void judge_damage(recovered *truth, const uint8_t *bytes, size_t round, verdicts *v)
+{
+    arena a = {0};
+    recovered r;
+    pprofdelta_error err = {0};
+    pprofdelta_status status = recover(&a, bytes, &r, &err);
+    CHECK_MSG(!status || status == PPROFDELTA_E_STATE, "round %zu: %s", round, err.text);
+    if (status) {
+        v->refused++;
+    } else if (!r.left_out) {
+        bool is_equal =
+            r.mail.len == truth->mail.len && !memcmp(r.mail.bytes, truth->mail.bytes, r.mail.len);
+        CHECK_MSG(is_equal, "round %zu: another window, without a word", round);
+        v->equal++;
+    } else {
+        const char *wrong = wrong_row(&r.profile.sums, &truth->profile.sums);
+        CHECK_MSG(!wrong, "round %zu: what is left is wrong: %s", round, wrong ? wrong : "");
+        CHECK_MSG(r.profile.sequence == truth->profile.sequence &&
+                      r.profile.attempt == truth->profile.attempt &&
+                      !strcmp(r.profile.kind, truth->profile.kind),
+                  "round %zu: another window", round);
+        v->less++;
+    }
+    arena_free(&a);
+}
+
+TEST(of_damaged_remains_nothing_is_wrong_without_a_word)
+{
+    static const struct {
+        size_t rounds;
+        void (*damage)(rng *r, uint8_t *bytes);
+    } kinds[] = {{250, flip_bits}, {60, overwrite_page}};
+    uint8_t *copy = malloc(AREA);
+    rng r = {11};
+    verdicts v = {0};
+    REQUIRE(copy != NULL);
+    plain.flags = PPROFDELTA_HEAP_AGES; /* with the table of mapped files */
+    make_steps(5);
+    make_stage();
+    for (size_t i = 0, round = 0; i < STEPS; i++) {
+        arena a = {0};
+        pprofdelta_error err = {0};
+        recovered truth;
+        do_step(&steps[i], 10 * (int64_t)(i + 1));
+        if (i % (STEPS / 4) != STEPS / 4 - 1)
+            continue;
+        REQUIRE(recover(&a, shared->area, &truth, &err) == PPROFDELTA_OK && !truth.left_out);
+        for (size_t kind = 0; kind < 2; kind++)
+            for (size_t n = 0; n < kinds[kind].rounds; n++, round++) {
+                memcpy(copy, shared->area, AREA);
+                kinds[kind].damage(&r, copy);
+                judge_damage(&truth, copy, round, &v);
+            }
+        arena_free(&a);
+    }
+    printf("  refused %zu, equal %zu, less %zu\n", v.refused, v.equal, v.less);
+    CHECK(v.refused && v.equal && v.less);
+    plain.flags |= PPROFDELTA_NO_MAPPINGS;
+    free(copy);
+    munmap(shared, sizeof *shared);
+}
+
+TEST(an_attempt_counts_if_its_sink_was_called)
+{
+    static const step tracked = {'+', 1};
+    const pprofdelta_sink sink = {.write = deliver, .cookie = (void *)"f"};
+    arena a = {0};
+    recovered r;
+    pprofdelta_error err = {0};
+    make_stage();
+    do_step(&tracked, 10);
+    pprofdelta_heap_begin(shared->heap, 20, NULL, NULL);
+    for (uint64_t attempt = 1; attempt <= 2; attempt++) {
+        has_no_work = attempt == 1; /* then the window cannot even be composed */
+        CHECK(pprofdelta_heap_write(shared->heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) ==
+              (has_no_work ? PPROFDELTA_E_MEMORY : PPROFDELTA_E_SINK));
+        has_no_work = false;
+        CHECK(recover(&a, shared->area, &r, &err) == PPROFDELTA_OK && r.profile.sequence == 1);
+        CHECK_MSG(r.profile.attempt == attempt, "attempt %" PRIu64 ", not %" PRIu64,
+                  r.profile.attempt, attempt);
+    }
+    arena_free(&a);
     munmap(shared, sizeof *shared);
 }
 

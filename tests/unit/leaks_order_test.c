@@ -99,4 +99,63 @@ TEST(every_order)
     }
 }
 
+/* What is in use at the end of each window, as digits, and where the program begins to end; behind a slash, how
+ * fast it allocates. */
+static const struct {
+    const char *in_use, *pace;
+    size_t end;
+} ends[] = {
+    {"0123456789abcdef", "9999999999999999", 16},
+    {"0123456789abcde5", "9999999999999999", 15},       /* the last window */
+    {"0123456789abcc83000", "9999999999999993100", 14}, /* a drain */
+    {"0123456789abcdefa5000", "999999999999999921000", 16},
+    {"0123456789abcdefa5000", "999999999999999999999", 21}, /* it goes on: that was a sawtooth */
+    {"0123456789abcdef01234", "999999999999999911111", 21}, /* it fills again */
+    {"0123456789abcdefa5000", "", 16},                      /* without a counter */
+    {"zzzz0123456789abcdef", "99999999999999999999",
+     20}, /* a start-up that is larger than all later */
+    {"zzzz00000000000000000000", "999911111111111111111111", 24}, /* the fall is too far away */
+    {"9999999999999999", "9999999999999999", 16},
+    {"8989898989898989", "9999999999999999", 16},
+    {"8989898989898998", "9999999999999999", 15},
+    {"0123456789hgfe", "99999999991000", 11}, /* to a part that is not small */
+    {"0123467520", "9999991110", 7},
+    {"012398765", "999991111", 6}, /* not less than a verdict needs */
+    {"012395000", "999991111", 5}, /* unless nearly all is freed */
+    {"012345", "999999", 6},
+    {"543210", "999999", 6},
+    {"0", "9", 1},
+    {"", "", 0},
+};
+
+static double digit(char c)
+{
+    return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+TEST(where_a_program_begins_to_end)
+{
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        cli_leaks_pace windows[32];
+        size_t len = strlen(ends[i].in_use);
+        double made = 0;
+        for (size_t k = 0; k < len; k++) {
+            made += *ends[i].pace ? digit(ends[i].pace[k]) : 0;
+            windows[k] =
+                (cli_leaks_pace){(double)k, digit(ends[i].in_use[k]), *ends[i].pace ? made : -1};
+        }
+        CHECK_MSG(cli_leaks_end_of(windows, len) == ends[i].end, "%s: %zu", ends[i].in_use,
+                  cli_leaks_end_of(windows, len));
+    }
+}
+
+TEST(windows_that_repeat)
+{
+    cli_leaks_pace windows[] = {{0, 5, 9},  {1, 5, 9},  {2, 5, 9}, {3, 5, 10},
+                                {4, 6, 10}, {5, 6, -1}, {6, 6, -1}};
+    static const size_t fresh[] = {0, 1, 1, 1, 2, 3, 4, 5};
+    for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++)
+        CHECK(cli_leaks_count_fresh(windows, i) == fresh[i]);
+}
+
 TEST_MAIN()

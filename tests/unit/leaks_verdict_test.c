@@ -21,7 +21,7 @@ typedef struct row {
 static const row rows[] = {
     {"no point", "", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
     {"one point of nothing", "0", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"one point", "5", 1, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_FEW_POINTS},
+    {"one point", "5", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
     {"five points that grow", "01234", 100, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_FEW_POINTS},
     {"five equal points", "44444", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
     {"six points that grow", "012345", 100, 0, CLI_LEAKS_SUSPECT, CLI_LEAKS_STEADY_GROWTH},
@@ -133,6 +133,22 @@ TEST(one_wild_point_moves_no_slope)
     CHECK(fabs(cli_leaks_judge(&series).slope - before) < before / 4);
 }
 
+/* Points are missing where the account of the resident memory would take too long. */
+TEST(what_grows_in_a_gap_is_no_step)
+{
+    cli_leaks_series series = make(named("a leak"), 1, 1);
+    for (size_t i = 12; i < series.len; i++) {
+        seconds[i] += 60 * 60;
+        levels[i] += 10 * 60;
+        allocated[i] += 10 * 60;
+    }
+    cli_leaks_verdict v = cli_leaks_judge(&series);
+    CHECK_MSG(v.kind != CLI_LEAKS_NONE, "%s", cli_leaks_reasons[v.reason].word);
+    for (size_t i = 12; i < series.len; i++)
+        seconds[i] -= 60 * 60;
+    CHECK(cli_leaks_judge(&series).reason == CLI_LEAKS_STEP);
+}
+
 TEST(more_series_leave_more_doubt)
 {
     cli_leaks_series series = make(named("a leak of some samples"), 2, 1);
@@ -179,6 +195,36 @@ TEST(growth_without_a_fall_is_not_clean)
         v = cli_leaks_judge(&series);
         CHECK_MSG(v.kind != CLI_LEAKS_NONE, "churn %d: %s, growth %g, noise %g, doubt %g", churn,
                   cli_leaks_reasons[v.reason].word, v.growth, v.noise, v.doubt);
+    }
+}
+
+/* Growth above the smallest leak that is a suspect is not clean if it is one of few objects. */
+TEST(growth_above_the_power)
+{
+    static const struct {
+        const char *levels;
+        double smallest;
+        cli_leaks_kind kind;
+    } series_of[] = {
+        {"02468aceghikmoqs", 20, CLI_LEAKS_UNKNOWN},
+        {"02468aceghikmoqs", 40, CLI_LEAKS_NONE},
+        {"000888ggggoooooo", 20, CLI_LEAKS_UNKNOWN}, /* in three objects */
+        {"000888888ooooooo", 20, CLI_LEAKS_UNKNOWN}, /* most of it at once */
+        {"048cgkkkkkkkooon", 20, CLI_LEAKS_UNKNOWN}, /* more slowly, so far */
+        {"00000000oooooooo", 20, CLI_LEAKS_NONE},    /* in one */
+        {"48cgkooooooooooo", 20, CLI_LEAKS_NONE},    /* before the judged part */
+        {"0a5f2c8a4f9d6f8e", 5, CLI_LEAKS_NONE},     /* up and down */
+        {"s8", 5, CLI_LEAKS_NONE},
+    };
+    for (size_t i = 0; i < sizeof series_of / sizeof *series_of; i++) {
+        const row of = {"", series_of[i].levels, 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT};
+        cli_leaks_series series = make(&of, 1, 1e6);
+        series.weight = 8;
+        cli_leaks_verdict v = cli_leaks_judge(&series);
+        CHECK_MSG(v.kind == CLI_LEAKS_NONE, "%s: %s", of.levels, cli_leaks_reasons[v.reason].word);
+        cli_leaks_doubt_growth(&series, series_of[i].smallest, &v);
+        CHECK_MSG(v.kind == series_of[i].kind, "%s: %s", of.levels,
+                  cli_leaks_reasons[v.reason].word);
     }
 }
 
@@ -258,6 +304,36 @@ TEST(extreme_values)
                 (v.kind != CLI_LEAKS_SUSPECT || v.growth > 0);
     }
     CHECK(made == 5 * 5 * 5 * 5 * 5 * 5);
+}
+
+/* The size of the mappings of an area that grew by 8, in digits. */
+TEST(what_is_mapped_again)
+{
+    static const struct {
+        const char *mapped;
+        bool is_again;
+    } areas[] = {
+        {"999999999999999999", false}, /* one that fills */
+        {"11111111111111111z", false}, /* made at the end */
+        {"111111119999999999", false}, /* replaced by a larger one */
+        {"115555555999999999", false}, /* a pool of three, one of them in the start-up */
+        {"123456789999999999", false}, /* a pool that was complete after the start-up */
+        {"777777777888899999", false}, /* most of the growth is not of new mappings */
+        {"123456789abcdefghi", true},  /* in each window */
+        {"111155559999dddhhh", true},  /* in large chunks */
+        {"111111123344556789", true},  /* since the start-up */
+        {"123456", true},
+        {"111123", false},
+    };
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        size_t len = strlen(areas[i].mapped);
+        for (size_t k = 0; k < len; k++)
+            levels[k] = digit(areas[i].mapped[k]);
+        double growth = len == 6 ? 3 : 8;
+        CHECK_MSG(cli_leaks_is_mapped_again(levels, len, growth) == areas[i].is_again, "%s",
+                  areas[i].mapped);
+    }
+    CHECK(cli_leaks_kind_of(CLI_LEAKS_TOUCHED) == CLI_LEAKS_UNKNOWN);
 }
 
 TEST(every_reason_has_words)

@@ -3,10 +3,12 @@
 
 #include "test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #define PAGE ((uintptr_t)4096)
 
@@ -150,6 +152,42 @@ TEST(odd_calls_do_nothing)
     pd_mappings_unpin();
     CHECK(pd_mappings_pin(ranges, &lost) == 0);
     pd_mappings_unpin();
+}
+
+/* Processor time of calls for the lowest address, with so many ranges behind it. */
+static double time_of_calls(size_t behind)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < behind; i++)
+        pd_mappings_add_slot(page(10 + 2 * i), PAGE, PD_SLOT_ALLOCATOR);
+    for (int attempt = 0; attempt < 5; attempt++) {
+        clock_t begin = clock();
+        for (int i = 0; i < 20000; i++) {
+            pd_mappings_add_slot(page(0), PAGE, PD_SLOT_AGENT);
+            pd_mappings_remove(page(0), PAGE);
+        }
+        least = fmin(least, (double)(clock() - begin));
+    }
+    pd_mappings_remove(page(0), 4 * (size_t)PD_RANGES_MAX * PAGE);
+    return least;
+}
+
+TEST(calls_do_not_move_the_table)
+{
+    double few = time_of_calls(100), many = time_of_calls(PD_RANGES_MAX - 10);
+    CHECK_MSG(many < 20 * few, "%.0f times longer", many / few);
+}
+
+/* Removals do not change the table where nothing is. */
+TEST(changes_are_counted)
+{
+    uint64_t before = pd_mappings_changes();
+    pd_mappings_remove(page(0), 9 * PAGE);
+    CHECK(pd_mappings_changes() == before);
+    add(1, 1, 1);
+    uint64_t added = pd_mappings_changes();
+    pd_mappings_remove(page(0), 9 * PAGE);
+    CHECK(added > before && pd_mappings_changes() > added);
 }
 
 /* Threads with a part of the table each, and one that reads. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool parse(const char *text, pd_maps_line *line)
@@ -140,6 +141,46 @@ TEST(two_regions_of_one_made_up_name_stay_apart)
     pd_maps_release(&maps, &mem);
     for (size_t i = 0; i < 2; i++)
         munmap(at[i], SIZE);
+}
+
+/* Processor time of a second reading that finds as many new mappings as there were. */
+static void time_reading(size_t count, double *least)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), len = 4 * count * page;
+    *least = INFINITY;
+    int fd = memfd_create("code", 0);
+    REQUIRE(fd >= 0 && ftruncate(fd, (off_t)len) == 0);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        uint8_t *at = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+        pd_mem mem;
+        pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+        pd_maps maps = {.main = PD_MAP_NONE};
+        REQUIRE(at != MAP_FAILED);
+        for (size_t i = 0; i < 2 * count;
+             i++) { /* those of the second half come later, at lower addresses */
+            if (i == count)
+                REQUIRE(pd_maps_read(&maps, &mem, NULL) == PPROFDELTA_OK && maps.len >= count);
+            REQUIRE(!mprotect(at + 2 * (2 * count - 1 - i) * page, page, PROT_READ | PROT_EXEC));
+        }
+        clock_t begin = clock();
+        REQUIRE(pd_maps_read(&maps, &mem, NULL) == PPROFDELTA_OK && maps.len >= 2 * count);
+        *least = fmin(*least, (double)(clock() - begin));
+        for (size_t i = 0; i < 2 * count; i++) {
+            uint32_t map = pd_maps_find(&maps, (uintptr_t)(at + 2 * i * page));
+            CHECK(map < maps.len && maps.maps[map].start == (uintptr_t)(at + 2 * i * page));
+        }
+        pd_maps_release(&maps, &mem);
+        munmap(at, len);
+    }
+    close(fd);
+}
+
+TEST(a_reading_takes_time_by_the_line)
+{
+    double few, many;
+    time_reading(500, &few);
+    time_reading(8000, &many);
+    CHECK_MSG(many < 28 * few, "%.0f times longer with 16 times as many lines", many / few);
 }
 
 /* ---- A file that is replaced ----------------------------------------------------------------- */

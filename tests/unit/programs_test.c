@@ -19,6 +19,8 @@ static const struct {
     {"heap", {1, 128, NTH, END}},
     {"builder", {16, NTH, END}},
     {"sum", {4, NTH, END}},
+    /* each word of the remains, as nothing and as something */
+    {"recover", {0, 0, NTH, 200, END}},
     /* a recorder that is made without memory */
     {"records", {0, 2, 0, 1, NTH, END}},
     /* two records, a window, a change and a third record, and two more windows */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static struct seen {
     pd_smaps_area areas[8];
@@ -89,6 +90,73 @@ TEST(this_process)
     CHECK(pd_smaps_read(note, &seen) == 0);
     CHECK(before - seen.found.resident == LEN / 4);
     munmap(map, LEN);
+}
+
+/* The kernel shows an area again if it is the last one of a piece and grows before the next one. */
+TEST(an_area_that_grew_between_two_pieces)
+{
+    take("1000-3000 rw-p 00000000 00:00 0 [heap]\nRss: 8 kB\nAnonymous: 8 kB\n"
+         "1000-6000 rw-p 00000000 00:00 0 [heap]\nRss: 20 kB\nAnonymous: 20 kB\n"
+         "6000-7000 rw-p 00000000 00:00 0 \nRss: 4 kB\n");
+    CHECK(seen.len == 2 && seen.areas[0].begin == 0x1000 && seen.areas[0].end == 0x6000);
+    CHECK(seen.areas[0].resident == 20480 && seen.areas[1].resident == 4096);
+    CHECK_STR(seen.names[0], "[heap]");
+}
+
+/* What remains of it is counted by its pages, 2 here, since no file can be asked. */
+TEST(areas_that_overlap_otherwise)
+{
+    take("1000-5000 rw-p 00000000 00:00 0 \nRss: 16 kB\n"
+         "3000-7000 ---p 00000000 00:00 0 \nRss: 12 kB\nAnonymous: 12 kB\n"
+         "7000-9000 rw-p 00000000 00:00 0 \nRss: 8 kB\n"
+         "2000-a000 rw-p 00000000 00:00 0 \nRss: 32 kB\n"
+         "b000-c000 rw-p 00000000 00:00 0 \nRss: 4 kB\n");
+    CHECK(seen.len == 4);
+    CHECK(seen.areas[1].begin == 0x5000 && seen.areas[1].resident == 8192 &&
+          seen.areas[1].copied == 8192);
+    CHECK(seen.areas[2].begin == 0x7000 && seen.areas[2].end == 0xa000 &&
+          seen.areas[2].resident == 12288);
+    CHECK(seen.areas[3].begin == 0xb000 && seen.areas[3].resident == 4096);
+}
+
+enum { PAIRS = 64, ROOM = 8 };
+
+static struct growing {
+    char *pairs; /* of areas: pages that are used, and pages that cannot be */
+    size_t page, used, calls;
+} growing;
+
+static void grow(void)
+{
+    for (size_t i = 0; i < PAIRS; i++) {
+        char *at = growing.pairs + i * ROOM * growing.page;
+        REQUIRE(!mprotect(at, (growing.used + 1) * growing.page, PROT_READ | PROT_WRITE));
+        at[growing.used * growing.page] = 1;
+    }
+    growing.used++;
+}
+
+static void note_and_grow(void *cookie, const pd_smaps_area *area)
+{
+    note(cookie, area);
+    uintptr_t at = (uintptr_t)growing.pairs;
+    bool is_of_pairs = area->begin >= at && area->end <= at + PAIRS * ROOM * growing.page;
+    if (is_of_pairs && ++growing.calls % 7 == 0 && growing.used < ROOM - 1)
+        grow();
+}
+
+TEST(areas_that_grow_while_they_are_read)
+{
+    growing.page = (size_t)sysconf(_SC_PAGESIZE);
+    growing.used = growing.calls = 0;
+    size_t len = PAIRS * ROOM * growing.page;
+    growing.pairs = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(growing.pairs != MAP_FAILED);
+    grow();
+    memset(&seen, 0, sizeof seen);
+    CHECK(pd_smaps_read(note_and_grow, &seen) == 0); /* note checks that none overlaps another */
+    CHECK(growing.used == ROOM - 1 && growing.calls >= PAIRS);
+    munmap(growing.pairs, len);
 }
 
 TEST_MAIN()

@@ -20,7 +20,8 @@ static const struct {
     {A, "libstdc++.so.6", "operator new(unsigned long)"},
     {A, "",
      "operator new[](unsigned long, std::nothrow_t const&)|_Znwm|_ZnamRKSt9nothrow_t|"
-     "Arena::operator new(unsigned long)|je_malloc|_rjem_malloc|tc_malloc|"
+     "Arena::operator new(unsigned long)|pprofdelta_alloc::allocated(void*, unsigned "
+     "long)|je_malloc|_rjem_malloc|tc_malloc|"
      "tcmalloc::allocate_full_malloc_oom|mi_malloc|_mi_heap_realloc_zero|__rust_alloc|"
      "__rust_alloc_zeroed|__rust_realloc|__rdl_alloc|alloc::alloc::exchange_malloc|"
      "alloc::raw_vec::RawVec<T,A>::grow_one|"

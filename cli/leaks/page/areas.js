@@ -41,9 +41,10 @@ function makeAreas(canvas) {
       context.lineTo(width - 12, Math.round(yOf(value)) + 0.5);
       context.stroke();
     }
-    context.textAlign = "center";
-    for (const share of [0, 0.25, 0.5, 0.75, 1])
-      context.fillText(secondsText(share * span()), AXIS + share * (width - AXIS - 28) + 8, height - FOOT / 2);
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+      context.textAlign = share === 0 ? "left" : share === 1 ? "right" : "center";
+      context.fillText(secondsText(share * span()), AXIS + share * (width - AXIS - 12), height - FOOT / 2);
+    }
   }
 
   /* The path around a layer. */
@@ -102,7 +103,7 @@ function makeAreas(canvas) {
   function drawMarks() {
     begin(front);
     if (behind.width && behind.height) front.drawImage(behind, 0, 0, width, height);
-    const chosen = scene.layers.findIndex((layer) => layer.finding >= 0 && layer.finding === scene.finding);
+    const chosen = scene.layers.findIndex((layer) => layer.finding >= 0 && layer.also.includes(scene.finding));
     if (chosen >= 0) {
       trace(chosen);
       front.strokeStyle = ink[2];

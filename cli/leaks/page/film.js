@@ -57,6 +57,17 @@ function readFilm(run) {
   };
 }
 
+/* [label, stacks] of each label: the stacks of one line. */
+function byLabel(stacks, labelOf) {
+  const groups = new Map();
+  for (const one of stacks) {
+    const label = labelOf(one);
+    if (!groups.has(label)) groups.set(label, []);
+    groups.get(label).push(one);
+  }
+  return [...groups];
+}
+
 /* What the picture stacks up, from below: the findings, the largest other stacks, all that is left. */
 function layersOf(film, labelOf) {
   const MOST = 12, layers = [], taken = new Set();
@@ -64,13 +75,18 @@ function layersOf(film, labelOf) {
     const members = finding.members.filter((one) => !taken.has(one));
     if (!members.length || finding.what === "rest" || layers.length === MOST) continue;
     members.forEach((one) => taken.add(one));
-    layers.push({ label: labelOf(film.stacks[finding.own] ?? members[0]), kind: finding.kind, finding: number,
-                  values: sumOf(members, film.points) });
+    const label = labelOf(film.stacks[finding.own] ?? members[0]), values = sumOf(members, film.points);
+    const same = layers.find((layer) => layer.label === label && layer.kind === finding.kind);
+    if (same) {
+      addTo(same.values, values);
+      same.also.push(number);
+    } else layers.push({ label, kind: finding.kind, finding: number, also: [number], values });
   }
-  const others = film.stacks.filter((one) => !taken.has(one) && one.up >= 0)
-    .map((one) => ({ one, most: one.values[highest(one.values)] }))
+  const others = byLabel(film.stacks.filter((one) => !taken.has(one) && one.up >= 0), labelOf)
+    .map(([label, list]) => ({ label, kind: "none", finding: -1, values: sumOf(list, film.points) }))
+    .map((layer) => ({ layer, most: layer.values[highest(layer.values)] }))
     .sort((a, b) => b.most - a.most).slice(0, MOST - layers.length);
-  for (const { one } of others) layers.push({ label: labelOf(one), kind: "none", finding: -1, values: one.values });
+  for (const { layer } of others) layers.push(layer);
   const rest = film.total.slice();
   for (const { values } of layers) values.forEach((value, i) => { rest[i] -= value; });
   layers.push({ label: "all other stacks", kind: "rest", finding: -1, values: rest });
@@ -84,7 +100,8 @@ function partsOf(film) {
     values: sumOf(film.areas.filter((area) => area.name === name), film.points) }));
 }
 
-/* Moments that the picture marks: the peak, a restart, and where a stack grew in one step. */
+/* Moments that the picture marks: the peak, a restart, and where a stack grew in one step, if that is seen: if
+ * all stacks together grew by most of it. */
 function marksOf(film, report, words, isRestartedLater) {
   const marks = [{ point: film.peak, text: "peak" }], MOST_STEPS = 3, LEAST_SHARE = 0.02;
   if (report.after_restart) marks.push({ point: 0, text: "restart" });
@@ -93,6 +110,7 @@ function marksOf(film, report, words, isRestartedLater) {
     let point = 1;
     for (let i = 2; i < film.points; i++) if (values[i] - values[i - 1] > values[point] - values[point - 1]) point = i;
     return { point, text: "step", size: values[point] - values[point - 1] };
-  }).filter((one) => one.size >= LEAST_SHARE * film.total[film.peak]).sort((a, b) => b.size - a.size);
+  }).filter(({ point, size }) => size >= LEAST_SHARE * film.total[film.peak] &&
+    film.total[point] - film.total[point - 1] >= size / 2).sort((a, b) => b.size - a.size);
   return [...marks, ...steps.slice(0, MOST_STEPS)];
 }

@@ -53,7 +53,7 @@ function nameOf(finding) {
   return parts.filter(Boolean).join(": ") || "(no stack)";
 }
 
-function putFindings(table, film, report, reasons, chosen, choose) {
+function putFindings(table, film, report, chosen, choose) {
   fillTable(table, [["", "text"], ["Place", "text"], ["Now", ""], ["Slope", ""], ["Sure", ""], ["Why", "text"]],
     film.findings.map((finding, i) => {
       const place = make("div"), button = make("button", nameOf(finding));
@@ -65,7 +65,7 @@ function putFindings(table, film, report, reasons, chosen, choose) {
       const more = finding.stacks > 1 && finding.what !== "resident" ? `; ${finding.stacks} stacks` : "";
       return { isChosen: i === chosen, cells: [kind, place, formatValue(finding.now, unitOf(finding, report)),
         slopeText(finding.per_hour, unitOf(finding, report), report.span_seconds), sureText(finding),
-        (reasons.find(([word]) => word === finding.reason) ?? ["", finding.reason])[1] + more] };
+        finding.why + more] };
     }));
 }
 
@@ -111,11 +111,14 @@ function putSurvival(table, survival, secondsOfWindow) {
     cells: [age ? `over ${secondsText(age * secondsOfWindow)}` : "over a window", formatShare(alive, 1), alive, countText(samples)] })));
 }
 
-/* Stacks of which most was freed in the window in which it was allocated. Returns whether there are any. */
+/* Lines of which most was freed in the window in which it was allocated. Returns whether there are any. */
 function putBrief(table, stacks, labelOf) {
-  const MOST = 15, rows = stacks.filter((one) => one.brief > 0).sort((a, b) => b.brief - a.brief).slice(0, MOST);
+  const MOST = 15, rows = byLabel(stacks.filter((one) => one.brief > 0), labelOf).map(([label, list]) =>
+    list.reduce((sum, one) => ({ label, brief: sum.brief + one.brief, made: sum.made + one.made,
+                                 briefObjects: sum.briefObjects + one.briefObjects }), { brief: 0, made: 0, briefObjects: 0 }))
+    .sort((a, b) => b.brief - a.brief).slice(0, MOST);
   fillTable(table, [["Place", "text"], ["Freed at once", ""], ["Of all", ""], ["", "bar"], ["Objects", ""]],
-    rows.map((one) => ({ cells: [labelOf(one), formatValue(one.brief, "bytes"), formatShare(one.brief, one.made),
+    rows.map((one) => ({ cells: [one.label, formatValue(one.brief, "bytes"), formatShare(one.brief, one.made),
                                  Math.min(one.brief / one.made, 1), countText(one.briefObjects)] })));
   return rows.length > 0;
 }

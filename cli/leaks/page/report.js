@@ -26,8 +26,9 @@ function makeReport(whole, number) {
   }
 
   function notes() {
-    const list = [["verdict", report.is_enough ? `${report.suspects} suspect${report.suspects === 1 ? "" : "s"}, ${report.unknown} unknown` :
-      `unknown: ${report.windows} windows are too few`]];
+    const list = [["verdict", report.is_enough || report.suspects ? `${report.suspects} suspect${report.suspects === 1 ? "" : "s"}, ${report.unknown} unknown` :
+      `unknown: ${report.doubt ?? `${report.windows} windows are too few`}`]];
+    if (report.left_out) list.push(["end", `the last ${report.left_out} windows are left out: the program ends in them`]);
     if (report.smallest_leak !== null)
       list.push(["power", `a leak of ${formatValue(Math.round(report.smallest_leak), report.unit)} in this run would be a suspect 8 times of 10`]);
     if (film.points < report.windows)
@@ -88,7 +89,7 @@ function makeReport(whole, number) {
     if (!before) putLegends();
     element("only").checked = shown.only;
     if (isChosen) {
-      putFindings(element("findings"), film, report, whole.reasons, shown.finding, chooseFinding);
+      putFindings(element("findings"), film, report, shown.finding, chooseFinding);
       putFinding();
     }
     if (!isMoved) return;

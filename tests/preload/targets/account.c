@@ -8,6 +8,8 @@
  *     file       a file that is mapped and partly written
  *     all        all of these
  *     storm      threads that map, move, cut and unmap, and children that do the same; nothing stays
+ *     briefly N DIR   N blocks, and the end at once
+ *     grow       a heap that grows, and the most that was resident
  *     filtered   threads, under a filter that ends the process for a call that it does not expect
  *     again      maps, and then this program again, by exec, with "leak"
  *     fork       maps, then the same in a child, which alone stands still */
@@ -21,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -235,6 +238,22 @@ static void storm(void)
     puts("blow 0");
 }
 
+/* The heap is the largest area, and grows while windows are made. */
+static void grow(void)
+{
+    enum { FIRST = 12000, STEPS = 500, SIZE = 8000 };
+    struct rusage usage;
+    for (int i = 0; i < FIRST; i++)
+        used(malloc(SIZE), SIZE);
+    for (int step = 0; step < STEPS; step++) {
+        for (size_t len = 0; len < MIB / 7; len += SIZE)
+            used(malloc(SIZE), SIZE);
+        usleep(1000);
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    printf("most %zu\n", (size_t)usage.ru_maxrss << 10);
+}
+
 static void filter(void)
 {
     struct sock_filter rules[] = {
@@ -249,6 +268,12 @@ static void filter(void)
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
 }
 
+/* A process that ends earlier has no account. */
+static void live_on(void)
+{
+    usleep(200000);
+}
+
 static void stand_still(void)
 {
     char byte;
@@ -258,11 +283,24 @@ static void stand_still(void)
         continue;
 }
 
+/* Ends at once, and tells whether there was a file for the last window. */
+__attribute__((noinline)) static int live_briefly(int blocks, const char *folder)
+{
+    char path[4096];
+    for (int i = 0; i < blocks; i++)
+        used(malloc(MIB), MIB);
+    snprintf(path, sizeof path, "%s/heap.account.%d.live", folder, (int)getpid());
+    printf("live %d\n", access(path, F_OK) == 0);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     int all = strcmp(what, "all") == 0;
     setvbuf(stdout, NULL, _IOFBF, 4096);
+    if (argc > 3 && !strcmp(what, "briefly"))
+        return live_briefly(atoi(argv[2]), argv[3]);
     if (all || !strcmp(what, "maps") || !strcmp(what, "fork"))
         maps();
     if (all || !strcmp(what, "slack"))
@@ -275,6 +313,8 @@ int main(int argc, char **argv)
         threads();
     if (!strcmp(what, "storm"))
         storm();
+    if (!strcmp(what, "grow"))
+        grow();
     if (!strcmp(what, "filtered")) {
         threads();
         filter();
@@ -282,6 +322,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "again")) {
         free(used(malloc(MIB), MIB)); /* the agent's thread runs */
         maps();
+        live_on();
         execl("/proc/self/exe", argv[0], "leak", (char *)NULL);
     }
     if (!strcmp(what, "fork")) {
@@ -293,6 +334,7 @@ int main(int argc, char **argv)
         free(used(malloc(MIB), MIB));
         printf("map_whole %zu\npid %d\n", 12 * MIB, (int)getpid());
     }
+    live_on();
     stand_still();
     return 0;
 }

@@ -1,12 +1,15 @@
 /* A program that confines itself by seccomp(2), goes on allocating, and ends with status 3.
  *
- *     confined HOW
+ *     confined HOW [PROGRAM]     instead of the end, executes the program
  *
  *     strict     strict mode: read, write, exit and sigreturn
  *     prctl      a filter that kills whatever it does not name
  *     syscall    the same for all threads, by syscall(2); the main thread ends by exit_group
  *     signal     as prctl; SIGTERM ends it
+ *     only       a filter that kills for each call but those that the agent says it makes; it runs on for a while
+ *     NAME       a filter that kills for this call
  *     wrong      a filter that the kernel refuses, and then exit(3) */
+#include "agent/base/filter.c"
 #include "leaking.h"
 
 #include <linux/filter.h>
@@ -29,6 +32,61 @@ __attribute__((noinline)) static void after_confined(int i)
     kept[i] = malloc(SIZE);
     if (i % 3 == 0)
         free(kept[i]);
+}
+
+static void install(struct sock_filter *rules, size_t len)
+{
+    struct sock_fprog filter = {(unsigned short)len, rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        _exit(77);
+}
+
+#define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+#define IF_IS(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1)
+#define KILL        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#define ALLOW       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+enum {
+    OWN = sizeof own_calls / sizeof *own_calls,
+    TO_COMMAND = sizeof calls_to_command / sizeof *calls_to_command
+};
+
+static const own_call of_program[] = {ROW(exit_group), ROW(brk), ROW(execve), ROW(ptrace)};
+
+/* The n-th of all calls that are known here. */
+static const own_call *call_at(size_t n)
+{
+    return n < OWN                ? &own_calls[n]
+           : n < OWN + TO_COMMAND ? &calls_to_command[n - OWN]
+                                  : &of_program[n - OWN - TO_COMMAND];
+}
+
+enum { ALL = OWN + TO_COMMAND + sizeof of_program / sizeof *of_program };
+
+/* A number that no call has is allowed: or else nothing would be asked about the others. */
+static void allow_only_the_agent(void)
+{
+    struct sock_filter rules[2 * ALL + 2] = {LOAD_NUMBER};
+    for (size_t i = 0; i < ALL; i++) {
+        rules[2 * i + 1] = (struct sock_filter)IF_IS(call_at(i)->number);
+        rules[2 * i + 2] = (struct sock_filter)ALLOW;
+    }
+    rules[2 * ALL + 1] = (struct sock_filter)KILL;
+    install(rules, 2 * ALL + 2);
+}
+
+/* Returns false if there is no call of this name. */
+static bool forbid(const char *name)
+{
+    size_t n = 0;
+    while (n < ALL && strcmp(call_at(n)->name, name) != 0)
+        n++;
+    if (n == ALL)
+        return false;
+    struct sock_filter rules[] = {LOAD_NUMBER, IF_IS(call_at(n)->number), KILL, ALLOW};
+    install(rules, sizeof rules / sizeof *rules);
+    return true;
 }
 
 static void confine(const char *how)
@@ -67,7 +125,14 @@ int main(int argc, char **argv)
     mallopt(M_TOP_PAD, 8 << 20); /* the first growth is enough for all that comes later */
     for (int i = 0; i < BEFORE; i++)
         leak_at_last();
-    confine(how);
+    if (!strcmp(how, "only"))
+        allow_only_the_agent();
+    else if (!forbid(how))
+        confine(how);
+    for (int i = 0; i < 50 && !strcmp(how, "only"); i++)
+        usleep(10000);
+    if (argc > 2)
+        execv(argv[2], argv + 2);
     for (int i = 0; i < AFTER; i++)
         after_confined(i);
     if (!strcmp(how, "signal"))

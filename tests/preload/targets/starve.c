@@ -4,6 +4,7 @@
  *     starve abort     aborts
  *     starve go-on     frees some of it, allocates 100 blocks more, and ends with status 0
  *     starve not       uses up nothing
+ *     starve mappings  uses up what the kernel allows of mappings instead, allocates, and ends with status 0
  *
  * starve HOW BITS has called malloc from 2^BITS distinct stacks before. */
 #include "leaking.h"
@@ -60,8 +61,24 @@ static void use_up(void *before)
     sink = before;
 }
 
+static int use_up_mappings(void)
+{
+    enum { PAGE = 4096, MOST = 100000, BLOCKS = 20000 };
+    char *pages = mmap(NULL, 2UL * PAGE * MOST, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    leak_at_last();
+    for (size_t i = 0; !mprotect(pages + 2 * PAGE * i, PAGE, PROT_READ); i++)
+        if (i == MOST - 1)
+            return 77; /* the kernel allows more */
+    for (int i = 0; i < BLOCKS; i++)
+        sink = malloc(16);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "mappings") == 0)
+        return use_up_mappings();
     const struct rlimit limit = {192 << 20, 192 << 20};
     unsigned bits = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     if (argc < 2 || setrlimit(RLIMIT_AS, &limit))

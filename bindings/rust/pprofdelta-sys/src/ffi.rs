@@ -279,6 +279,7 @@ pub struct pprofdelta_heap_options {
     pub gauge: *const c_char,
     pub gauge_unit: *const c_char,
     pub work: *const pprofdelta_heap_pages,
+    pub second_gauge: *const c_char,
 }
 
 #[repr(C)]
@@ -324,6 +325,7 @@ pub struct pprofdelta_heap_row {
     pub stack: *const u64,
     pub depth: usize,
     pub value: i64,
+    pub second: i64,
 }
 
 #[repr(C)]
@@ -378,6 +380,7 @@ pub struct pprofdelta_heap_stats {
     pub peak_nanos: i64,
     pub dropped_ages: u64,
     pub refused: u64,
+    pub left_out: u64,
 }
 
 #[repr(C)]

@@ -38,6 +38,7 @@ struct Local {
     is_paused: Cell<bool>,                    // allocations are no samples
     is_inside: Cell<bool>,                    // in the tracker: an allocation of a signal handler is left out, and so is a free
     forking: Cell<*mut sys::pprofdelta_heap>, // the tracker whose locks this thread has, from before a fork until after it
+    forks: Cell<u32>,                         // that this thread is in: a signal handler may fork meanwhile
 }
 
 thread_local! {
@@ -48,6 +49,7 @@ thread_local! {
             is_paused: Cell::new(false),
             is_inside: Cell::new(false),
             forking: Cell::new(null_mut()),
+            forks: Cell::new(0),
         }
     };
 }
@@ -287,37 +289,59 @@ pub(crate) fn paused<R>(call: impl FnOnce() -> R) -> R {
 }
 
 /// Around fork(2), for pthread_atfork(3). In between, the thread has the locks of the tracker, so what other handlers
-/// allocate is left out.
+/// allocate is left out. A signal handler that forks within the tracker cannot take them: that child is not recorded.
 pub(crate) extern "C" fn before_fork() {
     LOCAL.with(|local| {
-        local.is_inside.set(true);
+        local.forks.set(local.forks.get() + 1);
+        if local.forks.get() > 1 || local.is_inside.replace(true) {
+            return;
+        }
         USERS.fetch_add(1, SeqCst);
         local.forking.set(TRACKER.load(SeqCst));
+        if local.forking.get().is_null() {
+            USERS.fetch_sub(1, SeqCst);
+            local.is_inside.set(false);
+        }
+        fork_step(local, sys::PPROFDELTA_FORK_PREPARE);
     });
-    fork_step(sys::PPROFDELTA_FORK_PREPARE);
 }
 
 pub(crate) extern "C" fn after_fork_in_parent() {
-    fork_step(sys::PPROFDELTA_FORK_PARENT);
-    USERS.fetch_sub(1, SeqCst);
-    LOCAL.with(|local| local.is_inside.set(false));
-}
-
-pub(crate) extern "C" fn after_fork_in_child() {
-    fork_step(sys::PPROFDELTA_FORK_CHILD);
-    USERS.store(0, SeqCst); // the other threads are not here
-    CHANGES.fetch_add(1, Release); // other samples than in the parent
     LOCAL.with(|local| {
-        local.left().set(0);
-        local.is_inside.set(false);
+        local.forks.set(local.forks.get() - 1);
+        if local.forks.get() == 0 && !local.forking.get().is_null() {
+            fork_step(local, sys::PPROFDELTA_FORK_PARENT);
+            USERS.fetch_sub(1, SeqCst);
+            end_fork(local);
+        }
     });
 }
 
-fn fork_step(step: sys::pprofdelta_fork) {
-    let tracker = LOCAL.with(|local| local.forking.get());
-    if !tracker.is_null() {
+pub(crate) extern "C" fn after_fork_in_child() {
+    LOCAL.with(|local| {
+        local.forks.set(local.forks.get() - 1);
+        CHANGES.fetch_add(1, Release); // other samples than in the parent
+        local.left().set(0);
+        if local.forks.get() == 0 && !local.forking.get().is_null() {
+            fork_step(local, sys::PPROFDELTA_FORK_CHILD);
+            end_fork(local);
+        } else {
+            RATE.store(0, Relaxed);
+            TRACKER.store(null_mut(), SeqCst);
+        }
+        USERS.store(usize::from(local.is_inside.get()), SeqCst); // the other threads are not here
+    });
+}
+
+fn end_fork(local: &Local) {
+    local.forking.set(null_mut());
+    local.is_inside.set(false);
+}
+
+fn fork_step(local: &Local, step: sys::pprofdelta_fork) {
+    if !local.forking.get().is_null() {
         // SAFETY: the thread counts as a user of the tracker since `before_fork`, so it was not freed.
-        unsafe { sys::pprofdelta_heap_fork(tracker, step, crate::profiler::now()) };
+        unsafe { sys::pprofdelta_heap_fork(local.forking.get(), step, crate::profiler::now()) };
     }
 }
 
@@ -356,6 +380,21 @@ mod tests {
         // SAFETY: as above.
         unsafe { heap.dealloc(heap.alloc(layout), layout) };
         assert_eq!(left(), IDLE, "nothing is recorded");
+    }
+
+    /// A handler that interrupts the tracker cannot take its locks, which its own thread has.
+    #[test]
+    fn a_fork_within_the_tracker_takes_no_locks() {
+        let state = || LOCAL.with(|local| (local.is_inside.get(), local.forks.get(), local.forking.get().is_null()));
+        LOCAL.with(|local| local.is_inside.set(true));
+        before_fork();
+        assert_eq!(state(), (true, 1, true));
+        after_fork_in_parent();
+        assert_eq!(state(), (true, 0, true), "the interrupted call is in the tracker still");
+        LOCAL.with(|local| local.is_inside.set(false));
+        before_fork();
+        after_fork_in_parent();
+        assert_eq!(state(), (false, 0, true), "without a tracker nothing is held");
     }
 
     #[test]

@@ -1,0 +1,79 @@
+/* What the agent and the command compute of the same file: see remains.h. */
+#include "agent/base/remains.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* By the method of FNV, a word at a time: each word that changes changes the result. */
+static uint64_t check_of(const void *from, size_t len)
+{
+    uint64_t check = UINT64_C(0xcbf29ce484222325), word;
+    for (size_t at = 0; at + sizeof word <= len; at += sizeof word) {
+        memcpy(&word, (const char *)from + at, sizeof word);
+        check = (check ^ word) * UINT64_C(0x100000001b3);
+        check ^= check >> 32;
+    }
+    return check | 1;
+}
+
+uint64_t pd_remains_check_head(const pd_remains_head *head)
+{
+    return check_of(&head->root,
+                    offsetof(pd_remains_head, areas) - offsetof(pd_remains_head, root));
+}
+
+uint64_t pd_remains_check_beat(const pd_remains_beat *beat)
+{
+    return check_of(&beat->serial, sizeof *beat - sizeof beat->check);
+}
+
+uint64_t pd_remains_check_account(const pd_remains_account *account)
+{
+    const size_t head = offsetof(pd_remains_account, rows) - sizeof account->check;
+    return check_of(&account->len, head + (size_t)account->len);
+}
+
+static bool is_whole(const pd_remains_beat *beat)
+{
+    return beat->check == pd_remains_check_beat(beat);
+}
+
+const pd_remains_beat *pd_remains_last_beat(const pd_remains_head *head)
+{
+    const pd_remains_beat *a = &head->beats[0], *b = &head->beats[1];
+    if (is_whole(a) && (!is_whole(b) || a->serial > b->serial))
+        return a;
+    return is_whole(b) ? b : NULL;
+}
+
+void pd_remains_beat_now(pd_remains_head *head, int64_t nanos, uint64_t next_number)
+{
+    const pd_remains_beat *last = pd_remains_last_beat(head);
+    const uint64_t serial = last ? last->serial + 1 : 1;
+    pd_remains_beat *beat = &head->beats[serial & 1];
+    *beat = (pd_remains_beat){0, serial, nanos, next_number};
+    beat->check = pd_remains_check_beat(beat);
+}
+
+/* The number behind one character. */
+static uint64_t number_at(const char **at)
+{
+    uint64_t number = 0;
+    for (++*at; **at >= '0' && **at <= '9'; ++*at)
+        number = 10 * number + (uint64_t)(**at - '0');
+    return number;
+}
+
+void pd_remains_read_process(const char *stat, const char *status, pd_remains_process *out)
+{
+    enum { SPACES = 20 }; /* from the name, which may have any character, to the start */
+    const char *at = strrchr(stat, ')'), *line = strstr(status, "\nNSpid:");
+    const bool has_ended = !at || at[1] != ' ' || strchr("ZXx", at[2]);
+    for (int i = 0; at && i < SPACES; i++)
+        at = strchr(at + 1, ' ');
+    out->since_boot = at && !has_ended ? number_at(&at) : 0;
+    out->number = 0;
+    at = line ? line + strlen("\nNSpid:") : "";
+    while (*at == '\t' || *at == ' ')
+        out->number = number_at(&at);
+}

@@ -1,0 +1,71 @@
+/* The same finding in several runs of a program: see leaks.h.
+ *
+ * A server of many processes leaks in all of them at one stack. That is printed once, with the number of the
+ * processes. */
+#include "leaks/leaks.h"
+
+#include "keep.h"
+
+static cli_key key_of_frames(cli_key key, const cli_leaks_rows *rows, const cli_leaks_row *row)
+{
+    for (size_t i = 0; i < row->path_len; i++) {
+        const cli_frame_text *text = &cli_leaks_frame_at(rows, row, i)->text;
+        cli_key name = cli_key_of(text->name.ptr, text->name.len);
+        cli_key file = cli_key_of(text->file.ptr, text->file.len);
+        const uint64_t words[] = {
+            key.lo, key.hi, name.lo, name.hi, file.lo, file.hi, (uint64_t)text->line};
+        key = cli_key_of(words, sizeof words);
+    }
+    return key;
+}
+
+/* The identity of what is found. A group is known by its function, or by the stack that has most. */
+static cli_key key_of(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    cli_key key = cli_key_of(run->binary.ptr, run->binary.len);
+    const uint64_t words[] = {key.lo, key.hi, f->what};
+    key = cli_key_of(words, sizeof words);
+    if (f->what == CLI_LEAKS_REST)
+        return key;
+    if (f->what == CLI_LEAKS_AREAS)
+        return key_of_frames(key, &run->areas, &run->areas.rows[f->row]);
+    return key_of_frames(key, &run->rows, &run->rows.rows[f->row]);
+}
+
+/* All findings, each with the first one that is the same. */
+typedef struct joined {
+    cli_leaks_finding **list;
+    size_t list_len, list_cap;
+    cli_numbers by_key;
+} joined;
+
+static void join(joined *all, const cli_leaks_run *run, cli_leaks_finding *f)
+{
+    size_t number = cli_numbers_of(&all->by_key, key_of(run, f), all->list_len);
+    if (number == all->list_len) {
+        CLI_KEEP_MORE(all->list, 1);
+        all->list[all->list_len++] = f;
+    }
+    cli_leaks_finding *first = all->list[number];
+    f->is_repeated = first != f;
+    first->runs++;
+    first->now_in_all += f->now;
+    first->slope_in_all += f->verdict.slope;
+}
+
+/* Suspects come first, so that what is unknown elsewhere counts to them. */
+void cli_leaks_join(cli_leaks_work *w)
+{
+    joined all = {.list = NULL};
+    for (int kind = CLI_LEAKS_SUSPECT; kind > CLI_LEAKS_NONE; kind--)
+        for (size_t i = 0; i < w->runs_len; i++) {
+            const cli_leaks_run *run = &w->runs[i];
+            for (size_t k = 0; k < run->findings.len; k++) {
+                cli_leaks_finding *f = &run->findings.list[k];
+                if ((int)f->verdict.kind == kind && !cli_leaks_is_member(f) &&
+                    run->windows >= CLI_LEAKS_LEAST_POINTS)
+                    join(&all, run, f);
+            }
+        }
+    cli_drop(all.list);
+}

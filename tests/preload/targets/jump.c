@@ -1,0 +1,16 @@
+/* A library that sets the clock of the program 30 days ahead as soon as a file "jumped" is there. */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int kept = errno;
+    if (syscall(SYS_clock_gettime, clock, now))
+        return -1;
+    if (clock == CLOCK_REALTIME && access("jumped", F_OK) == 0)
+        now->tv_sec += 30L * 24 * 3600;
+    errno = kept;
+    return 0;
+}
