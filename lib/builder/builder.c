@@ -41,8 +41,6 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->mem = mem;
     b->allocator = mem.allocator;
     b->max_memory = mem.limit;
-    b->life.is_tables = o.format == PPROFDELTA_TABLES;
-    b->compressor.compression = b->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     b->compressor.level = o.level;
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
@@ -50,7 +48,9 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     begin_collected(b, &b->spare, o.types_len);
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
-    pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, &b->compact, err);
+    pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, err);
+    b->life.is_tables = pd_encoder_makes_tables(&b->outline.encoder);
+    b->compressor.compression = b->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     b->outline.pid = getpid();
     if (status) {
         pprofdelta_builder_free(b);
@@ -80,7 +80,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_collected_release(&b->spare);
     pd_collected_release(&b->outgoing);
     pd_collected_release(&b->gathering);
-    pd_compact_release(&b->compact, &b->export_mem);
+    pd_model_release(&b->model, &b->export_mem);
     pd_compressor_fini(&b->compressor, &b->export_mem);
     pd_outline_release(&b->outline, &b->mem);
     pd_mem_end(&b->mem, b, sizeof *b);
@@ -250,7 +250,7 @@ pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *
         return add_failed(PPROFDELTA_E_MEMORY, err);
     pprofdelta_builder *b = s->builder;
     pprofdelta_status status = s->status;
-    if (status || is_of_parent(s) || !pd_compact_has_value(s->values, b->outline.types)) {
+    if (status || is_of_parent(s) || !pd_model_has_value(s->values, b->outline.types)) {
         recycle(s);
         return status ? add_failed(status, err) : PPROFDELTA_OK;
     }

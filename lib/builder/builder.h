@@ -49,7 +49,7 @@ struct pprofdelta_builder {
     pd_collected spare, outgoing;
     pd_life life;
     pd_mem export_mem;
-    pd_compact compact;
+    pd_model model;
     pd_compressor compressor;
 };
 

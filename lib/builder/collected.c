@@ -133,39 +133,39 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static pd_encoded write_place(pd_compact *out, const uint8_t *at)
+static pd_encoded write_place(pd_model *out, const uint8_t *at)
 {
     pd_sample_frame f;
     memcpy(&f, at, sizeof f);
-    uint32_t id = pd_compact_find_location(out, f.ident);
+    uint32_t id = pd_model_find_location(out, f.ident);
     if (!id) {
         pd_write_packed_frames(out, at + sizeof f, 1);
-        id = pd_compact_add_location(out, f.ident, 0, f.address, false);
+        id = pd_model_add_location(out, f.ident, 0, f.address, false);
     }
-    return pd_encode_id(out, id);
+    return pd_encode_id(id);
 }
 
-static void write_stack(const pd_collected *c, pd_compact *out, const pd_collected_head *head)
+static void write_stack(const pd_collected *c, pd_model *out, const pd_collected_head *head)
 {
-    uint8_t *at = head->depth ? pd_compact_stack(out, head->depth) : NULL;
+    uint8_t *at = head->depth ? pd_model_stack(out, head->depth) : NULL;
     if (!at)
         return;
     for (size_t i = 0; i < head->depth; i++) {
         uint32_t place = c->frames[head->frames_first + i];
-        at = pd_compact_stack_put(at, write_place(out, place_of(c, place)));
+        at = pd_model_stack_put(at, write_place(out, place_of(c, place)));
     }
-    pd_compact_stack_end(out, at);
+    pd_model_stack_end(out, at);
 }
 
-void pd_collected_write(const pd_collected *c, pd_compact *out)
+void pd_collected_write(const pd_collected *c, pd_model *out)
 {
     for (size_t i = 0; i < c->keys.len; i++) {
         const pd_collected_head *head = &c->heads[i];
-        if (!pd_compact_has_value(values_of(c, i), c->types))
+        if (!pd_model_has_value(values_of(c, i), c->types))
             continue;
         write_stack(c, out, head);
         pd_write_packed_labels(out, labels_of(c, head).ptr, head->labels_len);
-        pd_compact_sample_end(out, values_of(c, i), c->types);
+        pd_model_add_sample(out, values_of(c, i));
     }
 }
 

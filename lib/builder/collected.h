@@ -14,7 +14,7 @@
 #include "base/sum.h"
 #include "places/packed.h"
 #include "pprofdelta_record.h"
-#include "profile/compact.h"
+#include "model/model.h"
 
 #include <stdatomic.h>
 
@@ -79,7 +79,7 @@ pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
                                     pprofdelta_error *err);
 
 /* Writes each sample that has a value. */
-void pd_collected_write(const pd_collected *collected, pd_compact *out);
+void pd_collected_write(const pd_collected *collected, pd_model *out);
 
 /* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);

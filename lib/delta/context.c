@@ -3,7 +3,7 @@
 
 #include "base/option_checks.h"
 #include "base/random.h"
-#include "profile/otlp_attributes.h"
+#include "encode/encode.h"
 
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
                                       pprofdelta_error *err)
@@ -46,7 +46,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->first = o.first;
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd->id = o.id ? o.id : pd_random_id(pd);
-    pd->life.is_tables = o.format == PPROFDELTA_TABLES;
+    pd->encoder.format = o.format;
+    pd->life.is_tables = pd_encoder_makes_tables(&pd->encoder);
     pd->compressor.compression = pd->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
@@ -59,12 +60,11 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
         status = pd_buffer_add_text(&pd->mem, &pd->target_label, pd_bytes_of(o.target_label), err);
     if (!status)
         status =
-            pd_otlp_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
-    if (!status && o.format == PPROFDELTA_OTLP && o.resource_weak < o.resource_len)
-        status = pd_otlp_resource(o.format, o.resource + o.resource_weak,
+            pd_encode_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
+    if (!status && pd_encoder_has_attributes(&pd->encoder) && o.resource_weak < o.resource_len)
+        status = pd_encode_resource(o.format, o.resource + o.resource_weak,
                                   o.resource_len - o.resource_weak, &pd->mem, &pd->strong, err);
-    pd->compact.format = o.format;
-    pd->compact.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
+    pd->encoder.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
     if (status) {
         pprofdelta_free(pd);
         return status;
@@ -98,7 +98,8 @@ void pprofdelta_free(pprofdelta *pd)
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
     pd_input_release(&pd->proof);
-    pd_compact_release(&pd->compact, mem);
+    pd_model_release(&pd->model, mem);
+    pd_encoder_release(&pd->encoder, mem);
     pd_mem_end(mem, pd, sizeof *pd);
 }
 
@@ -135,7 +136,8 @@ static void release_work(pprofdelta *pd)
     pd_ledger_release(&pd->spare, mem);
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
     pd_keymap_fold(&pd->ledger.keys, mem);
-    pd_compact_release(&pd->compact, mem);
+    pd_model_release(&pd->model, mem);
+    pd_encoder_release(&pd->encoder, mem);
     pd_buffer_release(mem, &pd->compressor.out);
 }
 

@@ -133,8 +133,8 @@ static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
 static uint64_t left_out(const pprofdelta *pd)
 {
     const pd_request *request = &pd->cur.otlp;
-    bool is_otlp = pd->compact.format == PPROFDELTA_OTLP;
-    return request->payloads + (is_otlp ? 0 : request->listed + request->dictionary.unshown);
+    bool has_attributes = pd_encoder_has_attributes(&pd->encoder);
+    return request->payloads + (has_attributes ? 0 : request->listed + request->dictionary.unshown);
 }
 
 static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally *tally)
@@ -144,7 +144,7 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
     bool goes_on = pd_has_seen(pd) && !ruling->is_anew, is_request = cur->otlp.is_read;
     pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns, pd->types, r);
     r->samples_in = cur->tables.samples;
-    r->samples_out = pd->compact.samples;
+    r->samples_out = pd->model.samples;
     r->by_address = cur->tables.by_address;
     r->by_lines = cur->tables.by_lines;
     r->files_replaced = goes_on ? pd->mapped.files_replaced : 0;
@@ -246,7 +246,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
     if (!pd->is_made)
         PD_TRY(pd_context_call(pd, make_window, NULL, err));
     else if (pd->life.is_tables) /* the sink has them */
-        PD_TRY(pd_compact_tables_make(&pd->compact, &pd->encoded, err));
+        PD_TRY(pd_output_encode(pd, &pd->encoded, err));
     pd->is_made = true;
     pprofdelta_status status =
         pd_sink_write(PD_LIFE_SINK(&pd->life, sink), pd->encoded, &pd->report.output_len, err);

@@ -1,7 +1,7 @@
 /* One profile by itself: what it has, its inflated bytes, and how it is written again.
  *
  *     check      profile -> tables -> every sample -> census
- *     rewrite    profile -> tables -> every sample in its order -> compact writer -> compress -> sink
+ *     rewrite    profile -> tables -> every sample in its order -> model -> encode -> compress -> sink
  *
  * Nothing is subtracted, added up or dropped, and the stamps stay. So a rewrite is for profiles that were
  * changed: what was added to their tables is numbered densely, and what became unused goes away. */
@@ -177,21 +177,17 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
 
 /* ---- written again --------------------------------------------------------------------------- */
 
-/* OTLP has no sample whose values are all 0, and nothing that only such a sample refers to. */
 static void write_samples(pprofdelta *pd)
 {
-    bool writes_all = pd->compact.format != PPROFDELTA_OTLP;
     const pd_tables *t = &pd->cur.tables;
     pd_reader top = pd_reader_of(t->bytes.ptr, t->bytes.len);
     int64_t values[PPROFDELTA_MAX_TYPES];
     pd_field f;
-    while (!pd->compact.writer.status && pd_reader_next(&top, &f)) {
+    while (!pd->model.writer.status && pd_reader_next(&top, &f)) {
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
         pd_sample_values_read(f.body, values);
-        if (writes_all || pd_compact_has_value(values, t->types_len))
-            pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
-                               t->types_len);
+        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values);
     }
 }
 
@@ -202,9 +198,9 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
     PD_TRY(pd_output_begin(pd, err));
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
-        pd_compact_comment(&pd->compact, pd_transfer_string(&cur->transfer, t->comments[i].index));
-    pd_compact_header header = pd_output_header(pd, t->header.time_nanos, t->header.duration_nanos);
-    return pd_compact_finish(&pd->compact, &header, out);
+        pd_model_add_comment(&pd->model, pd_transfer_string(&cur->transfer, t->comments[i].index));
+    pd->header = pd_output_header(pd, t->header.time_nanos, t->header.duration_nanos);
+    return pd_output_encode(pd, out, err);
 }
 
 pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,

@@ -19,7 +19,7 @@
 #include "base/lock.h"
 #include "places/places.h"
 #include "heap/site.h"
-#include "profile/compact.h"
+#include "encode/encode.h"
 
 /* What an entry is. */
 typedef enum pd_entry_state {
@@ -100,8 +100,9 @@ typedef struct pd_heap_export {
 typedef struct pd_batch_writer {
     pd_pages pages;
     pd_mem mem;
-    pd_compact compact;
-    pd_buffer resource; /* OTLP: encoded */
+    pd_model model;
+    pd_buffer resource; /* see pd_encode_resource */
+    pd_encoder encoder;
     pd_compressor compressor;
     pd_places places;
     uint64_t loads;                  /* of the loader, before the window is written */

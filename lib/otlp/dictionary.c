@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "otlp/any_value.h"
 #include "otlp/request.h"
-#include "profile/otlp_attributes.h"
+#include "encode/encode.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -64,13 +64,13 @@ size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
     return strlen(buf);
 }
 
-void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compact)
+void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_model *model)
 {
     char text[PD_STAMP_MAX];
     pd_stamp_write(stamp, text);
     if (pid)
         add(text, " pid=%" PRId64, pid);
-    pd_compact_comment(compact, pd_compact_string(compact, pd_bytes_of(text)));
+    pd_model_add_comment(model, pd_model_string(model, pd_bytes_of(text)));
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #ifndef PD_PROFILE_STAMP_H
 #define PD_PROFILE_STAMP_H
 
-#include "profile/compact.h"
+#include "model/model.h"
 #include "profile/tables.h"
 
 enum { PD_STAMP_MAX = 256 };
@@ -39,7 +39,7 @@ static inline bool pd_is_stamp(pd_bytes comment)
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX]);
 
 /* Writes the stamp, and the process id unless pid is 0, as the next comment of a profile. */
-void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compact);
+void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_model *model);
 
 /* Reads a comment. Returns false if it is not a stamp or not valid; *out is then unchanged. */
 bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out);

@@ -107,14 +107,14 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     r->started_nanos = o.started_nanos;
-    r->life.is_tables = o.format == PPROFDELTA_TABLES;
-    r->compressor.compression = r->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);
     pprofdelta_status status = set_types(r, o.types, o.types_len, err);
     if (!status)
-        status = pd_outline_set(&r->outline, &r->mem, &shared, &r->compact, err);
+        status = pd_outline_set(&r->outline, &r->mem, &shared, err);
+    r->life.is_tables = pd_encoder_makes_tables(&r->outline.encoder);
+    r->compressor.compression = r->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     if (status) {
         pprofdelta_recorder_free(r);
         return status;
@@ -135,7 +135,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     PD_RELEASE(mem, r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_places_release(&r->places, mem);
-    pd_compact_release(&r->compact, mem);
+    pd_model_release(&r->model, mem);
     pd_compressor_fini(&r->compressor, mem);
     pd_keymap_release(&r->shown, mem);
     PD_RELEASE(mem, r->emitted);

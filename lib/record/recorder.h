@@ -75,7 +75,7 @@ struct pprofdelta_recorder {
     pprofdelta_restart restart; /* after the window that was handed out last */
     /* Machinery, kept for its capacity. */
     pd_places places;
-    pd_compact compact;
+    pd_model model;
     pd_compressor compressor;
     pd_stack_numbers numbers;
     pd_keymap shown; /* the key of each emitted sample, as a reader sees it */

@@ -41,7 +41,6 @@ typedef struct trial {
     tracker memory;
     pprofdelta_builder_options options;
     pprofdelta_builder *b;
-    pd_compact otlp; /* its other writer */
     model m;         /* its samples: what the next export has to have */
     slot slots[SLOTS];
     uint64_t sequence;
@@ -357,11 +356,11 @@ static void write_as_otlp(trial *t)
     if (!meaning_is_compared(t->output.len))
         return;
     t->memory.fail_at = 0;
-    meaning_exchange(&t->b->compact, &t->otlp);
+    t->b->outline.encoder.format = PPROFDELTA_OTLP;
     require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_OK);
     fuzz_require_untouched(&err);
     require_same_meaning(t->output, c.bytes);
-    meaning_exchange(&t->b->compact, &t->otlp);
+    t->b->outline.encoder.format = PPROFDELTA_PPROF;
     t->memory.fail_at = fail_at ? fail_at + t->memory.calls - calls : 0;
 }
 
@@ -452,11 +451,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
+    trial t = {.in = program_of(data, size)};
     if (make_builder(&t)) {
         while (program_has_more(&t.in))
             step(&t);
-        pd_compact_release(&t.otlp, &t.b->export_mem);
         pprofdelta_builder_free(t.b); /* with those on their way */
     }
     require(!t.memory.live);

@@ -27,7 +27,6 @@ typedef struct trial {
     process p;
     tracker memory;
     pprofdelta_recorder *recorder;
-    pd_compact otlp;         /* its other writer */
     pprofdelta_options read; /* by the oracle */
     oracle oracle;
     accounts accounts;
@@ -277,7 +276,7 @@ static void write_as_otlp(trial *t)
     pprofdelta_recorder *r = t->recorder;
     if (!meaning_is_compared(pprof.len))
         return;
-    meaning_exchange(&r->compact, &t->otlp);
+    r->outline.encoder.format = PPROFDELTA_OTLP;
     pprofdelta_status status = write_once(t, false, NULL);
     if (status == PPROFDELTA_E_MEMORY) {
         t->memory.fail_at = 0;
@@ -286,7 +285,7 @@ static void write_as_otlp(trial *t)
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
         require_same_meaning(pprof, t->output);
-    meaning_exchange(&r->compact, &t->otlp);
+    r->outline.encoder.format = PPROFDELTA_PPROF;
     if (status)
         require(write_once(t, false, NULL) == PPROFDELTA_OK);
 }
@@ -404,7 +403,6 @@ static void run(trial *t)
     while (program_has_more(&t->p.in))
         step(t);
     require(t->recorder->mem.used == t->memory.live);
-    pd_compact_release(&t->otlp, &t->recorder->mem);
     pprofdelta_recorder_free(t->recorder);
 }
 
@@ -412,7 +410,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.p.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
+    trial t = {.p.in = program_of(data, size)};
     process_begin(&t.p);
     make_oracle(&t);
     arm(&t, program_byte(&t.p.in) & 1);

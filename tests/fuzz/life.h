@@ -7,7 +7,6 @@
 #include "fuzz.h"
 
 #include "live.h"
-#include "profile/compact.h"
 #include "program.h"
 #include "run.h"
 
@@ -49,7 +48,6 @@ typedef struct trial {
     pprofdelta_heap_pages pages;
     tracker memory; /* the pages */
     pprofdelta_heap *heap;
-    pd_compact otlp; /* its other writer */
     truth slots[SLOTS];
     hand hands[HANDS];
     live_sums sums; /* what a full profile says, but for the ages */

@@ -9,7 +9,7 @@
 #include "pprofdelta_heap.h"
 #include "pprofdelta_profile.h"
 #include "pprofdelta_record.h"
-#include "profile/otlp_attributes.h"
+#include "encode/otlp.h"
 
 static const pprofdelta_attribute resource[] = {
     {"service.name", "first"}, {"host.name", "h\xff"}, {"service.name", "second"}, {"empty", NULL}};

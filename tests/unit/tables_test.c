@@ -8,7 +8,7 @@
 #include "pprofdelta_heap.h"
 #include "pprofdelta_profile.h"
 #include "pprofdelta_record.h"
-#include "profile/arrow.h"
+#include "encode/arrow.h"
 
 #include <dirent.h>
 
