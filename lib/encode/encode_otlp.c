@@ -123,17 +123,21 @@ static uint32_t add_location(pd_otlp *o, uint32_t location)
     return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LOCATION_TABLE);
 }
 
-/* Adds the locations of the stack. Returns whether each has its id as its index. */
-static bool add_locations(pd_otlp *o, pd_bytes stack)
+/* Every location has a user, unless a sample is left out, which has no value. */
+static void add_locations(pd_otlp *o)
 {
-    uint32_t location;
-    bool is_same = true;
-    while (!o->writer.status && pd_model_next_location(&stack, &location)) {
-        if (!o->locations[location])
-            o->locations[location] = add_location(o, location);
-        is_same &= o->locations[location] == location;
+    o->is_same = !o->model->has_zeros;
+    for (uint32_t id = 1; id <= o->model->location_keys.len && o->is_same && !o->writer.status; id++) {
+        o->locations[id] = add_location(o, id);
+        o->is_same = o->locations[id] == id;
     }
-    return is_same;
+}
+
+static uint32_t location_index(pd_otlp *o, uint32_t location)
+{
+    if (!o->locations[location])
+        o->locations[location] = add_location(o, location);
+    return o->locations[location];
 }
 
 /* ---- samples ------------------------------------------------------------------------------------ */
@@ -143,13 +147,13 @@ static uint32_t stack_index(pd_otlp *o, pd_bytes stack)
     uint32_t location;
     if (!stack.len)
         return 0;
-    if (!add_locations(o, stack)) {
-        for (pd_bytes rest = stack; pd_model_next_location(&rest, &location);)
-            pd_write_element(&o->writer, &o->list, o->locations[location]);
-        stack = (pd_bytes){o->list.ptr, o->list.len};
+    if (!o->is_same) {
+        o->stack.len = 0;
+        while (!o->writer.status && pd_model_next_location(&stack, &location))
+            pd_write_element(&o->writer, &o->stack, location_index(o, location));
+        stack = (pd_bytes){o->stack.ptr, o->stack.len};
     }
     pd_write_bytes(&o->writer, &o->content, PD_OTLP_STACK_LOCATION_INDICES, stack.ptr, stack.len);
-    o->list.len = 0;
     return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_STACK_TABLE);
 }
 
@@ -447,6 +451,8 @@ pprofdelta_status pd_encode_otlp(pd_encoder *e, const pd_model *m, const pd_mode
     uint64_t number = 0;
     o.writer = m->writer;
     begin(&o, m);
+    if (!o.writer.status)
+        add_locations(&o);
     for (size_t at = m->samples_off; !o.writer.status && pd_model_next_sample(m, &at, &sample);)
         add_sample(&o, ++number, &sample);
     if (!o.writer.status)

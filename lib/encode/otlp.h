@@ -37,6 +37,7 @@ typedef struct pd_otlp {
             pd_buffer tables[PD_OTLP_TABLES];
             pd_buffer content;                      /* of the entry that is being made */
             pd_buffer repaired;                     /* a text */
+            pd_buffer stack;                        /* location indices */
             pd_buffer value, list, message, member; /* parts of an attribute that is being made */
             pd_buffer set_bytes;
             pd_buffer common; /* what all Profiles have, but for their attributes */
@@ -44,7 +45,7 @@ typedef struct pd_otlp {
             pd_buffer head; /* a Profile without its samples; the scope */
             pd_buffer samples[PPROFDELTA_MAX_TYPES];
         };
-        pd_buffer buffers[PD_OTLP_TABLES + 10 + PPROFDELTA_MAX_TYPES];
+        pd_buffer buffers[PD_OTLP_TABLES + 11 + PPROFDELTA_MAX_TYPES];
     };
     union {
         struct {
@@ -54,6 +55,7 @@ typedef struct pd_otlp {
     };
     uint32_t *strings, *functions, *mappings, *locations; /* indices by id; 0: not known yet, or entry 0 */
     size_t strings_cap, functions_cap, mappings_cap, locations_cap;
+    bool is_same; /* every location has its id as its index */
     pd_otlp_set *set_list;
     pd_otlp_pick *picks;
     size_t set_list_cap, picks_cap, picks_len;

@@ -15,6 +15,7 @@ void pd_model_begin(pd_model *m, pd_mem *mem, pprofdelta_error *err)
         m->owned[i].len = 0;
     m->types_len = m->mappings_len = m->lines_len = m->comments_len = m->samples_off = 0;
     m->samples = 0;
+    m->has_zeros = false;
     pd_model_string(m, (pd_bytes){0});
 }
 
@@ -205,36 +206,39 @@ void pd_model_add_sample(pd_model *m, const int64_t *values)
         pd_write_done(&m->encoded, put_bytes(p, m->labels.ptr, m->labels.len));
     }
     m->samples++;
+    m->has_zeros |= !pd_model_has_value(values, m->types_len);
     m->stack.len = m->labels.len = 0;
 }
 
 /* ---- reading samples ---------------------------------------------------------------------------- */
 
-static pd_bytes content_of(const pd_field *f)
+/* Reads the length behind the tag at p. Returns where the content begins. These bytes are our own. */
+static const uint8_t *pass_intro(const uint8_t *p, const uint8_t *end, uint64_t *len)
 {
-    return (pd_bytes){f->body.at, (size_t)(f->body.end - f->body.at)};
+    return pd_varint_decode(p + 1, end, len);
 }
 
 bool pd_model_next_sample(const pd_model *m, size_t *at, pd_model_sample *s)
 {
-    pd_reader all = pd_reader_of(m->encoded.ptr + *at, m->encoded.len - *at), body;
-    pd_field f;
-    if (!pd_reader_next(&all, &f) || f.number != PD_PROFILE_SAMPLE)
+    const uint8_t *p = m->encoded.ptr + *at, *end = m->encoded.ptr + m->encoded.len;
+    uint64_t len, value = 0;
+    if (p == end || *p != PD_TAG_SAMPLE)
         return false;
-    *at = (size_t)(all.at - m->encoded.ptr);
-    body = f.body;
+    p = pass_intro(p, end, &len);
+    end = p + len;
+    *at = (size_t)(end - m->encoded.ptr);
     s->stack = (pd_bytes){0};
-    pd_reader_next_quick(&body, &f);
-    if (f.number == PD_SAMPLE_LOCATION_ID) {
-        s->stack = content_of(&f);
-        pd_reader_next_quick(&body, &f);
+    if (*p == (PD_SAMPLE_LOCATION_ID << 3 | PD_WIRE_BYTES)) {
+        p = pass_intro(p, end, &len);
+        s->stack = (pd_bytes){p, (size_t)len};
+        p += len;
     }
+    p = pass_intro(p, end, &len);
     for (size_t i = 0; i < m->types_len; i++) {
-        uint64_t value = 0;
-        pd_reader_varint(&f.body, &value);
+        p = pd_varint_decode(p, end, &value);
         s->values[i] = (int64_t)value;
     }
-    s->labels = (pd_bytes){body.at, (size_t)(body.end - body.at)};
+    s->labels = (pd_bytes){p, (size_t)(end - p)};
     return true;
 }
 
@@ -256,18 +260,6 @@ bool pd_model_next_label(pd_bytes *labels, pd_model_label *label)
         else
             label->num_unit = (uint32_t)f.value;
     }
-    return true;
-}
-
-bool pd_model_next_location(pd_bytes *stack, uint32_t *location)
-{
-    uint64_t id;
-    const uint8_t *next =
-        stack->len ? pd_varint_decode(stack->ptr, stack->ptr + stack->len, &id) : NULL;
-    if (!next)
-        return false;
-    *location = (uint32_t)id;
-    *stack = pd_bytes_behind(*stack, (size_t)(next - stack->ptr));
     return true;
 }
 

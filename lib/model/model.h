@@ -122,6 +122,7 @@ typedef struct pd_model {
         comments_cap;
     size_t samples_off; /* in `encoded`: where the samples begin */
     uint64_t samples;
+    bool has_zeros; /* a sample has no value but 0 */
 } pd_model; /* zero it to begin */
 
 /* Begins a profile; keeps capacity. err is borrowed until it is encoded. */
@@ -261,7 +262,18 @@ bool pd_model_next_sample(const pd_model *model, size_t *at, pd_model_sample *sa
 
 /* Takes a label, or the id of a location, off the front. */
 bool pd_model_next_label(pd_bytes *labels, pd_model_label *label);
-bool pd_model_next_location(pd_bytes *stack, uint32_t *location);
+
+static inline bool pd_model_next_location(pd_bytes *stack, uint32_t *location)
+{
+    const uint8_t *end = stack->ptr + stack->len;
+    uint64_t id;
+    if (!stack->len)
+        return false;
+    stack->ptr = pd_varint_decode(stack->ptr, end, &id);
+    stack->len = (size_t)(end - stack->ptr);
+    *location = (uint32_t)id;
+    return true;
+}
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
