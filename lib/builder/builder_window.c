@@ -70,7 +70,7 @@ static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_si
     pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
     pd_bytes raw;
     pd_outline_begin(&b->outline, &b->model, &b->export_mem, err);
-    pd_collected_write(&b->outgoing, &b->model);
+    pd_collected_write(&b->outgoing, &b->copy, &b->model);
     pprofdelta_status status = pd_outline_finish(&b->outline, &b->life, &b->model, &raw);
     *report = (pprofdelta_builder_report){.pid = b->outline.pid,
                                           .sequence = window->sequence,

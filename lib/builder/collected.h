@@ -1,20 +1,18 @@
-/* Samples that were added and not written yet: distinct samples and their places.
+/* Samples that were added and not written yet: distinct samples, in a model without types, and their values.
  *
- *     sample i    keys[i]     its identity
- *                 heads[i]    depth places in `frames`, labels_len packed labels in `bytes`
- *                 values      one for each type, added up
- *     place i     places[i]   its identity
- *                 place_at[i] where its frame, with its texts, stands in `bytes`
+ *     sample i    keys[i]      its identity
+ *                 origins[i]   the offset of its sample in the model
+ *                 values       one for each type, added up
  *
- * Adding a sample succeeds or changes nothing. Places that a failed addition leaves behind are not
- * used and so never written. */
+ * Adding a sample succeeds or changes nothing that is written. Locations that a failed addition leaves behind have no
+ * user, and are not copied. */
 #ifndef PD_BUILDER_COLLECTED_H
 #define PD_BUILDER_COLLECTED_H
 
 #include "base/sum.h"
+#include "model/copy.h"
 #include "places/packed.h"
 #include "pprofdelta_record.h"
-#include "model/model.h"
 
 #include <stdatomic.h>
 
@@ -50,22 +48,15 @@ struct pprofdelta_sample {
     int64_t values[]; /* one to each type */
 };
 
-typedef struct pd_collected_head {
-    size_t frames_first, depth;
-    size_t labels_at, labels_size, labels_len; /* where they begin in `bytes`, and their bytes */
-} pd_collected_head;
-
 typedef struct pd_collected {
     pd_mem mem;
     size_t types;
-    pd_keymap keys, places;
-    pd_collected_head *heads;
+    pd_keymap keys;
+    size_t *origins;
     int64_t *values;
-    uint32_t *frames; /* places */
-    size_t *place_at;
-    pd_buffer bytes;
-    size_t frames_len;
-    size_t heads_cap, values_cap, frames_cap, place_at_cap;
+    size_t origins_cap, values_cap;
+    pd_model model;
+    pd_model_copy copy;
     uint64_t in, lost; /* samples that were added; those of them that were left out */
 } pd_collected;        /* zero it, then set mem and types */
 
@@ -78,8 +69,8 @@ pprofdelta_status pd_collected_add(pd_collected *collected, const pprofdelta_sam
 pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
                                     pprofdelta_error *err);
 
-/* Writes each sample that has a value. */
-void pd_collected_write(const pd_collected *collected, pd_model *out);
+/* Copies each sample that has a value to a model that has begun. Its failures are sticky there. */
+void pd_collected_write(const pd_collected *collected, pd_model_copy *copy, pd_model *out);
 
 /* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);

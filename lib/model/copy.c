@@ -11,7 +11,7 @@ pprofdelta_status pd_model_copy_begin(pd_model_copy *c, pd_mem *mem, const pd_mo
         PD_TRY(pd_mem_reserve(mem, &c->ids[i], &c->caps[i], lens[i], sizeof *c->ids[i], err));
         memset(c->ids[i], 0, lens[i] * sizeof *c->ids[i]);
     }
-    return from->writer.status;
+    return PPROFDELTA_OK;
 }
 
 static uint32_t copy_string(pd_model_copy *c, uint32_t string)

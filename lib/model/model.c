@@ -19,6 +19,14 @@ void pd_model_begin(pd_model *m, pd_mem *mem, pprofdelta_error *err)
     pd_model_string(m, (pd_bytes){0});
 }
 
+void pd_model_go_on(pd_model *m, pd_mem *mem, pprofdelta_error *err)
+{
+    size_t locations = m->location_keys.len;
+    m->writer = (pd_writer){.mem = mem, .err = err};
+    m->stack.len = m->labels.len = m->scratch.len = 0;
+    m->lines_len = locations ? m->locations[locations - 1].lines_end : 0;
+}
+
 void pd_model_release(pd_model *m, pd_mem *mem)
 {
     for (size_t i = 0; i < sizeof m->buffers / sizeof *m->buffers; i++)
@@ -48,10 +56,13 @@ uint32_t pd_model_string(pd_model *m, pd_bytes string)
 {
     bool is_new;
     pd_key key = pd_key_of_bytes(string.ptr, string.len, 0);
+    if (!HAS_ROOM(m, strings, m->string_keys.len) ||
+        !pd_write_room(&m->writer, &m->texts, string.len + 1))
+        return 0;
     uint32_t number = pd_write_key(&m->writer, &m->string_keys, key, &is_new);
-    if (is_new && HAS_ROOM(m, strings, number)) {
+    if (is_new) {
         m->strings[number] = (pd_model_text){m->texts.len, string.len};
-        pd_write_raw(&m->writer, &m->texts, string.ptr, string.len);
+        pd_buffer_put(&m->texts, string.ptr, string.len);
     }
     return number;
 }
@@ -115,9 +126,11 @@ uint32_t pd_model_add_function(pd_model *m, const pd_model_function *f)
 {
     bool is_new;
     uint64_t words[] = {f->name, f->system_name, f->filename, (uint64_t)f->start_line};
+    if (!HAS_ROOM(m, functions, m->function_keys.len))
+        return 0;
     uint32_t number =
         pd_write_key(&m->writer, &m->function_keys, pd_key_of_words(words, 4, 0), &is_new);
-    if (is_new && HAS_ROOM(m, functions, number))
+    if (is_new)
         m->functions[number] = *f;
     return m->writer.status ? 0 : number + 1;
 }
@@ -139,11 +152,13 @@ uint32_t pd_model_add_location(pd_model *m, pd_key ident, uint32_t mapping, uint
 {
     bool is_new;
     pd_writer *w = &m->writer;
-    uint32_t number = pd_write_key(w, &m->location_keys, ident, &is_new);
-    if (number >= PD_ENCODED_MAX && !w->status)
+    if (m->location_keys.len >= PD_ENCODED_MAX && !w->status)
         w->status = PD_FAIL(w->err, PPROFDELTA_E_LIMIT, "write", "location",
                             "more than %d locations", PD_ENCODED_MAX);
-    if (!HAS_ROOM(m, locations, number))
+    if (!HAS_ROOM(m, locations, m->location_keys.len))
+        return 0;
+    uint32_t number = pd_write_key(w, &m->location_keys, ident, &is_new);
+    if (w->status)
         return 0;
     m->locations[number] = (pd_model_location){.address = address,
                                                .lines_end = m->lines_len,
@@ -204,8 +219,8 @@ void pd_model_add_sample(pd_model *m, const int64_t *values)
             p = put_list(p, PD_SAMPLE_LOCATION_ID, m->stack.ptr, stack_len);
         p = put_list(p, PD_SAMPLE_VALUE, packed, values_len);
         pd_write_done(&m->encoded, put_bytes(p, m->labels.ptr, m->labels.len));
+        m->samples++;
     }
-    m->samples++;
     m->has_zeros |= !pd_model_has_value(values, m->types_len);
     m->stack.len = m->labels.len = 0;
 }
@@ -270,9 +285,11 @@ uint32_t pd_model_attribute_of(pd_model *m, uint32_t key, uint32_t unit, pd_byte
     bool is_new;
     pd_key content = pd_key_of_bytes(value.ptr, value.len, 0);
     uint64_t words[] = {key, unit, content.lo, content.hi};
+    if (!HAS_ROOM(m, attributes, m->attribute_keys.len))
+        return 0;
     uint32_t number =
         pd_write_key(&m->writer, &m->attribute_keys, pd_key_of_words(words, 4, 0), &is_new);
-    if (is_new && HAS_ROOM(m, attributes, number)) {
+    if (is_new) {
         m->attributes[number] =
             (pd_model_attribute){key, unit, m->attribute_values.len, value.len};
         pd_write_raw(&m->writer, &m->attribute_values, value.ptr, value.len);

@@ -127,6 +127,11 @@ typedef struct pd_model {
 
 /* Begins a profile; keeps capacity. err is borrowed until it is encoded. */
 void pd_model_begin(pd_model *model, pd_mem *mem, pprofdelta_error *err);
+
+/* For a sample more, maybe after a failure: what a failure left of the one before is taken back, but for what it
+ * referred to. A new model, or one that has moved, may be told of another account. */
+void pd_model_go_on(pd_model *model, pd_mem *mem, pprofdelta_error *err);
+
 void pd_model_release(pd_model *model, pd_mem *mem);
 
 /* ---- strings, types, comments ------------------------------------------------------------------ */
