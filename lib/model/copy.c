@@ -17,7 +17,9 @@ pprofdelta_status pd_model_copy_begin(pd_model_copy *c, pd_mem *mem, const pd_mo
 static uint32_t copy_string(pd_model_copy *c, uint32_t string)
 {
     if (!c->strings[string])
-        c->strings[string] = pd_model_string(c->to, pd_model_text_of(c->from, string)) + 1;
+        c->strings[string] = pd_model_string_of_key(c->to, pd_model_text_of(c->from, string),
+                                                    c->from->string_keys.keys[string]) +
+                             1;
     return c->strings[string] - 1;
 }
 

@@ -48,14 +48,19 @@ void pd_model_release(pd_model *m, pd_mem *mem)
 /* Makes room for one more element of a list. Returns whether there is. */
 #define HAS_ROOM(m, list, len)                                                                     \
     (!(m)->writer.status &&                                                                        \
-     !((m)->writer.status = PD_GROW((m)->writer.mem, (m)->list, (len) + 1, (m)->writer.err)))
+     ((len) < (m)->list##_cap ||                                                                   \
+      !((m)->writer.status = PD_GROW((m)->writer.mem, (m)->list, (len) + 1, (m)->writer.err))))
 
 /* ---- strings, types, comments ------------------------------------------------------------------ */
 
 uint32_t pd_model_string(pd_model *m, pd_bytes string)
 {
+    return pd_model_string_of_key(m, string, pd_key_of_bytes(string.ptr, string.len, 0));
+}
+
+uint32_t pd_model_string_of_key(pd_model *m, pd_bytes string, pd_key key)
+{
     bool is_new;
-    pd_key key = pd_key_of_bytes(string.ptr, string.len, 0);
     if (!HAS_ROOM(m, strings, m->string_keys.len) ||
         !pd_write_room(&m->writer, &m->texts, string.len + 1))
         return 0;

@@ -138,6 +138,9 @@ void pd_model_release(pd_model *model, pd_mem *mem);
 
 uint32_t pd_model_string(pd_model *model, pd_bytes string);
 
+/* The same for a string of another model, which has its key. */
+uint32_t pd_model_string_of_key(pd_model *model, pd_bytes string, pd_key key);
+
 /* Valid until the next string is added. */
 static inline pd_bytes pd_model_text_of(const pd_model *m, uint32_t string)
 {
