@@ -51,6 +51,37 @@ static bool any_lost_half(const pd_window *w)
     return false;
 }
 
+static bool had_last(const pd_ledger *ledger, size_t entry)
+{
+    return entry < ledger->kept && pd_ledger_seen(ledger, entry) == ledger->window;
+}
+
+void pd_reset_watch_begin(pd_reset_watch *watch, const pd_ledger *ledger)
+{
+    *watch = (pd_reset_watch){0};
+    for (size_t entry = 0; entry < ledger->kept; entry++)
+        for (size_t i = 0; i < ledger->counters && had_last(ledger, entry); i++)
+            if (pd_ledger_last(ledger, entry)[i] > 0)
+                pd_sum_add(&watch->left[i], pd_ledger_last(ledger, entry)[i]);
+    for (size_t i = 0; i < ledger->counters; i++) /* without mass, nothing is lost */
+        pd_sum_add(&watch->left[i], watch->left[i].lo || watch->left[i].hi ? 0 : -1);
+}
+
+bool pd_reset_watch_add(pd_reset_watch *watch, const pd_ledger *ledger, size_t entry,
+                        const int64_t *values)
+{
+    const int64_t *last = pd_ledger_last(ledger, entry);
+    bool is_known = had_last(ledger, entry), may_be_lost = false;
+    for (size_t i = 0; i < ledger->counters; i++) {
+        int64_t found = values[i] < last[i] ? values[i] : last[i];
+        if (is_known && found > 0)
+            watch->left[i] = pd_sum_plus(
+                watch->left[i], pd_sum_negated((pprofdelta_sum){(uint64_t)found * 2, 0}));
+        may_be_lost |= watch->left[i].hi >= 0;
+    }
+    return may_be_lost;
+}
+
 static bool has_started_since(const pd_reset_facts *facts)
 {
     int64_t unless_known = INT64_MAX - 1, prev = facts->prev_time_nanos;

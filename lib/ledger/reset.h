@@ -42,6 +42,19 @@ typedef struct pd_verdict {
  * attempt, if there is one. Changes nothing. */
 pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
 
+/* While a window is filled: the mass of each counter in the last window, minus twice what was found
+ * again. Below zero, the counter has not lost half of its mass. Counters of samples that come again
+ * must not be below zero. */
+typedef struct pd_reset_watch {
+    pprofdelta_sum left[PPROFDELTA_MAX_TYPES];
+} pd_reset_watch;
+
+void pd_reset_watch_begin(pd_reset_watch *watch, const pd_ledger *ledger);
+
+/* A sample was added, the first one of its entry. Returns whether a counter may still have lost half. */
+bool pd_reset_watch_add(pd_reset_watch *watch, const pd_ledger *ledger, size_t entry,
+                        const int64_t *values);
+
 /* Has anything been counted since the ledger's base, whatever the open attempt had? */
 bool pd_reset_has_growth(const pd_window *window);
 
