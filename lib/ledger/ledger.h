@@ -78,12 +78,6 @@ static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
     return ledger->base + entry * ledger->counters;
 }
 
-/* The counters of the profile that was seen last, committed or not. */
-static inline const int64_t *pd_ledger_last(const pd_ledger *ledger, size_t entry)
-{
-    return ledger->is_open ? pd_ledger_tried(ledger, entry) : pd_ledger_base(ledger, entry);
-}
-
 /* Adds a sample to a ledger that is being filled. The counters of equal keys are added up: E_LIMIT if they do not fit.
  * pd_ledger_settle ends the filling. */
 pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,

@@ -42,13 +42,15 @@ typedef struct pd_verdict {
  * attempt, if there is one. Changes nothing. */
 pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
 
-/* While a window is filled: the mass of each counter in the last window, minus twice what was found
- * again. Below zero, the counter has not lost half of its mass. Counters of samples that come again
- * must not be below zero. */
+/* While a window is filled: how much of each counter is still to be found again before more than half of its
+ * mass was. Then it has not lost half, unless a sample comes again with a counter below zero. */
 typedef struct pd_reset_watch {
-    pprofdelta_sum left[PPROFDELTA_MAX_TYPES];
+    uint64_t to_find[PPROFDELTA_MAX_TYPES];
 } pd_reset_watch;
 
+#define PD_RESET_NEVER UINT64_MAX /* the mass does not fit in 64 bits */
+
+/* For a ledger without an open attempt. */
 void pd_reset_watch_begin(pd_reset_watch *watch, const pd_ledger *ledger);
 
 /* A sample was added, the first one of its entry. Returns whether a counter may still have lost half. */

@@ -13,10 +13,10 @@
  *
  * Rows are in order of first appearance, which is the order of the output: their origins rise.
  *
- * A sample is unchanged if its counters are those of the ledger (and of its open attempt) and its gauges
- * are 0. Most samples of most profiles are, and none of them is in the output. A door can leave out their
- * rows. If such a sample comes again, its row is made late, and the rows are put in order when all are
- * there. In a restart all rows are needed: the door makes them late, or fills the window again. */
+ * A sample is unchanged if its counters are those of the ledger and its gauges are 0. Most samples
+ * of most profiles are, and none of them is in the output. A door can leave out their rows. If such a
+ * sample comes again, its row is made late, and the rows are put in order when all are there. In a restart
+ * all rows are needed: the door makes the others late, too, or fills the window again. */
 #ifndef PD_LEDGER_WINDOW_H
 #define PD_LEDGER_WINDOW_H
 
@@ -49,7 +49,7 @@ typedef struct pd_window {
 } pd_window; /* zero it to begin */
 
 /* Begins a window on a ledger without uncommitted entries, with room for `rows` rows. Borrows the
- * ledger. omits: unchanged samples get no rows. */
+ * ledger. omits: unchanged samples get no rows; for a ledger without an open attempt. */
 pprofdelta_status pd_window_begin(pd_window *window, pd_mem *mem, pd_ledger *ledger, size_t stride,
                                   size_t rows, bool omits, pprofdelta_error *err);
 
@@ -84,10 +84,9 @@ static inline const int64_t *pd_window_counters(const pd_window *window, size_t 
 static inline bool pd_window_is_unchanged(const pd_window *w, size_t entry, const int64_t *values)
 {
     const int64_t *base = pd_ledger_base(w->ledger, entry);
-    const int64_t *last = pd_ledger_last(w->ledger, entry);
     int64_t any = entry >= w->ledger->committed;
     for (size_t i = 0; i < w->ledger->counters; i++)
-        any |= (values[i] ^ base[i]) | (values[i] ^ last[i]);
+        any |= values[i] ^ base[i];
     for (size_t i = w->ledger->counters; i < w->stride; i++)
         any |= values[i];
     return any == 0;
