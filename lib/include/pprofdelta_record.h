@@ -191,7 +191,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *
                                                            const pprofdelta_recording *how,
                                                            pprofdelta_error *err);
 
-/* Adds a record to the window. Give every record that there is, also those that did not change.
+/* Adds a record to the window. Give every record that there is, also those that did not change: they
+ * cost little (see Memory in pprofdelta_record(3)).
  * Records with equal stacks (without the leading frames that are hidden), block sizes and labels
  * are added up. Records whose values are all 0 are ignored. After a failure the window can only be
  * abandoned, since a window without that record would be wrong. */

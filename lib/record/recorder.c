@@ -186,7 +186,12 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     }
     if (r->is_scaled && !r->ledger.side_len) /* entries have carries from now on */
         PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
-    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, false, err));
+    bool omits = pd_recorder_has_seen(r) && !r->restarted && !r->ledger.is_open;
+    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, omits, err));
+    r->keeps_unchanged = omits && (r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                                   r->on_reset == PPROFDELTA_ON_RESET_RESTART);
+    if (r->keeps_unchanged)
+        pd_reset_watch_begin(&r->watch, &r->ledger);
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
     r->outline.period = how->period;
     r->trouble.status = PPROFDELTA_OK;

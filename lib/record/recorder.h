@@ -9,10 +9,11 @@
  * looked up. The exception are program counters that lead a stack, if a symbolizer may hide them:
  * hidden frames are not part of the key.
  *
- * Most records have not changed since the last window. They get a row all the same: if counting began again at
- * zero, which is known at the end of the window only, all of them are written.
+ * Most records have not changed since the last window. They get no row, and once more than half of what the
+ * last window had counted was found again, nothing is stored for them. Up to there counting may have begun
+ * again at zero, which is known at the end of the window only: then all records are written.
  *
- * The arena stores, for each row of the window, what is needed if it is written:
+ * The arena stores, for each record that may be written, what is needed for it:
  *
  *     pd_arena_row | program counters, or a pointer to them | packed labels */
 #ifndef PD_RECORD_RECORDER_H
@@ -68,8 +69,10 @@ struct pprofdelta_recorder {
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
     pd_window window; /* the origin of a row is the number of its record, from 0 */
-    size_t *kept_at;  /* of each row, in the arena */
+    size_t *kept_at;  /* of each entry that may be written, in the arena */
     size_t kept_at_cap;
+    bool keeps_unchanged; /* counting may have begun again, as far as is known */
+    pd_reset_watch watch;
     pd_buffer arena;
     pd_subtraction how;
     pprofdelta_restart restart; /* after the window that was handed out last */

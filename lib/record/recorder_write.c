@@ -86,7 +86,10 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
     pd_carry carries[PPROFDELTA_MAX_TYPES];
     r->frames_len = 0;
     pd_keymap_clear(&r->shown);
-    for (size_t row = 0; row < r->window.len; row++) {
+    if (r->window.is_late)
+        PD_TRY(pd_window_order(&r->window, &r->mem, err));
+    for (size_t i = 0; i < r->window.len; i++) {
+        size_t row = pd_window_row_at(&r->window, i);
         if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
         pd_tally_output(tally, raw, r->schema.len);
