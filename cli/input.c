@@ -141,9 +141,8 @@ static void add_user(cli_folder *folder, int parent, const char *path, const cha
 {
     const char *whole = path_under(path, name);
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int error = add_files(folder, fd < 0 ? NULL : fdopendir(fd), whole, is_wanted);
-    if (error)
-        cli_note_left_out(whole, strerror(error));
+    if (add_files(folder, fd < 0 ? NULL : fdopendir(fd), whole, is_wanted) == EACCES)
+        folder->left_out = whole;
 }
 
 int cli_folder_read(cli_folder *folder, const char *path,

@@ -51,10 +51,11 @@ typedef struct cli_file {
 typedef struct cli_folder {
     cli_file *files; /* of "FOLDER/NAME" or "FOLDER/uid-NUMBER/NAME"; kept (keep.h) */
     size_t files_len, files_cap;
+    const char *left_out; /* a folder of a user that this process may not read; NULL: none */
 } cli_folder;
 
-/* Lists what is_wanted. Folders of files stay open, so that their files can be opened there. Prints what is
- * wrong; returns an exit code. A folder of a user that cannot be read is left out, with a note. */
+/* Lists what is_wanted. The folders of these files stay open, so that the files can be opened there. Prints what is
+ * wrong; returns an exit code. */
 int cli_folder_read(cli_folder *folder, const char *path,
                     int (*is_wanted)(const struct dirent *entry));
 void cli_folder_close(cli_folder *folder);

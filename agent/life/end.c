@@ -143,8 +143,9 @@ bool pd_agent_before_move(uid_t user)
 {
     int kept = errno;
     bool is_paused = pd_agent_pause();
+    /* The child of a vfork is not recorded, but the program that it executes is. */
+    int fd = user && pd_agent_heap() ? pd_spool_open_folder(user) : -1;
     if (pd_agent_is_recording() && pd_self_enter()) {
-        int fd = user ? pd_spool_open_folder(user) : -1;
         pprofdelta_heap_note_mappings(pd_agent_heap());
         if (fd >= 0 && pd_delivery_hold(0)) {
             pd_live_end();
@@ -155,6 +156,8 @@ bool pd_agent_before_move(uid_t user)
             pd_spool_hold();
         }
         pd_self_leave();
+    } else if (fd >= 0) {
+        close(fd);
     }
     errno = kept;
     return is_paused;

@@ -43,6 +43,7 @@ typedef struct remains {
     bool is_early;    /* the process ended before its file was complete */
 } remains;
 
+static const char closed[] = "is of another user, who and root alone may read it";
 static const char damaged[] = "is cut or damaged: it cannot be recovered; remove it";
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -505,6 +506,8 @@ int cli_recover_folder(const char *path, cli_recovering *how)
         int failed = is_note ? CLI_DONE : recover_one(*file, how);
         code = failed ? failed : code;
     }
+    if (folder.left_out && !how->is_silent)
+        cli_note_left_out(folder.left_out, closed);
     cli_folder_close(&folder);
     return code;
 }
@@ -521,6 +524,8 @@ int cli_recover_and_read(cli_folder *folder, const char *path, const char *verb)
     cli_recovering how = {.is_silent = true};
     cli_recover_folder(path, &how); /* what fails is left to pprofdelta recover */
     int code = cli_folder_read(folder, path, is_profile);
+    if (folder->left_out)
+        cli_note_left_out(folder->left_out, closed);
     return code || folder->files_len
                ? code
                : cli_error("%s: has no profiles: %s takes the files named *.pb.gz and *.otlp.gz in "
