@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "delta/uploader.h"
 #include "input.h"
+#include "keep.h"
 #include "message.h"
 #include "output_file.h"
 #include "record/dead_names.h"
@@ -16,11 +17,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <grp.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -43,7 +44,7 @@ typedef struct remains {
     bool is_early;    /* the process ended before its file was complete */
 } remains;
 
-static const char closed[] = "is of another user, who and root alone may read it";
+static const char closed[] = "is of another user; that user or root can read it";
 static const char damaged[] = "is cut or damaged: it cannot be recovered; remove it";
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -74,8 +75,8 @@ static int open_file(cli_recovering *how, remains *r)
         return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
     if (r->status.st_nlink != 1 || (r->status.st_mode & 077))
         return leave_alone(how, r,
-                           "is left alone: others have rights or names for it, and the heap agent "
-                           "makes no such file");
+                           "is left alone: it is not a file of this user alone, as the heap agent "
+                           "makes them");
     if (fstat(r->folder, &folder) || !is_ours(r, &folder))
         return leave_alone(how, r,
                            geteuid() ? "is left alone: it is another user's; that user or root can "
@@ -390,15 +391,6 @@ static pprofdelta_status write_once(remains *r, cli_buffer *profile, pprofdelta_
         err);
 }
 
-/* Takes the rights of the user for all files, and reads names of functions only where that user may. The command of
- * --to has those of this process again. */
-static bool take_rights(uid_t user, gid_t group)
-{
-    setfsgid(group);
-    setfsuid(user);
-    return (gid_t)setfsgid((gid_t)-1) == group && (uid_t)setfsuid((uid_t)-1) == user;
-}
-
 /* It is written twice: the names are those of the addresses that it has. */
 static int write_window(cli_recovering *how, remains *r)
 {
@@ -423,15 +415,25 @@ static int write_window(cli_recovering *how, remains *r)
     return code;
 }
 
+static bool take_rights(uid_t user, gid_t group, size_t len, const gid_t *groups)
+{
+    bool has_groups = !setgroups(len, groups);
+    setfsgid(group);
+    setfsuid(user);
+    return has_groups && (gid_t)setfsgid((gid_t)-1) == group && (uid_t)setfsuid((uid_t)-1) == user;
+}
+
+/* With the rights of the file's user for all files, also for those that have names of functions. The command of --to
+ * has those of this process again, as has what `record` runs then. */
 static int write_as_owner(cli_recovering *how, remains *r)
 {
-    const gid_t group = getegid();
-    if (!r->is_of_other)
-        return write_window(how, r);
-    int code = setgroups(0, NULL) || !take_rights(r->status.st_uid, r->status.st_gid)
-                   ? leave_alone(how, r, "is left alone: the rights of its user cannot be taken")
-                   : write_window(how, r);
-    take_rights(geteuid(), group);
+    const int most = getgroups(0, NULL);
+    gid_t *groups = cli_keep((size_t)most + 1, sizeof *groups);
+    const size_t len = (size_t)getgroups(most, groups);
+    int code = take_rights(r->status.st_uid, r->status.st_gid, 0, NULL)
+                   ? write_window(how, r)
+                   : leave_alone(how, r, "is left alone: the rights of its user cannot be taken");
+    take_rights(geteuid(), getegid(), len, groups);
     return code;
 }
 
@@ -451,7 +453,7 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
     if (r->heap && !has_window && left_out(r))
         return leave_alone(how, r, damaged);
     if (has_window)
-        code = write_as_owner(how, r);
+        code = (r->is_of_other ? write_as_owner : write_window)(how, r);
     else
         *(r->is_early ? &how->early : &how->empty) += 1;
     *is_over = !code && !r->is_left;

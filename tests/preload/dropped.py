@@ -241,7 +241,22 @@ def test_root_recovers_what_is_of_the_user_of_the_folder(t):
     ran = killed.recover(t.binary, out)
     t.equal((ran.returncode, os.listdir(out)), (1, [os.path.basename(path)]), ran.stderr)
     os.chmod(out, 0o755)
-    # The command of --to has root's rights, and gets the window.
+    # The command of record has root's rights and groups, and the one of --to, too.
+    whole = shutil.copy(path, t.path("whole"))
+    ran = plainly(t, t.binary, "record", "-q", "-o", out, "--", "sh", "-c", "id -u; id -G; grep CapEff /proc/self/status",
+                  preexec_fn=lambda: os.setgroups([0, 7, 8]))
+    t.equal(ran.out.splitlines()[:2], [b"0", b"0 7 8"], ran.err)
+    with open("/proc/self/status", "rb") as file:
+        t.contains(file.read().decode(), ran.out.splitlines()[2].decode())
+    t.equal((killed.live_files(out), int(path.split(".")[-2]) in recorded.files(out)), ([], True))
+    out = folder(t, 0o755, NOBODY)
+    shutil.copy(whole, path)
+    os.chmod(path, 0o600)
+    os.chown(path, NOBODY, NOBODY)
+    with open(path, "r+b") as file:  # a copy is another file, and its process has ended with another boot
+        data = killed.with_boot(file.read(), b"0" * 8)
+        file.seek(0)
+        file.write(data)
     taken = t.path("taken.pb.gz")
     ran = plainly(t, t.binary, "recover", "--to", f"cat > {taken}; id -u > {t.path('user')}", out)
     t.equal((ran.code, os.listdir(out), open(t.path("user"), encoding="ascii").read()), (0, [], "0\n"), ran.err)
