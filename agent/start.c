@@ -15,6 +15,7 @@
 #include "agent/base/self.h"
 #include "agent/delivery/handover.h"
 #include "agent/delivery/live.h"
+#include "agent/delivery/spool.h"
 #include "agent/delivery/summary.h"
 #include "agent/interposed/interpose_extra.h"
 #include "agent/life/end.h"
@@ -117,6 +118,7 @@ static void begin_tracking(void)
         give_up(err.text, "");
         return;
     }
+    pd_spool_begin();
     pd_account_begin(pd_now());
     pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();

@@ -101,25 +101,76 @@ bool cli_is_folder(const char *path)
     return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-int cli_folder_read(cli_folder *folder, const char *path,
-                    int (*is_wanted)(const struct dirent *entry))
+static char *path_under(const char *folder, const char *name)
+{
+    size_t len = strlen(folder);
+    char *path = cli_keep(len + strlen(name) + 2, 1);
+    sprintf(path, "%s%s%s", folder, folder[len - 1] == '/' ? "" : "/", name);
+    return path;
+}
+
+static int is_of_user(const struct dirent *entry)
+{
+    const size_t len = sizeof PD_REMAINS_USER - 1;
+    const char *name = entry->d_name;
+    return !strncmp(name, PD_REMAINS_USER, len) && name[len] &&
+           !name[len + strspn(name + len, "0123456789")];
+}
+
+/* Adds what is wanted in one folder. Otherwise closes it. Returns 0 or an errno value. */
+static int add_files(cli_folder *folder, DIR *dir, const char *path,
+                     int (*is_wanted)(const struct dirent *entry))
 {
     struct dirent **entries = NULL;
-    size_t len = strlen(path);
-    *folder = (cli_folder){.dir = opendir(path)};
-    int found = folder->dir ? scandir(path, &entries, is_wanted, alphasort) : -1;
-    if (found < 0)
-        return cli_system_error(path, folder->dir ? "read" : "open", errno);
-    folder->len = (size_t)found;
-    folder->paths = cli_keep(folder->len, sizeof *folder->paths);
-    for (size_t i = 0; i < folder->len; i++) {
-        const char *name = entries[i]->d_name;
-        folder->paths[i] = cli_keep(len + strlen(name) + 2, 1);
-        sprintf(folder->paths[i], "%s%s%s", path, path[len - 1] == '/' ? "" : "/", name);
+    int found = dir ? scandir(path, &entries, is_wanted, alphasort) : -1, error = errno;
+    for (int i = 0; i < found; i++) {
+        CLI_KEEP_MORE(folder->files, 1);
+        folder->files[folder->files_len++] =
+            (cli_file){path_under(path, entries[i]->d_name), true, dir};
         free(entries[i]);
     }
     free(entries);
-    return CLI_DONE;
+    if (dir && found <= 0)
+        closedir(dir);
+    return found < 0 ? error : 0;
+}
+
+/* No link is followed to the folder of a user. */
+static void add_user(cli_folder *folder, int parent, const char *path, const char *name,
+                     int (*is_wanted)(const struct dirent *entry))
+{
+    const char *whole = path_under(path, name);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (add_files(folder, fd < 0 ? NULL : fdopendir(fd), whole, is_wanted) == EACCES)
+        folder->left_out = whole;
+}
+
+int cli_folder_read(cli_folder *folder, const char *path,
+                    int (*is_wanted)(const struct dirent *entry))
+{
+    struct dirent **users = NULL;
+    DIR *dir = opendir(path);
+    int len = dir ? scandir(path, &users, is_of_user, alphasort) : 0;
+    int parent = len > 0 ? fcntl(dirfd(dir), F_DUPFD_CLOEXEC, 0) : -1;
+    *folder = (cli_folder){.files = NULL};
+    int error = add_files(folder, dir, path, is_wanted);
+    for (int i = 0; i < len; i++) {
+        if (!error)
+            add_user(folder, parent, path, users[i]->d_name, is_wanted);
+        free(users[i]);
+    }
+    free(users);
+    if (parent >= 0)
+        close(parent);
+    return error ? cli_system_error(path, dir ? "read" : "open", error) : CLI_DONE;
+}
+
+void cli_folder_close(cli_folder *folder)
+{
+    for (size_t i = 0; i < folder->files_len; i++)
+        if (!i || folder->files[i].found_in != folder->files[i - 1].found_in)
+            closedir(folder->files[i].found_in);
+    folder->files_len = 0;
 }
 
 /* ---- files in memory ------------------------------------------------------------------------- */

@@ -37,19 +37,28 @@ int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROO
  * it cannot be read, returns NULL and writes to why as above. */
 const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);
 
-/* Some files of a folder, sorted. */
-typedef struct cli_folder {
-    DIR *dir;     /* NULL: not open */
-    char **paths; /* "FOLDER/NAME"; kept (keep.h) */
-    size_t len;
-} cli_folder;
-
 bool cli_is_folder(const char *path);
 
-/* Lists what is_wanted in the folder. It stays open, so that its files can be opened in it. Prints what is
+typedef struct cli_file {
+    const char *path;
+    /* It is read more than once, or was found in a folder: no other file than a regular one is read, and "-" is
+     * the name of one. */
+    bool is_regular;
+    DIR *found_in; /* the folder that has path's last name, which is no link there; or NULL */
+} cli_file;
+
+/* Some files of a folder, sorted, and then those of the folders of users in it (see agent/base/remains.h). */
+typedef struct cli_folder {
+    cli_file *files; /* of "FOLDER/NAME" or "FOLDER/uid-NUMBER/NAME"; kept (keep.h) */
+    size_t files_len, files_cap;
+    const char *left_out; /* a folder of a user that this process may not read; NULL: none */
+} cli_folder;
+
+/* Lists what is_wanted. The folders of these files stay open, so that the files can be opened there. Prints what is
  * wrong; returns an exit code. */
 int cli_folder_read(cli_folder *folder, const char *path,
                     int (*is_wanted)(const struct dirent *entry));
+void cli_folder_close(cli_folder *folder);
 
 typedef struct cli_input {
     const char *name; /* for messages: the path, or "(stdin)" */
@@ -61,14 +70,6 @@ typedef struct cli_input {
 const char *cli_input_name(const char *path);
 
 enum { CLI_INPUT_HEAD = 256 << 10 };
-
-typedef struct cli_file {
-    const char *path;
-    /* It is read more than once, or was found in a folder: no other file than a regular one is read, and "-" is
-     * the name of one. */
-    bool is_regular;
-    DIR *found_in; /* the folder that has path's last name, which is no link there; or NULL */
-} cli_file;
 
 enum { CLI_FOUND_MAX = 1 << 30 }; /* bytes of a file that no user has named */
 

@@ -117,7 +117,7 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
     if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
         return -1;
     int fd = if_stderr(has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
-    if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT)))
+    if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT | PD_NOTICE_MISSING)))
         fd = reopen_stderr();
     if (fd < 0)
         return -1;

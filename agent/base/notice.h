@@ -28,7 +28,7 @@ typedef enum pd_notice {
     PD_NOTICE_END = 1u << 9,     /* where the profiles are */
     PD_NOTICE_NEXT = 1u << 10,   /* what to do with them */
     PD_NOTICE_LIVE = 1u << 11,   /* the last window would not outlive the process */
-    PD_NOTICE_MISSING = 1u << 12 /* there was no memory for a sample */
+    PD_NOTICE_MISSING = 1u << 12 /* samples or profiles are missing */
 } pd_notice;
 
 /* Call in a thread that has its own table of descriptors, without the program's stderr. Its

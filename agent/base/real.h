@@ -94,6 +94,9 @@ typedef long pd_raw_call PD_SYSCALL_PARAMETERS;
     ROW(int, posix_spawn, PD_SPAWN_PARAMETERS)                                                     \
     ROW(int, posix_spawnp, PD_SPAWN_PARAMETERS)                                                    \
     ROW(int, dlclose, (void *))                                                                    \
+    ROW(int, setuid, (uid_t))                                                                      \
+    ROW(int, setreuid, (uid_t, uid_t))                                                             \
+    ROW(int, setresuid, (uid_t, uid_t, uid_t))                                                     \
     ROW(int, daemon, (int, int))                                                                   \
     ROW(int, _dl_find_object, (void *, struct dl_find_object *))                                   \
     ROW(long, syscall, PD_SYSCALL_PARAMETERS)                                                      \

@@ -16,7 +16,9 @@
 
 #include <stdint.h>
 
-#define PD_REMAINS_ENDING ".live" /* of the name; a number may follow: ".live.1" */
+#define PD_REMAINS_ENDING ".live"     /* of the name; a number may follow: ".live.1" */
+#define PD_REMAINS_USER   "uid-"      /* of the name of a folder for one user; the number follows */
+#define PD_REMAINS_LOST   ".lost.txt" /* of the name of a file about windows that were lost */
 /* They differ in many bits. */
 #define PD_REMAINS_EARLY UINT64_C(0x0377656e66647070) /* the file is not complete yet */
 #define PD_REMAINS_MAGIC UINT64_C(0x0365766c66647070)

@@ -48,6 +48,7 @@ static bool to_file(delivery *d)
     int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
                                &number, &where);
     if (error) {
+        pd_summary_lost(error);
         pd_live_fit(); /* it may make room for the next profile */
         pd_text_add(&d->why, "%s: %s%s: %s", pd_the_agent.settings.dir,
                     d->is_last ? "the last profile cannot be written"

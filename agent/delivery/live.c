@@ -160,10 +160,12 @@ static bool is_of_directory(int error)
     return error == ENOENT || error == EACCES || error == EROFS || error == EFBIG;
 }
 
-/* What the file took is free then for profiles. */
+/* What the file took is free then for profiles. It says that it is over, since it may not be this process that can
+ * remove it. */
 static void drop_file(void)
 {
     pprofdelta_heap *heap = pd_agent_heap();
+    pd_region_head()->magic = PD_REMAINS_OVER;
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
     pd_region_leave();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
@@ -210,6 +212,8 @@ static void extend_file(void)
     struct stat status;
     int base = pd_spool_path(&name, path);
     int fd = pd_open_high(openat(base, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (fd < 0 && errno == EACCES)
+        error = errno;
     if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == file_dev &&
         status.st_ino == file_ino)
         error = move_tracker(fd, false);

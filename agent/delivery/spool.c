@@ -3,6 +3,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/launch.h"
+#include "agent/base/remains.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,17 +38,24 @@ static bool is_held(void)
            status.st_ino == held_ino && status.st_nlink > 0;
 }
 
-void pd_spool_hold(void)
+static void hold(int fd)
 {
     struct stat status;
-    const char *dir = pd_the_agent.settings.dir;
-    if (!*dir || is_held())
+    int up = far_up(fd);
+    if (up < 0 || fstat(up, &status))
         return;
-    held = far_up(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (held < 0 || fstat(held, &status))
-        return;
+    if (is_held())
+        close(held);
+    held = up;
     held_dev = status.st_dev;
     held_ino = status.st_ino;
+}
+
+void pd_spool_hold(void)
+{
+    const char *dir = pd_the_agent.settings.dir;
+    if (*dir && !is_held())
+        hold(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 bool pd_spool_own_table(void)
@@ -67,15 +75,6 @@ static int find_base(const char **dir)
     return held;
 }
 
-/* ---- one file --------------------------------------------------------------------------------- */
-
-typedef struct spool_file {
-    int fd;
-    int base;                          /* the directory, or AT_FDCWD: its path is in the names */
-    const char *dir;                   /* what the names begin with */
-    char temporary[PD_SPOOL_PATH_MAX]; /* empty: the file has no name yet */
-} spool_file;
-
 /* path has PD_SPOOL_PATH_MAX bytes. dir is shorter than PD_PATH_MAX, and names here
  * are shorter than PD_SPOOL_NAME_MAX. */
 static void join(char *path, const char *dir, const pd_fixed_text *name)
@@ -84,6 +83,62 @@ static void join(char *path, const char *dir, const pd_fixed_text *name)
     memcpy(path, dir, len + 1);
     memcpy(path + len, name->bytes, name->len + 1);
 }
+
+int pd_spool_path(const pd_fixed_text *name, char path[PD_SPOOL_PATH_MAX])
+{
+    const char *dir = pd_the_agent.settings.dir;
+    int base = find_base(&dir);
+    join(path, dir, name);
+    return base;
+}
+
+/* ---- the folder of a user -------------------------------------------------------------------- */
+
+/* Gives it to the user if this process, or another one of root, has just made it. */
+int pd_spool_open_folder(uid_t user)
+{
+    struct stat status;
+    char path[PD_SPOOL_PATH_MAX];
+    pd_fixed_text name = {.len = 0};
+    int base = pd_spool_path(&name, path);
+    if (fstatat(base, path, &status, 0) || status.st_uid || (status.st_mode & (S_IWGRP | S_IWOTH)))
+        return -1;
+    pd_text_add(&name, "/" PD_REMAINS_USER "%u", (unsigned)user);
+    pd_spool_path(&name, path);
+    if (!geteuid())
+        mkdirat(base, path, status.st_mode & 0755);
+    int fd = pd_open_high(openat(base, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd < 0 || (fstat(fd, &status) == 0 &&
+                   (status.st_uid == user || (!status.st_uid && !fchown(fd, user, getegid())))))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void pd_spool_use_folder(int fd, uid_t user)
+{
+    char *dir = pd_the_agent.settings.dir;
+    size_t len = strlen(dir);
+    hold(fd);
+    snprintf(dir + len, PD_PATH_MAX - len, "/" PD_REMAINS_USER "%u", (unsigned)user);
+}
+
+void pd_spool_begin(void)
+{
+    const uid_t user = geteuid();
+    int fd = user ? pd_spool_open_folder(user) : -1;
+    if (fd >= 0)
+        pd_spool_use_folder(fd, user);
+}
+
+/* ---- one file --------------------------------------------------------------------------------- */
+
+typedef struct spool_file {
+    int fd;
+    int base;                          /* the directory, or AT_FDCWD: its path is in the names */
+    const char *dir;                   /* what the names begin with */
+    char temporary[PD_SPOOL_PATH_MAX]; /* empty: the file has no name yet */
+} spool_file;
 
 /* Adds the path by which linkat gives a name to a file without one. */
 static void add_descriptor(pd_fixed_text *path, int fd)
@@ -213,14 +268,6 @@ int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uin
     if (error && *file.temporary)
         unlinkat(file.base, file.temporary, 0);
     return error;
-}
-
-int pd_spool_path(const pd_fixed_text *name, char path[PD_SPOOL_PATH_MAX])
-{
-    const char *dir = pd_the_agent.settings.dir;
-    int base = find_base(&dir);
-    join(path, dir, name);
-    return base;
 }
 
 bool pd_spool_has(const pd_fixed_text *name)

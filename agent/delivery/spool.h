@@ -22,6 +22,15 @@ enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it and
  * directory and that was not removed; otherwise the path counts. */
 void pd_spool_hold(void);
 
+/* A process of root that becomes another user cannot write to a directory of root any more. Then its files are in a
+ * folder of that user in there, uid-NUMBER. open: makes it, if nobody but root can put something into the directory;
+ * otherwise a folder of this name may be a trap. Returns a descriptor, or -1. use: from now on, the files of this
+ * process are written there, by the descriptor. begin, at the start: so are those of a program that such a
+ * process has executed. */
+int pd_spool_open_folder(uid_t user);
+void pd_spool_use_folder(int fd, uid_t user);
+void pd_spool_begin(void);
+
 /* Gives the calling thread a table of descriptors of its own, with no other descriptor than that of
  * pd_spool_hold. Returns false if the system cannot do that. */
 bool pd_spool_own_table(void);

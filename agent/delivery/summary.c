@@ -5,11 +5,14 @@
 #include "agent/base/launch.h"
 #include "agent/base/notice.h"
 #include "agent/base/own_stack.h"
+#include "agent/base/remains.h"
 #include "agent/base/self.h"
 #include "agent/delivery/keep.h"
 #include "agent/delivery/spool.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static _Atomic uint64_t files, last_file; /* of this process: how many, and the last number */
@@ -21,6 +24,40 @@ void pd_summary_wrote(uint64_t number)
     atomic_store(&last_file, number);
 }
 
+/* Word of a process that may not write its profiles: it was started by root and has given up the rights for it, and
+ * its stderr often leads elsewhere. All processes have the page that fork makes of one program. One of them may be
+ * able to write. Nothing in it is trusted. */
+static _Atomic int *lost; /* the number of that process; NULL: no memory */
+
+void pd_summary_lost(int error)
+{
+    if (lost && (error == EACCES || error == EPERM))
+        atomic_store(lost, (int)getpid());
+}
+
+static int write_text(int fd, void *cookie)
+{
+    const pd_fixed_text *text = cookie;
+    return pd_write_all(fd, text->bytes, text->len);
+}
+
+void pd_summary_tell(void)
+{
+    static bool is_told;
+    uint64_t number;
+    pd_fixed_text text = {.len = 0}, path = {.len = 0};
+    int process = lost && !is_told ? atomic_load(lost) : 0;
+    if (!process || process == (int)getpid())
+        return;
+    pd_text_add(&text,
+                "profiles are missing: process %d, and others perhaps, cannot write to %s as the "
+                "user that it has become; give the directory to that user, or the mode 1777",
+                process, pd_the_agent.settings.dir);
+    is_told = !pd_spool_write(PD_REMAINS_LOST, write_text, &text, &number, &path);
+    if (is_told)
+        pd_notice_send(PD_NOTICE_MISSING, &text);
+}
+
 /* Only one process prints these messages, however many are recorded. */
 static bool is_ours(void)
 {
@@ -30,6 +67,9 @@ static bool is_ours(void)
 
 void pd_summary_begin(void)
 {
+    void *page =
+        mmap(NULL, sizeof *lost, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    lost = page == MAP_FAILED ? NULL : page;
     begun_nanos = pd_now();
     if (!is_ours())
         return;

@@ -12,6 +12,11 @@ void pd_summary_wrote(uint64_t number);
 void pd_summary_begin(void);
 void pd_summary_end(void);
 
+/* A profile could not be written. If this process may not, another one of the program that may makes a file that says
+ * so (tell: every second, and at the end, in the thread that may deliver), and prints it. */
+void pd_summary_lost(int error);
+void pd_summary_tell(void);
+
 /* Before the process becomes a program into which the agent is not loaded. `why` is said, as the end of a sentence about
  * the program, if nothing in its file is in the way. */
 void pd_summary_leave(const char *program, const char *why);

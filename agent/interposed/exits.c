@@ -25,6 +25,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static bool has_filter; /* it may kill for the calls that another user needs */
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 PD_PUBLIC void _exit(int status)
@@ -222,15 +224,37 @@ PD_PUBLIC int unshare(int flags)
 
 PD_PUBLIC int setns(int fd, int type)
 {
-    bool is_paused = pd_agent_before_move();
+    bool is_paused = pd_agent_before_move(0);
     return resume(is_paused, (int)syscall(SYS_setns, fd, type));
 }
 
 PD_PUBLIC int chroot(const char *path)
 {
-    bool is_paused = pd_agent_before_move();
+    bool is_paused = pd_agent_before_move(0);
     return resume(is_paused, (int)syscall(SYS_chroot, path));
 }
+
+/* ---- another user ---------------------------------------------------------------------------- */
+
+/* Is it for good: is none of the three root, or -1, which leaves one as it is? */
+static bool leave_root(uid_t real, uid_t user, uid_t saved)
+{
+    return real + 1 > 1 && user + 1 > 1 && saved + 1 > 1 && !has_filter && !geteuid() &&
+           pd_agent_before_move(user);
+}
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): lists */
+#define BECOMES(name, parameters, arguments, ...)                                                  \
+    PD_PUBLIC int name parameters                                                                  \
+    {                                                                                              \
+        bool is_paused = leave_root(__VA_ARGS__);                                                  \
+        return resume(is_paused, pd_next()->name arguments);                                       \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+BECOMES(setuid, (uid_t all), (all), all, all, all)
+BECOMES(setreuid, (uid_t real, uid_t user), (real, user), real, user, user)
+BECOMES(setresuid, (uid_t real, uid_t user, uid_t saved), (real, user, saved), real, user, saved)
 
 /* ---- unloading ------------------------------------------------------------------------------- */
 
@@ -290,6 +314,7 @@ static long call_confining(long number, long a, long b, long c, long d, long e)
 {
     const char *forbidden = forbidden_by(number, a, b, c);
     bool is_confined = forbidden && pd_agent_before_confine(forbidden);
+    has_filter |= number == SYS_seccomp || a == PR_SET_SECCOMP;
     long result = pd_next()->syscall(number, a, b, c, d, e, 0);
     if (is_confined && (result < 0 || (result && (b & (long)SECCOMP_FILTER_FLAG_TSYNC))))
         pd_agent_confine_failed();
@@ -318,7 +343,7 @@ long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
     if (number == SYS_exit_group)
         pd_agent_end();
     if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)
-        pd_agent_before_move(); /* the next sample starts the agent's thread again */
+        pd_agent_before_move(0); /* the next sample starts the agent's thread again */
     if (number == SYS_prctl || number == SYS_seccomp)
         return call_confining(number, a, b, c, d, e);
     return call(number, a, b, c, d, e, f);

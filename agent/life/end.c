@@ -54,6 +54,7 @@ static void deliver_last(void *unused)
     }
     if (pd_delivery_has_all())
         pd_live_end();
+    pd_summary_tell();
     pd_delivery_release();
 }
 
@@ -138,14 +139,25 @@ void pd_agent_resume(void)
     errno = kept;
 }
 
-bool pd_agent_before_move(void)
+bool pd_agent_before_move(uid_t user)
 {
     int kept = errno;
     bool is_paused = pd_agent_pause();
+    /* The child of a vfork is not recorded, but the program that it executes is. */
+    int fd = user && pd_agent_heap() ? pd_spool_open_folder(user) : -1;
     if (pd_agent_is_recording() && pd_self_enter()) {
         pprofdelta_heap_note_mappings(pd_agent_heap());
-        pd_spool_hold();
+        if (fd >= 0 && pd_delivery_hold(0)) {
+            pd_live_end();
+            pd_live_forget(); /* another file is made in the folder */
+            pd_spool_use_folder(fd, user);
+            pd_delivery_release();
+        } else {
+            pd_spool_hold();
+        }
         pd_self_leave();
+    } else if (fd >= 0) {
+        close(fd);
     }
     errno = kept;
     return is_paused;

@@ -3,6 +3,7 @@
 #define PD_AGENT_END_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Delivers the last window before the process ends, once. Does nothing in a process that the
  * agent's state does not describe (the child of a vfork). Waits for the agent's thread for a
@@ -18,9 +19,10 @@ void pd_agent_before_exec(void);
 bool pd_agent_pause(void);
 void pd_agent_resume(void);
 
-/* The same before a call that gives the process another root directory or other mounts. Keeps what will
- * be out of reach: the folder of the profiles, and the names of mapped files. */
-bool pd_agent_before_move(void);
+/* The same before a call that gives the process another root directory or other mounts (user is 0). Keeps what
+ * will be out of reach: the folder of the profiles, and the names of mapped files. And before a call by which a process
+ * of root becomes this user for good: if the directory is root's, its files go to a folder of that user in there. */
+bool pd_agent_before_move(uid_t user);
 
 /* Call in the child of a fork. */
 void pd_end_forget(void);

@@ -12,6 +12,7 @@
 #include "agent/delivery/largest_sites.h"
 #include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
+#include "agent/delivery/summary.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -191,6 +192,7 @@ static void prepare_for_death(void)
         pprofdelta_heap_note_mappings(pd_agent_heap());
     noted = loads;
     pd_live_beat();
+    pd_summary_tell();
     pd_delivery_release();
 }
 

@@ -234,13 +234,12 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
     if (command == &cli_sum_command && len == 1 && cli_is_folder(operands[0])) {
         if ((code = cli_recover_and_read(&r->folder, operands[0], "sum")))
             return code;
-        operands = (const char *const *)r->folder.paths;
-        len = r->folder.len;
+        len = r->folder.files_len;
     }
     for (size_t i = 0; i < len && !code; i++)
-        code = add(r, (cli_file){.path = r->windows ? r->windows[i].path : operands[i],
-                                 .is_regular = r->windows || r->folder.dir,
-                                 .found_in = r->folder.dir});
+        code = add(r, r->folder.files ? r->folder.files[i]
+                                      : (cli_file){r->windows ? r->windows[i].path : operands[i],
+                                                   r->windows != NULL, NULL});
     for (int join = 0; join < PPROFDELTA_JOIN_APART && !r->windows; join++)
         note_joined(&r->joins[join], (pprofdelta_join)join);
     if (!code && !r->last)
@@ -259,8 +258,7 @@ static int run_verb(const cli_command *command, int argc, char **argv)
     pprofdelta_adder_free(r.adder);
     cli_output_close(&r.output);
     cli_input_free(&r.input);
-    if (r.folder.dir)
-        closedir(r.folder.dir);
+    cli_folder_close(&r.folder);
     return code;
 }
 

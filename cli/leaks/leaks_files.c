@@ -24,10 +24,8 @@ static int add_operand(cli_leaks_work *w, const char *path)
         return CLI_DONE;
     }
     int code = cli_recover_and_read(&folder, path, "leaks");
-    for (size_t i = 0; i < folder.len && !code; i++)
-        add_file(w, (cli_file){folder.paths[i], true, folder.dir});
-    if (code && folder.dir)
-        closedir(folder.dir);
+    for (size_t i = 0; i < folder.files_len && !code; i++)
+        add_file(w, folder.files[i]);
     return code;
 }
 

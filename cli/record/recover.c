@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "delta/uploader.h"
 #include "input.h"
+#include "keep.h"
 #include "message.h"
 #include "output_file.h"
 #include "record/dead_names.h"
@@ -16,11 +17,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,10 +39,12 @@ typedef struct remains {
     size_t areas_len;
     pprofdelta_heap *heap;
     cli_dead_names names;
-    bool is_left;  /* the file is left alone */
-    bool is_early; /* the process ended before its file was complete */
+    bool is_of_other; /* another user's, whose folder it is; this is root */
+    bool is_left;     /* the file is left alone */
+    bool is_early;    /* the process ended before its file was complete */
 } remains;
 
+static const char closed[] = "is of another user; that user or root can read it";
 static const char damaged[] = "is cut or damaged: it cannot be recovered; remove it";
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -51,18 +56,33 @@ static int leave_alone(cli_recovering *how, remains *r, const char *why)
     return how->is_silent || !why ? CLI_DONE : cli_error("%s: %s", r->path, why);
 }
 
+/* Root recovers what other users have in folders of their own, with their rights. */
+static bool is_ours(remains *r, const struct stat *folder)
+{
+    const uid_t user = r->status.st_uid;
+    r->is_of_other = user != geteuid();
+    return !r->is_of_other || (!geteuid() && user == folder->st_uid);
+}
+
 /* Opens the file and locks it. */
 static int open_file(cli_recovering *how, remains *r)
 {
+    struct stat folder;
     char why[CLI_WHY_ROOM];
     r->fd = cli_regular_open(r->folder, r->name, O_RDONLY | O_NOFOLLOW, why);
     r->is_left = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
     if (r->fd < 0 || fstat(r->fd, &r->status)) /* of what does not change any more */
         return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
-    if (r->status.st_uid != geteuid() || r->status.st_nlink != 1 || (r->status.st_mode & 077))
+    if (r->status.st_nlink != 1 || (r->status.st_mode & 077))
         return leave_alone(how, r,
                            "is left alone: it is not a file of this user alone, as the heap agent "
                            "makes them");
+    if (fstat(r->folder, &folder) || !is_ours(r, &folder))
+        return leave_alone(how, r,
+                           geteuid() ? "is left alone: it is another user's; that user or root can "
+                                       "recover it"
+                                     : "is left alone: it belongs to another user than its folder; "
+                                       "that user can recover it");
     how->living += r->is_left;
     return CLI_DONE;
 }
@@ -245,6 +265,7 @@ static bool is_empty(const remains *r)
 /* The name of the profile: that of the file with the next number that is free. */
 static bool name_profile(const remains *r, char path[PATH_MAX])
 {
+    const size_t folder = (size_t)(r->name - r->path);
     const char *ending = r->head->format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
     int stem = (int)(strstr(r->name, PD_REMAINS_ENDING) - r->path);
     const uint64_t most = 999999999;
@@ -253,19 +274,23 @@ static bool name_profile(const remains *r, char path[PATH_MAX])
     for (; number <= most; number++) {
         int len = snprintf(path, PATH_MAX, "%.*s.%06" PRIu64 "%s", stem, r->path, number, ending);
         struct stat status;
-        if (len >= PATH_MAX || (lstat(path, &status) && errno == ENOENT))
+        if (len >= PATH_MAX ||
+            (fstatat(r->folder, path + folder, &status, AT_SYMLINK_NOFOLLOW) && errno == ENOENT))
             return len < PATH_MAX;
     }
     return false;
 }
 
+/* The path is that of the folder, since the user may put another folder in its place, or not reach it. */
 static int write_file(const remains *r, const cli_buffer *profile)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], place[PATH_MAX];
     cli_output out = {.fd = -1, .is_lasting = true};
     if (!name_profile(r, path))
         return cli_system_error(r->path, "name the profile of", ENAMETOOLONG);
-    int code = cli_output_prepare(&out, path);
+    snprintf(place, sizeof place, "/proc/self/fd/%d/%s", r->folder, path + (r->name - r->path));
+    int code = cli_output_prepare(&out, r->is_of_other ? place : path);
+    out.name = path;
     if (!code && cli_output_write(&out, profile->bytes, profile->len))
         code = out.failure;
     code = code ? code : cli_output_finish(&out);
@@ -390,6 +415,28 @@ static int write_window(cli_recovering *how, remains *r)
     return code;
 }
 
+static bool take_rights(uid_t user, gid_t group, size_t len, const gid_t *groups)
+{
+    bool has_groups = !setgroups(len, groups);
+    setfsgid(group);
+    setfsuid(user);
+    return has_groups && (gid_t)setfsgid((gid_t)-1) == group && (uid_t)setfsuid((uid_t)-1) == user;
+}
+
+/* With the rights of the file's user for all files, also for those that have names of functions. The command of --to
+ * has those of this process again, as has what `record` runs then. */
+static int write_as_owner(cli_recovering *how, remains *r)
+{
+    const int most = getgroups(0, NULL);
+    gid_t *groups = cli_keep((size_t)most + 1, sizeof *groups);
+    const size_t len = (size_t)getgroups(most, groups);
+    int code = take_rights(r->status.st_uid, r->status.st_gid, 0, NULL)
+                   ? write_window(how, r)
+                   : leave_alone(how, r, "is left alone: the rights of its user cannot be taken");
+    take_rights(geteuid(), getegid(), len, groups);
+    return code;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Returns CLI_DONE if the file has served, and may be removed: then *is_over is set. */
@@ -406,24 +453,24 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
     if (r->heap && !has_window && left_out(r))
         return leave_alone(how, r, damaged);
     if (has_window)
-        code = write_window(how, r);
+        code = (r->is_of_other ? write_as_owner : write_window)(how, r);
     else
         *(r->is_early ? &how->early : &how->empty) += 1;
-    *is_over = !code;
+    *is_over = !code && !r->is_left;
     return code;
 }
 
-static int recover_one(const cli_folder *folder, const char *path, cli_recovering *how)
+static int recover_one(cli_file file, cli_recovering *how)
 {
-    remains r = {.path = path,
-                 .name = cli_string_base(cli_string_of(path)).ptr,
-                 .folder = dirfd(folder->dir),
+    remains r = {.path = file.path,
+                 .name = cli_string_base(cli_string_of(file.path)).ptr,
+                 .folder = dirfd(file.found_in),
                  .fd = -1};
     bool is_over = false;
-    cli_progress_say("recovering", path);
+    cli_progress_say("recovering", file.path);
     int code = recover_file(how, &r, &is_over);
     if (is_over && unlinkat(r.folder, r.name, 0))
-        code = cli_system_error(path, "remove", errno);
+        code = cli_system_error(file.path, "remove", errno);
     pprofdelta_heap_free(r.heap);
     free(r.bytes);
     if (r.fd >= 0)
@@ -431,11 +478,18 @@ static int recover_one(const cli_folder *folder, const char *path, cli_recoverin
     return code;
 }
 
+static bool is_lost(const char *name)
+{
+    return cli_string_ends(cli_string_of(name), PD_REMAINS_LOST);
+}
+
 static int is_remains(const struct dirent *entry)
 {
     const char *ending = strstr(entry->d_name, PD_REMAINS_ENDING);
-    if (!cli_string_begins(cli_string_of(entry->d_name), "heap.") || !ending)
+    if (!cli_string_begins(cli_string_of(entry->d_name), "heap."))
         return 0;
+    if (!ending)
+        return is_lost(entry->d_name);
     ending += strlen(PD_REMAINS_ENDING);
     return !*ending || (*ending == '.' && !ending[1 + strspn(ending + 1, "0123456789")]);
 }
@@ -444,12 +498,19 @@ int cli_recover_folder(const char *path, cli_recovering *how)
 {
     cli_folder folder;
     int code = cli_folder_read(&folder, path, is_remains);
-    for (size_t i = 0; i < folder.len && !(how->is_before && code == CLI_UPLOAD); i++) {
-        int failed = recover_one(&folder, folder.paths[i], how);
+    for (size_t i = 0; i < folder.files_len && !(how->is_before && code == CLI_UPLOAD); i++) {
+        const cli_file *file = &folder.files[i];
+        bool is_note = is_lost(file->path);
+        if (is_note)
+            cli_note("%s: profiles are missing here, since processes could not write them; the "
+                     "file says which, and what to do",
+                     file->path);
+        int failed = is_note ? CLI_DONE : recover_one(*file, how);
         code = failed ? failed : code;
     }
-    if (folder.dir)
-        closedir(folder.dir);
+    if (folder.left_out && !how->is_silent)
+        cli_note_left_out(folder.left_out, closed);
+    cli_folder_close(&folder);
     return code;
 }
 
@@ -465,7 +526,9 @@ int cli_recover_and_read(cli_folder *folder, const char *path, const char *verb)
     cli_recovering how = {.is_silent = true};
     cli_recover_folder(path, &how); /* what fails is left to pprofdelta recover */
     int code = cli_folder_read(folder, path, is_profile);
-    return code || folder->len
+    if (folder->left_out)
+        cli_note_left_out(folder->left_out, closed);
+    return code || folder->files_len
                ? code
                : cli_error("%s: has no profiles: %s takes the files named *.pb.gz and *.otlp.gz in "
                            "a directory",

@@ -5,7 +5,8 @@
  *                                                                              the file is removed
  *
  * The folder may be shared with strangers. Only a regular file of this user with one name and without
- * rights for others is read, no link is followed, and nothing in the file is trusted. The file of a process that
+ * rights for others is read, no link is followed, and nothing in the file is trusted. Root also takes the file of another
+ * user from a folder of that user, and has only the rights of that user for what it reads and writes then. The file of a process that
  * lives is locked, and is left alone. If this process ends between the two steps, the window is made
  * again with the same sequence and attempt, and the verbs that read it count it once. */
 #ifndef CLI_RECOVER_H

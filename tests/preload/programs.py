@@ -1,12 +1,16 @@
 """Programs of others, as they come: the same output with the agent, and profiles that open."""
 
+import http.client
 import os
 import re
+import shutil
+import signal
 import socket
 
 import recorded
 from agents import (TIMEOUT, checked, need, plainly, quiet, record, same, start, stop, target,
                     until)
+from pb import load
 
 
 def largest(found):
@@ -50,6 +54,48 @@ def test_redis(t):
     in_use = sum(size for _, size in recorded.add_up(windows).values())
     t.check(in_use >= 0, f"{in_use} bytes in use at the end")
     t.check(sum(p.total(recorded.ALLOC_BYTES) for p in windows) > 20e6, "allocations are missing")
+
+
+NGINX = """user nobody nogroup; worker_processes 2; daemon off; pid nginx.pid; error_log error.log;
+events {{ worker_connections 64; }}
+http {{ access_log off; client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+        server {{ listen 127.0.0.1:{port}; location / {{ return 200 "here\n"; }} }} }}
+"""
+
+
+def test_nginx(t):
+    """The master runs as root, and its workers do not. Their standard error is the log."""
+    shutil.which("nginx") and os.geteuid() == 0 or t.skip("nginx is not here, or this is not root")
+    port, own = free_port(), os.path.join(t.path("out"), "uid-65534")
+    os.chmod(t.dir, 0o755)
+    t.write("nginx.conf", NGINX.format(port=port).encode())
+    process = start(t, "nginx", "-p", t.dir, "-e", "error.log", "-c", "nginx.conf",
+                    options=["--interval=200ms", "--rate=1k"])
+
+    def ask():
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+            connection.request("GET", "/")
+            return connection.getresponse().read() == b"here\n"
+        except OSError:
+            return False
+
+    def has_windows():
+        ask()
+        found = recorded.files(own) if os.path.isdir(own) else {}
+        return len(found) == 2 and max(map(len, found.values())) >= 3
+
+    try:
+        t.check(until(ask), "the server does not answer")
+        t.check(until(has_windows, 20), "the workers have no windows")
+    finally:
+        stop(t, process, signal.SIGQUIT)
+    t.equal(process.returncode, 0)
+    t.lacks(load(t.path("error.log")).decode(), "pprofdelta")
+    t.equal(len(recorded.files(t.path("out"))), 1, "the master")
+    found = checked(t, own)
+    t.equal(len(found), 2, "workers")
+    t.check(any(p.by_function(recorded.ALLOC_BYTES) for p in largest(found)), "allocations are missing")
 
 
 def test_python(t):
