@@ -26,7 +26,7 @@
 #include "base/lock.h"
 #include "codec/compress.h"
 #include "builder/collected.h"
-#include "profile/outline.h"
+#include "encode/outline.h"
 
 struct pprofdelta_builder {
     pd_mem mem; /* of the builder itself and its options; not used later */

@@ -95,9 +95,8 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
     if (from->keys.len)
         PD_TRY(pd_model_copy_begin(&c->copy, &c->mem, &from->model, &c->model, err));
     for (size_t i = 0; i < from->keys.len; i++) {
-        incoming sample = {.key = from->keys.keys[i],
-                           .values = values_of(from, i),
-                           .origin = from->origins[i]};
+        incoming sample = {
+            .key = from->keys.keys[i], .values = values_of(from, i), .origin = from->origins[i]};
         PD_TRY(add(c, &sample, err));
         memset(values_of(from, i), 0, from->types * sizeof *from->values);
     }

@@ -474,7 +474,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pprofdelta_stamp stamp = stamp_of(a);
     bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
     if (has_stamp && !(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_stamp_add(&stamp, 0, &pd->model);
+        pd_model_add_stamp(&pd->model, &stamp, 0);
     int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
     pd->header = pd_output_header(pd, time, duration_of(a));
     if (a->merge.is_on)

@@ -11,7 +11,7 @@
 /* Samples and their values. */
 typedef struct pd_sum {
     pd_ledger ledger;
-    pd_model stacks;   /* each sample once, without values */
+    pd_model stacks; /* each sample once, without values */
     size_t *origins; /* of the entries: offsets of their samples in stacks */
     size_t origins_cap;
 } pd_sum;
@@ -25,7 +25,7 @@ typedef struct pd_merge {
     uint64_t targets, windows, own; /* in the total; and windows of the last target */
     int64_t period;                 /* the longest */
     pd_schema period_type;          /* of all profiles */
-    char label[17];     /* of the target that joins the total */
+    char label[17];                 /* of the target that joins the total */
 } pd_merge;
 
 struct pprofdelta_adder {

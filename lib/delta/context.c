@@ -63,7 +63,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
             pd_encode_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
     if (!status && pd_encoder_has_attributes(&pd->encoder) && o.resource_weak < o.resource_len)
         status = pd_encode_resource(o.format, o.resource + o.resource_weak,
-                                  o.resource_len - o.resource_weak, &pd->mem, &pd->strong, err);
+                                    o.resource_len - o.resource_weak, &pd->mem, &pd->strong, err);
     pd->encoder.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
     if (status) {
         pprofdelta_free(pd);

@@ -98,8 +98,8 @@ pprofdelta_status pd_merge_end_target(pprofdelta_adder *a, pd_input *last, pprof
     pprofdelta_status status = pd_sum_settle(a, last, err);
     a->merge.total.stacks.writer.err = err;
     if (!status)
-        status = pd_model_copy_begin(&a->copy, &a->pd->mem, &a->sum.stacks, &a->merge.total.stacks,
-                                     err);
+        status =
+            pd_model_copy_begin(&a->copy, &a->pd->mem, &a->sum.stacks, &a->merge.total.stacks, err);
     snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64,
              pd_merge_has_target(&a->last) ? a->last.id : a->merge.target.lo);
     for (size_t entry = 0; entry < a->sum.ledger.committed && !status; entry++)

@@ -26,8 +26,8 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     pd_model_begin(model, &pd->mem, err);
     PD_TRY(begin_transfer(pd, cur, err));
     if (is_of_request(pd, cur))
-        PD_TRY(pd_request_origin(&cur->otlp, &pd->encoder, (pd_bytes){pd->strong.ptr, pd->strong.len},
-                                 err));
+        PD_TRY(pd_request_origin(&cur->otlp, &pd->encoder,
+                                 (pd_bytes){pd->strong.ptr, pd->strong.len}, err));
     for (size_t i = 0; i < t->types_len; i++) {
         uint32_t type = pd_transfer_string(&cur->transfer, t->types[i].type);
         uint32_t unit = pd_transfer_string(&cur->transfer, t->types[i].unit);
@@ -107,7 +107,7 @@ void pd_output_comments(pprofdelta *pd)
         if (!pd_is_stamp(t->strings[t->comments[i].index]) && /* an older window's */
             !pd_is_live_stamp(t->strings[t->comments[i].index]))
             pd_model_add_comment(&pd->model,
-                               pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
+                                 pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
 }
 
 /* Is `counter` to `gauge` what alloc_space is to inuse_space? */
@@ -194,7 +194,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
         stamp.acked = pd->life.series.acked.sequence;
     }
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_stamp_add(&stamp, 0, &pd->model);
+        pd_model_add_stamp(&pd->model, &stamp, 0);
     /* That of a first window is cur's, which may be anything. */
     int64_t duration = w->duration_nanos > 0 ? w->duration_nanos : 0;
     pd->header = pd_output_header(pd, w->to_nanos, duration);

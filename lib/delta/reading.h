@@ -20,7 +20,7 @@
 #include "codec/source.h"
 #include "otlp/request.h"
 #include "profile/samples.h"
-#include "profile/transfer.h"
+#include "model/transfer.h"
 #include "text/dump.h"
 
 typedef struct pd_input {

@@ -50,8 +50,9 @@ static pd_bytes repaired(pd_writer *w, const char *text, pd_buffer *buffer)
     return w->status ? (pd_bytes){0} : (pd_bytes){buffer->ptr, buffer->len};
 }
 
-pprofdelta_status pd_encode_resource(pprofdelta_format format, const pprofdelta_attribute *attributes,
-                                     size_t len, pd_mem *mem, pd_buffer *out, pprofdelta_error *err)
+pprofdelta_status pd_encode_resource(pprofdelta_format format,
+                                     const pprofdelta_attribute *attributes, size_t len,
+                                     pd_mem *mem, pd_buffer *out, pprofdelta_error *err)
 {
     pd_writer w = {.mem = mem, .err = err};
     pd_buffer key = {0}, text = {0}, value = {0}, message = {0};

@@ -21,10 +21,11 @@ typedef struct pd_encode_origin {
 
 typedef struct pd_encoder {
     pprofdelta_format format;
-    pd_bytes resource;              /* of the format: see pd_encode_resource; borrowed */
-    const pd_encode_origin *origin; /* OTLP: takes the place of the resource and the scope; or NULL */
-    bool has_lasting_malloc;        /* tables are made by malloc: the model's allocator ends before them */
-    size_t strings;                 /* the length of the last string table */
+    pd_bytes resource; /* of the format: see pd_encode_resource; borrowed */
+    const pd_encode_origin
+        *origin;             /* OTLP: takes the place of the resource and the scope; or NULL */
+    bool has_lasting_malloc; /* tables are made by malloc: the model's allocator ends before them */
+    size_t strings;          /* the length of the last string table */
     pd_buffer out;
     pprofdelta_tables tables;
 } pd_encoder; /* zero it, and set what is above `strings`, to begin */
@@ -32,9 +33,9 @@ typedef struct pd_encoder {
 /* Makes what a format has of options.resource: in OTLP, the content of a Resource; in tables, the value of "target";
  * in pprof, nothing. A later attribute replaces an earlier one with the same key, in the place of the earlier one.
  * Bytes that are not UTF-8 become U+FFFD. */
-pprofdelta_status pd_encode_resource(pprofdelta_format format, const pprofdelta_attribute *attributes,
-                                     size_t len, pd_mem *mem, pd_buffer *out,
-                                     pprofdelta_error *err);
+pprofdelta_status pd_encode_resource(pprofdelta_format format,
+                                     const pprofdelta_attribute *attributes, size_t len,
+                                     pd_mem *mem, pd_buffer *out, pprofdelta_error *err);
 
 /* Are profiles tables, and not bytes? */
 static inline bool pd_encoder_makes_tables(const pd_encoder *encoder)

@@ -96,7 +96,8 @@ static uint32_t mapping_index(pd_otlp *o, uint32_t mapping)
 static void put_lines(pd_otlp *o, uint32_t location)
 {
     const pd_model *m = o->model;
-    for (size_t i = pd_model_lines_begin(m, location); i < m->locations[location - 1].lines_end; i++) {
+    for (size_t i = pd_model_lines_begin(m, location); i < m->locations[location - 1].lines_end;
+         i++) {
         const pd_model_line *line = &m->lines[i];
         uint32_t function = function_index(o, line->function);
         if (!function)
@@ -127,7 +128,8 @@ static uint32_t add_location(pd_otlp *o, uint32_t location)
 static void add_locations(pd_otlp *o)
 {
     o->is_same = !o->model->has_zeros;
-    for (uint32_t id = 1; id <= o->model->location_keys.len && o->is_same && !o->writer.status; id++) {
+    for (uint32_t id = 1; id <= o->model->location_keys.len && o->is_same && !o->writer.status;
+         id++) {
         o->locations[id] = add_location(o, id);
         o->is_same = o->locations[id] == id;
     }
@@ -292,7 +294,8 @@ static void put_profile_id(pd_otlp *o, size_t type, pd_key series, uint64_t sequ
     if (!(key.lo | key.hi)) /* which is invalid */
         key.lo = 1;
     uint64_t id[] = {pd_le64(key.lo), pd_le64(key.hi)};
-    pd_write_bytes(&o->writer, &o->head, PD_OTLP_PROFILE_PROFILE_ID, (const uint8_t *)id, sizeof id);
+    pd_write_bytes(&o->writer, &o->head, PD_OTLP_PROFILE_PROFILE_ID, (const uint8_t *)id,
+                   sizeof id);
 }
 
 /* ---- the request -------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ typedef struct dictionary {
 
 /* What is the same in all rows of samples. */
 enum { TARGET, FROM, TIME, SEQUENCE, ATTEMPT, RESTART, FACTS };
-enum { STACK = FACTS, VALUES };                             /* then the values, then the labels */
+enum { STACK = FACTS, VALUES }; /* then the values, then the labels */
 enum { LABEL_KEY, LABEL_STR, LABEL_NUM, LABEL_UNIT, LABEL_COLUMNS };
 
 typedef struct table_maker {
@@ -328,8 +328,7 @@ static void make_locations(table_maker *t, pprofdelta_table *table)
         const pd_model_location *l = &t->model->locations[t->locations.of[row]];
         uint32_t mapping = l->mapping;
         id[row] = (int64_t)t->locations.keys.keys[row].lo;
-        build_id[row] =
-            index_of(build_ids, mapping ? t->model->mappings[mapping - 1].build_id : 0);
+        build_id[row] = index_of(build_ids, mapping ? t->model->mappings[mapping - 1].build_id : 0);
         file[row] = index_of(files, mapping ? t->files[mapping - 1] : 0);
         address[row] = l->address ? l->address + place_of(t, mapping).bias : 0;
     }
@@ -344,8 +343,7 @@ static void make_stacks(table_maker *t, pprofdelta_table *table)
     pd_arrow_at out = make_table(t, table, 2, len);
     int64_t *id = make_column(t, out, 0, "stack_id", "l", len);
     int32_t *ends = make_column(t, out, 1, "location_ids", "+l", len);
-    int64_t *places =
-        make_column(t, pd_arrow_child(out, 1), 0, "item", "l", t->places);
+    int64_t *places = make_column(t, pd_arrow_child(out, 1), 0, "item", "l", t->places);
     pd_model_sample sample;
     for (size_t row = 0; row < len && !t->a.status; row++) {
         size_t at = t->stacks.of[row];
@@ -389,8 +387,7 @@ static void make_times(table_maker *t, pd_arrow_at out, const pd_model_header *h
     bool begins_in_1970 = h->time_nanos && h->time_nanos == h->duration_nanos; /* else 0: unknown */
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         bool is_known = facts[i] || (!i && begins_in_1970);
-        uint64_t *words =
-            make_nullable(t, out, FROM + i, columns[i].name, columns[i].format, len);
+        uint64_t *words = make_nullable(t, out, FROM + i, columns[i].name, columns[i].format, len);
         for (size_t row = 0; row < len && words; row++) {
             words[row] = facts[i];
             if (is_known)
@@ -412,7 +409,8 @@ static void make_target(table_maker *t, pd_arrow_at column, pd_bytes resource, u
         t->w.status = pd_utf8_repair(text, t->w.mem, &t->scratch, t->w.err);
     if (t->w.status)
         return;
-    int32_t *ends = pd_arrow_make(&t->a, pd_arrow_child(column, 0), &kind, len, len ? t->scratch.len : 0);
+    int32_t *ends =
+        pd_arrow_make(&t->a, pd_arrow_child(column, 0), &kind, len, len ? t->scratch.len : 0);
     if (!ends || !len)
         return;
     ends[1] = (int32_t)t->scratch.len;
@@ -420,8 +418,7 @@ static void make_target(table_maker *t, pd_arrow_at column, pd_bytes resource, u
         memcpy(pd_arrow_text(pd_arrow_child(column, 0)), t->scratch.ptr, t->scratch.len);
 }
 
-static void make_facts(table_maker *t, pd_arrow_at out, pd_bytes resource,
-                       const pd_model_header *h)
+static void make_facts(table_maker *t, pd_arrow_at out, pd_bytes resource, const pd_model_header *h)
 {
     const pprofdelta_stamp stamp = stamp_of(t->model, h);
     size_t len = t->model->samples;
@@ -505,7 +502,8 @@ static int32_t optional(dictionary *d, pd_arrow_at column, size_t row, uint32_t 
 static void make_labels(table_maker *t, pd_arrow_at list)
 {
     const pd_model *m = t->model;
-    dictionary *keys = &t->dictionaries[0], *strs = &t->dictionaries[1], *units = &t->dictionaries[2];
+    dictionary *keys = &t->dictionaries[0], *strs = &t->dictionaries[1],
+               *units = &t->dictionaries[2];
     size_t len = t->labels, row = 0;
     pd_arrow_at out = make_struct(t, pd_arrow_child(list, 0), "item", LABEL_COLUMNS, len);
     int32_t *key = make_column(t, out, LABEL_KEY, "key", "i", len);

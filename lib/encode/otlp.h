@@ -53,7 +53,8 @@ typedef struct pd_otlp {
         };
         pd_keymap keys[PD_OTLP_TABLES + 2];
     };
-    uint32_t *strings, *functions, *mappings, *locations; /* indices by id; 0: not known yet, or entry 0 */
+    uint32_t *strings, *functions, *mappings,
+        *locations; /* indices by id; 0: not known yet, or entry 0 */
     size_t strings_cap, functions_cap, mappings_cap, locations_cap;
     bool is_same; /* every location has its id as its index */
     pd_otlp_set *set_list;

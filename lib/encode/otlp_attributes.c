@@ -186,7 +186,8 @@ static void chain_labels(pd_otlp *o)
     for (uint32_t n = 0; n < o->picks_len; n++) {
         bool is_new;
         uint64_t word = pd_otlp_string(o, o->picks[n].label.key);
-        uint32_t key = pd_write_key(&o->writer, &o->label_keys, pd_key_of_words(&word, 1, 0), &is_new);
+        uint32_t key =
+            pd_write_key(&o->writer, &o->label_keys, pd_key_of_words(&word, 1, 0), &is_new);
         if (o->writer.status)
             return;
         o->picks[n].next = NONE;

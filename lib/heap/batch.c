@@ -202,7 +202,7 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
     writer->places.names =
         o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
     pprofdelta_status status = pd_encode_resource(o->format, o->resource, o->resource_len,
-                                                &writer->mem, &writer->resource, err);
+                                                  &writer->mem, &writer->resource, err);
     writer->encoder.resource = (pd_bytes){writer->resource.ptr, writer->resource.len};
     if (status)
         pd_buffer_release(&writer->mem, &writer->resource);

@@ -53,7 +53,7 @@ static void write_stack(writing *w, const pd_site *site)
     uint8_t *at = trace->depth ? pd_model_stack(w->out, trace->depth) : NULL;
     if (at)
         pd_model_stack_end(w->out, pd_places_put(&w->writer->places, w->out, at, trace->stack,
-                                                   trace->depth, pd_site_era(site)));
+                                                 trace->depth, pd_site_era(site)));
 }
 
 static void write_labels(writing *w, const pd_trace *trace)
@@ -185,7 +185,7 @@ static void write_stamp(writing *w)
         .from_nanos = b->from_nanos,
         .to_nanos = b->to_nanos,
     };
-    pd_stamp_add(&stamp, 0, w->out);
+    pd_model_add_stamp(w->out, &stamp, 0);
 }
 
 static pd_model_header make_header(writing *w)

@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include "profile/fields.h"
+#include "profile/stamp.h"
 
 /* ---- the life of a model ----------------------------------------------------------------------- */
 
@@ -86,6 +87,13 @@ void pd_model_add_comment(pd_model *m, uint32_t string)
         m->comments[m->comments_len++] = string;
 }
 
+void pd_model_add_stamp(pd_model *m, const pprofdelta_stamp *stamp, int64_t pid)
+{
+    char text[PD_STAMP_MAX];
+    pd_stamp_write(stamp, pid, text);
+    pd_model_add_comment(m, pd_model_string(m, pd_bytes_of(text)));
+}
+
 /* ---- mappings, functions and locations --------------------------------------------------------- */
 
 /* Makes room before the key is added. */
@@ -165,10 +173,8 @@ uint32_t pd_model_add_location(pd_model *m, pd_key ident, uint32_t mapping, uint
     uint32_t number = pd_write_key(w, &m->location_keys, ident, &is_new);
     if (w->status)
         return 0;
-    m->locations[number] = (pd_model_location){.address = address,
-                                               .lines_end = m->lines_len,
-                                               .mapping = mapping,
-                                               .is_folded = is_folded};
+    m->locations[number] = (pd_model_location){
+        .address = address, .lines_end = m->lines_len, .mapping = mapping, .is_folded = is_folded};
     return number + 1;
 }
 
@@ -295,8 +301,7 @@ uint32_t pd_model_attribute_of(pd_model *m, uint32_t key, uint32_t unit, pd_byte
     uint32_t number =
         pd_write_key(&m->writer, &m->attribute_keys, pd_key_of_words(words, 4, 0), &is_new);
     if (is_new) {
-        m->attributes[number] =
-            (pd_model_attribute){key, unit, m->attribute_values.len, value.len};
+        m->attributes[number] = (pd_model_attribute){key, unit, m->attribute_values.len, value.len};
         pd_write_raw(&m->writer, &m->attribute_values, value.ptr, value.len);
     }
     return m->writer.status ? 0 : number + 1;

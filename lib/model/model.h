@@ -101,9 +101,10 @@ typedef struct pd_model {
     union {
         struct {
             pd_buffer texts, attribute_values;
-            pd_buffer encoded;               /* types and samples, as fields of a pprof profile */
-            pd_buffer stack, labels; /* of the sample that is being added: packed ids; Label fields */
-            pd_buffer scratch;               /* the message that is being built */
+            pd_buffer encoded; /* types and samples, as fields of a pprof profile */
+            pd_buffer stack,
+                labels;        /* of the sample that is being added: packed ids; Label fields */
+            pd_buffer scratch; /* the message that is being built */
         };
         pd_buffer buffers[6];
     };
@@ -118,12 +119,12 @@ typedef struct pd_model {
     pd_model_owned_list owned[PD_OWNERS];
     pd_model_type types[PPROFDELTA_MAX_TYPES];
     size_t types_len, mappings_len, lines_len, comments_len;
-    size_t strings_cap, mappings_cap, known_cap, functions_cap, lines_cap, locations_cap, attributes_cap,
-        comments_cap;
+    size_t strings_cap, mappings_cap, known_cap, functions_cap, lines_cap, locations_cap,
+        attributes_cap, comments_cap;
     size_t samples_off; /* in `encoded`: where the samples begin */
     uint64_t samples;
     bool has_zeros; /* a sample has no value but 0 */
-} pd_model; /* zero it to begin */
+} pd_model;         /* zero it to begin */
 
 /* Begins a profile; keeps capacity. err is borrowed until it is encoded. */
 void pd_model_begin(pd_model *model, pd_mem *mem, pprofdelta_error *err);
@@ -153,6 +154,9 @@ static inline pd_bytes pd_model_text_of(const pd_model *m, uint32_t string)
 /* Adds a sample type, before the first sample. */
 void pd_model_add_type(pd_model *model, uint32_t type, uint32_t unit);
 void pd_model_add_comment(pd_model *model, uint32_t string);
+
+/* Adds the stamp as a comment, with the process id unless pid is 0. */
+void pd_model_add_stamp(pd_model *model, const pprofdelta_stamp *stamp, int64_t pid);
 
 /* ---- mappings, functions and locations --------------------------------------------------------- */
 
@@ -297,7 +301,8 @@ typedef struct pd_model_header {
     uint32_t period_type, period_unit;
     int64_t period, time_nanos, duration_nanos;
     uint32_t drop_frames, keep_frames, default_sample_type, doc_url;
-    uint64_t series;   /* of windows, or 0: none. OTLP makes profile_id of it and the sequence, else of the content */
+    uint64_t
+        series; /* of windows, or 0: none. OTLP makes profile_id of it and the sequence, else of the content */
     uint64_t sequence;
 } pd_model_header;
 

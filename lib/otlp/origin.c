@@ -74,8 +74,8 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes
     const pd_request_source *source = &r->sources[r->sets[0].scope];
     r->parse.err = err;
     r->origin = (pd_encode_origin){.resource_url = source->resource_url,
-                                 .scope_url = source->scope_url,
-                                 .has_scope = source->has_scope};
+                                   .scope_url = source->scope_url,
+                                   .has_scope = source->has_scope};
     make_resource(r, source->resource, encoder->resource, strong);
     make_scope(r, source->scope);
     r->origin.resource = (pd_bytes){r->origin_resource.ptr, r->origin_resource.len};

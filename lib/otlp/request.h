@@ -23,7 +23,7 @@
 
 #include "encode/encode.h"
 #include "otlp/dictionary.h"
-#include "profile/transfer.h"
+#include "model/transfer.h"
 
 /* One Profile. */
 typedef struct pd_request_profile {

@@ -34,7 +34,7 @@ static __attribute__((format(printf, 2, 3))) void add(char buf[PD_STAMP_MAX], co
     va_end(args);
 }
 
-size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
+size_t pd_stamp_write(const pprofdelta_stamp *stamp, int64_t pid, char buf[PD_STAMP_MAX])
 {
     buf[0] = 0;
     if (stamp->live) {
@@ -61,16 +61,9 @@ size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
         add(buf, " restart=%s", restarts[stamp->restart]);
     if (stamp->targets)
         add(buf, " windows=%" PRIu64 " targets=%" PRIu64, stamp->windows, stamp->targets);
-    return strlen(buf);
-}
-
-void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_model *model)
-{
-    char text[PD_STAMP_MAX];
-    pd_stamp_write(stamp, text);
     if (pid)
-        add(text, " pid=%" PRId64, pid);
-    pd_model_add_comment(model, pd_model_string(model, pd_bytes_of(text)));
+        add(buf, " pid=%" PRId64, pid);
+    return strlen(buf);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@
 #include "base/scale.h"
 #include "places/packed.h"
 #include "places/places.h"
-#include "profile/outline.h"
+#include "encode/outline.h"
 
 typedef struct pd_arena_row {
     size_t depth;

@@ -110,8 +110,7 @@ static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
     if (!out)
         return;
     for (size_t i = 0; i < depth; i++)
-        out = pd_model_stack_put(out,
-                                   pd_places_write(&r->places, &r->model, r->frames[first + i]));
+        out = pd_model_stack_put(out, pd_places_write(&r->places, &r->model, r->frames[first + i]));
     pd_model_stack_end(&r->model, out);
 }
 

@@ -1,4 +1,4 @@
-#include "profile/outline.h"
+#include "encode/outline.h"
 
 #include "base/option_checks.h"
 #include "base/random.h"
@@ -29,8 +29,8 @@ pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
     for (size_t i = 0; i < 3 && !status; i++)
         status = pd_buffer_add_text(mem, &outline->text, pd_bytes_of(rest[i]), err);
     if (!status)
-        status =
-            pd_encode_resource(o->format, o->resource, o->resource_len, mem, &outline->resource, err);
+        status = pd_encode_resource(o->format, o->resource, o->resource_len, mem,
+                                    &outline->resource, err);
     outline->encoder.format = o->format;
     outline->encoder.resource = (pd_bytes){outline->resource.ptr, outline->resource.len};
     return status;
@@ -74,14 +74,14 @@ pprofdelta_status pd_outline_finish(pd_outline *outline, const pd_life *life, pd
                                   .id = outline->id,
                                   .acked = life->series.acked.sequence,
                                   .restart = window->restart};
-        pd_stamp_add(&stamp, outline->pid, model);
+        pd_model_add_stamp(model, &stamp, outline->pid);
     }
     pd_model_header header = {.has_period_type = outline->has_period_type,
-                                .period = outline->period,
-                                .time_nanos = window->to_nanos,
-                                .duration_nanos = window->duration_nanos,
-                                .series = outline->id,
-                                .sequence = window->sequence};
+                              .period = outline->period,
+                              .time_nanos = window->to_nanos,
+                              .duration_nanos = window->duration_nanos,
+                              .series = outline->id,
+                              .sequence = window->sequence};
     const char *text = (const char *)outline->text.ptr + outline->rest_at;
     header.period_type = next_text(model, &text);
     header.period_unit = next_text(model, &text);

@@ -4,8 +4,8 @@
  * functions, mappings, strings) is added to the model at its first use; its ids are kept by index, so
  * each is interned once. Several transfers may fill one model, which joins what is equal. If another
  * profile has a mapping at another place, the addresses in it are moved to the place in the model. */
-#ifndef PD_PROFILE_TRANSFER_H
-#define PD_PROFILE_TRANSFER_H
+#ifndef PD_MODEL_TRANSFER_H
+#define PD_MODEL_TRANSFER_H
 
 #include "model/model.h"
 #include "profile/tables.h"

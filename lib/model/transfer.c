@@ -1,4 +1,4 @@
-#include "profile/transfer.h"
+#include "model/transfer.h"
 
 #include "profile/samples.h"
 
@@ -68,8 +68,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
 void pd_transfer_expect_mappings(pd_transfer *t)
 {
     for (uint32_t i = 0; i < t->tables->mappings_len; i++)
-        pd_model_expect_mapping(t->model, mapping_key(t->tables, i),
-                                  t->tables->mappings[i].start);
+        pd_model_expect_mapping(t->model, mapping_key(t->tables, i), t->tables->mappings[i].start);
 }
 
 static uint32_t transfer_function(pd_transfer *t, uint32_t index)

@@ -4,8 +4,8 @@
  *     pd_outline_begin      the value types
  *     ...                   the samples, by the door
  *     pd_outline_finish     the stamp and the header */
-#ifndef PD_PROFILE_OUTLINE_H
-#define PD_PROFILE_OUTLINE_H
+#ifndef PD_ENCODE_OUTLINE_H
+#define PD_ENCODE_OUTLINE_H
 
 #include "base/life.h"
 #include "pprofdelta_record.h"
