@@ -337,7 +337,8 @@ static int dead(void *cookie, const void *ptr)
 /* As in the child of a fork in a signal handler, with locks of threads that are not there. */
 TEST(a_lost_tracker_waits_for_no_lock_and_uses_no_table)
 {
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.gauge = "size", .gauge_unit = "bytes"});
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){
+        .compression = PPROFDELTA_PLAIN, .gauge = "size", .gauge_unit = "bytes"});
     const pprofdelta_sink sink = {.write = discard};
     pprofdelta_heap_realloc move = {0};
     pprofdelta_heap_stats stats = {.size = sizeof stats, .live = 77};

@@ -305,7 +305,7 @@ impl Shared {
         let begun = Begun(self.tracker);
         self.has_failed.store(true, Relaxed);
         let mut bytes = Vec::new();
-        // The compressor may allocate.
+        // SAFETY: see above. The compressor may allocate.
         let write = |sink, err| unsafe { sys::pprofdelta_heap_write(self.tracker, self.inuse, sink, err) };
         heap::paused(|| heap::exporting(|| unsafe { with_sink(&mut bytes, write) }))?;
         deliver(&Batch { bytes: &bytes, window: &window, ending: self.ending })
