@@ -78,7 +78,10 @@ fn a_child_that_a_signal_handler_forks_goes_on() {
     let allocate = || drop(black_box(Box::new([0_u8; 64])));
     let is_over = || FORKED.load(SeqCst) == FORKS;
     // SAFETY: the thread that is interrupted waits for the one that does so.
-    let me = unsafe { signal(SIGUSR1, fork_within) * 0 + pthread_self() };
+    let me = unsafe {
+        signal(SIGUSR1, fork_within);
+        pthread_self()
+    };
     std::thread::scope(|scope| {
         scope.spawn(|| (0..).take_while(|_| !is_over()).for_each(|_| allocate()));
         scope.spawn(|| {
