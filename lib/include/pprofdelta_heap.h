@@ -531,7 +531,13 @@ PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, siz
  * What the parent had in use is in use in the child, too; its peak begins with that. The child has a
  * random id, allocations counted from zero, epoch 1 and sequence 1. A window that was under way
  * belongs to the parent. The call is fast, since most children run another program at once: the first
- * call in the child that tracks or begins a window does the work. */
+ * call in the child that tracks or begins a window does the work.
+ *
+ * PREPARE would wait for ever in a signal handler that has interrupted a function of the tracker on the same thread. So a
+ * handler of fork that finds the thread there (by its own flag) does not call PREPARE and PARENT, and calls LOST
+ * in the child, alone. There the tracker is lost, since another thread of the parent may have been changing its
+ * tables. The interrupted function returns, and so do all others: nothing is tracked, export functions and describe
+ * return E_USAGE, and free frees nothing. LOST is for the children of such a child, too, and CHILD does the same there. */
 PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t now);
 
 /* ---------------------------------------------------------------------------------------------
