@@ -287,6 +287,42 @@ def test_one_cause_is_one_suspect(t):
     t.equal(sorted(f["what"] for f in members), ["place", "stack", "stack", "stack"])
 
 
+def test_functions_that_only_allocate(t):
+    """Two leaks through one pool are two suspects, at the lines of its callers; one without --allocator."""
+    way = ("malloc", "pool::grow(int)", "pool::take(int)")
+    files = [heap(t, f"{i}.pb.gz", i, {(*way, "login", "serve", "main"): (200 * (i + 1),) * 2,
+                                       (*way, "log_line", "serve", "main"): (100 * (i + 1),) * 2,
+                                       (*way, "answer", "serve", "main"): (300 * (i + 1), 50)}) for i in range(12)]
+    allocators = ["--allocator=^pool::take", "--allocator=^pool::grow"]
+
+    def places(*args):
+        run = leaks(t, *args, *files)["runs"][0]
+        t.equal({len(f["stack"]) for f in run["findings"]}, {6})
+        return [(f["place"]["function"], f["place"]["line"]) for f in run["findings"]]
+
+    t.equal({function for function, _ in places()}, {"pool::grow(int)"})
+    t.equal([function for function, _ in places("--allocator=pool::grow")], ["pool::take(int)"] * 2)
+    lines = [line for _, line in places(*allocators)]
+    t.equal(places(*allocators), [("login", lines[0]), ("log_line", lines[1])])
+    text = t.succeeds("leaks", *allocators, *files).text
+    t.contains(text, f"suspect 1: login  app.go:{lines[0]}\n", f"suspect 2: log_line  app.go:{lines[1]}\n")
+    t.lacks(text, "pool::", "malloc")
+    t.contains(t.succeeds("leaks", "--all-frames", *allocators, *files).text, "suspect 1: login ", "            pool::take(int)  app.go:")
+    t.contains(t.succeeds("leaks", "--markdown", *allocators, *files).text, "<code>login</code> ", "<code>log&#95;line</code> ")
+    t.lacks(t.succeeds("leaks", *allocators, *files, "-q").err, "note")
+    note = t.run("leaks", *allocators, "--allocator=^poool", *files)
+    t.equal((note.code, note.err), (0, "pprofdelta: note: --allocator ^poool: no frame of the stacks matches\n"))
+
+
+def test_an_allocator_is_no_place_that_stacks_share(t):
+    """Small leaks through one pool are named by the function that calls them all."""
+    files = [heap(t, f"{i:02}.pb.gz", i, {("malloc", "take", f"f{k:02}", "serve", "main"): (40 * (i + 1),) * 2
+                                          for k in range(12)}, period=64 * 1024) for i in range(12)]
+    for options, want in (([], "take"), (["--allocator=^take$"], "serve")):
+        found = leaks(t, *options, *files)["runs"][0]["findings"]
+        t.equal([(f["kind"], f["what"], f["shared"]) for f in found], [("suspect", "shared", want)])
+
+
 def test_a_leak_that_slows_its_program_down(t):
     """By time it grows ever more slowly; by what the program allocates, it does not."""
     done = [int(100000 * (1 - 0.88 ** i)) for i in range(16)]
