@@ -106,7 +106,7 @@ static const cli_option table[] = {
      "      --hide=REGEX       no frames that match; their values stay\n"},
     {"--allocator", 0, CLI_VALUE, cli_filters_take, offsetof(show_options, filters),
      CLI_FILTER_ALLOCATOR, 0,
-     "      --allocator=REGEX  functions that only allocate, to be hidden as malloc is\n"},
+     "      --allocator=REGEX  functions that only allocate, hidden as malloc is\n"},
     {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers), 0,
      0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
