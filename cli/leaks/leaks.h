@@ -276,11 +276,12 @@ typedef struct cli_leaks_how {
 
 /* A part of the files that is one process. */
 typedef struct cli_leaks_run {
-    size_t first, end;            /* in the files */
-    size_t windows;               /* that are judged */
-    size_t left_out;              /* windows behind them, which are of the end of the program */
-    const char *first_left_out;   /* the file of the first of these; NULL: none */
-    const char *doubt;            /* why there is no verdict but of suspects; NULL: there is one */
+    size_t first, end;          /* in the files */
+    size_t windows;             /* that are judged */
+    size_t left_out;            /* windows behind them, which are of the end of the program */
+    const char *first_left_out; /* the file of the first of these; NULL: none */
+    const char *doubt;          /* why there is no verdict but of suspects; NULL: there is one */
+    bool is_partial; /* not all changes of what is in use are known: nothing is a suspect */
     int64_t from_nanos, to_nanos; /* of the first and the last window's values */
     double span;                  /* seconds between them */
     cli_leaks_rows rows;
@@ -411,6 +412,7 @@ typedef struct cli_leaks_ranking {
     double tests;    /* stacks that are judged together */
     double smallest; /* a leak that would be a suspect; 0: not known */
     size_t groups;   /* so far */
+    bool is_partial; /* see cli_leaks_run */
 } cli_leaks_ranking;
 
 /* Judges a row by its weight, which is set. */

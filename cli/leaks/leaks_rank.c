@@ -56,6 +56,10 @@ static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
                                     : by_slope;
     if (r->smallest > 0)
         cli_leaks_doubt_growth(&series, r->smallest, &verdict);
+    if (r->is_partial && verdict.kind == CLI_LEAKS_SUSPECT) {
+        verdict.reason = CLI_LEAKS_UNSURE;
+        verdict.kind = CLI_LEAKS_UNKNOWN;
+    }
     return verdict;
 }
 
@@ -454,7 +458,8 @@ static void finish(cli_leaks_findings *out, const cli_leaks_how *how)
 
 void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
 {
-    cli_leaks_ranking r = {.out = &run->findings, .rows = &run->rows};
+    cli_leaks_ranking r = {
+        .out = &run->findings, .rows = &run->rows, .is_partial = run->is_partial};
     cli_drop(run->findings.list); /* of an earlier call, before names were found */
     cli_drop(run->findings.shown);
     run->findings = (cli_leaks_findings){.list = NULL};
