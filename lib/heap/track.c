@@ -305,19 +305,28 @@ static int64_t share_of(double bytes, size_t before, size_t after)
     return share < 0x1p62 ? (int64_t)share : (int64_t)1 << 62;
 }
 
-/* The block has fewer bytes: each piece keeps its share. They are rounded so that their sum is right. */
+/* The block has fewer bytes: each piece keeps its share. They are rounded so that their sum is right. A piece
+ * without bytes ends, so that a buffer that grows and shrinks for ever has few. */
 static void shrink(pprofdelta_heap *heap, uint32_t block, size_t before, size_t after)
 {
     double all = 0;
     int64_t kept = 0, upto;
-    for (uint32_t number = block; number; number = pd_entry_at(heap, number)->more) {
+    uint32_t last = block;
+    for (uint32_t number = block, next; number; number = next) {
         pd_entry *entry = pd_entry_at(heap, number);
+        next = entry->more;
         all += (double)entry->weight.bytes;
         upto = share_of(all, before, after);
         int64_t less = entry->weight.bytes - (upto - kept);
         kept = upto;
         count_end(heap, entry, &(pprofdelta_weight){0, less});
         entry->weight.bytes -= less;
+        if (number == block || entry->weight.bytes) {
+            last = number;
+            continue;
+        }
+        pd_entry_at(heap, last)->more = next;
+        release(heap, number);
     }
 }
 

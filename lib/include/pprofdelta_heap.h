@@ -342,7 +342,7 @@ PPROFDELTA_API int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *pt
  *
  * So the block keeps its birth, and what realloc adds is a piece, sampled by the bytes that were added.
  * Each piece counts as an object. If the block gets smaller, each of its pieces gets smaller by the same
- * share; the bytes have ended, and no object. Between begin and end, the old allocation counts as alive,
+ * share; the bytes have ended, and the objects of pieces without bytes, but for the first. Between begin and end, the old allocation counts as alive,
  * but is not found by its pointer. For each begin that returned 1, call end once. Where the size of a
  * block is not known, give NULL to end, and track ptr as a new allocation. */
 typedef struct pprofdelta_heap_realloc {
