@@ -19,6 +19,7 @@ typedef struct node {
 } node;
 
 static pd_lock lock;
+static bool is_lost; /* see pd_mappings_fork */
 static node nodes[PD_RANGES_MAX + 1];
 static uint16_t root, unused, nodes_made;
 static uint64_t ranges_lost, changes;
@@ -196,24 +197,36 @@ static void replace(uintptr_t begin, size_t len, uint32_t number)
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
+/* Takes the lock. Returns false, without it, if the table must not be used. */
+static bool enter(void)
+{
+    pd_lock_take(&lock);
+    if (is_lost)
+        pd_lock_give(&lock);
+    return !is_lost;
+}
+
 void pd_mappings_add(uintptr_t begin, size_t len, const uint64_t *stack, size_t depth,
                      uint64_t code)
 {
-    pd_lock_take(&lock);
+    if (!enter())
+        return;
     replace(begin, len, slot_of(stack, depth, code));
     pd_lock_give(&lock);
 }
 
 void pd_mappings_add_slot(uintptr_t begin, size_t len, uint32_t number)
 {
-    pd_lock_take(&lock);
+    if (!enter())
+        return;
     replace(begin, len, number);
     pd_lock_give(&lock);
 }
 
 uint32_t pd_mappings_take(uintptr_t begin, size_t len)
 {
-    pd_lock_take(&lock);
+    if (!enter())
+        return PD_SLOT_NONE;
     uint32_t number = len && begin + len > begin ? cut(begin, begin + len) : PD_SLOT_NONE;
     pins++;
     pd_lock_give(&lock);
@@ -240,7 +253,9 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost)
     enum { AT_ONCE = 64 };
     size_t len = 0;
     uintptr_t end = 0; /* of the last one */
-    pd_lock_take(&lock);
+    *lost = 0;
+    if (!enter())
+        return 0;
     pins++;
     for (uint16_t at; len < PD_RANGES_MAX && (at = find(end)); len++) {
         out[len] = nodes[at].range;
@@ -248,6 +263,8 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost)
         end = out[len].end;
         if (len % AT_ONCE == AT_ONCE - 1)
             pd_lock_rest(&lock);
+        if (is_lost)
+            break;
     }
     *lost = ranges_lost;
     pd_lock_give(&lock);
@@ -269,14 +286,14 @@ void pd_mappings_unpin(void)
     pd_lock_give(&lock);
 }
 
-void pd_mappings_fork_prepare(void)
+void pd_mappings_fork(pprofdelta_fork step)
 {
-    pd_lock_take(&lock);
-}
-
-void pd_mappings_fork_done(bool is_child)
-{
-    if (is_child) /* those of other threads */
+    if (step == PPROFDELTA_FORK_PREPARE) {
+        pd_lock_take(&lock);
+        return;
+    }
+    is_lost |= step == PPROFDELTA_FORK_LOST;
+    if (step != PPROFDELTA_FORK_PARENT) /* those of other threads */
         pins = 0;
     pd_lock_give(&lock);
 }

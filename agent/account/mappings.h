@@ -15,6 +15,8 @@
 #ifndef PD_AGENT_MAPPINGS_H
 #define PD_AGENT_MAPPINGS_H
 
+#include "pprofdelta_common.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,8 +61,7 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost);
 pd_slot_stack pd_mappings_stack(uint32_t number);
 void pd_mappings_unpin(void);
 
-/* Around fork. */
-void pd_mappings_fork_prepare(void);
-void pd_mappings_fork_done(bool is_child);
+/* Around fork. LOST: another thread of the parent may have been changing the table, so it is used no more. */
+void pd_mappings_fork(pprofdelta_fork step);
 
 #endif

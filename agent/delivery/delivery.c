@@ -166,9 +166,10 @@ bool pd_delivery_hold(unsigned milliseconds)
 
 bool pd_delivery_send(pd_occasion why)
 {
+    pprofdelta_heap *heap = pd_agent_heap();
     if (!pd_delivery_hold(why == PD_DELIVER_LAST ? pd_delivery_max_millis() : 0))
         return false;
-    send_window(pd_agent_heap(), why);
+    send_window(heap, why);
     return true;
 }
 

@@ -276,8 +276,8 @@ void pd_live_end(void)
     state = NONE;
 }
 
-PD_IN_CHILD void pd_live_forget(void)
+PD_IN_CHILD void pd_live_forget(bool may_have_another)
 {
     ended = 0;
-    state = NONE;
+    state = may_have_another ? NONE : FAILED;
 }

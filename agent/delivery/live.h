@@ -35,7 +35,7 @@ const char *pd_live_fate(void);
 /* Removes the file: nothing is left to recover. */
 void pd_live_end(void);
 
-/* In the child of a fork, whose file is the parent's. */
-void pd_live_forget(void);
+/* In the child of a fork, whose file is the parent's. may_have_another: it is recorded. */
+void pd_live_forget(bool may_have_another);
 
 #endif

@@ -33,7 +33,6 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
 }
 
 typedef struct sample {
-    pprofdelta_heap *heap;
     const pd_caller *caller;
     pprofdelta_heap_event event; /* without the stack */
 } sample;
@@ -45,17 +44,19 @@ static void track(void *cookie)
     s->event.stack = stack;
     s->event.depth = pd_unwind(s->caller, stack);
     s->event.code = pd_unloaded_number(stack, s->event.depth);
-    pprofdelta_heap_track(s->heap, &s->event);
+    pprofdelta_heap *heap =
+        pd_agent_heap(); /* not in the child that a signal handler has made meanwhile */
+    if (heap)
+        pprofdelta_heap_track(heap, &s->event);
 }
 
 void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,
                   const pd_caller *caller)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
-    if (!ptr || !heap || !pd_self_enter())
+    if (!ptr || !pd_agent_heap() || !pd_self_enter())
         return;
     int kept = errno;
-    sample s = {heap, caller, {.ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece}};
+    sample s = {caller, {.ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece}};
     pd_own_stack_call_briefly(track, &s);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_worker_sampled(samples);
@@ -97,7 +98,7 @@ void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const
     pprofdelta_heap *heap = pd_agent_heap();
     size_t before = resizing->before;
     bool is_known = before || !after;
-    if (resizing->was_tracked) {
+    if (resizing->was_tracked && heap) {
         bool has_entered = pd_self_enter();
         pprofdelta_heap_realloc_end(heap, &resizing->move, is_known ? ptr : NULL, before, after);
         if (has_entered)

@@ -149,7 +149,7 @@ bool pd_agent_before_move(uid_t user)
         pprofdelta_heap_note_mappings(pd_agent_heap());
         if (fd >= 0 && pd_delivery_hold(0)) {
             pd_live_end();
-            pd_live_forget(); /* another file is made in the folder */
+            pd_live_forget(true); /* another file is made in the folder */
             pd_spool_use_folder(fd, user);
             pd_delivery_release();
         } else {

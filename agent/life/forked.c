@@ -1,9 +1,12 @@
 /* Follows fork: see forked.h.
  *
  * This thread holds the tracker's locks during fork. So the handlers of other libraries, which
- * may allocate, must not enter the tracker: the thread is marked as inside. If a signal handler
- * forks while it interrupts the agent's code, the locks cannot be taken, and that child is not
- * recorded. When it returns to the agent's code, it ends there what was begun, in a copy of the tables. */
+ * may allocate, must not enter the tracker: the thread is marked as inside.
+ *
+ * If a signal handler forks while it interrupts the agent's code, or fork, the locks cannot be taken: this thread may
+ * hold them. That child is lost, and not recorded. It returns to the agent's code with a copy of the tables, and ends
+ * there what it has a lock for. Every other lock is free, and the tables are used no more, since another thread may
+ * have been changing them. */
 #include "agent/life/forked.h"
 
 #include "agent/account/account.h"
@@ -26,6 +29,7 @@
 
 static pprofdelta_heap *forked; /* the tracker, for the child, which does not find it */
 static int64_t fork_nanos;      /* when a fork began */
+static bool is_lost;            /* this process is such a child, or a child of it */
 
 static void before_fork(void)
 {
@@ -37,67 +41,74 @@ static void before_fork(void)
         pd_this_thread.is_forking = heap && pd_self_enter();
     if (!level && pd_this_thread.is_forking) {
         pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-        pd_mappings_fork_prepare();
+        pd_mappings_fork(PPROFDELTA_FORK_PREPARE);
         fork_nanos = pd_now();
     }
+    if (heap && !pd_this_thread.is_forking)
+        pd_function_names_inherit(true);
     if (heap && level < PD_REGION_FORKS)
         pd_region_fork_prepare(level);
 }
 
 static void after_fork_in_parent(void)
 {
-    unsigned level = --pd_this_thread.forks;
+    unsigned level = pd_this_thread.forks - 1;
+    bool has_locks = !level && pd_this_thread.is_forking;
     if (level < PD_REGION_FORKS)
         pd_region_fork_parent(level);
-    if (level || !pd_this_thread.is_forking)
-        return;
-    pd_mappings_fork_done(false);
-    pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
-    pd_this_thread.is_forking = false;
-    pd_self_leave();
+    if (!pd_this_thread.is_forking && pd_agent_is_recording())
+        pd_function_names_inherit(false);
+    if (has_locks) {
+        pd_mappings_fork(PPROFDELTA_FORK_PARENT);
+        pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
+        pd_this_thread.is_forking = false;
+    }
+    pd_this_thread.forks = level; /* before that, a signal handler may fork */
+    if (has_locks)
+        pd_self_leave();
 }
 
 /* Each page that is touched here is a page fault, and most children run another program at once. So
  * the sampler is left to the first allocation, and the time is taken by the parent. */
 static void record_child(void)
 {
-    pd_live_forget();
-    pprofdelta_heap_fork(forked, PPROFDELTA_FORK_CHILD, fork_nanos);
     pd_agent_set_heap(forked);
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
+    pd_account_begin(fork_nanos);
+    pd_function_names_abandon();
+    pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
+}
+
+/* The other threads are not here: nobody waits for them. */
+static void begin_child(void)
+{
+    pd_live_forget(!is_lost);
+    pprofdelta_heap_fork(forked, is_lost ? PPROFDELTA_FORK_LOST : PPROFDELTA_FORK_CHILD,
+                         fork_nanos);
     pd_worker_forget();
     pd_signals_forget();
     pd_loader_forget();
     pd_end_forget();
     pd_delivery_forget();
-    pd_account_begin(fork_nanos);
     pd_unloaded_forget();
-    pd_function_names_abandon();
     pd_reserve_forget();
-    pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
-}
-
-/* A signal handler has interrupted the agent's code, or fork, which may wait for a lock that a thread of the parent
- * holds. No other thread is here, so the lock may also be free where this thread holds it. */
-static void free_locks(void)
-{
-    pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
-    pd_mappings_fork_done(true);
+    if (!is_lost)
+        record_child();
 }
 
 static void after_fork_in_child(void)
 {
     unsigned level = --pd_this_thread.forks;
-    bool has_tracker = level < PD_REGION_FORKS && pd_region_fork_child(level);
-    if (level || !pd_this_thread.is_forking) {
-        if (has_tracker && forked)
-            free_locks();
-        return;
-    }
-    pd_mappings_fork_done(true);
+    bool has_tracker = level < PD_REGION_FORKS && pd_region_fork_child(level) && forked;
+    bool has_locks = !level && pd_this_thread.is_forking;
+    is_lost |= forked && !has_locks;
+    if (forked)
+        pd_mappings_fork(is_lost ? PPROFDELTA_FORK_LOST : PPROFDELTA_FORK_CHILD);
     if (has_tracker)
-        record_child();
+        begin_child();
+    if (!has_locks)
+        return;
     pd_this_thread.is_forking = false;
     pd_self_leave();
 }

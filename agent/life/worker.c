@@ -336,7 +336,9 @@ static __attribute__((noinline)) void check_threshold(void)
     static atomic_bool is_above;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     uint64_t threshold = pd_the_agent.settings.threshold;
-    pprofdelta_heap_describe(pd_agent_heap(), &stats);
+    pprofdelta_heap *heap = pd_agent_heap();
+    if (!heap || pprofdelta_heap_describe(heap, &stats))
+        return;
     uint64_t in_use = stats.inuse_bytes > 0 ? (uint64_t)stats.inuse_bytes : 0;
     if (in_use < threshold - threshold / 10)
         atomic_store(&is_above, false);

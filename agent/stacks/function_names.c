@@ -302,6 +302,12 @@ void pd_function_names_forget(void)
     atomic_store(&is_stale, true);
 }
 
+void pd_function_names_inherit(bool is_inherited)
+{
+    if (cache)
+        madvise(cache, sizeof *cache, is_inherited ? MADV_DOFORK : MADV_DONTFORK);
+}
+
 void pd_function_names_abandon(void)
 {
     tables_len = 0;

@@ -35,6 +35,9 @@ void pd_function_names_close(void);
 /* Ends the names of this profile, and empties the cache before the next one. Call after code was unloaded, from any thread. */
 void pd_function_names_forget(void);
 
+/* Whether the child of a fork has the cache. One that returns to a delivery needs it. */
+void pd_function_names_inherit(bool is_inherited);
+
 /* Call in the child of a fork: drops the cache, which another thread may have been changing. */
 void pd_function_names_abandon(void);
 

@@ -24,7 +24,7 @@
 #include "leaks/leaks_survival.h"
 #include "leaks/leaks_verdict.h"
 #include "numbers.h"
-#include "show/frame.h"
+#include "show/filters.h"
 #include "symbolize/symbolize_view.h"
 
 /* ---- stacks with their series (leaks_rows.c) ---- */
@@ -269,17 +269,19 @@ typedef struct cli_leaks_how {
     bool all;                   /* also what is not a suspect */
     bool names_all;             /* stacks need names that are no finding */
     bool all_frames;
-    const char *html; /* the file of the page; NULL: none */
-    bool has_source;  /* the page has source lines */
+    cli_filters allocators; /* the functions of the program that only allocate */
+    const char *html;       /* the file of the page; NULL: none */
+    bool has_source;        /* the page has source lines */
 } cli_leaks_how;
 
 /* A part of the files that is one process. */
 typedef struct cli_leaks_run {
-    size_t first, end;            /* in the files */
-    size_t windows;               /* that are judged */
-    size_t left_out;              /* windows behind them, which are of the end of the program */
-    const char *first_left_out;   /* the file of the first of these; NULL: none */
-    const char *doubt;            /* why there is no verdict but of suspects; NULL: there is one */
+    size_t first, end;          /* in the files */
+    size_t windows;             /* that are judged */
+    size_t left_out;            /* windows behind them, which are of the end of the program */
+    const char *first_left_out; /* the file of the first of these; NULL: none */
+    const char *doubt;          /* why there is no verdict but of suspects; NULL: there is one */
+    bool is_partial; /* not all changes of what is in use are known: nothing is a suspect */
     int64_t from_nanos, to_nanos; /* of the first and the last window's values */
     double span;                  /* seconds between them */
     cli_leaks_rows rows;
@@ -362,7 +364,11 @@ int cli_leaks_find_names(cli_leaks_work *work);
 /* ---- stacks as text (leaks_stack.c) ---- */
 
 /* Judges all frames. Call it before cli_leaks_find_cause. */
-void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows);
+void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows,
+                            const cli_leaks_how *how);
+
+/* The bits of how->allocators that match the frame. */
+uint64_t cli_leaks_match_allocators(const cli_leaks_how *how, const cli_frame_text *frame);
 
 /* Finds the first frame, from the leaf, that is the program's own: not of an allocator, of start-up
  * or of a library. Without one, it is the first that is not of an allocator, else the leaf. The
@@ -406,6 +412,7 @@ typedef struct cli_leaks_ranking {
     double tests;    /* stacks that are judged together */
     double smallest; /* a leak that would be a suspect; 0: not known */
     size_t groups;   /* so far */
+    bool is_partial; /* see cli_leaks_run */
 } cli_leaks_ranking;
 
 /* Judges a row by its weight, which is set. */
@@ -423,7 +430,7 @@ cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *ranking, cli_l
 
 /* Judges the areas. Adds findings to run->findings: one for each area that is a suspect, and up to two for
  * the others. */
-void cli_leaks_judge_areas(cli_leaks_run *run);
+void cli_leaks_judge_areas(cli_leaks_run *run, const cli_leaks_how *how);
 
 /* The name of an area, "[anonymous mappings]"; whether Python's own allocator mapped it. */
 cli_string cli_leaks_area_name(const cli_leaks_rows *areas, size_t area);

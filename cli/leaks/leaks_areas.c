@@ -145,7 +145,7 @@ static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, siz
 
 /* The memory of malloc is explained by the stacks if what they have in use grows at least half as
  * much. All other areas are none of theirs. */
-void cli_leaks_judge_areas(cli_leaks_run *run)
+void cli_leaks_judge_areas(cli_leaks_run *run, const cli_leaks_how *how)
 {
     static const double page = 4096;
     cli_leaks_rows *areas = &run->areas;
@@ -153,7 +153,7 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
     cli_leaks_total sums[OWNERS] = {{.stacks = 0}};
     double live = 0;
     double resident = 0;
-    cli_leaks_grade_frames(run, areas);
+    cli_leaks_grade_frames(run, areas, how);
     for (size_t i = 0; i < areas->len; i++) {
         areas->rows[i].weight = page;
         areas->rows[i].cause = cli_leaks_find_cause(areas, i, 1);

@@ -118,12 +118,14 @@ static size_t find_peak(const cli_leaks_pace *windows, size_t len)
     return peak;
 }
 
-/* A program that goes on allocates as before, whatever it has freed. */
-static bool is_quiet_from(const cli_leaks_pace *windows, size_t peak, size_t last)
+/* Is little allocated behind window `from`? A program that goes on allocates as up to the peak, whatever it
+ * has freed. */
+static bool is_quiet_from(const cli_leaks_pace *windows, size_t peak, size_t from, size_t last)
 {
-    const cli_leaks_pace *p = &windows[peak], *first = windows, *end = &windows[last];
-    return end->made < 0 || (end->made - p->made) * (p->seconds - first->seconds) <=
-                                end_pace * (p->made - first->made) * (end->seconds - p->seconds);
+    const cli_leaks_pace *first = windows, *p = &windows[peak], *f = &windows[from],
+                         *end = &windows[last];
+    return end->made < 0 || (end->made - f->made) * (p->seconds - first->seconds) <=
+                                end_pace * (p->made - first->made) * (end->seconds - f->seconds);
 }
 
 static bool falls_only(const cli_leaks_pace *windows, size_t peak, size_t last)
@@ -142,10 +144,11 @@ size_t cli_leaks_end_of(const cli_leaks_pace *windows, size_t len)
         return len;
     size_t last = len - 1, peak = find_peak(windows, len);
     double left = windows[last].in_use, most = windows[peak].in_use;
-    bool is_end = falls_only(windows, peak, last) && is_quiet_from(windows, peak, last);
-    if (is_end && peak + 1 < last && left <= end_small * most)
+    bool falls = falls_only(windows, peak, last);
+    if (falls && peak + 1 < last && left <= end_small * most &&
+        is_quiet_from(windows, peak, peak + 1, last))
         return peak + 1;
-    if (is_end && left <= end_falls * most)
+    if (falls && left <= end_falls * most && is_quiet_from(windows, peak, peak, last))
         return peak < CLI_LEAKS_LEAST_POINTS ? CLI_LEAKS_LEAST_POINTS : peak + 1;
     return left < windows[last - 1].in_use ? last : len;
 }

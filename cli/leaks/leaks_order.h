@@ -56,7 +56,8 @@ typedef struct cli_leaks_pace {
  *
  * The last window is left out if less is in use than in the one before. The windows behind p are, if they are
  * five or a third of all at most. If they leave less than CLI_LEAKS_LEAST_POINTS, a small part must be left in
- * use; then no verdict is better than one about the fall. */
+ * use; then no verdict is better than one about the fall. If a small part is left, the first window behind p may
+ * have allocated as before: the program worked in it until it began to end. */
 size_t cli_leaks_end_of(const cli_leaks_pace *windows, size_t len);
 
 /* Returns how many of the windows are not the same as the one before. */

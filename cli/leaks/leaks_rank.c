@@ -2,6 +2,7 @@
 #include "leaks/leaks.h"
 
 #include "keep.h"
+#include "show/wrappers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,6 +56,10 @@ static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
                                     : by_slope;
     if (r->smallest > 0)
         cli_leaks_doubt_growth(&series, r->smallest, &verdict);
+    if (r->is_partial && verdict.kind == CLI_LEAKS_SUSPECT) {
+        verdict.reason = CLI_LEAKS_UNSURE;
+        verdict.kind = CLI_LEAKS_UNKNOWN;
+    }
     return verdict;
 }
 
@@ -236,12 +241,13 @@ static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
     return is_uncertain(row) && (with_sawtooth || row->verdict.reason != CLI_LEAKS_SAWTOOTH);
 }
 
-/* A function that calls itself counts once. */
+/* A function that calls itself counts once. One of an allocator says nothing about the place. */
 static void add_to_functions(cli_leaks_total *totals, const cli_leaks_rows *rows, size_t number)
 {
     for (size_t i = 0; i < rows->rows[number].path_len; i++) {
-        cli_leaks_total *to = &totals[cli_leaks_frame_at(rows, &rows->rows[number], i)->name];
-        if (to->last_row == number + 1)
+        const cli_leaks_frame *frame = cli_leaks_frame_at(rows, &rows->rows[number], i);
+        cli_leaks_total *to = &totals[frame->name];
+        if (to->last_row == number + 1 || frame->kind & CLI_FRAME_ALLOCATES)
             continue;
         to->last_row = number + 1;
         to->distance += (double)i;
@@ -452,7 +458,8 @@ static void finish(cli_leaks_findings *out, const cli_leaks_how *how)
 
 void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
 {
-    cli_leaks_ranking r = {.out = &run->findings, .rows = &run->rows};
+    cli_leaks_ranking r = {
+        .out = &run->findings, .rows = &run->rows, .is_partial = run->is_partial};
     cli_drop(run->findings.list); /* of an earlier call, before names were found */
     cli_drop(run->findings.shown);
     run->findings = (cli_leaks_findings){.list = NULL};
@@ -463,12 +470,12 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
     /* Each place has two stacks at least. */
     size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
     run->findings.list = cli_keep(most, sizeof *run->findings.list);
-    cli_leaks_grade_frames(run, r.rows);
+    cli_leaks_grade_frames(run, r.rows, how);
     judge_rows(&r, run);
     find_places(&r);
     find_groups(&r);
     judge_rest(&r);
-    cli_leaks_judge_areas(run);
+    cli_leaks_judge_areas(run, how);
     add_rows(&r);
     finish(&run->findings, how);
 }

@@ -230,9 +230,11 @@ static void add_deaths(cli_leaks_cohorts *cohorts, size_t point, size_t low, siz
         cohorts->deaths[cli_leaks_cell(high, point)] += (float)count;
 }
 
-/* What is in use is certain: cohorts that have more have lost deaths with windows that are missing. What
- * the cohorts do not have was allocated before the first window or in one that is missing. */
-static void settle_gap(cli_leaks_row *row, const cli_leaks_moment *m)
+/* What is in use is certain. Cohorts that have more have lost deaths: with windows that are missing, since a
+ * block that realloc shrinks frees bytes but no object, or since the mean of what was allocated hides that large
+ * objects died and small ones did not. Behind a gap, what the cohorts do not have was allocated before the
+ * first window or in one that is missing. */
+static void settle(cli_leaks_row *row, const cli_leaks_moment *m)
 {
     cli_leaks_cohorts *cohorts = &row->lives->cohorts;
     double known = 0, live = count_samples(row->objects_now, row->bytes_now, m->period);
@@ -240,7 +242,7 @@ static void settle_gap(cli_leaks_row *row, const cli_leaks_moment *m)
         known += cohorts->births[p];
     for (size_t i = 0; i < cli_leaks_cell(0, m->point + 1); i++)
         known -= cohorts->deaths[i];
-    if (live > known)
+    if (live > known && m->is_behind_gap)
         cohorts->births[m->point] += (float)(live - known);
     else if (known > live)
         add_deaths(cohorts, m->point, 0, m->point, known - live);
@@ -264,8 +266,7 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
                        point_of(m, age_of(i)), count);
         *a = (cli_leaks_amount){.last_objects = a->objects, .last_bytes = a->bytes};
     }
-    if (m->is_behind_gap)
-        settle_gap(row, m);
+    settle(row, m);
     lives->cohorts.in_use[m->point] = (float)row->bytes_now;
 }
 

@@ -9,12 +9,24 @@
 
 enum { NOTHING, OF_ALLOCATOR, OF_LIBRARY, OWN };
 
-void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
+uint64_t cli_leaks_match_allocators(const cli_leaks_how *how, const cli_frame_text *frame)
+{
+    char room[CLI_SHORT_NAME_MAX];
+    if (!how->allocators.len)
+        return 0;
+    return cli_filters_match_frame(&how->allocators, frame) |
+           cli_filters_match(&how->allocators, cli_frame_short_name(frame, room));
+}
+
+void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows,
+                            const cli_leaks_how *how)
 {
     for (size_t i = 0; i < rows->frames_len; i++) {
         const cli_frame_text *text = &rows->frames[i].text;
         bool is_own_file = !cli_string_compare(text->module, run->binary);
         unsigned kind = cli_frame_kind(text->name, text->module, text->file, text->is_nameless);
+        if (cli_leaks_match_allocators(how, text))
+            kind = cli_frame_as_allocator(kind);
         bool is_of_library = cli_frame_is_of_library(
             text->name, is_own_file ? cli_string_of("") : text->module, text->file);
         rows->frames[i].kind = (unsigned char)kind;

@@ -3,14 +3,16 @@
 
 #include <math.h>
 
-/* The thresholds. T is the number of points. */
+/* The thresholds. T is the number of points. Samples are counted by objects, which are rounded, so that 5
+ * samples may be 4.99: where a few are enough, half a sample less is. */
 static const double limits_doubt = 0.05;  /* the chance of a suspect, in all stacks of a run */
 static const double settled_share = 0.2;  /* of T: the age from which survivors are counted */
 static const double life_share = 1 / 3.0; /* of T: what is no leak lives no longer, in the mean */
-static const double least_old = 5;        /* survivors */
+static const double least_old = 4.5;      /* survivors */
+static const double telling_old = 2.5;    /* if they are no more than that chance leaves */
 static const double least_alive = 0.75;   /* of those that settled outlive the run */
 static const double most_exact = 500;     /* samples; above, a normal distribution is near enough */
-static const double at_risk_least = 3;    /* samples, for a share that counts */
+static const double at_risk_least = 2.5;  /* samples, for a share that counts */
 static const int least_cohorts = 4;       /* with survivors */
 static const double most_of_one_cohort = 0.6; /* of the survivors */
 static const double samples_of_batch = 2; /* at least, of evidence: what one cohort counts for */
@@ -25,7 +27,7 @@ static const double silence_least = 3;    /* points */
 static const double least_longer = 1.25;  /* run, if the samples were just not enough */
 static const double needed_bits = 1.5;    /* samples that are needed for a factor of 2 in doubt */
 
-static const double backlog_deaths = 3;      /* in a point that counts */
+static const double backlog_deaths = 2.5;    /* in a point that counts */
 static const double backlog_deaths_all = 20; /* in all of them */
 static const int backlog_points = 6;
 static const double backlog_slope = 0.1;  /* points that the median age rises by in a point */
@@ -356,7 +358,8 @@ static survivors look(const cli_leaks_series *series, const cli_leaks_cohorts *c
 /* Are few samples more than what chance leaves of any stack? */
 static bool is_telling(const survivors *s, const cli_leaks_series *series)
 {
-    return s->old >= 3 && s->cohorts >= 3 && s->doubt <= limits_doubt && !is_filling(s, series, 0);
+    return s->old >= telling_old && s->cohorts >= 3 && s->doubt <= limits_doubt &&
+           !is_filling(s, series, 0);
 }
 
 /* What is said if no rule holds. What the levels show is no leak if what is allocated is freed. */

@@ -7,6 +7,7 @@
 #include "output_file.h"
 #include "units.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- runs --------------------------------------------------------------------------------- */
@@ -154,6 +155,7 @@ typedef struct reader {
     bool is_sum;                /* what is added to the series is a sum, and not the file alone */
     uint64_t last_sequence;     /* without a stamp, the number of the window */
     uint64_t begins[CLI_LEAKS_POINTS]; /* see cli_leaks_moment */
+    double until, paused; /* windows of changes: nanoseconds, the second between them */
 } reader;
 
 /* Replaces the bytes of the file by the sum so far with them. */
@@ -295,6 +297,14 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     run->areas.has_allocated = false;
 }
 
+/* Adds up the time that is in no window. */
+static void note_pause(reader *r, const cli_leaks_file *file, const cli_profile *profile)
+{
+    double from = (double)file->time_nanos;
+    r->paused += r->windows ? fmax(0, from - r->until) : 0;
+    r->until = from + (double)profile->view->duration_nanos;
+}
+
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
@@ -307,6 +317,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
         r->run->windows--;
         return CLI_DONE;
     }
+    note_pause(r, file, profile);
     r->run->to_nanos = file->time_nanos;
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
@@ -354,6 +365,15 @@ static void leave_out(cli_leaks_run *run, size_t end, const cli_leaks_file *file
     }
 }
 
+/* What changes between windows of changes is missing in their sum. So it may be what grows: code that allocates
+ * in each window and frees behind it. */
+static bool has_pauses(const reader *r)
+{
+    static const double most_paused = 0.05;
+    return r->has_in_use_changes &&
+           r->paused > most_paused * (double)(r->run->to_nanos - r->run->from_nanos);
+}
+
 /* Sets why there is no verdict, unless windows are too few. Windows of a live heap are always of their time. */
 static void find_doubt(cli_leaks_run *run, const cli_leaks_pace *paces, bool has_windows,
                        bool is_live)
@@ -364,6 +384,10 @@ static void find_doubt(cli_leaks_run *run, const cli_leaks_pace *paces, bool has
     if (!is_live && fresh < CLI_LEAKS_LEAST_POINTS)
         run->doubt = "most profiles are the same as the one before, as Go's are until its next "
                      "garbage collection: take them with gc=1";
+    else if (run->is_partial)
+        run->doubt =
+            "these windows have only what changed in them, and there is time between them: "
+            "take each right after the other, or profiles without seconds=";
     else if (has_windows && !run->rows.has_negative && !run->rows.has_older)
         run->doubt = "what is in use may be changes in these windows: take profiles without "
                      "seconds=";
@@ -403,6 +427,7 @@ static int read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_leak
                      .has_in_use_changes = has_changes};
         code = read_windows(&r, files);
     }
+    run->is_partial = has_pauses(&r);
     leave_out(run, end, files);
     find_doubt(run, paces, has_windows, is_live);
     cli_drop(paces);

@@ -26,6 +26,9 @@ static const cli_option table[] = {
      "      --all              print also what is not a suspect, and why\n"},
     {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(verb, work.how.all_frames), 0, 0,
      "      --all-frames       wrappers of malloc and start-up functions, too\n"},
+    {"--allocator", 0, CLI_VALUE, cli_filters_take, offsetof(verb, work.how.allocators),
+     CLI_FILTER_ALLOCATOR, 0,
+     "      --allocator=REGEX  functions that only allocate: a finding is in a caller\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(verb, json), 0, 0,
      "      --json             print one JSON object, with all frames\n"},
     {"--html", 0, CLI_VALUE, cli_take_name, offsetof(verb, work.how.html), CLI_OUT, 0,
@@ -111,6 +114,19 @@ static void note_runs(const cli_leaks_work *w)
                      w->files[w->runs[i].first].place.path);
 }
 
+/* An expression that matches nothing may be written wrong. */
+static void note_allocators(const cli_leaks_work *w)
+{
+    uint64_t matched = 0;
+    for (size_t i = 0; i < w->runs_len; i++)
+        for (size_t k = 0; k < w->runs[i].rows.frames_len; k++)
+            matched |= cli_leaks_match_allocators(&w->how, &w->runs[i].rows.frames[k].text);
+    for (size_t i = 0; i < w->how.allocators.len; i++)
+        if (!(matched >> i & 1))
+            cli_note("--allocator %s: no frame of the stacks matches",
+                     w->how.allocators.list[i].text);
+}
+
 /* No file counts: all are changes without the profile that they change. */
 static int refuse_gaps(const cli_leaks_work *w)
 {
@@ -144,6 +160,7 @@ static int print(const verb *v)
     int code = CLI_DONE;
     note_order(w);
     note_runs(w);
+    note_allocators(w);
     if (w->how.html)
         code = cli_leaks_put_html(w);
     else if (v->markdown)

@@ -11,7 +11,7 @@
 
 const char *cli_filter_name(cli_filter_kind kind)
 {
-    static const char *const names[] = {"focus", "ignore", "tag", "hide"};
+    static const char *const names[] = {"focus", "ignore", "tag", "hide", "allocator"};
     return names[kind];
 }
 
@@ -81,6 +81,22 @@ bool cli_pattern_matches(const regex_t *pattern, cli_string string)
     char buf[ROOM];
     cli_string_write(buf, sizeof buf, string);
     return !regexec(pattern, buf, 0, NULL, 0);
+}
+
+uint64_t cli_filters_match(const cli_filters *filters, cli_string text)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < filters->len && text.len; i++)
+        if (filters->list[i].kind != CLI_FILTER_TAG &&
+            cli_pattern_matches(&filters->list[i].pattern, text))
+            bits |= UINT64_C(1) << i;
+    return bits;
+}
+
+uint64_t cli_filters_match_frame(const cli_filters *filters, const cli_frame_text *frame)
+{
+    return cli_filters_match(filters, frame->name) | cli_filters_match(filters, frame->file) |
+           cli_filters_match(filters, frame->module);
 }
 
 /* ---- ranges of numbers -------------------------------------------------------------------- */

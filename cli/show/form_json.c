@@ -127,7 +127,7 @@ static void put_filters(const cli_shown *shown)
         PUT("{\"option\": $, \"value\": $, \"matched\": $",
             J(cli_string_of(cli_filter_name(filter->kind))), J(cli_string_of(filter->text)),
             J(shown->kept[0].matched[i] + (shown->sides > 1 ? shown->kept[1].matched[i] : 0)));
-        for (size_t side = 0; side < shown->sides && filter->kind != CLI_FILTER_HIDE; side++) {
+        for (size_t side = 0; side < shown->sides && filter->kind < CLI_FILTER_HIDE; side++) {
             size_t first = i * shown->profiles[side].view->n_sample_type;
             fputs(titles[side + (shown->sides > 1)], stdout);
             for (size_t k = 0; k < shown->types.len; k++)

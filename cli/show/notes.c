@@ -138,7 +138,7 @@ static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put
         samples += shown->profiles[side].samples.len;
         matched += shown->kept[side].matched[at];
     }
-    if (filter->kind != CLI_FILTER_HIDE && shown->types.len) {
+    if (filter->kind < CLI_FILTER_HIDE && shown->types.len) {
         add_shares(&l, shown, at);
         add(&l, ": ");
     }
@@ -179,7 +179,7 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
     describe_in_use(shown, put, cookie);
     for (size_t i = 0; i < shown->filters->len; i++) {
         describe_filter(shown, i, put, cookie);
-        has_filters |= shown->filters->list[i].kind != CLI_FILTER_HIDE;
+        has_filters |= shown->filters->list[i].kind < CLI_FILTER_HIDE;
     }
     if (has_filters)
         describe_kept(shown, put, cookie);

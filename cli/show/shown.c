@@ -17,8 +17,8 @@ typedef struct work {
     cli_shown *shown;
     cli_frame *frames; /* those of all sides; the last stands for hidden ones */
     size_t len;
-    bool is_short;  /* names are */
-    uint64_t hides; /* the bits of the filters that hide */
+    bool is_short;              /* names are */
+    uint64_t hides, allocators; /* the bits of these filters */
 } work;
 
 _Static_assert(CLI_FILTERS_MAX <= 64, "a filter is a bit");
@@ -103,26 +103,18 @@ static void number_names(work *w)
 
 /* ---- matches ------------------------------------------------------------------------------ */
 
-static uint64_t match(const cli_filters *filters, cli_string text)
-{
-    uint64_t bits = 0;
-    for (size_t i = 0; i < filters->len && text.len; i++)
-        if (filters->list[i].kind != CLI_FILTER_TAG &&
-            cli_pattern_matches(&filters->list[i].pattern, text))
-            bits |= UINT64_C(1) << i;
-    return bits;
-}
-
 /* What a frame is; most that have its name are the same. last has that of the last frame with each name. */
-static unsigned char kind_of(const cli_shown *shown, const cli_frame *frame, const cli_frame **last)
+static unsigned char kind_of(const work *w, const cli_frame *frame, const cli_frame *last)
 {
-    const cli_frame_text *text = &frame->text,
-                         *other = last[frame->name] ? &last[frame->name]->text : text;
+    const cli_frame_text *text = &frame->text, *other = last ? &last->text : text;
     bool is_same = other != text && other->module.ptr == text->module.ptr &&
-                   other->file.ptr == text->file.ptr && other->is_nameless == text->is_nameless;
-    return is_same ? last[frame->name]->kind
-                   : (unsigned char)cli_frame_kind(shown->names[frame->name], text->module,
-                                                   text->file, text->is_nameless);
+                   other->file.ptr == text->file.ptr && other->is_nameless == text->is_nameless &&
+                   last->matches == frame->matches;
+    if (is_same)
+        return last->kind;
+    unsigned kind =
+        cli_frame_kind(w->shown->names[frame->name], text->module, text->file, text->is_nameless);
+    return (unsigned char)(frame->matches & w->allocators ? cli_frame_as_allocator(kind) : kind);
 }
 
 /* The name as it is shown matches, the full one, the source file, and the file of the mapping. */
@@ -133,14 +125,12 @@ static void judge_frames(work *w)
     const cli_frame **last = cli_keep(shown->names_len, sizeof *last);
     for (size_t i = 0; i < shown->names_len; i++) {
         char room[CLI_SHORT_NAME_MAX];
-        names[i] = match(shown->filters, cli_short_name(shown->names[i], room));
+        names[i] = cli_filters_match(shown->filters, cli_short_name(shown->names[i], room));
     }
     for (size_t i = 0; i < w->len; i++) {
         cli_frame *frame = &w->frames[i];
-        const cli_frame_text *text = &frame->text;
-        frame->kind = kind_of(shown, frame, last);
-        frame->matches = names[frame->name] | match(shown->filters, text->name) |
-                         match(shown->filters, text->file) | match(shown->filters, text->module);
+        frame->matches = names[frame->name] | cli_filters_match_frame(shown->filters, &frame->text);
+        frame->kind = kind_of(w, frame, last[frame->name]);
         last[frame->name] = frame;
     }
     cli_drop(last);
@@ -162,7 +152,8 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
 {
     work w = {.shown = shown,
               .is_short = !is_whole,
-              .hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE)};
+              .hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE),
+              .allocators = cli_filters_of(shown->filters, CLI_FILTER_ALLOCATOR)};
     make_frames(&w);
     number_names(&w);
     judge_frames(&w);
@@ -353,7 +344,7 @@ static bool keep(const cli_shown *shown, const cli_source *source, cli_kept *kep
                              ? cli_filter_keeps_labels(filter, source->profile, sample)
                              : matched >> i & 1;
         bool keeps =
-            filter->kind == CLI_FILTER_HIDE || has_match == (filter->kind != CLI_FILTER_IGNORE);
+            filter->kind >= CLI_FILTER_HIDE || has_match == (filter->kind != CLI_FILTER_IGNORE);
         kept->matched[i] += has_match;
         is_kept &= keeps;
         if (keeps)

@@ -104,6 +104,9 @@ static const cli_option table[] = {
      "                         expression for the whole value, or MIN:MAX\n"},
     {"--hide", 0, CLI_VALUE, cli_filters_take, offsetof(show_options, filters), CLI_FILTER_HIDE, 0,
      "      --hide=REGEX       no frames that match; their values stay\n"},
+    {"--allocator", 0, CLI_VALUE, cli_filters_take, offsetof(show_options, filters),
+     CLI_FILTER_ALLOCATOR, 0,
+     "      --allocator=REGEX  functions that only allocate, hidden as malloc is\n"},
     {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers), 0,
      0, "      --all-frames       wrappers of malloc and start-up functions, too\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory), 0, 0,
@@ -147,6 +150,10 @@ static int check_options(const show_options *options)
             options->shown.is_by_cum ? "--cum" : "--top");
     if (options->form == RAW && cli_filters_of(&options->filters, CLI_FILTER_HIDE))
         return cli_usage("--hide is not for --raw, which shows records as they are");
+    if ((is_whole(options) || options->form == PEEK) &&
+        cli_filters_of(&options->filters, CLI_FILTER_ALLOCATOR))
+        return cli_usage("--allocator is not for --raw, --json and --peek, which show the frames "
+                         "of allocators");
     if (options->type && is_whole(options))
         return cli_usage("--type is not for --raw and --json, which show every type");
     return cli_check_files(files, len, false);

@@ -227,7 +227,7 @@ static unsigned named_kind(cli_string name, cli_string source)
     unsigned kind = is_among(starts, name) ? CLI_FRAME_STARTS : library_kind(name, source);
     if (is_among(allocators, name) || is_malloc(name) || contains(name, "GlobalAlloc") ||
         contains(source, "/pprofdelta_alloc.hpp"))
-        kind = (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
+        kind = cli_frame_as_allocator(kind);
     if (cli_string_begins(name, "std::rt::lang_start"))
         kind |= CLI_FRAME_STARTS_RUST;
     return kind;

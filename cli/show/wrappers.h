@@ -28,6 +28,12 @@ enum {
  * that of the mapping; source may be empty. is_nameless: name was made from an address. */
 unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless);
 
+/* The same for a frame that is also of an allocator. */
+static inline unsigned cli_frame_as_allocator(unsigned kind)
+{
+    return (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
+}
+
 /* Whether a frame is of a library, and not of the program: by its function, its file or its source.
  * file is empty if it is the program's. */
 bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source);

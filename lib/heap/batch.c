@@ -147,12 +147,16 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
         return pd_refuse(err, "now is later than the time of a batch can be");
     if (window)
         PD_TRY(pd_result_check(window, err));
-    pd_lock_take(&heap->exporting);
-    pd_heap_enter(heap);
-    pprofdelta_status status = pd_life_begin(&heap->export.life, err);
-    if (!status)
-        begin(heap, now);
-    pd_heap_leave(heap);
+    PD_TRY(pd_export_enter(heap, err));
+    pprofdelta_status status;
+    if (pd_heap_enter(heap)) {
+        status = pd_life_begin(&heap->export.life, err);
+        if (!status)
+            begin(heap, now);
+        pd_heap_leave(heap);
+    } else {
+        status = pd_refuse_lost(err);
+    }
     if (!status && window)
         pd_result_write(window, &heap->export.batch, sizeof heap->export.batch);
     pd_lock_give(&heap->exporting);
@@ -162,15 +166,14 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
 void pd_export_hold_peak(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
-    if (!pd_export_has_new_peak(heap))
+    if (!pd_export_has_new_peak(heap) || !pd_heap_enter(heap))
         return;
-    pd_lock_take(&heap->lock);
     for (uint32_t number = 1; number <= heap->export.sites_made; number++) {
         pd_site_hold(sites, pd_site_at(sites, number));
-        if (number % AT_ONCE == 0)
-            pd_lock_rest(&heap->lock);
+        if (number % AT_ONCE == 0 && !pd_heap_rest(heap))
+            return;
     }
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
 }
 
 /* ---- write ----------------------------------------------------------------------------------- */
@@ -237,6 +240,8 @@ static int send(void *cookie, const void *data, size_t len)
 {
     outgoing *s = cookie;
     const pd_life *life = &s->heap->export.life;
+    if (pd_heap_is_lost(s->heap))
+        return -1;
     const pd_series sent = {.last = life->window, .acked = life->series.acked};
     note(s->heap, &sent, NOTHING);
     return pd_lock_sink_write(&s->unlocked, data, len);
@@ -270,7 +275,7 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
     uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
-    pd_lock_take(&heap->exporting);
+    PD_TRY(pd_export_enter(heap, err));
     heap->writer.loads = loads;
     pprofdelta_status status = pd_life_write(life, sink, &ticket, err);
     if (!status)
@@ -295,7 +300,7 @@ pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofde
     pprofdelta_status status = PPROFDELTA_OK;
     if (!have_arrays(rows, rows_len))
         return pd_refuse(err, "an array of rows is NULL, and its length is not 0");
-    pd_lock_take(&heap->exporting);
+    PD_TRY(pd_export_enter(heap, err));
     if (!heap->options.gauge)
         status = pd_refuse(err, "options.gauge is not set");
     else if (heap->export.life.stage == PD_IDLE || heap->export.life.is_in_sink)
@@ -355,7 +360,8 @@ static void merge(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     uint32_t number;
-    pd_lock_take(&heap->lock);
+    if (!pd_heap_enter(heap))
+        return;
     sites->gathering ^= 1;
     sites->window--;
     unsigned sending = pd_sites_sending(sites);
@@ -363,12 +369,12 @@ static void merge(pprofdelta_heap *heap)
         pd_move_sums(sites, &pd_site_at(sites, number)->changed[sending],
                      pd_site_changed(sites, number));
         pd_ages_merge(sites, number);
-        if (i % AT_ONCE == 0)
-            pd_lock_rest(&heap->lock);
+        if (i % AT_ONCE == 0 && !pd_heap_rest(heap))
+            return;
     }
     sites->held_peak = 0;
     heap->stats.abandoned++;
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
     if (pd_has_ages(sites))
         pd_entries_rejoin(heap);
     heap->export.newer = PD_NEITHER;
@@ -381,19 +387,20 @@ static void make_room(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     uint64_t forgotten = 0;
-    pd_lock_take(&heap->lock);
+    if (!pd_heap_enter(heap))
+        return;
     for (uint32_t number = PD_SITE_EMPTY + 1; number <= sites->pool.made; number++) {
         const pd_site *site = pd_site_at(sites, number);
         if (site->trace && !site->holders && !site->next_changed[sites->gathering]) {
             pd_site_forget(sites, number);
             forgotten++;
         }
-        if (number % AT_ONCE == 0)
-            pd_lock_rest(&heap->lock);
+        if (number % AT_ONCE == 0 && !pd_heap_rest(heap))
+            return;
     }
     heap->is_short_of_room = false;
     heap->stats.forgotten += forgotten;
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
     if (forgotten)
         pprofdelta_heap_resync(heap);
 }
@@ -411,11 +418,12 @@ static void settle(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
     if (has_peak)
         settle_peak(heap);
     note_life(heap);
-    pd_lock_take(&heap->lock);
+    if (!pd_heap_enter(heap))
+        return;
     ++*counter;
     heap->sites.held_peak = 0;
     bool is_short = heap->is_short_of_room;
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
     if (is_short)
         make_room(heap);
 }
@@ -435,7 +443,7 @@ static bool is_too_large(const pprofdelta_heap *heap)
 
 pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 {
-    pd_lock_take(&heap->exporting);
+    PD_TRY(pd_export_enter(heap, NULL));
     pprofdelta_status status = pd_life_commit(&heap->export.life, NULL);
     if (!status)
         settle(heap, true, &heap->stats.committed);
@@ -446,7 +454,8 @@ pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 void pprofdelta_heap_abandon(pprofdelta_heap *heap)
 {
     pd_life *life = &heap->export.life;
-    pd_lock_take(&heap->exporting);
+    if (pd_export_enter(heap, NULL))
+        return;
     bool is_written = life->stage == PD_WRITTEN;
     if (pd_life_abandon(life)) {
         if (life->series.last.attempt > heap->options.max_attempts || is_too_large(heap)) {
@@ -468,9 +477,10 @@ void pprofdelta_heap_abandon(pprofdelta_heap *heap)
 static void note_era(pprofdelta_heap *heap)
 {
     uint32_t heads[2];
-    pd_lock_take(&heap->lock);
+    if (!pd_heap_enter(heap))
+        return;
     memcpy(heads, heap->sites.changed, sizeof heads);
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
     for (unsigned window = 0; window < 2; window++) {
         for (uint32_t number = heads[window]; number != PD_SITE_LAST;) {
             pd_site *site = pd_site_at(&heap->sites, number);
@@ -487,13 +497,15 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     if (heap->options.flags & PPROFDELTA_NO_MAPPINGS)
         return;
     uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
-    pd_lock_take(&heap->exporting);
-    pd_heap_enter(heap); /* settles the child of a fork */
-    pd_heap_leave(heap);
-    /* If memory is short, these sites have no mapping in the end. */
-    if (pd_places_read(&writer->places, loads, &writer->mem, NULL) == PPROFDELTA_OK) {
-        note_era(heap);
-        pd_heap_note_maps(heap);
+    if (pd_export_enter(heap, NULL))
+        return;
+    if (pd_heap_enter(heap)) { /* settles the child of a fork */
+        pd_heap_leave(heap);
+        /* If memory is short, these sites have no mapping in the end. */
+        if (pd_places_read(&writer->places, loads, &writer->mem, NULL) == PPROFDELTA_OK) {
+            note_era(heap);
+            pd_heap_note_maps(heap);
+        }
     }
     pd_lock_give(&heap->exporting);
 }

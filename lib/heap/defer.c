@@ -34,7 +34,8 @@ int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     pd_key key = pd_site_key(&heap->sites, event);
     pd_deferral *queue = &heap->deferral;
     int answer = PPROFDELTA_HEAP_DROPPED;
-    pd_heap_enter(heap);
+    if (!pd_heap_enter(heap))
+        return answer;
     if (!pd_event_admit(heap, event)) {
         answer = PPROFDELTA_HEAP_DROPPED;
     } else if (queue->len >= queue->max) {
@@ -61,7 +62,8 @@ typedef struct completing {
  * outlive a free that comes meanwhile. */
 static bool take_oldest(pprofdelta_heap *heap, completing *c)
 {
-    pd_heap_enter(heap);
+    if (!pd_heap_enter(heap))
+        return false;
     c->number = heap->deferral.first;
     if (c->number) {
         pd_deferral_remove(heap, c->number);
@@ -83,7 +85,8 @@ static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_
 {
     bool is_tracked = false;
     pd_key key = pd_site_key(&heap->sites, &c->event);
-    pd_heap_enter(heap);
+    if (!pd_heap_enter(heap))
+        return false;
     const pd_entry *entry = pd_entry_at(heap, c->number);
     bool is_there = entry->state == PD_ENTRY_COMPLETING && entry->life == c->life;
     if (is_there && is_wanted && c->event.ptr)
@@ -100,11 +103,13 @@ size_t pprofdelta_heap_complete(pprofdelta_heap *heap, pprofdelta_heap_completio
                                 void *cookie)
 {
     size_t tracked = 0;
+    uint32_t left = 0;
     if (__atomic_exchange_n(&heap->deferral.is_completing, 1, __ATOMIC_ACQUIRE))
         return 0;
-    pd_heap_enter(heap);
-    uint32_t left = heap->deferral.len;
-    pd_heap_leave(heap);
+    if (pd_heap_enter(heap)) {
+        left = heap->deferral.len;
+        pd_heap_leave(heap);
+    }
     completing c;
     for (; left && take_oldest(heap, &c); left--) {
         bool is_wanted = !completion || completion(cookie, &c.event);

@@ -2,21 +2,28 @@
  *
  * The thread that forks waits until no other thread is in the tracker, so the child has a complete
  * copy. Most children run another program at once. So only what is to be done is noted there; the
- * first call in the child that tracks or begins a batch does it. */
+ * first call in the child that tracks or begins a batch does it.
+ *
+ * A signal handler that has interrupted the tracker cannot wait. In its child, a thread that is not there may hold
+ * the locks, in the middle of a change. So there the locks are free and the tracker is lost: whoever gets a lock asks,
+ * and leaves. If it is the interrupted thread that holds one, no other thread was changing what it guards: that call
+ * goes on until it gives the lock. */
 #include "heap/ages.h"
 #include "heap/heap.h"
 
-static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, int64_t now)
+static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, uint32_t birth, int64_t now)
 {
+    __atomic_fetch_or(&heap->birth, birth, __ATOMIC_RELAXED);
+    pd_lock_reset(&heap->lock);
+    pd_lock_reset(&heap->exporting);
+    if (pd_heap_is_lost(heap))
+        return;
     pd_export_init(heap, 0, now < PD_HEAP_LATEST ? now : PD_HEAP_LATEST);
-    heap->is_child = true;
     heap->writer.places.watch =
         PD_WATCH_ALWAYS; /* a thread that is gone may have the loader's lock */
     heap->sites.window++;
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
-    pd_lock_reset(&heap->lock);
-    pd_lock_reset(&heap->exporting);
 }
 
 void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t now)
@@ -32,8 +39,24 @@ void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t n
         pd_lock_wake(&heap->lock);
         pd_lock_wake(&heap->exporting);
     } else {
-        begin_child(heap, now);
+        begin_child(heap, step == PPROFDELTA_FORK_LOST ? PD_LOST : PD_CHILD, now);
     }
+}
+
+pprofdelta_status pd_refuse_lost(pprofdelta_error *err)
+{
+    return pd_refuse(
+        err, "the tracker is lost: this process is the child of a fork in a signal handler that "
+             "interrupted it");
+}
+
+pprofdelta_status pd_export_enter(pprofdelta_heap *heap, pprofdelta_error *err)
+{
+    pd_lock_take(&heap->exporting);
+    if (!pd_heap_is_lost(heap))
+        return PPROFDELTA_OK;
+    pd_lock_give(&heap->exporting);
+    return pd_refuse_lost(err);
 }
 
 /* Keeps what is in use, which is older than the first window of the child. What was allocated, freed
@@ -61,9 +84,14 @@ static void keep(pprofdelta_heap *heap)
     }
 }
 
-void pd_heap_settle(pprofdelta_heap *heap)
+bool pd_heap_settle(pprofdelta_heap *heap)
 {
-    heap->is_child = false;
+    if (pd_heap_is_lost(heap)) {
+        pd_heap_leave(heap);
+        return false;
+    }
+    __atomic_fetch_and(&heap->birth, ~(uint32_t)PD_CHILD,
+                       __ATOMIC_RELAXED); /* a handler may fork here */
     pd_export_make_id(heap);
     heap->sites.held_peak = 0;
     keep(heap);
@@ -71,4 +99,5 @@ void pd_heap_settle(pprofdelta_heap *heap)
     *now = (pprofdelta_heap_stats){
         .live = now->live, .inuse_objects = now->inuse_objects, .inuse_bytes = now->inuse_bytes};
     pd_peak_begin(heap, heap->export.started_nanos);
+    return true;
 }

@@ -169,7 +169,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
 
 void pprofdelta_heap_free(pprofdelta_heap *heap)
 {
-    if (!heap)
+    if (!heap || pd_heap_is_lost(heap))
         return;
     pd_batch_close(heap);
     pd_entries_clear_filter(heap);
@@ -187,7 +187,8 @@ const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *h
 pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
 {
     PD_TRY(pd_result_check(out, NULL));
-    pd_heap_enter(heap);
+    if (!pd_heap_enter(heap))
+        return PPROFDELTA_E_USAGE;
     pprofdelta_heap_stats stats = heap->stats;
     stats.deferred = heap->deferral.len;
     stats.sites = heap->sites.chains.len;

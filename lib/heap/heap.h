@@ -76,6 +76,9 @@ typedef struct pd_heap_note {
 
 uint64_t pd_heap_note_check(const pd_heap_note *note);
 
+/* Of a fork; pd_heap_settle is still to be called. By a signal handler within the tracker: see fork.c. */
+enum { PD_CHILD = 1, PD_LOST = 2 };
+
 #define PD_WANTED UINT32_C(0x736e6373)
 
 /* What is known of what was sent. */
@@ -162,7 +165,7 @@ struct pprofdelta_heap {
     uint32_t is_sweeping;  /* atomic */
     bool is_short_of_room; /* something was dropped for which removed sites might have made room */
     bool owns_filter;
-    bool is_child;               /* of a fork; pd_heap_settle is still to be called */
+    uint32_t birth; /* PD_CHILD and PD_LOST; 0: nothing is to be done before the tables are used */
     pprofdelta_weight allocated; /* all that was ever counted: no sum of the tables is more */
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */
@@ -190,21 +193,40 @@ static inline bool pd_entry_is_counted(const pd_entry *entry)
     return entry->state >= PD_ENTRY_LIVE && entry->state <= PD_ENTRY_PIECE;
 }
 
-/* fork.c: does what the fork left to do in the child. With the lock held. */
-void pd_heap_settle(pprofdelta_heap *heap);
+static inline bool pd_heap_is_lost(const pprofdelta_heap *heap)
+{
+    return heap->birth & PD_LOST;
+}
 
-/* Takes the lock. In the child of a fork, first does what the fork left to do. */
-static inline void pd_heap_enter(pprofdelta_heap *heap)
+#define PD_ASK __attribute__((warn_unused_result))
+
+/* fork.c: does what the fork left to do in the child, with the lock held. Returns false, without the lock, if the
+ * tracker is lost. */
+PD_ASK bool pd_heap_settle(pprofdelta_heap *heap);
+
+/* Takes the lock. In the child of a fork, first does what the fork left to do. Returns false, without the lock, if
+ * the tables must not be used: the tracker is lost. */
+PD_ASK static inline bool pd_heap_enter(pprofdelta_heap *heap)
 {
     pd_lock_take(&heap->lock);
-    if (__builtin_expect(heap->is_child, 0))
-        pd_heap_settle(heap);
+    return __builtin_expect(!heap->birth, 1) || pd_heap_settle(heap);
 }
 
 static inline void pd_heap_leave(pprofdelta_heap *heap)
 {
     pd_lock_give(&heap->lock);
 }
+
+/* As pd_lock_rest. Returns false as pd_heap_enter. */
+PD_ASK static inline bool pd_heap_rest(pprofdelta_heap *heap)
+{
+    pd_lock_rest(&heap->lock);
+    return !heap->birth || pd_heap_settle(heap);
+}
+
+/* fork.c: takes exporting. Returns OK, or E_USAGE without it if the tracker is lost. */
+PD_ASK pprofdelta_status pd_export_enter(pprofdelta_heap *heap, pprofdelta_error *err);
+pprofdelta_status pd_refuse_lost(pprofdelta_error *err);
 
 /* track.c, with the lock held. */
 

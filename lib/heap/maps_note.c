@@ -33,11 +33,10 @@ static void replace(pprofdelta_heap *heap, pd_heap_maps *fresh)
     PD_WRITTEN_FIRST();
     heap->maps_again = ~(uintptr_t)fresh;
     PD_WRITTEN_FIRST();
-    if (!former)
+    if (!former || !pd_heap_enter(heap))
         return;
-    pd_lock_take(&heap->lock);
     pd_pages_unmap(&heap->pages, former, former->size);
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
 }
 
 void pd_heap_note_maps(pprofdelta_heap *heap)
@@ -50,9 +49,10 @@ void pd_heap_note_maps(pprofdelta_heap *heap)
                        .len = places->spans_len,
                        .text_len = places->maps.text.len,
                        .era = places->era};
-    pd_lock_take(&heap->lock);
+    if (!pd_heap_enter(heap))
+        return;
     pd_heap_maps *fresh = pd_pages_map(&heap->pages, to.size);
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
     if (!fresh)
         return;
     *fresh = to;

@@ -13,7 +13,9 @@ typedef struct asked {
 static size_t next_live(pprofdelta_heap *heap, asked *out, size_t most, bool *done)
 {
     size_t len = 0;
-    pd_heap_enter(heap);
+    *done = true;
+    if (!pd_heap_enter(heap))
+        return 0;
     uint32_t number = heap->sweep_next;
     /* Limits the steps, so that many unused entries do not mean a long time with the lock. */
     for (int steps = 0; steps < AT_ONCE * 4 && len < most && number <= heap->entries.made;
@@ -31,7 +33,8 @@ static size_t next_live(pprofdelta_heap *heap, asked *out, size_t most, bool *do
 
 static bool end_if_same(pprofdelta_heap *heap, const asked *dead)
 {
-    pd_heap_enter(heap);
+    if (!pd_heap_enter(heap))
+        return false;
     const pd_entry *entry = pd_entry_at(heap, dead->number);
     bool is_same = entry->state == PD_ENTRY_LIVE && entry->life == dead->life;
     if (is_same)

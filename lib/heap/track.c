@@ -70,16 +70,17 @@ void pd_entries_clear_filter(pprofdelta_heap *heap)
 void pd_entries_rejoin(pprofdelta_heap *heap)
 {
     enum { AT_ONCE = 256 };
-    pd_lock_take(&heap->lock);
+    if (!pd_heap_enter(heap))
+        return;
     uint32_t window = heap->sites.window;
     for (uint32_t number = 1; number <= heap->entries.made; number++) {
         pd_entry *entry = pd_entry_at(heap, number);
         if (pd_entry_is_counted(entry) && entry->born > window)
             entry->born = window;
-        if (number % AT_ONCE == 0)
-            pd_lock_rest(&heap->lock);
+        if (number % AT_ONCE == 0 && !pd_heap_rest(heap))
+            return;
     }
-    pd_lock_give(&heap->lock);
+    pd_heap_leave(heap);
 }
 
 static void count_drop(pprofdelta_heap *heap, const pd_pool *pool, uint64_t *capped)
@@ -304,19 +305,28 @@ static int64_t share_of(double bytes, size_t before, size_t after)
     return share < 0x1p62 ? (int64_t)share : (int64_t)1 << 62;
 }
 
-/* The block has fewer bytes: each piece keeps its share. They are rounded so that their sum is right. */
+/* The block has fewer bytes: each piece keeps its share. They are rounded so that their sum is right. A piece
+ * without bytes ends, so that a buffer that grows and shrinks for ever has few. */
 static void shrink(pprofdelta_heap *heap, uint32_t block, size_t before, size_t after)
 {
     double all = 0;
     int64_t kept = 0, upto;
-    for (uint32_t number = block; number; number = pd_entry_at(heap, number)->more) {
+    uint32_t last = block;
+    for (uint32_t number = block, next; number; number = next) {
         pd_entry *entry = pd_entry_at(heap, number);
+        next = entry->more;
         all += (double)entry->weight.bytes;
         upto = share_of(all, before, after);
         int64_t less = entry->weight.bytes - (upto - kept);
         kept = upto;
         count_end(heap, entry, &(pprofdelta_weight){0, less});
         entry->weight.bytes -= less;
+        if (number == block || entry->weight.bytes) {
+            last = number;
+            continue;
+        }
+        pd_entry_at(heap, last)->more = next;
+        release(heap, number);
     }
 }
 
@@ -335,7 +345,8 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     if (!event || !event->ptr)
         return 0;
     pd_key key = pd_site_key(&heap->sites, event);
-    pd_heap_enter(heap);
+    if (!pd_heap_enter(heap))
+        return 0;
     uint32_t number = event->is_piece ? find(heap, event->ptr) : 0;
     if (!pd_event_admit(heap, event)) {
         number = 0;
@@ -352,9 +363,8 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
 
 int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
 {
-    if (!ptr)
+    if (!ptr || !pd_heap_enter(heap))
         return 0;
-    pd_heap_enter(heap);
     uint32_t number = find(heap, ptr);
     if (number)
         pd_entry_end(heap, number);
@@ -383,9 +393,8 @@ static uint32_t held(const pprofdelta_heap *heap, const pprofdelta_heap_realloc 
 int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
                                   pprofdelta_heap_realloc *r)
 {
-    if (!ptr || !r)
+    if (!ptr || !r || !pd_heap_enter(heap))
         return 0;
-    pd_heap_enter(heap);
     uint32_t number = find(heap, ptr);
     pd_entry *entry = number ? pd_entry_at(heap, number) : NULL;
     bool was = entry && entry->state == PD_ENTRY_LIVE;
@@ -406,7 +415,8 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
 void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r, const void *ptr,
                                  size_t before, size_t after)
 {
-    pd_heap_enter(heap);
+    if (!pd_heap_enter(heap))
+        return;
     uint32_t number = held(heap, r);
     if (number && !ptr) {
         pd_entry_end(heap, number);

@@ -30,7 +30,8 @@
 //
 // Every program and every shared object that includes this header has a tracker of its own, whatever its visibility is,
 // and starts and stops it. So the functions that allocate and free a block belong into the same one. A child of
-// a fork has a series of its own (fork, not vfork); one that a signal handler forks within the tracker is not recorded.
+// a fork has a series of its own (fork, not vfork); one that a signal handler forks within the tracker or a window is not
+// recorded.
 //
 // What is allocated before start is not seen. allocated and freed may be called from inside malloc: they do not allocate, and
 // keep errno. pprofdelta_heap.h has all else: `pprofdelta_alloc::tracker` is a pprofdelta_heap, or NULL before start and after stop.
@@ -56,7 +57,8 @@ inline std::atomic<pprofdelta_heap *> tracker;
 inline std::atomic<uint64_t> interval;
 // __thread has no initialisation at run time, so no access checks for one.
 inline __thread pprofdelta_sampler sampler;
-inline __thread bool is_inside;     // of the tracker
+inline __thread bool is_inside;    // of the tracker
+inline __thread bool is_exporting; // in a function of windows, which has a lock that fork waits for
 inline std::atomic<unsigned> users; // threads that are in it
 
 inline int64_t now()
@@ -141,18 +143,21 @@ template <typename Call> void enter(Call call)
     });
 }
 
-// An exception of the caller's sink does not pass through the library, which is C: the sink has refused the profile.
+// A sink may fork. An exception of it does not pass through the library, which is C: the sink has refused the profile.
 template <typename Call> int guarded(Call call)
 {
+    int refused = -1;
+    is_exporting = false;
 #if defined(__cpp_exceptions)
     try {
-        return call();
+        refused = call();
     } catch (...) {
-        return -1;
     }
 #else
-    return call();
+    refused = call();
 #endif
+    is_exporting = true;
+    return refused;
 }
 
 inline int write(void *cookie, const void *data, size_t len)
@@ -174,12 +179,25 @@ inline int hand_over(void *cookie, pprofdelta_tables *tables)
 
 inline pprofdelta_status refuse(const char *why, pprofdelta_error *err)
 {
+    if (!err)
+        return PPROFDELTA_E_USAGE;
     *err = {};
     err->status = PPROFDELTA_E_USAGE;
     err->stage = "options";
     err->element = err->offset = PPROFDELTA_NOWHERE;
     std::snprintf(err->text, sizeof err->text, "%s", why);
     return PPROFDELTA_E_USAGE;
+}
+
+template <typename Call> pprofdelta_status with_tracker(pprofdelta_error *err, Call call)
+{
+    pprofdelta_heap *heap = tracker;
+    if (!heap)
+        return refuse("no tracker has been started", err);
+    is_exporting = true;
+    const pprofdelta_status status = call(heap);
+    is_exporting = false;
+    return status;
 }
 
 // A block between begin and end of pprofdelta_heap_realloc_begin. If regrow throws, the old one is still there.
@@ -224,7 +242,7 @@ inline void fork_step(pprofdelta_fork step)
 
 inline void before_fork()
 {
-    if (forks++ || is_inside || !(forking = tracker))
+    if (forks++ || is_inside || is_exporting || !(forking = tracker))
         return;
     is_inside = true;
     users++;
@@ -233,14 +251,15 @@ inline void before_fork()
 
 inline void after_fork_in_parent()
 {
-    if (--forks)
-        return;
-    if (forking)
-        users--;
-    fork_step(PPROFDELTA_FORK_PARENT);
+    if (forks == 1) {
+        if (forking)
+            users--;
+        fork_step(PPROFDELTA_FORK_PARENT);
+    }
+    forks--;
 }
 
-// A child that does not have the locks of the tracker is not recorded.
+// A child that does not have the locks of the tracker is not recorded, and what it returns to in the tracker ends at once.
 inline void after_fork_in_child()
 {
     const bool is_recorded = !--forks && forking;
@@ -248,8 +267,9 @@ inline void after_fork_in_child()
     sampler = {};
     if (is_recorded)
         return fork_step(PPROFDELTA_FORK_CHILD);
-    tracker = nullptr;
     interval = 0;
+    if (pprofdelta_heap *lost = tracker.exchange(nullptr))
+        pprofdelta_heap_fork(lost, PPROFDELTA_FORK_LOST, 0);
 }
 
 } // namespace detail
@@ -321,21 +341,21 @@ inline void stop()
 // Ends a window. Then write, and commit or abandon. E_USAGE before start.
 inline pprofdelta_status begin(pprofdelta_error *err)
 {
-    return tracker ? pprofdelta_heap_begin(tracker, now(), nullptr, err)
-                   : detail::refuse("no tracker has been started", err);
+    return detail::with_tracker(err, [&](pprofdelta_heap *heap) {
+        return pprofdelta_heap_begin(heap, now(), nullptr, err);
+    });
 }
 
 // Writes the profile of the window that has begun. A sink that throws has refused it: E_SINK.
 inline pprofdelta_status write(const pprofdelta_sink &sink, pprofdelta_error *err)
 {
-    if (!tracker)
-        return detail::refuse("no tracker has been started", err);
     const pprofdelta_sink guard = {sink.write ? detail::write : nullptr,
                                    const_cast<pprofdelta_sink *>(&sink),
                                    sink.tables ? detail::hand_over : nullptr};
     pprofdelta_sampler_pause(&sampler); // the compressor calls malloc
-    pprofdelta_status status =
-        pprofdelta_heap_write(tracker, PPROFDELTA_HEAP_BY_FORMAT, &guard, err);
+    const pprofdelta_status status = detail::with_tracker(err, [&](pprofdelta_heap *heap) {
+        return pprofdelta_heap_write(heap, PPROFDELTA_HEAP_BY_FORMAT, &guard, err);
+    });
     pprofdelta_sampler_resume(&sampler);
     return status;
 }
@@ -343,14 +363,16 @@ inline pprofdelta_status write(const pprofdelta_sink &sink, pprofdelta_error *er
 // The profile has arrived.
 inline pprofdelta_status commit()
 {
-    return tracker ? pprofdelta_heap_commit(tracker) : PPROFDELTA_E_USAGE;
+    return detail::with_tracker(nullptr, pprofdelta_heap_commit);
 }
 
 // It has not: the next window has its events, too.
 inline void abandon()
 {
-    if (tracker)
-        pprofdelta_heap_abandon(tracker);
+    detail::with_tracker(nullptr, [](pprofdelta_heap *heap) {
+        pprofdelta_heap_abandon(heap);
+        return PPROFDELTA_OK;
+    });
 }
 
 // All of these in one. If it fails, the next window has its events, too.

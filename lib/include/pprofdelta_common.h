@@ -301,7 +301,8 @@ typedef enum pprofdelta_fork {
     PPROFDELTA_FORK_PREPARE =
         0,                  /* before fork(2): waits for the other threads and takes all locks */
     PPROFDELTA_FORK_PARENT, /* after it, in the parent, also if it failed */
-    PPROFDELTA_FORK_CHILD   /* after it, in the child */
+    PPROFDELTA_FORK_CHILD,  /* after it, in the child */
+    PPROFDELTA_FORK_LOST    /* after it, in a child without PREPARE: see pprofdelta_heap_fork */
 } pprofdelta_fork;
 
 /* ---------------------------------------------------------------------------------------------

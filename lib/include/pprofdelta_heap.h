@@ -342,7 +342,7 @@ PPROFDELTA_API int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *pt
  *
  * So the block keeps its birth, and what realloc adds is a piece, sampled by the bytes that were added.
  * Each piece counts as an object. If the block gets smaller, each of its pieces gets smaller by the same
- * share; the bytes have ended, and no object. Between begin and end, the old allocation counts as alive,
+ * share; the bytes have ended, and the objects of pieces without bytes, but for the first. Between begin and end, the old allocation counts as alive,
  * but is not found by its pointer. For each begin that returned 1, call end once. Where the size of a
  * block is not known, give NULL to end, and track ptr as a new allocation. */
 typedef struct pprofdelta_heap_realloc {
@@ -531,7 +531,13 @@ PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, siz
  * What the parent had in use is in use in the child, too; its peak begins with that. The child has a
  * random id, allocations counted from zero, epoch 1 and sequence 1. A window that was under way
  * belongs to the parent. The call is fast, since most children run another program at once: the first
- * call in the child that tracks or begins a window does the work. */
+ * call in the child that tracks or begins a window does the work.
+ *
+ * PREPARE would wait for ever in a signal handler that has interrupted a function of the tracker on the same thread. So a
+ * handler of fork that finds the thread there (by its own flag) does not call PREPARE and PARENT, and calls LOST
+ * in the child, alone. There the tracker is lost, since another thread of the parent may have been changing its
+ * tables. The interrupted function returns, and so do all others: nothing is tracked, export functions and describe
+ * return E_USAGE, and free frees nothing. LOST is for the children of such a child, too, and CHILD does the same there. */
 PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t now);
 
 /* ---------------------------------------------------------------------------------------------

@@ -353,7 +353,7 @@ PPROFDELTA_API void pprofdelta_builder_abandon(pprofdelta_builder *builder);
 /* See pprofdelta_fork. The builder of the child is empty, with its own pid and a random id, and its
  * windows are numbered from 1. Samples that were added in the parent are written by the parent only.
  * A sample that was started in the parent is discarded when the child adds it. PREPARE may wait for a
- * window function on another thread, but never for a sink. */
+ * window function on another thread, but never for a sink. PPROFDELTA_FORK_LOST is as CHILD. */
 PPROFDELTA_API void pprofdelta_builder_fork(pprofdelta_builder *builder, pprofdelta_fork step);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ def heap(t, name, at, stacks, restart=0, **more):
                 [made, made * 1024, live, live * 1024]) for leaf, (made, live) in stacks.items()]
     more.setdefault("period_type", KIND)
     more.setdefault("period", 1)
-    t.write(name, gz(profile(samples, time=T0 + at * MINUTE, **more)))
+    t.write(name, gz(profile(samples, time=T0 + int(at * MINUTE), **more)))
     return name
 
 
@@ -285,6 +285,42 @@ def test_one_cause_is_one_suspect(t):
     t.equal(text.count("suspect "), 3)
     members = [f for f in leaks(t, "--all", *files)["runs"][0]["findings"] if f["group"] == found["group"]]
     t.equal(sorted(f["what"] for f in members), ["place", "stack", "stack", "stack"])
+
+
+def test_functions_that_only_allocate(t):
+    """Two leaks through one pool are two suspects, at the lines of its callers; one without --allocator."""
+    way = ("malloc", "pool::grow(int)", "pool::take(int)")
+    files = [heap(t, f"{i}.pb.gz", i, {(*way, "login", "serve", "main"): (200 * (i + 1),) * 2,
+                                       (*way, "log_line", "serve", "main"): (100 * (i + 1),) * 2,
+                                       (*way, "answer", "serve", "main"): (300 * (i + 1), 50)}) for i in range(12)]
+    allocators = ["--allocator=^pool::take", "--allocator=^pool::grow"]
+
+    def places(*args):
+        run = leaks(t, *args, *files)["runs"][0]
+        t.equal({len(f["stack"]) for f in run["findings"]}, {6})
+        return [(f["place"]["function"], f["place"]["line"]) for f in run["findings"]]
+
+    t.equal({function for function, _ in places()}, {"pool::grow(int)"})
+    t.equal([function for function, _ in places("--allocator=pool::grow")], ["pool::take(int)"] * 2)
+    lines = [line for _, line in places(*allocators)]
+    t.equal(places(*allocators), [("login", lines[0]), ("log_line", lines[1])])
+    text = t.succeeds("leaks", *allocators, *files).text
+    t.contains(text, f"suspect 1: login  app.go:{lines[0]}\n", f"suspect 2: log_line  app.go:{lines[1]}\n")
+    t.lacks(text, "pool::", "malloc")
+    t.contains(t.succeeds("leaks", "--all-frames", *allocators, *files).text, "suspect 1: login ", "            pool::take(int)  app.go:")
+    t.contains(t.succeeds("leaks", "--markdown", *allocators, *files).text, "<code>login</code> ", "<code>log&#95;line</code> ")
+    t.lacks(t.succeeds("leaks", *allocators, *files, "-q").err, "note")
+    note = t.run("leaks", *allocators, "--allocator=^poool", *files)
+    t.equal((note.code, note.err), (0, "pprofdelta: note: --allocator ^poool: no frame of the stacks matches\n"))
+
+
+def test_an_allocator_is_no_place_that_stacks_share(t):
+    """Small leaks through one pool are named by the function that calls them all."""
+    files = [heap(t, f"{i:02}.pb.gz", i, {("malloc", "take", f"f{k:02}", "serve", "main"): (40 * (i + 1),) * 2
+                                          for k in range(12)}, period=64 * 1024) for i in range(12)]
+    for options, want in (([], "take"), (["--allocator=^take$"], "serve")):
+        found = leaks(t, *options, *files)["runs"][0]["findings"]
+        t.equal([(f["kind"], f["what"], f["shared"]) for f in found], [("suspect", "shared", want)])
 
 
 def test_a_leak_that_slows_its_program_down(t):
@@ -657,6 +693,12 @@ def test_windows_of_go(t):
     report = leaks(t, "--all", *changes)
     t.equal(suspects(report), ["leak"])
     t.equal(report["runs"][0]["findings"][0]["now"], 1200 * 1024)
+    # What is freed between two windows is in none of them, so that anything may seem to grow.
+    for pause, want in ((0.01, (5, ["leak"])), (0.5, (6, []))):
+        files = [heap(t, f"pause{i:02}.pb.gz", i * (1 + pause), {"leak": (100, 100), "calm": (7000, (-40, 40)[i % 2])},
+                      duration=MINUTE) for i in range(12)]
+        t.equal((t.run("leaks", "--fail", *files).code, suspects(leaks(t, *files))), want)
+    t.contains(t.succeeds("leaks", *files).text, "verdict   unknown: these windows have only what changed in them, and there is time between")
     unclear = go_windows(t, "bad", lambda i: {"leak": (100, 100), "calm": (7000, 40)})
     t.contains(t.succeeds("leaks", *unclear).text, "verdict   unknown: what is in use may be changes in these windows")
     t.equal(t.run("leaks", "--fail", *unclear).code, 6)
@@ -717,31 +759,33 @@ def test_damage_is_refused(t):
 AGED = HEAP + ["freed_objects/count", "freed_space/bytes"]
 
 
-def aged_film(t, lives, windows, kind="delta", first=1, size=1024):
+def aged_film(t, lives, windows, kind="delta", first=1, size=1024, period=1):
     """The windows of a tracker from number `first` on. lives: {function: [(born, died, objects)]} by window from 1;
-    died: None is never."""
+    died: None is never. Behind the objects may be their bytes, else each has `size`."""
+    def weigh(chosen):
+        return [sum(column) for column in zip((0, 0), *((n, *(more or [n * size])) for _, _, n, *more in chosen))]
+
     files = []
     for w in range(first, windows + 1):
         word = "full" if w == 1 else ("delta", "window")[w // 2 % 2] if kind == "mixed" else kind
         since = 1 if word == "full" else w  # a full batch counts from the beginning
         samples = []
         for name, all_lives in lives.items():
-            made = sum(n for born, _, n in all_lives if since <= born <= w)
-            live, before = (sum(n for born, died, n in all_lives if born <= at and (died is None or died > at))
+            made = weigh(life for life in all_lives if since <= life[0] <= w)
+            live, before = (weigh(life for life in all_lives if life[0] <= at and (life[1] is None or life[1] > at))
                             for at in (w, w - 1))
-            values = [made, live - (before if word == "delta" else 0)]
+            now = [a - (b if word == "delta" else 0) for a, b in zip(live, before)]
             ended = {}
-            for born, died, n in all_lives:
+            for life in all_lives:
+                born, died = life[:2]
                 if died and since <= died <= w:
                     shift = max((died - born).bit_length() - 2, 0) if died - born > 15 else 0
-                    age = died - born >> shift << shift
-                    ended[age] = ended.get(age, 0) + n
-            values.append(ended.pop(0, 0))
-            samples.append((Stack(name, "serve", "main"), [v * k for v in values for k in (1, size)]))
-            samples += [(Stack(name, "serve", "main", labels={"age": (age, "windows")}), [0, 0, 0, 0, n, n * size])
-                        for age, n in ended.items()]
+                    ended.setdefault(died - born >> shift << shift, []).append(life)
+            samples.append((Stack(name, "serve", "main"), [*made, *now, *weigh(ended.pop(0, []))]))
+            samples += [(Stack(name, "serve", "main", labels={"age": (age, "windows")}), [0, 0, 0, 0, *weigh(dead)])
+                        for age, dead in ended.items()]
         files.append(f"{kind}.{first}.{w:03}.pb.gz")
-        t.write(files[-1], gz(profile(samples, types=AGED, time=T0 + w * MINUTE, period_type=KIND, period=1, comments=[
+        t.write(files[-1], gz(profile(samples, types=AGED, time=T0 + w * MINUTE, period_type=KIND, period=period, comments=[
             stamp(w, word, since=60 * (w - 1), until=60 * w)])))
     return files
 
@@ -794,6 +838,29 @@ def test_windows_before_the_first_and_windows_that_are_lost(t):
 
 def churn(windows, objects):
     return [(w, w, objects) for w in range(1, windows + 1)]
+
+
+def test_what_is_in_use_is_certain(t):
+    """Samples are counted by the mean size, which large objects that die and small ones that live share; and realloc to a
+    small size frees bytes, but no object. No sample is alive that is not in use."""
+    every = range(1, 19)
+    lives = {"parse": [life for w in every for life in ((w, w, 20, 20 * 4096), (w, w + 1, 1, 300000))],
+             "reset": [life for w in every for life in ((w, None, 200, 200), (w, w + 2, 0, 600000))],
+             "leak": [life for w in every for life in ((w, None, 2, 60000), (w, w + 1, 1, 100000))]}
+    run = leaks(t, *aged_film(t, lives, 18, period=65536))["runs"][0]
+    t.equal(([leaf(f) for f in run["findings"] if f["kind"] == "suspect"], run["unknown"]), (["leak"], 0))
+
+
+def test_a_few_samples_are_rounded(t):
+    """Three samples of 49 KiB stand for 32 objects, which are 2.999 samples: enough for a queue."""
+    lives, waiting = [], []
+    for w in range(1, 19):
+        waiting += [w] * 54
+        lives += [(born, w, 1) for born in waiting[:32]]
+        del waiting[:32]
+    lives += [(born, None, 1) for born in waiting]
+    found = leaks(t, *aged_film(t, {"queue": lives}, 18, size=49 * 1024, period=512 * 1024))["runs"][0]["findings"]
+    t.equal([(leaf(f), f["kind"], f["reason"]) for f in found], [("queue", "suspect", "backlog")])
 
 
 def test_a_leak_below_churn(t):

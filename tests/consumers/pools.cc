@@ -1,10 +1,14 @@
 // A program with a pool of its own, which pprofdelta_alloc.hpp records: pools >PROFILE. Every allocation is a sample.
 #include <pprofdelta_alloc.hpp>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <new>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -134,6 +138,65 @@ bool forks()
     return is_right;
 }
 
+volatile sig_atomic_t forked, is_child;
+
+void fork_within(int)
+{
+    const pid_t child = is_child || forked == 100 ? -1 : fork();
+    forked = forked + (child > 0);
+    if (child)
+        return;
+    is_child = 1;
+    std::signal(SIGALRM, SIG_DFL);
+    alarm(300);
+}
+
+// A child that a signal handler forks goes on where the thread was, and waits for no lock that another thread has.
+bool forks_in_a_handler()
+{
+    const struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+    const pprofdelta_sink none = {discard, nullptr, nullptr};
+    static char block[16], other[16];
+    std::atomic<bool> is_over(false);
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, nullptr);
+    std::thread busy([&] {
+        while (!is_over)
+            pprofdelta_alloc::freed(pprofdelta_alloc::allocated(other, 10));
+    });
+    std::signal(SIGALRM, fork_within);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, nullptr);
+    setitimer(ITIMER_REAL, &often, nullptr);
+    while (!is_child && forked < 100) {
+        pprofdelta_error err;
+        for (int i = 0; i < 20; i++)
+            pprofdelta_alloc::freed(pprofdelta_alloc::allocated(block, 10));
+        pprofdelta_alloc::window(none, &err);
+    }
+    if (is_child)
+        _exit(0);
+    setitimer(ITIMER_REAL, &never, nullptr);
+    is_over = true;
+    busy.join();
+    bool is_right = true;
+    for (int status; waitpid(-1, &status, 0) > 0;)
+        is_right = is_right && status == 0;
+    return is_right;
+}
+
+// errno is what it was, though the unwinder below changes it.
+bool keeps_errno()
+{
+    static char block[16];
+    errno = 77;
+    pprofdelta_alloc::allocated(block, 10);
+    const bool is_kept = errno == 77;
+    pprofdelta_alloc::freed(block);
+    return is_kept && errno == 77;
+}
+
 // What is asked for at the wrong time is an error.
 bool is_off()
 {
@@ -146,11 +209,22 @@ bool is_off()
            pprofdelta_alloc::commit() == PPROFDELTA_E_USAGE;
 }
 
+using unwinder = _Unwind_Reason_Code(_Unwind_Trace_Fn, void *);
+unwinder *real_unwinder;
+
 } // namespace
+
+extern "C" _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn each, void *cookie)
+{
+    const _Unwind_Reason_Code reason = real_unwinder(each, cookie);
+    errno = EIO;
+    return reason;
+}
 
 int main()
 {
     pprofdelta_error err;
+    real_unwinder = reinterpret_cast<unwinder *>(dlsym(RTLD_NEXT, "_Unwind_Backtrace"));
     if (!is_off())
         return std::fprintf(stderr, "a window without a tracker is no error\n"), 1;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
@@ -180,6 +254,10 @@ int main()
         std::free(ptr);
     if (!is_empty || !outlives_a_throw() || !forks())
         return std::fprintf(stderr, "what is in use is wrong: %zu\n", in_use()), 1;
+    if (!keeps_errno())
+        return std::fprintf(stderr, "errno changed\n"), 1;
+    if (!forks_in_a_handler())
+        return std::fprintf(stderr, "a child of a signal handler did not end well\n"), 1;
     pprofdelta_alloc::stop();
     pprofdelta_alloc::freed(pprofdelta_alloc::allocated(&err, 100));
     options.period = 2;

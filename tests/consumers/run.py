@@ -138,7 +138,7 @@ if have("pkg-config", "c++") and compiles(
     makes_the_delta("C++", out("cc"))
 if have("pkg-config", "c++") and compiles(
         "C++ with pools", "c++", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-std=c++17", "-pthread",
-        os.path.join(here, "pools.cc"), "-o", out("pools"), *flags("--cflags", "--libs")):
+        os.path.join(here, "pools.cc"), "-o", out("pools"), *flags("--cflags", "--libs"), "-ldl"):
     ran = run(out("pools"), env=env)
     totals = [kind["total"] for kind in json.loads(run(tool, "show", "--json", "-", input=ran.stdout).stdout or '{"types": []}')["types"]]
     # Twice 1000 blocks of 48 bytes, of which 400 are kept; and a block of 100 bytes that grows to 100,000 and shrinks to 10,000.

@@ -220,6 +220,24 @@ NOINLINE static void calm_mapping()
     memset(ring + request * 16 * KIB % (160 << 20), 'm', 16 * KIB);
 }
 
+NOINLINE static void calm_shrink() /* buffers that grow by pieces, and are cut to a byte when they are full */
+{
+    static char *buffers[8];
+    static size_t sizes[8];
+    char *&buffer = buffers[request % 8];
+    size_t &size = sizes[request % 8];
+    size = size < 600 * KIB ? size + 16 * KIB : 1;
+    buffer = static_cast<char *>(realloc(buffer, size));
+}
+NOINLINE static void calm_mixed() /* at one line, small objects that go at once and a large one that stays a while */
+{
+    for (size_t i = 0; i < 10; i++) {
+        block part(new char[i ? 4 * KIB : 150 * KIB]);
+        if (!i && request % 20 == 0) ends.emplace((double)request + 300, std::move(part));
+        else use(part.get()), lost.pop_back();
+    }
+}
+
 static const struct kind { const char *name; void (*call)(); } kinds[] = {
 #define KIND(name) {#name, name}
     {"leak_of_thread", run_thread}, {"leak_many_stacks", run_ways}, {"leak_recursive", run_recursive},
@@ -231,7 +249,8 @@ static const struct kind { const char *name; void (*call)(); } kinds[] = {
     KIND(leak_faster), KIND(leak_slower), KIND(leak_late), KIND(leak_c), KIND(leak_zeroed), KIND(leak_drained),
     KIND(calm_cache), KIND(calm_cache_half), KIND(calm_cache_slow), KIND(calm_ring), KIND(calm_pool),
     KIND(calm_session), KIND(calm_long_session), KIND(calm_queue), KIND(calm_ramp), KIND(calm_periodic),
-    KIND(calm_batch), KIND(calm_churn), KIND(calm_reload), KIND(calm_mapping),
+    KIND(calm_batch), KIND(calm_churn), KIND(calm_reload), KIND(calm_mapping), KIND(calm_shrink),
+    KIND(calm_mixed),
 };
 
 /* The program ends: what it has goes in three more windows. */

@@ -76,7 +76,8 @@ def judge_kind(t, kind, windows, rate):
 
 # What each rule is for, with each allocation a sample; measure.py has all kinds and real rates.
 KINDS = {"leak_below_churn": "survives", "leak_at_cache": "survives", "leak_grown": "survives", "leak_backlog": "backlog",
-         "leak_vector": "buffer", "leak_drained": "survives", "calm_cache_half": "filled", "calm_queue": "flat", "calm_mapping": "filling"}
+         "leak_vector": "buffer", "leak_drained": "survives", "calm_cache_half": "filled", "calm_queue": "flat", "calm_mapping": "filling",
+         "calm_shrink": "sawtooth"}
 
 
 def test_kinds(t):

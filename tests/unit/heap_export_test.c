@@ -366,14 +366,31 @@ TEST(what_realloc_adds_is_a_piece)
     CHECK_STR(ended(&s, 2), ""); /* nothing has ended */
     CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(2), &r) && r.bytes == 304);
     pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(2), 304, 151);
-    CHECK_STR(ended(&s, 3), "200 age 1: 0 101, 300 age 1: 0 1, 100 age 2: 0 51");
+    CHECK_STR(ended(&s, 3), "200 age 1: 0 101, 300 age 1: 1 1, 100 age 2: 0 51");
     CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(2), &r) && r.bytes == 151);
     pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(2), 0, 0); /* it failed */
     CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(2)));
-    CHECK_STR(ended(&s, 4), "100 age 3: 1 50, 200 age 2: 2 101, 300 age 2: 1 0");
+    CHECK_STR(ended(&s, 4), "100 age 3: 1 50, 200 age 2: 2 101");
     track_at(&s, 3, 0x300, 10, true); /* of a block that is not tracked */
     CHECK(pprofdelta_heap_untrack(s.heap, live_pointer(3)));
     CHECK_STR(ended(&s, 5), "300 age 0: 1 10");
+}
+
+TEST(a_block_that_grows_and_shrinks_has_few_pieces)
+{
+    ENDS(end) scene s;
+    pprofdelta_heap_realloc r;
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_AGES});
+    track_at(&s, 1, 0x100, 100, false);
+    for (unsigned window = 1; window < 100; window++) {
+        track_at(&s, 1, 0x200, 1000, true);
+        CHECK(pprofdelta_heap_realloc_begin(s.heap, live_pointer(1), &r));
+        pprofdelta_heap_realloc_end(s.heap, &r, live_pointer(1), 1100, 1);
+        ended(&s, window);
+    }
+    pprofdelta_heap_describe(s.heap, &stats);
+    CHECK(stats.live <= 2 && stats.inuse_objects <= 2);
 }
 
 TEST_MAIN()

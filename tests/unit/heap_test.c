@@ -322,6 +322,59 @@ static const char *dump(pprofdelta_heap *heap, size_t sites)
     return text;
 }
 
+static int discard(void *cookie, const void *data, size_t len)
+{
+    (void)cookie, (void)data, (void)len;
+    return 0;
+}
+
+static int dead(void *cookie, const void *ptr)
+{
+    (void)cookie, (void)ptr;
+    return 0;
+}
+
+/* As in the child of a fork in a signal handler, with locks of threads that are not there. */
+TEST(a_lost_tracker_waits_for_no_lock_and_uses_no_table)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){
+        .compression = PPROFDELTA_PLAIN, .gauge = "size", .gauge_unit = "bytes"});
+    const pprofdelta_sink sink = {.write = discard};
+    pprofdelta_heap_realloc move = {0};
+    pprofdelta_heap_stats stats = {.size = sizeof stats, .live = 77};
+    pprofdelta_heap_event event = event_at(3);
+    pprofdelta_error err;
+    int done = 0;
+    CHECK(track(heap, 1) && track(heap, 2) && pprofdelta_heap_defer(heap, &event));
+    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(2), &move));
+    CHECK(pprofdelta_heap_begin(heap, 1, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_LOST, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(!track(heap, 4) && !pprofdelta_heap_untrack(heap, live_pointer(1)));
+        CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &move));
+        pprofdelta_heap_realloc_end(heap, &move, live_pointer(5), 100, 200);
+        CHECK(pprofdelta_heap_defer(heap, &event) == PPROFDELTA_HEAP_DROPPED);
+        CHECK(!pprofdelta_heap_complete(heap, NULL, NULL));
+        CHECK(!pprofdelta_heap_sweep(heap, 100, dead, NULL, &done) && done);
+        CHECK(pprofdelta_heap_commit(heap) == PPROFDELTA_E_USAGE);
+        pprofdelta_heap_abandon(heap);
+        pprofdelta_heap_resync(heap);
+        pprofdelta_heap_note_mappings(heap);
+        CHECK(pprofdelta_heap_begin(heap, 2, NULL, &err) == PPROFDELTA_E_USAGE);
+        CHECK_MSG(strstr(err.text, "lost"), "%s", err.text);
+        CHECK(pprofdelta_heap_set_gauge(heap, NULL, 0, NULL, &err) == PPROFDELTA_E_USAGE);
+        CHECK(pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, &err) ==
+              PPROFDELTA_E_USAGE);
+        CHECK(pprofdelta_heap_describe(heap, &stats) == PPROFDELTA_E_USAGE && stats.live == 77);
+        /* A child of it that is made by the rule is lost, too. */
+        pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+        pprofdelta_heap_fork(heap, i ? PPROFDELTA_FORK_PARENT : PPROFDELTA_FORK_CHILD, 9);
+    }
+    pprofdelta_heap_free(heap);
+}
+
 TEST(a_dump_is_the_text_that_pprof_reads)
 {
     ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});

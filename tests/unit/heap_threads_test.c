@@ -7,7 +7,9 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -286,6 +288,89 @@ TEST(sixteen_threads_and_everything_else_at_once)
         CHECK_MSG(actors[i].wrong == 0, "thread %zu: %lu", i, actors[i].wrong);
     check_end(&s, actors, &memory, &receiver);
     pprofdelta_heap_free(s.heap);
+}
+
+/* ---- a signal handler that forks ------------------------------------------------------------- */
+
+enum { FORKS = 60, PATIENCE = 300 };
+
+static stage interrupted;
+static volatile sig_atomic_t children, is_lost;
+
+/* The thread may be in the tracker, so no locks are taken. */
+static void fork_within(int number)
+{
+    (void)number;
+    pid_t child = is_lost || children == FORKS ? -1 : fork();
+    children += child > 0;
+    if (child)
+        return;
+    is_lost = true;
+    signal(SIGALRM, SIG_DFL);
+    alarm(PATIENCE);
+    pprofdelta_heap_fork(interrupted.heap, PPROFDELTA_FORK_LOST, 0);
+}
+
+static int discard(void *cookie, const void *data, size_t len)
+{
+    (void)cookie, (void)data, (void)len;
+    return 0;
+}
+
+/* A few of all calls that may be interrupted. */
+static bool use_all(pprofdelta_heap *heap, int64_t now)
+{
+    uint64_t stack[DEPTH];
+    const slot one = {.stack = STACKS, .weight = {1, 1}};
+    const pprofdelta_sink sink = {.write = discard};
+    pprofdelta_heap_event event = event_of(SLOTS, &one, stack);
+    bool is_tracked = false;
+    for (int i = 0; i < 50; i++) {
+        is_tracked = pprofdelta_heap_track(heap, &event);
+        pprofdelta_heap_untrack(heap, event.ptr);
+    }
+    bool is_sent =
+        pprofdelta_heap_begin(heap, now, NULL, NULL) == PPROFDELTA_OK &&
+        pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK;
+    if (now % 2 && is_sent)
+        pprofdelta_heap_commit(heap);
+    else
+        pprofdelta_heap_abandon(heap);
+    return is_tracked || is_sent;
+}
+
+/* What it interrupted ends, though other threads were in the tracker, which are not in the child. */
+TEST(a_child_that_a_signal_handler_forks_within_the_tracker_goes_on)
+{
+    static actor actors[THREADS + 1];
+    const struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    options.flags = PPROFDELTA_HEAP_AGES;
+    options.compression = PPROFDELTA_PLAIN;
+    sigset_t alarms;
+    REQUIRE(pprofdelta_heap_new(&options, &interrupted.heap, NULL) == PPROFDELTA_OK);
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    for (size_t i = THREADS - 4; i <= THREADS; i++) {
+        actors[i] = (actor){.stage = &interrupted, .r = {i}};
+        REQUIRE(pthread_create(&actors[i].thread, NULL, i < THREADS ? act : watch, &actors[i]) ==
+                0);
+    }
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    signal(SIGALRM, fork_within);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int64_t now = 1; children < FORKS && !is_lost; now++)
+        use_all(interrupted.heap, now);
+    if (is_lost)
+        _exit(use_all(interrupted.heap, 1) ? 1 : 0);
+    setitimer(ITIMER_REAL, &never, NULL);
+    atomic_store(&interrupted.is_over, true);
+    for (size_t i = THREADS - 4; i <= THREADS; i++)
+        pthread_join(actors[i].thread, NULL);
+    for (int status; waitpid(-1, &status, 0) > 0;)
+        CHECK_MSG(status == 0, "a child ended with %d", status);
+    pprofdelta_heap_free(interrupted.heap);
 }
 
 TEST_MAIN()

@@ -120,8 +120,11 @@ static const struct {
     {"8989898989898998", "9999999999999999", 15},
     {"0123456789hgfe", "99999999991000", 11}, /* to a part that is not small */
     {"0123467520", "9999991110", 7},
-    {"012398765", "999991111", 6}, /* not less than a verdict needs */
-    {"012395000", "999991111", 5}, /* unless nearly all is freed */
+    {"012398765", "999991111", 6},                  /* not less than a verdict needs */
+    {"012395000", "999991111", 5},                  /* unless nearly all is freed */
+    {"0123456789abcde20", "99999999999999991", 15}, /* it worked until it began to free */
+    {"0123456789abcde20", "99999999999999999", 16}, /* it goes on */
+    {"0123456789abcdeca", "99999999999999991", 16}, /* much is left */
     {"012345", "999999", 6},
     {"543210", "999999", 6},
     {"0", "9", 1},

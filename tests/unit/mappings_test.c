@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAGE ((uintptr_t)4096)
 
@@ -222,6 +224,28 @@ TEST(threads)
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     CHECK(pd_mappings_pin(ranges, &lost) == 0);
+    pd_mappings_unpin();
+}
+
+/* In the child of a fork in a signal handler, with the lock of a thread that is not there. */
+TEST(a_lost_table_is_used_no_more)
+{
+    uint64_t lost;
+    int status = -1;
+    add(1, 1, 1);
+    pd_mappings_fork(PPROFDELTA_FORK_PREPARE);
+    pid_t child = fork();
+    if (!child) {
+        pd_mappings_fork(PPROFDELTA_FORK_LOST);
+        add(3, 1, 1);
+        pd_mappings_add_slot(page(5), PAGE, PD_SLOT_AGENT);
+        bool is_empty = !pd_mappings_take(page(1), PAGE) && !pd_mappings_pin(ranges, &lost);
+        pd_mappings_unpin();
+        _exit(!is_empty);
+    }
+    pd_mappings_fork(PPROFDELTA_FORK_PARENT);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(pd_mappings_take(page(1), PAGE) != 0);
     pd_mappings_unpin();
 }
 

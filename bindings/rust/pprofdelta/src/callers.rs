@@ -24,7 +24,22 @@ impl Stack {
     }
 }
 
-pub(crate) use walking::walk;
+extern "C" {
+    #[cfg_attr(target_os = "linux", link_name = "__errno_location")]
+    #[cfg_attr(any(target_vendor = "apple", target_os = "freebsd"), link_name = "__error")]
+    fn __errno() -> *mut std::ffi::c_int;
+}
+
+/// Leaves out the function that this is inlined into. Keeps errno, which an allocation that succeeds does not change.
+#[inline(always)]
+pub(crate) fn walk(stack: &mut Stack) {
+    // SAFETY: the C library's errno of this thread.
+    unsafe {
+        let errno = *__errno();
+        walking::walk(stack);
+        *__errno() = errno;
+    }
+}
 
 #[cfg(not(all(feature = "frame-pointers", target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod walking {
@@ -58,7 +73,6 @@ mod walking {
         }
     }
 
-    /// Leaves out the function that this is inlined into.
     #[inline(always)]
     pub(crate) fn walk(stack: &mut Stack) {
         let mut walk = Walk { stack, skip: true };
@@ -107,7 +121,7 @@ mod walking {
         }
     }
 
-    /// Leaves out the function that this is inlined into. A frame is read only if it is on the thread's stack, above the
+    /// A frame is read only if it is on the thread's stack, above the
     /// frame before it, so a function without a frame pointer ends the walk or is left out, and nothing else is read.
     #[inline(always)]
     pub(crate) fn walk(stack: &mut Stack) {

@@ -36,6 +36,7 @@ struct Local {
     sampler: UnsafeCell<sys::pprofdelta_sampler>,
     changes: Cell<u32>,
     is_paused: Cell<bool>,                    // allocations are no samples
+    is_exporting: Cell<bool>,                 // in a call that holds a lock which a fork waits for
     is_inside: Cell<bool>,                    // in the tracker: an allocation of a signal handler is left out, and so is a free
     forking: Cell<*mut sys::pprofdelta_heap>, // the tracker whose locks this thread has, from before a fork until after it
     forks: Cell<u32>,                         // that this thread is in: a signal handler may fork meanwhile
@@ -47,6 +48,7 @@ thread_local! {
             sampler: UnsafeCell::new(NOT_BEGUN),
             changes: Cell::new(0),
             is_paused: Cell::new(false),
+            is_exporting: Cell::new(false),
             is_inside: Cell::new(false),
             forking: Cell::new(null_mut()),
             forks: Cell::new(0),
@@ -276,24 +278,35 @@ pub(crate) fn leave() {
     }
 }
 
-/// Calls while allocations of this thread are no samples.
-pub(crate) fn paused<R>(call: impl FnOnce() -> R) -> R {
-    struct Resume(bool);
-    impl Drop for Resume {
+/// Calls while a mark of this thread is set.
+fn marked<R>(mark: fn(&Local) -> &Cell<bool>, call: impl FnOnce() -> R) -> R {
+    struct Reset(fn(&Local) -> &Cell<bool>, bool);
+    impl Drop for Reset {
         fn drop(&mut self) {
-            LOCAL.with(|local| local.is_paused.set(self.0));
+            LOCAL.with(|local| self.0(local).set(self.1));
         }
     }
-    let _resume = Resume(LOCAL.with(|local| local.is_paused.replace(true)));
+    let _reset = Reset(mark, LOCAL.with(|local| mark(local).replace(true)));
     call()
 }
 
+/// Calls while allocations of this thread are no samples.
+pub(crate) fn paused<R>(call: impl FnOnce() -> R) -> R {
+    marked(|local| &local.is_paused, call)
+}
+
+/// Calls a function of the tracker that ends a window or reads its numbers.
+pub(crate) fn exporting<R>(call: impl FnOnce() -> R) -> R {
+    marked(|local| &local.is_exporting, call)
+}
+
 /// Around fork(2), for pthread_atfork(3). In between, the thread has the locks of the tracker, so what other handlers
-/// allocate is left out. A signal handler that forks within the tracker cannot take them: that child is not recorded.
+/// allocate is left out. A signal handler that forks within the tracker cannot take them: that child is not recorded, and
+/// what it returns to in the tracker ends at once.
 pub(crate) extern "C" fn before_fork() {
     LOCAL.with(|local| {
         local.forks.set(local.forks.get() + 1);
-        if local.forks.get() > 1 || local.is_inside.replace(true) {
+        if local.forks.get() > 1 || local.is_exporting.get() || local.is_inside.replace(true) {
             return;
         }
         USERS.fetch_add(1, SeqCst);
@@ -308,12 +321,12 @@ pub(crate) extern "C" fn before_fork() {
 
 pub(crate) extern "C" fn after_fork_in_parent() {
     LOCAL.with(|local| {
-        local.forks.set(local.forks.get() - 1);
-        if local.forks.get() == 0 && !local.forking.get().is_null() {
+        if local.forks.get() == 1 && !local.forking.get().is_null() {
             fork_step(local, sys::PPROFDELTA_FORK_PARENT);
             USERS.fetch_sub(1, SeqCst);
             end_fork(local);
         }
+        local.forks.set(local.forks.get() - 1);
     });
 }
 
@@ -327,7 +340,11 @@ pub(crate) extern "C" fn after_fork_in_child() {
             end_fork(local);
         } else {
             RATE.store(0, Relaxed);
-            TRACKER.store(null_mut(), SeqCst);
+            let lost = TRACKER.swap(null_mut(), SeqCst);
+            if !lost.is_null() {
+                // SAFETY: it is freed after it was taken from there.
+                unsafe { sys::pprofdelta_heap_fork(lost, sys::PPROFDELTA_FORK_LOST, 0) };
+            }
         }
         USERS.store(usize::from(local.is_inside.get()), SeqCst); // the other threads are not here
     });

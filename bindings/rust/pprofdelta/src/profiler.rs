@@ -280,7 +280,7 @@ struct Begun(*mut sys::pprofdelta_heap);
 impl Drop for Begun {
     fn drop(&mut self) {
         // SAFETY: `deliver` has the tracker as long as this.
-        unsafe { sys::pprofdelta_heap_abandon(self.0) };
+        heap::exporting(|| unsafe { sys::pprofdelta_heap_abandon(self.0) });
     }
 }
 
@@ -288,7 +288,7 @@ impl Shared {
     fn describe(&self) -> sys::pprofdelta_heap_stats {
         let mut stats = sized!(sys::pprofdelta_heap_stats);
         // SAFETY: the tracker is valid as long as this struct.
-        unsafe { sys::pprofdelta_heap_describe(self.tracker, &mut stats) };
+        heap::exporting(|| unsafe { sys::pprofdelta_heap_describe(self.tracker, &mut stats) });
         stats
     }
 
@@ -301,19 +301,17 @@ impl Shared {
     fn deliver(&self, deliver: &mut dyn FnMut(&Batch<'_>) -> io::Result<()>) -> Result<()> {
         let mut window = sized!(sys::pprofdelta_heap_window);
         // SAFETY: the tracker is valid as long as this struct; so below.
-        unsafe { checked(|err| sys::pprofdelta_heap_begin(self.tracker, now(), &mut window, err))? };
+        heap::exporting(|| unsafe { checked(|err| sys::pprofdelta_heap_begin(self.tracker, now(), &mut window, err)) })?;
         let begun = Begun(self.tracker);
         self.has_failed.store(true, Relaxed);
         let mut bytes = Vec::new();
-        // The compressor may allocate.
-        heap::paused(|| {
-            // SAFETY: see above.
-            unsafe { with_sink(&mut bytes, |sink, err| sys::pprofdelta_heap_write(self.tracker, self.inuse, sink, err)) }
-        })?;
+        // SAFETY: see above. The compressor may allocate.
+        let write = |sink, err| unsafe { sys::pprofdelta_heap_write(self.tracker, self.inuse, sink, err) };
+        heap::paused(|| heap::exporting(|| unsafe { with_sink(&mut bytes, write) }))?;
         deliver(&Batch { bytes: &bytes, window: &window, ending: self.ending })
             .map_err(|source| Error::of(Status::Sink, "write", "a window was not delivered".into(), Some(source)))?;
         // SAFETY: see above.
-        let status = unsafe { sys::pprofdelta_heap_commit(begun.0) };
+        let status = heap::exporting(|| unsafe { sys::pprofdelta_heap_commit(begun.0) });
         if status != sys::PPROFDELTA_OK {
             return Err(Error::usage("the window was ended by another call")); // it was written, and only this call ends it
         }

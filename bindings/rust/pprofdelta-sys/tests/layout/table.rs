@@ -294,6 +294,7 @@ pub fn assertions() -> Vec<String> {
         constant!(PPROFDELTA_FORK_PREPARE),
         constant!(PPROFDELTA_FORK_PARENT),
         constant!(PPROFDELTA_FORK_CHILD),
+        constant!(PPROFDELTA_FORK_LOST),
         constant!(PPROFDELTA_HEAP_AGES),
         constant!(PPROFDELTA_HEAP_NAMES_ONLY),
         constant!(PPROFDELTA_HEAP_DROPPED),
