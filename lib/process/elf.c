@@ -17,6 +17,10 @@ size_t pd_elf_read(const pd_elf *elf, uint64_t off, void *out, size_t len)
 {
     size_t done = 0;
     uint64_t at = elf->begin + off;
+    if (off < elf->start_len && len <= elf->start_len - off) {
+        memcpy(out, elf->start + off, len);
+        return len;
+    }
     if (at < off || at > INT64_MAX - len)
         return 0;
     while (done < len) {
@@ -35,8 +39,11 @@ static bool read_whole(const pd_elf *elf, uint64_t off, void *out, size_t len)
 
 bool pd_elf_open(pd_elf *elf, int fd, uint64_t begin)
 {
-    *elf = (pd_elf){.fd = fd, .begin = begin};
     ElfW(Ehdr) *h = &elf->header;
+    elf->fd = fd;
+    elf->begin = begin;
+    elf->start_len = 0;
+    elf->start_len = pd_elf_read(elf, 0, elf->start, sizeof elf->start);
     if (!read_whole(elf, 0, h, sizeof *h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
     if (h->e_ident[EI_CLASS] != OWN_CLASS || h->e_ident[EI_DATA] != OWN_ORDER)

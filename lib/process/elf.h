@@ -29,6 +29,8 @@ typedef struct pd_elf {
     int fd;            /* borrowed */
     uint64_t begin;    /* the offset in fd at which the ELF file begins */
     ElfW(Ehdr) header; /* of another class or byte order: only e_ident and e_machine are valid */
+    size_t start_len;
+    unsigned char start[1024]; /* the first bytes, which mostly have the segments and the build id */
 } pd_elf;
 
 typedef struct pd_elf_dynamic {
