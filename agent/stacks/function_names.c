@@ -62,7 +62,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
 
 /* Reads a section into pages of its own. Returns NULL if that fails, or if the section is longer
  * than any symbol table is. */
-static void *load(const pd_elf *elf, const ElfW(Shdr) * s)
+static void *load(pd_elf *elf, const ElfW(Shdr) * s)
 {
     const uint64_t most = (uint64_t)1 << 30;
     void *bytes = s->sh_size && s->sh_size <= most ? pd_reserve_map(s->sh_size) : NULL;
@@ -74,7 +74,7 @@ static void *load(const pd_elf *elf, const ElfW(Shdr) * s)
 }
 
 /* Finds the symbol table, or else the dynamic one, and its strings. */
-static bool find_symbols(const pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * strings)
+static bool find_symbols(pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * strings)
 {
     ElfW(Shdr) s;
     bool has_any = false;
@@ -89,7 +89,7 @@ static bool find_symbols(const pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * s
     return has_any && pd_elf_section_at(elf, symbols->sh_link, strings);
 }
 
-static bool is_same_build(const pd_elf *elf, const function_table *table)
+static bool is_same_build(pd_elf *elf, const function_table *table)
 {
     char of_file[2 * PD_BUILD_ID_MAX], mapped[2 * PD_BUILD_ID_MAX];
     size_t len = pd_elf_build_id(elf, of_file);
@@ -126,7 +126,7 @@ static bool link_functions(function_table *table)
     return true;
 }
 
-static bool read_functions(function_table *table, const pd_elf *elf)
+static bool read_functions(function_table *table, pd_elf *elf)
 {
     ElfW(Shdr) in, strings;
     if (!find_symbols(elf, &in, &strings))
