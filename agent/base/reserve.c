@@ -19,12 +19,6 @@ static bool has_small_pages;
 static pd_lock lock; /* of the area */
 static __thread bool may_take __attribute__((tls_model("initial-exec")));
 
-/* Pages of the next small blocks of a profile, which come one after the other: one call for all, and no page fault for
- * each. Of the thread that delivers. */
-enum { AHEAD_LEN = 192 << 10, SMALL = 32 << 10 };
-static char *ahead;
-static size_t ahead_len;
-
 static void *map(size_t size, int flags)
 {
     void *pages =
@@ -105,24 +99,10 @@ static void *take(size_t size)
     return pages;
 }
 
-static void *take_ahead(size_t size)
-{
-    if (size > ahead_len && (ahead = map(AHEAD_LEN, MAP_POPULATE)))
-        ahead_len = AHEAD_LEN;
-    if (size > ahead_len)
-        return NULL;
-    ahead_len -= size;
-    return ahead + ahead_len;
-}
-
 void *pd_reserve_map(size_t size)
 {
     int kept = errno;
-    void *pages = NULL;
-    if (may_take && has_small_pages && size <= SMALL)
-        pages = take_ahead(pages_of(size) * PAGE);
-    if (!pages)
-        pages = map(size, 0);
+    void *pages = map(size, 0);
     if (!pages)
         pages = take(size);
     errno = kept;
