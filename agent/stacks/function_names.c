@@ -92,8 +92,11 @@ static bool find_symbols(pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * strings
 static bool is_same_build(pd_elf *elf, const function_table *table)
 {
     char of_file[2 * PD_BUILD_ID_MAX], mapped[2 * PD_BUILD_ID_MAX];
-    size_t len = pd_elf_build_id(elf, of_file);
-    return len == pd_build_id_at(table->begin, mapped) && memcmp(of_file, mapped, len) == 0;
+    int memory = pd_proc_open_mem();
+    size_t len = pd_elf_build_id(elf, of_file), same = pd_build_id_at(memory, table->begin, mapped);
+    if (memory >= 0)
+        close(memory);
+    return len == same && memcmp(of_file, mapped, len) == 0;
 }
 
 /* Is the symbol a function that is defined in this file? */

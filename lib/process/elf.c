@@ -1,7 +1,5 @@
 #include "process/elf.h"
 
-#include "process/proc.h"
-
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -170,13 +168,8 @@ size_t pd_elf_build_id(pd_elf *elf, char out[2 * PD_BUILD_ID_MAX])
     return 0;
 }
 
-size_t pd_build_id_at(uint64_t address, char out[2 * PD_BUILD_ID_MAX])
+size_t pd_build_id_at(int memory, uint64_t address, char out[2 * PD_BUILD_ID_MAX])
 {
     pd_elf elf;
-    int fd = pd_proc_open_mem();
-    if (fd < 0)
-        return 0;
-    size_t len = pd_elf_open(&elf, fd, address) ? pd_elf_build_id(&elf, out) : 0;
-    close(fd);
-    return len;
+    return pd_elf_open(&elf, memory, address) ? pd_elf_build_id(&elf, out) : 0;
 }

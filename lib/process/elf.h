@@ -65,7 +65,7 @@ size_t pd_elf_build_id(pd_elf *elf, char out[2 * PD_BUILD_ID_MAX]);
 
 /* The same for the file whose first byte is mapped at `address` of this process. The path of the
  * file is never used, since a deploy may have replaced or removed the file. Memory is read
- * through the kernel, which cannot fault. */
-size_t pd_build_id_at(uint64_t address, char out[2 * PD_BUILD_ID_MAX]);
+ * through the kernel (pd_proc_open_mem), which cannot fault. */
+size_t pd_build_id_at(int memory, uint64_t address, char out[2 * PD_BUILD_ID_MAX]);
 
 #endif
