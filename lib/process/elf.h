@@ -26,12 +26,13 @@ enum {
 };
 
 typedef struct pd_elf {
-    int fd;            /* borrowed */
-    uint64_t begin;    /* the offset in fd at which the ELF file begins */
-    ElfW(Ehdr) header; /* of another class or byte order: only e_ident and e_machine are valid */
-    uint64_t window_at;        /* where in fd the window begins */
+    int fd;             /* borrowed */
+    uint64_t begin;     /* the offset in fd at which the ELF file begins */
+    ElfW(Ehdr) header;  /* of another class or byte order: only e_ident and e_machine are valid */
+    uint64_t window_at; /* where in fd the window begins */
     size_t window_len;
-    unsigned char window[1024]; /* read with what was asked for, since most of what is asked for next is near */
+    unsigned char window
+        [1024]; /* read with what was asked for, since most of what is asked for next is near */
 } pd_elf;
 
 typedef struct pd_elf_dynamic {
