@@ -106,15 +106,15 @@ TEST(a_sum_names_the_main_mapping_as_the_last_profile_does)
     ENDS(arena_free) arena a = {NULL};
     buf given[] = {of_binary(&a, "/old", true), of_binary(&a, "/new", false)}, pprof, request;
     pprofdelta_options options = sum_options(PPROFDELTA_FORCE), otlp = options;
-    otlp_model meant, model;
+    otlp_model meant, sent;
     otlp.format = PPROFDELTA_OTLP;
     CHECK(!sum_up(&a, &options, given, 2, &pprof, NULL));
     CHECK(!sum_up(&a, &otlp, given, 2, &request, NULL));
     REQUIRE(otlp_model_read_pprof(&a, pprof.ptr, pprof.len, &meant));
-    otlp_model_read(&a, request.ptr, request.len, &model);
-    const char *wrong = otlp_model_differ(&a, &meant, &model);
+    otlp_model_read(&a, request.ptr, request.len, &sent);
+    const char *wrong = otlp_model_differ(&a, &meant, &sent);
     CHECK_MSG(!wrong, "%s", wrong);
-    CHECK(strstr(model.text, "/new") && !strstr(model.text, "/old"));
+    CHECK(strstr(sent.text, "/new") && !strstr(sent.text, "/old"));
 }
 
 /* The main binary of the test has no code in these stacks. */
