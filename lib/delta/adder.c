@@ -427,6 +427,7 @@ static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *er
     pd_transfer *from = &pd->proof.transfer;
     int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     PD_TRY(pd_sum_open_stacks(a, s, &pd->compact, err));
+    from->main = &pd->cur.transfer;
     for (size_t entry = 0; entry < s->ledger.committed; entry++) {
         if (!pd_sum_row(s, &pd->cur.window, entry, row))
             continue;

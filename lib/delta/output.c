@@ -88,6 +88,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
     pd_input *cur = &pd->cur, *prev = &pd->prev;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     PD_TRY(begin_transfer(pd, prev, err));
+    prev->transfer.main = &cur->transfer;
     pd_transfer_expect_mappings(&cur->transfer);
     for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
         if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||

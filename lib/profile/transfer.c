@@ -9,6 +9,7 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
                            tables->locations_len};
     t->tables = tables;
     t->compact = compact;
+    t->main = t;
     t->more = NULL;
     for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
         PD_TRY(pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err));
@@ -47,19 +48,22 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
     uint32_t id = pd_compact_find_mapping(t->compact, key);
     if (!id) {
         /* Of equal mappings, that of the main binary is written, as if it had been added first. */
-        uint32_t of = pd_key_equal(key, mapping_key(t->tables, 0)) ? 0 : index;
-        const pd_mapping *m = &t->tables->mappings[of];
+        const pd_tables *main = t->main->tables;
+        bool is_main = main->mappings_len && pd_key_equal(key, mapping_key(main, 0));
+        pd_transfer *from = is_main ? t->main : t;
+        uint32_t of = is_main ? 0 : index;
+        const pd_mapping *m = &from->tables->mappings[of];
         pd_compact_mapping out = {
             .start = m->start,
             .limit = m->limit,
             .file_offset = m->file_offset,
-            .filename = pd_transfer_string(t, m->filename),
-            .build_id = pd_transfer_string(t, m->build_id),
+            .filename = pd_transfer_string(from, m->filename),
+            .build_id = pd_transfer_string(from, m->build_id),
         };
         for (uint32_t bit = 0; bit < sizeof m->has / sizeof *m->has; bit++)
             out.has |= (uint32_t)m->has[bit] << bit;
-        if (t->more && t->more->entry)
-            t->more->entry(t->more->cookie, t->compact, true, of);
+        if (from->more && from->more->entry)
+            from->more->entry(from->more->cookie, t->compact, true, of);
         id = pd_compact_add_mapping(t->compact, key, &out);
     }
     return t->mappings[index] = id;

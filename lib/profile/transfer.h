@@ -22,6 +22,7 @@ typedef struct pd_transfer_more {
 typedef struct pd_transfer {
     const pd_tables *tables;
     pd_compact *compact;
+    struct pd_transfer *main;     /* to the same writer; its first mapping is the main one */
     const pd_transfer_more *more; /* or NULL; borrowed */
     /* Output ids by index in the tables; of strings plus one, of locations encoded. 0: not added yet.
      * ids[] is all of them. */
@@ -34,7 +35,8 @@ typedef struct pd_transfer {
     size_t caps[4];
 } pd_transfer; /* zero it to begin */
 
-/* Begins to copy from these sealed tables to a writer that has begun. Borrows both. Set `more` after it. */
+/* Begins to copy from these sealed tables to a writer that has begun. Borrows both. Sets `main` to this transfer
+ * and `more` to NULL. */
 pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err);
 
