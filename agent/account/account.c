@@ -439,8 +439,6 @@ static bool is_due(bool is_last)
 
 static void clear(void)
 {
-    memset(a.by_slot, 0, sizeof a.by_slot);
-    memset(a.mapped, 0, sizeof a.mapped);
     a.resident = a.heap = a.agent = 0;
     a.areas_changed = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
@@ -449,6 +447,8 @@ static void clear(void)
 
 static void find_all(void)
 {
+    memset(a.by_slot, 0, sizeof a.by_slot);
+    memset(a.mapped, 0, sizeof a.mapped);
     a.ranges_len = pd_mappings_pin(a.ranges, &a.ranges_lost);
     a.has_allocator = false;
     for (size_t i = 0; i < a.ranges_len; i++) {

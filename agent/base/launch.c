@@ -122,7 +122,7 @@ typedef struct image {
 
 /* Returns whether a string of a dynamic row with this tag begins with one of the prefixes (NULL at the
  * end). */
-static bool has_prefix(const image *i, int64_t tag, const char *const *prefixes)
+static bool has_prefix(image *i, int64_t tag, const char *const *prefixes)
 {
     enum { NAME_LEN = 32 };
     ElfW(Dyn) row;
@@ -143,7 +143,7 @@ static bool has_prefix(const image *i, int64_t tag, const char *const *prefixes)
 
 /* Returns whether one of the names (NULL at the end, each shorter than 32 bytes) is among the dynamic strings,
  * or at the end of one of them. */
-static bool has_string(const image *i, const char *const *names)
+static bool has_string(image *i, const char *const *names)
 {
     enum { PART_LEN = 2048, LONGEST = 32 };
     const pd_elf_dynamic *d = &i->dynamic;
@@ -185,7 +185,7 @@ static const char *check_rights(int fd)
 
 /* The loader can be run as a program. It then runs the program that its arguments name, and
  * preloads. */
-static bool is_loader(const image *i)
+static bool is_loader(image *i)
 {
     static const char *const loaders[] = {"ld-linux", "ld64.so", "ld.so", NULL};
     return has_prefix(i, DT_SONAME, loaders);
@@ -202,7 +202,7 @@ static bool is_loader(const image *i)
 #endif
 static const char *const other_loaders[] = {OTHER_LIBC, "/system/bin/linker", NULL};
 
-static bool has_other_libc(const image *i, const ElfW(Phdr) * loader)
+static bool has_other_libc(image *i, const ElfW(Phdr) * loader)
 {
     char path[FIRST_LINE_LEN];
     size_t cap = loader->p_filesz < sizeof path ? (size_t)loader->p_filesz : sizeof path;
@@ -213,7 +213,7 @@ static bool has_other_libc(const image *i, const ElfW(Phdr) * loader)
     return false;
 }
 
-static bool has_sanitizer(const image *i)
+static bool has_sanitizer(image *i)
 {
     static const char *const runtimes[] = {
         "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
@@ -290,7 +290,7 @@ static bool check_file(pd_launch_result *out)
         return false;
     }
     bool is_script = false;
-    const pd_elf whole = {.fd = fd};
+    pd_elf whole = {.fd = fd};
     size_t len = pd_elf_read(&whole, 0, head, sizeof head);
     if (len >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
         out->obstacle = check_elf(fd);
@@ -314,7 +314,7 @@ void pd_launch_check(const char *program, pd_launch_result *out)
 /* ---- language runtimes ----------------------------------------------------------------------- */
 
 /* Does a segment of notes begin with the one that Go's linker writes? */
-static bool is_go(const pd_elf *elf)
+static bool is_go(pd_elf *elf)
 {
     enum { NOTES_LEN = 512, GO_BUILD_ID = 4 };
     static const struct {

@@ -30,6 +30,10 @@ void pd_notice_begin(void)
         is_shared_safely =
             !S_ISREG(status.st_mode) || (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
     }
+}
+
+void pd_notice_keep_path(void)
+{
     ssize_t len = readlink("/proc/self/fd/2", stderr_path, sizeof stderr_path);
     stderr_path[len > 0 && (size_t)len < sizeof stderr_path ? len : 0] = '\0';
 }

@@ -14,6 +14,9 @@
 /* Notes which file descriptor 2 is. Call at the start. */
 void pd_notice_begin(void);
 
+/* Notes its path, by which a message at the end finds it if it is closed until then. */
+void pd_notice_keep_path(void);
+
 /* The kinds of messages, as bits. */
 typedef enum pd_notice {
     PD_NOTICE_ASIDE = 1u << 0,   /* nothing is recorded in this process */

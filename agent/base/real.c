@@ -1,6 +1,7 @@
 /* The functions of the program without the agent: see real.h. */
 #include "agent/base/real.h"
 
+#include "agent/base/code.h"
 #include "agent/base/self.h"
 
 #include <stdatomic.h>
@@ -163,11 +164,18 @@ pd_allocator pd_real = {PD_ALLOCATOR(NAMED_EARLY)};
 
 /* ---- the lookup ------------------------------------------------------------------------------ */
 
+/* cookie: two addresses. dladdr would look through all symbols of the C library. */
+static int holds_both(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    const uintptr_t *of = cookie;
+    (void)size;
+    return pd_object_holds(info, of[0]) && pd_object_holds(info, of[1]);
+}
+
 bool pd_real_is_beside_realloc(const void *function)
 {
-    Dl_info of_realloc, of_function;
-    return dladdr(*(void **)(void *)&found.realloc, &of_realloc) &&
-           dladdr(function, &of_function) && of_realloc.dli_fbase == of_function.dli_fbase;
+    uintptr_t both[] = {(uintptr_t)found.realloc, (uintptr_t)function};
+    return dl_iterate_phdr(holds_both, both) != 0;
 }
 
 void pd_real_find(void)

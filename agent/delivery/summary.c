@@ -73,6 +73,7 @@ void pd_summary_begin(void)
     begun_nanos = pd_now();
     if (!is_ours())
         return;
+    pd_notice_keep_path();
     const pd_settings *settings = &pd_the_agent.settings;
     const char *advice = pd_launch_advice("/proc/self/exe");
     if (*advice)

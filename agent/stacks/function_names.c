@@ -26,8 +26,10 @@ typedef struct function_table {
     uintptr_t begin, end; /* the range in memory */
     uintptr_t bias;       /* address in memory - address in the file */
     char *strings;
-    symbol *functions;
-    size_t strings_len, functions_len, functions_size;
+    symbol *symbols;
+    uint32_t *newest; /* of each page, a function that begins there; 0: none */
+    uint32_t *before; /* of each function, another one of its page; 0: none */
+    size_t strings_len, symbols_size, links_size;
 } function_table;
 
 /* ---- the object ------------------------------------------------------------------------------ */
@@ -60,7 +62,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
 
 /* Reads a section into pages of its own. Returns NULL if that fails, or if the section is longer
  * than any symbol table is. */
-static void *load(const pd_elf *elf, const ElfW(Shdr) * s)
+static void *load(pd_elf *elf, const ElfW(Shdr) * s)
 {
     const uint64_t most = (uint64_t)1 << 30;
     void *bytes = s->sh_size && s->sh_size <= most ? pd_reserve_map(s->sh_size) : NULL;
@@ -72,7 +74,7 @@ static void *load(const pd_elf *elf, const ElfW(Shdr) * s)
 }
 
 /* Finds the symbol table, or else the dynamic one, and its strings. */
-static bool find_symbols(const pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * strings)
+static bool find_symbols(pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * strings)
 {
     ElfW(Shdr) s;
     bool has_any = false;
@@ -87,26 +89,14 @@ static bool find_symbols(const pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * s
     return has_any && pd_elf_section_at(elf, symbols->sh_link, strings);
 }
 
-static bool is_same_build(const pd_elf *elf, const function_table *table)
+static bool is_same_build(pd_elf *elf, const function_table *table)
 {
     char of_file[2 * PD_BUILD_ID_MAX], mapped[2 * PD_BUILD_ID_MAX];
-    size_t len = pd_elf_build_id(elf, of_file);
-    return len == pd_build_id_at(table->begin, mapped) && memcmp(of_file, mapped, len) == 0;
-}
-
-/* Sorts by address, by the method of Shell, since qsort may allocate. */
-static void sort(symbol *at, size_t len)
-{
-    for (size_t gap = len; gap > 1;) {
-        gap = gap < 3 ? 1 : gap * 5 / 11;
-        for (size_t i = gap; i < len; i++) {
-            const symbol moved = at[i];
-            size_t to = i;
-            for (; to >= gap && at[to - gap].st_value > moved.st_value; to -= gap)
-                at[to] = at[to - gap];
-            at[to] = moved;
-        }
-    }
+    int memory = pd_proc_open_mem();
+    size_t len = pd_elf_build_id(elf, of_file), same = pd_build_id_at(memory, table->begin, mapped);
+    if (memory >= 0)
+        close(memory);
+    return len == same && memcmp(of_file, mapped, len) == 0;
 }
 
 /* Is the symbol a function that is defined in this file? */
@@ -117,22 +107,39 @@ static bool is_function(const function_table *table, const symbol *s)
            s->st_name && s->st_name < table->strings_len;
 }
 
-static bool read_functions(function_table *table, const pd_elf *elf)
+enum { PAGE_BITS = 12 };
+
+/* Links the functions of each page: to sort them would take longer than to find all that a profile needs. */
+static bool link_functions(function_table *table)
+{
+    const size_t len = table->symbols_size / sizeof(symbol), size = table->end - table->begin;
+    const size_t pages = (size >> PAGE_BITS) + 1;
+    table->links_size = (pages + len) * sizeof *table->newest;
+    table->newest = pd_reserve_map(table->links_size);
+    if (!table->newest)
+        return false;
+    table->before = table->newest + pages;
+    for (size_t i = 1; i < len; i++) {
+        uintptr_t at = table->bias + (uintptr_t)table->symbols[i].st_value - table->begin;
+        if (at >= size || !is_function(table, &table->symbols[i]))
+            continue;
+        table->before[i] = table->newest[at >> PAGE_BITS];
+        table->newest[at >> PAGE_BITS] = (uint32_t)i;
+    }
+    return true;
+}
+
+static bool read_functions(function_table *table, pd_elf *elf)
 {
     ElfW(Shdr) in, strings;
     if (!find_symbols(elf, &in, &strings))
         return false;
     table->strings_len = strings.sh_size;
-    table->functions_size = in.sh_size;
-    table->functions = load(elf, &in);
+    table->symbols_size = in.sh_size;
+    table->symbols = load(elf, &in);
     table->strings = load(elf, &strings);
-    if (!table->functions || !table->strings || table->strings[table->strings_len - 1])
-        return false;
-    for (size_t i = 0; i < in.sh_size / sizeof(symbol); i++)
-        if (is_function(table, &table->functions[i]))
-            table->functions[table->functions_len++] = table->functions[i];
-    sort(table->functions, table->functions_len);
-    return true;
+    return table->symbols && table->strings && !table->strings[table->strings_len - 1] &&
+           link_functions(table);
 }
 
 static int open_object(const char *path)
@@ -143,8 +150,9 @@ static int open_object(const char *path)
 
 static void table_close(function_table *table)
 {
-    pd_reserve_unmap(table->functions, table->functions_size);
+    pd_reserve_unmap(table->symbols, table->symbols_size);
     pd_reserve_unmap(table->strings, table->strings_len);
+    pd_reserve_unmap(table->newest, table->links_size);
     *table = (function_table){.begin = 0};
 }
 
@@ -172,17 +180,15 @@ static bool table_open(function_table *table, uintptr_t address)
  * the inner one; of several that begin at one address, any. The name is valid until the table is closed. */
 static const char *table_find(const function_table *table, uintptr_t address)
 {
-    uint64_t wanted = address - table->bias;
-    size_t low = 0, high = table->functions_len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->functions[middle].st_value <= wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const symbol *f = table->functions + low - 1;
-    return low && wanted - f->st_value < f->st_size ? table->strings + f->st_name : NULL;
+    const uint64_t wanted = address - table->bias;
+    const symbol *best = NULL;
+    for (size_t page = ((address - table->begin) >> PAGE_BITS) + 1; page-- && !best;)
+        for (uint32_t i = table->newest[page]; i; i = table->before[i]) {
+            const symbol *f = &table->symbols[i];
+            if (f->st_value <= wanted && (!best || f->st_value > best->st_value))
+                best = f;
+        }
+    return best && wanted - best->st_value < best->st_size ? table->strings + best->st_name : NULL;
 }
 
 /* ---- the names ------------------------------------------------------------------------------- */

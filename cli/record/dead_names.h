@@ -24,7 +24,7 @@ typedef struct cli_dead_names {
  * returns an exit code. Of a file that is not there, or is another one, there are no names, without a word. */
 int cli_dead_names_find(cli_dead_names *names, const char *name, cli_buffer *profile);
 
-/* A pprofdelta_symbolizer, whose cookie is the names. */
-void cli_dead_names_symbolize(void *names, uint64_t address, pprofdelta_symbol *out);
+/* A pprofdelta_symbolizer, whose cookie is a cli_dead_names. */
+void cli_dead_names_symbolize(void *cookie, uint64_t address, pprofdelta_symbol *out);
 
 #endif

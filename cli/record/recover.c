@@ -449,8 +449,8 @@ static int recover_file(cli_recovering *how, remains *r, bool *is_over)
         code = make_tracker(how, r);
     if (code || r->is_left)
         return code;
-    const bool has_window = r->heap && !is_empty(r);
-    if (r->heap && !has_window && left_out(r))
+    const bool has_window = r->head && !is_empty(r);
+    if (r->head && !has_window && left_out(r))
         return leave_alone(how, r, damaged);
     if (has_window)
         code = (r->is_of_other ? write_as_owner : write_window)(how, r);

@@ -45,6 +45,32 @@ static size_t pack(pd_compressor *c, pd_bytes in)
     return ZSTD_isError(len) ? 0 : len;
 }
 
+/* ---- without compression ---------------------------------------------------------------------- */
+
+/* At the level that is fastest, what fits into a block of a file system is stored: the tables of a compressor
+ * take longer to clear than such a profile to make. */
+enum { FASTEST = 1, STORED_MOST = 4000, STORED_MORE = 10 + 5 + 8 };
+
+static uint8_t *put(uint8_t *out, uint32_t number, size_t len)
+{
+    for (size_t i = 0; i < len; i++, number >>= 8)
+        *out++ = (uint8_t)number;
+    return out;
+}
+
+/* Writes one gzip member with one block as it is. Returns the length. */
+static size_t store(pd_bytes in, uint8_t *out)
+{
+    static const uint8_t head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff, 1 /* the last block */};
+    uint8_t *at = (uint8_t *)memcpy(out, head, sizeof head) + sizeof head;
+    at = put(at, (uint32_t)in.len, 2);
+    at = put(at, ~(uint32_t)in.len, 2);
+    if (in.len)
+        memcpy(at, in.ptr, in.len);
+    put(put(at + in.len, libdeflate_crc32(0, in.ptr, in.len), 4), (uint32_t)in.len, 4);
+    return in.len + STORED_MORE;
+}
+
 void pd_compressor_fini(pd_compressor *c, pd_mem *mem)
 {
     if (c->state && c->compression == PPROFDELTA_GZIP)
@@ -60,6 +86,13 @@ pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, 
 {
     if (c->compression == PPROFDELTA_PLAIN) {
         *out = in;
+        return PPROFDELTA_OK;
+    }
+    if (c->compression == PPROFDELTA_GZIP && c->level == FASTEST && in.len <= STORED_MOST) {
+        c->out.len = 0;
+        PD_TRY(pd_buffer_room(mem, &c->out, in.len + STORED_MORE, err));
+        c->out.len = store(in, c->out.ptr);
+        *out = (pd_bytes){c->out.ptr, c->out.len};
         return PPROFDELTA_OK;
     }
     size_t most = bound(c, in.len);

@@ -7,7 +7,7 @@
 
 typedef struct pd_compressor {
     pprofdelta_compression compression;
-    int level;     /* 1..9; 0: the default */
+    int level;     /* 1..9; 0: the default. 1 stores what is small */
     void *state;   /* of the library, made when first needed and kept */
     pd_buffer out; /* the compressed bytes; the capacity is kept */
 } pd_compressor;   /* zero it, set compression and level, to begin */

@@ -33,7 +33,7 @@ static inline bool pd_has_ages(const pd_sites *sites)
 
 /* The site's cell of this age, as drawn above, which is made if there is none. NULL: no room. Takes time for each
  * younger cell of the site. */
-pd_ended *pd_ages_cell(pd_sites *sites, uint32_t number, uint32_t age);
+pd_ended *pd_ages_cell(pd_sites *sites, uint32_t owner, uint32_t age);
 
 /* What its check word is if no event is under way. */
 uint64_t pd_ages_check(const pd_ended *cell, uint32_t number);

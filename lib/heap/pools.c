@@ -63,37 +63,67 @@ void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size)
     unmap_to(pages, &pages->source, ptr, size);
 }
 
-/* Each block is a mapping of its own. Its size is stored before it, in a gap that keeps the
- * alignment. */
-enum { FRONT = 64 };
+/* Blocks of less than a page lie together in runs, since each page that is touched takes a microsecond. A run goes with
+ * its last block. Any other block is a mapping of its own. */
+enum { FRONT = 64, RUN = 32 << 10 }; /* FRONT: before each block and run; it keeps the alignment */
+
+struct pd_run {
+    size_t used, blocks;
+};
+
+typedef struct front {
+    size_t whole;
+    pd_run *run; /* NULL: the block has none */
+} front;
+
+static uint8_t *take_of_run(pd_pages *pages, size_t whole)
+{
+    if (!pages->run || pages->run->used + whole > RUN) {
+        pd_run *fresh = pd_pages_map(pages, RUN);
+        if (!fresh)
+            return NULL;
+        fresh->used = FRONT;
+        pages->run = fresh;
+    }
+    uint8_t *block = (uint8_t *)pages->run + pages->run->used;
+    pages->run->used += whole;
+    pages->run->blocks++;
+    return block;
+}
+
+static void release_pages(void *cookie, void *ptr)
+{
+    pd_pages *pages = cookie;
+    const front *f = (void *)((uint8_t *)ptr - FRONT);
+    pd_run *run = f->run;
+    if (!run) {
+        pd_pages_unmap(pages, (uint8_t *)ptr - FRONT, f->whole);
+    } else if (!--run->blocks) {
+        pages->run = run == pages->run ? NULL : pages->run;
+        pd_pages_unmap(pages, run, RUN);
+    }
+}
 
 static void *resize_pages(void *cookie, void *ptr, size_t size)
 {
     pd_pages *pages = cookie;
     if (size > SIZE_MAX / 2)
         return NULL;
-    size_t whole = rounded(size + FRONT), old = 0;
-    uint8_t *from = ptr ? (uint8_t *)ptr - FRONT : NULL;
-    if (from)
-        memcpy(&old, from, sizeof old);
-    if (whole == old)
+    const size_t small = (size + 2 * FRONT - 1) / FRONT * FRONT;
+    const bool is_small = small < PD_PAGE;
+    const size_t whole = is_small ? small : rounded(size + FRONT);
+    const front *old = ptr ? (void *)((uint8_t *)ptr - FRONT) : NULL;
+    if (old && whole == old->whole)
         return ptr;
-    uint8_t *to = pd_pages_map(pages, whole);
+    uint8_t *to = is_small ? take_of_run(pages, whole) : pd_pages_map(pages, whole);
     if (!to)
         return NULL;
-    if (from)
-        memcpy(to, from, old < whole ? old : whole);
-    memcpy(to, &whole, sizeof whole);
-    pd_pages_unmap(pages, from, old);
+    *(front *)(void *)to = (front){whole, is_small ? pages->run : NULL};
+    if (old) {
+        memcpy(to + FRONT, ptr, (old->whole < whole ? old->whole : whole) - FRONT);
+        release_pages(pages, ptr);
+    }
     return to + FRONT;
-}
-
-static void release_pages(void *cookie, void *ptr)
-{
-    uint8_t *from = (uint8_t *)ptr - FRONT;
-    size_t whole;
-    memcpy(&whole, from, sizeof whole);
-    pd_pages_unmap(cookie, from, whole);
 }
 
 pprofdelta_allocator pd_pages_allocator(pd_pages *pages)

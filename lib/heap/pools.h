@@ -32,10 +32,13 @@ typedef int64_t pd_shared_sum __attribute__((aligned(8)));
 
 #define PD_PAGE ((size_t)4096)
 
+typedef struct pd_run pd_run;
+
 typedef struct pd_pages {
     pprofdelta_heap_pages source;
     pprofdelta_heap_pages work; /* for indexes: what a recovery does not read */
     uint64_t used, limit;
+    pd_run *run; /* from which small blocks of the allocator are taken; NULL: none */
 } pd_pages;
 
 /* source may be NULL: mmap. It is the one of work, too. */

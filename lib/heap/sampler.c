@@ -14,10 +14,52 @@
  * as one object or, one time in ten, two. */
 #include "pprofdelta_heap.h"
 
-#include <math.h>
+#include <string.h>
 #include <time.h>
 
 static const int64_t never = INT64_MAX;
+
+/* ---- two functions of libm, which every process with the heap agent would load for them -------- */
+
+static const double log_2 = 0.693147180559945309417;
+
+static double power_of_2(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+/* The natural logarithm of a number in (0, 1]: x = 2^e m, log m = 2 artanh((m - 1) / (m + 1)). */
+static double log_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52) - 1023;
+    double m = x * power_of_2(-exponent), sum = 0;
+    if (m > 1.4142135623730951) {
+        m /= 2;
+        exponent++;
+    }
+    const double each = (m - 1) / (m + 1);
+    for (int n = 21; n > 0; n -= 2)
+        sum = sum * each * each + 1.0 / n;
+    return exponent * log_2 + 2 * each * sum;
+}
+
+/* 1 - exp(-x) for x in [0, 36], also where that is small: x = k log 2 + r, by the series for r. */
+static double one_less_exp(double x)
+{
+    const int k = (int)(x / log_2 + 0.5);
+    const double r = x - k * log_2, power = power_of_2(-k);
+    double sum = 0;
+    for (int n = 14; n > 0; n--)
+        sum = (1 - sum) * r / n;
+    return power * sum + (1 - power);
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 /* splitmix64: seeds. */
 static uint64_t mix(uint64_t *state)
@@ -51,7 +93,7 @@ static int64_t draw_distance(pprofdelta_sampler *s)
         return never;
     if (s->interval == 1)
         return 0;
-    double distance = -log(1.0 - draw(s)) * (double)s->interval;
+    double distance = -log_of(1.0 - draw(s)) * (double)s->interval;
     return distance < 0x1p62 ? (int64_t)distance : never;
 }
 
@@ -69,7 +111,7 @@ static pprofdelta_weight draw_weight(pprofdelta_sampler *s, size_t size)
     double ratio = (double)size / (double)s->interval;
     if (s->interval == 1 || ratio > 36) /* exp(-36) is less than the last bit of 1 */
         return whole;
-    double each = -1.0 / expm1(-ratio);
+    double each = 1.0 / one_less_exp(ratio);
     return (pprofdelta_weight){round_by_chance(s, each), round_by_chance(s, each * (double)size)};
 }
 

@@ -249,7 +249,7 @@ typedef struct pprofdelta_heap_options {
     uint64_t max_retry;    /* bytes of sites that may wait in an abandoned batch; 64 MiB */
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
     pprofdelta_compression compression; /* of the profiles */
-    int level;                          /* 1..9; 0: the fastest */
+    int level; /* 1..9; 0: as 1, the fastest, which stores up to 4000 bytes */
     /* Called once for each address in a profile, while it is written. It must give the same answer
      * for a number in no mapping as long as allocations with that number are alive, since a batch
      * must subtract at the same location what an earlier batch added. NULL: addresses and mappings

@@ -46,9 +46,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
     pd_key key = mapping_key(t->tables, index);
     uint32_t id = pd_model_find_mapping(t->model, key);
     if (!id) {
-        /* Of equal mappings, that of the main binary is written, as if it had been added first. */
-        uint32_t of = pd_key_equal(key, mapping_key(t->tables, 0)) ? 0 : index;
-        const pd_mapping *m = &t->tables->mappings[of];
+        const pd_mapping *m = &t->tables->mappings[index];
         pd_model_mapping out = {
             .start = m->start,
             .limit = m->limit,
@@ -60,7 +58,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
             out.has |= (uint32_t)m->has[bit] << bit;
         id = pd_model_add_mapping(t->model, key, &out);
         if (t->more)
-            t->more->entry(t->more->cookie, t->model, PD_OWNER_MAPPING, of, id);
+            t->more->entry(t->more->cookie, t->model, PD_OWNER_MAPPING, index, id);
     }
     return t->mappings[index] = id;
 }

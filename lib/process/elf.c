@@ -1,7 +1,5 @@
 #include "process/elf.h"
 
-#include "process/proc.h"
-
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,14 +11,11 @@ enum { OWN_ORDER = ELFDATA2LSB };
 #endif
 enum { OWN_CLASS = sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32 };
 
-size_t pd_elf_read(const pd_elf *elf, uint64_t off, void *out, size_t len)
+static size_t read_at(int fd, uint64_t at, void *out, size_t len)
 {
     size_t done = 0;
-    uint64_t at = elf->begin + off;
-    if (at < off || at > INT64_MAX - len)
-        return 0;
-    while (done < len) {
-        ssize_t got = pread(elf->fd, (char *)out + done, len - done, (off_t)(at + done));
+    while (at <= INT64_MAX - len && done < len) {
+        ssize_t got = pread(fd, (char *)out + done, len - done, (off_t)(at + done));
         if (got == 0 || (got < 0 && errno != EINTR))
             break;
         done += got > 0 ? (size_t)got : 0;
@@ -28,15 +23,35 @@ size_t pd_elf_read(const pd_elf *elf, uint64_t off, void *out, size_t len)
     return done;
 }
 
-static bool read_whole(const pd_elf *elf, uint64_t off, void *out, size_t len)
+size_t pd_elf_read(pd_elf *elf, uint64_t off, void *out, size_t len)
+{
+    const uint64_t at = elf->begin + off;
+    if (at < off)
+        return 0;
+    if (len > sizeof elf->window)
+        return read_at(elf->fd, at, out, len);
+    uint64_t from = at - elf->window_at;
+    if (from > elf->window_len || len > elf->window_len - from) {
+        from = 0;
+        elf->window_at = at;
+        elf->window_len = read_at(elf->fd, at, elf->window, sizeof elf->window);
+    }
+    len = len < elf->window_len - from ? len : elf->window_len - (size_t)from;
+    memcpy(out, elf->window + from, len);
+    return len;
+}
+
+static bool read_whole(pd_elf *elf, uint64_t off, void *out, size_t len)
 {
     return pd_elf_read(elf, off, out, len) == len;
 }
 
 bool pd_elf_open(pd_elf *elf, int fd, uint64_t begin)
 {
-    *elf = (pd_elf){.fd = fd, .begin = begin};
     ElfW(Ehdr) *h = &elf->header;
+    elf->fd = fd;
+    elf->begin = begin;
+    elf->window_len = 0;
     if (!read_whole(elf, 0, h, sizeof *h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
     if (h->e_ident[EI_CLASS] != OWN_CLASS || h->e_ident[EI_DATA] != OWN_ORDER)
@@ -47,28 +62,28 @@ bool pd_elf_open(pd_elf *elf, int fd, uint64_t begin)
 }
 
 /* The entries of a table may be longer than those that are known here. */
-bool pd_elf_segment_at(const pd_elf *elf, size_t i, ElfW(Phdr) * out)
+bool pd_elf_segment_at(pd_elf *elf, size_t i, ElfW(Phdr) * out)
 {
     const ElfW(Ehdr) *h = &elf->header;
     return i < h->e_phnum && h->e_phentsize >= sizeof *out &&
            read_whole(elf, h->e_phoff + (uint64_t)i * h->e_phentsize, out, sizeof *out);
 }
 
-bool pd_elf_section_at(const pd_elf *elf, size_t i, ElfW(Shdr) * out)
+bool pd_elf_section_at(pd_elf *elf, size_t i, ElfW(Shdr) * out)
 {
     const ElfW(Ehdr) *h = &elf->header;
     return i < h->e_shnum && h->e_shentsize >= sizeof *out &&
            read_whole(elf, h->e_shoff + (uint64_t)i * h->e_shentsize, out, sizeof *out);
 }
 
-bool pd_elf_row_at(const pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, ElfW(Dyn) * out)
+bool pd_elf_row_at(pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, ElfW(Dyn) * out)
 {
     uint64_t off = (uint64_t)i * sizeof *out;
     return i < PD_ELF_ROWS_MAX && off + sizeof *out <= dynamic->rows.p_filesz &&
            read_whole(elf, dynamic->rows.p_offset + off, out, sizeof *out) && out->d_tag != DT_NULL;
 }
 
-bool pd_elf_find_segment(const pd_elf *elf, uint32_t type, ElfW(Phdr) * out)
+bool pd_elf_find_segment(pd_elf *elf, uint32_t type, ElfW(Phdr) * out)
 {
     for (size_t i = 0; pd_elf_segment_at(elf, i, out); i++)
         if (out->p_type == type)
@@ -77,7 +92,7 @@ bool pd_elf_find_segment(const pd_elf *elf, uint32_t type, ElfW(Phdr) * out)
 }
 
 /* Returns where in the file the byte is that is loaded at the address, or UINT64_MAX. */
-static uint64_t offset_of(const pd_elf *elf, ElfW(Addr) address)
+static uint64_t offset_of(pd_elf *elf, ElfW(Addr) address)
 {
     ElfW(Phdr) s;
     for (size_t i = 0; pd_elf_segment_at(elf, i, &s); i++)
@@ -86,7 +101,7 @@ static uint64_t offset_of(const pd_elf *elf, ElfW(Addr) address)
     return UINT64_MAX;
 }
 
-void pd_elf_find_dynamic(const pd_elf *elf, pd_elf_dynamic *out)
+void pd_elf_find_dynamic(pd_elf *elf, pd_elf_dynamic *out)
 {
     ElfW(Dyn) row;
     *out = (pd_elf_dynamic){.strings_off = UINT64_MAX};
@@ -120,7 +135,7 @@ static uint64_t padded(uint32_t len)
 }
 
 /* Returns the length in out, or 0 if none of the notes is a build id. */
-static size_t search_notes(const pd_elf *elf, uint64_t off, uint64_t len, char *out)
+static size_t search_notes(pd_elf *elf, uint64_t off, uint64_t len, char *out)
 {
     enum { MOST = 1 << 16 }; /* bytes of notes; linkers write some hundred */
     uint64_t end = off + (len < MOST ? len : MOST);
@@ -140,7 +155,7 @@ static size_t search_notes(const pd_elf *elf, uint64_t off, uint64_t len, char *
     return 0;
 }
 
-size_t pd_elf_build_id(const pd_elf *elf, char out[2 * PD_BUILD_ID_MAX])
+size_t pd_elf_build_id(pd_elf *elf, char out[2 * PD_BUILD_ID_MAX])
 {
     ElfW(Phdr) s;
     ElfW(Addr) first = pd_elf_find_segment(elf, PT_LOAD, &s) ? s.p_vaddr - s.p_offset : 0;
@@ -153,13 +168,8 @@ size_t pd_elf_build_id(const pd_elf *elf, char out[2 * PD_BUILD_ID_MAX])
     return 0;
 }
 
-size_t pd_build_id_at(uint64_t address, char out[2 * PD_BUILD_ID_MAX])
+size_t pd_build_id_at(int memory, uint64_t address, char out[2 * PD_BUILD_ID_MAX])
 {
     pd_elf elf;
-    int fd = pd_proc_open_mem();
-    if (fd < 0)
-        return 0;
-    size_t len = pd_elf_open(&elf, fd, address) ? pd_elf_build_id(&elf, out) : 0;
-    close(fd);
-    return len;
+    return pd_elf_open(&elf, memory, address) ? pd_elf_build_id(&elf, out) : 0;
 }

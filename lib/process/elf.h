@@ -26,9 +26,13 @@ enum {
 };
 
 typedef struct pd_elf {
-    int fd;            /* borrowed */
-    uint64_t begin;    /* the offset in fd at which the ELF file begins */
-    ElfW(Ehdr) header; /* of another class or byte order: only e_ident and e_machine are valid */
+    int fd;             /* borrowed */
+    uint64_t begin;     /* the offset in fd at which the ELF file begins */
+    ElfW(Ehdr) header;  /* of another class or byte order: only e_ident and e_machine are valid */
+    uint64_t window_at; /* where in fd the window begins */
+    size_t window_len;
+    unsigned char window
+        [1024]; /* read with what was asked for, since most of what is asked for next is near */
 } pd_elf;
 
 typedef struct pd_elf_dynamic {
@@ -41,28 +45,28 @@ typedef struct pd_elf_dynamic {
 bool pd_elf_open(pd_elf *elf, int fd, uint64_t begin);
 
 /* Reads up to len bytes at an offset of the ELF file. Returns how many there were. */
-size_t pd_elf_read(const pd_elf *elf, uint64_t off, void *out, size_t len);
+size_t pd_elf_read(pd_elf *elf, uint64_t off, void *out, size_t len);
 
 /* These return false behind the last entry, and if the entry cannot be read. */
-bool pd_elf_segment_at(const pd_elf *elf, size_t i, ElfW(Phdr) * out);
-bool pd_elf_section_at(const pd_elf *elf, size_t i, ElfW(Shdr) * out);
-bool pd_elf_row_at(const pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, ElfW(Dyn) * out);
+bool pd_elf_segment_at(pd_elf *elf, size_t i, ElfW(Phdr) * out);
+bool pd_elf_section_at(pd_elf *elf, size_t i, ElfW(Shdr) * out);
+bool pd_elf_row_at(pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, ElfW(Dyn) * out);
 
 /* Finds the first segment of a type. */
-bool pd_elf_find_segment(const pd_elf *elf, uint32_t type, ElfW(Phdr) * out);
+bool pd_elf_find_segment(pd_elf *elf, uint32_t type, ElfW(Phdr) * out);
 
 /* Finds the dynamic section and its strings. Of a file without them, *out has no rows. */
-void pd_elf_find_dynamic(const pd_elf *elf, pd_elf_dynamic *out);
+void pd_elf_find_dynamic(pd_elf *elf, pd_elf_dynamic *out);
 
 enum { PD_BUILD_ID_MAX = 64 }; /* bytes; longer ones are cut */
 
 /* The build id: the bytes of a note by which the linker names this build. Writes it in hexadecimal to out. The file is read as the loader maps it: addresses
  * count from the first byte. Returns the length in out, or 0 if there is none. */
-size_t pd_elf_build_id(const pd_elf *elf, char out[2 * PD_BUILD_ID_MAX]);
+size_t pd_elf_build_id(pd_elf *elf, char out[2 * PD_BUILD_ID_MAX]);
 
 /* The same for the file whose first byte is mapped at `address` of this process. The path of the
  * file is never used, since a deploy may have replaced or removed the file. Memory is read
- * through the kernel, which cannot fault. */
-size_t pd_build_id_at(uint64_t address, char out[2 * PD_BUILD_ID_MAX]);
+ * through the kernel (pd_proc_open_mem), which cannot fault. */
+size_t pd_build_id_at(int memory, uint64_t address, char out[2 * PD_BUILD_ID_MAX]);
 
 #endif

@@ -50,7 +50,7 @@ static void find_main(pd_maps *m)
 
 /* A mapping that an earlier reading had keeps its number. file_start: the address of the
  * file's first byte, or 0 if that is not mapped. */
-static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
+static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, int memory, const pd_maps_line *line,
                                    uint64_t file_start, pprofdelta_error *err)
 {
     char id[2 * PD_BUILD_ID_MAX];
@@ -58,7 +58,7 @@ static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *
     PD_TRY(pd_keymap_room(&m->keys, mem, key, err));
     uint32_t known = pd_keymap_find(&m->keys, key);
     if (known == PD_KEYMAP_NONE) {
-        size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
+        size_t len = file_start ? pd_build_id_at(memory, file_start, id) : 0;
         PD_TRY(pd_maps_add(m, mem, line, (pd_bytes){(const uint8_t *)id, len}, err));
         known = pd_keymap_add(&m->keys, key);
     }
@@ -66,13 +66,8 @@ static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
+static pprofdelta_status take_lines(pd_maps *m, pd_mem *mem, int memory, pprofdelta_error *err)
 {
-    PD_TRY(read_file(m, mem, err));
-    if (!m->file.len && m->is_read)
-        return PPROFDELTA_OK;
-    for (size_t i = 0; i < m->len; i++)
-        m->maps[i].is_there = false;
     /* The mappings of a file follow each other. The one with offset 0 has the file's first byte. */
     uint64_t file_start = 0;
     pd_bytes file_name = {0};
@@ -89,8 +84,23 @@ pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
         }
         /* Where the kernel uses huge pages for code it leaves empty mappings without a name. */
         if (line.is_executable && (line.inode || line.name.len))
-            PD_TRY(take_line(m, mem, &line, file_start, err));
+            PD_TRY(take_line(m, mem, memory, &line, file_start, err));
     }
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
+{
+    PD_TRY(read_file(m, mem, err));
+    if (!m->file.len && m->is_read)
+        return PPROFDELTA_OK;
+    for (size_t i = 0; i < m->len; i++)
+        m->maps[i].is_there = false;
+    int memory = pd_proc_open_mem();
+    pprofdelta_status status = take_lines(m, mem, memory, err);
+    if (memory >= 0)
+        close(memory);
+    PD_TRY(status);
     PD_TRY(pd_maps_sort(m, mem, err));
     find_main(m);
     m->is_read = true;

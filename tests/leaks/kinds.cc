@@ -26,7 +26,10 @@
 
 #define NOINLINE __attribute__((noinline))
 
-enum { REQUESTS = 400, KIB = 1024 };
+// NOLINTBEGIN(cert-err58-cpp): no allocation of a static fails before main
+
+enum { REQUESTS = 400 };
+static const size_t KIB = 1024;
 
 static int window, windows;        /* under way; in all */
 static uint64_t request, state = 1; /* since the start */
@@ -212,12 +215,13 @@ NOINLINE static void calm_ramp() { for (int i = 0; i < window; i++) ends.emplace
 NOINLINE static void calm_periodic() { if (window % 4 == 1) ends.emplace((double)request + 300, new char[20 * KIB]); }
 NOINLINE static void calm_batch() { if (retries.size() == 1500) retries.clear(); retries.push_back(std::string(8 * KIB, 'b')); }
 NOINLINE static void calm_churn() { for (int i = 0; i < 100; i++) { block page(new char[4 * KIB]); use(page.get()); lost.pop_back(); } }
-NOINLINE static void calm_reload() { if (request % (9 * REQUESTS) == 0) { retries.clear(); retries.shrink_to_fit(); for (int i = 0; i < 1000; i++) retries.emplace_back(8 * KIB, 'r'); } }
+NOINLINE static void calm_reload() { if (request % (9UL * REQUESTS) == 0) { retries.clear(); retries.shrink_to_fit(); for (int i = 0; i < 1000; i++) retries.emplace_back(8 * KIB, 'r'); } }
 NOINLINE static void calm_mapping()
 {
+    const size_t len = KIB * 160 * 1024;
     static char *ring;
-    if (!ring) ring = static_cast<char *>(mmap(nullptr, 160 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    memset(ring + request * 16 * KIB % (160 << 20), 'm', 16 * KIB);
+    if (!ring) ring = static_cast<char *>(mmap(nullptr, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memset(ring + request * 16 * KIB % len, 'm', 16 * KIB);
 }
 
 NOINLINE static void calm_shrink() /* buffers that grow by pieces, and are cut to a byte when they are full */
@@ -275,7 +279,7 @@ int main(int argc, char **argv)
         }
         if (strcmp(k.name, argv[3]) != 0)
             continue;
-        for (windows = atoi(argv[2]); window < windows; window++) {
+        for (windows = (int)strtol(argv[2], nullptr, 10); window < windows; window++) {
             for (int i = 0; i < REQUESTS; i++, request++) {
                 serve();
                 k.call();
@@ -288,3 +292,4 @@ int main(int argc, char **argv)
     }
     return argc == 1 ? 0 : 2;
 }
+// NOLINTEND(cert-err58-cpp)

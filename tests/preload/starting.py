@@ -56,6 +56,18 @@ def seen(t, how, program, others=None, **kwargs):
     return ran.out.decode().strip()
 
 
+def test_the_agent_brings_no_other_library(t):
+    """Each library that a short process loads for the agent costs it a tenth of all that the agent does."""
+    def loaded(**env):
+        ran = plainly(t, target(t, "starts"), env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", **env})
+        return set(re.findall(r"(?:^|/)([^/\s]+\.so[.\d]*)(?= \(| =>|$)", ran.out.decode(), re.M))
+    without = loaded()
+    if not any(name.startswith("libc.so") for name in without):
+        t.skip("this loader does not list what it loads")
+    path = by_hand(t)["LD_PRELOAD"]
+    t.equal(loaded(LD_PRELOAD=path) - without, {os.path.basename(path)}, "libraries with the agent")
+
+
 def test_who_can_take_the_agent_gets_it(t):
     for how in WAYS:
         t.contains(seen(t, how, target(t, "inherits"), options=["--rate=1"]), AGENT)

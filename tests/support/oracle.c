@@ -337,7 +337,7 @@ static void number_window(work *w)
 {
     oracle *o = w->o;
     int64_t now = w->cur.view->time_nanos, before = o->has_seen ? w->seen->time_nanos : 0;
-    wide elapsed = before && now > before ? (wide)now - before : 0;
+    wide elapsed = before && now && now > before ? (wide)now - before : 0;
     bool is_first = !o->has_seen && o->options->first == PPROFDELTA_FIRST_ZERO;
     if (!o->attempts || w->restart) {
         o->sequence++;

@@ -22,6 +22,7 @@ static size_t read_film(const char *text)
         paths[len][0] = text[0];
         files[len] = (cli_leaks_file){.place.path = paths[len], .operand = len};
         pprofdelta_stamp *stamp = &files[len].stamp;
+        // NOLINTNEXTLINE(cert-err34-c): the texts are the test's
         if (sscanf(text + 2, "%u/%u.%u.%u%c", &id, &epoch, &sequence, &attempt, &live) == 5) {
             stamp->live = live == 'F'   ? PPROFDELTA_LIVE_FULL
                           : live == 'D' ? PPROFDELTA_LIVE_DELTA

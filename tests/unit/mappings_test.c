@@ -108,7 +108,7 @@ TEST(the_table_is_as_the_pages_are)
 TEST(stacks_that_are_gone_make_room)
 {
     uint64_t names[PAGES] = {0}, lost;
-    for (uint64_t name = 1; name < 3 * PD_SLOTS_MAX; name++) {
+    for (uint64_t name = 1; name < UINT64_C(3) * PD_SLOTS_MAX; name++) {
         add(name % PAGES, 1, name);
         names[name % PAGES] = name;
     }

@@ -140,7 +140,7 @@ static void note_and_grow(void *cookie, const pd_smaps_area *area)
 {
     note(cookie, area);
     uintptr_t at = (uintptr_t)growing.pairs;
-    bool is_of_pairs = area->begin >= at && area->end <= at + PAIRS * ROOM * growing.page;
+    bool is_of_pairs = area->begin >= at && area->end <= at + growing.page * PAIRS * ROOM;
     if (is_of_pairs && ++growing.calls % 7 == 0 && growing.used < ROOM - 1)
         grow();
 }
@@ -149,7 +149,7 @@ TEST(areas_that_grow_while_they_are_read)
 {
     growing.page = (size_t)sysconf(_SC_PAGESIZE);
     growing.used = growing.calls = 0;
-    size_t len = PAIRS * ROOM * growing.page;
+    size_t len = growing.page * PAIRS * ROOM;
     growing.pairs = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(growing.pairs != MAP_FAILED);
     grow();

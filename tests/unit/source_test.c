@@ -173,6 +173,31 @@ TEST(every_format_and_level_round_trips)
     }
 }
 
+/* Up to 4000 bytes at the fastest level, to the byte; more, and other levels, are compressed. */
+TEST(what_is_small_needs_no_compressor)
+{
+    static const struct {
+        size_t len;
+        int level;
+        bool is_stored;
+    } rows[] = {{1, 1, true}, {4000, 1, true}, {4001, 1, false}, {100, 2, false}, {100, 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ENDS(arena_free) arena a = {0};
+        ENDS(kit_fini) kit k;
+        kit_init(&k, PLENTY);
+        rng r = {5};
+        buf content = draw_content(&a, &r, rows[i].len);
+        content.ptr[0] = 'x';
+        k.compressor.level = rows[i].level;
+        buf packed = compress_with(&k, content);
+        CHECK((k.compressor.state == NULL) == rows[i].is_stored);
+        CHECK(!rows[i].is_stored || packed.len == content.len + 23);
+        check_inflates_to(packed, content);
+        packed.ptr[packed.len - 5] ^= 1;
+        CHECK(open_file(&k, packed, 0) == PPROFDELTA_E_INFLATE);
+    }
+}
+
 TEST(what_is_written_has_its_size_and_a_checksum)
 {
     for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_ZSTD; c++) {

@@ -344,14 +344,14 @@ TEST(odd_names_are_left_or_get_shorter)
     static char to[CLI_SHORT_NAME_MAX], large[CLI_SHORT_NAME_MAX + 2];
     for (size_t len = 0; len < sizeof name; len++) {
         char *copy = malloc(len + 1), *out = malloc(CLI_SHORT_NAME_MAX);
-        REQUIRE(copy && out);
+        REQUIRE(copy && out); // NOLINT(clang-analyzer-unix.Malloc): the test ends
         memcpy(copy, name, len);
         CHECK(cli_short_name((cli_string){copy, len}, out).len <= len);
         free(copy);
         free(out);
     }
     memset(large, 'a', sizeof large);
-    memcpy(large, "a::[abi:x]", 10);
+    memcpy(large, "a::[abi:x]", 10); // NOLINT(bugprone-not-null-terminated-result)
     CHECK(cli_short_name((cli_string){large, CLI_SHORT_NAME_MAX + 1}, to).ptr == large);
     CHECK(cli_short_name((cli_string){large, CLI_SHORT_NAME_MAX}, to).len ==
           CLI_SHORT_NAME_MAX - 7);

@@ -287,7 +287,7 @@ static void stand_still(void)
 __attribute__((noinline)) static int live_briefly(int blocks, const char *folder)
 {
     char path[4096];
-    for (int i = 0; i < blocks; i++)
+    for (int i = 0; i < blocks; i++) // NOLINT(clang-analyzer-unix.Malloc): leaked, as it should be
         used(malloc(MIB), MIB);
     snprintf(path, sizeof path, "%s/heap.account.%d.live", folder, (int)getpid());
     printf("live %d\n", access(path, F_OK) == 0);
@@ -300,7 +300,7 @@ int main(int argc, char **argv)
     int all = strcmp(what, "all") == 0;
     setvbuf(stdout, NULL, _IOFBF, 4096);
     if (argc > 3 && !strcmp(what, "briefly"))
-        return live_briefly(atoi(argv[2]), argv[3]);
+        return live_briefly((int)strtol(argv[2], NULL, 10), argv[3]);
     if (all || !strcmp(what, "maps") || !strcmp(what, "fork"))
         maps();
     if (all || !strcmp(what, "slack"))

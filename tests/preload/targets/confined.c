@@ -9,7 +9,7 @@
  *     only       a filter that kills for each call but those that the agent says it makes; it runs on for a while
  *     NAME       a filter that kills for this call
  *     wrong      a filter that the kernel refuses, and then exit(3) */
-#include "agent/base/filter.c"
+#include "agent/base/filter.c" // NOLINT(bugprone-suspicious-include): its list of calls is static
 #include "leaking.h"
 
 #include <linux/filter.h>

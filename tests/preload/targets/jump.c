@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-int clock_gettime(clockid_t clock, struct timespec *now)
+int clock_gettime(clockid_t clock, struct timespec *now) // NOLINT: glibc's names are reserved
 {
     int kept = errno;
     if (syscall(SYS_clock_gettime, clock, now))

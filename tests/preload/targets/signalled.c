@@ -158,7 +158,7 @@ static _Noreturn void exit_in_handler(void)
 {
     const struct itimerval soon = {.it_value.tv_usec = 50000};
     leak_at_last();
-    signal(SIGALRM, exit);
+    signal(SIGALRM, exit); // NOLINT: what it is about
     setitimer(ITIMER_REAL, &soon, NULL);
     for (;;)
         free(malloc(64));

@@ -67,7 +67,7 @@ static int use_up_mappings(void)
     char *pages = mmap(NULL, 2UL * PAGE * MOST, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     leak_at_last();
-    for (size_t i = 0; !mprotect(pages + 2 * PAGE * i, PAGE, PROT_READ); i++)
+    for (size_t i = 0; !mprotect(pages + 2UL * PAGE * i, PAGE, PROT_READ); i++)
         if (i == MOST - 1)
             return 77; /* the kernel allows more */
     for (int i = 0; i < BLOCKS; i++)
