@@ -17,11 +17,10 @@ enum { PD_OTLP_MAX_DEPTH = 32 }; /* of values in values */
 /* The fields of a value and of an attribute. The names of their errors are those of the caller. */
 extern const pd_rows pd_any_value_rows, pd_key_value_rows;
 
-/* Checks a value and everything in it. */
-void pd_any_value_check(pd_request *r, const char *name, pd_reader value);
-
-/* What of a checked value is read: from its first known field on. Empty if it has none. */
-pd_bytes pd_any_value_known(pd_bytes value);
+/* Goes over a value and everything in it, and checks it. If out is not NULL, appends a copy of its content,
+ * with the strings in place of their indices. Returns what of it is read: from its known field on; empty if it
+ * has none. */
+pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_buffer *out);
 
 /* Appends the labels of a value to the record in r->part. key_number: that of the key. */
 void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t key_number, uint64_t unit,
@@ -51,10 +50,8 @@ pd_key_value pd_key_value_of(pd_request *r, pd_reader body);
 void pd_any_value_strings(pd_request *r, pd_bytes value,
                           void (*take)(pd_request *r, void *cookie, uint32_t string), void *cookie);
 
-/* Appends the content of a checked value, or a checked KeyValue as a field with this number, with the
- * strings in place of their indices. */
-void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value);
-void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader body);
+/* Appends a copy of such an attribute, which is a field with the same number. */
+void pd_key_value_copy(pd_request *r, pd_buffer *out, const pd_field *field);
 
 /* The text of a value that is a string; else, ptr is NULL. */
 pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value);

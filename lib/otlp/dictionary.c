@@ -110,6 +110,12 @@ static uint32_t check_index(pd_request *r, const char *field, const uint8_t *at,
     return 0;
 }
 
+pd_bytes pd_request_string(const pd_request *r, uint64_t index)
+{
+    return index ? r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE].entries[index]
+                 : pd_bytes_of("");
+}
+
 uint32_t pd_request_number(pd_request *r, pd_bytes text)
 {
     bool is_new;
@@ -279,19 +285,19 @@ static void read_attribute(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_attribute_rows, out};
     const pd_field_row *row;
     pd_field f;
+    bool is_empty = true;
     for (size_t values = 0; (row = pd_request_next(r, &message, &f)); values++) {
         pd_reader value = pd_parse_body(&r->parse, row->name, &f);
         if (values)
             PD_REQUEST_FAIL(r, row->name, f.start, "an attribute with two values");
-        pd_any_value_check(r, row->name, value);
-        out->value = pd_reader_bytes(value);
+        out->value = pd_any_value_walk(r, row->name, value, NULL);
+        is_empty = value.at == value.end;
     }
     if (r->parse.status)
         return;
     out->key = string_of(r, out->key_at);
     out->unit = string_of(r, out->unit_at);
-    require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && !out->value.len);
-    out->value = pd_any_value_known(out->value);
+    require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && is_empty);
     out->is_label = pd_any_value_is_label(r, out->value, out->unit != 0);
 }
 

@@ -244,9 +244,8 @@ static void make_stack(pd_request *r, uint32_t index)
 static void make_attribute(pd_request *r, uint64_t index)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
-    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    pd_bytes key = attribute->key_at ? strings->entries[attribute->key_at] : (pd_bytes){0};
-    pd_any_value_label(r, key, attribute->key, attribute->unit, pd_request_value(r, index));
+    pd_any_value_label(r, pd_request_string(r, attribute->key_at), attribute->key, attribute->unit,
+                       pd_request_value(r, index));
 }
 
 /* Of an id that is written twice, the last counts. */
