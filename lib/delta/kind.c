@@ -100,7 +100,7 @@ static const struct row {
 static bool is_tag(pd_bytes text, const char *tag, size_t len)
 {
     size_t same = 0;
-    while (same < len && same < text.len && (text.ptr[same] | ('a' - 'A')) == tag[same])
+    while (same < len && (text.ptr[same] | ('a' - 'A')) == tag[same])
         same++;
     return same == len && (text.len == len || strchr(" \t\r\n>/", text.ptr[len]));
 }
@@ -115,8 +115,8 @@ static bool find_name(const pd_bytes places[PLACES], pd_kind *out)
         pd_bytes bytes = places[row->where];
         *out = (pd_kind){kinds[row->where] ? kinds[row->where] : PPROFDELTA_FILE_OTHER, row->name,
                          row->rest};
-        if (row->where == TAG ? is_tag(bytes, row->magic, row->len)
-                              : bytes.len >= row->len && !memcmp(bytes.ptr, row->magic, row->len))
+        if (bytes.len >= row->len && (row->where == TAG ? is_tag(bytes, row->magic, row->len)
+                                                        : !memcmp(bytes.ptr, row->magic, row->len)))
             return true;
     }
     return false;
@@ -194,7 +194,7 @@ static reader_rows request_rows = {&pd_request_rows, &pd_request_resource_profil
 typedef struct trial {
     bool is_refused, is_damaged; /* missing bytes do not explain it */
     size_t fields, whole;        /* of the message; whole: not cut off */
-    size_t parts, dictionaries;  /* fields in its fields; its fields 2 */
+    size_t parts, dictionaries;  /* fields in its parts; its fields 2 */
 } trial;
 
 /* Reads a field. If its end is missing, it ends where the bytes end, and its start is NULL. */
@@ -223,22 +223,24 @@ static bool is_wire_of(const pd_field_row *row, uint32_t wire)
                                   : wire == PD_WIRE_BYTES && row->kind >= PD_FIELD_PART;
 }
 
-/* An empty list is not counted: encoders write none. */
-static size_t count_parts(pd_reader r, const pd_rows *part)
+/* Returns how many fields of a part the rows read. An empty list is not counted: encoders write none. */
+static size_t count_fields(pd_reader r, const pd_rows *part, trial *t)
 {
-    trial t = {.whole = 0};
+    size_t fields = 0;
     pd_field f;
-    while (part && read_field(&t, &r, &f)) {
+    while (part && !t->is_refused && read_field(t, &r, &f)) {
         const pd_field_row *row = pd_row_of(part, f.number);
-        if (row->kind != PD_FIELD_UNKNOWN && !is_wire_of(row, f.wire))
+        bool is_known = row->kind != PD_FIELD_UNKNOWN;
+        if (is_known && !is_wire_of(row, f.wire)) {
+            t->is_refused = !fields;
             break;
-        t.parts += row->kind != PD_FIELD_UNKNOWN &&
-                   (row->kind != PD_FIELD_LIST || f.body.at != f.body.end);
+        }
+        fields += is_known && (row->kind != PD_FIELD_LIST || f.body.at != f.body.end);
     }
-    return t.parts;
+    return fields;
 }
 
-/* A field that only the other reader has is refused. */
+/* A field that only the other reader has is refused, and a part that does not begin as it should. */
 static trial try_rows(pd_bytes bytes, reader_rows rows)
 {
     trial t = {.fields = 0};
@@ -248,11 +250,13 @@ static trial try_rows(pd_bytes bytes, reader_rows rows)
         const pd_field_row *row = pd_row_of(rows[0], f.number);
         bool is_known = row->kind != PD_FIELD_UNKNOWN;
         t.is_refused = is_known ? !is_wire_of(row, f.wire) : f.number <= PD_PROFILE_DOC_URL;
-        t.fields += is_known && !t.is_refused;
-        t.whole += is_known && !t.is_refused && f.start;
+        if (!is_known || t.is_refused)
+            continue;
+        t.fields++;
+        t.whole += f.start != NULL;
         t.dictionaries += f.number == PD_OTLP_REQUEST_DICTIONARY;
-        if (f.number <= PD_OTLP_REQUEST_DICTIONARY && !t.is_refused)
-            t.parts += count_parts(f.body, rows[f.number]);
+        if (f.number <= PD_OTLP_REQUEST_DICTIONARY)
+            t.parts += count_fields(f.body, rows[f.number], &t);
     }
     return t;
 }
