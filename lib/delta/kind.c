@@ -206,7 +206,7 @@ static bool read_field(trial *t, pd_reader *r, pd_field *f)
     if (r->at == r->end)
         return false;
     const uint8_t *p = pd_varint_decode(r->at, r->end, &tag);
-    t->is_damaged = pd_reader_lacks(r) <= (uint64_t)(r->end - r->at);
+    t->is_damaged = pd_reader_lacks(r) <= (uint64_t)(r->end - r->at) || (p && tag < 8);
     if (t->is_damaged || !p || tag > UINT32_MAX)
         return false;
     p = pd_varint_decode(p, r->end, &len);
