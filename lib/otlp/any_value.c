@@ -117,8 +117,8 @@ static void walk_key_value(pd_request *r, const char *name, const pd_field *fiel
     wrap(r, out, from, field->number);
 }
 
-static void walk_key_values(pd_request *r, const char *name, pd_reader message, uint32_t number,
-                            pd_buffer *out)
+void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint32_t number,
+                        pd_buffer *out)
 {
     pd_keymap keys = {0};
     pd_field f;
@@ -127,11 +127,6 @@ static void walk_key_values(pd_request *r, const char *name, pd_reader message, 
     pd_parse_end(&r->parse, name, &message);
     r->listed += r->depth ? 0 : keys.len;
     pd_keymap_release(&keys, r->parse.mem);
-}
-
-void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number)
-{
-    walk_key_values(r, name, message, number, NULL);
 }
 
 static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buffer *out)
@@ -169,7 +164,7 @@ pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_
         if (is_array)
             walk_array(r, name, list, out);
         else if (f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE)
-            walk_key_values(r, name, list, PD_OTLP_KEY_VALUE_LIST_VALUES, out);
+            pd_key_values_walk(r, name, list, PD_OTLP_KEY_VALUE_LIST_VALUES, out);
         else if (is_known && out)
             copy_field(r, out, &f);
         if (is_array || f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE)

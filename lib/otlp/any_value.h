@@ -32,9 +32,10 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes);
 /* Appends a label with a string, or with a number and its unit. */
 void pd_request_label(pd_request *r, uint64_t key, uint64_t str, int64_t num, uint64_t num_unit);
 
-/* Checks the attributes of a resource or a scope, in a message whose field `number` they are: what a
- * KeyValue has to be, and that no key is there twice. */
-void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number);
+/* The same for the attributes of a resource or a scope, in a message whose field `number` they are. No key may
+ * be there twice. */
+void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint32_t number,
+                        pd_buffer *out);
 
 /* Appends the labels of such a list, which was checked: "PREFIX.KEY". */
 void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reader message,

@@ -348,7 +348,7 @@ static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
     out->scope = pd_reader_bytes(body);
     pd_message message = {body, &pd_request_scope_rows, &scope};
     pd_field f;
-    pd_key_values_check(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES);
+    pd_key_values_walk(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES, NULL);
     while (pd_request_next(r, &message, &f)) /* the attributes were checked */
         continue;
     out->scope_name = scope.name;
@@ -364,7 +364,7 @@ static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
     const pd_field_row *row;
     pd_field f;
     *out = pd_reader_bytes(body);
-    pd_key_values_check(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES);
+    pd_key_values_walk(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES, NULL);
     while ((row = pd_request_next(r, &message, &f)))
         if (f.number == PD_OTLP_RESOURCE_ENTITY_REFS)
             pd_request_message(r, pd_parse_body(&r->parse, row->name, &f), &pd_request_entity_rows,
