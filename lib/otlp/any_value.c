@@ -48,7 +48,7 @@ static size_t len_of(const pd_buffer *out)
 }
 
 /* Makes a field of what is in *out, if there is one, from this offset on. */
-static void wrap(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
+static void wrap_copy(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
 {
     uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
     size_t len = len_of(out) - from;
@@ -113,8 +113,8 @@ static void walk_key_value(pd_request *r, const char *name, const pd_field *fiel
     size_t from_value = len_of(out);
     if (value.at)
         pd_any_value_walk(r, name, value, out);
-    wrap(r, out, from_value, PD_OTLP_KEY_VALUE_VALUE);
-    wrap(r, out, from, field->number);
+    wrap_copy(r, out, from_value, PD_OTLP_KEY_VALUE_VALUE);
+    wrap_copy(r, out, from, field->number);
 }
 
 void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint32_t number,
@@ -137,7 +137,7 @@ static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buff
     while (pd_message_next(&r->parse, &message, &f)) {
         size_t from = len_of(out);
         pd_any_value_walk(r, name, pd_parse_body(&r->parse, name, &f), out);
-        wrap(r, out, from, PD_OTLP_ARRAY_VALUE_VALUES);
+        wrap_copy(r, out, from, PD_OTLP_ARRAY_VALUE_VALUES);
     }
 }
 
@@ -168,7 +168,7 @@ pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_
         else if (is_known && out)
             copy_field(r, out, &f);
         if (is_array || f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE)
-            wrap(r, out, from, f.number);
+            wrap_copy(r, out, from, f.number);
     }
     pd_parse_end(&r->parse, name, &value);
     r->depth--;
@@ -301,16 +301,11 @@ static uint32_t number_of_double(pd_request *r, uint64_t bits)
 
 uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
 {
-    static const char digits[] = "0123456789abcdef";
     r->text.len = 0;
-    for (size_t i = 0; i < bytes.len; i++) {
-        uint8_t *p = pd_write_room(&r->parse.writer, &r->text, 2);
-        if (!p)
-            return 0;
-        *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
-        *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
-        pd_write_done(&r->text, p);
-    }
+    uint8_t *p = pd_write_room(&r->parse.writer, &r->text, 2 * bytes.len + 1);
+    if (!p)
+        return 0;
+    pd_write_done(&r->text, p + pd_bytes_hex(bytes, (char *)p));
     return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
 }
 
