@@ -223,41 +223,33 @@ static bool is_wire_of(const pd_field_row *row, uint32_t wire)
                                   : wire == PD_WIRE_BYTES && row->kind >= PD_FIELD_PART;
 }
 
-/* Returns how many fields of a part the rows read. An empty list is not counted: encoders write none. */
-static size_t count_fields(pd_reader r, const pd_rows *part, trial *t)
+/* Refuses a field that only the other reader has, and a part that does not begin as it should. An empty list is
+ * not counted: encoders write none. */
+static void try_message(trial *t, pd_reader r, reader_rows rows, uint32_t part)
 {
-    size_t fields = 0;
+    bool is_first = true;
     pd_field f;
-    while (part && !t->is_refused && read_field(t, &r, &f)) {
-        const pd_field_row *row = pd_row_of(part, f.number);
+    for (; !t->is_refused && read_field(t, &r, &f); is_first = false) {
+        const pd_field_row *row = pd_row_of(rows[part], f.number);
         bool is_known = row->kind != PD_FIELD_UNKNOWN;
-        if (is_known && !is_wire_of(row, f.wire)) {
-            t->is_refused = !fields;
-            break;
+        if (is_known ? !is_wire_of(row, f.wire) : !part && f.number <= PD_PROFILE_DOC_URL) {
+            t->is_refused = !part || is_first;
+            return;
         }
-        fields += is_known && (row->kind != PD_FIELD_LIST || f.body.at != f.body.end);
+        t->fields += !part && is_known;
+        t->whole += !part && is_known && f.start;
+        bool is_empty = f.wire == PD_WIRE_BYTES && f.body.at == f.body.end;
+        t->parts += part && is_known && !(is_empty && row->kind == PD_FIELD_LIST);
+        t->dictionaries += !part && f.number == PD_OTLP_REQUEST_DICTIONARY;
+        if (!part && f.number <= PD_OTLP_REQUEST_DICTIONARY && rows[f.number])
+            try_message(t, f.body, rows, f.number);
     }
-    return fields;
 }
 
-/* A field that only the other reader has is refused, and a part that does not begin as it should. */
 static trial try_rows(pd_bytes bytes, reader_rows rows)
 {
     trial t = {.fields = 0};
-    pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
-    pd_field f;
-    while (!t.is_refused && read_field(&t, &r, &f)) {
-        const pd_field_row *row = pd_row_of(rows[0], f.number);
-        bool is_known = row->kind != PD_FIELD_UNKNOWN;
-        t.is_refused = is_known ? !is_wire_of(row, f.wire) : f.number <= PD_PROFILE_DOC_URL;
-        if (!is_known || t.is_refused)
-            continue;
-        t.fields++;
-        t.whole += f.start != NULL;
-        t.dictionaries += f.number == PD_OTLP_REQUEST_DICTIONARY;
-        if (f.number <= PD_OTLP_REQUEST_DICTIONARY)
-            t.parts += count_fields(f.body, rows[f.number], &t);
-    }
+    try_message(&t, pd_reader_of(bytes.ptr, bytes.len), rows, 0);
     return t;
 }
 
@@ -329,7 +321,7 @@ pd_kind pd_kind_of(pd_bytes bytes)
     trial profile = try_rows(head, profile_fields);
     if (profile.fields && !profile.is_refused && !profile.is_damaged)
         return (pd_kind){PPROFDELTA_FILE_PROFILE, "a pprof profile", NULL};
-    if (is_stream(more))
+    if (!profile.fields && is_stream(more))
         return (pd_kind){PPROFDELTA_FILE_OTHER,
                          "a stream of OTLP requests, as the Collector's file exporter writes it",
                          ", not one request: split it (4 bytes with its length are before each)"};
