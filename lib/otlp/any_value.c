@@ -79,40 +79,40 @@ static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
         pd_write_varint_always(&r->parse.writer, out, f->number, f->value);
 }
 
-/* A KeyValue. The keys are compared by the hash of their text; those of a copy are not. */
-static void walk_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys,
-                           pd_buffer *out)
+/* A KeyValue. The keys are compared by the hash of their text. */
+static void check_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys)
 {
     const pd_rows rows = PD_ROWS(name, key_value_fields);
     const pd_dictionary *d = &r->dictionary;
     key_value pair = {{NULL, 0}, 0};
     pd_message message = {pd_parse_body(&r->parse, name, field), &rows, &pair};
-    pd_reader value = {NULL, NULL, NULL};
     pd_field f;
-    bool is_new = true;
-    while (pd_request_next(r, &message, &f)) {
-        if (value.at)
+    for (size_t values = 0; pd_request_next(r, &message, &f); values++) {
+        if (values)
             PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
-        value = pd_parse_body(&r->parse, name, &f);
+        pd_any_value_walk(r, name, pd_parse_body(&r->parse, name, &f), NULL);
     }
     if (pair.index && pair.key.len)
         PD_REQUEST_FAIL(r, name, field->start, "an attribute with a key and the index of a key");
     if (r->parse.status)
         return;
-    if (!out) /* many may refer to a long string: it was hashed */
-        pd_write_key(&r->parse.writer, keys,
-                     pair.index ? d->numbers.keys[d->strings[pair.index]]
-                                : pd_key_of_bytes(pair.key.ptr, pair.key.len, 0),
-                     &is_new);
+    bool is_new;
+    pd_write_key(&r->parse.writer, keys,
+                 pair.index ? d->numbers.keys[d->strings[pair.index]] /* may be long */
+                            : pd_key_of_bytes(pair.key.ptr, pair.key.len, 0),
+                 &is_new);
     if (!is_new)
         PD_REQUEST_FAIL(r, name, field->start, "the key is there twice");
-    size_t from = len_of(out);
-    if (out)
-        copy_text(r, out, PD_OTLP_KEY_VALUE_KEY,
-                  pair.index ? pd_request_string(r, pair.index) : pair.key);
-    size_t from_value = len_of(out);
-    if (value.at)
-        pd_any_value_walk(r, name, value, out);
+}
+
+void pd_key_value_copy(pd_request *r, pd_buffer *out, const pd_field *field)
+{
+    pd_key_value pair = pd_key_value_of(r, field->body);
+    size_t from = out->len;
+    copy_text(r, out, PD_OTLP_KEY_VALUE_KEY, pair.key);
+    size_t from_value = out->len;
+    if (pair.value.len)
+        pd_any_value_walk(r, NULL, pd_request_reader(pair.value), out);
     wrap_copy(r, out, from_value, PD_OTLP_KEY_VALUE_VALUE);
     wrap_copy(r, out, from, field->number);
 }
@@ -123,7 +123,10 @@ void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint
     pd_keymap keys = {0};
     pd_field f;
     while (!r->parse.status && pd_reader_find(&message, number, &f))
-        walk_key_value(r, name, &f, &keys, out);
+        if (out)
+            pd_key_value_copy(r, out, &f);
+        else
+            check_key_value(r, name, &f, &keys);
     pd_parse_end(&r->parse, name, &message);
     r->listed += r->depth ? 0 : keys.len;
     pd_keymap_release(&keys, r->parse.mem);
@@ -147,7 +150,7 @@ pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_
     any_value read;
     pd_bytes known = {NULL, 0};
     size_t from = len_of(out);
-    pd_field f;
+    pd_field f = {.number = 0};
     if (++r->depth > PD_OTLP_MAX_DEPTH)
         PD_REQUEST_FAIL(r, name, value.at, "values in values, more than %d deep",
                         PD_OTLP_MAX_DEPTH);
@@ -157,8 +160,8 @@ pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_
             PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
         if (is_known)
             known = (pd_bytes){f.start, (size_t)(value.end - f.start)};
-        pd_reader list = {NULL, NULL, NULL};
-        if (!pd_request_field(r, &rows, &f, &read))
+        pd_reader list = f.body;
+        if (!out && !pd_request_field(r, &rows, &f, &read)) /* what is copied was checked */
             list = pd_parse_body(&r->parse, name, &f);
         bool is_array = f.number == PD_OTLP_ANY_VALUE_ARRAY_VALUE;
         if (is_array)
@@ -173,11 +176,6 @@ pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_
     pd_parse_end(&r->parse, name, &value);
     r->depth--;
     return known;
-}
-
-void pd_key_value_copy(pd_request *r, pd_buffer *out, const pd_field *field)
-{
-    walk_key_value(r, NULL, field, NULL, out);
 }
 
 /* ---- reading what was checked --------------------------------------------------------------- */
