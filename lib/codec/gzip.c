@@ -133,7 +133,7 @@ static bool inflate_quick(pd_inflater *u, pd_buffer *into)
     bool is_good = u->gzip && into->cap;
     into->len = 0;
     while (is_good && src.pos < src.len)
-        is_good = pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP &&
+        is_good = pd_container_of(src.in + src.pos, src.len - src.pos) == PD_CONTAINER_GZIP &&
                   inflate_member(u->gzip, &src, into);
     if (!is_good)
         into->len = 0;
@@ -200,7 +200,7 @@ static pprofdelta_status end_member(pd_inflater *u, pprofdelta_error *err)
     PD_TRY(read_trailer(&src, u->crc, u->member_len, err));
     u->pos = src.pos;
     u->in_member = false;
-    if (pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP)
+    if (pd_container_of(src.in + src.pos, src.len - src.pos) == PD_CONTAINER_GZIP)
         return PPROFDELTA_OK;
     if (src.pos < src.len)
         return PD_REFUSE(err, src.pos, "bytes after the gzip trailer: %zu, the first 0x%02x",

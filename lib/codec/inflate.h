@@ -10,11 +10,11 @@
 
 #include "base/mem.h"
 
-typedef enum pd_format { PD_FORMAT_PLAIN, PD_FORMAT_GZIP, PD_FORMAT_ZSTD } pd_format;
+typedef enum pd_container { PD_CONTAINER_PLAIN, PD_CONTAINER_GZIP, PD_CONTAINER_ZSTD } pd_container;
 
 /* By the magic number alone. Everything that is neither gzip nor zstd is taken as plain. */
-pd_format pd_format_of(const uint8_t *in, size_t len);
-const char *pd_format_name(pd_format format);
+pd_container pd_container_of(const uint8_t *in, size_t len);
+const char *pd_container_name(pd_container container);
 
 /* No memory is taken for more than so many times the length of a file because the file announces it. What
  * inflates to more without being held is refused, because nothing but its end would stop it. Profiles

@@ -121,7 +121,7 @@ static pprofdelta_status begin_frame(pd_inflater *u, pprofdelta_error *err)
 {
     const uint8_t *at = u->in.ptr + u->pos;
     size_t left = u->in.len - u->pos;
-    if (u->pos && pd_format_of(at, left) != PD_FORMAT_ZSTD) {
+    if (u->pos && pd_container_of(at, left) != PD_CONTAINER_ZSTD) {
         if (left)
             return PD_REFUSE(err, u->pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
                              left, *at);

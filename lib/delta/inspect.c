@@ -45,11 +45,11 @@ static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_t
 
 static const char *format_name(const pd_input *input, const void *bytes, size_t len)
 {
-    if (pd_format_of(bytes, len) != PD_FORMAT_PLAIN)
-        return pd_format_name(pd_format_of(bytes, len));
+    if (pd_container_of(bytes, len) != PD_CONTAINER_PLAIN)
+        return pd_container_name(pd_container_of(bytes, len));
     return input->dump.rate      ? "text"
            : input->otlp.is_read ? "otlp"
-                                 : pd_format_name(PD_FORMAT_PLAIN);
+                                 : pd_container_name(PD_CONTAINER_PLAIN);
 }
 
 /* No writer of stamps writes a negative duration. */

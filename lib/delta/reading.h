@@ -51,7 +51,7 @@ typedef struct pd_reading {
 
 /* What decides whether a profile is held in memory whole or streamed. */
 typedef struct pd_reading_facts {
-    pd_format format;
+    pd_container container;
     uint64_t packed;    /* length of the file */
     uint64_t announced; /* what it says it inflates to; 0 if it does not say */
     uint64_t left;      /* bytes that the limit leaves */

@@ -97,7 +97,7 @@ typedef enum pprofdelta_file_kind {
     PPROFDELTA_FILE_ARROW        /* a table in Arrow's IPC file format */
 } pprofdelta_file_kind;
 
-/* Guesses the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
+/* Finds the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
  * compressed (gzip or zstd). *name is a static noun with its article ("a zip archive"). Compressed
  * data that cannot be inflated is PPROFDELTA_FILE_UNKNOWN. Returns E_LIMIT if a zstd frame needs a
  * window of more than PPROFDELTA_DEFAULT_MAX_MEMORY. */

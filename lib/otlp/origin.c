@@ -37,7 +37,7 @@ static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_byt
         if (f.number != PD_OTLP_RESOURCE_ATTRIBUTES)
             copy_field(r, out, &f);
         else if (!has_key(r, strong, pd_key_value_of(r, f.body).key))
-            pd_key_value_copy(r, out, PD_OTLP_RESOURCE_ATTRIBUTES, f.body);
+            pd_key_value_copy(r, out, &f);
     }
     while (pd_reader_next(&others, &f)) {
         pd_bytes key = pd_key_value_of(r, f.body).key;
@@ -62,7 +62,7 @@ static void make_scope(pd_request *r, pd_bytes source)
         if (pd_bytes_are(key, "pprof.scope.sample_type_order"))
             r->origin.has_order = true;
         else if (is_attribute)
-            pd_key_value_copy(r, out, PD_OTLP_SCOPE_ATTRIBUTES, f.body);
+            pd_key_value_copy(r, out, &f);
         else
             copy_field(r, out, &f);
     }
@@ -88,11 +88,9 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes
 
 static uint32_t string_of(pd_request *r, pd_model *c, uint64_t at)
 {
-    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    if (!at)
-        return 0;
-    pd_request_spend(r, strings->entries[at].len);
-    return r->parse.status ? 0 : pd_model_string(c, strings->entries[at]);
+    pd_bytes text = pd_request_string(r, at);
+    pd_request_spend(r, text.len);
+    return r->parse.status || !at ? 0 : pd_model_string(c, text);
 }
 
 /* The attribute in the model, whose failures are sticky, too. */
@@ -101,7 +99,7 @@ static uint32_t copy_attribute(pd_request *r, pd_model *c, uint64_t index)
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     uint32_t key = string_of(r, c, attribute->key_at), unit = string_of(r, c, attribute->unit_at);
     r->text.len = 0;
-    pd_any_value_copy(r, &r->text, attribute->value);
+    pd_any_value_walk(r, NULL, pd_request_reader(attribute->value), &r->text);
     if (!c->writer.status)
         c->writer.status = r->parse.status;
     return pd_model_attribute_of(c, key, unit, (pd_bytes){r->text.ptr, r->text.len});

@@ -68,8 +68,8 @@ typedef struct pd_request_facts {
     uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
     uint64_t period, period_type, period_unit;
-    uint32_t drop_frames, keep_frames, doc_url, default_type;
-    pd_bytes order; /* pprof.scope.sample_type_order */
+    uint32_t strings[PD_PROFILE_DOC_URL + 1]; /* by field of a pprof profile */
+    pd_bytes order;                           /* pprof.scope.sample_type_order */
 } pd_request_facts;
 
 struct pd_request {
