@@ -22,7 +22,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Rows of a table: distinct ids, and what each is made of, an id in the model or the offset of a sample. */
+/* Rows of a table: distinct ids, and what each is made of: an index in the model, or where the places of a stack end. */
 typedef struct row_set {
     pd_keymap keys;
     size_t *of;
@@ -39,7 +39,6 @@ typedef struct dictionary {
 /* What is the same in all rows of samples. */
 enum { TARGET, FROM, TIME, SEQUENCE, ATTEMPT, RESTART, FACTS };
 enum { STACK = FACTS, VALUES }; /* then the values, then the labels */
-enum { LABEL_KEY, LABEL_STR, LABEL_NUM, LABEL_UNIT, LABEL_COLUMNS };
 
 typedef struct table_maker {
     const pd_model *model;
@@ -52,8 +51,9 @@ typedef struct table_maker {
     pd_key *function_keys, *location_keys; /* by id - 1 */
     uint32_t *files;                       /* of the mappings: without the mark of a deleted file */
     size_t function_keys_cap, location_keys_cap, files_cap;
-    size_t lines, places, labels; /* rows of the lists */
-    dictionary dictionaries[3];   /* of the table that is being filled */
+    size_t lines;               /* of the locations that are rows */
+    pd_buffer places;           /* int64_t: the locations of all stacks */
+    dictionary dictionaries[3]; /* of the table that is being filled */
 } table_maker;
 
 static void reserve(table_maker *t, void *list, size_t *cap, size_t len, size_t size)
@@ -168,15 +168,22 @@ static void choose_locations(table_maker *t)
     }
 }
 
-/* The key of a stack: a hash of the ids of its locations, which are put into scratch as little endian numbers. */
-static pd_key stack_key(table_maker *t, pd_bytes stack, size_t *depth)
+/* Adds the stack, if it is new. Its id is a hash of those of its locations. Returns it. */
+static uint64_t add_stack(table_maker *t, pd_bytes stack)
 {
     uint32_t location;
-    t->scratch.len = 0;
-    uint64_t *ids = (void *)pd_write_room(&t->w, &t->scratch, stack.len * sizeof *ids + 1);
-    for (*depth = 0; ids && pd_model_next_location(&stack, &location); ++*depth)
-        ids[*depth] = t->location_keys[location - 1].lo;
-    return *depth ? pd_key_of_words(ids, *depth, 0) : (pd_key){0, 0};
+    size_t depth = 0;
+    pd_buffer *places = &t->places;
+    uint64_t *ids = (void *)pd_write_room(&t->w, places, stack.len * sizeof *ids + 1);
+    for (; ids && pd_model_next_location(&stack, &location); depth++)
+        ids[depth] = t->location_keys[location - 1].lo;
+    pd_key key = depth ? pd_key_of_words(ids, depth, 0) : (pd_key){0, 0};
+    for (size_t i = 0; i < depth; i++)
+        ids[i] = pd_le64(ids[i]); /* pd_key_of_words has changed them to little endian */
+    size_t end = places->len + depth * sizeof *ids;
+    if (add_row(t, &t->stacks, key, end / sizeof *ids))
+        places->len = end;
+    return key.lo;
 }
 
 /* ---- columns ------------------------------------------------------------------------------------ */
@@ -339,21 +346,20 @@ static void make_locations(table_maker *t, pprofdelta_table *table)
 
 static void make_stacks(table_maker *t, pprofdelta_table *table)
 {
-    size_t len = t->stacks.keys.len, end = 0;
+    size_t len = t->stacks.keys.len;
     pd_arrow_at out = make_table(t, table, 2, len);
     int64_t *id = make_column(t, out, 0, "stack_id", "l", len);
     int32_t *ends = make_column(t, out, 1, "location_ids", "+l", len);
-    int64_t *places = make_column(t, pd_arrow_child(out, 1), 0, "item", "l", t->places);
-    pd_model_sample sample;
-    for (size_t row = 0; row < len && !t->a.status; row++) {
-        size_t at = t->stacks.of[row];
-        uint32_t location;
+    int64_t *places =
+        make_column(t, pd_arrow_child(out, 1), 0, "item", "l", t->places.len / sizeof(int64_t));
+    if (t->a.status)
+        return;
+    for (size_t row = 0; row < len; row++) {
         id[row] = (int64_t)t->stacks.keys.keys[row].lo;
-        pd_model_next_sample(t->model, &at, &sample);
-        while (pd_model_next_location(&sample.stack, &location))
-            places[end++] = (int64_t)t->location_keys[location - 1].lo;
-        ends[row + 1] = (int32_t)(uint32_t)end;
+        ends[row + 1] = (int32_t)(uint32_t)t->stacks.of[row];
     }
+    if (t->places.len)
+        memcpy(places, t->places.ptr, t->places.len);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------ */
@@ -464,69 +470,77 @@ static const char *name_of(table_maker *t, pd_arrow_at table, size_t type)
     return out;
 }
 
-/* Makes the stacks and values of the samples, and counts places and labels. */
-static void make_values(table_maker *t, pd_arrow_at out)
+typedef struct label_columns {
+    pd_arrow_at str_at, num_at, unit_at;
+    int32_t *key, *str, *unit;
+    int64_t *num;
+    size_t len;
+} label_columns;
+
+enum { KEYS, STRS, UNITS, LABEL_DICTIONARIES };
+
+static label_columns make_labels(table_maker *t, pd_arrow_at list)
 {
-    const pd_model *m = t->model;
-    size_t len = m->samples, row = 0, depth;
-    int64_t *values[PPROFDELTA_MAX_TYPES];
-    int64_t *stack = make_column(t, out, STACK, "stack_id", "l", len);
-    int32_t *ends = make_column(t, out, VALUES + m->types_len, "labels", "+l", len);
-    for (size_t i = 0; i < m->types_len && !t->a.status; i++) {
-        const char *name = name_of(t, out, i);
-        values[i] = name ? make_column(t, out, VALUES + i, name, "l", len) : NULL;
-    }
-    pd_model_sample sample;
-    pd_model_label label;
-    for (size_t at = m->samples_off, begin = at;
-         !t->a.status && !t->w.status && pd_model_next_sample(m, &at, &sample); begin = at, row++) {
-        pd_key key = stack_key(t, sample.stack, &depth);
-        stack[row] = (int64_t)key.lo;
-        if (add_row(t, &t->stacks, key, begin))
-            t->places += depth;
-        for (size_t i = 0; i < m->types_len; i++)
-            values[i][row] = sample.values[i];
-        while (pd_model_next_label(&sample.labels, &label))
-            t->labels++;
-        ends[row + 1] = (int32_t)(uint32_t)t->labels;
-    }
+    size_t len = t->model->labels_len;
+    pd_arrow_at out = make_struct(t, pd_arrow_child(list, 0), "item", 4, len);
+    for (int i = 0; i < LABEL_DICTIONARIES; i++)
+        begin_dictionary(t, &t->dictionaries[i]);
+    return (label_columns){.key = make_column(t, out, 0, "key", "i", len),
+                           .str = make_nullable(t, out, 1, "str", "i", len),
+                           .num = make_nullable(t, out, 2, "num", "l", len),
+                           .unit = make_nullable(t, out, 3, "unit", "i", len),
+                           .str_at = pd_arrow_child(out, 1),
+                           .num_at = pd_arrow_child(out, 2),
+                           .unit_at = pd_arrow_child(out, 3)};
 }
 
-static int32_t optional(dictionary *d, pd_arrow_at column, size_t row, uint32_t string)
+static int32_t put_optional(dictionary *d, pd_arrow_at column, size_t row, uint32_t string)
 {
     if (string)
         pd_arrow_set(column, row);
     return string ? index_of(d, string) : 0;
 }
 
-static void make_labels(table_maker *t, pd_arrow_at list)
+static void put_label(table_maker *t, label_columns *c, const pd_model_label *label)
+{
+    size_t row = c->len++;
+    c->key[row] = index_of(&t->dictionaries[KEYS], label->key);
+    c->str[row] = put_optional(&t->dictionaries[STRS], c->str_at, row, label->str);
+    c->unit[row] = put_optional(&t->dictionaries[UNITS], c->unit_at, row, label->num_unit);
+    c->num[row] = label->num;
+    if (!label->str || label->num)
+        pd_arrow_set(c->num_at, row);
+}
+
+/* Makes the stacks, the values and the labels of the samples. */
+static void make_values(table_maker *t, pd_arrow_at out)
 {
     const pd_model *m = t->model;
-    dictionary *keys = &t->dictionaries[0], *strs = &t->dictionaries[1],
-               *units = &t->dictionaries[2];
-    size_t len = t->labels, row = 0;
-    pd_arrow_at out = make_struct(t, pd_arrow_child(list, 0), "item", LABEL_COLUMNS, len);
-    int32_t *key = make_column(t, out, LABEL_KEY, "key", "i", len);
-    int32_t *str = make_nullable(t, out, LABEL_STR, "str", "i", len);
-    int64_t *num = make_nullable(t, out, LABEL_NUM, "num", "l", len);
-    int32_t *unit = make_nullable(t, out, LABEL_UNIT, "unit", "i", len);
-    for (int i = 0; i < 3; i++)
-        begin_dictionary(t, &t->dictionaries[i]);
+    size_t len = m->samples, row = 0;
+    int64_t *values[PPROFDELTA_MAX_TYPES];
+    int64_t *stack = make_column(t, out, STACK, "stack_id", "l", len);
+    int32_t *ends = make_column(t, out, VALUES + m->types_len, "labels", "+l", len);
+    pd_arrow_at list = pd_arrow_child(out, VALUES + m->types_len);
+    label_columns labels = make_labels(t, list);
+    for (size_t i = 0; i < m->types_len && !t->a.status; i++) {
+        const char *name = name_of(t, out, i);
+        values[i] = name ? make_column(t, out, VALUES + i, name, "l", len) : NULL;
+    }
     pd_model_sample sample;
     pd_model_label label;
     for (size_t at = m->samples_off;
-         row < len && !t->a.status && !t->w.status && pd_model_next_sample(m, &at, &sample);)
-        for (; pd_model_next_label(&sample.labels, &label); row++) {
-            key[row] = index_of(keys, label.key);
-            str[row] = optional(strs, pd_arrow_child(out, LABEL_STR), row, label.str);
-            unit[row] = optional(units, pd_arrow_child(out, LABEL_UNIT), row, label.num_unit);
-            num[row] = label.num;
-            if (!label.str || label.num)
-                pd_arrow_set(pd_arrow_child(out, LABEL_NUM), row);
-        }
-    end_dictionary(t, pd_arrow_child(out, LABEL_KEY), keys);
-    end_dictionary(t, pd_arrow_child(out, LABEL_STR), strs);
-    end_dictionary(t, pd_arrow_child(out, LABEL_UNIT), units);
+         !t->a.status && !t->w.status && pd_model_next_sample(m, &at, &sample); row++) {
+        stack[row] = (int64_t)add_stack(t, sample.stack);
+        for (size_t i = 0; i < m->types_len; i++)
+            values[i][row] = sample.values[i];
+        while (pd_model_next_label(&sample.labels, &label))
+            put_label(t, &labels, &label);
+        ends[row + 1] = (int32_t)(uint32_t)labels.len;
+    }
+    pd_arrow_at items = pd_arrow_child(list, 0);
+    end_dictionary(t, pd_arrow_child(items, 0), &t->dictionaries[KEYS]);
+    end_dictionary(t, labels.str_at, &t->dictionaries[STRS]);
+    end_dictionary(t, labels.unit_at, &t->dictionaries[UNITS]);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
@@ -546,7 +560,6 @@ static void make_all(table_maker *t, pprofdelta_tables *out, pd_bytes resource,
         make_values(t, samples);
     if (t->w.status || t->a.status)
         return;
-    make_labels(t, pd_arrow_child(samples, VALUES + types));
     make_functions(t, &out->functions);
     make_locations(t, &out->locations);
     make_stacks(t, &out->stacks);
@@ -562,6 +575,7 @@ static void release(table_maker *t, pd_mem *mem)
 {
     pd_buffer_release(mem, &t->repaired);
     pd_buffer_release(mem, &t->scratch);
+    pd_buffer_release(mem, &t->places);
     release_rows(&t->functions, mem);
     release_rows(&t->locations, mem);
     release_rows(&t->stacks, mem);

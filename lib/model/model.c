@@ -15,7 +15,7 @@ void pd_model_begin(pd_model *m, pd_mem *mem, pprofdelta_error *err)
     for (size_t i = 0; i < PD_OWNERS; i++)
         m->owned[i].len = 0;
     m->types_len = m->mappings_len = m->lines_len = m->comments_len = m->samples_off = 0;
-    m->samples = 0;
+    m->samples = m->labels_len = 0;
     m->has_zeros = false;
     pd_model_string(m, (pd_bytes){0});
 }
@@ -184,6 +184,7 @@ void pd_model_add_label(pd_model *m, uint32_t key, uint32_t str, int64_t num, ui
 {
     PD_WRITE_VARINTS(&m->writer, &m->scratch, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
     pd_write_part(&m->writer, &m->labels, PD_SAMPLE_LABEL, &m->scratch);
+    m->labels_len++;
 }
 
 void pd_model_drop_labels(pd_model *m, size_t len)
@@ -191,7 +192,7 @@ void pd_model_drop_labels(pd_model *m, size_t len)
     pd_bytes rest = {m->labels.ptr, m->labels.len};
     pd_model_label label;
     while (len-- && pd_model_next_label(&rest, &label))
-        continue;
+        m->labels_len--;
     if (rest.len)
         memmove(m->labels.ptr, rest.ptr, rest.len);
     m->labels.len = rest.len;
@@ -270,22 +271,20 @@ bool pd_model_next_sample(const pd_model *m, size_t *at, pd_model_sample *s)
 
 bool pd_model_next_label(pd_bytes *labels, pd_model_label *label)
 {
-    pd_reader all = pd_reader_of(labels->ptr, labels->len), body;
-    pd_field f;
-    if (!labels->len || !pd_reader_next_quick(&all, &f))
+    const uint8_t *p = labels->ptr, *end = p + labels->len;
+    uint64_t fields[PD_LABEL_NUM_UNIT + 1] = {0}, len;
+    if (!labels->len)
         return false;
-    *labels = pd_bytes_behind(*labels, (size_t)(all.at - labels->ptr));
-    *label = (pd_model_label){0};
-    for (body = f.body; pd_reader_next_quick(&body, &f);) {
-        if (f.number == PD_LABEL_KEY)
-            label->key = (uint32_t)f.value;
-        else if (f.number == PD_LABEL_STR)
-            label->str = (uint32_t)f.value;
-        else if (f.number == PD_LABEL_NUM)
-            label->num = (int64_t)f.value;
-        else
-            label->num_unit = (uint32_t)f.value;
+    p = pass_intro(p, end, &len);
+    *labels = (pd_bytes){p + len, (size_t)(end - p) - (size_t)len};
+    for (end = p + len; p < end;) {
+        uint8_t field = *p++ >> 3;
+        p = pd_varint_decode(p, end, &fields[field]);
     }
+    *label = (pd_model_label){.key = (uint32_t)fields[PD_LABEL_KEY],
+                              .str = (uint32_t)fields[PD_LABEL_STR],
+                              .num_unit = (uint32_t)fields[PD_LABEL_NUM_UNIT],
+                              .num = (int64_t)fields[PD_LABEL_NUM]};
     return true;
 }
 

@@ -121,10 +121,10 @@ typedef struct pd_model {
     size_t types_len, mappings_len, lines_len, comments_len;
     size_t strings_cap, mappings_cap, known_cap, functions_cap, lines_cap, locations_cap,
         attributes_cap, comments_cap;
-    size_t samples_off; /* in `encoded`: where the samples begin */
-    uint64_t samples;
-    bool has_zeros; /* a sample has no value but 0 */
-} pd_model;         /* zero it to begin */
+    size_t samples_off;           /* in `encoded`: where the samples begin */
+    uint64_t samples, labels_len; /* labels of all samples */
+    bool has_zeros;               /* a sample has no value but 0 */
+} pd_model;                       /* zero it to begin */
 
 /* Begins a profile; keeps capacity. err is borrowed until it is encoded. */
 void pd_model_begin(pd_model *model, pd_mem *mem, pprofdelta_error *err);
