@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -198,6 +199,33 @@ static const char *foreign(const cli_input *in)
     return is_foreign ? what : NULL;
 }
 
+/* A large file fills huge pages, where the system has them. */
+static uint8_t *on_huge_pages(const cli_input *in, size_t room)
+{
+    const size_t huge = 2 << 20;
+    uint8_t *bytes = aligned_alloc(huge, room / huge * huge + huge);
+    if (!bytes)
+        return NULL;
+    madvise(bytes, room / huge * huge, MADV_HUGEPAGE);
+    memcpy(bytes, in->bytes, in->len);
+    free(in->bytes);
+    return bytes;
+}
+
+static bool make_room(cli_input *in, size_t room)
+{
+    enum { LARGE = 4 << 20 };
+    if (room <= in->room)
+        return true;
+    uint8_t *grown = in->len && room >= LARGE && room < SIZE_MAX / 2 ? on_huge_pages(in, room)
+                                                                     : realloc(in->bytes, room);
+    if (!grown)
+        return false;
+    in->bytes = grown;
+    in->room = room;
+    return true;
+}
+
 /* Reads to the end of fd, unless the first bytes show that it is no profile. There is room for one
  * byte more than the limit, to distinguish a file of that length from a larger one, and for one byte
  * more than a regular file's length, so that a read reaches its end. Returns 0, TOO_LARGE, FOREIGN or
@@ -217,10 +245,8 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
                 return FOREIGN;
             uint64_t want = !room ? CLI_INPUT_HEAD : room < all ? all : 2 * (uint64_t)room;
             room = (size_t)(want < limit + 1 ? want : limit + 1);
-            uint8_t *grown = realloc(in->bytes, room);
-            if (!grown)
+            if (!make_room(in, room))
                 return ENOMEM;
-            in->bytes = grown;
         }
         ssize_t got = read(fd, in->bytes + in->len, room - in->len);
         if (got < 0 && errno == EINTR)
@@ -247,7 +273,8 @@ static int open_file(cli_file file, char why[CLI_WHY_ROOM])
  * with the name. */
 static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
 {
-    *in = (cli_input){.name = cli_input_name(file.path)};
+    in->name = cli_input_name(file.path);
+    in->len = 0;
     /* A process cannot have more than PTRDIFF_MAX. */
     uint64_t most = file.found_in ? CLI_FOUND_MAX : PTRDIFF_MAX - 1;
     int fd = open_file(file, why);
@@ -278,8 +305,14 @@ static int refuse(const char *name, int wrong, const char *why)
 
 int cli_input_read(cli_input *in, cli_file file, uint64_t limit)
 {
+    *in = (cli_input){0};
+    return cli_input_read_over(in, file, limit);
+}
+
+int cli_input_read_over(cli_input *in, cli_file file, uint64_t limit)
+{
     char why[CLI_WHY_ROOM];
-    *in = (cli_input){.name = cli_input_name(file.path)};
+    in->name = cli_input_name(file.path);
     cli_progress_say("reading", in->name);
     if (!file.is_regular && !strcmp(file.path, "-") && isatty(STDIN_FILENO))
         return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
@@ -306,7 +339,7 @@ static pprofdelta_status check(const cli_input *in, uint64_t limit, pprofdelta_c
 
 int cli_input_check(cli_file file, uint64_t limit, pprofdelta_census *census, bool *counts)
 {
-    cli_input in;
+    cli_input in = {0};
     pprofdelta_error err;
     char why[CLI_WHY_ROOM];
     cli_progress_say("checking", file.path);
@@ -327,5 +360,5 @@ void cli_input_free(cli_input *in)
 {
     free(in->bytes);
     in->bytes = NULL;
-    in->len = 0;
+    in->len = in->room = 0;
 }

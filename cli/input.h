@@ -63,7 +63,7 @@ void cli_folder_close(cli_folder *folder);
 typedef struct cli_input {
     const char *name; /* for messages: the path, or "(stdin)" */
     uint8_t *bytes;
-    size_t len;
+    size_t len, room;
 } cli_input;
 
 /* The name of the file in messages: the path, or "(stdin)" for "-". */
@@ -76,6 +76,9 @@ enum { CLI_FOUND_MAX = 1 << 30 }; /* bytes of a file that no user has named */
 /* Reads the whole file, at most `limit` bytes. Prints what is wrong, and frees the bytes then; returns an exit
  * code. */
 int cli_input_read(cli_input *in, cli_file file, uint64_t limit);
+
+/* The same in the memory of another file, which `in` holds. */
+int cli_input_read_over(cli_input *in, cli_file file, uint64_t limit);
 
 /* Reads the file and checks that it is a profile. The names in the census are not valid. Prints what is
  * wrong; returns an exit code. If a file that was found is no profile, a note says that it is left out;

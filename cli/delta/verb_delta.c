@@ -98,8 +98,9 @@ static int compare(run *r)
     bool is_file = strcmp(o->prev, "-") != 0 && !stat(o->prev, &prev);
     if ((code = set_started(r, r->prev.name, is_file ? &prev : NULL)))
         return code;
-    cli_input_free(&r->prev); /* before those of CUR are read */
-    if ((code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory)))
+    r->cur = r->prev; /* CUR is read into PREV's memory */
+    r->prev = (cli_input){.name = r->prev.name};
+    if ((code = cli_input_read_over(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory)))
         return code;
     cli_progress_say("comparing", r->cur.name);
     if (pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err))

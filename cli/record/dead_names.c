@@ -37,7 +37,7 @@ int cli_dead_names_find(cli_dead_names *names, const char *name, cli_buffer *pro
                                  .is_not_demangled = true};
     options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     int code =
-        cli_profile_take(&unnamed, (cli_input){name, profile->bytes, profile->len}, &options);
+        cli_profile_take(&unnamed, (cli_input){name, profile->bytes, profile->len, 0}, &options);
     *profile = (cli_buffer){0};
     code = code ? code : cli_symbolize_profile(&unnamed, &how, &report);
     if (!code)

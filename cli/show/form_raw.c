@@ -129,7 +129,7 @@ int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *op
     for (size_t i = 0; i < CLI_SIDES; i++)
         cli_profile_free(&profiles[i]);
     if (!code)
-        return cli_profile_take(profiles, (cli_input){name, change.bytes, change.len}, options);
+        return cli_profile_take(profiles, (cli_input){name, change.bytes, change.len, 0}, options);
     free(change.bytes);
     return code;
 }

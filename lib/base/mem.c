@@ -36,14 +36,23 @@ pprofdelta_reason pd_mem_reason(const pd_mem *mem)
                                       : PPROFDELTA_REASON_ADDRESS_SPACE;
 }
 
-pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
-                                 pprofdelta_error *err)
+/* An account that is small has no pages, and a block that is a small part of its account adds none. */
+static void *resize(pd_mem *mem, void *old, size_t held, size_t size, pd_use use)
+{
+    if (!mem->arena)
+        return mem->allocator.resize(mem->allocator.cookie, old, size);
+    uint64_t all = mem->used - held + size;
+    bool is_small = all < PD_ARENA_PAGE || size < all / 32 || mem->is_tight;
+    return pd_arena_resize(mem->arena, old, held, size,
+                           use == PD_USE_FILLED && is_small ? PD_USE_GROWS : use);
+}
+
+static pprofdelta_status set_capacity(pd_mem *mem, void *ptr, size_t *cap, size_t want, size_t size,
+                                      pd_use use, pprofdelta_error *err)
 {
     size_t bytes;
     uint64_t held = (uint64_t)*cap * size;
-    if (need <= *cap)
-        return PPROFDELTA_OK;
-    bool is_possible = !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX;
+    bool is_possible = !__builtin_mul_overflow(want, size, &bytes) && bytes <= PTRDIFF_MAX;
     if (!is_possible || bytes - held > pd_mem_left(mem))
         return pd_because(err, pd_mem_reason(mem),
                           PD_FAIL(err, PPROFDELTA_E_LIMIT, "memory", NULL,
@@ -51,16 +60,31 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
     /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
     void *old;
     memcpy(&old, ptr, sizeof old);
-    void *moved = mem->allocator.resize(mem->allocator.cookie, old, bytes);
+    void *moved = resize(mem, old, (size_t)held, bytes, use);
     if (!moved)
         return PD_FAIL(err, PPROFDELTA_E_MEMORY, "memory", NULL, "no memory for %zu bytes more",
                        bytes);
     memcpy(ptr, &moved, sizeof moved);
-    *cap = need;
+    *cap = want;
     mem->used += bytes - held;
     if (mem->used > mem->peak)
         mem->peak = mem->used;
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+                                 pprofdelta_error *err)
+{
+    return need <= *cap
+               ? PPROFDELTA_OK
+               : set_capacity(mem, ptr, cap, need, size, *cap ? PD_USE_GROWS : PD_USE_FILLED, err);
+}
+
+pprofdelta_status pd_mem_reserve_spare(pd_mem *mem, void *ptr, size_t *cap, size_t need,
+                                       size_t size, pprofdelta_error *err)
+{
+    return need <= *cap ? PPROFDELTA_OK
+                        : set_capacity(mem, ptr, cap, need, size, PD_USE_SPARE, err);
 }
 
 /* A 32nd more than needed, at most MOST bytes more. */
@@ -78,14 +102,14 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
     if (need <= *cap)
         return PPROFDELTA_OK;
     if (mem->is_tight)
-        return pd_mem_reserve(mem, ptr, cap, tight(need, size), size, err);
+        return set_capacity(mem, ptr, cap, tight(need, size), size, PD_USE_GROWS, err);
     size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;
     /* Near the limit the geometric step may not fit where the needed size does. */
     if (want > need && (uint64_t)(want - *cap) > pd_mem_left(mem) / size)
         want = need;
-    return pd_mem_reserve(mem, ptr, cap, want, size, err);
+    return set_capacity(mem, ptr, cap, want, size, PD_USE_GROWS, err);
 }
 
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)
@@ -98,7 +122,7 @@ void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)
     }
     void *old;
     memcpy(&old, ptr, sizeof old);
-    void *moved = mem->allocator.resize(mem->allocator.cookie, old, need * size);
+    void *moved = resize(mem, old, *cap * size, need * size, PD_USE_GROWS);
     if (!moved)
         return;
     memcpy(ptr, &moved, sizeof moved);
@@ -112,7 +136,10 @@ void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size)
     memcpy(&old, ptr, sizeof old);
     if (!old)
         return;
-    mem->allocator.release(mem->allocator.cookie, old);
+    if (mem->arena)
+        pd_arena_release(mem->arena, old, *cap * size);
+    else
+        mem->allocator.release(mem->allocator.cookie, old);
     mem->used -= (uint64_t)*cap * size;
     *cap = 0;
     old = NULL;
@@ -140,5 +167,7 @@ void pd_mem_end(const pd_mem *mem, void *object, size_t size)
 {
     pd_mem last = *mem; /* *mem is part of the object */
     size_t cap = 1;
+    if (last.arena)
+        pd_arena_end(last.arena);
     pd_mem_release(&last, &object, &cap, size);
 }

@@ -6,13 +6,15 @@
 #ifndef PD_BASE_MEM_H
 #define PD_BASE_MEM_H
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/error.h"
 
 typedef struct pd_mem {
     pprofdelta_allocator allocator;
-    uint64_t used; /* bytes held now; at most limit */
-    uint64_t peak; /* largest value of used */
+    pd_arena *arena; /* in place of the allocator; NULL: it has every request */
+    uint64_t used;   /* bytes held now; at most limit */
+    uint64_t peak;   /* largest value of used */
     uint64_t limit;
     bool is_tight; /* arrays grow in small steps, of a size that does not depend on the limit */
 } pd_mem;
@@ -49,6 +51,10 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
 pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
                                  pprofdelta_error *err);
 
+/* The same for room that may never be filled: pages of it that are not touched should cost nothing. */
+pprofdelta_status pd_mem_reserve_spare(pd_mem *mem, void *ptr, size_t *cap, size_t need,
+                                       size_t size, pprofdelta_error *err);
+
 /* Shrinks *ptr to `need` elements, if it holds more; 0 releases it. If the allocator refuses, *ptr
  * and *cap are unchanged. */
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
@@ -62,6 +68,8 @@ void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
     pd_mem_grow(mem, &(list), &list##_cap, need, sizeof *(list), err)
 #define PD_RESERVE(mem, list, need, err)                                                           \
     pd_mem_reserve(mem, &(list), &list##_cap, need, sizeof *(list), err)
+#define PD_RESERVE_SPARE(mem, list, need, err)                                                     \
+    pd_mem_reserve_spare(mem, &(list), &list##_cap, need, sizeof *(list), err)
 #define PD_TRIM(mem, list, need) pd_mem_trim(mem, &(list), &list##_cap, need, sizeof *(list))
 #define PD_RELEASE(mem, list)    pd_mem_release(mem, &(list), &list##_cap, sizeof *(list))
 

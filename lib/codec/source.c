@@ -123,7 +123,13 @@ static pprofdelta_status believe(pd_source *s, uint64_t announced, pprofdelta_er
     pd_buffer *w = &s->window;
     if (announced / PD_INFLATE_RATIO > s->file.len || announced >= pd_mem_left(s->mem) + w->cap)
         return PPROFDELTA_OK;
-    return pd_mem_reserve(s->mem, &w->ptr, &w->cap, (size_t)announced + 1, 1, err);
+    if (announced < w->cap)
+        return PPROFDELTA_OK;
+    pd_buffer_release(s->mem, w); /* nothing of it is needed */
+    uint64_t more = announced / 128, left = pd_mem_left(s->mem);
+    size_t need =
+        (size_t)(announced + 1 + (s->mem->is_tight || announced + more >= left ? 0 : more));
+    return pd_mem_reserve(s->mem, &w->ptr, &w->cap, need, 1, err);
 }
 
 /* Makes more room, as far as the limit allows. A file that has filled some has shown that it may be as

@@ -47,6 +47,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd->id = o.id ? o.id : pd_random_id(pd);
     pd->life.is_tables = o.format == PPROFDELTA_TABLES;
+    if (!allocator && !pd->life.is_tables) /* columns outlive the context */
+        pd->mem.arena = &pd->arena;
     pd->compressor.compression = pd->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);

@@ -21,6 +21,7 @@
 
 struct pprofdelta {
     pd_mem mem;
+    pd_arena arena; /* of mem, unless the caller has an allocator */
     /* What the caller chose. */
     unsigned flags;
     pprofdelta_on_reset on_reset;

@@ -23,9 +23,9 @@ static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pp
     if (need > PD_KEYMAP_MAX)
         return PD_FAIL(err, PPROFDELTA_E_LIMIT, "delta", "sample", "more than %u samples",
                        PD_KEYMAP_MAX);
-    PD_TRY(PD_RESERVE(mem, w->entry, need, err));
-    PD_TRY(PD_RESERVE(mem, w->origin, need, err));
-    PD_TRY(PD_RESERVE(mem, w->values, pd_mem_times(need, w->stride), err));
+    PD_TRY(PD_RESERVE_SPARE(mem, w->entry, need, err));
+    PD_TRY(PD_RESERVE_SPARE(mem, w->origin, need, err));
+    PD_TRY(PD_RESERVE_SPARE(mem, w->values, pd_mem_times(need, w->stride), err));
     size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
     w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
     w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
