@@ -161,7 +161,7 @@ void pd_arena_end(pd_arena *arena)
 {
     if (arena->at)
         munmap(arena->at, SPAN);
-    arena->at = NULL;
+    *arena = (pd_arena){0};
 }
 
 #else

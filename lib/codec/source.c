@@ -116,20 +116,20 @@ static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room,
 
 /* ---- whole --------------------------------------------------------------------------------- */
 
-/* Makes room for what a file announces, and a byte more, which shows that there is no more. An
- * announcement is believed as far as profiles are compressed and the limit allows. */
+/* Makes room for what a file announces, and a byte more, which shows that there is no more; and for the next
+ * profile, which is a bit longer. An announcement is believed as far as profiles are compressed and the limit
+ * allows. */
 static pprofdelta_status believe(pd_source *s, uint64_t announced, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
-    if (announced / PD_INFLATE_RATIO > s->file.len || announced >= pd_mem_left(s->mem) + w->cap)
-        return PPROFDELTA_OK;
-    if (announced < w->cap)
+    uint64_t left = pd_mem_left(s->mem) + w->cap, longer = announced + announced / 128;
+    bool is_possible = announced / PD_INFLATE_RATIO <= s->file.len && announced < left;
+    if (!is_possible || announced < w->cap)
         return PPROFDELTA_OK;
     pd_buffer_release(s->mem, w); /* nothing of it is needed */
-    uint64_t more = announced / 128, left = pd_mem_left(s->mem);
-    size_t need =
-        (size_t)(announced + 1 + (s->mem->is_tight || announced + more >= left ? 0 : more));
-    return pd_mem_reserve(s->mem, &w->ptr, &w->cap, need, 1, err);
+    if (!s->mem->is_tight && longer < left)
+        announced = longer;
+    return pd_mem_reserve(s->mem, &w->ptr, &w->cap, (size_t)announced + 1, 1, err);
 }
 
 /* Makes more room, as far as the limit allows. A file that has filled some has shown that it may be as
