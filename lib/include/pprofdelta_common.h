@@ -174,7 +174,8 @@ typedef struct pprofdelta_error {
 
 /* Memory. resize(cookie, NULL, n) allocates n bytes. resize(cookie, p, n) changes the size of p,
  * as realloc does; if it returns NULL, p stays valid. n is never 0. release frees p, which is
- * never NULL.
+ * never NULL. Without one, the library uses malloc; on 64-bit Linux, a context with more than 2 MiB also maps
+ * memory, for which it asks for huge pages: it then reserves 256 MiB of address space.
  *
  * What libdeflate and libzstd need for themselves is not allocated here and does not count against max_memory,
  * but for zstd's window: libdeflate's allocator has no cookie, and libzstd's is no part of its shared library's
